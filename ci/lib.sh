@@ -1,0 +1,100 @@
+#!/usr/bin/env bash
+# Shared by the scripts of ci/, which source it: `setup EXTRA...` leaves in $VENV a virtual
+# environment with gpugraph (editable) and these extras, and the shell in the repository's root.
+#
+# The environment is reused while its stamp fits: pyproject.toml, this folder and the Python are
+# the same, and the extras are in. Otherwise it is made anew, or the missing extras are added.
+set -euo pipefail
+
+ROOT="$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd -P)"
+VENV="${GPUGRAPH_VENV:-$ROOT/.venv}"
+case "$VENV" in /*) ;; *) VENV="$PWD/$VENV" ;; esac
+STAMP="$VENV/gpugraph-stamp" # first line: the key; second: the extras
+
+die() {
+    printf '%s: %s\n' "${0##*/}" "$*" >&2
+    exit 1
+}
+
+# Sets PYTHON to a Python of 3.10 or later that can make virtual environments.
+find_python() {
+    local name path version found="" without_venv=""
+    for name in python3 python3.14 python3.13 python3.12 python3.11 python3.10; do
+        # Inside an active environment: the Python that it was made from, for that environment
+        # may be the one that is about to be replaced. A name may also be there and not run.
+        path="$("$name" -c 'import os, sys
+base = getattr(sys, "_base_executable", None)
+print(base if base and os.access(base, os.X_OK) else sys.executable)' 2>/dev/null)" || continue
+        version="$("$path" -c 'import sys; print("%d.%d.%d" % sys.version_info[:3])')" || continue
+        found+="${found:+, }$name is $version"
+        "$path" -c 'import sys; sys.exit(sys.version_info < (3, 10))' || continue
+        if "$path" -c 'import ensurepip, venv' 2>/dev/null; then
+            PYTHON="$path"
+            return
+        fi
+        without_venv="${without_venv:-$version}"
+    done
+    if [ -n "$without_venv" ]; then
+        die "Python $without_venv is here without its venv and ensurepip modules; install them" \
+            "(on Debian and Ubuntu: apt install python3-venv, or python${without_venv%.*}-venv)"
+    fi
+    die "Python 3.10 or later is needed; found: ${found:-no python3 at all}"
+}
+
+# What the environment depends on, as one word.
+venv_key() {
+    { cat "$ROOT/pyproject.toml" && printf '%s\n' "$ROOT" "$PYTHON" && "$PYTHON" -VV; } |
+        "$PYTHON" -c 'import hashlib, sys
+print(hashlib.sha256(sys.stdin.buffer.read()).hexdigest())'
+}
+
+# Makes an empty environment; what is in its place goes, if it was made here.
+make_venv() {
+    if [ -e "$VENV" ] && [ ! -f "$STAMP" ] && [ -n "$(ls -A "$VENV")" ]; then
+        die "$VENV was not made by ci/; move it away, or name another place in GPUGRAPH_VENV"
+    fi
+    echo "setting up $VENV with $("$PYTHON" -V)"
+    rm -rf -- "$VENV"
+    mkdir -p -- "$VENV"
+    echo unfinished >"$STAMP"
+    "$PYTHON" -m venv "$VENV"
+    pip_install "pip>=21.3" # the first that installs editable from pyproject.toml alone
+}
+
+pip_install() {
+    # A user's `user = true` would be refused inside an environment.
+    PIP_USER=0 PIP_DISABLE_PIP_VERSION_CHECK=1 "$VENV/bin/python" -m pip install --quiet "$@"
+}
+
+setup() {
+    local key extra have="" missing=""
+    find_python
+    key="$(venv_key)"
+    mkdir -p -- "$(dirname -- "$VENV")"
+    # The lock belongs to the open file, which this shell and its children share: it is freed
+    # when the last of them ends, however that happens.
+    exec 9>"$VENV.lock"
+    "$PYTHON" -c 'import fcntl, sys
+try:
+    fcntl.flock(9, fcntl.LOCK_EX | fcntl.LOCK_NB)
+except BlockingIOError:
+    print("waiting for another set-up of", sys.argv[1], file=sys.stderr, flush=True)
+    fcntl.flock(9, fcntl.LOCK_EX)' "$VENV"
+
+    if [ -f "$STAMP" ] && [ "$(sed -n 1p "$STAMP")" = "$key" ] && "$VENV/bin/python" -c ''; then
+        have="$(sed -n 2p "$STAMP")"
+    else
+        make_venv
+    fi
+    for extra in "$@"; do
+        case " $have " in *" $extra "*) ;; *) missing+="${missing:+,}$extra" ;; esac
+    done
+    if [ -n "$missing" ]; then
+        echo "installing gpugraph[$missing]"
+        pip_install --editable "$ROOT[$missing]"
+        printf '%s\n' "$key" "$have ${missing//,/ }" >"$STAMP.new"
+        mv -f -- "$STAMP.new" "$STAMP"
+    fi
+    exec 9>&-
+    cd -- "$ROOT"
+}

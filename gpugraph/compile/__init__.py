@@ -1,0 +1,78 @@
+"""Compilation: from the client's graph, fetches and feeds to a plan, pass by pass.
+
+    prune      what the fetches and targets need
+    fold       exact shapes; what follows from them becomes constant
+    place      a device for every op, with its reason
+    fuse       groups of ops that run as one kernel
+    partition  Send and Recv between devices
+    order      one sequence for all devices, by depth
+    memory     lifetimes to offsets in one arena a device
+    bind       kernels to callables, offsets to arrays: the plan
+
+`verify` checks the unit between any two of them.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+from gpugraph.compile.bind import bind
+from gpugraph.compile.fold import fold
+from gpugraph.compile.fuse import fuse
+from gpugraph.compile.memory import memory
+from gpugraph.compile.order import order
+from gpugraph.compile.partition import partition
+from gpugraph.compile.place import place
+from gpugraph.compile.prune import prune
+from gpugraph.compile.unit import FeedSpec, Target, Unit
+from gpugraph.compile.verify import verify
+from gpugraph.graph.client import Graph
+from gpugraph.graph.operation import Operation
+from gpugraph.graph.tensor import Tensor
+from gpugraph.plan import Plan, PlanKey
+
+__all__ = ["PASSES", "FeedSpec", "Target", "compile_plan"]
+
+PASSES: tuple[Callable[[Unit], None], ...] = (fold, place, fuse, partition, order, memory)
+"""The passes between `prune`, which makes the unit, and `bind`, which makes the plan of it."""
+
+
+def compile_plan(
+    graph: Graph,
+    target: Target,
+    key: PlanKey,
+    feeds: Sequence[FeedSpec],
+    fetches: Sequence[Tensor],
+    targets: Sequence[Operation],
+) -> Plan:
+    """The plan that computes `fetches` and runs `targets` when `feeds` are fed.
+
+    Raises what the passes raise: InvalidArgumentError for an unfed placeholder, shapes that don't
+    fit, a cycle or a device that isn't there; ResourceExhaustedError for too little memory.
+    """
+    with _without_collector():
+        unit = prune(graph, target, key, feeds, fetches, targets)
+        _check(unit, "prune")
+        for compile_pass in PASSES:
+            compile_pass(unit)
+            _check(unit, compile_pass.__name__)
+        return bind(unit)
+
+
+def _check(unit: Unit, name: str) -> None:
+    if unit.target.verify:
+        verify(unit, name)
+
+
+@contextmanager
+def _without_collector() -> Iterator[None]:
+    """Pauses the garbage collector: it would walk the many records of a large graph in vain."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()

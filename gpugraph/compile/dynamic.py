@@ -1,0 +1,227 @@
+"""Steps with tensors whose size is known only when they are made.
+
+Such a step infers its outputs' shapes from the inputs it meets, allocates them, binds its kernel
+and runs it, at every run. It frees the cells of which it is the last user.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gpugraph.compile.context import Bound, Cell
+from gpugraph.compile.unit import Home, TensorId
+from gpugraph.devices import Block, Device, VariableState
+from gpugraph.errors import InvalidArgumentError
+from gpugraph.graph.infer import InferContext
+from gpugraph.graph.runtime_graph import Node
+from gpugraph.kernel import Kernel, reference
+from gpugraph.shapes import TensorShape
+
+if TYPE_CHECKING:
+    from gpugraph.compile.bind import _Binder
+
+__all__ = ["DynamicCopy", "DynamicStep"]
+
+Place = tuple[TensorId, Home]
+
+
+class DynamicStep:
+    """A kernel that is bound at each run."""
+
+    def __init__(
+        self,
+        binder: _Binder,
+        node: Node,
+        kernel: Kernel,
+        variables: dict[int, VariableState],
+        inputs: Sequence[Place],
+        outputs: Sequence[Place],
+        host: frozenset[int],
+    ) -> None:
+        self.node = node
+        self.kernel = kernel
+        self.host = host
+        self.resources = binder.unit.target.resources
+        self.device = binder.devices[node.assigned_device]
+        self.variables = variables
+        self.uninitialized = node.op_def.allows_uninitialized_input
+        self.sources = [self._source(binder, slot, place) for slot, place in enumerate(inputs)]
+        self.results = [self._result(binder, place) for place in outputs]
+        self.dying = _dying(binder, node, [key for key, _ in inputs])
+        self.dying += [
+            cell
+            for (key, _), cell in zip(outputs, self.results)
+            if isinstance(cell, Cell) and not _used(node, key[1])
+        ]
+
+    def _source(self, binder: _Binder, slot: int, place: Place) -> Callable[[], Any]:
+        """An input; a variable that is about to get its first value has none yet."""
+        state = self.variables.get(slot)
+        if state is not None and self.uninitialized and place[1].storage.kind == "cell":
+            return lambda: state.block.array if state.block is not None else _NOTHING
+        return binder.source(*place)
+
+    def _result(self, binder: _Binder, place: Place) -> Any:
+        key, home = place
+        if home.storage.kind != "cell":
+            return binder.array(key, home)
+        if home.storage.node is not None:
+            return binder.variable(home.storage.node)
+        return binder.cell(key, home.storage.owner)
+
+    def __call__(self) -> None:
+        inputs = [source() for source in self.sources]
+        owned: list[Block] = []
+        try:
+            if reference(self.kernel).dynamic:
+                self._run_dynamic(inputs, owned)
+            else:
+                self._run(inputs, owned)
+        finally:
+            for block in owned:
+                block.release()
+        for cell in self.dying:
+            cell.release()
+
+    def _run(self, inputs: list[Any], owned: list[Block]) -> None:
+        shapes = self._infer(inputs)
+        results = [
+            self._prepared(result, shape, slot)
+            for slot, (result, shape) in enumerate(zip(self.results, shapes))
+        ]
+        refs = {slot: self._ref(slot, shapes, array) for slot, array in enumerate(inputs)}
+        context = self._context(inputs, [array.shape for array in results], owned)
+        given = [refs[slot] for slot in range(len(inputs)) if slot not in self.host]
+        self.device.bind(self.kernel, context, [*given, *results])()
+
+    def _ref(self, slot: int, shapes: Sequence[tuple[int, ...]], array: Any) -> Any:
+        """The array of an input; that of a variable may have moved to its new shape."""
+        state = self.variables.get(slot)
+        return state.block.array if state is not None and state.block is not None else array
+
+    def _run_dynamic(self, inputs: list[Any], owned: list[Block]) -> None:
+        context = self._context(inputs, [], owned)
+        given = [array for slot, array in enumerate(inputs) if slot not in self.host]
+        returned = self.device.bind(self.kernel, context, given)()
+        for slot, (result, array) in enumerate(zip(self.results, returned)):
+            array = np.asarray(array)
+            self.device.write(self._prepared(result, array.shape, slot), array)
+
+    def _context(
+        self, inputs: list[Any], output_shapes: list[tuple[int, ...]], owned: list[Block]
+    ) -> Bound:
+        node = self.node
+        return Bound(
+            node.name,
+            node.attrs,
+            (node.input_types, node.output_types),
+            ([array.shape for array in inputs], output_shapes),
+            {slot: inputs[slot] for slot in self.host},
+            self.variables,
+            self.device,
+            self.resources,
+            owned,
+        )
+
+    def _infer(self, inputs: list[Any]) -> list[tuple[int, ...]]:
+        node = self.node
+        context = InferContext(
+            [
+                TensorShape.of(None if array is _NOTHING else array.shape) for array in inputs
+            ],
+            node.attrs,
+            node.input_types,
+            len(node.output_types),
+            lambda index: inputs[index] if index in self.host else None,
+        )
+        assert node.op_def.infer is not None
+        shapes = []
+        for shape in node.op_def.infer(context):
+            if not shape.is_fully_defined():
+                raise InvalidArgumentError(
+                    node.node_def, None, f"The shape of '{node.name}' stays open: {shape}"
+                )
+            shapes.append(tuple(shape.as_list()))
+        return shapes
+
+    def _prepared(self, result: Any, shape: tuple[int, ...], slot: int) -> Any:
+        """The array that output `slot` is written to."""
+        if isinstance(result, Cell):
+            dtype = self.node.output_types[slot].base_dtype
+            result.fill(self.device.allocate(shape, dtype, result.name))
+            return result.array
+        if isinstance(result, VariableState):
+            return result.reserve(shape)
+        if tuple(result.shape) != shape:
+            raise InvalidArgumentError(
+                self.node.node_def,
+                None,
+                f"'{self.node.name}' was to make a tensor of shape {list(result.shape)}, but it "
+                f"has shape {list(shape)}",
+            )
+        return result
+
+
+class DynamicCopy:
+    """A tensor's way to another device, sized when it goes."""
+
+    def __init__(
+        self,
+        binder: _Binder,
+        recv: Node,
+        way: str,
+        devices: tuple[Device, Device],
+        key: TensorId,
+        own: Home,
+    ) -> None:
+        self.name = recv.name
+        self.way = way
+        self.mailbox = binder.mailbox
+        self.devices = devices
+        self.dtype = own.dtype
+        self.result = (
+            binder.cell((recv.id, 0), own.storage.owner)
+            if own.storage.kind == "cell"
+            else binder.array((recv.id, 0), own)
+        )
+        self.dying = _dying(binder, binder.sends[recv.id], [key], recv)
+
+    def __call__(self) -> None:
+        array, _ = self.mailbox.recv(self.way)
+        source, target = self.devices
+        if isinstance(self.result, Cell):
+            self.result.fill(target.allocate(array.shape, self.dtype, self.name))
+            target.copy_from(source, array, self.result.array)()
+        else:
+            target.copy_from(source, array, self.result)()
+        for cell in self.dying:
+            cell.release()
+
+
+class _Nothing:
+    """Stands for the array of a variable that has none yet: no elements of no known shape."""
+
+    shape = (0,)
+
+
+_NOTHING = _Nothing()
+
+
+def _used(node: Node, slot: int) -> bool:
+    return any(edge.src_output == slot and not edge.is_control for edge in node._out)
+
+
+def _dying(
+    binder: _Binder, node: Node, keys: Sequence[TensorId], at: Node | None = None
+) -> list[Cell]:
+    """The cells whose last user is this step."""
+    last = binder.positions[(at or node).id]
+    found = []
+    for key in dict.fromkeys(keys):
+        home = binder.unit.homes[key]
+        if home.storage.kind == "cell" and home.storage.node is None and home.storage.last == last:
+            found.append(binder.cell(key, home.storage.owner))
+    return found

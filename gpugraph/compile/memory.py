@@ -1,0 +1,252 @@
+"""Memory: where every tensor lives, from lifetimes in the settled order.
+
+  variable   the memory of a session's variable, which references to it share
+  constant   the array of a Const, one per device
+  cell       a tensor whose size is known only when it is made (or that holds strings): it is
+             allocated then, and freed after its last use
+  arena      everything else: offsets into one block per device and plan
+
+A view (Reshape, Identity) shares its input's storage and needs no step. A read of a variable
+shares the variable's memory too, unless something writes the variable between the read and the
+read's last use: then the read is a copy, so that what was read stays what was read. An op
+declared with `alias` takes the memory of an input that dies with it.
+"""
+
+from __future__ import annotations
+
+from gpugraph.compile.partition import memory_of_output
+from gpugraph.compile.unit import Home, Storage, TensorId, Unit
+from gpugraph.dtypes import resource, string
+from gpugraph.graph.runtime_graph import Node, NodeClass
+from gpugraph.kernel import Call
+from gpugraph.memory import Lifetime, human_readable_bytes, plan_offsets
+from gpugraph.ops.declare import DECLARATIONS, OpDecl
+from gpugraph.ops.kernels import HostOnly, find_kernel
+
+
+__all__ = ["memory"]
+
+
+def memory(unit: Unit) -> None:
+    """Fills `unit.homes`, `unit.moded` and `unit.arena_sizes`."""
+    with unit.report("memory") as say:
+        planner = _Planner(unit)
+        for position, node in enumerate(unit.order):
+            planner.visit(position, node)
+        _set_offsets(unit, planner.storages)
+        lines = [
+            f"arena on {device}: {human_readable_bytes(size)} for {count} buffers, which hold "
+            f"{human_readable_bytes(total)} in turn"
+            for device, (size, count, total) in _totals(unit, planner.storages).items()
+        ]
+        cells = sum(home.storage.kind == "cell" for home in unit.homes.values())
+        shared = sum(mode.startswith(("view", "in place")) for mode in unit.moded.values())
+        say(f"{shared} tensors share memory, {cells} are sized at run time", lines)
+
+
+class _Planner:
+    """One walk over the order."""
+
+    def __init__(self, unit: Unit) -> None:
+        self.unit = unit
+        self.storages: list[Storage] = []
+        self.position = {node.id: index for index, node in enumerate(unit.order)}
+        self.end = len(unit.order)
+        self.extent = self._extents()
+        self.writers = self._writers()
+
+    def _extents(self) -> dict[TensorId, int]:
+        """The last position at which each tensor, or a view of it, is used."""
+        extent: dict[TensorId, int] = {}
+        recv_of = {send.id: self.position[recv.id] for send, recv in self.unit.ways}
+        for node in reversed(self.unit.order):
+            at = self.position[node.id]
+            if node.node_class is NodeClass.RETVAL:
+                at = self.end
+            elif node.id in recv_of:
+                at = recv_of[node.id]
+            views = _views(node)
+            for edge in node._in:
+                if edge.is_control:
+                    continue
+                last = at
+                for output, source in views.items():
+                    if source == edge.dst_input:
+                        last = max(last, extent.get((node.id, output), at))
+                key = (edge.src.id, edge.src_output)
+                if last > extent.get(key, -1):
+                    extent[key] = last
+        return extent
+
+    def _writers(self) -> dict[int, list[int]]:
+        """Variable node id to the positions of the steps that write it, ascending."""
+        roots: dict[TensorId, int] = {}
+        writers: dict[int, list[int]] = {}
+        for at, node in enumerate(self.unit.order):
+            if node.node_class is NodeClass.VARIABLE:
+                roots[node.id, 0] = node.id
+                continue
+            if not any(dtype.is_ref_dtype for dtype in node.input_types):
+                continue
+            decl = DECLARATIONS.get(node.type)
+            for edge in node._in:
+                root = None if edge.is_control else roots.get((edge.src.id, edge.src_output))
+                if root is None or decl is None:
+                    continue
+                if edge.dst_input in decl.writes:
+                    writers.setdefault(root, []).append(at)
+                for output, source in decl.view.items():
+                    if source == edge.dst_input and node.output_types[output].is_ref_dtype:
+                        roots[node.id, output] = root
+        return writers
+
+    def visit(self, at: int, node: Node) -> None:
+        """Gives each output of the node its home."""
+        if not node.output_types:
+            return
+        decl = DECLARATIONS.get(node.type)
+        shapes = self.unit.shapes[node.id]
+        taken: set[Storage] = set()
+        for slot, dtype in enumerate(node.output_types):
+            shape = _static(shapes[slot].sizes)
+            cell = shape is None or dtype.base_dtype in (string, resource) or _is_dynamic(node)
+            storage = None
+            if node.node_class is NodeClass.VARIABLE:
+                storage = self._variable(node, shape)
+            elif node.node_class is NodeClass.CONSTANT:
+                storage = Storage("constant", node.assigned_device, 0, at, at, node.name, 0, node)
+            elif decl is not None and slot in decl.view:
+                storage = self._shared(at, node, slot, decl.view[slot], shape, cell)
+            if storage is None and decl is not None and slot in decl.alias and not cell:
+                storage = self._in_place(at, node, decl, slot, shape, taken)
+            if storage is None:
+                storage = self._new(at, node, slot, shape, cell)
+            taken.add(storage)
+            storage.last = max(storage.last, self.extent.get((node.id, slot), at))
+            self.unit.homes[node.id, slot] = Home(storage, shape, dtype.base_dtype)
+
+    def _variable(self, node: Node, shape: tuple[int, ...] | None) -> Storage:
+        kind = "variable" if shape is not None else "cell"
+        self.unit.moded[node.id] = "variable"
+        return Storage(kind, node.assigned_device, 0, 0, self.end, node.name, 0, node)
+
+    def _source(self, node: Node, index: int) -> Home:
+        edge = node.input_edge(index)
+        return self.unit.homes[edge.src.id, edge.src_output]
+
+    def _shared(
+        self, at: int, node: Node, slot: int, index: int, shape: object, cell: bool
+    ) -> Storage | None:
+        """The input's storage, where the output may be the same bytes."""
+        home = self._source(node, index)
+        storage = home.storage
+        if node.output_types[slot].is_ref_dtype:
+            return storage
+        if cell or storage.kind == "cell" or home.shape is None:
+            return None
+        if storage.device != memory_of_output(self.unit, node, slot):
+            return None
+        if storage.kind == "variable":
+            last = self.extent.get((node.id, slot), at)
+            written = self.writers.get(storage.node.id if storage.node else -1, ())
+            if any(at < position <= last for position in written):
+                self.unit.moded[node.id] = "copy: the variable is written before the last use"
+                return None
+        self.unit.moded[node.id] = f"view of {storage.owner}"
+        return storage
+
+    def _in_place(
+        self,
+        at: int,
+        node: Node,
+        decl: OpDecl,
+        slot: int,
+        shape: object,
+        taken: set[Storage],
+    ) -> Storage | None:
+        """The storage of an input that dies here and has the output's shape and element size."""
+        for index in _alias_inputs(decl, slot, len(node.input_types)):
+            home = self._source(node, index)
+            storage = home.storage
+            if (
+                storage.kind == "arena"
+                and storage.last == at
+                and storage not in taken
+                and home.shape == shape
+                and home.dtype.itemsize == node.output_types[slot].itemsize
+                and storage.device == memory_of_output(self.unit, node, slot)
+            ):
+                self.unit.moded[node.id] = f"in place of {storage.owner}"
+                return storage
+        return None
+
+    def _new(
+        self, at: int, node: Node, slot: int, shape: tuple[int, ...] | None, cell: bool
+    ) -> Storage:
+        device = memory_of_output(self.unit, node, slot)
+        name = node.name if slot == 0 else f"{node.name}:{slot}"
+        if cell:
+            return Storage("cell", device, 0, at, at, name)
+        size = node.output_types[slot].itemsize
+        for length in shape or ():
+            size *= length
+        first = 0 if node.node_class is NodeClass.ARG else at
+        storage = Storage("arena", device, size, first, at, name)
+        self.storages.append(storage)
+        return storage
+
+
+def _views(node: Node) -> dict[int, int]:
+    decl = DECLARATIONS.get(node.type)
+    return dict(decl.view) if decl is not None else {}
+
+
+def _alias_inputs(decl: OpDecl, slot: int, count: int) -> list[int]:
+    """The declared input, and for an elementwise op of like inputs the others after it."""
+    first = decl.alias[slot]
+    others = decl.op_def.inputs
+    if len(others) != count or len({arg.type_attr for arg in others}) != 1:
+        return [first]
+    return [first, *(index for index in range(count) if index != first)]
+
+
+def _static(sizes: tuple[int | None, ...] | None) -> tuple[int, ...] | None:
+    if sizes is None or None in sizes:
+        return None
+    return sizes  # type: ignore[return-value]
+
+
+def _is_dynamic(node: Node) -> bool:
+    """Whether the kernel decides its outputs' sizes when it runs."""
+    kernel = _DYNAMIC.get(node.type)
+    if kernel is None:
+        entry = find_kernel(node.type, "CPU", node.attrs)
+        found = entry.kernel if entry is not None else HostOnly("")
+        kernel = _DYNAMIC[node.type] = isinstance(found, Call) and found.dynamic
+    return kernel
+
+
+_DYNAMIC: dict[str, bool] = {}
+
+
+def _set_offsets(unit: Unit, storages: list[Storage]) -> None:
+    by_device: dict[str, list[Storage]] = {}
+    for storage in storages:
+        by_device.setdefault(storage.device, []).append(storage)
+    for device, group in by_device.items():
+        plan = plan_offsets([Lifetime(each.size, each.first, each.last) for each in group])
+        for storage, offset in zip(group, plan.offsets):
+            storage.offset = offset
+        unit.arena_sizes[device] = plan.size
+
+
+def _totals(unit: Unit, storages: list[Storage]) -> dict[str, tuple[int, int, int]]:
+    totals: dict[str, tuple[int, int, int]] = {}
+    for storage in storages:
+        size, count, total = totals.get(storage.device, (0, 0, 0))
+        totals[storage.device] = (
+            unit.arena_sizes[storage.device],
+            count + 1,
+            total + storage.size,
+        )
+    return totals

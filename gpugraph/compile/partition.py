@@ -1,0 +1,110 @@
+"""Partition: a Send and a Recv wherever a tensor goes to another device's memory.
+
+One pair serves a tensor and destination, however many consumers it has there. Host inputs are
+read in host memory (the first CPU's) whatever device runs the op, and host outputs are made
+there. Constants are not sent: each device that reads one has its own copy. Control edges
+between devices need no pair, for one thread runs all partitions in the order of the whole graph.
+"""
+
+from __future__ import annotations
+
+from gpugraph.compile.unit import Unit
+from gpugraph.graph.op_def import host_slots
+from gpugraph.graph.runtime_graph import Edge, Node
+from gpugraph.ops.declare import DECLARATIONS
+from gpugraph.plan import Transfer
+
+__all__ = ["memory_of_input", "memory_of_output", "partition"]
+
+
+def memory_of_output(unit: Unit, node: Node, slot: int) -> str:
+    """The device in whose memory output `slot` lies."""
+    op_def = node.op_def
+    if op_def.host_outputs and slot in host_slots(op_def.outputs, op_def.host_outputs, node.attrs):
+        return unit.host
+    return node.assigned_device
+
+
+def memory_of_input(unit: Unit, node: Node, slot: int) -> str:
+    """The device in whose memory input `slot` is read."""
+    op_def = node.op_def
+    if op_def.host_inputs and slot in host_slots(op_def.inputs, op_def.host_inputs, node.attrs):
+        return unit.host
+    return node.assigned_device
+
+
+def partition(unit: Unit) -> None:
+    """Inserts the pairs; fills `unit.ways` and `unit.transfers`."""
+    with unit.report("partition") as say:
+        arrived: dict[tuple[int, int, str], Node] = {}
+        if len(unit.target.devices) > 1:
+            for node in unit.graph.op_nodes():
+                for edge in list(node._in):
+                    if not edge.is_control:
+                        _cross(unit, edge, arrived)
+        lines = [f"{way.tensor}: {way.source} -> {way.target}" for way in unit.transfers]
+        say(f"{len(unit.transfers)} tensors are sent to another device", lines)
+
+
+def _cross(unit: Unit, edge: Edge, arrived: dict[tuple[int, int, str], Node]) -> None:
+    """Replaces the edge, if its ends lie in different memories."""
+    source = memory_of_output(unit, edge.src, edge.src_output)
+    target = memory_of_input(unit, edge.dst, edge.dst_input)
+    if source == target:
+        return
+    key = (edge.src.id, edge.src_output, target)
+    if key not in arrived:
+        if edge.src.is_constant:
+            arrived[key] = _copy_constant(unit, edge.src, target)
+        else:
+            arrived[key] = _send(unit, edge.src, edge.src_output, source, target)
+    unit.graph.update_edge(arrived[key], 0, edge.dst, edge.dst_input)
+
+
+def _copy_constant(unit: Unit, constant: Node, target: str) -> Node:
+    copy = unit.graph.copy_node(constant)
+    copy.assigned_device = target
+    unit.shapes[copy.id] = unit.shapes[constant.id]
+    unit.values[copy.id, 0] = constant.attrs["value"]
+    unit.reasons[copy.id] = "a constant is copied to each device that reads it"
+    for before in constant.control_inputs:
+        unit.graph.add_control_edge(before, copy)
+    return copy
+
+
+def _send(unit: Unit, node: Node, slot: int, source: str, target: str) -> Node:
+    graph = unit.graph
+    dtype = node.output_types[slot].base_dtype
+    shape = unit.shapes[node.id][slot]
+    tensor = node.name if slot == 0 else f"{node.name}:{slot}"
+    attrs = {
+        "T": dtype,
+        "tensor_name": f"edge_{len(unit.ways)}_{tensor}",
+        "send_device": source,
+        "recv_device": target,
+    }
+    send = graph.add_node(
+        graph.new_name(f"{node.name}/send"),
+        DECLARATIONS["_Send"].op_def,
+        attrs=attrs,
+        input_types=[dtype],
+        origin=node.origin,
+    )
+    recv = graph.add_node(
+        graph.new_name(f"{node.name}/recv"),
+        DECLARATIONS["_Recv"].op_def,
+        attrs={**attrs, "shape": shape},
+        output_types=[dtype],
+        origin=node.origin,
+    )
+    send.assigned_device, recv.assigned_device = source, target
+    unit.reasons[send.id] = f"{tensor} goes to {target}"
+    unit.reasons[recv.id] = f"{tensor} comes from {source}"
+    graph.add_edge(node, slot, send, 0)
+    unit.shapes[send.id] = []
+    unit.shapes[recv.id] = [shape]
+    unit.ways.append((send, recv))
+    count = shape.num_elements()
+    size = None if count is None else count * dtype.itemsize
+    unit.transfers.append(Transfer(tensor, source, target, size))
+    return recv

@@ -1,0 +1,170 @@
+"""Place: a device for every op, and the reason for each.
+
+Ops that must share a device (colocation by `_class`, a reference to a variable) form a group. A
+group goes where its members' requests and kernels allow, and of those devices to the first by
+priority (GPU before CPU). In order:
+
+  1. a variable that lives on a device stays there, and its group with it;
+  2. metadata ops (Shape, Size, Rank) follow their input;
+  3. ops without inputs (constants, fed tensors) follow their consumers if those agree;
+  4. fetched tensors are read where they are.
+
+Requests that no device can satisfy raise InvalidArgumentError, unless `allow_soft_placement`
+lets them fall back to what can; the reason then says so. After core/common_runtime/placer.h.
+"""
+
+from __future__ import annotations
+
+from gpugraph.compile.candidates import Candidates, Group
+from gpugraph.compile.unit import Unit
+from gpugraph.errors import InternalError
+from gpugraph.graph.runtime_graph import Node, NodeClass
+
+__all__ = ["place"]
+
+
+def place(unit: Unit) -> None:
+    """Sets `assigned_device` of every node and fills `unit.reasons`."""
+    with unit.report("place") as say:
+        candidates = Candidates(unit.target)
+        nodes = unit.graph.op_nodes()
+        group_of = _groups(nodes)
+        late = []
+        for node in nodes:
+            if node.node_class is NodeClass.RETVAL or _is_generator(node, group_of):
+                late.append(node)
+            elif not node.assigned_device:
+                group = group_of.get(node.id) or Group([node])
+                _place_group(unit, candidates, group)
+        for node in late:
+            if not node.assigned_device:
+                _place_late(unit, candidates, node)
+        if unit.target.config.log_device_placement or len(nodes) < 5000:
+            lines = [
+                f"{node.name}: ({node.type}): {node.assigned_device} - {unit.reasons[node.id]}"
+                for node in nodes
+            ]
+        else:
+            lines = []
+        say(_summary(nodes), lines)
+
+
+def _summary(nodes: list[Node]) -> str:
+    counts: dict[str, int] = {}
+    for node in nodes:
+        counts[node.assigned_device] = counts.get(node.assigned_device, 0) + 1
+    return ", ".join(f"{count} ops on {device}" for device, count in sorted(counts.items()))
+
+
+def _groups(nodes: list[Node]) -> dict[int, Group]:
+    """The group of each node that shares its device with another."""
+    group_of: dict[int, Group] = {}
+    by_name: dict[str, Node] = {}
+    for node in nodes:
+        for name in node.attrs.get("_class", ()):
+            text = name.decode() if isinstance(name, bytes) else name
+            leader = text.removeprefix("loc:@")
+            _join(group_of, by_name.setdefault(leader, node), node, f"colocated with {leader}")
+        by_name.setdefault(node.name, node)
+        for index, dtype in enumerate(node.input_types):
+            if dtype.is_ref_dtype:
+                source = node.input_edge(index).src
+                _join(group_of, source, node, f"refers to {source.name}")
+    for node in nodes:  # a leader may come after the first that names it
+        for name in node.attrs.get("_class", ()):
+            text = name.decode() if isinstance(name, bytes) else name
+            leader = by_name.get(text.removeprefix("loc:@"))
+            if leader is not None:
+                _join(group_of, leader, node, f"colocated with {leader.name}")
+    return group_of
+
+
+def _join(group_of: dict[int, Group], first: Node, second: Node, why: str) -> None:
+    """Puts both nodes into one group, the smaller group into the larger."""
+    if first is second:
+        return
+    one = group_of.get(first.id) or Group([first])
+    two = group_of.get(second.id) or Group([second])
+    group_of[first.id], group_of[second.id] = one, two
+    if one is two:
+        return
+    if len(one.nodes) < len(two.nodes):
+        one, two = two, one
+    one.nodes += two.nodes
+    one.why.update(two.why)
+    one.why.setdefault(second.id, why)
+    for node in two.nodes:
+        group_of[node.id] = one
+
+
+def _is_generator(node: Node, group_of: dict[int, Group]) -> bool:
+    return (
+        not node.input_types
+        and len(node.output_types) == 1
+        and not node.output_types[0].is_ref_dtype
+        and node.id not in group_of
+    )
+
+
+def _place_group(unit: Unit, candidates: Candidates, group: Group) -> None:
+    home = _home(unit, group)
+    if home is not None:
+        device, reason = home, "its variable lives there"
+    else:
+        devices, reason = candidates.of(group)
+        device = devices[0]
+        if len(devices) > 1 and len(group.nodes) == 1:
+            followed = _metadata_device(group.nodes[0])
+            if followed in devices:
+                device, reason = followed, "metadata of a tensor there"
+    for node in group.nodes:
+        node.assigned_device = device
+        unit.reasons[node.id] = (
+            reason if len(group.nodes) == 1 else f"{reason}; {group.why.get(node.id, 'leads its group')}"
+        )
+
+
+def _home(unit: Unit, group: Group) -> str | None:
+    """The device where a variable of the group lives already."""
+    homes = {}
+    for node in group.nodes:
+        if node.node_class is NodeClass.VARIABLE:
+            name = node.attrs.get("shared_name") or node.name
+            home = unit.target.resources.home(node.attrs.get("container", ""), name)
+            if home is not None:
+                homes[home] = node.name
+    if len(homes) > 1:
+        where = ", ".join(f"{name} on {device}" for device, name in homes.items())
+        raise InternalError(
+            None, None, f"Variables that must share a device live on several: {where}"
+        )
+    return next(iter(homes), None)
+
+
+def _metadata_device(node: Node) -> str | None:
+    if not node.is_metadata:
+        return None
+    return node.input_edge(0).src.assigned_device or None
+
+
+def _place_late(unit: Unit, candidates: Candidates, node: Node) -> None:
+    if node.node_class is NodeClass.RETVAL:
+        node.assigned_device = node.input_edge(0).src.assigned_device
+        if not node.assigned_device:
+            _place_late(unit, candidates, node.input_edge(0).src)
+            node.assigned_device = node.input_edge(0).src.assigned_device
+        unit.reasons[node.id] = "read where it is"
+        return
+    devices, reason = candidates.of(Group([node]))
+    consumers = {
+        edge.dst.assigned_device
+        for edge in node._out
+        if not edge.is_control and edge.dst.assigned_device
+    }
+    device = devices[0]
+    if len(consumers) == 1 and next(iter(consumers)) in devices:
+        device, reason = next(iter(consumers)), "follows its consumers"
+    elif node.node_class is NodeClass.ARG:
+        device, reason = unit.host, "fed from the host"
+    node.assigned_device = device
+    unit.reasons[node.id] = reason

@@ -1,0 +1,167 @@
+"""Prune: the part of the client's graph that the fetches and targets need, as a runtime graph.
+
+Reverse reachability over data and control inputs from fetches and targets. A fed tensor becomes
+an `_Arg` and cuts off its producers; each fetched tensor gets a `_Retval`. An op that is needed
+for another output keeps its place beside the `_Arg` of the fed one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gpugraph.compile.unit import FeedSpec, Target, Unit
+from gpugraph.errors import InvalidArgumentError
+from gpugraph.graph.client import Graph
+from gpugraph.graph.operation import Operation
+from gpugraph.graph.runtime_graph import Node, RuntimeGraph
+from gpugraph.graph.tensor import Tensor
+from gpugraph.ops.declare import DECLARATIONS
+from gpugraph.plan import PlanKey
+from gpugraph.shapes import TensorShape
+
+__all__ = ["prune"]
+
+
+def prune(
+    graph: Graph,
+    target: Target,
+    key: PlanKey,
+    feeds: Sequence[FeedSpec],
+    fetches: Sequence[Tensor],
+    targets: Sequence[Operation],
+) -> Unit:
+    """The unit with which compilation starts.
+
+    InvalidArgumentError naming the placeholders that are needed and not fed.
+    """
+    unit = Unit(key, target, RuntimeGraph(), feeds)
+    with unit.report("prune") as say:
+        fed = {graph.get_tensor_by_name(feed.name): feed for feed in feeds}
+        needed = _needed(fed, fetches, targets)
+        _refuse_unfed(needed)
+        nodes = {op: _add_op(unit.graph, op) for op in needed}
+        args = {tensor: _add_arg(unit, tensor, feed) for tensor, feed in fed.items()}
+        _add_edges(unit.graph, nodes, args)
+        for index, tensor in enumerate(fetches):
+            _add_retval(unit, index, tensor, nodes, args)
+        unit.roots = [*unit.retvals, *(nodes[op] for op in targets)]
+        say(f"{len(needed)} of {graph.version} operations are needed", ())
+    return unit
+
+
+def _needed(
+    fed: dict[Tensor, FeedSpec], fetches: Sequence[Tensor], targets: Sequence[Operation]
+) -> list[Operation]:
+    """Operations that must be there, in the order in which they were made."""
+    stack = [tensor.op for tensor in fetches if tensor not in fed] + list(targets)
+    seen = set(stack)
+    while stack:
+        op = stack.pop()
+        for tensor in op._inputs:
+            maker = tensor.op
+            if maker not in seen and tensor not in fed:
+                seen.add(maker)
+                stack.append(maker)
+        for before in op._control_inputs:
+            if before not in seen:
+                seen.add(before)
+                stack.append(before)
+    return sorted(seen, key=_by_id)
+
+
+def _by_id(op: Operation) -> int:
+    return op._id
+
+
+def _refuse_unfed(needed: Sequence[Operation]) -> None:
+    unfed = [op for op in needed if op.type == "Placeholder"]
+    if not unfed:
+        return
+    op = unfed[0]
+    shape = op.get_attr("shape")
+    also = ", ".join(f"'{other.name}'" for other in unfed[1:6])
+    raise InvalidArgumentError(
+        op.node_def,
+        op,
+        f"You must feed a value for placeholder tensor '{op.name}' with dtype "
+        f"{op.get_attr('dtype').name} and shape {shape}"
+        + (f" (and for {also})" if also else "")
+        + f"\n\t [[node {op.name} (defined at {op.origin})]]",
+    )
+
+
+def _add_op(graph: RuntimeGraph, op: Operation) -> Node:
+    attrs = op._attrs
+    if op._op_def.name == "VariableV2" and _is_resizable(op):
+        attrs = {**attrs, "_resizable": True}
+    return graph.add_node(
+        op.name,
+        op._op_def,
+        attrs=attrs,
+        input_types=[tensor._dtype for tensor in op._inputs],
+        output_types=[tensor._dtype for tensor in op._outputs],
+        requested_device=op._device,
+        origin=op.origin,
+    )
+
+
+def _is_resizable(variable: Operation) -> bool:
+    """Whether some op may give the variable another shape."""
+    return any(
+        op.type == "Assign" and not op.get_attr("validate_shape")
+        for op in variable.outputs[0].consumers()
+    )
+
+
+def _add_arg(unit: Unit, tensor: Tensor, feed: FeedSpec) -> Node:
+    index = len(unit.args)
+    shape = TensorShape.of(feed.shape)
+    node = unit.graph.add_node(
+        f"_arg_{tensor.op.name}_{tensor.value_index}_{index}",
+        DECLARATIONS["_Arg"].op_def,
+        attrs={"T": tensor.dtype.base_dtype, "index": index, "shape": shape},
+        output_types=[tensor.dtype.base_dtype],
+        origin=tensor.op.origin,
+    )
+    unit.args.append(node)
+    return node
+
+
+def _add_edges(
+    graph: RuntimeGraph, nodes: dict[Operation, Node], args: dict[Tensor, Node]
+) -> None:
+    for op, node in nodes.items():
+        for index, tensor in enumerate(op._inputs):
+            arg = args.get(tensor) if args else None
+            if arg is not None:
+                if tensor._dtype.is_ref_dtype and node.input_types[index].is_ref_dtype:
+                    raise InvalidArgumentError(
+                        op.node_def,
+                        op,
+                        f"'{op.name}' writes the variable that input {index} refers to; the fed "
+                        f"value of '{tensor.name}' can't be written",
+                    )
+                graph.add_edge(arg, 0, node, index)
+            else:
+                graph.add_edge(nodes[tensor.op], tensor.value_index, node, index)
+        for before in op._control_inputs:
+            graph.add_control_edge(nodes[before], node)
+
+
+def _add_retval(
+    unit: Unit,
+    index: int,
+    tensor: Tensor,
+    nodes: dict[Operation, Node],
+    args: dict[Tensor, Node],
+) -> None:
+    node = unit.graph.add_node(
+        f"_retval_{tensor.op.name}_{tensor.value_index}_{index}",
+        DECLARATIONS["_Retval"].op_def,
+        attrs={"T": tensor.dtype.base_dtype, "index": index},
+        input_types=[tensor.dtype.base_dtype],
+        origin=tensor.op.origin,
+    )
+    source, slot = (args[tensor], 0) if tensor in args else (nodes[tensor.op], tensor.value_index)
+    unit.graph.add_edge(source, slot, node, 0)
+    unit.retvals.append(node)

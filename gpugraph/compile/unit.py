@@ -1,0 +1,110 @@
+"""The record that the passes hand on: one run's graph on its way to a plan.
+
+Each pass fills what is its own and leaves a `PassReport`. `verify` checks after each pass that
+what should hold by then does hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Any, NamedTuple
+
+from gpugraph.config import ConfigProto
+from gpugraph.devices import Device, Resources
+from gpugraph.dtypes import DType
+from gpugraph.graph.runtime_graph import Node, RuntimeGraph
+from gpugraph.plan import Mailbox, PassReport, PlanKey, Transfer
+from gpugraph.shapes import TensorShape
+
+__all__ = ["FeedSpec", "Home", "Storage", "Target", "Unit"]
+
+TensorId = tuple[int, int]
+"""A tensor of the runtime graph: node id and output slot."""
+
+
+class FeedSpec(NamedTuple):
+    """A tensor to be fed: its name, dtype and shape (None, or open sizes: known at each run)."""
+
+    name: str
+    dtype: DType
+    shape: tuple[int | None, ...] | None
+
+
+@dataclass(frozen=True)
+class Target:
+    """What a session lends to a compilation: devices, lasting state, settings."""
+
+    devices: Sequence[Device]
+    resources: Resources
+    config: ConfigProto
+    no_gpu: str
+    verify: bool
+    new_mailbox: Callable[[], Mailbox]
+
+
+@dataclass(slots=True, eq=False)
+class Storage:
+    """Bytes that one or more tensors share, live from step `first` to step `last`."""
+
+    kind: str  # "arena", "constant", "variable", "cell"
+    device: str
+    size: int
+    first: int
+    last: int
+    owner: str
+    offset: int = 0
+    node: Node | None = None
+
+
+class Home(NamedTuple):
+    """Where a tensor lives: its storage and its static shape (None: known when it is made)."""
+
+    storage: Storage
+    shape: tuple[int, ...] | None
+    dtype: DType
+
+
+@dataclass
+class Unit:
+    """One compilation."""
+
+    key: PlanKey
+    target: Target
+    graph: RuntimeGraph
+    feeds: Sequence[FeedSpec]
+    args: list[Node] = field(default_factory=list)
+    retvals: list[Node] = field(default_factory=list)
+    roots: list[Node] = field(default_factory=list)
+    shapes: dict[int, Sequence[TensorShape]] = field(default_factory=dict)
+    values: dict[TensorId, Any] = field(default_factory=dict)
+    reasons: dict[int, str] = field(default_factory=dict)
+    folded: dict[int, str] = field(default_factory=dict)
+    ways: list[tuple[Node, Node]] = field(default_factory=list)
+    transfers: list[Transfer] = field(default_factory=list)
+    order: list[Node] = field(default_factory=list)
+    depth: dict[int, int] = field(default_factory=dict)
+    homes: dict[TensorId, Home] = field(default_factory=dict)
+    moded: dict[int, str] = field(default_factory=dict)
+    arena_sizes: dict[str, int] = field(default_factory=dict)
+    reports: list[PassReport] = field(default_factory=list)
+
+    @property
+    def host(self) -> str:
+        """The device in whose memory host inputs lie, feeds arrive and fetches leave."""
+        return self.target.devices[0].name
+
+    def device(self, name: str) -> Device:
+        """The device of that full name."""
+        return next(device for device in self.target.devices if device.name == name)
+
+    @contextmanager
+    def report(self, name: str) -> Iterator[Callable[[str, Sequence[str]], None]]:
+        """Times a pass; it says what it did by calling what this yields."""
+        start = perf_counter()
+        said: list[tuple[str, Sequence[str]]] = []
+        yield lambda summary, lines=(): said.append((summary, lines))  # type: ignore[misc]
+        summary, lines = said[-1] if said else ("", ())
+        self.reports.append(PassReport(name, summary, lines, perf_counter() - start))

@@ -1,0 +1,118 @@
+"""Verify: what must hold of a unit after each pass. A breach is a bug of ours: InternalError."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from gpugraph.compile.partition import memory_of_input, memory_of_output
+from gpugraph.compile.unit import Storage, Unit
+from gpugraph.errors import InternalError
+from gpugraph.graph.runtime_graph import Node
+from gpugraph.memory import ArenaPlan, Lifetime, check_offsets
+
+__all__ = ["verify"]
+
+
+def verify(unit: Unit, after: str) -> None:
+    """Checks the invariants of pass `after` and of all before it. InternalError when one fails."""
+    for name, check in _CHECKS.items():
+        check(unit)
+        if name == after:
+            return
+
+
+def _fail(node: Node, what: str) -> InternalError:
+    return InternalError(node.node_def, None, f"Compilation went wrong at '{node.name}': {what}")
+
+
+def _connected(unit: Unit) -> None:
+    """Each data input has its one edge, of its dtype."""
+    for node in unit.graph.op_nodes():
+        edges = node.input_edges()
+        for edge, dtype in zip(edges, node.input_types):
+            given = edge.src.output_types[edge.src_output]
+            if given.base_dtype is not dtype.base_dtype:
+                raise _fail(node, f"input {edge.dst_input} is {given.name}, not {dtype.name}")
+
+
+def _shaped(unit: Unit) -> None:
+    """Each output has a shape, and constants have that of their value."""
+    for node in unit.graph.op_nodes():
+        shapes = unit.shapes.get(node.id)
+        if shapes is None or len(shapes) != len(node.output_types):
+            raise _fail(node, f"{len(node.output_types)} outputs, but the shapes {shapes}")
+    for (key, slot), value in unit.values.items():
+        found = unit.graph.find_id(key)
+        if found is not None and unit.shapes[key][slot].sizes != value.shape:
+            raise _fail(found, f"its value has shape {value.shape}")
+
+
+def _placed(unit: Unit) -> None:
+    """Each node is on a device of the session, with a reason; references stay on one device."""
+    names = {device.name for device in unit.target.devices}
+    for node in unit.graph.op_nodes():
+        if node.assigned_device not in names:
+            raise _fail(node, f"it was placed on '{node.assigned_device}'")
+        if not unit.reasons.get(node.id) and not node.is_transfer:
+            raise _fail(node, "no reason was recorded for its device")
+        for index, dtype in enumerate(node.input_types):
+            if not dtype.is_ref_dtype:
+                continue
+            source = node.input_edge(index).src
+            if source.assigned_device != node.assigned_device:
+                raise _fail(node, f"it refers to '{source.name}' on another device")
+
+
+def _partitioned(unit: Unit) -> None:
+    """No data edge leads from one memory to another, and no way is there twice."""
+    for node in unit.graph.op_nodes():
+        for edge in node.input_edges():
+            source = memory_of_output(unit, edge.src, edge.src_output)
+            if source != memory_of_input(unit, node, edge.dst_input):
+                raise _fail(node, f"input {edge.dst_input} lies on {source}")
+    ways = [(way.tensor, way.target) for way in unit.transfers]
+    if len(set(ways)) != len(ways):
+        raise _fail(unit.graph.source, f"a tensor is sent twice to one device: {ways}")
+
+
+def _ordered(unit: Unit) -> None:
+    """Each node comes once, after all that it needs."""
+    position = {node.id: index for index, node in enumerate(unit.order)}
+    if len(position) != len(unit.graph.op_nodes()) or len(unit.order) != len(position):
+        raise _fail(unit.graph.source, "the order does not hold each node once")
+    for node in unit.order:
+        for edge in node._in:
+            if edge.src.is_op and position[edge.src.id] >= position[node.id]:
+                raise _fail(node, f"it comes before '{edge.src.name}', which it needs")
+    for send, recv in unit.ways:
+        if position[send.id] >= position[recv.id]:
+            raise _fail(recv, "it comes before its Send")
+
+
+def _housed(unit: Unit) -> None:
+    """Each output has a home in its device's memory; what lives at once shares no bytes."""
+    arenas: dict[str, dict[Storage, None]] = {}
+    for node in unit.order:
+        for slot in range(len(node.output_types)):
+            storage = unit.homes[node.id, slot].storage
+            if storage.device != memory_of_output(unit, node, slot):
+                raise _fail(node, f"output {slot} lies on {storage.device}")
+            if storage.kind == "arena":
+                arenas.setdefault(storage.device, {})[storage] = None
+    for device, found in arenas.items():
+        storages = list(found)
+        check_offsets(
+            [Lifetime(each.size, each.first, each.last) for each in storages],
+            ArenaPlan([each.offset for each in storages], unit.arena_sizes[device]),
+        )
+
+
+_CHECKS: dict[str, Callable[[Unit], None]] = {
+    "prune": _connected,
+    "fold": _shaped,
+    "place": _placed,
+    "fuse": _connected,
+    "partition": _partitioned,
+    "order": _ordered,
+    "memory": _housed,
+}

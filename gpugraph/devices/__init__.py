@@ -1,0 +1,27 @@
+"""Devices and the registry of their factories. Importing this registers the CPU and the GPU."""
+
+from __future__ import annotations
+
+from gpugraph.devices.cpu import CPUDevice, CPUDeviceFactory
+from gpugraph.devices.device import Block, Device, DeviceAttributes, HostDevice, out_of_memory
+from gpugraph.devices.factory import DeviceFactory, SupportsCreateDevices
+from gpugraph.devices.gpu import GPUDeviceFactory, VirtualGPUDevice, no_gpu_reason
+from gpugraph.devices.resources import Resources, VariableState, uninitialized
+
+__all__ = [
+    "Block",
+    "CPUDevice",
+    "CPUDeviceFactory",
+    "Device",
+    "DeviceAttributes",
+    "DeviceFactory",
+    "GPUDeviceFactory",
+    "HostDevice",
+    "Resources",
+    "SupportsCreateDevices",
+    "VariableState",
+    "VirtualGPUDevice",
+    "no_gpu_reason",
+    "out_of_memory",
+    "uninitialized",
+]

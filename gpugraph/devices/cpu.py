@@ -1,0 +1,53 @@
+"""The CPU: host memory by the allocator registry's best factory, kernels on NumPy."""
+
+from __future__ import annotations
+
+import platform
+from typing import Any
+
+from numpy.typing import NDArray
+
+from gpugraph.config import SessionOptions
+from gpugraph.devices.device import HostDevice
+from gpugraph.devices.factory import DeviceFactory
+from gpugraph.memory import AllocatorRegistry
+
+__all__ = ["CPUDevice", "CPUDeviceFactory", "GPUCompatibleCPUDeviceFactory"]
+
+_REPORTED_LIMIT = 256 << 20
+
+
+class CPUDevice(HostDevice):
+    """A CPU device with an allocator of its own."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            name,
+            "CPU",
+            AllocatorRegistry.new_allocator(),
+            _REPORTED_LIMIT,
+            f"NumPy on {platform.machine()}",
+        )
+
+    def constant(self, value: NDArray[Any]) -> NDArray[Any] | None:
+        return value if value.flags.c_contiguous else None
+
+
+class CPUDeviceFactory:
+    """Makes `device_count["CPU"]` devices, one by default."""
+
+    def create_devices(self, options: SessionOptions, name_prefix: str) -> list[CPUDevice]:
+        count = options.config.device_count.get("CPU", 1)
+        return [CPUDevice(f"{name_prefix}/device:CPU:{index}") for index in range(count)]
+
+
+class GPUCompatibleCPUDeviceFactory(CPUDeviceFactory):
+    """The CPU beside GPUs: the same devices, on memory that GPU devices can copy from.
+
+    Virtual GPUs copy from any host memory, so today nothing differs but the priority, under which
+    a device with pinned memory takes this place.
+    """
+
+
+DeviceFactory.register("CPU", CPUDeviceFactory(), 60)
+DeviceFactory.register("CPU", GPUCompatibleCPUDeviceFactory(), 70)

@@ -1,0 +1,190 @@
+"""Device: a memory space and the way kernels run in it.
+
+A device owns an allocator; every array it gives is a view of bytes that came from there. It
+binds kernels (data) to callables, moves arrays in and out, and says whose memory an array is.
+`HostDevice` does all of it with NumPy over host memory; the CPU is one, and so is each virtual
+GPU. Others derive from `Device`.
+"""
+
+from __future__ import annotations
+
+import random
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpugraph.dtypes import DType, resource, string
+from gpugraph.errors import InternalError, InvalidArgumentError, ResourceExhaustedError
+from gpugraph.kernel import Kernel, KernelContext, reference
+from gpugraph.memory import Allocator
+
+__all__ = ["Block", "Device", "DeviceAttributes", "HostDevice"]
+
+
+class DeviceAttributes(NamedTuple):
+    """What a device says of itself: full name, type, memory limit in bytes, incarnation."""
+
+    name: str
+    device_type: str
+    memory_limit_bytes: int
+    incarnation: int
+    physical_device_desc: str
+
+
+class Block:
+    """An array and the allocation it views; `release` gives the bytes back, once."""
+
+    __slots__ = ("address", "array", "device")
+
+    def __init__(self, device: Device, address: int | None, array: Any) -> None:
+        self.device = device
+        self.address = address
+        self.array = array
+
+    def release(self) -> None:
+        self.array = None
+        address, self.address = self.address, None
+        if address is not None:
+            self.device.allocator.deallocate_raw(address)
+
+
+class Device(ABC):
+    """One device of a session: name `/job:j/replica:r/task:t/device:TYPE:index`, memory, kernels."""
+
+    def __init__(
+        self, name: str, device_type: str, allocator: Allocator, memory_limit: int, description: str
+    ) -> None:
+        self.name = name
+        self.device_type = device_type
+        self.allocator = allocator
+        self.attributes = DeviceAttributes(
+            name, device_type, memory_limit, random.getrandbits(63), description
+        )
+
+    @abstractmethod
+    def view(self, address: int | None, shape: tuple[int, ...], dtype: DType) -> Any:
+        """The C-ordered array at `address`; `address` is None for an array of no bytes."""
+
+    @abstractmethod
+    def owns(self, array: Any) -> bool:
+        """Whether the array lies in this device's memory (arrays of no bytes lie anywhere)."""
+
+    @abstractmethod
+    def write(self, array: Any, value: NDArray[Any]) -> None:
+        """Copies a host array into an array of this device."""
+
+    @abstractmethod
+    def read(self, array: Any) -> NDArray[Any]:
+        """A host copy of an array of this device."""
+
+    @abstractmethod
+    def copy_from(self, source: Device, array: Any, target: Any) -> Callable[[], Any]:
+        """What copies `array`, of device `source`, into `target`, of this one, when called."""
+
+    @abstractmethod
+    def bind(
+        self, kernel: Kernel, context: KernelContext, arrays: Sequence[Any]
+    ) -> Callable[[], Any]:
+        """What runs `kernel` on these arrays (device inputs, then outputs) when called."""
+
+    def constant(self, value: NDArray[Any]) -> Any:
+        """`value` itself where kernels of this device can read it as it is, else None."""
+        return None
+
+    def synchronize(self) -> None:
+        """Waits until all that was launched is done."""
+
+    def close(self) -> None:
+        """Gives back what the device holds beside its allocations."""
+
+    def allocate(self, shape: tuple[int, ...], dtype: DType, owner: str) -> Block:
+        """A new array for `owner` (a node's name, for messages).
+
+        ResourceExhaustedError naming owner, shape, limit and largest hole when memory is out.
+        """
+        if dtype.base_dtype in (string, resource):
+            return Block(self, None, np.empty(shape, object))
+        size = dtype.itemsize
+        for length in shape:
+            size *= length
+        if size == 0:
+            return Block(self, None, self.view(None, shape, dtype))
+        address = self.allocator.allocate_raw(size)
+        if address is None:
+            raise out_of_memory(
+                self, size, f"tensor with shape{list(shape)} and type {dtype.name} of '{owner}'"
+            )
+        return Block(self, address, self.view(address, shape, dtype))
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name}>"
+
+
+def out_of_memory(device: Device, num_bytes: int, what: str) -> ResourceExhaustedError:
+    """The error that `what` did not fit, with the figures that tell why."""
+    stats = device.allocator.get_stats()
+    hole = device.allocator.largest_free_chunk()
+    limit = "no limit" if stats.bytes_limit is None else f"limit {stats.bytes_limit} bytes"
+    return ResourceExhaustedError(
+        None,
+        None,
+        f"OOM when allocating {num_bytes} bytes for {what} on {device.name} by allocator "
+        f"{device.allocator.name}: {stats.bytes_in_use} bytes in use, {limit}, largest hole "
+        f"{hole if hole is not None else 'unknown'} bytes. The session stays usable.",
+    )
+
+
+class HostDevice(Device):
+    """A device in host memory, on NumPy. Kernels run by their NumPy `Call`."""
+
+    def view(self, address: int | None, shape: tuple[int, ...], dtype: DType) -> NDArray[Any]:
+        numpy_type = dtype.base_dtype.as_numpy_dtype
+        if address is None:
+            return np.empty(shape, numpy_type)
+        region = self.allocator.host_region(address)
+        return np.ndarray(shape, numpy_type, region.buffer, address - region.base)
+
+    def owns(self, array: NDArray[Any]) -> bool:
+        if array.size == 0 or array.dtype == object:
+            return True
+        try:
+            self.allocator.host_region(array.__array_interface__["data"][0])
+        except InvalidArgumentError:
+            return False
+        return True
+
+    def write(self, array: NDArray[Any], value: NDArray[Any]) -> None:
+        np.copyto(array, value)
+
+    def read(self, array: NDArray[Any]) -> NDArray[Any]:
+        return array.copy()
+
+    def copy_from(
+        self, source: Device, array: NDArray[Any], target: NDArray[Any]
+    ) -> Callable[[], Any]:
+        if not isinstance(source, HostDevice):
+            return lambda: self.write(target, source.read(array))
+        return lambda: np.copyto(target, array)
+
+    def bind(
+        self, kernel: Kernel, context: KernelContext, arrays: Sequence[NDArray[Any]]
+    ) -> Callable[[], Any]:
+        self.check_memory(context, arrays)
+        return reference(kernel).bind(context, arrays)
+
+    def check_memory(self, context: KernelContext, arrays: Sequence[NDArray[Any]]) -> None:
+        """Hook: devices with a memory space of their own refuse foreign arrays here."""
+
+    def refuse_foreign(self, name: str, arrays: Sequence[NDArray[Any]]) -> None:
+        """InternalError when an array lies in another device's memory."""
+        for index, array in enumerate(arrays):
+            if not self.owns(array):
+                raise InternalError(
+                    None,
+                    None,
+                    f"The step '{name}' on {self.name} was given an array (argument {index}) "
+                    "outside this device's memory",
+                )

@@ -1,0 +1,65 @@
+"""GPU devices: one factory for all of them, virtual ones and (in a later version) CuPy's.
+
+A virtual GPU is a device of type GPU whose memory is a space of its own on the host, with a limit
+of its own. Programs are placed, partitioned and planned for it as for a real one, and a kernel
+that is handed another device's memory is an error, so that a placement and its memory can be
+rehearsed on a laptop. Its kernels run by their NumPy `Call`, with the CPU's results to the bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from numpy.typing import NDArray
+
+from gpugraph.config import SessionOptions
+from gpugraph.devices.device import Device, HostDevice
+from gpugraph.devices.factory import DeviceFactory
+from gpugraph.kernel import KernelContext
+from gpugraph.memory import BFCAllocator, HostSubAllocator
+
+__all__ = ["GPUDeviceFactory", "VirtualGPUDevice", "no_gpu_reason"]
+
+
+class VirtualGPUDevice(HostDevice):
+    """A GPU's place in a session, played by a memory space on the host."""
+
+    def __init__(self, name: str, index: int, memory_limit: int) -> None:
+        allocator = BFCAllocator(
+            HostSubAllocator(), memory_limit, f"GPU_{index}_bfc", allow_growth=True
+        )
+        super().__init__(name, "GPU", allocator, memory_limit, "virtual GPU in host memory")
+
+    def check_memory(self, context: KernelContext, arrays: Sequence[NDArray[Any]]) -> None:
+        self.refuse_foreign(context.name, arrays)
+
+
+class GPUDeviceFactory:
+    """Makes the virtual GPUs that `gpu_options.virtual_gpus` asks for (limits in MiB).
+
+    `device_count["GPU"]` caps their number.
+    """
+
+    def create_devices(self, options: SessionOptions, name_prefix: str) -> list[Device]:
+        limits = options.config.gpu_options.virtual_gpus
+        count = min(len(limits), options.config.device_count.get("GPU", len(limits)))
+        return [
+            VirtualGPUDevice(f"{name_prefix}/device:GPU:{index}", index, limits[index] << 20)
+            for index in range(count)
+        ]
+
+
+def no_gpu_reason(options: SessionOptions) -> str:
+    """Why a session of these options has no GPU: what placement errors say."""
+    if options.config.device_count.get("GPU") == 0:
+        return 'ConfigProto.device_count["GPU"] is 0'
+    if options.config.gpu_options.virtual_gpus:
+        return ""
+    return (
+        "no virtual GPU was asked for (ConfigProto(gpu_options=GPUOptions(virtual_gpus=1))), and "
+        "this version drives no CUDA GPU yet"
+    )
+
+
+DeviceFactory.register("GPU", GPUDeviceFactory(), 210)

@@ -1,0 +1,180 @@
+"""One size of a static shape, as TensorFlow 1 programs see it.
+
+Policy: a size is an int of at least 0, or None where it is unknown. gpugraph itself keeps sizes
+that way; a `Dimension` is what a program gets from `shape[i]` and may calculate with. What
+depends on an unknown size is unknown: a Dimension of None, or None as the result of a comparison.
+"""
+
+from __future__ import annotations
+
+import numbers
+import operator
+from collections.abc import Callable
+from typing import Any
+
+__all__ = ["Dimension", "as_dimension", "as_size", "dimension_value"]
+
+
+def as_size(value: object) -> int | None:
+    """The int or None that `value`, an int, None, a Dimension or a whole float, stands for.
+
+    Raises:
+      TypeError: `value` is not a number.
+      ValueError: `value` is negative or not whole.
+    """
+    if value is None or (type(value) is int and value >= 0):
+        return value
+    if isinstance(value, Dimension):
+        return value.value
+    try:
+        size = int(operator.index(value))  # type: ignore[arg-type]
+    except TypeError:
+        size = _as_whole(value)
+    if size < 0:
+        raise ValueError(f"Dimension {size} must be >= 0")
+    return size
+
+
+def _as_whole(value: object) -> int:
+    if not isinstance(value, numbers.Real):
+        raise TypeError(f"A dimension must be an integer or None, not {value!r} ({type(value)})")
+    if not float(value).is_integer():
+        raise ValueError(f"Ambiguous dimension: {value} is not a whole number")
+    return int(float(value))
+
+
+def _comparison(operate: Callable[[int, int], bool]) -> Callable[[Any, object], Any]:
+    """A method of Dimension that gives True or False, or None if a size is unknown."""
+
+    def method(self: Dimension, other: object) -> bool | None:
+        x, y = self.value, as_size(other)
+        return None if x is None or y is None else operate(x, y)
+
+    return method
+
+
+def _equality(operate: Callable[[int, int], bool]) -> Callable[[Any, object], Any]:
+    """A `_comparison` that leaves what is no size to the other operand."""
+    compare = _comparison(operate)
+
+    def method(self: Dimension, other: object) -> Any:
+        try:
+            return compare(self, other)
+        except (TypeError, ValueError):
+            return NotImplemented
+
+    return method
+
+
+def _arithmetic(
+    operate: Callable[[int, int], int], swapped: bool = False
+) -> Callable[[Any, object], Any]:
+    """A method of Dimension that gives a Dimension, and leaves what is no size to the other."""
+
+    def method(self: Dimension, other: object) -> Any:
+        x = self.value
+        try:
+            y = as_size(other)
+        except (TypeError, ValueError):
+            return NotImplemented
+        if x is None or y is None:
+            return Dimension(None)
+        return Dimension(operate(y, x) if swapped else operate(x, y))
+
+    return method
+
+
+class Dimension:
+    """One size of a shape: a known int, or unknown.
+
+    Arithmetic with ints, None and Dimensions gives Dimensions, unknown if an operand is;
+    comparisons give None if an operand is unknown. Known Dimensions serve as ints and indices.
+
+    Args:
+      value: an int of at least 0, None, or a Dimension.
+
+    Raises:
+      TypeError: `value` is not a number.
+      ValueError: `value` is negative or not whole.
+    """
+
+    __slots__ = ("_value",)
+
+    def __init__(self, value: object) -> None:
+        self._value = as_size(value)
+
+    @property
+    def value(self) -> int | None:
+        """The size, or None."""
+        return self._value
+
+    def is_compatible_with(self, other: object) -> bool:
+        """Whether both can be the same size: they are equal, or one is unknown."""
+        size = as_size(other)
+        return self._value is None or size is None or self._value == size
+
+    def assert_is_compatible_with(self, other: object) -> None:
+        """Raise ValueError unless `is_compatible_with(other)`."""
+        if not self.is_compatible_with(other):
+            raise ValueError(f"Dimensions {self} and {other} are not compatible")
+
+    def merge_with(self, other: object) -> Dimension:
+        """What is known from both; ValueError if they differ."""
+        self.assert_is_compatible_with(other)
+        return Dimension(other if self._value is None else self._value)
+
+    def __int__(self) -> int:
+        if self._value is None:
+            raise TypeError("An unknown Dimension has no integer value")
+        return self._value
+
+    __index__ = __int__
+
+    def __bool__(self) -> bool:
+        return bool(self._value)
+
+    def __hash__(self) -> int:
+        return hash(self._value)
+
+    def __repr__(self) -> str:
+        return f"Dimension({self._value!r})"
+
+    def __str__(self) -> str:
+        return "?" if self._value is None else str(self._value)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Dimension, (self._value,)
+
+    __eq__ = _equality(operator.eq)
+    __ne__ = _equality(operator.ne)
+    __lt__ = _comparison(operator.lt)
+    __le__ = _comparison(operator.le)
+    __gt__ = _comparison(operator.gt)
+    __ge__ = _comparison(operator.ge)
+
+    __add__ = _arithmetic(operator.add)
+    __radd__ = _arithmetic(operator.add, swapped=True)
+    __sub__ = _arithmetic(operator.sub)
+    __rsub__ = _arithmetic(operator.sub, swapped=True)
+    __mul__ = _arithmetic(operator.mul)
+    __rmul__ = _arithmetic(operator.mul, swapped=True)
+    __floordiv__ = _arithmetic(operator.floordiv)
+    __rfloordiv__ = _arithmetic(operator.floordiv, swapped=True)
+    __mod__ = _arithmetic(operator.mod)
+    __rmod__ = _arithmetic(operator.mod, swapped=True)
+
+    def __truediv__(self, other: object) -> Dimension:
+        raise TypeError(f"Dimension / {type(other).__name__}: sizes are whole, use // instead")
+
+    def __rtruediv__(self, other: object) -> Dimension:
+        raise TypeError(f"{type(other).__name__} / Dimension: sizes are whole, use // instead")
+
+
+def as_dimension(value: object) -> Dimension:
+    """`value` if it is a Dimension, else `Dimension(value)`."""
+    return value if isinstance(value, Dimension) else Dimension(value)
+
+
+def dimension_value(dimension: Any) -> Any:
+    """The int or None in a Dimension; anything else as it is."""
+    return dimension.value if isinstance(dimension, Dimension) else dimension

@@ -1,0 +1,252 @@
+"""Errors of the runtime: one class per canonical status code.
+
+Policy: whatever fails while a graph is checked, placed or run is an `OpError` whose class says
+what kind of failure it is, so that callers can catch by kind and still reach the node. Misuse of
+the Python interface stays with Python's own TypeError and ValueError; two subclasses of these
+that TensorFlow 1.15 names are kept here too.
+
+An error can travel to another process: the node definition, the message and the code go along,
+the `Operation` stays behind with its graph.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+__all__ = [
+    "ABORTED",
+    "ALREADY_EXISTS",
+    "CANCELLED",
+    "DATA_LOSS",
+    "DEADLINE_EXCEEDED",
+    "FAILED_PRECONDITION",
+    "INTERNAL",
+    "INVALID_ARGUMENT",
+    "NOT_FOUND",
+    "OK",
+    "OUT_OF_RANGE",
+    "PERMISSION_DENIED",
+    "RESOURCE_EXHAUSTED",
+    "UNAUTHENTICATED",
+    "UNAVAILABLE",
+    "UNIMPLEMENTED",
+    "UNKNOWN",
+    "AbortedError",
+    "AlreadyExistsError",
+    "CancelledError",
+    "DataLossError",
+    "DeadlineExceededError",
+    "FailedPreconditionError",
+    "InaccessibleTensorError",
+    "InternalError",
+    "InvalidArgumentError",
+    "NotFoundError",
+    "OpError",
+    "OperatorNotAllowedInGraphError",
+    "OutOfRangeError",
+    "PermissionDeniedError",
+    "ResourceExhaustedError",
+    "UnauthenticatedError",
+    "UnavailableError",
+    "UnimplementedError",
+    "UnknownError",
+    "error_code_from_exception_type",
+    "exception_type_from_error_code",
+]
+
+OK = 0
+CANCELLED = 1
+UNKNOWN = 2
+INVALID_ARGUMENT = 3
+DEADLINE_EXCEEDED = 4
+NOT_FOUND = 5
+ALREADY_EXISTS = 6
+PERMISSION_DENIED = 7
+RESOURCE_EXHAUSTED = 8
+FAILED_PRECONDITION = 9
+ABORTED = 10
+OUT_OF_RANGE = 11
+UNIMPLEMENTED = 12
+INTERNAL = 13
+UNAVAILABLE = 14
+DATA_LOSS = 15
+UNAUTHENTICATED = 16
+
+
+class OpError(Exception):
+    """A failure in the runtime.
+
+    Args:
+      node_def: the node that failed as plain data, or None where no single node is to blame.
+      op: the `Operation` that failed, or None where it is unknown or was made by the runtime.
+      message: what happened, for people.
+      error_code: one of this module's code constants.
+    """
+
+    def __init__(self, node_def: Any, op: Any, message: str, error_code: int) -> None:
+        super().__init__(message)
+        self._node_def = node_def
+        self._op = op
+        self._message = message
+        self._error_code = error_code
+
+    @property
+    def node_def(self) -> Any:
+        """The failing node as plain data, or None."""
+        return self._node_def
+
+    @property
+    def op(self) -> Any:
+        """The failing `Operation`, or None; always None after unpickling."""
+        return self._op
+
+    @property
+    def message(self) -> str:
+        """What happened."""
+        return self._message
+
+    @property
+    def error_code(self) -> int:
+        """The canonical code, 1 to 16."""
+        return self._error_code
+
+    def __str__(self) -> str:
+        return self._message
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Without calling __init__, as subclasses are free to take other arguments.
+        return _restored, (type(self), self._message), {**self.__dict__, "_op": None}
+
+
+def _restored(cls: type[OpError], message: str) -> OpError:
+    return cls.__new__(cls, message)
+
+
+class _CanonicalError(OpError):
+    """An error whose class fixes its code."""
+
+    _code: ClassVar[int]
+
+    def __init__(self, node_def: Any, op: Any, message: str) -> None:
+        super().__init__(node_def, op, message, self._code)
+
+
+class CancelledError(_CanonicalError):
+    """The step was cancelled, for example because its session or queue was closed."""
+
+    _code = CANCELLED
+
+
+class UnknownError(_CanonicalError):
+    """A failure that told nothing about its kind, or one of a code that has no class here."""
+
+    _code = UNKNOWN
+
+    def __init__(self, node_def: Any, op: Any, message: str, error_code: int = UNKNOWN) -> None:
+        super().__init__(node_def, op, message)
+        self._error_code = error_code
+
+
+class InvalidArgumentError(_CanonicalError):
+    """A value, shape or attr that the op or the session can never accept."""
+
+    _code = INVALID_ARGUMENT
+
+
+class DeadlineExceededError(_CanonicalError):
+    """The time limit of the step passed before it was done."""
+
+    _code = DEADLINE_EXCEEDED
+
+
+class NotFoundError(_CanonicalError):
+    """A node, file, resource or registered name does not exist."""
+
+    _code = NOT_FOUND
+
+
+class AlreadyExistsError(_CanonicalError):
+    """Something of this name exists already."""
+
+    _code = ALREADY_EXISTS
+
+
+class PermissionDeniedError(_CanonicalError):
+    """The system refused access."""
+
+    _code = PERMISSION_DENIED
+
+
+class ResourceExhaustedError(_CanonicalError):
+    """Memory, or another limited resource, ran out."""
+
+    _code = RESOURCE_EXHAUSTED
+
+
+class FailedPreconditionError(_CanonicalError):
+    """Something must happen first, such as initialising a variable before reading it."""
+
+    _code = FAILED_PRECONDITION
+
+
+class AbortedError(_CanonicalError):
+    """Given up because of a concurrent action; trying again may help."""
+
+    _code = ABORTED
+
+
+class OutOfRangeError(_CanonicalError):
+    """The end was passed: of an index, a file, a closed and empty queue, or a dataset."""
+
+    _code = OUT_OF_RANGE
+
+
+class UnimplementedError(_CanonicalError):
+    """The op exists, but not for these arguments or on this device."""
+
+    _code = UNIMPLEMENTED
+
+
+class InternalError(_CanonicalError):
+    """The runtime broke one of its own invariants: a bug."""
+
+    _code = INTERNAL
+
+
+class UnavailableError(_CanonicalError):
+    """A service or worker cannot be reached now; trying again later may help."""
+
+    _code = UNAVAILABLE
+
+
+class DataLossError(_CanonicalError):
+    """Stored data is damaged or cut short."""
+
+    _code = DATA_LOSS
+
+
+class UnauthenticatedError(_CanonicalError):
+    """The caller did not prove who it is."""
+
+    _code = UNAUTHENTICATED
+
+
+class OperatorNotAllowedInGraphError(TypeError):
+    """A graph Tensor was used where Python needs a value, as in `if tensor:`."""
+
+
+class InaccessibleTensorError(ValueError):
+    """A Tensor was used outside the function or branch that it belongs to."""
+
+
+_CLASSES = {cls._code: cls for cls in _CanonicalError.__subclasses__()}
+
+
+def exception_type_from_error_code(error_code: int) -> type[OpError]:
+    """The class for a code from 1 to 16; KeyError for any other, OK included."""
+    return _CLASSES[error_code]
+
+
+def error_code_from_exception_type(cls: type[BaseException]) -> int:
+    """The code of an error class or of its nearest canonical ancestor; UNKNOWN if it has none."""
+    return cls._code if issubclass(cls, _CanonicalError) else UNKNOWN

@@ -1,0 +1,333 @@
+"""Graph: the client's graph of named operations.
+
+A graph only ever grows. Names are unique (case-insensitively, as in TensorFlow), operations keep
+the order in which they were made, and making one costs the same whatever the size of the graph.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from typing import Any
+
+from gpugraph.dtypes import DType
+from gpugraph.graph.collections import Collections
+from gpugraph.graph.infer import InferContext
+from gpugraph.graph.op_def import NodeDef, OpDef
+from gpugraph.graph.operation import Operation
+from gpugraph.graph.origin import here
+from gpugraph.graph.scopes import Scopes, ScopeState
+from gpugraph.graph.stack import graph_stack
+from gpugraph.graph.tensor import Tensor
+from gpugraph.shapes import TensorShape
+
+__all__ = ["CONSTANT_VALUE", "OP_DEFS", "Graph"]
+
+OP_DEFS: dict[str, OpDef] = {}
+"""Every declared op type's signature, filled by the op families."""
+
+CONSTANT_VALUE: list[Callable[[Tensor, bool], Any]] = []
+"""The one function `(tensor, as_shape)` that finds constant values; set by the op families."""
+
+_OP_NAME = re.compile(r"^[A-Za-z0-9.][A-Za-z0-9_.\-/]*$")
+
+
+class Graph(Scopes, Collections):
+    """A static graph: operations, names, scopes, collections."""
+
+    def __init__(self) -> None:
+        Collections.__init__(self)
+        self._lock = threading.RLock()
+        self._scope = ScopeState()
+        self._ops: list[Operation] = []
+        self._by_name: dict[str, Operation] = {}
+        self._names: dict[str, int] = {}
+        self._changed: list[Operation] = []
+        self._unfeedable: set[Tensor] = set()
+        self._unfetchable: set[Operation] = set()
+        self._functions: dict[str, Any] = {}
+        self.seed: int | None = None
+
+    def as_default(self) -> AbstractContextManager[Graph]:
+        """Makes this the default graph of the thread inside a `with` block."""
+        return graph_stack.using(self)
+
+    # -- growing
+
+    def unique_name(self, name: str, mark_as_used: bool = True) -> str:
+        """`name` under the current name scope, with `_1`, `_2`, ... where it is taken."""
+        scope = self._scope.name
+        if scope:
+            name = f"{scope}/{name}"
+        key = name.lower()
+        names = self._names
+        with self._lock:
+            count = names.get(key, 0)
+            if mark_as_used:
+                names[key] = count + 1
+            if count == 0:
+                return name
+            unique = key
+            while unique in names:
+                unique = f"{key}_{count}"
+                suffix = count
+                count += 1
+            if mark_as_used:
+                names[key] = count
+                names[unique] = 1
+            return f"{name}_{suffix}"
+
+    def create_op(
+        self,
+        op_type: str,
+        inputs: Sequence[Tensor],
+        dtypes: Sequence[DType] | None = None,
+        input_types: Sequence[DType] | None = None,
+        name: str | None = None,
+        attrs: dict[str, Any] | None = None,
+        op_def: OpDef | None = None,
+        compute_shapes: bool = True,
+        compute_device: bool = True,
+    ) -> Operation:
+        """Makes an operation of a declared op type (or of `op_def`) with these exact inputs.
+
+        `dtypes` are those of the outputs; left out, they follow from the signature. Raises
+        TypeError for an input that is no tensor, ValueError for an unknown op type, a tensor of
+        another graph, a name that is none, and shapes that the op refuses.
+        """
+        del input_types, compute_device
+        op_def = op_def or OP_DEFS.get(op_type)
+        if op_def is None:
+            raise ValueError(f"No op type '{op_type}' is registered. Declare it by register_op.")
+        for tensor in inputs:
+            if not isinstance(tensor, Tensor):
+                raise TypeError(f"Input of '{name or op_type}' is no tensor: {tensor!r}")
+        values = dict(attrs or {})
+        for key, attr in op_def.attrs.items():
+            if attr.has_default:
+                values.setdefault(key, attr.default)
+        for arg, tensor in zip(op_def.inputs, inputs):
+            if arg.type_attr:
+                values.setdefault(arg.type_attr, tensor.dtype.base_dtype)
+        if dtypes is None:
+            dtypes = output_types(op_def, values)
+        return self._make(op_def, list(inputs), dtypes, values, name, compute_shapes)
+
+    def _make(
+        self,
+        op_def: OpDef,
+        inputs: list[Tensor],
+        dtypes: Sequence[DType],
+        attrs: dict[str, Any],
+        name: str | None,
+        compute_shapes: bool = True,
+    ) -> Operation:
+        """The one way an operation comes into the graph."""
+        self._check_not_finalized()
+        for tensor in inputs:
+            if tensor.op.graph is not self:
+                raise ValueError(
+                    f"{tensor!r} must be from the same graph as the operation '{name}' that takes "
+                    f"it; it was made at {tensor.op.origin}."
+                )
+        name = self._op_name(name or op_def.name)
+        op = Operation(self, name, op_def, inputs, dtypes, attrs, here())
+        try:
+            self._enter_scopes(op)
+            if compute_shapes and op_def.infer is not None:
+                _infer_shapes(op)
+        except BaseException:
+            for tensor in inputs:
+                tensor._consumers.remove(op)  # type: ignore[union-attr]
+            raise
+        with self._lock:
+            op._id = len(self._ops)
+            self._ops.append(op)
+            self._by_name[name] = op
+        for block in self._scope.controls:
+            block.seen.add(op)
+        return op
+
+    def _op_name(self, name: str) -> str:
+        if not _OP_NAME.match(name):
+            scoped = self._scope.name and _OP_NAME.match(f"{self._scope.name}/{name}")
+            if not scoped:
+                raise ValueError(f"'{name}' is not a valid node name")
+        if name[-1] != "/":
+            return self.unique_name(name)
+        name = name[:-1]
+        if name in self._by_name:
+            raise ValueError(f"An operation named '{name}' is already in the graph")
+        self._names.setdefault(name.lower(), 1)
+        return name
+
+    def _enter_scopes(self, op: Operation) -> None:
+        state = self._scope
+        if state.devices:
+            op._set_device(self._device_of(op))
+        if state.controls:
+            op._control_inputs = self._controls_of(op._inputs)
+        if state.colocate:
+            self._colocate(op)
+        if state.control_flow is not None:
+            op._control_flow_context = state.control_flow
+            state.control_flow.add_op(op)
+
+    def _note_change(self, op: Operation) -> None:
+        """Remembers that an operation was changed after it was made."""
+        self._changed.append(op)
+
+    # -- looking
+
+    @property
+    def version(self) -> int:
+        """Grows with each operation that is made."""
+        return len(self._ops)
+
+    def get_operations(self) -> list[Operation]:
+        """All operations, in the order they were made."""
+        return list(self._ops)
+
+    def __iter__(self) -> Iterator[Operation]:
+        return iter(self.get_operations())
+
+    def as_graph_def(self) -> list[NodeDef]:
+        """The graph as data: a NodeDef for each operation."""
+        return [op.node_def for op in self._ops]
+
+    def get_operation_by_name(self, name: str) -> Operation:
+        """The operation; KeyError if there is none, ValueError for a tensor's name."""
+        if not isinstance(name, str):
+            raise TypeError(f"Operation names are strings, not {type(name).__name__}.")
+        found = self.as_graph_element(name, allow_tensor=False)
+        assert isinstance(found, Operation)
+        return found
+
+    def get_tensor_by_name(self, name: str) -> Tensor:
+        """The tensor `"op:index"`; KeyError if there is none, ValueError for an op's name."""
+        if not isinstance(name, str):
+            raise TypeError(f"Tensor names are strings, not {type(name).__name__}.")
+        found = self.as_graph_element(name, allow_operation=False)
+        assert isinstance(found, Tensor)
+        return found
+
+    def as_graph_element(
+        self, obj: Any, allow_tensor: bool = True, allow_operation: bool = True
+    ) -> Tensor | Operation:
+        """The tensor or operation that `obj` (itself, a variable, or a name) stands for.
+
+        TypeError for what can stand for none, ValueError for one of another graph or of the
+        kind that isn't allowed, KeyError for a name that isn't there.
+        """
+        if not (allow_tensor or allow_operation):
+            raise ValueError("allow_tensor and allow_operation can't both be False.")
+        if not isinstance(obj, (Tensor, Operation, str)) and hasattr(obj, "_as_graph_element"):
+            obj = obj._as_graph_element()
+        if isinstance(obj, str):
+            return self._by_text(obj, allow_tensor, allow_operation)
+        kinds = [Tensor] * allow_tensor + [Operation] * allow_operation
+        if not isinstance(obj, tuple(kinds)):
+            allowed = " or ".join(kind.__name__ for kind in kinds)
+            raise TypeError(f"Can not convert a {type(obj).__name__} into a {allowed}.")
+        if obj.graph is not self:
+            raise ValueError(f"{obj!r} is not an element of this graph.")
+        return obj  # type: ignore[no-any-return]
+
+    def _by_text(self, name: str, allow_tensor: bool, allow_operation: bool) -> Tensor | Operation:
+        op_name, colon, index = name.partition(":")
+        op = self._by_name.get(op_name)
+        if not colon:
+            if not allow_operation:
+                raise ValueError(
+                    f"The name '{name}' is not a Tensor's: tensor names have the form "
+                    '"<op_name>:<output_index>"'
+                    + (f"; '{name}' is an Operation." if op is not None else ".")
+                )
+            if op is None:
+                raise KeyError(f"The name '{name}' refers to an Operation not in the graph.")
+            return op
+        if not index.isdigit():
+            raise ValueError(
+                f"The name '{name}' looks like a tensor name, but is not of the form "
+                '"<op_name>:<output_index>".'
+            )
+        if not allow_tensor:
+            raise ValueError(f"The name '{name}' refers to a Tensor, not an Operation.")
+        if op is None:
+            raise KeyError(
+                f"The name '{name}' refers to a Tensor which does not exist. The operation, "
+                f"'{op_name}', does not exist in the graph."
+            )
+        if int(index) >= len(op._outputs):
+            raise KeyError(
+                f"The name '{name}' refers to a Tensor which does not exist. The operation, "
+                f"'{op_name}', exists but only has {len(op._outputs)} outputs."
+            )
+        return op._outputs[int(index)]
+
+    # -- what a session may feed and fetch
+
+    def prevent_feeding(self, tensor: Tensor) -> None:
+        """Makes it an error to feed this tensor."""
+        self._unfeedable.add(tensor)
+
+    def prevent_fetching(self, op: Operation) -> None:
+        """Makes it an error to fetch this operation or its tensors."""
+        self._unfetchable.add(op)
+
+    def is_feedable(self, tensor: Tensor) -> bool:
+        return tensor not in self._unfeedable
+
+    def is_fetchable(self, tensor_or_op: Tensor | Operation) -> bool:
+        op = tensor_or_op.op if isinstance(tensor_or_op, Tensor) else tensor_or_op
+        return op not in self._unfetchable
+
+
+graph_stack.__class__.make = staticmethod(Graph)  # type: ignore[attr-defined]
+
+
+def output_types(op_def: OpDef, attrs: dict[str, Any]) -> list[DType]:
+    """The dtypes of an op's outputs, by its signature and attrs."""
+    types: list[DType] = []
+    for arg in op_def.outputs:
+        if arg.type_list_attr:
+            types += attrs[arg.type_list_attr]
+            continue
+        dtype: DType = arg.type if arg.type is not None else attrs[arg.type_attr]
+        dtype = dtype._as_ref if arg.is_ref else dtype
+        types += [dtype] * (attrs[arg.number_attr] if arg.number_attr else 1)
+    return types
+
+
+def _infer_shapes(op: Operation) -> None:
+    """Sets the outputs' shapes; ValueError naming op, inputs and line when they can't be."""
+    inputs = op._inputs
+    outputs = op._outputs
+
+    def value(index: int) -> Any:
+        return CONSTANT_VALUE[0](inputs[index], False)
+
+    def partial(index: int) -> TensorShape | None:
+        found: TensorShape | None = CONSTANT_VALUE[0](inputs[index], True)
+        return found
+
+    context = InferContext(
+        [tensor._shape for tensor in inputs],
+        op._attrs,
+        [tensor._dtype for tensor in inputs],
+        len(outputs),
+        value,
+        partial,
+    )
+    try:
+        shapes = op._op_def.infer(context)  # type: ignore[misc]
+    except ValueError as error:
+        given = ", ".join(str(shape) for shape in context.shapes)
+        raise ValueError(
+            f"{error} for '{op.name}' (op: '{op.type}') with input shapes: {given}. "
+            f"Made at {op.origin}"
+        ) from error
+    for tensor, shape in zip(outputs, shapes):
+        tensor._shape = shape

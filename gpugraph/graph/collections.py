@@ -1,0 +1,114 @@
+"""Collections of a graph, and the keys TensorFlow's programs use for them."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Iterable
+from typing import Any
+
+__all__ = ["Collections", "GraphKeys"]
+
+
+class GraphKeys:
+    """Standard names of collections."""
+
+    GLOBAL_VARIABLES = "variables"
+    LOCAL_VARIABLES = "local_variables"
+    METRIC_VARIABLES = "metric_variables"
+    MODEL_VARIABLES = "model_variables"
+    TRAINABLE_VARIABLES = "trainable_variables"
+    SUMMARIES = "summaries"
+    QUEUE_RUNNERS = "queue_runners"
+    TABLE_INITIALIZERS = "table_initializer"
+    ASSET_FILEPATHS = "asset_filepaths"
+    MOVING_AVERAGE_VARIABLES = "moving_average_variables"
+    REGULARIZATION_LOSSES = "regularization_losses"
+    CONCATENATED_VARIABLES = "concatenated_variables"
+    SAVERS = "savers"
+    WEIGHTS = "weights"
+    BIASES = "biases"
+    ACTIVATIONS = "activations"
+    UPDATE_OPS = "update_ops"
+    LOSSES = "losses"
+    SAVEABLE_OBJECTS = "saveable_objects"
+    RESOURCES = "resources"
+    LOCAL_RESOURCES = "local_resources"
+    TRAINABLE_RESOURCE_VARIABLES = "trainable_resource_variables"
+    INIT_OP = "init_op"
+    LOCAL_INIT_OP = "local_init_op"
+    READY_OP = "ready_op"
+    READY_FOR_LOCAL_INIT_OP = "ready_for_local_init_op"
+    SUMMARY_OP = "summary_op"
+    GLOBAL_STEP = "global_step"
+    EVAL_STEP = "eval_step"
+    TRAIN_OP = "train_op"
+    COND_CONTEXT = "cond_context"
+    WHILE_CONTEXT = "while_context"
+
+
+class Collections:
+    """Named lists of anything, kept with the graph."""
+
+    _lock: threading.RLock
+
+    def __init__(self) -> None:
+        self._collections: dict[Any, list[Any]] = {}
+        self._finalized = False
+
+    def finalize(self) -> None:
+        """Makes the graph read-only: what would change it raises RuntimeError."""
+        self._finalized = True
+
+    @property
+    def finalized(self) -> bool:
+        return self._finalized
+
+    def _unsafe_unfinalize(self) -> None:
+        self._finalized = False
+
+    def _check_not_finalized(self) -> None:
+        if self._finalized:
+            raise RuntimeError("Graph is finalized and cannot be modified.")
+
+    @property
+    def collections(self) -> list[Any]:
+        """The names of all collections."""
+        return list(self._collections)
+
+    def add_to_collection(self, name: Any, value: Any) -> None:
+        """Appends `value`; RuntimeError when the graph is finalized."""
+        self._check_not_finalized()
+        with self._lock:
+            self._collections.setdefault(name, []).append(value)
+
+    def add_to_collections(self, names: Any, value: Any) -> None:
+        """Appends `value` to each of the collections (a name or some names), each once."""
+        each: Iterable[Any] = (names,) if isinstance(names, str) else dict.fromkeys(names)
+        for name in each:
+            self.add_to_collection(name, value)
+
+    def get_collection_ref(self, name: Any) -> list[Any]:
+        """The live list itself, made when there is none."""
+        with self._lock:
+            return self._collections.setdefault(name, [])
+
+    def get_collection(self, name: Any, scope: str | None = None) -> list[Any]:
+        """A copy; with `scope`, the items whose name starts with a match of that regex."""
+        with self._lock:
+            found = list(self._collections.get(name, ()))
+        if scope is None:
+            return found
+        pattern = re.compile(scope)
+        return [item for item in found if hasattr(item, "name") and pattern.match(item.name)]
+
+    def get_all_collection_keys(self) -> list[str]:
+        """The names of all collections that are strings."""
+        with self._lock:
+            return [name for name in self._collections if isinstance(name, str)]
+
+    def clear_collection(self, name: Any) -> None:
+        """Forgets a collection."""
+        self._check_not_finalized()
+        with self._lock:
+            self._collections.pop(name, None)

@@ -1,0 +1,111 @@
+"""OpDef and NodeDef: what an op type promises, and what one node of a graph says.
+
+An `OpDef` is the signature of an op type: named inputs and outputs, whose dtypes are fixed or
+follow an attr, and the attrs with their kinds, defaults and allowed values. A `NodeDef` is one
+node: name, op type, inputs as strings (`"a"`, `"a:1"`, `"^control"`), requested device, attrs.
+Attrs are plain Python values (a `DType`, a `TensorShape`, ints, strings, lists, arrays).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from gpugraph.dtypes import DType
+
+__all__ = ["ArgDef", "AttrDef", "NodeDef", "OpDef", "host_slots"]
+
+
+@dataclass(frozen=True, slots=True)
+class ArgDef:
+    """One named input or output of an op type.
+
+    Exactly one of `type`, `type_attr` and `type_list_attr` says the dtype; `number_attr` names
+    the int attr that counts a homogeneous list. `is_ref` marks a reference to a variable.
+    """
+
+    name: str
+    type: DType | None = None
+    type_attr: str = ""
+    number_attr: str = ""
+    type_list_attr: str = ""
+    is_ref: bool = False
+
+    @property
+    def is_list(self) -> bool:
+        return bool(self.number_attr or self.type_list_attr)
+
+
+@dataclass(frozen=True, slots=True)
+class AttrDef:
+    """One attr: its kind (`"type"`, `"int"`, `"list(int)"`, ...), default and allowed values."""
+
+    name: str
+    kind: str
+    default: Any = None
+    has_default: bool = False
+    allowed: tuple[Any, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class OpDef:
+    """The signature of an op type.
+
+    `infer` maps an `InferContext` to one `TensorShape` per output. A stateful op is never folded
+    or merged with its like. `host_inputs` and `host_outputs` are the argument indices that live
+    in host memory whatever the device (axes, shapes: what the kernel's caller must read).
+    """
+
+    name: str
+    inputs: tuple[ArgDef, ...] = ()
+    outputs: tuple[ArgDef, ...] = ()
+    attrs: Mapping[str, AttrDef] = field(default_factory=dict)
+    infer: Callable[[Any], Any] | None = None
+    is_stateful: bool = False
+    is_commutative: bool = False
+    allows_uninitialized_input: bool = False
+    host_inputs: frozenset[int] = frozenset()
+    host_outputs: frozenset[int] = frozenset()
+    summary: str = ""
+
+
+def host_slots(
+    args: tuple[ArgDef, ...], host: frozenset[int], attrs: Mapping[str, Any]
+) -> frozenset[int]:
+    """The slots of the arguments `host` (by index), lists of tensors spread out."""
+    if not host:
+        return _NO_SLOTS
+    if not any(arg.is_list for arg in args):
+        return host
+    slots: set[int] = set()
+    at = 0
+    for index, arg in enumerate(args):
+        if arg.type_list_attr:
+            count = len(attrs[arg.type_list_attr])
+        else:
+            count = attrs[arg.number_attr] if arg.number_attr else 1
+        if index in host:
+            slots.update(range(at, at + count))
+        at += count
+    return frozenset(slots)
+
+
+_NO_SLOTS: frozenset[int] = frozenset()
+
+
+@dataclass(slots=True)
+class NodeDef:
+    """One node as data: name, op type, inputs as strings, requested device, attrs."""
+
+    name: str
+    op: str
+    input: list[str] = field(default_factory=list)
+    device: str = ""
+    attr: dict[str, Any] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        inputs = "".join(f'  input: "{name}"\n' for name in self.input)
+        device = f'  device: "{self.device}"\n' if self.device else ""
+        attrs = "".join(f"  attr {key}: {self.attr[key]!r}\n" for key in sorted(self.attr))
+        return f'node {{\n  name: "{self.name}"\n  op: "{self.op}"\n{inputs}{device}{attrs}}}'

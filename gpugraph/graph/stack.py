@@ -1,0 +1,101 @@
+"""The default graph and the default session: one stack of each per thread.
+
+The bottom of every thread's graph stack is the process's global default graph, which
+`reset_default_graph` replaces. Sessions are kept here, on the graph's floor, as anything with
+`run` and `graph`, so that `Tensor.eval` needs to know nothing of sessions.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+__all__ = ["DefaultStack", "graph_stack", "session_for", "session_stack"]
+
+
+class DefaultStack(threading.local):
+    """A per-thread stack of defaults whose context managers must nest."""
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+        self.stack: list[Any] = []
+
+    def top(self) -> Any:
+        """The innermost default of this thread, or None."""
+        return self.stack[-1] if self.stack else None
+
+    @contextmanager
+    def using(self, default: Any) -> Iterator[Any]:
+        """Makes `default` the default; AssertionError when exits do not nest."""
+        self.stack.append(default)
+        try:
+            yield default
+        finally:
+            self.remove(default)
+
+    def remove(self, default: Any) -> None:
+        """Takes `default` off; AssertionError unless it is the innermost."""
+        if not self.stack:
+            return  # the stack was reset meanwhile
+        if self.stack[-1] is not default:
+            raise AssertionError(f"Nesting violated for default stack of {self.kind} objects")
+        self.stack.pop()
+
+
+class _GraphStack(DefaultStack):
+    """The graph stack, whose bottom is the process's global default graph."""
+
+    make: Callable[[], Any]  # set by the client graph's module
+    shared: Any = None
+    lock = threading.Lock()
+
+    def top(self) -> Any:
+        if self.stack:
+            return self.stack[-1]
+        return _GraphStack.shared or self._first()
+
+    @staticmethod
+    def _first() -> Any:
+        with _GraphStack.lock:
+            if _GraphStack.shared is None:
+                _GraphStack.shared = _GraphStack.make()
+            return _GraphStack.shared
+
+    def reset(self) -> None:
+        """A new global default graph; AssertionError inside a `with graph.as_default()`."""
+        if self.stack:
+            raise AssertionError(
+                "Do not use tf.reset_default_graph() to clear nested graphs. Leave the "
+                "`with graph.as_default():` block first, or make a new tf.Graph()."
+            )
+        with _GraphStack.lock:
+            _GraphStack.shared = None
+
+
+graph_stack = _GraphStack("<class 'gpugraph.Graph'>")
+session_stack = DefaultStack("<class 'gpugraph.Session'>")
+
+
+def session_for(graph: Any, session: Any, purpose: str) -> Any:
+    """`session`, or the default one; ValueError when there is none or it runs another graph."""
+    if session is not None:
+        if session.graph is not graph:
+            raise ValueError(
+                f"Cannot use the given session to {purpose}: its graph is not the graph that this "
+                "was made in."
+            )
+        return session
+    default = session_stack.top()
+    if default is None:
+        raise ValueError(
+            f"Cannot {purpose}: No default session is registered. Use `with "
+            "sess.as_default()` or pass an explicit session."
+        )
+    if default.graph is not graph:
+        raise ValueError(
+            f"Cannot use the default session to {purpose}: the tensor's graph is different from "
+            "the session's graph. Pass an explicit session that runs it."
+        )
+    return default

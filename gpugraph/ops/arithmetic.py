@@ -1,0 +1,223 @@
+"""Arithmetic of two tensors, broadcast against each other as NumPy does, and their gradients.
+
+Quotients and remainders are in `division`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from gpugraph.dtypes import COMPLEX, FLOATING, INTEGRAL, NUMERIC, REAL, int32, int64, string
+from gpugraph.errors import InvalidArgumentError
+from gpugraph.graph.infer import InferContext
+from gpugraph.kernel import Call, KernelContext
+from gpugraph.ops.broadcasting import unbroadcast_pair
+from gpugraph.ops.complex_numbers import conj
+from gpugraph.ops.declare import op, raw_ops
+from gpugraph.ops.kernels import HostOnly, register_kernel
+from gpugraph.ops.shape_functions import broadcast
+from gpugraph.shapes import TensorShape
+
+__all__ = ["BINARY", "add", "add_n", "add_v2", "maximum", "minimum", "mul", "power"]
+__all__ += ["squared_difference", "sub"]
+
+BINARY: dict[str, Any] = {
+    "inputs": "x: T, y: T",
+    "outputs": "z: T",
+    "infer": broadcast,
+    "alias": {0: 0},
+}
+"""What binary elementwise ops of one dtype share."""
+
+_ADDITION: dict[str, Any] = {
+    **BINARY,
+    "cpu": Call(np.add),
+    "elementwise": "x + y",
+    "grad": lambda op, dz: unbroadcast_pair(op, dz, dz),
+}
+
+add = op(
+    "Add",
+    **_ADDITION,
+    attrs={"T": (*NUMERIC, string)},
+    doc="x + y, elementwise; strings are joined.",
+)
+register_kernel(
+    "Add", "GPU", HostOnly("strings live on the host"), types={"T": (string,)}, priority=1
+)
+
+add_v2 = op(
+    "AddV2",
+    **_ADDITION,
+    attrs={"T": NUMERIC},
+    commutative=True,
+    doc="x + y, elementwise.",
+)
+
+sub = op(
+    "Sub",
+    **BINARY,
+    attrs={"T": NUMERIC},
+    cpu=Call(np.subtract),
+    elementwise="x - y",
+    grad=lambda op, dz: unbroadcast_pair(op, dz, raw_ops.Neg(dz)),
+    doc="x - y, elementwise.",
+)
+
+
+def _mul_gradient(op: Any, dz: Any) -> list[Any]:
+    x, y = op.inputs
+    return unbroadcast_pair(op, raw_ops.Mul(dz, conj(y)), raw_ops.Mul(conj(x), dz))
+
+
+mul = op(
+    "Mul",
+    **BINARY,
+    attrs={"T": NUMERIC},
+    commutative=True,
+    cpu=Call(np.multiply),
+    elementwise="x * y",
+    grad=_mul_gradient,
+    doc="x * y, elementwise.",
+)
+
+
+def _squared_difference(x: Any, y: Any, out: Any) -> None:
+    np.subtract(x, y, out=out)
+    np.square(out, out=out)
+
+
+def _squared_difference_gradient(op: Any, dz: Any) -> list[Any]:
+    x, y = op.inputs
+    x_grad = raw_ops.Mul(dz, raw_ops.Mul(raw_ops.Sub(x, y), 2))
+    return unbroadcast_pair(op, x_grad, raw_ops.Neg(x_grad))
+
+
+squared_difference = op(
+    "SquaredDifference",
+    **BINARY,
+    attrs={"T": (*FLOATING, int32, int64)},
+    commutative=True,
+    cpu=Call(_squared_difference),
+    elementwise="(x - y) * (x - y)",
+    grad=_squared_difference_gradient,
+    doc="(x - y)(x - y), elementwise.",
+)
+
+
+def _chosen_gradient(compare: str) -> Callable[..., list[Any]]:
+    """The gradient goes to x where x is chosen, ties included, else to y."""
+
+    def gradient(op: Any, dz: Any) -> list[Any]:
+        x, y = op.inputs
+        mine = getattr(raw_ops, compare)(x, y)
+        zeros = raw_ops.ZerosLike(dz)
+        x_grad = raw_ops.Select(mine, dz, zeros)
+        return unbroadcast_pair(op, x_grad, raw_ops.Select(mine, zeros, dz))
+
+    return gradient
+
+
+maximum = op(
+    "Maximum",
+    **BINARY,
+    attrs={"T": REAL},
+    commutative=True,
+    cpu=Call(np.maximum),
+    elementwise="x >= y || x != x ? x : y",
+    grad=_chosen_gradient("GreaterEqual"),
+    doc="The larger of x and y, elementwise; NaN where either is NaN.",
+)
+minimum = op(
+    "Minimum",
+    **BINARY,
+    attrs={"T": REAL},
+    commutative=True,
+    cpu=Call(np.minimum),
+    elementwise="x <= y || x != x ? x : y",
+    grad=_chosen_gradient("LessEqual"),
+    doc="The smaller of x and y, elementwise; NaN where either is NaN.",
+)
+
+_POWERS = {1.0: np.positive, 2.0: np.square}
+
+
+def _power(x: Any, y: Any, out: Any) -> None:
+    if y.ndim == 0:
+        known = _POWERS.get(y[()])
+        if known is not None:
+            known(x, out=out)
+            return
+    try:
+        np.power(x, y, out=out)
+    except ValueError as error:
+        raise InvalidArgumentError(
+            None, None, "Integers to negative integer powers are not allowed"
+        ) from error
+
+
+def _pow_gradient(op: Any, dz: Any) -> list[Any]:
+    """dz y x^(y-1), and dz z log(x), which is 0 where x <= 0 (or, if complex, x = 0)."""
+    x, y, z = conj(op.inputs[0]), conj(op.inputs[1]), conj(op.outputs[0])
+    zeros = raw_ops.ZerosLike(x)
+    there = raw_ops.NotEqual if x.dtype.is_complex else raw_ops.Greater
+    mask = there(x, zeros)
+    safe = raw_ops.Select(mask, x, raw_ops.OnesLike(x))
+    log_x = raw_ops.Select(mask, raw_ops.Log(safe), zeros)
+    x_grad = raw_ops.Mul(raw_ops.Mul(dz, y), raw_ops.Pow(x, raw_ops.Sub(y, 1)))
+    return unbroadcast_pair(op, x_grad, raw_ops.Mul(raw_ops.Mul(dz, z), log_x))
+
+
+power = op(
+    "Pow",
+    **BINARY,
+    attrs={"T": (*FLOATING, *INTEGRAL, *COMPLEX)},
+    cpu=Call(_power),
+    elementwise="pow(x, y)",
+    grad=_pow_gradient,
+    doc="x to the power y, elementwise; InvalidArgumentError for an integer to a negative one.",
+)
+register_kernel("Pow", "GPU", Call(_power), types={"T": INTEGRAL}, priority=1)
+
+
+def _infer_add_n(context: InferContext) -> Sequence[TensorShape]:
+    shape = context.shapes[0]
+    for other in context.shapes[1:]:
+        shape = shape.merge_with(other)
+    return [shape]
+
+
+def _sum_all(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
+    del context
+    *terms, out = arrays
+    if len(terms) == 1:
+        return partial(np.copyto, out, terms[0])
+    if len(terms) == 2:
+        return partial(np.add, terms[0], terms[1], out)
+    first, second, *rest = terms
+
+    def run() -> None:
+        np.add(first, second, out)
+        for term in rest:
+            np.add(out, term, out)
+
+    return run
+
+
+add_n = op(
+    "AddN",
+    inputs="inputs: N*T",
+    outputs="sum: T",
+    attrs={"T": NUMERIC},
+    infer=_infer_add_n,
+    alias={0: 0},
+    commutative=True,
+    cpu=Call(make=_sum_all),
+    gpu=Call(make=_sum_all),
+    grad=lambda op, dy: [dy] * len(op.inputs),
+    doc="The sum of N tensors of one shape.",
+)

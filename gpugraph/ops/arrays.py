@@ -1,0 +1,288 @@
+"""A tensor itself and its shape: identities, and what asks for sizes but not for elements.
+
+Also the few helpers that the array families share: sizes and axes as arguments and as values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpugraph import dtypes
+from gpugraph.dtypes import ALL, as_dtype
+from gpugraph.graph.client import Graph
+from gpugraph.graph.infer import InferContext
+from gpugraph.graph.stack import graph_stack
+from gpugraph.graph.tensor import Tensor
+from gpugraph.kernel import Call, KernelContext
+from gpugraph.ops.convert import constant, convert_to_tensor
+from gpugraph.ops.declare import NO_GRADIENT, Attr, op, raw_ops
+from gpugraph.ops.shape_functions import same_shape, scalar
+from gpugraph.shapes import TensorShape
+
+__all__ = [
+    "identity",
+    "int_argument",
+    "ints",
+    "op_scope",
+    "prevent_gradient",
+    "rank",
+    "run_all",
+    "same_bytes",
+    "shape",
+    "shape_n",
+    "shape_of",
+    "size",
+    "stop_gradient",
+]
+
+
+# -- shared helpers
+
+
+def ints(array: Any) -> tuple[int, ...]:
+    """The elements of a host value, in order."""
+    return tuple(np.asarray(array).reshape(-1).tolist())
+
+
+def int_argument(value: Any) -> Any:
+    """Sizes or axes as an op takes them: an empty list is one of ints."""
+    if isinstance(value, (list, tuple)) and not value:
+        return np.zeros(0, np.int32)
+    return value
+
+
+def shape_of(tensor: Tensor, dtype: Any = dtypes.int32) -> Any:
+    """The shape as an op's argument: an array where all sizes are known, else a Shape op."""
+    sizes = tensor.shape.sizes
+    if sizes is not None and None not in sizes:
+        return np.array(sizes, dtype.as_numpy_dtype)
+    return raw_ops.Shape(tensor, out_type=dtype)
+
+
+def run_all(steps: Sequence[Callable[[], Any]]) -> Callable[[], Any]:
+    """One callable that runs all of `steps`."""
+    if len(steps) == 1:
+        return steps[0]
+
+    def run() -> None:
+        for step in steps:
+            step()
+
+    return run
+
+
+@contextmanager
+def op_scope(name: str | None, default: str, *values: Any) -> Iterator[str]:
+    """A name scope for ops made together, in the graph of the tensors among `values`."""
+    graph: Graph = graph_stack.top()
+    for value in values:
+        found = getattr(value, "graph", None)
+        if isinstance(found, Graph):
+            graph = found
+            break
+    with graph.as_default(), graph.name_scope(name or default) as scope:
+        yield scope
+
+
+def _same_bytes(_: KernelContext, source: Any, out: Any) -> Callable[[], Any]:
+    return partial(np.copyto, out.reshape(source.shape), source)
+
+
+same_bytes = Call(make=_same_bytes)
+"""The kernel of ops whose output is their first input, differently shaped at most."""
+
+
+# -- identities
+
+
+def _copy(source: Any, out: Any) -> None:
+    np.copyto(out, source)
+
+
+_SAME: dict[str, Any] = {
+    "inputs": "input: T",
+    "outputs": "output: T",
+    "infer": same_shape(0),
+    "view": {0: 0},
+    "cpu": Call(_copy),
+    "elementwise": "x",
+}
+
+identity_op = op(
+    "Identity",
+    **_SAME,
+    attrs={"T": ALL},
+    grad=lambda op, dy: dy,
+    doc="The input as it is.",
+)
+
+stop_gradient_op = op(
+    "StopGradient",
+    **_SAME,
+    attrs={"T": ALL},
+    grad=lambda op, dy: [None],
+    doc="The input as it is, to gradients a constant.",
+)
+
+
+def _refuse_gradient(op: Any, dy: Any) -> Any:
+    del dy
+    raise LookupError(
+        f"No gradient may be taken through '{op.name}'. Reason: {op.get_attr('message')}"
+    )
+
+
+_prevent_gradient = op(
+    "PreventGradient",
+    **_SAME,
+    attrs={"T": ALL, "message": Attr("string", "")},
+    grad=_refuse_gradient,
+    doc="The input as it is; to ask for a gradient through it is a LookupError.",
+)
+
+
+def identity(input: Any, name: str | None = None) -> Tensor:
+    """A tensor of the same shape, dtype and elements as `input`."""
+    made: Tensor = identity_op(input, name=name)
+    return made
+
+
+def stop_gradient(input: Any, name: str | None = None) -> Tensor:
+    """`input`, counted as a constant when gradients are taken."""
+    made: Tensor = stop_gradient_op(input, name=name)
+    return made
+
+
+def prevent_gradient(input: Any, message: str = "", name: str | None = None) -> Tensor:
+    """`input`; gradients through it raise LookupError with `message`."""
+    made: Tensor = _prevent_gradient(input, message=message, name=name)
+    return made
+
+
+# -- shapes
+
+
+def _writes(make: Callable[[tuple[int, ...]], Any]) -> Call:
+    """The kernel that writes what follows from each input's shape."""
+
+    def bind(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
+        outputs = arrays[len(context.input_shapes) :]
+        copies = [
+            partial(np.copyto, out, np.asarray(make(tuple(sizes)), dtype.as_numpy_dtype))
+            for out, sizes, dtype in zip(outputs, context.input_shapes, context.output_types)
+        ]
+        return run_all(copies)
+
+    return Call(make=bind)
+
+
+def _element_count(sizes: tuple[int, ...]) -> NDArray[Any]:
+    return np.prod(np.array(sizes, np.int64), dtype=np.int64)  # type: ignore[return-value]
+
+
+def _infer_shape(context: InferContext) -> Sequence[TensorShape]:
+    return [
+        TensorShape.of((None if known.sizes is None else len(known.sizes),))
+        for known in context.shapes
+    ]
+
+
+_AS_VECTOR: dict[str, Any] = {
+    "infer": _infer_shape,
+    "cpu": _writes(lambda sizes: sizes),
+    "gpu": _writes(lambda sizes: sizes),
+    "host_outputs": [0],
+    "grad": NO_GRADIENT,
+}
+
+_shape = op(
+    "Shape",
+    inputs="input: T",
+    outputs="output: out_type",
+    attrs={"T": ALL, "out_type": dtypes.int32},
+    **_AS_VECTOR,
+    doc="The sizes of the input, a vector.",
+)
+
+_shape_n = op(
+    "ShapeN",
+    inputs="input: N * T",
+    outputs="output: N * out_type",
+    attrs={"T": ALL, "out_type": dtypes.int32},
+    **_AS_VECTOR,
+    doc="The sizes of each of N inputs, N vectors.",
+)
+
+_size = op(
+    "Size",
+    inputs="input: T",
+    outputs="output: out_type",
+    attrs={"T": ALL, "out_type": dtypes.int32},
+    infer=scalar,
+    cpu=_writes(_element_count),
+    gpu=_writes(_element_count),
+    host_outputs=[0],
+    grad=NO_GRADIENT,
+    doc="The number of elements of the input.",
+)
+
+_rank = op(
+    "Rank",
+    inputs="input: T",
+    outputs="output: int32",
+    attrs={"T": ALL},
+    infer=scalar,
+    cpu=_writes(len),
+    gpu=_writes(len),
+    host_outputs=[0],
+    grad=NO_GRADIENT,
+    doc="The number of dimensions of the input.",
+)
+
+
+def shape(
+    input: Any, name: str | None = None, out_type: Any = dtypes.int32, optimize: bool = True
+) -> Tensor:
+    """The shape of `input`, an int vector; a constant where it is fully known beforehand."""
+    source = convert_to_tensor(input, name="input")
+    element = as_dtype(out_type)
+    sizes = source.shape.sizes
+    if optimize and sizes is not None and None not in sizes:
+        with source.graph.as_default():
+            return constant(np.array(sizes, element.as_numpy_dtype), name=name or "Shape")
+    made: Tensor = _shape(source, out_type=element, name=name)
+    return made
+
+
+def shape_n(input: Any, out_type: Any = dtypes.int32, name: str | None = None) -> list[Tensor]:
+    """The shapes of several tensors of one dtype, a list of int vectors."""
+    made: list[Tensor] = _shape_n(input, out_type=out_type, name=name)
+    return made
+
+
+def size(input: Any, name: str | None = None, out_type: Any = dtypes.int32) -> Tensor:
+    """The number of elements of `input`, an int scalar; a constant where known beforehand."""
+    source = convert_to_tensor(input, name="input")
+    element = as_dtype(out_type)
+    count = source.shape.num_elements()
+    if count is not None:
+        with source.graph.as_default():
+            return constant(count, element, name=name or "Size")
+    made: Tensor = _size(source, out_type=element, name=name)
+    return made
+
+
+def rank(input: Any, name: str | None = None) -> Tensor:
+    """The number of dimensions of `input`, an int32 scalar; a constant where known beforehand."""
+    source = convert_to_tensor(input, name="input")
+    if source.shape.sizes is not None:
+        with source.graph.as_default():
+            return constant(len(source.shape.sizes), dtypes.int32, name=name or "Rank")
+    made: Tensor = _rank(source, name=name)
+    return made

@@ -1,0 +1,89 @@
+"""Cast: the same numbers in another type."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from gpugraph import dtypes
+from gpugraph.dtypes import NUMERIC, as_dtype
+from gpugraph.graph.stack import graph_stack
+from gpugraph.graph.tensor import Tensor
+from gpugraph.kernel import Call, KernelContext
+from gpugraph.ops.convert import convert_to_tensor
+from gpugraph.ops.declare import Attr, op, raw_ops
+from gpugraph.ops.shape_functions import same_shape
+
+__all__ = ["cast", "to_double", "to_float", "to_int32", "to_int64"]
+
+_CASTABLE = (*NUMERIC, dtypes.bool)
+
+
+def _copy_unsafe(context: KernelContext, x: Any, out: Any) -> Callable[[], Any]:
+    """NumPy's conversion: C's, and of a complex number to a real one its real part."""
+    del context
+    source = x.real if x.dtype.kind == "c" and out.dtype.kind != "c" else x
+    return partial(np.copyto, out, source, casting="unsafe")
+
+
+def _cast_gradient(op: Any, dy: Any) -> list[Any]:
+    source = op.inputs[0].dtype.base_dtype
+    inexact = all(each.is_floating or each.is_complex for each in (source, dy.dtype))
+    return [raw_ops.Cast(dy, DstT=source) if inexact else None]
+
+
+_cast = op(
+    "Cast",
+    inputs="x: SrcT",
+    outputs="y: DstT",
+    attrs={"SrcT": _CASTABLE, "DstT": _CASTABLE, "Truncate": Attr("bool", False)},
+    infer=same_shape(0),
+    alias={0: 0},
+    cpu=Call(make=_copy_unsafe),
+    elementwise="(U)x",
+    grad=_cast_gradient,
+    doc="x in the type DstT: fractions are cut off, all but 0 is True, True is 1.",
+)
+
+
+def cast(x: Any, dtype: Any, name: str | None = None) -> Tensor:
+    """`x` in the type `dtype`; `x` itself where it has it already.
+
+    A float becomes an integer by cutting off its fraction, a complex number a real one by
+    dropping its imaginary part. TypeError for strings.
+    """
+    wanted = as_dtype(dtype).base_dtype
+    if isinstance(x, Tensor):
+        if x._dtype.base_dtype is wanted:
+            return x
+        made: Tensor = _cast(x, DstT=wanted, name=name or "Cast")
+        return made
+    with graph_stack.top().name_scope(name or "Cast") as scope:
+        tensor = convert_to_tensor(x, name="x")
+        if tensor.dtype.base_dtype is wanted:
+            return tensor
+        made = _cast(tensor, DstT=wanted, name=scope or "Cast")
+        return made
+
+
+def to_float(x: Any, name: str = "ToFloat") -> Tensor:
+    """`cast(x, float32)`."""
+    return cast(x, dtypes.float32, name)
+
+
+def to_double(x: Any, name: str = "ToDouble") -> Tensor:
+    """`cast(x, float64)`."""
+    return cast(x, dtypes.float64, name)
+
+
+def to_int32(x: Any, name: str = "ToInt32") -> Tensor:
+    """`cast(x, int32)`."""
+    return cast(x, dtypes.int32, name)
+
+
+def to_int64(x: Any, name: str = "ToInt64") -> Tensor:
+    """`cast(x, int64)`."""
+    return cast(x, dtypes.int64, name)

@@ -1,0 +1,38 @@
+"""Complex conjugation, which the gradients of all that takes complex numbers need."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gpugraph.dtypes import COMPLEX
+from gpugraph.graph.tensor import Tensor
+from gpugraph.kernel import Call
+from gpugraph.ops.convert import convert_to_tensor
+from gpugraph.ops.declare import op
+from gpugraph.ops.shape_functions import same_shape
+
+__all__ = ["conj"]
+
+_conj = op(
+    "Conj",
+    inputs="input: T",
+    outputs="output: T",
+    attrs={"T": COMPLEX},
+    infer=same_shape(0),
+    alias={0: 0},
+    cpu=Call(np.conjugate),
+    gpu=Call(np.conjugate),
+    grad=lambda op, dy: _conj(dy),
+    doc="The complex conjugate.",
+)
+
+
+def conj(x: Any, name: str | None = None) -> Tensor:
+    """The complex conjugate of a numeric tensor; what is real comes back as it is."""
+    tensor = x if isinstance(x, Tensor) else convert_to_tensor(x, name="x")
+    if not tensor._dtype.is_complex:
+        return tensor
+    made: Tensor = _conj(tensor, name=name)
+    return made

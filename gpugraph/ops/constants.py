@@ -1,0 +1,211 @@
+"""Constants, placeholders, and tensors made of one value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gpugraph import dtypes
+from gpugraph.dtypes import ALL, as_dtype
+from gpugraph.graph.infer import InferContext
+from gpugraph.graph.tensor import Tensor
+from gpugraph.kernel import Call, Elementwise, KernelContext
+from gpugraph.ops.convert import constant, convert_to_tensor
+from gpugraph.ops.declare import NO_GRADIENT, Attr, op, raw_ops
+from gpugraph.ops.kernels import HostOnly
+from gpugraph.ops.shape_functions import UNKNOWN, from_attr, from_value, same_shape
+from gpugraph.shapes import TensorShape, as_shape
+
+__all__ = ["fill", "ones", "ones_like", "placeholder", "placeholder_with_default", "zeros"]
+__all__ += ["zeros_like"]
+
+
+def _const(context: KernelContext, out: Any) -> Callable[[], Any]:
+    value = context.attrs["value"]
+    return lambda: np.copyto(out, value)
+
+
+def _infer_const(context: InferContext) -> Sequence[TensorShape]:
+    return [TensorShape.of(context.attrs["value"].shape)]
+
+
+op(
+    "Const",
+    outputs="output: dtype",
+    attrs={"value": Attr("tensor", required=True), "dtype": ALL},
+    infer=_infer_const,
+    cpu=Call(make=_const),
+    gpu=Call(make=_const),
+    grad=NO_GRADIENT,
+    doc="A constant: the array of its attr `value`, the same at every run.",
+)
+
+_FED_ONLY = HostOnly("a placeholder is fed from the host")
+
+
+def _not_fed(context: KernelContext, *_: Any) -> Callable[[], Any]:
+    raise LookupError(f"You must feed a value for placeholder tensor '{context.name}'")
+
+
+_placeholder = op(
+    "Placeholder",
+    outputs="output: dtype",
+    attrs={"dtype": ALL, "shape": Attr("shape", UNKNOWN)},
+    infer=from_attr("shape"),
+    cpu=Call(make=_not_fed),
+    gpu=Call(make=_not_fed),
+    grad=NO_GRADIENT,
+    stateful=True,
+    doc="A tensor that must be fed at every run that needs it.",
+)
+
+
+def placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> Tensor:
+    """A tensor of `dtype` and (partly known) `shape` to be fed at each run.
+
+    A run that needs it unfed raises InvalidArgumentError.
+    """
+    made: Tensor = _placeholder(dtype=dtype, shape=as_shape(shape), name=name)
+    return made
+
+
+def _copy(source: Any, out: Any) -> None:
+    np.copyto(out, source)
+
+
+_placeholder_with_default = op(
+    "PlaceholderWithDefault",
+    inputs="input: dtype",
+    outputs="output: dtype",
+    attrs={"dtype": ALL, "shape": Attr("shape", UNKNOWN)},
+    infer=from_attr("shape"),
+    cpu=Call(_copy),
+    elementwise="x",
+    grad=lambda op, dy: dy,
+    doc="A tensor that may be fed, and is `input` otherwise.",
+)
+
+
+def placeholder_with_default(input: Any, shape: Any, name: str | None = None) -> Tensor:
+    """A tensor of (partly known) `shape` that is `input` where it isn't fed.
+
+    ValueError when `input` does not fit `shape`.
+    """
+    value = convert_to_tensor(input, name="input")
+    wanted = as_shape(shape)
+    value.shape.assert_is_compatible_with(wanted)
+    made: Tensor = _placeholder_with_default(value, shape=wanted, name=name)
+    return made
+
+
+def _fill_with_value(context: KernelContext, value: Any, out: Any) -> Callable[[], Any]:
+    del context
+    return lambda: out.fill(value[()])
+
+
+def _fill_gradient(op: Any, dy: Any) -> list[Any]:
+    return [None, raw_ops.Sum(dy, raw_ops.Range(0, raw_ops.Rank(dy), 1))]
+
+
+fill = op(
+    "Fill",
+    inputs="dims: index_type, value: T",
+    outputs="output: T",
+    attrs={"T": ALL, "index_type": (dtypes.int32, dtypes.int64)},
+    infer=from_value(0),
+    host=[0],
+    cpu=Call(make=_fill_with_value),
+    gpu=Elementwise("x", Call(make=_fill_with_value)),
+    grad=_fill_gradient,
+    doc="A tensor of shape `dims` whose elements all are the scalar `value`.",
+)
+
+
+def _filler(value: int) -> Callable[..., None]:
+    def write(_: Any, out: Any) -> None:
+        out.fill(value)
+
+    return write
+
+
+def _zeros_like_gradient(op: Any, dy: Any) -> list[Any]:
+    del op, dy
+    return [None]
+
+
+_LIKE: dict[str, Any] = {
+    "inputs": "x: T",
+    "outputs": "y: T",
+    "attrs": {"T": ALL},
+    "infer": same_shape(0),
+    "grad": _zeros_like_gradient,
+}
+_zeros_like = op(
+    "ZerosLike",
+    **_LIKE,
+    cpu=Call(_filler(0)),
+    elementwise="(T)0",
+    doc="Zeros of the shape and dtype of x.",
+)
+_ones_like = op(
+    "OnesLike",
+    **_LIKE,
+    cpu=Call(_filler(1)),
+    elementwise="(T)1",
+    doc="Ones of the shape and dtype of x.",
+)
+
+
+def _filled(shape: Any, value: Any, dtype: Any, name: str) -> Tensor:
+    element = as_dtype(dtype).base_dtype
+    if element is dtypes.string:
+        value = b"" if value == 0 else b"1"
+    try:
+        sizes = as_shape(shape)
+    except (TypeError, ValueError):
+        sizes = UNKNOWN
+    if not isinstance(shape, Tensor) and sizes.is_fully_defined():
+        count = sizes.num_elements()
+        if count is not None and count < 1000:
+            return constant(value, element, sizes, name)
+        shape = np.array(sizes.as_list(), np.int32)
+    made: Tensor = fill(shape, constant(value, element), name=name)
+    return made
+
+
+def zeros(shape: Any, dtype: Any = dtypes.float32, name: str = "zeros") -> Tensor:
+    """Zeros of `shape`, a shape or an int vector tensor."""
+    return _filled(shape, 0, dtype, name)
+
+
+def ones(shape: Any, dtype: Any = dtypes.float32, name: str = "ones") -> Tensor:
+    """Ones of `shape`, a shape or an int vector tensor."""
+    return _filled(shape, 1, dtype, name)
+
+
+def _like(tensor: Any, dtype: Any, name: str | None, optimize: bool, value: int) -> Tensor:
+    source = convert_to_tensor(tensor, name="tensor")
+    element = source.dtype.base_dtype if dtype is None else as_dtype(dtype).base_dtype
+    label = name or ("zeros_like" if value == 0 else "ones_like")
+    if optimize and source.shape.is_fully_defined():
+        return _filled(source.shape, value, element, label)
+    if element is not source.dtype.base_dtype:
+        return _filled(raw_ops.Shape(source), value, element, label)
+    made: Tensor = (_zeros_like if value == 0 else _ones_like)(source, name=label)
+    return made
+
+
+def zeros_like(
+    tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True
+) -> Tensor:
+    """Zeros of the shape of `tensor`, of its dtype by default."""
+    return _like(tensor, dtype, name, optimize, 0)
+
+
+def ones_like(
+    tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True
+) -> Tensor:
+    """Ones of the shape of `tensor`, of its dtype by default."""
+    return _like(tensor, dtype, name, optimize, 1)

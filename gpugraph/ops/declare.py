@@ -1,0 +1,223 @@
+"""The declaration of an op, in one place: signature, inference, kernels, gradient.
+
+    relu = op("Relu", inputs="features: T", outputs="activations: T", attrs={"T": REAL},
+              infer=same_shape(0), alias={0: 0}, cpu=Call(relu_host),
+              elementwise="x > 0 ? x : (T)0", grad=lambda op, dy: ..., doc="max(features, 0)")
+
+`op` refuses what is incomplete: each op says how its shapes follow, what computes it on the CPU,
+what computes it on the GPU or why nothing does, and its gradient or that there is none. What it
+returns is the function that makes such an op in a graph. Gradients call other ops through
+`raw_ops`, by op type, so that families need not import each other.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from gpugraph.dtypes import DType, as_dtype
+from gpugraph.errors import AlreadyExistsError, InvalidArgumentError
+from gpugraph.graph.client import OP_DEFS
+from gpugraph.graph.infer import InferFunction
+from gpugraph.graph.op_def import ArgDef, AttrDef, OpDef
+from gpugraph.kernel import Call, Elementwise, Kernel
+from gpugraph.ops.call import OpFunction
+from gpugraph.ops.kernels import HostOnly, register_kernel
+
+__all__ = ["DECLARATIONS", "NO_GRADIENT", "Attr", "OpDecl", "op", "raw_ops", "register_op"]
+
+GradientFunction = Callable[..., Any]
+
+
+class _NoGradient:
+    """The declared absence of a gradient."""
+
+    def __repr__(self) -> str:
+        return "NO_GRADIENT"
+
+
+NO_GRADIENT = _NoGradient()
+
+
+@dataclass(frozen=True, slots=True)
+class Attr:
+    """An attr that is no dtype: its kind (`"int"`, `"bool"`, `"shape"`, ...) and its default."""
+
+    kind: str
+    default: Any = None
+    required: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class OpDecl:
+    """All that is declared of an op type, but its kernels (see `ops.kernels`).
+
+    alias: output -> input whose memory it may take when nobody needs that input afterwards.
+    view: output -> input whose bytes it is; no kernel runs where both share memory.
+    writes: ref inputs whose variable this op changes.
+    """
+
+    op_def: OpDef
+    function: OpFunction
+    grad: GradientFunction | _NoGradient
+    alias: Mapping[int, int] = field(default_factory=dict)
+    view: Mapping[int, int] = field(default_factory=dict)
+    writes: frozenset[int] = frozenset()
+
+
+DECLARATIONS: dict[str, OpDecl] = {}
+"""Every declared op type."""
+
+
+def op(
+    name: str,
+    *,
+    inputs: str | Sequence[str] = (),
+    outputs: str | Sequence[str] = (),
+    attrs: Mapping[str, Any] | None = None,
+    infer: InferFunction,
+    cpu: Call | HostOnly,
+    grad: GradientFunction | _NoGradient,
+    elementwise: str | None = None,
+    gpu: Kernel | HostOnly | None = None,
+    alias: Mapping[int, int] | None = None,
+    view: Mapping[int, int] | None = None,
+    writes: Sequence[int] = (),
+    host: Sequence[int] = (),
+    host_outputs: Sequence[int] = (),
+    stateful: bool = False,
+    commutative: bool = False,
+    uninitialized: bool = False,
+    doc: str = "",
+) -> OpFunction:
+    """Declares an op type and returns the function that makes such ops.
+
+    `inputs` and `outputs` are "name: type" with a dtype's name, a type attr, `N*T` (N tensors of
+    one type), a list(type) attr, or `Ref(T)`. `attrs` maps a type attr to the dtypes it may take,
+    any other attr to an `Attr`. `host` names inputs by index that the kernel reads on the host.
+    InvalidArgumentError for an incomplete or contradictory declaration, AlreadyExistsError for an
+    op type that is declared already.
+    """
+    if name in DECLARATIONS or name in OP_DEFS and name != "Const":
+        raise AlreadyExistsError(None, None, f"The op type '{name}' is already declared")
+    attr_defs = _attr_defs(attrs or {})
+    op_def = OpDef(
+        name,
+        tuple(_arg(spec, attr_defs, name) for spec in _listed(inputs)),
+        tuple(_arg(spec, attr_defs, name) for spec in _listed(outputs)),
+        attr_defs,
+        infer,
+        stateful,
+        commutative,
+        uninitialized,
+        frozenset(host),
+        frozenset(host_outputs),
+        doc,
+    )
+    if name == "Const":
+        op_def = OP_DEFS["Const"]
+    device_kernel = _device_kernel(name, cpu, elementwise, gpu)
+    _check(op_def, grad, alias or {}, view or {}, writes, doc)
+    function = OpFunction(op_def)
+    decl = OpDecl(op_def, function, grad, alias or {}, view or {}, frozenset(writes))
+    OP_DEFS[name] = op_def
+    DECLARATIONS[name] = decl
+    register_kernel(name, "CPU", cpu)
+    register_kernel(name, "GPU", device_kernel)
+    return function
+
+
+register_op = op
+
+
+def _device_kernel(
+    name: str, cpu: Call | HostOnly, elementwise: str | None, gpu: Kernel | HostOnly | None
+) -> Kernel | HostOnly:
+    if elementwise is not None:
+        if gpu is not None or not isinstance(cpu, Call):
+            raise InvalidArgumentError(
+                None, None, f"'{name}': elementwise text goes with a CPU Call and no other kernel"
+            )
+        return Elementwise(elementwise, cpu)
+    if gpu is None:
+        raise InvalidArgumentError(
+            None, None, f"'{name}' has no GPU kernel: give one, or HostOnly(reason)"
+        )
+    return gpu
+
+
+def _check(
+    op_def: OpDef,
+    grad: Any,
+    alias: Mapping[int, int],
+    view: Mapping[int, int],
+    writes: Sequence[int],
+    doc: str,
+) -> None:
+    def refuse(why: str) -> None:
+        raise InvalidArgumentError(None, None, f"'{op_def.name}' is declared wrongly: {why}")
+
+    if not callable(op_def.infer):
+        refuse("it has no shape inference")
+    if not (callable(grad) or isinstance(grad, _NoGradient)):
+        refuse("it has no gradient; say NO_GRADIENT if there is none")
+    if not doc:
+        refuse("it has no doc")
+    for output, source in [*alias.items(), *view.items()]:
+        if output >= len(op_def.outputs) or source >= len(op_def.inputs):
+            refuse(f"output {output} can't share memory with input {source}: there is none")
+    for index in writes:
+        if not op_def.inputs[index].is_ref:
+            refuse(f"it writes input {index}, which is no Ref")
+
+
+def _listed(specs: str | Sequence[str]) -> list[str]:
+    parts = specs.split(",") if isinstance(specs, str) else list(specs)
+    return [part.strip() for part in parts if part.strip()]
+
+
+def _attr_defs(attrs: Mapping[str, Any]) -> dict[str, AttrDef]:
+    defs = {}
+    for key, spec in attrs.items():
+        if isinstance(spec, Attr):
+            defs[key] = AttrDef(key, spec.kind, spec.default, not spec.required)
+        elif isinstance(spec, DType):
+            defs[key] = AttrDef(key, "type", spec, True)
+        else:
+            defs[key] = AttrDef(key, "type", allowed=tuple(spec))
+    return defs
+
+
+_SPEC = re.compile(r"^(\w+)\s*:\s*(?:(\w+)\s*\*\s*)?(Ref\()?(\w+)\)?$")
+
+
+def _arg(spec: str, attrs: dict[str, AttrDef], op_name: str) -> ArgDef:
+    match = _SPEC.match(spec)
+    if match is None:
+        raise InvalidArgumentError(None, None, f"'{op_name}': '{spec}' is no 'name: type'")
+    name, number, ref, type_name = match.groups()
+    if number:
+        attrs.setdefault(number, AttrDef(number, "int"))
+    if type_name in attrs:
+        if attrs[type_name].kind == "list(type)":
+            return ArgDef(name, type_list_attr=type_name)
+        return ArgDef(name, None, type_name, number or "", is_ref=bool(ref))
+    return ArgDef(name, as_dtype(type_name), "", number or "", is_ref=bool(ref))
+
+
+class _RawOps:
+    """`raw_ops.MatMul(a=..., b=...)`: every declared op by its op type."""
+
+    def __getattr__(self, op_type: str) -> OpFunction:
+        try:
+            return DECLARATIONS[op_type].function
+        except KeyError:
+            raise AttributeError(f"No op type '{op_type}' is declared") from None
+
+    def __dir__(self) -> list[str]:
+        return sorted(DECLARATIONS)
+
+
+raw_ops = _RawOps()

@@ -1,0 +1,218 @@
+"""Quotients and remainders: real, floored and truncated, and the one that is 0 over 0.
+
+Integers divided by zero are an InvalidArgumentError on the host. A GPU can't raise: its texts
+give 0 there, and take care of the one quotient that overflows, lowest / -1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gpugraph.dtypes import COMPLEX, FLOATING, INTEGRAL, NUMERIC, REAL
+from gpugraph.dtypes import bool as boolean
+from gpugraph.errors import InvalidArgumentError
+from gpugraph.kernel import Call, Elementwise, KernelContext
+from gpugraph.ops.arithmetic import BINARY
+from gpugraph.ops.broadcasting import unbroadcast_pair
+from gpugraph.ops.complex_numbers import conj
+from gpugraph.ops.declare import NO_GRADIENT, op, raw_ops
+from gpugraph.ops.kernels import register_kernel
+
+__all__ = ["div", "div_no_nan", "floor_div", "floor_mod", "real_div", "truncate_div"]
+__all__ += ["truncate_mod"]
+
+Division = Callable[[Any, Any, Any], Any]
+
+
+def _raising(divide: Division) -> Division:
+    """`divide` of integers, where a zero divisor is an error."""
+
+    def run(x: Any, y: Any, out: Any) -> None:
+        try:
+            with np.errstate(divide="raise"):
+                divide(x, y, out)
+        except FloatingPointError as error:
+            raise InvalidArgumentError(None, None, "Integer division by zero") from error
+
+    return run
+
+
+def _by_kind(floating: Division, integral: Callable[..., Division]) -> Call:
+    """`floating`, or `integral(context)` for integers."""
+
+    def make(context: KernelContext, x: Any, y: Any, out: Any) -> Callable[[], Any]:
+        if context.output_types[0].is_integer:
+            run = _raising(integral(context))
+        else:
+            run = floating
+        return lambda: run(x, y, out)
+
+    return Call(make=make)
+
+
+def _floor_quotient(x: Any, y: Any, out: Any) -> None:
+    np.divide(x, y, out=out)
+    np.floor(out, out=out)
+
+
+def _truncated_quotient(x: Any, y: Any, out: Any) -> None:
+    np.divide(x, y, out=out)
+    np.trunc(out, out=out)
+
+
+def _floor_integers(_: KernelContext) -> Division:
+    return np.floor_divide
+
+
+def _truncate_integers(context: KernelContext) -> Division:
+    """Without its remainder, x is a multiple of y: then floored is truncated."""
+    multiple = context.scratch(context.output_shapes[0], context.output_types[0])
+
+    def divide(x: Any, y: Any, out: Any) -> None:
+        np.fmod(x, y, out=multiple)
+        np.subtract(x, multiple, out=multiple)
+        np.floor_divide(multiple, y, out=out)
+
+    return divide
+
+
+def _remainder_integers(_: KernelContext) -> Division:
+    return np.remainder
+
+
+def _fmod_integers(_: KernelContext) -> Division:
+    return np.fmod
+
+
+_UNSAFE = "y == (T)0 ? (T)0 : y == (T)-1 && (T)-1 < (T)0"
+_TRUNCATED = f"{_UNSAFE} ? (T)0 - x : x / y"
+_FLOORED = f"{_UNSAFE} ? (T)0 - x : x / y - (x % y != (T)0 && (x < (T)0) != (y < (T)0))"
+_REMAINDER = f"{_UNSAFE} ? (T)0 : x % y"
+_MODULUS = f"{_UNSAFE} ? (T)0 : x % y + (x % y != (T)0 && (x < (T)0) != (y < (T)0) ? y : (T)0)"
+
+
+def _integers(name: str, text: str, host: Call) -> None:
+    register_kernel(name, "GPU", Elementwise(text, host), types={"T": INTEGRAL}, priority=1)
+
+
+def _div_gradient(op: Any, dz: Any) -> list[Any]:
+    """dz / y, and -dz (x / y) / y."""
+    y, z = conj(op.inputs[1]), conj(op.outputs[0])
+    y_grad = raw_ops.Mul(dz, raw_ops.Neg(raw_ops.RealDiv(z, y)))
+    return unbroadcast_pair(op, raw_ops.RealDiv(dz, y), y_grad)
+
+
+real_div = op(
+    "RealDiv",
+    **BINARY,
+    attrs={"T": FLOATING + COMPLEX},
+    cpu=Call(np.true_divide),
+    elementwise="x / y",
+    grad=_div_gradient,
+    doc="x / y, elementwise, of floating point or complex numbers.",
+)
+
+_TRUNCATING = _by_kind(np.true_divide, _truncate_integers)
+div = op(
+    "Div",
+    **BINARY,
+    attrs={"T": NUMERIC},
+    cpu=_TRUNCATING,
+    elementwise="x / y",
+    grad=_div_gradient,
+    doc="x / y, elementwise; of integers the quotient without its fraction.",
+)
+_integers("Div", _TRUNCATED, _TRUNCATING)
+
+_TRUNCATING_ALL = _by_kind(_truncated_quotient, _truncate_integers)
+truncate_div = op(
+    "TruncateDiv",
+    **BINARY,
+    attrs={"T": REAL},
+    cpu=_TRUNCATING_ALL,
+    elementwise="trunc(x / y)",
+    grad=NO_GRADIENT,
+    doc="x / y, elementwise, rounded towards zero.",
+)
+_integers("TruncateDiv", _TRUNCATED, _TRUNCATING_ALL)
+
+_FLOORING = _by_kind(_floor_quotient, _floor_integers)
+floor_div = op(
+    "FloorDiv",
+    **BINARY,
+    attrs={"T": REAL},
+    cpu=_FLOORING,
+    elementwise="floor(x / y)",
+    grad=NO_GRADIENT,
+    doc="x / y, elementwise, rounded down.",
+)
+_integers("FloorDiv", _FLOORED, _FLOORING)
+
+
+def _mod_gradient(op: Any, dz: Any) -> list[Any]:
+    x, y = op.inputs
+    return unbroadcast_pair(op, dz, raw_ops.Mul(dz, raw_ops.Neg(raw_ops.FloorDiv(x, y))))
+
+
+_MODULO = _by_kind(np.remainder, _remainder_integers)
+floor_mod = op(
+    "FloorMod",
+    **BINARY,
+    attrs={"T": REAL},
+    cpu=_MODULO,
+    elementwise="fmod(x, y) != (T)0 && (fmod(x, y) < (T)0) != (y < (T)0) ? fmod(x, y) + y "
+    ": fmod(x, y)",
+    grad=_mod_gradient,
+    doc="x - y floor(x / y), elementwise: the remainder with the sign of y.",
+)
+_integers("FloorMod", _MODULUS, _MODULO)
+
+
+def _truncate_mod_gradient(op: Any, dz: Any) -> list[Any]:
+    x, y = op.inputs
+    return unbroadcast_pair(op, dz, raw_ops.Mul(dz, raw_ops.Neg(raw_ops.TruncateDiv(x, y))))
+
+
+_TRUNCATED_MODULO = _by_kind(np.fmod, _fmod_integers)
+truncate_mod = op(
+    "TruncateMod",
+    **BINARY,
+    attrs={"T": REAL},
+    cpu=_TRUNCATED_MODULO,
+    elementwise="fmod(x, y)",
+    grad=_truncate_mod_gradient,
+    doc="x - y trunc(x / y), elementwise: the remainder with the sign of x.",
+)
+_integers("TruncateMod", _REMAINDER, _TRUNCATED_MODULO)
+
+
+def _divide_no_nan(context: KernelContext, x: Any, y: Any, out: Any) -> Callable[[], Any]:
+    by_zero = context.scratch(context.input_shapes[1], boolean)
+    zero = np.zeros((), out.dtype)
+
+    def run() -> None:
+        np.equal(y, zero, out=by_zero)
+        np.divide(x, y, out=out)
+        np.copyto(out, zero, where=by_zero)
+
+    return run
+
+
+def _div_no_nan_gradient(op: Any, dz: Any) -> list[Any]:
+    y, z = conj(op.inputs[1]), conj(op.outputs[0])
+    y_grad = raw_ops.Mul(dz, raw_ops.Neg(raw_ops.DivNoNan(z, y)))
+    return unbroadcast_pair(op, raw_ops.DivNoNan(dz, y), y_grad)
+
+
+div_no_nan = op(
+    "DivNoNan",
+    **BINARY,
+    attrs={"T": FLOATING + COMPLEX},
+    cpu=Call(make=_divide_no_nan),
+    elementwise="y == (T)0 ? (T)0 : x / y",
+    grad=_div_no_nan_gradient,
+    doc="x / y, elementwise, and 0 wherever y is 0.",
+)

@@ -1,0 +1,149 @@
+"""Variables as ops: VariableV2 holds, Assign and its like change, by reference as in TF 1.
+
+A reference output is the variable's memory itself. A kernel that writes a ref input checks all
+it needs before it writes: a variable is never left half-written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gpugraph.dtypes import ALL, NUMERIC
+from gpugraph.graph.infer import InferContext
+from gpugraph.kernel import Call, Elementwise, KernelContext
+from gpugraph.ops.declare import NO_GRADIENT, Attr, op
+from gpugraph.ops.shape_functions import SCALAR, from_attr
+from gpugraph.shapes import TensorShape
+
+__all__ = ["assign", "assign_add", "assign_sub", "is_variable_initialized", "variable_v2"]
+
+
+def _nothing(*_: Any) -> None:
+    """A variable is memory: there is nothing to run."""
+
+
+def _infer_assign(context: InferContext) -> Sequence[TensorShape]:
+    ref, value = context.shapes
+    if context.attrs.get("validate_shape", True):
+        return [ref.merge_with(value)]
+    return [value]
+
+
+def _infer_update(context: InferContext) -> Sequence[TensorShape]:
+    ref, value = context.shapes
+    return [ref.merge_with(value)]
+
+
+def _assign(ref: Any, value: Any, _: Any) -> None:
+    np.copyto(ref, value)
+
+
+def _add(ref: Any, value: Any, _: Any) -> None:
+    np.add(ref, value, out=ref)
+
+
+def _subtract(ref: Any, value: Any, _: Any) -> None:
+    np.subtract(ref, value, out=ref)
+
+
+def _is_initialized(context: KernelContext, ref: Any, out: Any) -> Callable[[], Any]:
+    del ref
+    variable = context.variable(0)
+
+    def check() -> None:
+        out[...] = variable.initialized
+
+    return check
+
+
+variable_v2 = op(
+    "VariableV2",
+    outputs="ref: Ref(dtype)",
+    attrs={
+        "dtype": ALL,
+        "shape": Attr("shape", required=True),
+        "container": Attr("string", ""),
+        "shared_name": Attr("string", ""),
+    },
+    infer=from_attr("shape"),
+    cpu=Call(_nothing),
+    gpu=Call(_nothing),
+    grad=NO_GRADIENT,
+    stateful=True,
+    doc="Holds a tensor that lives as long as its session; its output is a reference to it.",
+)
+
+assign = op(
+    "Assign",
+    inputs="ref: Ref(T), value: T",
+    outputs="output_ref: Ref(T)",
+    attrs={
+        "T": ALL,
+        "validate_shape": Attr("bool", True),
+        "use_locking": Attr("bool", True),
+    },
+    infer=_infer_assign,
+    view={0: 0},
+    writes=[0],
+    uninitialized=True,
+    cpu=Call(_assign),
+    gpu=Elementwise("y", Call(_assign)),
+    grad=NO_GRADIENT,
+    stateful=True,
+    doc="Writes `value` into the variable `ref` and outputs the reference.",
+)
+
+_UPDATE_ATTRS = {"T": NUMERIC, "use_locking": Attr("bool", False)}
+
+assign_add = op(
+    "AssignAdd",
+    inputs="ref: Ref(T), value: T",
+    outputs="output_ref: Ref(T)",
+    attrs=_UPDATE_ATTRS,
+    infer=_infer_update,
+    view={0: 0},
+    writes=[0],
+    cpu=Call(_add),
+    gpu=Elementwise("x + y", Call(_add)),
+    grad=NO_GRADIENT,
+    stateful=True,
+    doc="ref += value; outputs the reference.",
+)
+
+assign_sub = op(
+    "AssignSub",
+    inputs="ref: Ref(T), value: T",
+    outputs="output_ref: Ref(T)",
+    attrs=_UPDATE_ATTRS,
+    infer=_infer_update,
+    view={0: 0},
+    writes=[0],
+    cpu=Call(_subtract),
+    gpu=Elementwise("x - y", Call(_subtract)),
+    grad=NO_GRADIENT,
+    stateful=True,
+    doc="ref -= value; outputs the reference.",
+)
+
+
+def _infer_scalar(_: InferContext) -> Sequence[TensorShape]:
+    return [SCALAR]
+
+
+is_variable_initialized = op(
+    "IsVariableInitialized",
+    inputs="ref: Ref(dtype)",
+    outputs="is_initialized: bool",
+    attrs={"dtype": ALL},
+    infer=_infer_scalar,
+    uninitialized=True,
+    cpu=Call(make=_is_initialized),
+    gpu=Call(make=_is_initialized),
+    grad=NO_GRADIENT,
+    stateful=True,
+    doc="Whether anything has been assigned to the variable `ref` yet.",
+)
+

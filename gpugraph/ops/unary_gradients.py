@@ -1,0 +1,197 @@
+"""The ops by which gradients of unary functions are computed from the functions' outputs.
+
+Each is a function of two tensors of one shape and has a gradient itself, so that second
+derivatives exist.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gpugraph.dtypes import FLOATING
+from gpugraph.graph.infer import InferContext
+from gpugraph.kernel import Call
+from gpugraph.ops.call import OpFunction
+from gpugraph.ops.complex_numbers import conj
+from gpugraph.ops.declare import op, raw_ops
+from gpugraph.ops.unary import INEXACT
+from gpugraph.shapes import TensorShape
+
+__all__ = ["infer_one_shape"]
+
+
+def infer_one_shape(context: InferContext) -> Sequence[TensorShape]:
+    """The output has the one shape of all inputs."""
+    shape = context.shapes[0]
+    for other in context.shapes[1:]:
+        shape = shape.merge_with(other)
+    return [shape]
+
+
+def _gradient_op(
+    name: str,
+    function: Callable[..., Any],
+    text: str,
+    grad: Any,
+    doc: str,
+    in_place: bool = True,
+) -> OpFunction:
+    return op(
+        name,
+        inputs="y: T, dy: T",
+        outputs="z: T",
+        attrs={"T": INEXACT},
+        infer=infer_one_shape,
+        alias={0: 0} if in_place else {},
+        cpu=Call(function),
+        elementwise=text,
+        grad=grad,
+        doc=doc,
+    )
+
+
+def _parts(op: Any) -> tuple[Any, Any]:
+    y, dy = op.inputs
+    return conj(y), conj(dy)
+
+
+def _sqrt_grad(y: Any, dy: Any, out: Any) -> None:
+    np.divide(dy, y, out=out)
+    np.multiply(out, 0.5, out=out)
+
+
+def _sqrt_grad_gradient(op: Any, dz: Any) -> list[Any]:
+    y, _ = _parts(op)
+    slope = raw_ops.RealDiv(dz, y)
+    return [
+        raw_ops.Neg(raw_ops.Mul(slope, conj(op.outputs[0]))),
+        raw_ops.Mul(slope, 0.5),
+    ]
+
+
+_gradient_op(
+    "SqrtGrad",
+    _sqrt_grad,
+    "(T)0.5 * y / x",
+    _sqrt_grad_gradient,
+    "dy / (2 y): the gradient of y = sqrt(x).",
+)
+
+
+def _rsqrt_grad(y: Any, dy: Any, out: Any) -> None:
+    np.multiply(y, y, out=out)
+    np.multiply(out, y, out=out)
+    np.multiply(out, dy, out=out)
+    np.multiply(out, -0.5, out=out)
+
+
+def _rsqrt_grad_gradient(op: Any, dz: Any) -> list[Any]:
+    y, dy = _parts(op)
+    y_grad = raw_ops.Mul(raw_ops.Mul(raw_ops.Mul(dz, dy), raw_ops.Square(y)), -1.5)
+    return [y_grad, raw_ops.RsqrtGrad(y, dz)]
+
+
+_gradient_op(
+    "RsqrtGrad",
+    _rsqrt_grad,
+    "(T)-0.5 * y * x * x * x",
+    _rsqrt_grad_gradient,
+    "-dy y y y / 2: the gradient of y = 1 / sqrt(x).",
+    in_place=False,
+)
+
+
+def _reciprocal_grad(y: Any, dy: Any, out: Any) -> None:
+    np.multiply(y, y, out=out)
+    np.multiply(out, dy, out=out)
+    np.negative(out, out=out)
+
+
+def _reciprocal_grad_gradient(op: Any, dz: Any) -> list[Any]:
+    y, dy = _parts(op)
+    y_grad = raw_ops.Mul(raw_ops.Mul(raw_ops.Mul(dz, dy), y), -2)
+    return [y_grad, raw_ops.ReciprocalGrad(y, dz)]
+
+
+for _name in ("ReciprocalGrad", "InvGrad"):
+    _gradient_op(
+        _name,
+        _reciprocal_grad,
+        "-y * x * x",
+        _reciprocal_grad_gradient,
+        "-dy y y: the gradient of y = 1 / x.",
+    )
+
+
+def _tanh_grad(y: Any, dy: Any, out: Any) -> None:
+    np.multiply(y, y, out=out)
+    np.subtract(1, out, out=out)
+    np.multiply(out, dy, out=out)
+
+
+def _tanh_grad_gradient(op: Any, dz: Any) -> list[Any]:
+    y, dy = _parts(op)
+    y_grad = raw_ops.Mul(raw_ops.Mul(raw_ops.Mul(dz, dy), y), -2)
+    return [y_grad, raw_ops.TanhGrad(y, dz)]
+
+
+_gradient_op(
+    "TanhGrad",
+    _tanh_grad,
+    "y * ((T)1 - x * x)",
+    _tanh_grad_gradient,
+    "dy (1 - y y): the gradient of y = tanh(x).",
+)
+
+
+def _sigmoid_grad(y: Any, dy: Any, out: Any) -> None:
+    np.subtract(1, y, out=out)
+    np.multiply(out, y, out=out)
+    np.multiply(out, dy, out=out)
+
+
+def _sigmoid_grad_gradient(op: Any, dz: Any) -> list[Any]:
+    y, dy = _parts(op)
+    both = raw_ops.Mul(dz, dy)
+    y_grad = raw_ops.Mul(both, raw_ops.Sub(1, raw_ops.Mul(y, 2)))
+    return [y_grad, raw_ops.SigmoidGrad(y, dz)]
+
+
+_gradient_op(
+    "SigmoidGrad",
+    _sigmoid_grad,
+    "y * x * ((T)1 - x)",
+    _sigmoid_grad_gradient,
+    "dy y (1 - y): the gradient of y = sigmoid(x).",
+    in_place=False,
+)
+
+
+def _softplus_grad(gradients: Any, features: Any, out: Any) -> None:
+    np.negative(features, out=out)
+    np.exp(out, out=out)
+    np.add(out, 1, out=out)
+    np.divide(gradients, out, out=out)
+
+
+def _softplus_grad_gradient(op: Any, dz: Any) -> list[Any]:
+    dy, x = op.inputs
+    slope = raw_ops.SigmoidGrad(raw_ops.Sigmoid(x), raw_ops.Mul(dz, dy))
+    return [raw_ops.SoftplusGrad(dz, x), slope]
+
+
+op(
+    "SoftplusGrad",
+    inputs="gradients: T, features: T",
+    outputs="backprops: T",
+    attrs={"T": FLOATING},
+    infer=infer_one_shape,
+    alias={0: 1},
+    cpu=Call(_softplus_grad),
+    elementwise="x / ((T)1 + exp(-y))",
+    grad=_softplus_grad_gradient,
+    doc="gradients / (1 + exp(-features)): the gradient of softplus(features).",
+)

@@ -1,0 +1,163 @@
+"""The frozen record between compilation and runtime: what a run does, step by step.
+
+A `Plan` is made by `compile/` and run by `runtime/`, and neither knows the other. All names,
+devices, memory and kernels are settled: a step is a callable without arguments, a feed a callable
+that takes an array, a fetch a callable that gives one. What remains of the graph are labels, for
+messages and statistics.
+
+Invariants, checked when a plan is made:
+  - steps are in an order in which every step's inputs were written before it;
+  - a step reads and writes only memory of its own device, but for the copies of a Recv;
+  - nothing that a run makes outlives it, but variables.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from gpugraph.dtypes import DType
+
+__all__ = [
+    "FeedSlot",
+    "FetchSlot",
+    "Mailbox",
+    "PassReport",
+    "Placed",
+    "Plan",
+    "PlanKey",
+    "Step",
+    "Transfer",
+    "rendezvous_key",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class PlanKey:
+    """What a plan is for: fed tensors with their (partly open) shapes, fetches, targets."""
+
+    feeds: tuple[tuple[str, tuple[int | None, ...] | None], ...]
+    fetches: tuple[str, ...]
+    targets: tuple[str, ...]
+
+
+class Mailbox(Protocol):
+    """Where one step leaves a tensor for another, by rendezvous key."""
+
+    def send(self, key: str, value: Any, is_dead: bool = False) -> None: ...
+
+    def recv(self, key: str) -> tuple[Any, bool]: ...
+
+    def clear(self) -> None: ...
+
+
+def rendezvous_key(
+    source: str, incarnation: int, target: str, edge: str, frame: int = 0, iteration: int = 0
+) -> str:
+    """`source;incarnation in hex;target;edge;frame:iteration`: one tensor's way in a step."""
+    return f"{source};{incarnation:016x};{target};{edge};{frame}:{iteration}"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One thing a run does, and what it is called.
+
+    `kind` is "kernel", "copy" (a Recv), "send" (of a tensor sized at run time) or "guard" (a
+    check that a variable is initialized).
+    """
+
+    name: str
+    op_type: str
+    device: str
+    depth: int
+    run: Callable[[], Any]
+    origin: Any = None
+    kind: str = "kernel"
+    output_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class FeedSlot:
+    """A fed tensor: `load(array)` puts a value of that dtype and shape where it is read."""
+
+    name: str
+    dtype: DType
+    shape: tuple[int | None, ...] | None
+    load: Callable[[Any], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class FetchSlot:
+    """A fetched tensor: `read()` gives a copy of its value on the host."""
+
+    name: str
+    read: Callable[[], Any]
+    origin: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Transfer:
+    """One tensor's way to another device."""
+
+    tensor: str
+    source: str
+    target: str
+    num_bytes: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class PassReport:
+    """What one compile pass did, and why: a heading and lines."""
+
+    name: str
+    summary: str
+    lines: Sequence[str] = ()
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """Where one op of the plan is, why, and how it is run (`kernel`, `view`, `folded`, ...)."""
+
+    name: str
+    op_type: str
+    device: str
+    reason: str
+    mode: str
+    origin: Any = None
+
+
+@dataclass
+class Plan:
+    """A compiled run. `lock` is held while it runs: its memory serves one run at a time."""
+
+    key: PlanKey
+    steps: tuple[Step, ...]
+    feeds: tuple[FeedSlot, ...]
+    fetches: tuple[FetchSlot, ...]
+    transfers: tuple[Transfer, ...]
+    placed: tuple[Placed, ...]
+    reports: tuple[PassReport, ...]
+    arena_bytes: dict[str, int]
+    variables: tuple[Any, ...]
+    reset: Callable[[], None]
+    release_memory: Callable[[], None]
+    partitions: Callable[[], dict[str, str]]
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    stale: bool = False
+    warm: bool = False
+    has_cells: bool = False
+
+    def __post_init__(self) -> None:
+        everything = [step.run for step in self.steps]
+        self.guarded = tuple(everything)
+        self.runs = tuple(step.run for step in self.steps if step.kind != "guard")
+        self.step_of = {id(step.run): step for step in self.steps}
+
+    def release(self) -> None:
+        """Gives the plan's memory back, once no run uses it."""
+        with self.lock:
+            self.stale = True
+            self.release_memory()

@@ -1,0 +1,79 @@
+"""Rendezvous: where the two ends of a tensor's way meet, by key.
+
+A key names one way in one step: "source;incarnation;target;edge;frame:iteration". `send` never
+blocks; values of one key are received in the order in which they were sent. A receiver waits until
+a value comes, the rendezvous is aborted, or its time is up. Dead tensors (of a branch not taken)
+go the same way, marked. After core/framework/rendezvous.h.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from typing import Any
+
+from gpugraph.errors import DeadlineExceededError, InvalidArgumentError, OpError
+
+__all__ = ["Rendezvous", "parse_key"]
+
+
+def parse_key(key: str) -> tuple[str, int, str, str, tuple[int, int]]:
+    """(source, incarnation, target, edge, (frame, iteration)); InvalidArgumentError otherwise."""
+    parts = key.split(";")
+    try:
+        source, incarnation, target, edge, frame = parts
+        frame_id, iteration = frame.split(":")
+        return source, int(incarnation, 16), target, edge, (int(frame_id), int(iteration))
+    except ValueError:
+        raise InvalidArgumentError(None, None, f"Invalid rendezvous key: {key}") from None
+
+
+class Rendezvous:
+    """Values under way, in one process."""
+
+    def __init__(self) -> None:
+        self._arrived = threading.Condition()
+        self._values: dict[str, deque[tuple[Any, bool]]] = {}
+        self._aborted: OpError | None = None
+
+    def send(self, key: str, value: Any, is_dead: bool = False) -> None:
+        """Leaves a value; raises the abort's error after an abort."""
+        with self._arrived:
+            if self._aborted is not None:
+                raise self._aborted
+            self._values.setdefault(key, deque()).append((value, is_dead))
+            self._arrived.notify_all()
+
+    def recv(self, key: str, timeout_s: float | None = 0.0) -> tuple[Any, bool]:
+        """The next value of `key` and whether it is dead, waiting up to `timeout_s` (None: ever).
+
+        DeadlineExceededError when none came, the abort's error after an abort.
+        """
+        with self._arrived:
+            ready = self._arrived.wait_for(
+                lambda: self._aborted is not None or bool(self._values.get(key)), timeout_s
+            )
+            if self._aborted is not None:
+                raise self._aborted
+            if not ready:
+                raise DeadlineExceededError(
+                    None, None, f"No value was sent for {key} within {timeout_s} s"
+                )
+            queue = self._values[key]
+            value = queue.popleft()
+            if not queue:
+                del self._values[key]
+            return value
+
+    def start_abort(self, error: OpError) -> None:
+        """Fails all that wait, and every later call, with `error`."""
+        with self._arrived:
+            if self._aborted is None:
+                self._aborted = error
+                self._values.clear()
+            self._arrived.notify_all()
+
+    def clear(self) -> None:
+        """Forgets what is under way, for the next step."""
+        with self._arrived:
+            self._values.clear()

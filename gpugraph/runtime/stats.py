@@ -1,0 +1,45 @@
+"""Step statistics: when each step of a run ran, where, and for how long."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from time import perf_counter_ns
+
+from gpugraph.plan import Step
+
+__all__ = ["NodeExecStats", "StepStats", "timed"]
+
+
+@dataclass(frozen=True, slots=True)
+class NodeExecStats:
+    """One step: node, op type, start (microseconds since the run's start), duration, bytes made."""
+
+    node_name: str
+    timeline_label: str
+    all_start_micros: float
+    all_end_rel_micros: float
+    output_bytes: int
+
+
+@dataclass(slots=True)
+class StepStats:
+    """A run's steps, by device."""
+
+    start_ns: int
+    dev_stats: dict[str, list[NodeExecStats]] = field(default_factory=dict)
+
+
+def timed(stats: StepStats, step: Step) -> None:
+    """Runs a step and records it."""
+    start = perf_counter_ns()
+    step.run()
+    end = perf_counter_ns()
+    stats.dev_stats.setdefault(step.device, []).append(
+        NodeExecStats(
+            step.name,
+            f"{step.name} = {step.op_type}",
+            (start - stats.start_ns) / 1000,
+            (end - start) / 1000,
+            step.output_bytes,
+        )
+    )

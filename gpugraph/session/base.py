@@ -1,0 +1,268 @@
+"""BaseSession: what a user's session does before and after the runtime runs.
+
+It turns fetches and feeds into tensors and arrays, asks the backend (made by the registered
+factory that accepts the target) for a runner, once for each combination of fetches and fed
+tensors, and puts values into the structure that was asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from typing import Any
+
+import numpy as np
+
+from gpugraph.config import ConfigProto, RunMetadata, RunOptions, SessionOptions
+from gpugraph.devices import DeviceAttributes
+from gpugraph.graph.client import Graph
+from gpugraph.graph.operation import Operation
+from gpugraph.graph.stack import graph_stack, session_stack
+from gpugraph.graph.tensor import Tensor
+from gpugraph.session.backend import Runner
+from gpugraph.session.factory import SessionFactory
+from gpugraph.session.feeds import feed_array, feed_tensors, flatten_feeds
+from gpugraph.session.fetches import FetchPlan
+
+__all__ = ["BaseSession"]
+
+
+class _Prepared:
+    """One combination of fetches and fed tensors, ready for values."""
+
+    __slots__ = ("given", "plan", "runner", "simple", "tensors", "types")
+
+    def __init__(self, plan: FetchPlan, tensors: list[Tensor], runner: Runner) -> None:
+        self.plan = plan
+        self.tensors = tensors
+        self.runner = runner
+        self.types = [_numpy_type(tensor) for tensor in tensors]
+        fed = {tensor: index for index, tensor in enumerate(tensors)}
+        self.given = [fed.get(tensor) for tensor in plan.tensors]
+        self.simple = all(index is None for index in self.given)
+
+    def arrays(self, values: Sequence[Any]) -> list[Any]:
+        """The fed values as arrays of their tensors' dtypes."""
+        arrays = []
+        for tensor, dtype, value in zip(self.tensors, self.types, values):
+            if type(value) is not np.ndarray or value.dtype != dtype:
+                value = feed_array(tensor, value)
+            arrays.append(value)
+        return arrays
+
+    def answer(self, arrays: list[Any], results: list[Any]) -> Any:
+        """The answer's structure; what was fed and fetched is what was fed."""
+        if not self.simple:
+            computed = iter(results)
+            results = [
+                next(computed) if index is None else arrays[index] for index in self.given
+            ]
+        return self.plan.rebuild(results)
+
+
+def _numpy_type(tensor: Tensor) -> Any:
+    return np.dtype(object) if tensor.dtype.base_dtype.name == "string" else np.dtype(
+        tensor.dtype.base_dtype.as_numpy_dtype
+    )  # fmt: skip
+
+
+class BaseSession:
+    """Runs parts of a graph. Holds variables' values and plans until it is closed."""
+
+    def __init__(
+        self, target: str = "", graph: Graph | None = None, config: ConfigProto | None = None
+    ) -> None:
+        """TypeError for wrong arguments; NotFoundError when no factory accepts `target`."""
+        if isinstance(target, bytes):
+            target = target.decode()
+        if target is not None and not isinstance(target, str):
+            raise TypeError(
+                f"target must be a string, but got {type(target)}."
+                + (
+                    ' Did you do "Session(config)" instead of "Session(config=config)"?'
+                    if isinstance(target, ConfigProto)
+                    else ""
+                )
+            )
+        if graph is not None and not isinstance(graph, Graph):
+            raise TypeError(f"graph must be a tf.Graph, but got {type(graph)}")
+        if config is not None and not isinstance(config, ConfigProto):
+            raise TypeError(
+                f"config must be a tf.ConfigProto, but got {type(config)}."
+                + (
+                    ' Did you do "Session(graph)" instead of "Session(graph=graph)"?'
+                    if isinstance(config, Graph)
+                    else ""
+                )
+            )
+        self._target = target or ""
+        self._graph: Graph = graph if graph is not None else graph_stack.top()
+        self._config = config if config is not None else ConfigProto()
+        self._closed = False
+        self._prepared: dict[Any, _Prepared] = {}
+        self._backend = SessionFactory.new_session(SessionOptions(self._target, self._config))
+        self._backend.create(self._graph)
+
+    @property
+    def graph(self) -> Graph:
+        """The graph that this session runs."""
+        return self._graph
+
+    @property
+    def graph_def(self) -> Any:
+        return self._graph.as_graph_def()
+
+    @property
+    def sess_str(self) -> str:
+        """The target that was connected to."""
+        return self._target
+
+    def run(
+        self,
+        fetches: Any,
+        feed_dict: Any = None,
+        options: RunOptions | None = None,
+        run_metadata: RunMetadata | None = None,
+    ) -> Any:
+        """Computes `fetches`, in their structure, with `feed_dict` in place of computed values.
+
+        fetches: a tensor, operation (its value is None), variable or name, or any nesting of
+          lists, tuples and dicts of them. Values are NumPy arrays, or NumPy scalars of rank 0.
+        feed_dict: any tensors (or their names) to the values they have in this run.
+        options, run_metadata: a time limit; step statistics of the run.
+
+        Raises RuntimeError when the session is closed or the graph empty, TypeError and
+        ValueError for fetches and feeds that don't fit, and TensorFlow's errors (`tf.errors`)
+        for what fails in the run, naming the operation and the line that made it.
+        """
+        prepared, values = self._prepare(fetches, feed_dict)
+        arrays = prepared.arrays(values)
+        if options is None and run_metadata is None:
+            results = prepared.runner.run(arrays)
+        else:
+            _check_run_arguments(options, run_metadata)
+            results = prepared.runner.run_with(arrays, options, run_metadata)
+        return prepared.answer(arrays, results)
+
+    def _prepare(self, fetches: Any, feed_dict: Any) -> tuple[_Prepared, Sequence[Any]]:
+        """What runs these fetches with these tensors fed, and the fed values."""
+        key = _cache_key(fetches, feed_dict)
+        if key is not None:
+            found = self._prepared.get(key)
+            if found is not None and not self._closed:
+                return found, list(feed_dict.values()) if feed_dict else ()
+        self._check_open()
+        if not self._graph.version:
+            raise RuntimeError(
+                "The Session graph is empty. Add operations to the graph before calling run()."
+            )
+        keys, values = flatten_feeds(feed_dict)
+        prepared = self._make(fetches, keys)
+        if key is not None:
+            self._prepared[key] = prepared
+        return prepared, values
+
+    def _make(self, fetches: Any, keys: Sequence[Any]) -> _Prepared:
+        plan = FetchPlan(self._graph, fetches)
+        tensors = feed_tensors(self._graph, keys)
+        fed = set(tensors)
+        wanted = [tensor for tensor in plan.tensors if tensor not in fed]
+        return _Prepared(plan, tensors, self._backend.prepare(tensors, wanted, plan.targets))
+
+    def make_callable(
+        self, fetches: Any, feed_list: Sequence[Any] | None = None, accept_options: bool = False
+    ) -> Callable[..., Any]:
+        """A function of the values of `feed_list`, in order, that runs `fetches`.
+
+        With `accept_options` it takes `options` and `run_metadata` too. Raises as `run`.
+        """
+        if feed_list is not None and not isinstance(feed_list, (list, tuple)):
+            raise TypeError("`feed_list` must be a list or tuple.")
+        self._check_open()
+        prepared = self._make(fetches, list(feed_list or ()))
+        count = len(prepared.tensors)
+
+        def call(*values: Any, **kwargs: Any) -> Any:
+            self._check_open()
+            if kwargs and not accept_options:
+                raise TypeError(f"This callable takes no keyword arguments: {sorted(kwargs)}")
+            if len(values) != count:
+                raise TypeError(
+                    f"This callable expects {count} positional arguments, but {len(values)} came."
+                )
+            arrays = prepared.arrays(values)
+            if kwargs:
+                options, metadata = kwargs.get("options"), kwargs.get("run_metadata")
+                results = prepared.runner.run_with(arrays, options, metadata)
+            else:
+                results = prepared.runner.run(arrays)
+            return prepared.answer(arrays, results)
+
+        return call
+
+    def explain(self, fetches: Any, feed_dict: Any = None) -> Any:
+        """How `run` with these arguments is done: devices with their reasons, memory, passes.
+
+        Compiles the plan if there is none yet, runs nothing. Print it, or see `Explanation`.
+        """
+        prepared, values = self._prepare(fetches, feed_dict)
+        return prepared.runner.explain(prepared.arrays(values))
+
+    def list_devices(self) -> list[DeviceAttributes]:
+        """The session's devices: name, type, memory limit in bytes, incarnation."""
+        self._check_open()
+        return self._backend.list_devices()
+
+    def memory_stats(self) -> dict[str, Any]:
+        """Each device's `AllocatorStats` (bytes in use, peak, ...), by full device name."""
+        self._check_open()
+        return self._backend.memory_stats()
+
+    def as_default(self) -> AbstractContextManager[Any]:
+        """Makes this the default session of the thread inside a `with` block."""
+        return session_stack.using(self)
+
+    def close(self) -> None:
+        """Gives variables, plans and devices back. Any later use raises RuntimeError."""
+        if not self._closed:
+            self._closed = True
+            self._prepared.clear()
+            self._backend.close()
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise RuntimeError("Attempted to use a closed Session.")
+
+    def __del__(self) -> None:
+        backend = getattr(self, "_backend", None)
+        if backend is not None and not self._closed:
+            backend.close()
+
+
+def _check_run_arguments(options: Any, metadata: Any) -> None:
+    if options is not None and not isinstance(options, RunOptions):
+        raise TypeError(f"options must be a tf.RunOptions, but got {type(options)}")
+    if metadata is not None and not isinstance(metadata, RunMetadata):
+        raise TypeError(f"run_metadata must be a tf.RunMetadata, but got {type(metadata)}")
+
+
+_LEAVES = (Tensor, Operation, str)
+
+
+def _cache_key(fetches: Any, feed_dict: Any) -> Any:
+    """What a prepared run is remembered by; None for structures that are prepared each time."""
+    if isinstance(fetches, (list, tuple)):
+        for item in fetches:
+            if not isinstance(item, _LEAVES):
+                return None
+        fetches = (type(fetches), *fetches)
+    elif not isinstance(fetches, _LEAVES):
+        return None
+    if not feed_dict:
+        return (fetches,) if feed_dict is None or isinstance(feed_dict, dict) else None
+    if not isinstance(feed_dict, dict):
+        return None
+    for key in feed_dict:
+        if not isinstance(key, (Tensor, str)):
+            return None
+    return (fetches, *feed_dict)

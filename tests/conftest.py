@@ -1,0 +1,34 @@
+"""What all tests share: Hypothesis profiles, the `gpu` marker, and the last word of ci/test."""
+
+from __future__ import annotations
+
+import os
+import time
+
+import hypothesis
+import pytest
+
+# No deadlines: how long an example takes is the machine's business, not the test's.
+hypothesis.settings.register_profile("ci", deadline=None, derandomize=True)
+hypothesis.settings.register_profile("dev", deadline=None)
+hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
+
+# The GPU device will answer this itself when it comes.
+NO_GPU: str | None = "no CUDA GPU device in this build: gpugraph.devices knows only the CPU so far"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if NO_GPU and item.get_closest_marker("gpu"):
+            item.add_marker(pytest.mark.skip(reason=NO_GPU))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Says how ci/test's earlier checks went, where nobody needs to scroll for it."""
+    started = os.environ.get("GPUGRAPH_CI_STARTED")
+    if started is None:
+        return
+    failed = os.environ.get("GPUGRAPH_CI_FAILED")
+    terminalreporter.section("ci/test")
+    terminalreporter.line(f"before pytest: {f'FAILED: {failed}' if failed else 'all passed'}")
+    terminalreporter.line(f"total time, set-up included: {time.time() - int(started):.0f} s")

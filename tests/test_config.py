@@ -1,0 +1,212 @@
+"""Settings: fields, defaults, checks and copies."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+
+from gpugraph.config import (
+    ConfigProto,
+    GPUOptions,
+    GraphOptions,
+    OptimizerOptions,
+    RunMetadata,
+    RunOptions,
+    SessionOptions,
+)
+
+VirtualDevices = GPUOptions.Experimental.VirtualDevices
+
+
+def filled():
+    return ConfigProto(
+        device_count={"GPU": 0, "CPU": np.int64(2)},
+        allow_soft_placement=True,
+        device_filters=["/job:ps"],
+        gpu_options=GPUOptions(virtual_gpus=2, per_process_gpu_memory_fraction=1),
+        graph_options={"optimizer_options": {"opt_level": "L0"}},
+    )
+
+
+def test_defaults():
+    config = ConfigProto()
+    assert config.device_count == {}
+    assert config.device_filters == []
+    assert config.intra_op_parallelism_threads == config.operation_timeout_in_ms == 0
+    assert config.allow_soft_placement is config.log_device_placement is False
+    assert config.gpu_options.allow_growth is False
+    assert config.gpu_options.per_process_gpu_memory_fraction == 0.0
+    assert config.gpu_options.allocator_type == config.gpu_options.visible_device_list == ""
+    assert config.gpu_options.virtual_gpus == []
+    assert config.gpu_options.experimental.virtual_devices == []
+    assert config.graph_options.optimizer_options.opt_level == OptimizerOptions.L1 == 0
+    assert config.graph_options.optimizer_options.global_jit_level == OptimizerOptions.DEFAULT
+    assert RunOptions().trace_level == RunOptions.NO_TRACE == 0
+
+
+def test_nested_messages_are_made_on_access_and_stay():
+    config = ConfigProto()
+    config.gpu_options.allow_growth = True
+    config.graph_options.optimizer_options.global_jit_level = OptimizerOptions.ON_1
+    config.device_count["GPU"] = 1
+    config.device_filters.append("/job:ps")
+    assert config.gpu_options == GPUOptions(allow_growth=True)
+    assert config.graph_options.optimizer_options.global_jit_level == 1
+    assert config.device_count == {"GPU": 1}
+    assert ConfigProto().gpu_options.allow_growth is False
+    assert ConfigProto().device_count == {}
+
+
+def test_filled():
+    config = filled()
+    assert config.device_count == {"GPU": 0, "CPU": 2}
+    assert config.gpu_options.virtual_gpus == [256, 256]
+    assert config.gpu_options.per_process_gpu_memory_fraction == 1.0
+    assert config.graph_options.optimizer_options.opt_level == OptimizerOptions.L0 == -1
+
+
+def test_none_is_the_default():
+    assert ConfigProto(gpu_options=None, allow_soft_placement=None) == ConfigProto()
+
+
+def test_assigned_messages_are_copied():
+    options = GPUOptions()
+    config = ConfigProto(gpu_options=options)
+    options.allow_growth = True
+    assert config.gpu_options.allow_growth is False
+
+
+@pytest.mark.parametrize("value", [None, 1])
+def test_unknown_fields(value):
+    with pytest.raises(ValueError, match=r'GPUOptions has no field "growth".*allow_growth'):
+        GPUOptions(growth=value)
+    options = GPUOptions()
+    with pytest.raises(ValueError, match=r'"growth".*visible_device_list'):
+        options.growth = value
+    with pytest.raises(AttributeError):
+        _ = options.growth
+
+
+@pytest.mark.parametrize(
+    ("cls", "name", "value"),
+    [
+        (ConfigProto, "allow_soft_placement", "yes"),
+        (ConfigProto, "allow_soft_placement", 1.0),
+        (ConfigProto, "intra_op_parallelism_threads", 2.0),
+        (ConfigProto, "intra_op_parallelism_threads", True),
+        (ConfigProto, "intra_op_parallelism_threads", "2"),
+        (ConfigProto, "device_count", [1]),
+        (ConfigProto, "device_count", {"GPU": "a"}),
+        (ConfigProto, "device_count", {0: 1}),
+        (ConfigProto, "device_filters", "/job:ps"),
+        (ConfigProto, "device_filters", [1]),
+        (ConfigProto, "device_filters", 1),
+        (ConfigProto, "gpu_options", GraphOptions()),
+        (GPUOptions, "visible_device_list", [0]),
+        (GPUOptions, "per_process_gpu_memory_fraction", "1"),
+        (GPUOptions, "per_process_gpu_memory_fraction", True),
+        (OptimizerOptions, "opt_level", 0.0),
+        (GPUOptions.Experimental, "virtual_devices", [1]),
+    ],
+)
+def test_wrong_types(cls, name, value):
+    with pytest.raises(TypeError, match=f"{cls.__name__}.{name}"):
+        cls(**{name: value})
+    message = cls()
+    with pytest.raises(TypeError, match=f"{cls.__name__}.{name}"):
+        setattr(message, name, value)
+    assert message == cls()
+
+
+def test_enumerations():
+    assert RunOptions(trace_level="FULL_TRACE").trace_level == RunOptions.FULL_TRACE == 3
+    assert RunOptions(trace_level=RunOptions.SOFTWARE_TRACE).trace_level == 1
+    assert RunOptions.HARDWARE_TRACE == 2
+    assert OptimizerOptions(global_jit_level="ON_2").global_jit_level == 2
+    for value in (9, "LOUD"):
+        with pytest.raises(ValueError, match=r"trace_level.*NO_TRACE.*FULL_TRACE"):
+            RunOptions(trace_level=value)
+
+
+@pytest.mark.parametrize(
+    ("value", "limits"),
+    [(0, []), (3, [256] * 3), (np.int64(1), [256]), ([], []), ([64, 128], [64, 128]), ((9,), [9])],
+)
+def test_virtual_gpus(value, limits):
+    assert GPUOptions(virtual_gpus=value).virtual_gpus == limits
+    options = GPUOptions()
+    options.virtual_gpus = value
+    assert options.virtual_gpus == limits
+
+
+@pytest.mark.parametrize("value", [-1, [64, -1], 1.0, [1.5], "2", ["2"], True, [True], [None]])
+def test_no_virtual_gpus(value):
+    with pytest.raises(ValueError, match="virtual_gpus"):
+        GPUOptions(virtual_gpus=value)
+
+
+def test_virtual_devices():
+    experimental = GPUOptions.Experimental(
+        virtual_devices=[VirtualDevices(memory_limit_mb=[1, 2]), {"memory_limit_mb": [3.5]}]
+    )
+    options = GPUOptions(experimental=experimental)
+    limits = [device.memory_limit_mb for device in options.experimental.virtual_devices]
+    assert limits == [[1.0, 2.0], [3.5]]
+
+
+def test_equality_looks_at_values():
+    assert filled() == filled()
+    assert filled() != ConfigProto()
+    assert ConfigProto(gpu_options=GPUOptions()) == ConfigProto()
+    assert ConfigProto() != GPUOptions()
+    with pytest.raises(TypeError):
+        hash(ConfigProto())
+
+
+def test_repr_shows_what_was_changed():
+    assert repr(ConfigProto()) == "ConfigProto()"
+    config = ConfigProto(allow_soft_placement=True)
+    config.gpu_options.allow_growth = True
+    text = "ConfigProto(allow_soft_placement=True, gpu_options=GPUOptions(allow_growth=True))"
+    assert repr(config) == text
+
+
+@pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])
+def test_copies(duplicate):
+    config = filled()
+    again = duplicate(config)
+    assert again == config
+    again.gpu_options.allow_growth = True
+    again.device_count["GPU"] = 5
+    assert config == filled()
+
+
+def test_copy_from():
+    config = ConfigProto(log_device_placement=True)
+    source = filled()
+    config.CopyFrom(source)
+    assert config == source
+    config.gpu_options.virtual_gpus.append(1)
+    assert source == filled()
+    source.CopyFrom(source)
+    assert source == filled()
+    with pytest.raises(TypeError, match="GPUOptions"):
+        config.CopyFrom(GPUOptions())
+
+
+def test_run_metadata_is_a_record():
+    metadata = RunMetadata()
+    assert (metadata.step_stats, metadata.partition_graphs, metadata.cost_graph) == (None, [], None)
+    stats = object()
+    metadata.step_stats = stats
+    metadata.partition_graphs.append(stats)
+    assert metadata.step_stats is stats
+    assert metadata.partition_graphs == [stats]
+
+
+def test_session_options():
+    options = SessionOptions()
+    assert (options.target, options.config) == ("", ConfigProto())
+    assert options.config is not SessionOptions().config
+    assert SessionOptions("grpc://a", filled()).config == filled()
