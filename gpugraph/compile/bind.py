@@ -12,21 +12,21 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from gpugraph.compile.context import Bound, Cell
+from gpugraph.compile.arrays import Arrays
+from gpugraph.compile.context import Bound
 from gpugraph.compile.dynamic import DynamicCopy, DynamicStep
-from gpugraph.compile.unit import Home, Storage, TensorId, Unit
-from gpugraph.devices import Block, Device, VariableState, out_of_memory
+from gpugraph.compile.unit import Unit
+from gpugraph.devices import VariableState
 from gpugraph.errors import OpError
 from gpugraph.graph.op_def import host_slots
 from gpugraph.graph.runtime_graph import Node, NodeClass
 from gpugraph.graph.text import format_node
 from gpugraph.kernel import Kernel
-from gpugraph.memory import human_readable_bytes
 from gpugraph.ops.declare import DECLARATIONS
 from gpugraph.ops.kernels import HostOnly, find_kernel
 from gpugraph.plan import FeedSlot, FetchSlot, Placed, Plan, Step, rendezvous_key
 
-__all__ = ["bind"]
+__all__ = ["Binder", "bind"]
 
 _NO_STEP = {
     NodeClass.CONSTANT,
@@ -39,7 +39,7 @@ _NO_STEP = {
 def bind(unit: Unit) -> Plan:
     """The plan. ResourceExhaustedError when a device has no room for its arena or a variable."""
     with unit.report("bind") as say:
-        binder = _Binder(unit)
+        binder = Binder(unit)
         try:
             for node in unit.order:
                 binder.visit(node)
@@ -71,124 +71,16 @@ def bind(unit: Unit) -> Plan:
     )
 
 
-class _Binder:
-    """Arrays and steps in the making, and what they hold."""
+class Binder(Arrays):
+    """The steps in the making, over the plan's arrays."""
 
     def __init__(self, unit: Unit) -> None:
-        self.unit = unit
+        super().__init__(unit)
         self.steps: list[Step] = []
-        self.owned: list[Block] = []
-        self.cells: dict[TensorId, Cell] = {}
-        self.arrays: dict[TensorId, Any] = {}
-        self.variables: dict[int, VariableState] = {}
         self.guarded: set[int] = set()
-        self.devices = {device.name: device for device in unit.target.devices}
         self.sends = {recv.id: send for send, recv in unit.ways}
         self.recvs = {send.id: recv for send, recv in unit.ways}
         self.positions = {node.id: index for index, node in enumerate(unit.order)}
-        self.mailbox = unit.target.new_mailbox()
-        self.arenas: dict[str, int] = {}
-        for name, size in unit.arena_sizes.items():
-            self._take_arena(self.devices[name], size)
-
-    def _take_arena(self, device: Device, size: int) -> None:
-        if size == 0:
-            return
-        address = device.allocator.allocate_raw(size)
-        if address is None:
-            self.release()
-            raise out_of_memory(device, size, f"the arena of a run: {self._largest(device)}")
-        self.owned.append(Block(device, address, None))
-        self.arenas[device.name] = address
-
-    def _largest(self, device: Device) -> str:
-        """The tensors that take most of a device's arena, for the message that it is too big."""
-        found: dict[Storage, None] = {}
-        for home in self.unit.homes.values():
-            if home.storage.kind == "arena" and home.storage.device == device.name:
-                found[home.storage] = None
-        largest = sorted(found, key=lambda storage: -storage.size)[:5]
-        return "the largest tensors are " + ", ".join(
-            f"'{storage.owner}' ({human_readable_bytes(storage.size)})" for storage in largest
-        )
-
-    def reset(self) -> None:
-        """Frees what a run left in cells."""
-        for cell in self.cells.values():
-            cell.release()
-        self.mailbox.clear()
-
-    def release(self) -> None:
-        """Gives all memory of the plan back (variables are the session's)."""
-        self.reset()
-        for block in self.owned:
-            block.release()
-        self.owned.clear()
-
-    # -- where tensors are
-
-    def home(self, node: Node, slot: int) -> tuple[TensorId, Home]:
-        """The key and home of the tensor that input `slot` takes."""
-        edge = node.input_edge(slot)
-        key = (edge.src.id, edge.src_output)
-        return key, self.unit.homes[key]
-
-    def array(self, key: TensorId, home: Home) -> Any:
-        """The array of a tensor of static size."""
-        found = self.arrays.get(key)
-        if found is None:
-            found = self.arrays[key] = self._make_array(home)
-        return found
-
-    def _make_array(self, home: Home) -> Any:
-        storage, shape, dtype = home
-        assert shape is not None
-        device = self.devices[storage.device]
-        if storage.kind == "arena":
-            if storage.size == 0:
-                return device.view(None, shape, dtype)
-            return device.view(self.arenas[storage.device] + storage.offset, shape, dtype)
-        assert storage.node is not None
-        if storage.kind == "constant":
-            value = storage.node.attrs["value"]
-            whole = device.constant(value)
-            if whole is None:
-                whole = self.unit.target.resources.constant(
-                    device, value, dtype, storage.node.name
-                )
-        else:
-            whole = self.variable(storage.node).reserve(_whole(storage.node))
-        return whole if tuple(whole.shape) == shape else whole.reshape(shape)
-
-    def variable(self, node: Node) -> VariableState:
-        """The session's variable of a VariableV2 node."""
-        state = self.variables.get(node.id)
-        if state is None:
-            attrs = node.attrs
-            state = self.unit.target.resources.variable(
-                attrs.get("container", ""),
-                attrs.get("shared_name") or node.name,
-                self.devices[node.assigned_device],
-                attrs["dtype"],
-            )
-            self.variables[node.id] = state
-        return state
-
-    def cell(self, key: TensorId, name: str) -> Cell:
-        if key not in self.cells:
-            self.cells[key] = Cell(name)
-        return self.cells[key]
-
-    def source(self, key: TensorId, home: Home) -> Callable[[], Any]:
-        """What gives the tensor's array during a run."""
-        if home.storage.kind == "cell":
-            if home.storage.node is not None:
-                state = self.variable(home.storage.node)
-                return lambda: state.value
-            cell = self.cell(key, home.storage.owner)
-            return lambda: cell.array
-        array = self.array(key, home)
-        return lambda: array
 
     # -- steps
 
@@ -275,20 +167,22 @@ class _Binder:
         )
         if not fixed:
             return DynamicStep(self, node, kernel, variables, inputs, outputs, host)
-        sources = [self.array(key, home) for key, home in inputs]
-        results = [self.array(key, home) for key, home in outputs]
+        given = [self.array(home) for slot, (_, home) in enumerate(inputs) if slot not in host]
+        results = [self.array(home) for _, home in outputs]
         context = Bound(
             node.name,
             node.attrs,
             (node.input_types, node.output_types),
-            ([array.shape for array in sources], [array.shape for array in results]),
+            (
+                [home.shape or () for _, home in inputs],
+                [home.shape or () for _, home in outputs],
+            ),
             {slot: self.unit.values[inputs[slot][0]] for slot in host},
             variables,
             self.devices[node.assigned_device],
             self.unit.target.resources,
             self.owned,
         )
-        given = [array for slot, array in enumerate(sources) if slot not in host]
         return self.devices[node.assigned_device].bind(kernel, context, [*given, *results])
 
     def _send(self, send: Node) -> None:
@@ -319,7 +213,7 @@ class _Binder:
         self._refs(send)
         if not self._is_fixed(send, recv):
             return DynamicCopy(self, recv, self._way(send), (source, target), key, own)
-        return target.copy_from(source, self.array(key, home), self.array((recv.id, 0), own))
+        return target.copy_from(source, self.array(home), self.array(own))
 
     # -- the ends
 
@@ -336,7 +230,7 @@ class _Binder:
                 device.write(cell.array, value)
 
             return FeedSlot(spec.name, spec.dtype, spec.shape, load)
-        write = partial(device.write, self.array((node.id, 0), home))
+        write = partial(device.write, self.array(home))
         return FeedSlot(spec.name, spec.dtype, spec.shape, write)
 
     def fetch(self, node: Node) -> FetchSlot:
@@ -350,7 +244,7 @@ class _Binder:
         if home.storage.kind == "cell":
             array = self.source(key, home)
             return FetchSlot(name, lambda: device.read(array())[()], source.origin)
-        fixed = self.array(key, home)
+        fixed = self.array(home)
         if home.shape == ():
             return FetchSlot(name, lambda: device.read(fixed)[()], source.origin)
         return FetchSlot(name, partial(device.read, fixed), source.origin)
@@ -358,10 +252,11 @@ class _Binder:
     def placed(self) -> tuple[Placed, ...]:
         """Where each op of the plan is, and why."""
         unit = self.unit
-        modes = {step.name: "kernel" for step in self.steps if step.kind != "guard"}
+        modes = {step.name: step.kind for step in self.steps if step.kind != "guard"}
         found = []
         for node in unit.order:
-            mode = unit.moded.get(node.id) or unit.folded.get(node.id) or modes.get(node.name, "")
+            mode = "folded" if node.id in unit.folded else unit.moded.get(node.id, "")
+            mode = mode or modes.get(node.name, "")
             found.append(
                 Placed(
                     node.name,
@@ -373,10 +268,6 @@ class _Binder:
                 )
             )
         return tuple(found)
-
-
-def _whole(node: Node) -> tuple[int, ...]:
-    return tuple(node.attrs["shape"].as_list())
 
 
 def _check(state: VariableState) -> None:

@@ -80,9 +80,7 @@ class Candidates:
                 ) from error
         return request
 
-    def _choose(
-        self, group: Group, request: str, types: list[str]
-    ) -> tuple[list[str], str]:
+    def _choose(self, group: Group, request: str, types: list[str]) -> tuple[list[str], str]:
         if not types:
             raise self._no_type(group)
         fitting = [device for device in self._devices if matches(request, device.name)]
@@ -106,9 +104,7 @@ class Candidates:
             return f"requested '{request}'"
         preferred = self._types[0]
         if len(self._types) == 1:
-            return f"only {preferred} devices" + (
-                f": {self._target.no_gpu}" if self._target.no_gpu and preferred == "CPU" else ""
-            )
+            return f"the session has only {preferred} devices"
         if types[0] == preferred:
             return f"{preferred} has the highest priority"
         return f"no {preferred} kernel: {_why_not(group, preferred)}"
@@ -116,13 +112,16 @@ class Candidates:
     def _no_type(self, group: Group) -> InvalidArgumentError:
         node = group.nodes[0]
         if len(group.nodes) == 1:
-            known = kernel_device_types(node.type)
+            known = ", ".join(kernel_device_types(node.type)) or "no device type"
+            types = ", ".join(
+                f"{key}={node.attrs[key].name}"
+                for key, attr in node.op_def.attrs.items()
+                if attr.kind == "type" and key in node.attrs
+            )
             return _cannot_assign(
                 node,
-                f"no kernel for op type {node.type} with attrs "
-                f"{ {key: value for key, value in node.attrs.items() if key in node.op_def.attrs and node.op_def.attrs[key].kind == 'type'} } "
-                f"runs on any device of the session ({', '.join(self._types)}). Kernels are "
-                f"registered for: {', '.join(known) or 'no device type'}",
+                f"no kernel for op type {node.type} ({types}) runs on any device of the session "
+                f"({', '.join(self._types)}). Kernels are registered for: {known}",
             )
         other = group.nodes[-1]
         return _cannot_assign(
@@ -132,9 +131,7 @@ class Candidates:
         )
 
     def _unsatisfied(self, group: Group, request: str, device_exists: bool) -> InvalidArgumentError:
-        node = next(
-            (each for each in group.nodes if each.requested_device), group.nodes[0]
-        )
+        node = next((each for each in group.nodes if each.requested_device), group.nodes[0])
         if not device_exists:
             names = ", ".join(sorted(device.name for device in self._devices))
             gpu = "GPU" in request.upper() and self._target.no_gpu

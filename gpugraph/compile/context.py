@@ -87,7 +87,7 @@ class Bound:
         return self._values[index]
 
     def scratch(self, shape: tuple[int, ...], dtype: DType) -> Any:
-        """An array of the device that lives as long as the plan (or the step, sized at run time)."""
+        """An array of the device that lives as long as the plan, or a step sized at run time."""
         block = self._device.allocate(shape, dtype, self.name)
         self._owned.append(block)
         return block.array

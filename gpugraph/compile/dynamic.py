@@ -21,7 +21,7 @@ from gpugraph.kernel import Kernel, reference
 from gpugraph.shapes import TensorShape
 
 if TYPE_CHECKING:
-    from gpugraph.compile.bind import _Binder
+    from gpugraph.compile.bind import Binder
 
 __all__ = ["DynamicCopy", "DynamicStep"]
 
@@ -33,7 +33,7 @@ class DynamicStep:
 
     def __init__(
         self,
-        binder: _Binder,
+        binder: Binder,
         node: Node,
         kernel: Kernel,
         variables: dict[int, VariableState],
@@ -57,17 +57,17 @@ class DynamicStep:
             if isinstance(cell, Cell) and not _used(node, key[1])
         ]
 
-    def _source(self, binder: _Binder, slot: int, place: Place) -> Callable[[], Any]:
+    def _source(self, binder: Binder, slot: int, place: Place) -> Callable[[], Any]:
         """An input; a variable that is about to get its first value has none yet."""
         state = self.variables.get(slot)
         if state is not None and self.uninitialized and place[1].storage.kind == "cell":
             return lambda: state.block.array if state.block is not None else _NOTHING
-        return binder.source(*place)
+        return binder.source(*place, on_host=slot in self.host)
 
-    def _result(self, binder: _Binder, place: Place) -> Any:
+    def _result(self, binder: Binder, place: Place) -> Any:
         key, home = place
         if home.storage.kind != "cell":
-            return binder.array(key, home)
+            return binder.array(home)
         if home.storage.node is not None:
             return binder.variable(home.storage.node)
         return binder.cell(key, home.storage.owner)
@@ -129,9 +129,7 @@ class DynamicStep:
     def _infer(self, inputs: list[Any]) -> list[tuple[int, ...]]:
         node = self.node
         context = InferContext(
-            [
-                TensorShape.of(None if array is _NOTHING else array.shape) for array in inputs
-            ],
+            [TensorShape.of(None if array is _NOTHING else array.shape) for array in inputs],
             node.attrs,
             node.input_types,
             len(node.output_types),
@@ -170,7 +168,7 @@ class DynamicCopy:
 
     def __init__(
         self,
-        binder: _Binder,
+        binder: Binder,
         recv: Node,
         way: str,
         devices: tuple[Device, Device],
@@ -185,7 +183,7 @@ class DynamicCopy:
         self.result = (
             binder.cell((recv.id, 0), own.storage.owner)
             if own.storage.kind == "cell"
-            else binder.array((recv.id, 0), own)
+            else binder.array(own)
         )
         self.dying = _dying(binder, binder.sends[recv.id], [key], recv)
 
@@ -215,7 +213,7 @@ def _used(node: Node, slot: int) -> bool:
 
 
 def _dying(
-    binder: _Binder, node: Node, keys: Sequence[TensorId], at: Node | None = None
+    binder: Binder, node: Node, keys: Sequence[TensorId], at: Node | None = None
 ) -> list[Cell]:
     """The cells whose last user is this step."""
     last = binder.positions[(at or node).id]

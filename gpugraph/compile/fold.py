@@ -72,7 +72,8 @@ def _infer(unit: Unit, node: Node, sources: list[tuple[int, int]]) -> Sequence[T
         lambda index: values.get(sources[index]),
     )
     try:
-        return op_def.infer(context)
+        found: Sequence[TensorShape] = op_def.infer(context)
+        return found
     except ValueError as error:
         given = ", ".join(str(shape) for shape in context.shapes)
         raise InvalidArgumentError(

@@ -23,7 +23,6 @@ from gpugraph.memory import Lifetime, human_readable_bytes, plan_offsets
 from gpugraph.ops.declare import DECLARATIONS, OpDecl
 from gpugraph.ops.kernels import HostOnly, find_kernel
 
-
 __all__ = ["memory"]
 
 
@@ -243,7 +242,7 @@ def _set_offsets(unit: Unit, storages: list[Storage]) -> None:
 def _totals(unit: Unit, storages: list[Storage]) -> dict[str, tuple[int, int, int]]:
     totals: dict[str, tuple[int, int, int]] = {}
     for storage in storages:
-        size, count, total = totals.get(storage.device, (0, 0, 0))
+        _, count, total = totals.get(storage.device, (0, 0, 0))
         totals[storage.device] = (
             unit.arena_sizes[storage.device],
             count + 1,

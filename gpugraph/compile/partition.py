@@ -2,8 +2,9 @@
 
 One pair serves a tensor and destination, however many consumers it has there. Host inputs are
 read in host memory (the first CPU's) whatever device runs the op, and host outputs are made
-there. Constants are not sent: each device that reads one has its own copy. Control edges
-between devices need no pair, for one thread runs all partitions in the order of the whole graph.
+there. Constants are not sent: each device that reads one has its own copy, and the host knows
+their values anyway. Control edges between devices need no pair, for one thread runs all
+partitions in the order of the whole graph.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from gpugraph.graph.runtime_graph import Edge, Node
 from gpugraph.ops.declare import DECLARATIONS
 from gpugraph.plan import Transfer
 
-__all__ = ["memory_of_input", "memory_of_output", "partition"]
+__all__ = ["is_crossing", "memory_of_output", "partition"]
 
 
 def memory_of_output(unit: Unit, node: Node, slot: int) -> str:
@@ -33,6 +34,14 @@ def memory_of_input(unit: Unit, node: Node, slot: int) -> str:
     return node.assigned_device
 
 
+def is_crossing(unit: Unit, edge: Edge) -> bool:
+    """Whether a data edge leads from one memory to another."""
+    target = memory_of_input(unit, edge.dst, edge.dst_input)
+    if edge.src.is_constant and target != edge.dst.assigned_device:
+        return False  # a host input's constant value is known without being in any memory
+    return memory_of_output(unit, edge.src, edge.src_output) != target
+
+
 def partition(unit: Unit) -> None:
     """Inserts the pairs; fills `unit.ways` and `unit.transfers`."""
     with unit.report("partition") as say:
@@ -40,18 +49,16 @@ def partition(unit: Unit) -> None:
         if len(unit.target.devices) > 1:
             for node in unit.graph.op_nodes():
                 for edge in list(node._in):
-                    if not edge.is_control:
+                    if not edge.is_control and is_crossing(unit, edge):
                         _cross(unit, edge, arrived)
         lines = [f"{way.tensor}: {way.source} -> {way.target}" for way in unit.transfers]
         say(f"{len(unit.transfers)} tensors are sent to another device", lines)
 
 
 def _cross(unit: Unit, edge: Edge, arrived: dict[tuple[int, int, str], Node]) -> None:
-    """Replaces the edge, if its ends lie in different memories."""
+    """Replaces the edge by one from what arrives in the consumer's memory."""
     source = memory_of_output(unit, edge.src, edge.src_output)
     target = memory_of_input(unit, edge.dst, edge.dst_input)
-    if source == target:
-        return
     key = (edge.src.id, edge.src_output, target)
     if key not in arrived:
         if edge.src.is_constant:

@@ -119,9 +119,9 @@ def _place_group(unit: Unit, candidates: Candidates, group: Group) -> None:
                 device, reason = followed, "metadata of a tensor there"
     for node in group.nodes:
         node.assigned_device = device
-        unit.reasons[node.id] = (
-            reason if len(group.nodes) == 1 else f"{reason}; {group.why.get(node.id, 'leads its group')}"
-        )
+        unit.reasons[node.id] = reason
+        if len(group.nodes) > 1:
+            unit.reasons[node.id] = f"{reason}; {group.why.get(node.id, 'leads its group')}"
 
 
 def _home(unit: Unit, group: Group) -> str | None:

@@ -127,9 +127,7 @@ def _add_arg(unit: Unit, tensor: Tensor, feed: FeedSpec) -> Node:
     return node
 
 
-def _add_edges(
-    graph: RuntimeGraph, nodes: dict[Operation, Node], args: dict[Tensor, Node]
-) -> None:
+def _add_edges(graph: RuntimeGraph, nodes: dict[Operation, Node], args: dict[Tensor, Node]) -> None:
     for op, node in nodes.items():
         for index, tensor in enumerate(op._inputs):
             arg = args.get(tensor) if args else None

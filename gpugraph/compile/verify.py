@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from gpugraph.compile.partition import memory_of_input, memory_of_output
+from gpugraph.compile.partition import is_crossing, memory_of_output
 from gpugraph.compile.unit import Storage, Unit
 from gpugraph.errors import InternalError
 from gpugraph.graph.runtime_graph import Node
@@ -67,9 +67,8 @@ def _partitioned(unit: Unit) -> None:
     """No data edge leads from one memory to another, and no way is there twice."""
     for node in unit.graph.op_nodes():
         for edge in node.input_edges():
-            source = memory_of_output(unit, edge.src, edge.src_output)
-            if source != memory_of_input(unit, node, edge.dst_input):
-                raise _fail(node, f"input {edge.dst_input} lies on {source}")
+            if is_crossing(unit, edge):
+                raise _fail(node, f"input {edge.dst_input} lies in another device's memory")
     ways = [(way.tensor, way.target) for way in unit.transfers]
     if len(set(ways)) != len(ways):
         raise _fail(unit.graph.source, f"a tensor is sent twice to one device: {ways}")

@@ -17,7 +17,7 @@ from gpugraph.config import SessionOptions
 from gpugraph.devices.device import Device, HostDevice
 from gpugraph.devices.factory import DeviceFactory
 from gpugraph.kernel import KernelContext
-from gpugraph.memory import BFCAllocator, HostSubAllocator
+from gpugraph.memory import GPUBFCAllocator, HostSubAllocator
 
 __all__ = ["GPUDeviceFactory", "VirtualGPUDevice", "no_gpu_reason"]
 
@@ -26,7 +26,7 @@ class VirtualGPUDevice(HostDevice):
     """A GPU's place in a session, played by a memory space on the host."""
 
     def __init__(self, name: str, index: int, memory_limit: int) -> None:
-        allocator = BFCAllocator(
+        allocator = GPUBFCAllocator(
             HostSubAllocator(), memory_limit, f"GPU_{index}_bfc", allow_growth=True
         )
         super().__init__(name, "GPU", allocator, memory_limit, "virtual GPU in host memory")

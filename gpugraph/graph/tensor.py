@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from gpugraph.graph.client import Graph
     from gpugraph.graph.operation import Operation
 
-__all__ = ["OPERATORS", "Tensor"]
+__all__ = ["OPERATORS", "OPERATOR_NAMES", "Tensor"]
 
 OPERATORS: dict[str, Callable[..., Any]] = {}
 """Operator name (`"__add__"`) to the function that builds its op; filled by the op families."""
@@ -211,3 +211,10 @@ class Tensor:
 
 
 _UNKNOWN = TensorShape.of(None)
+
+OPERATOR_NAMES: tuple[str, ...] = tuple(
+    f"__{side}{name}__"
+    for name in "add sub mul truediv floordiv mod pow matmul and or xor".split()
+    for side in ("", "r")
+) + tuple(f"__{name}__" for name in "neg invert abs lt le gt ge getitem".split())
+"""The Python operators of tensors and variables."""

@@ -22,7 +22,17 @@ from gpugraph.ops.kernels import HostOnly, register_kernel
 from gpugraph.ops.shape_functions import broadcast
 from gpugraph.shapes import TensorShape
 
-__all__ = ["BINARY", "add", "add_n", "add_v2", "maximum", "minimum", "mul", "power"]
+__all__ = [
+    "BINARY",
+    "add",
+    "add_n",
+    "add_v2",
+    "infer_one_shape",
+    "maximum",
+    "minimum",
+    "mul",
+    "power",
+]
 __all__ += ["squared_difference", "sub"]
 
 BINARY: dict[str, Any] = {
@@ -122,12 +132,17 @@ def _chosen_gradient(compare: str) -> Callable[..., list[Any]]:
     return gradient
 
 
+def _by_name(ufunc: Any) -> Call:
+    """`ufunc`, which takes its output by name only."""
+    return Call(make=lambda context, x, y, out: partial(ufunc, x, y, out=out))
+
+
 maximum = op(
     "Maximum",
     **BINARY,
     attrs={"T": REAL},
     commutative=True,
-    cpu=Call(np.maximum),
+    cpu=_by_name(np.maximum),
     elementwise="x >= y || x != x ? x : y",
     grad=_chosen_gradient("GreaterEqual"),
     doc="The larger of x and y, elementwise; NaN where either is NaN.",
@@ -137,7 +152,7 @@ minimum = op(
     **BINARY,
     attrs={"T": REAL},
     commutative=True,
-    cpu=Call(np.minimum),
+    cpu=_by_name(np.minimum),
     elementwise="x <= y || x != x ? x : y",
     grad=_chosen_gradient("LessEqual"),
     doc="The smaller of x and y, elementwise; NaN where either is NaN.",
@@ -184,7 +199,8 @@ power = op(
 register_kernel("Pow", "GPU", Call(_power), types={"T": INTEGRAL}, priority=1)
 
 
-def _infer_add_n(context: InferContext) -> Sequence[TensorShape]:
+def infer_one_shape(context: InferContext) -> Sequence[TensorShape]:
+    """The output has the one shape of all inputs."""
     shape = context.shapes[0]
     for other in context.shapes[1:]:
         shape = shape.merge_with(other)
@@ -213,7 +229,7 @@ add_n = op(
     inputs="inputs: N*T",
     outputs="sum: T",
     attrs={"T": NUMERIC},
-    infer=_infer_add_n,
+    infer=infer_one_shape,
     alias={0: 0},
     commutative=True,
     cpu=Call(make=_sum_all),

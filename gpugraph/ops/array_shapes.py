@@ -125,9 +125,7 @@ _expand_dims = op(
 )
 
 
-def expand_dims(
-    input: Any, axis: Any = None, name: str | None = None, dim: Any = None
-) -> Tensor:
+def expand_dims(input: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Tensor:
     """`input` with a size of 1 inserted at `axis`, in [-rank - 1, rank]; ValueError outside."""
     if (axis is None) == (dim is None):
         raise ValueError("expand_dims takes one of 'axis' and its older name 'dim'")

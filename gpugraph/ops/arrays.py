@@ -38,6 +38,7 @@ __all__ = [
     "shape_n",
     "shape_of",
     "size",
+    "size_at",
     "stop_gradient",
 ]
 
@@ -63,6 +64,16 @@ def shape_of(tensor: Tensor, dtype: Any = dtypes.int32) -> Any:
     if sizes is not None and None not in sizes:
         return np.array(sizes, dtype.as_numpy_dtype)
     return raw_ops.Shape(tensor, out_type=dtype)
+
+
+def size_at(tensor: Tensor, axis: int) -> Any:
+    """One size as an op's argument: an int32 number where it is known, else made from a Shape."""
+    sizes = tensor.shape.sizes
+    if sizes is not None and sizes[axis] is not None:
+        return np.array(sizes[axis], np.int32)
+    begin, end = np.array([axis], np.int32), np.array([axis + 1], np.int32)
+    one = np.array([1], np.int32)
+    return raw_ops.StridedSlice(raw_ops.Shape(tensor), begin, end, one, shrink_axis_mask=1)
 
 
 def run_all(steps: Sequence[Callable[[], Any]]) -> Callable[[], Any]:
@@ -175,7 +186,9 @@ def _writes(make: Callable[[tuple[int, ...]], Any]) -> Call:
         outputs = arrays[len(context.input_shapes) :]
         copies = [
             partial(np.copyto, out, np.asarray(make(tuple(sizes)), dtype.as_numpy_dtype))
-            for out, sizes, dtype in zip(outputs, context.input_shapes, context.output_types)
+            for out, sizes, dtype in zip(
+                outputs, context.input_shapes, context.output_types, strict=True
+            )
         ]
         return run_all(copies)
 

@@ -40,5 +40,3 @@ def unbroadcast_pair(op: Any, x_grad: Any, y_grad: Any) -> list[Any]:
     """Both gradients of a binary op, each summed to its input's shape."""
     x, y = op.inputs
     return [unbroadcast(x_grad, x, y), unbroadcast(y_grad, y, x)]
-
-

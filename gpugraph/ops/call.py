@@ -197,7 +197,8 @@ class OpFunction:
     def _list_input(self, arg: ArgDef, values: Any, attrs: dict[str, Any]) -> list[Tensor]:
         if not isinstance(values, (list, tuple)):
             raise TypeError(
-                f"Expected list for '{arg.name}' argument to '{self.op_def.name}' Op, not {values!r}."
+                f"Expected list for '{arg.name}' argument to '{self.op_def.name}' Op, not "
+                f"{values!r}."
             )
         if arg.type_list_attr:
             tensors = [convert_to_tensor(value, name=arg.name) for value in values]

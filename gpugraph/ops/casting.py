@@ -10,9 +10,9 @@ import numpy as np
 
 from gpugraph import dtypes
 from gpugraph.dtypes import NUMERIC, as_dtype
-from gpugraph.graph.stack import graph_stack
 from gpugraph.graph.tensor import Tensor
 from gpugraph.kernel import Call, KernelContext
+from gpugraph.ops.arrays import op_scope
 from gpugraph.ops.convert import convert_to_tensor
 from gpugraph.ops.declare import Attr, op, raw_ops
 from gpugraph.ops.shape_functions import same_shape
@@ -61,7 +61,7 @@ def cast(x: Any, dtype: Any, name: str | None = None) -> Tensor:
             return x
         made: Tensor = _cast(x, DstT=wanted, name=name or "Cast")
         return made
-    with graph_stack.top().name_scope(name or "Cast") as scope:
+    with op_scope(name, "Cast", x) as scope:
         tensor = convert_to_tensor(x, name="x")
         if tensor.dtype.base_dtype is wanted:
             return tensor

@@ -10,7 +10,7 @@ from gpugraph.dtypes import COMPLEX
 from gpugraph.graph.tensor import Tensor
 from gpugraph.kernel import Call
 from gpugraph.ops.convert import convert_to_tensor
-from gpugraph.ops.declare import op
+from gpugraph.ops.declare import op, raw_ops
 from gpugraph.ops.shape_functions import same_shape
 
 __all__ = ["conj"]
@@ -24,7 +24,7 @@ _conj = op(
     alias={0: 0},
     cpu=Call(np.conjugate),
     gpu=Call(np.conjugate),
-    grad=lambda op, dy: _conj(dy),
+    grad=lambda op, dy: raw_ops.Conj(dy),
     doc="The complex conjugate.",
 )
 

@@ -7,8 +7,9 @@ of a tensor's way from one device to another. The bind pass knows them; they hav
 from __future__ import annotations
 
 from gpugraph.dtypes import ALL
+from gpugraph.graph.operation import Operation
 from gpugraph.kernel import Call
-from gpugraph.ops.declare import NO_GRADIENT, Attr, op
+from gpugraph.ops.declare import NO_GRADIENT, Attr, op, raw_ops
 from gpugraph.ops.shape_functions import from_attr, no_outputs
 
 __all__ = ["no_op"]
@@ -18,7 +19,7 @@ def _nothing() -> None:
     """Runs nothing."""
 
 
-no_op = op(
+op(
     "NoOp",
     infer=no_outputs,
     cpu=Call(_nothing),
@@ -79,3 +80,9 @@ op(
     stateful=True,
     doc="The end of a tensor's way on the device that takes it.",
 )
+
+
+def no_op(name: str | None = None) -> Operation:
+    """An operation that does nothing; something to hang control dependencies on."""
+    made: Operation = raw_ops.NoOp(name=name)
+    return made

@@ -100,7 +100,7 @@ def op(
     InvalidArgumentError for an incomplete or contradictory declaration, AlreadyExistsError for an
     op type that is declared already.
     """
-    if name in DECLARATIONS or name in OP_DEFS and name != "Const":
+    if name in DECLARATIONS or (name in OP_DEFS and name != "Const"):
         raise AlreadyExistsError(None, None, f"The op type '{name}' is already declared")
     attr_defs = _attr_defs(attrs or {})
     op_def = OpDef(

@@ -7,6 +7,7 @@ give 0 there, and take care of the one quotient that overflows, lowest / -1.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -44,11 +45,9 @@ def _by_kind(floating: Division, integral: Callable[..., Division]) -> Call:
     """`floating`, or `integral(context)` for integers."""
 
     def make(context: KernelContext, x: Any, y: Any, out: Any) -> Callable[[], Any]:
-        if context.output_types[0].is_integer:
-            run = _raising(integral(context))
-        else:
-            run = floating
-        return lambda: run(x, y, out)
+        if not context.output_types[0].is_integer:
+            return partial(floating, x, y, out)
+        return partial(_raising(integral(context)), x, y, out)
 
     return Call(make=make)
 

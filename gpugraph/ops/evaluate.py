@@ -81,9 +81,7 @@ def run_kernel(
     assert op_def.infer is not None
     inferred = op_def.infer(context)
     sizes = [] if kernel.dynamic else [tuple(shape.as_list()) for shape in inferred]
-    outputs = [
-        np.empty(size, dtype.base_dtype.as_numpy_dtype) for size, dtype in zip(sizes, types)
-    ]
+    outputs = [np.empty(size, dtype.base_dtype.as_numpy_dtype) for size, dtype in zip(sizes, types)]
     host = host_slots(op_def.inputs, op_def.host_inputs, attrs)
     inputs = [value for index, value in enumerate(values) if index not in host]
     arrays = ArrayContext(op_def.name, attrs, values, sizes, types)

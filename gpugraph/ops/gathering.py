@@ -1,4 +1,4 @@
-"""Elements picked by position: gather and scatter, segment sums, masks, embeddings.
+"""Elements picked by position along an axis: gather, masks, embeddings.
 
 Positions are checked before anything is written: one that is outside is an InvalidArgumentError.
 """
@@ -6,23 +6,22 @@ Positions are checked before anything is written: one that is outside is an Inva
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from math import prod
 from typing import Any
 
 import numpy as np
 
 from gpugraph import dtypes
-from gpugraph.dtypes import ALL, NUMERIC
+from gpugraph.dtypes import ALL
 from gpugraph.errors import InvalidArgumentError
 from gpugraph.graph.infer import InferContext
 from gpugraph.graph.tensor import Tensor
 from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.array_shapes import INDEX
-from gpugraph.ops.arrays import ints, op_scope, shape_of
+from gpugraph.ops.arrays import ints, op_scope, shape_of, size_at
+from gpugraph.ops.constant_value import constant_value
 from gpugraph.ops.convert import convert_to_tensor
 from gpugraph.ops.declare import Attr, op, raw_ops
-from gpugraph.ops.kernels import HostOnly
 from gpugraph.ops.shape_functions import UNKNOWN, normalize_axis
 from gpugraph.shapes import TensorShape
 
@@ -30,12 +29,7 @@ __all__ = [
     "boolean_mask",
     "embedding_lookup",
     "gather",
-    "gather_nd",
-    "scatter_nd",
-    "unsorted_segment_sum",
 ]
-
-_ON_HOST = HostOnly("positions are checked, and repeated ones added up in order, on the host")
 
 
 def _check_inside(indices: Any, size: int, what: str = "indices") -> None:
@@ -76,9 +70,7 @@ def _batch_dims(attrs: Any, indices_rank: int) -> int:
     return batch + indices_rank if batch < 0 else batch
 
 
-def _bind_gather(
-    context: KernelContext, params: Any, indices: Any, out: Any
-) -> Callable[[], Any]:
+def _bind_gather(context: KernelContext, params: Any, indices: Any, out: Any) -> Callable[[], Any]:
     axis = normalize_axis(ints(context.value(2))[0], params.ndim)
     batch = _batch_dims(context.attrs, indices.ndim)
     size = params.shape[axis]
@@ -94,18 +86,186 @@ def _bind_gather(
     return run
 
 
+def _bind_gather_by_index(
+    context: KernelContext, params: Any, indices: Any, out: Any
+) -> Callable[[], Any]:
+    axis = normalize_axis(ints(context.value(2))[0], params.ndim)
+    batch = _batch_dims(context.attrs, indices.ndim)
+    size = params.shape[axis]
+    before = (slice(None),) * (axis - batch)
+    parts = [
+        (params[at], indices[at], out[(*at, ...)]) for at in np.ndindex(*indices.shape[:batch])
+    ]
+
+    def run() -> None:
+        _check_inside(indices, size)
+        for source, where, target in parts:
+            np.copyto(target, source[(*before, where)])
+
+    return run
+
+
 def _gather_back(op: Any, dy: Any) -> list[Any]:
     params, indices, axis = op.inputs
-    params_rank, indices_rank = params.shape.rank, indices.shape.rank
-    value = op.get_attr("batch_dims")
-    chosen = raw_ops_constant(axis)
-    if chosen == 0 and value == 0:
-        count = raw_ops.StridedSlice(
-            raw_ops.Shape(params), [0], [1], [1], shrink_axis_mask=1
-        ) if params.shape.sizes is None or params.shape.sizes[0] is None else params.shape.sizes[0]
-        dx = raw_ops.UnsortedSegmentSum(dy, indices, count)
-        dx.set_shape(params.shape)
-        return [dx, None, None]
-    if chosen is None or params_rank is None or indices_rank is None:
-        raise NotImplementedError
-    return [None, None, None]
+    value = constant_value(axis)
+    first = value is not None and int(value) == 0
+    if first and op.get_attr("batch_dims") == 0:
+        dx = raw_ops.UnsortedSegmentSum(dy, indices, size_at(params, 0))
+    else:
+        dx = _gather_back_anywhere(op, dy)
+    dx.set_shape(params.shape)
+    return [dx, None, None]
+
+
+def _gather_back_anywhere(op: Any, dy: Any) -> Any:
+    """The gradient with params seen as [batch, outer, size, inner] and dy as [..., count, ...].
+
+    Rows of the gathered axis are brought in front of `outer`; those of each batch entry get row
+    numbers of their own, so that one segment sum adds up all of them.
+    """
+    params, indices, axis = op.inputs
+    shape = raw_ops.Shape(params)
+    axis = raw_ops.FloorMod(_int32(axis), raw_ops.Rank(params))
+    batch: Any = np.array(op.get_attr("batch_dims"), np.int32)
+    if batch < 0:
+        batch = raw_ops.Add(raw_ops.Rank(indices), batch)
+    sizes = raw_ops.SplitV(
+        shape, raw_ops.Pack([batch, raw_ops.Sub(axis, batch), 1, -1]), 0, num_split=4
+    )
+    batches, outer, size, inner = (raw_ops.Prod(part, 0) for part in sizes)
+    count = raw_ops.FloorDiv(raw_ops.Size(indices), raw_ops.Maximum(batches, 1))
+    swap = np.array([0, 2, 1, 3], np.int32)
+    rows = raw_ops.Transpose(
+        raw_ops.Reshape(dy, raw_ops.Pack([batches, outer, count, inner])), swap
+    )
+    rows = raw_ops.Reshape(rows, raw_ops.Pack([raw_ops.Mul(batches, count), outer, inner]))
+    starts = raw_ops.Mul(raw_ops.ExpandDims(raw_ops.Range(0, batches, 1), 1), size)
+    ids = raw_ops.Reshape(indices, raw_ops.Pack([batches, count]))
+    ids = raw_ops.Reshape(raw_ops.Add(_int32(ids), starts), np.array([-1], np.int32))
+    summed = raw_ops.UnsortedSegmentSum(rows, ids, raw_ops.Mul(batches, size))
+    summed = raw_ops.Reshape(summed, raw_ops.Pack([batches, size, outer, inner]))
+    return raw_ops.Reshape(raw_ops.Transpose(summed, swap), shape)
+
+
+def _int32(tensor: Tensor) -> Any:
+    if tensor.dtype.base_dtype is dtypes.int32:
+        return tensor
+    return raw_ops.Cast(tensor, DstT=dtypes.int32)
+
+
+_gather = op(
+    "GatherV2",
+    inputs="params: Tparams, indices: Tindices, axis: Taxis",
+    outputs="output: Tparams",
+    attrs={
+        "batch_dims": Attr("int", 0),
+        "Tparams": ALL,
+        "Tindices": INDEX,
+        "Taxis": INDEX,
+    },
+    infer=_infer_gather,
+    host=[2],
+    cpu=Call(make=_bind_gather),
+    gpu=Call(make=_bind_gather_by_index),
+    grad=_gather_back,
+    doc="The slices of params at `indices` along an axis.",
+)
+
+
+def gather(
+    params: Any,
+    indices: Any,
+    validate_indices: Any = None,
+    name: str | None = None,
+    axis: Any = None,
+    batch_dims: int = 0,
+) -> Tensor:
+    """The slices of `params` along `axis` (by default `batch_dims`) at `indices`.
+
+    Shape: params.shape[:axis] + indices.shape[batch_dims:] + params.shape[axis + 1:].
+    InvalidArgumentError in a run for an index outside [0, size). `validate_indices` has no effect.
+    """
+    del validate_indices
+    made: Tensor = _gather(
+        params, indices, batch_dims if axis is None else axis, batch_dims=batch_dims, name=name
+    )
+    return made
+
+
+# -- made of them
+
+
+def boolean_mask(
+    tensor: Any, mask: Any, name: str | None = "boolean_mask", axis: int | None = None
+) -> Tensor:
+    """The parts of `tensor` where the bool `mask` is true, in order, joined along `axis` (0).
+
+    The mask's shape is that of the dimensions of `tensor` from `axis` on. ValueError when it
+    isn't, for a scalar mask and for one of unknown rank.
+    """
+    with op_scope(name, "boolean_mask", tensor, mask):
+        source = convert_to_tensor(tensor, name="tensor")
+        chosen = convert_to_tensor(mask, dtypes.bool, name="mask")
+        rank = chosen.shape.rank
+        if rank is None:
+            raise ValueError("The mask's rank must be known; give it a shape by set_shape")
+        if rank == 0:
+            raise ValueError("mask cannot be scalar.")
+        first = axis or 0
+        source.shape[first : first + rank].assert_is_compatible_with(chosen.shape)
+        if rank > 1:
+            source = _merged(source, first, rank)
+            chosen = raw_ops.Reshape(chosen, np.array([-1], np.int32))
+        where = raw_ops.Squeeze(raw_ops.Where(chosen), squeeze_dims=[1])
+        return gather(source, where, axis=first)
+
+
+def _merged(tensor: Tensor, first: int, count: int) -> Tensor:
+    """`tensor` with `count` dimensions from `first` on made one."""
+    sizes = tensor.shape.sizes
+    if sizes is not None and None not in sizes:
+        middle = prod(sizes[first : first + count])  # type: ignore[arg-type]
+        wanted: Any = np.array((*sizes[:first], middle, *sizes[first + count :]), np.int32)
+    else:
+        shape = raw_ops.Shape(tensor)
+        lengths = np.array([first, count, -1], np.int32)
+        before, merged, after = raw_ops.SplitV(shape, lengths, 0, num_split=3)
+        size = raw_ops.Prod(merged, np.array([0], np.int32), keep_dims=True)
+        wanted = raw_ops.ConcatV2([before, size, after], 0)
+    made: Tensor = raw_ops.Reshape(tensor, wanted)
+    if sizes is not None:
+        made.set_shape((*sizes[:first], None, *sizes[first + count :]))
+    return made
+
+
+def embedding_lookup(
+    params: Any,
+    ids: Any,
+    partition_strategy: str = "mod",
+    name: str | None = None,
+    validate_indices: bool = True,
+    max_norm: Any = None,
+) -> Tensor:
+    """The rows of `params` (one tensor, or a list of one) at `ids`.
+
+    With `max_norm`, rows of a larger l2 norm are scaled down to it. ValueError for params that
+    are partitioned over several tensors, and for an unknown `partition_strategy`.
+    """
+    del validate_indices
+    if isinstance(params, (list, tuple)):
+        if len(params) != 1:
+            raise ValueError(f"embedding_lookup takes one params tensor, not {len(params)}")
+        params = params[0]
+    if partition_strategy not in ("mod", "div"):
+        raise ValueError(f"Unrecognized partition strategy: {partition_strategy}")
+    with op_scope(name, "embedding_lookup", params, ids) as scope:
+        positions = convert_to_tensor(ids, name="ids")
+        if max_norm is None:
+            return gather(params, positions, name=scope)
+        rows = gather(params, positions)
+        axes = raw_ops.Range(raw_ops.Rank(positions), raw_ops.Rank(rows), 1)
+        norm = raw_ops.Sqrt(raw_ops.Sum(raw_ops.Square(rows), axes, keep_dims=True))
+        limit = convert_to_tensor(max_norm, rows.dtype.base_dtype, name="max_norm")
+        scaled = raw_ops.RealDiv(raw_ops.Mul(rows, limit), raw_ops.Maximum(norm, limit))
+        made: Tensor = raw_ops.Reshape(scaled, shape_of(rows), name=scope)
+        return made

@@ -18,7 +18,7 @@ from gpugraph.graph.infer import InferContext
 from gpugraph.graph.tensor import Tensor
 from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.array_shapes import INDEX
-from gpugraph.ops.arrays import identity, int_argument, ints, op_scope, run_all
+from gpugraph.ops.arrays import identity, ints, op_scope, run_all
 from gpugraph.ops.convert import (
     constant,
     convert_to_tensor,
@@ -30,13 +30,16 @@ from gpugraph.shapes import TensorShape
 
 __all__ = ["concat", "contains_tensor", "stack"]
 
+
 def _merge_all(shapes: Sequence[TensorShape]) -> TensorShape:
     whole = shapes[0]
     for index, other in enumerate(shapes):
         try:
             whole = whole.merge_with(other)
         except ValueError as error:
-            raise ValueError(f"Shapes must be equal, but input {index} has another: {error}")
+            raise ValueError(
+                f"Shapes must be equal, but input {index} has another: {error}"
+            ) from error
     return whole
 
 
@@ -65,9 +68,7 @@ def _concatenated(
 ) -> TensorShape:
     rest = _merge_all(
         [
-            UNKNOWN
-            if sizes is None
-            else TensorShape.of((*sizes[:axis], None, *sizes[axis + 1 :]))
+            UNKNOWN if sizes is None else TensorShape.of((*sizes[:axis], None, *sizes[axis + 1 :]))
             for sizes in parts
         ]
     )
@@ -91,8 +92,8 @@ def _concat_back(op: Any, dy: Any) -> list[Any]:
         axis = raw_ops.Cast(axis, DstT=dtypes.int32)
     shapes = raw_ops.ShapeN(parts)
     offsets = raw_ops.ConcatOffset(axis, shapes)
-    pieces = [raw_ops.Slice(dy, begin, size) for begin, size in zip(offsets, shapes)]
-    for piece, part in zip(pieces, parts):
+    pieces = [raw_ops.Slice(dy, begin, size) for begin, size in zip(offsets, shapes, strict=True)]
+    for piece, part in zip(pieces, parts, strict=True):
         piece.set_shape(part.shape)
     return [*pieces, None]
 
@@ -133,8 +134,8 @@ def _bind_offsets(context: KernelContext, *outputs: Any) -> Callable[[], Any]:
     axis = normalize_axis(ints(context.value(0))[0], len(shapes[0]), "concat_dim")
     copies: list[Callable[[], Any]] = []
     start = 0
-    for sizes, out in zip(shapes, outputs):
-        for place, (mine, first) in enumerate(zip(sizes, shapes[0])):
+    for sizes, out in zip(shapes, outputs, strict=True):
+        for place, (mine, first) in enumerate(zip(sizes, shapes[0], strict=True)):
             if place != axis and mine != first:
                 raise ValueError(
                     f"Shapes {sizes} and {shapes[0]} differ in dimension {place}, which is not "
@@ -251,9 +252,7 @@ def _element(value: Any, dtype: DType | None, name: str) -> Tensor:
     return convert_to_tensor(value, dtype, name=name)
 
 
-def _from_list(
-    value: Any, dtype: Any = None, name: str | None = None, as_ref: bool = False
-) -> Any:
+def _from_list(value: Any, dtype: Any = None, name: str | None = None, as_ref: bool = False) -> Any:
     """A list with tensors in it, stacked; or with Dimensions, as a constant."""
     del as_ref
     kinds = _kinds(value)

@@ -42,7 +42,7 @@ def _infer_tile(context: InferContext) -> Sequence[TensorShape]:
         TensorShape.of(
             tuple(
                 None if size is None or count is None else size * count
-                for size, count in zip(sizes, times)
+                for size, count in zip(sizes, times, strict=True)
             )
         )
     ]
@@ -50,7 +50,7 @@ def _infer_tile(context: InferContext) -> Sequence[TensorShape]:
 
 def _bind_tile(context: KernelContext, source: Any, out: Any) -> Callable[[], Any]:
     split, once = [], []
-    for count, size in zip(ints(context.value(1)), source.shape):
+    for count, size in zip(ints(context.value(1)), source.shape, strict=True):
         split += [count, size]
         once += [1, size]
     return partial(np.copyto, out.reshape(split), source.reshape(once))
@@ -99,7 +99,7 @@ def tile(input: Any, multiples: Any, name: str | None = None) -> Tensor:
 
 def _pairs(value: Any) -> Pairs:
     flat = ints(value)
-    return list(zip(flat[::2], flat[1::2]))
+    return list(zip(flat[::2], flat[1::2], strict=True))
 
 
 def _infer_padded(context: InferContext, sign: int) -> tuple[TensorShape, Pairs | None]:
@@ -122,7 +122,7 @@ def _infer_padded(context: InferContext, sign: int) -> tuple[TensorShape, Pairs 
         return TensorShape.of((None,) * rank), pairs
     padded = tuple(
         None if size is None else size + sign * (before + after)
-        for size, (before, after) in zip(sizes, pairs)
+        for size, (before, after) in zip(sizes, pairs, strict=True)
     )
     return TensorShape.of(padded), pairs
 
@@ -134,7 +134,8 @@ def _infer_pad(context: InferContext) -> Sequence[TensorShape]:
 def _interior(array: Any, pairs: Pairs) -> Any:
     """The view of a padded array without its paddings."""
     index = tuple(
-        slice(before, size - after) for (before, after), size in zip(pairs, array.shape)
+        slice(before, size - after)
+        for (before, after), size in zip(pairs, array.shape, strict=True)
     )
     return array[(*index, ...)]
 
@@ -203,7 +204,7 @@ def _edge(context: Any) -> int:
 
 
 def _check_mirror(sizes: Sequence[int | None] | None, pairs: Pairs | None, edge: int) -> None:
-    for axis, (size, pair) in enumerate(zip(sizes or (), pairs or ())):
+    for axis, (size, pair) in enumerate(zip(sizes or (), pairs or (), strict=False)):
         if size is not None and max(pair) > size - edge:
             raise ValueError(
                 f"Dimension {axis} of size {size} can be mirrored over {size - edge} elements, but "
@@ -230,7 +231,7 @@ def _mirrors(array: Any, pairs: Pairs, edge: int) -> list[tuple[Any, Any]]:
         size = array.shape[axis]
         index = [slice(None)] * axis + [
             slice(first, length - last)
-            for (first, last), length in zip(pairs[axis:], array.shape[axis:])
+            for (first, last), length in zip(pairs[axis:], array.shape[axis:], strict=True)
         ]
 
         def part(start: int, stop: int, flip: bool, axis: int = axis, index: Any = index) -> Any:

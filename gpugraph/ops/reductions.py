@@ -39,12 +39,9 @@ INDEX = (dtypes.int32, dtypes.int64)
 
 def reduced_axes(value: Any, rank: int) -> frozenset[int]:
     """The axes that a scalar or vector of axes names; ValueError outside [-rank, rank)."""
-    found = frozenset(
-        normalize_axis(axis, rank, "Reduction axis") for axis in np.ravel(value).tolist()
+    return frozenset(
+        [normalize_axis(axis, rank, "Reduction axis") for axis in np.ravel(value).tolist()]
     )
-    if len(found) != np.size(value):
-        raise ValueError(f"The reduction axes {np.ravel(value).tolist()} name one axis twice")
-    return found
 
 
 def _infer(context: InferContext) -> Sequence[TensorShape]:
@@ -54,20 +51,13 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
     keep = context.attrs["keep_dims"]
     sizes, value = shape.sizes, context.value(1)
     if sizes is None:
-        return [_of_unknown_rank(context, keep)]
+        return [UNKNOWN]
     if value is None:
         return [TensorShape.of((None,) * len(sizes)) if keep else UNKNOWN]
     axes = reduced_axes(value, len(sizes))
     if keep:
         return [TensorShape.of(tuple([1 if i in axes else n for i, n in enumerate(sizes)]))]
     return [TensorShape.of(tuple([n for i, n in enumerate(sizes) if i not in axes]))]
-
-
-def _of_unknown_rank(context: InferContext, keep: bool) -> TensorShape:
-    """A sum over `Range(0, Rank(x))` is a scalar, though the rank is not known."""
-    axes = context.value_as_shape(1)
-    del axes, keep
-    return UNKNOWN
 
 
 # -- kernels
@@ -83,8 +73,7 @@ def _grouped(context: KernelContext, x: Any, out: Any) -> tuple[Any, tuple[int, 
     groups = [
         (reduced, prod(sizes[axis] for axis in members))
         for reduced, members in (
-            (reduced, list(each))
-            for reduced, each in groupby(range(len(sizes)), axes.__contains__)
+            (reduced, list(each)) for reduced, each in groupby(range(len(sizes)), axes.__contains__)
         )
     ]
     view = x.reshape([size for _, size in groups])
@@ -229,11 +218,13 @@ _reduction(
 _reduction(
     "Max", REAL, Reduction("(T)(-1.0 / 0.0)", _LARGER, _MAX), chosen_gradient, "The largest element"
 )
-register_kernel(
-    "Max", "GPU", Reduction(_LOWEST, _LARGER, _MAX), types={"T": INTEGRAL}, priority=1
-)
+register_kernel("Max", "GPU", Reduction(_LOWEST, _LARGER, _MAX), types={"T": INTEGRAL}, priority=1)
 _reduction(
-    "Min", REAL, Reduction("(T)(1.0 / 0.0)", _SMALLER, _MIN), chosen_gradient, "The smallest element"
+    "Min",
+    REAL,
+    Reduction("(T)(1.0 / 0.0)", _SMALLER, _MIN),
+    chosen_gradient,
+    "The smallest element",
 )
 register_kernel(
     "Min", "GPU", Reduction(_HIGHEST, _SMALLER, _MIN), types={"T": INTEGRAL}, priority=1
@@ -265,15 +256,19 @@ _bool_reduction(
 
 def _half_of_squares(context: KernelContext, x: Any, out: Any) -> Callable[[], Any]:
     flat = x.reshape(-1)
-    if flat.dtype == np.float16:
-        flat = context.scratch(flat.shape, dtypes.float32)
+    if flat.dtype != np.float16:
 
-    def run() -> None:
-        if flat.base is not x and flat.dtype != x.dtype:
-            np.copyto(flat, x.reshape(-1))
-        out[...] = np.dot(flat, flat) / 2
+        def run() -> None:
+            out[...] = np.dot(flat, flat) / 2
 
-    return run
+        return run
+    wide = context.scratch(flat.shape, dtypes.float32)
+
+    def run_wide() -> None:
+        np.copyto(wide, flat)
+        out[...] = np.dot(wide, wide) / 2
+
+    return run_wide
 
 
 _L2 = Call(make=_half_of_squares)

@@ -61,7 +61,7 @@ def _infer_slice(context: InferContext) -> Sequence[TensorShape]:
         TensorShape.of(
             tuple(
                 _slice_length(axis, *entry)
-                for axis, entry in enumerate(zip(sizes, starts, ints(length)))
+                for axis, entry in enumerate(zip(sizes, starts, ints(length), strict=True))
             )
         )
     ]
@@ -88,7 +88,7 @@ def _slice_length(axis: int, size: int | None, start: int | None, length: int) -
 def _bind_slice(context: KernelContext, source: Any, out: Any) -> Callable[[], Any]:
     index = tuple(
         _slice_type(start, start + length)
-        for start, length in zip(ints(context.value(1)), out.shape)
+        for start, length in zip(ints(context.value(1)), out.shape, strict=True)
     )
     return partial(np.copyto, out, source[(*index, ...)])
 
@@ -159,7 +159,7 @@ def _bind_strided_slice(context: KernelContext, source: Any, out: Any) -> Callab
     return partial(np.copyto, out, source[_index(context, source.shape, 1)])
 
 
-def _masks(op: Any) -> dict[str, int]:
+def _masks(op: Any) -> dict[str, Any]:
     return {key: op.get_attr(key) for key in MASKS}
 
 
@@ -238,8 +238,10 @@ def strided_slice(
     """
     del var
     if strides is None:
-        strides = raw_ops.OnesLike(convert_to_tensor(begin)) if isinstance(begin, Tensor) else (
-            np.ones_like(np.asarray(begin, np.int32))
+        strides = (
+            raw_ops.OnesLike(convert_to_tensor(begin))
+            if isinstance(begin, Tensor)
+            else (np.ones_like(np.asarray(begin, np.int32)))
         )
     made: Tensor = _strided_slice(
         input_,
@@ -266,7 +268,7 @@ class _Entries:
         self.begin: list[Any] = []
         self.end: list[Any] = []
         self.strides: list[Any] = []
-        self.masks = dict.fromkeys(MASKS, 0)
+        self.masks: dict[str, Any] = dict.fromkeys(MASKS, 0)
 
     def add(self, entry: Any) -> None:
         if isinstance(entry, _slice_type):

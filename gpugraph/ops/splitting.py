@@ -25,7 +25,8 @@ __all__ = ["split", "unstack"]
 def _each(op: Any, dys: Sequence[Any]) -> list[Any]:
     """The outputs' gradients, zeros for those that have none."""
     return [
-        raw_ops.ZerosLike(output) if dy is None else dy for output, dy in zip(op.outputs, dys)
+        raw_ops.ZerosLike(output) if dy is None else dy
+        for output, dy in zip(op.outputs, dys, strict=True)
     ]
 
 
@@ -48,10 +49,7 @@ def _infer_unpack(context: InferContext) -> Sequence[TensorShape]:
 def _bind_unpack(context: KernelContext, value: Any, *outputs: Any) -> Callable[[], Any]:
     before = (slice(None),) * (context.attrs["axis"] % value.ndim)
     return run_all(
-        [
-            partial(np.copyto, out, value[(*before, index, ...)])
-            for index, out in enumerate(outputs)
-        ]
+        [partial(np.copyto, out, value[(*before, index, ...)]) for index, out in enumerate(outputs)]
     )
 
 
@@ -109,11 +107,13 @@ def _infer_split(context: InferContext) -> Sequence[TensorShape]:
     return [_with_size(sizes, axis, None if length is None else length // count)] * count
 
 
-def _pieces(value: Any, axis: int, lengths: Sequence[int], outputs: Sequence[Any]) -> list[Callable[[], Any]]:
+def _pieces(
+    value: Any, axis: int, lengths: Sequence[int], outputs: Sequence[Any]
+) -> list[Callable[[], Any]]:
     copies: list[Callable[[], Any]] = []
     start = 0
     before = (slice(None),) * axis
-    for length, out in zip(lengths, outputs):
+    for length, out in zip(lengths, outputs, strict=True):
         copies.append(partial(np.copyto, out, value[(*before, slice(start, start + length))]))
         start += length
     return copies

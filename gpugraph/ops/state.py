@@ -13,12 +13,13 @@ import numpy as np
 
 from gpugraph.dtypes import ALL, NUMERIC
 from gpugraph.graph.infer import InferContext
+from gpugraph.graph.tensor import Tensor
 from gpugraph.kernel import Call, Elementwise, KernelContext
-from gpugraph.ops.declare import NO_GRADIENT, Attr, op
+from gpugraph.ops.declare import NO_GRADIENT, Attr, op, raw_ops
 from gpugraph.ops.shape_functions import SCALAR, from_attr
 from gpugraph.shapes import TensorShape
 
-__all__ = ["assign", "assign_add", "assign_sub", "is_variable_initialized", "variable_v2"]
+__all__ = ["assign", "assign_add", "assign_sub"]
 
 
 def _nothing(*_: Any) -> None:
@@ -59,7 +60,7 @@ def _is_initialized(context: KernelContext, ref: Any, out: Any) -> Callable[[], 
     return check
 
 
-variable_v2 = op(
+op(
     "VariableV2",
     outputs="ref: Ref(dtype)",
     attrs={
@@ -76,7 +77,7 @@ variable_v2 = op(
     doc="Holds a tensor that lives as long as its session; its output is a reference to it.",
 )
 
-assign = op(
+op(
     "Assign",
     inputs="ref: Ref(T), value: T",
     outputs="output_ref: Ref(T)",
@@ -98,7 +99,7 @@ assign = op(
 
 _UPDATE_ATTRS = {"T": NUMERIC, "use_locking": Attr("bool", False)}
 
-assign_add = op(
+op(
     "AssignAdd",
     inputs="ref: Ref(T), value: T",
     outputs="output_ref: Ref(T)",
@@ -113,7 +114,7 @@ assign_add = op(
     doc="ref += value; outputs the reference.",
 )
 
-assign_sub = op(
+op(
     "AssignSub",
     inputs="ref: Ref(T), value: T",
     outputs="output_ref: Ref(T)",
@@ -133,7 +134,7 @@ def _infer_scalar(_: InferContext) -> Sequence[TensorShape]:
     return [SCALAR]
 
 
-is_variable_initialized = op(
+op(
     "IsVariableInitialized",
     inputs="ref: Ref(dtype)",
     outputs="is_initialized: bool",
@@ -147,3 +148,39 @@ is_variable_initialized = op(
     doc="Whether anything has been assigned to the variable `ref` yet.",
 )
 
+
+def assign(
+    ref: Any,
+    value: Any,
+    validate_shape: bool | None = None,
+    use_locking: bool | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """Writes `value` into the variable `ref`; gives the reference.
+
+    With `validate_shape` (the default) the shape must be the variable's: ValueError.
+    """
+    made: Tensor = raw_ops.Assign(
+        ref,
+        value,
+        validate_shape=validate_shape is not False,
+        use_locking=use_locking is not False,
+        name=name,
+    )
+    return made
+
+
+def assign_add(
+    ref: Any, value: Any, use_locking: bool | None = None, name: str | None = None
+) -> Tensor:
+    """ref += value; gives the reference."""
+    made: Tensor = raw_ops.AssignAdd(ref, value, use_locking=bool(use_locking), name=name)
+    return made
+
+
+def assign_sub(
+    ref: Any, value: Any, use_locking: bool | None = None, name: str | None = None
+) -> Tensor:
+    """ref -= value; gives the reference."""
+    made: Tensor = raw_ops.AssignSub(ref, value, use_locking=bool(use_locking), name=name)
+    return made

@@ -21,7 +21,7 @@ from gpugraph.ops.error_function import erf_into
 from gpugraph.ops.kernels import register_kernel
 from gpugraph.ops.shape_functions import same_shape
 
-__all__ = ["INEXACT", "SIGNED"]
+__all__ = ["INEXACT", "SIGNED", "absolute", "negate"]
 
 SIGNED = (*FLOATING, dtypes.int8, dtypes.int16, dtypes.int32, dtypes.int64)
 """Real types that have negative values."""
@@ -63,8 +63,8 @@ def _x(op: Any) -> Any:
 
 # -- sign, powers and roots
 
-_unary("Neg", np.negative, "-x", lambda op, dy: raw_ops.Neg(dy), "-x", SIGNED + COMPLEX)
-_unary(
+negate = _unary("Neg", np.negative, "-x", lambda op, dy: raw_ops.Neg(dy), "-x", SIGNED + COMPLEX)
+absolute = _unary(
     "Abs",
     np.absolute,
     "fabs(x)",
@@ -124,7 +124,11 @@ _unary(
 )
 _unary("Expm1", np.expm1, "expm1(x)", _expm1_gradient, "exp(x) - 1, precise near 0")
 _unary(
-    "Log", np.log, "log(x)", lambda op, dy: raw_ops.RealDiv(dy, _x(op)), "The natural logarithm of x"
+    "Log",
+    np.log,
+    "log(x)",
+    lambda op, dy: raw_ops.RealDiv(dy, _x(op)),
+    "The natural logarithm of x",
 )
 _unary("Log1p", np.log1p, "log1p(x)", _log1p_gradient, "log(1 + x), precise near 0")
 

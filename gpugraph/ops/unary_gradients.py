@@ -6,29 +6,20 @@ derivatives exist.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from gpugraph.dtypes import FLOATING
-from gpugraph.graph.infer import InferContext
 from gpugraph.kernel import Call
+from gpugraph.ops.arithmetic import infer_one_shape
 from gpugraph.ops.call import OpFunction
 from gpugraph.ops.complex_numbers import conj
 from gpugraph.ops.declare import op, raw_ops
 from gpugraph.ops.unary import INEXACT
-from gpugraph.shapes import TensorShape
 
-__all__ = ["infer_one_shape"]
-
-
-def infer_one_shape(context: InferContext) -> Sequence[TensorShape]:
-    """The output has the one shape of all inputs."""
-    shape = context.shapes[0]
-    for other in context.shapes[1:]:
-        shape = shape.merge_with(other)
-    return [shape]
+__all__: list[str] = []
 
 
 def _gradient_op(

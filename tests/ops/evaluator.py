@@ -74,7 +74,10 @@ class Evaluator:
         types = [output.dtype.base_dtype for output in op.outputs]
         inferred = _infer(op, values)
         shapes = [] if kernel.dynamic else [tuple(shape.as_list()) for shape in inferred]
-        outputs = [_garbage(size, dtype.as_numpy_dtype) for size, dtype in zip(shapes, types)]
+        outputs = [
+            _garbage(size, dtype.as_numpy_dtype)
+            for size, dtype in zip(shapes, types, strict=not kernel.dynamic)
+        ]
         inputs = [_read_only(value) for value in values]
         passed = [each for index, each in enumerate(inputs) if index not in op.op_def.host_inputs]
         context = ArrayContext(op.name, op.attrs, inputs, shapes, types, self.states)
@@ -134,11 +137,13 @@ def gradients(y: Tensor, xs: Sequence[Tensor], grad_y: Any = None) -> list[Any]:
         grad = DECLARATIONS[op.type].grad
         if not callable(grad):
             continue
-        dys = [raw_ops.ZerosLike(o) if d is None else d for o, d in zip(op.outputs, dys)]
+        dys = [
+            raw_ops.ZerosLike(o) if d is None else d for o, d in zip(op.outputs, dys, strict=True)
+        ]
         dxs = grad(op, *dys)
         dxs = list(dxs) if isinstance(dxs, (list, tuple)) else [dxs]
         assert len(dxs) == len(op.inputs), (op.type, dxs)
-        for source, dx in zip(op.inputs, dxs):
+        for source, dx in zip(op.inputs, dxs, strict=True):
             if dx is not None:
                 assert dx.dtype.base_dtype is source.dtype.base_dtype, (op.type, dx)
                 assert dx.shape.is_compatible_with(source.shape), (op.type, dx, source)
@@ -202,7 +207,7 @@ def _check_once(
 ) -> Tensor | None:
     """Checks d sum(y * weights) / dx; returns the gradients weighted and summed, or None."""
     random = np.random.default_rng(7)
-    base = evaluate(y, dict(zip(xs, arrays)))
+    base = evaluate(y, dict(zip(xs, arrays, strict=True)))
     weights = random.uniform(0.5, 1.5, base.shape)
     found = gradients(y, xs, raw_ops.Const(value=weights, dtype=dtypes.float64))
     total: Tensor | None = None
@@ -211,7 +216,7 @@ def _check_once(
         if dx is None:
             np.testing.assert_allclose(wanted, 0, atol=tolerance)
             continue
-        value = evaluate(dx, dict(zip(xs, arrays)))
+        value = evaluate(dx, dict(zip(xs, arrays, strict=True)))
         assert value.shape == arrays[index].shape, (value.shape, arrays[index].shape)
         np.testing.assert_allclose(value, wanted, rtol=tolerance, atol=tolerance)
         scaled = raw_ops.Mul(dx, raw_ops.Const(value=_weights(value), dtype=dtypes.float64))
@@ -243,6 +248,6 @@ def _differences(
         for sign in (1.0, -1.0):
             moved = [array.copy() for array in arrays]
             moved[index][position] += sign * step
-            sums.append(np.sum(evaluate(y, dict(zip(xs, moved))) * weights))
+            sums.append(np.sum(evaluate(y, dict(zip(xs, moved, strict=True))) * weights))
         result[position] = (sums[0] - sums[1]) / (2 * step)
     return result

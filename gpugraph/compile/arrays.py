@@ -1,0 +1,137 @@
+"""Where tensors are during a run: arenas, constants, variables and cells as arrays.
+
+One arena per device is taken from its allocator; a tensor of static size is a view of it. What
+the plan holds is listed here, to be given back with the plan.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from gpugraph.compile.context import Cell
+from gpugraph.compile.unit import Home, Storage, TensorId, Unit
+from gpugraph.devices import Block, Device, VariableState, out_of_memory
+from gpugraph.graph.runtime_graph import Node
+from gpugraph.memory import human_readable_bytes
+
+__all__ = ["Arrays"]
+
+
+class Arrays:
+    """The arrays of one plan, and what they hold."""
+
+    def __init__(self, unit: Unit) -> None:
+        self.unit = unit
+        self.owned: list[Block] = []
+        self.cells: dict[TensorId, Cell] = {}
+        self.arrays: dict[Any, Any] = {}
+        self.variables: dict[int, VariableState] = {}
+        self.devices = {device.name: device for device in unit.target.devices}
+        self.mailbox = unit.target.new_mailbox()
+        self.arenas: dict[str, int] = {}
+        for name, size in unit.arena_sizes.items():
+            self._take_arena(self.devices[name], size)
+
+    def _take_arena(self, device: Device, size: int) -> None:
+        if size == 0:
+            return
+        address = device.allocator.allocate_raw(size)
+        if address is None:
+            self.release()
+            raise out_of_memory(device, size, f"the arena of a run: {self._largest(device)}")
+        self.owned.append(Block(device, address, None))
+        self.arenas[device.name] = address
+
+    def _largest(self, device: Device) -> str:
+        """The tensors that take most of a device's arena, for the message that it is too big."""
+        found: dict[Storage, None] = {}
+        for home in self.unit.homes.values():
+            if home.storage.kind == "arena" and home.storage.device == device.name:
+                found[home.storage] = None
+        largest = sorted(found, key=lambda storage: -storage.size)[:5]
+        return "the largest tensors are " + ", ".join(
+            f"'{storage.owner}' ({human_readable_bytes(storage.size)})" for storage in largest
+        )
+
+    def reset(self) -> None:
+        """Frees what a run left in cells."""
+        for cell in self.cells.values():
+            cell.release()
+        self.mailbox.clear()
+
+    def release(self) -> None:
+        """Gives all memory of the plan back (variables are the session's)."""
+        self.reset()
+        for block in self.owned:
+            block.release()
+        self.owned.clear()
+
+    def home(self, node: Node, slot: int) -> tuple[TensorId, Home]:
+        """The key and home of the tensor that input `slot` takes."""
+        edge = node.input_edge(slot)
+        key = (edge.src.id, edge.src_output)
+        return key, self.unit.homes[key]
+
+    def array(self, home: Home) -> Any:
+        """The array of a tensor of static size; tensors that are the same bytes share it."""
+        place = (id(home.storage), home.shape, home.dtype)
+        found = self.arrays.get(place)
+        if found is None:
+            found = self.arrays[place] = self._make_array(home)
+        return found
+
+    def _make_array(self, home: Home) -> Any:
+        storage, shape, dtype = home
+        assert shape is not None
+        device = self.devices[storage.device]
+        if storage.kind == "arena":
+            if storage.size == 0:
+                return device.view(None, shape, dtype)
+            return device.view(self.arenas[storage.device] + storage.offset, shape, dtype)
+        assert storage.node is not None
+        if storage.kind == "constant":
+            value = storage.node.attrs["value"]
+            whole = device.constant(value)
+            if whole is None:
+                whole = self.unit.target.resources.constant(device, value, dtype, storage.node.name)
+        else:
+            whole = self.variable(storage.node).reserve(_whole(storage.node))
+        return whole if tuple(whole.shape) == shape else whole.reshape(shape)
+
+    def variable(self, node: Node) -> VariableState:
+        """The session's variable of a VariableV2 node."""
+        state = self.variables.get(node.id)
+        if state is None:
+            attrs = node.attrs
+            state = self.unit.target.resources.variable(
+                attrs.get("container", ""),
+                attrs.get("shared_name") or node.name,
+                self.devices[node.assigned_device],
+                attrs["dtype"],
+            )
+            self.variables[node.id] = state
+        return state
+
+    def cell(self, key: TensorId, name: str) -> Cell:
+        if key not in self.cells:
+            self.cells[key] = Cell(name)
+        return self.cells[key]
+
+    def source(self, key: TensorId, home: Home, on_host: bool = False) -> Callable[[], Any]:
+        """What gives the tensor's array during a run; for a host input, its value."""
+        value = self.unit.values.get(key) if on_host else None
+        if value is not None:
+            return lambda: value
+        if home.storage.kind == "cell":
+            if home.storage.node is not None:
+                state = self.variable(home.storage.node)
+                return lambda: state.value
+            cell = self.cell(key, home.storage.owner)
+            return lambda: cell.array
+        array = self.array(home)
+        return lambda: array
+
+
+def _whole(node: Node) -> tuple[int, ...]:
+    return tuple(node.attrs["shape"].as_list())

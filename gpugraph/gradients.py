@@ -1,0 +1,246 @@
+"""Symbolic gradients: new ops in the graph that compute d ys / d xs.
+
+Backpropagation over the ops between `xs` and `ys`, each op once, after all its consumers: its
+outputs' gradients are summed and handed to the gradient function of its declaration.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from contextlib import ExitStack
+from typing import Any
+
+from gpugraph.graph.client import Graph
+from gpugraph.graph.operation import Operation
+from gpugraph.graph.stack import graph_stack
+from gpugraph.graph.tensor import Tensor
+from gpugraph.ops.constants import ones_like, zeros_like
+from gpugraph.ops.convert import convert_to_tensor
+from gpugraph.ops.declare import DECLARATIONS, raw_ops
+
+__all__ = ["AggregationMethod", "UnconnectedGradients", "gradients"]
+
+
+class UnconnectedGradients:
+    """What `gradients` gives for an x on which no y depends."""
+
+    NONE = "none"
+    ZERO = "zero"
+
+
+class AggregationMethod:
+    """How gradients that meet at a tensor are combined: always by one AddN."""
+
+    ADD_N = 0
+    DEFAULT = ADD_N
+    EXPERIMENTAL_TREE = 1
+    EXPERIMENTAL_ACCUMULATE_N = 2
+
+
+def gradients(
+    ys: Any,
+    xs: Any,
+    grad_ys: Any = None,
+    name: str = "gradients",
+    colocate_gradients_with_ops: bool = False,
+    gate_gradients: bool = False,
+    aggregation_method: int | None = None,
+    stop_gradients: Any = None,
+    unconnected_gradients: str = UnconnectedGradients.NONE,
+) -> list[Any]:
+    """The gradient of the sum of `ys` with respect to each of `xs`, as tensors.
+
+    grad_ys: gradients at `ys`, ones by default. stop_gradients: tensors taken as constant.
+    An x that no y depends on gets None, or zeros if `unconnected_gradients` is "zero".
+
+    Raises LookupError for an op without a gradient function, ValueError for a `grad_ys` of
+    another length or shape, TypeError for ys or grad_ys that are no floating tensors.
+    """
+    del aggregation_method
+    if unconnected_gradients not in ("none", "zero"):
+        raise ValueError(
+            f"Unknown value for unconnected_gradients: {unconnected_gradients!r}; it is 'none' or "
+            "'zero'"
+        )
+    targets = [_tensor(y, "y") for y in _listed(ys)]
+    sources = [_tensor(x, "x") for x in _listed(xs)]
+    stops = {_tensor(stop, "stop").op for stop in _listed(stop_gradients)}
+    given = [None] * len(targets) if grad_ys is None else _listed(grad_ys)
+    if len(given) != len(targets):
+        raise ValueError(f"Passed {len(given)} grad_ys for {len(targets)} ys")
+    graph: Graph = targets[0].graph if targets else graph_stack.top()
+    with graph.as_default(), graph.name_scope(name):
+        sweep = _Sweep(graph, targets, sources, stops, colocate_gradients_with_ops)
+        for index, (y, grad) in enumerate(zip(targets, given)):
+            sweep.collect(y, _start(y, grad, index))
+        sweep.run()
+        found = [sweep.at(x) for x in sources]
+        if gate_gradients and any(grad is not None for grad in found):
+            found = _gate(graph, found)
+        if unconnected_gradients == UnconnectedGradients.ZERO:
+            return [zeros_like(x) if grad is None else grad for x, grad in zip(sources, found)]
+        return found
+
+
+def _listed(items: Any) -> list[Any]:
+    if items is None:
+        return []
+    return list(items) if isinstance(items, (list, tuple)) else [items]
+
+
+def _tensor(value: Any, name: str) -> Tensor:
+    return convert_to_tensor(value, name=name, as_ref=True)
+
+
+def _is_trainable(tensor: Tensor) -> bool:
+    dtype = tensor.dtype.base_dtype
+    return dtype.is_floating or dtype.is_complex
+
+
+def _start(y: Tensor, grad: Any, index: int) -> Tensor | None:
+    """The gradient at one of `ys`."""
+    if grad is None:
+        if y.dtype.base_dtype.is_complex:
+            raise TypeError(f"Gradients of complex tensors must set grad_ys (y.dtype = {y.dtype})")
+        return ones_like(y, name=f"grad_ys_{index}") if _is_trainable(y) else None
+    start = convert_to_tensor(grad, y.dtype.base_dtype, name=f"grad_ys_{index}")
+    if not start.shape.is_compatible_with(y.shape):
+        raise ValueError(
+            f"The gradient given for {y.name} has shape {start.shape}, but {y.name} has {y.shape}"
+        )
+    return start
+
+
+class _Sweep:
+    """One backward pass."""
+
+    def __init__(
+        self,
+        graph: Graph,
+        ys: Sequence[Tensor],
+        xs: Sequence[Tensor],
+        stops: set[Operation],
+        colocate: bool,
+    ) -> None:
+        self.graph = graph
+        self.colocate = colocate
+        self.stops = stops
+        self.grads: dict[Tensor, list[Tensor]] = {}
+        self.within = _between(ys, xs)
+        self.wanted = set(xs)
+        self.ready = deque[Operation]()
+        self.pending = dict.fromkeys(self.within, 0)
+        for op in self.within:
+            for tensor in op._inputs:
+                if tensor.op in self.pending:
+                    self.pending[tensor.op] += 1
+        starts = dict.fromkeys(y.op for y in ys if y.op in self.pending)
+        self.ready.extend(op for op in starts if self.pending[op] == 0)
+
+    def collect(self, tensor: Tensor, grad: Tensor | None) -> None:
+        """Adds to what has arrived at a tensor."""
+        if grad is not None:
+            self.grads.setdefault(tensor, []).append(grad)
+
+    def at(self, tensor: Tensor) -> Tensor | None:
+        """The gradient at a tensor: the sum of all that arrived, or None."""
+        arrived = self.grads.get(tensor)
+        if not arrived:
+            return None
+        if len(arrived) > 1:
+            with ExitStack() as stack:
+                if self.colocate:
+                    stack.enter_context(self.graph.colocate_with(tensor.op))
+                arrived[:] = [raw_ops.AddN(list(arrived))]
+        return arrived[0]
+
+    def run(self) -> None:
+        """Takes each op between ys and xs once, consumers first."""
+        while self.ready:
+            op = self.ready.popleft()
+            self._propagate(op)
+            for tensor in op._inputs:
+                maker = tensor.op
+                if maker in self.pending:
+                    self.pending[maker] -= 1
+                    if self.pending[maker] == 0:
+                        self.ready.append(maker)
+
+    def _propagate(self, op: Operation) -> None:
+        if op in self.stops or not op._inputs:
+            return
+        if not any(t in self.wanted or t.op in self.pending for t in op._inputs):
+            return
+        out_grads = [self.at(tensor) for tensor in op._outputs]
+        if all(grad is None for grad in out_grads):
+            return
+        for tensor, grad in zip(op._inputs, self._in_grads(op, out_grads)):
+            if grad is None or not (tensor in self.wanted or tensor.op in self.pending):
+                continue
+            if not grad.shape.is_compatible_with(tensor.shape):
+                raise ValueError(
+                    f"The gradient function of '{op.name}' (op type: {op.type}) gave shape "
+                    f"{grad.shape} for its input {tensor.name} of shape {tensor.shape}"
+                )
+            if tensor._shape.sizes is not None:
+                grad.set_shape(tensor._shape)
+            self.collect(tensor, grad)
+
+    def _in_grads(self, op: Operation, out_grads: list[Tensor | None]) -> list[Any]:
+        decl = DECLARATIONS.get(op.type)
+        if decl is None:
+            raise LookupError(
+                f"No gradient defined for operation '{op.name}' (op type: {op.type}), made at "
+                f"{op.origin}"
+            )
+        if not callable(decl.grad):
+            return [None] * len(op._inputs)
+        filled = [
+            zeros_like(tensor) if grad is None and _is_trainable(tensor) else grad
+            for tensor, grad in zip(op._outputs, out_grads)
+        ]
+        with ExitStack() as stack:
+            if self.colocate:
+                stack.enter_context(self.graph.colocate_with(op))
+            stack.enter_context(self.graph.name_scope(f"{op.name}_grad"))
+            found = decl.grad(op, *filled)
+        grads = list(found) if isinstance(found, (list, tuple)) else [found]
+        if len(grads) != len(op._inputs):
+            raise ValueError(
+                f"The gradient function of '{op.name}' (op type: {op.type}) gave {len(grads)} "
+                f"gradients for {len(op._inputs)} inputs"
+            )
+        return grads
+
+
+def _between(ys: Sequence[Tensor], xs: Sequence[Tensor]) -> set[Operation]:
+    """Ops on a path from an x to a y, both ends included."""
+    from_xs = {x.op for x in xs}
+    stack = list(from_xs)
+    while stack:
+        for tensor in stack.pop()._outputs:
+            for consumer in tensor._consumers or ():
+                if consumer not in from_xs and _carries(tensor):
+                    from_xs.add(consumer)
+                    stack.append(consumer)
+    reached = {y.op for y in ys if y.op in from_xs}
+    stack = list(reached)
+    while stack:
+        for tensor in stack.pop()._inputs:
+            maker = tensor.op
+            if maker in from_xs and maker not in reached and _carries(tensor):
+                reached.add(maker)
+                stack.append(maker)
+    return reached
+
+
+def _carries(tensor: Tensor) -> bool:
+    """Whether a gradient can flow through the tensor."""
+    return _is_trainable(tensor)
+
+
+def _gate(graph: Graph, grads: list[Any]) -> list[Any]:
+    """Gradients that are there only once all are."""
+    with graph.control_dependencies([grad for grad in grads if grad is not None]):
+        return [None if grad is None else raw_ops.Identity(grad) for grad in grads]

@@ -1,0 +1,27 @@
+"""Initializers of variables, by both of TensorFlow's spellings."""
+
+from __future__ import annotations
+
+from gpugraph.ops.initializers import Constant as constant
+from gpugraph.ops.initializers import GlorotNormal as glorot_normal
+from gpugraph.ops.initializers import GlorotUniform as glorot_uniform
+from gpugraph.ops.initializers import Initializer as Initializer
+from gpugraph.ops.initializers import Ones as ones
+from gpugraph.ops.initializers import RandomNormal as random_normal
+from gpugraph.ops.initializers import RandomUniform as random_uniform
+from gpugraph.ops.initializers import TruncatedNormal as truncated_normal
+from gpugraph.ops.initializers import VarianceScaling as variance_scaling
+from gpugraph.ops.initializers import Zeros as zeros
+
+__all__ = [
+    "Initializer",
+    "constant",
+    "glorot_normal",
+    "glorot_uniform",
+    "ones",
+    "random_normal",
+    "random_uniform",
+    "truncated_normal",
+    "variance_scaling",
+    "zeros",
+]

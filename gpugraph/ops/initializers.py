@@ -1,0 +1,183 @@
+"""Initializers: callables of a shape that give a variable's first value.
+
+`init(shape, dtype=None, partition_info=None)` gives a tensor; a dtype there goes before the one
+of the constructor.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from gpugraph import dtypes
+from gpugraph.dtypes import DType, as_dtype
+from gpugraph.graph.tensor import Tensor
+from gpugraph.ops.constants import ones, zeros
+from gpugraph.ops.convert import constant
+from gpugraph.ops.random import random_normal, random_uniform, truncated_normal
+from gpugraph.shapes import as_shape
+
+__all__ = [
+    "Constant",
+    "GlorotNormal",
+    "GlorotUniform",
+    "Initializer",
+    "Ones",
+    "RandomNormal",
+    "RandomUniform",
+    "TruncatedNormal",
+    "VarianceScaling",
+    "Zeros",
+]
+
+_TRUNCATED_STDDEV = 0.87962566103423978
+"""The standard deviation of a standard normal cut off at two standard deviations."""
+
+
+class Initializer:
+    """Base of the initializers."""
+
+    def __init__(self, dtype: Any = dtypes.float32) -> None:
+        self.dtype: DType = as_dtype(dtype)
+
+    def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Tensor:
+        """A tensor of `shape`."""
+        del partition_info
+        return self._make(shape, self.dtype if dtype is None else as_dtype(dtype))
+
+    def _make(self, shape: Any, dtype: DType) -> Tensor:
+        raise TypeError(f"{type(self).__name__} does not say what it makes")
+
+
+class Zeros(Initializer):
+    """Zeros."""
+
+    def _make(self, shape: Any, dtype: DType) -> Tensor:
+        return zeros(shape, dtype)
+
+
+class Ones(Initializer):
+    """Ones."""
+
+    def _make(self, shape: Any, dtype: DType) -> Tensor:
+        return ones(shape, dtype)
+
+
+class Constant(Initializer):
+    """`value`: a scalar that fills the shape, or as many elements as the shape has."""
+
+    def __init__(
+        self, value: Any = 0, dtype: Any = dtypes.float32, verify_shape: bool = False
+    ) -> None:
+        super().__init__(dtype)
+        self.value = value
+        self._verify_shape = verify_shape
+
+    def _make(self, shape: Any, dtype: DType) -> Tensor:
+        return constant(self.value, dtype, shape, verify_shape=self._verify_shape)
+
+
+class RandomUniform(Initializer):
+    """Uniform in [minval, maxval); maxval is 1 by default for floating types."""
+
+    def __init__(
+        self,
+        minval: Any = 0,
+        maxval: Any = None,
+        seed: int | None = None,
+        dtype: Any = dtypes.float32,
+    ) -> None:
+        super().__init__(dtype)
+        self.minval, self.maxval, self.seed = minval, maxval, seed
+
+    def _make(self, shape: Any, dtype: DType) -> Tensor:
+        return random_uniform(shape, self.minval, self.maxval, dtype, seed=self.seed)
+
+
+class _Normal(Initializer):
+    def __init__(
+        self,
+        mean: Any = 0.0,
+        stddev: Any = 1.0,
+        seed: int | None = None,
+        dtype: Any = dtypes.float32,
+    ) -> None:
+        super().__init__(dtype)
+        self.mean, self.stddev, self.seed = mean, stddev, seed
+
+
+class RandomNormal(_Normal):
+    """Normal with `mean` and `stddev`."""
+
+    def _make(self, shape: Any, dtype: DType) -> Tensor:
+        return random_normal(shape, self.mean, self.stddev, dtype, seed=self.seed)
+
+
+class TruncatedNormal(_Normal):
+    """Normal, redrawn where it is more than two standard deviations from the mean."""
+
+    def _make(self, shape: Any, dtype: DType) -> Tensor:
+        return truncated_normal(shape, self.mean, self.stddev, dtype, seed=self.seed)
+
+
+class VarianceScaling(Initializer):
+    """Variance `scale / n`; n is the fan in, the fan out, or their mean, by `mode`.
+
+    mode: "fan_in", "fan_out" or "fan_avg". distribution: "truncated_normal" (or "normal"),
+    "untruncated_normal", "uniform". ValueError for others and for a scale that isn't positive.
+    """
+
+    def __init__(
+        self,
+        scale: float = 1.0,
+        mode: str = "fan_in",
+        distribution: str = "truncated_normal",
+        seed: int | None = None,
+        dtype: Any = dtypes.float32,
+    ) -> None:
+        super().__init__(dtype)
+        if scale <= 0.0:
+            raise ValueError(f"`scale` must be a positive float, but it is {scale}")
+        if mode not in ("fan_in", "fan_out", "fan_avg"):
+            raise ValueError(f"Invalid `mode` argument: {mode!r}")
+        known = ("normal", "uniform", "truncated_normal", "untruncated_normal")
+        if distribution not in known:
+            raise ValueError(f"Invalid `distribution` argument: {distribution!r}; known: {known}")
+        self.scale, self.mode, self.distribution, self.seed = scale, mode, distribution, seed
+
+    def _make(self, shape: Any, dtype: DType) -> Tensor:
+        fan_in, fan_out = _fans(as_shape(shape).as_list())
+        count = {"fan_in": fan_in, "fan_out": fan_out, "fan_avg": (fan_in + fan_out) / 2.0}
+        variance = self.scale / max(1.0, count[self.mode])
+        if self.distribution == "uniform":
+            limit = math.sqrt(3.0 * variance)
+            return random_uniform(shape, -limit, limit, dtype, seed=self.seed)
+        stddev = math.sqrt(variance)
+        if self.distribution == "untruncated_normal":
+            return random_normal(shape, 0.0, stddev, dtype, seed=self.seed)
+        return truncated_normal(shape, 0.0, stddev / _TRUNCATED_STDDEV, dtype, seed=self.seed)
+
+
+class GlorotUniform(VarianceScaling):
+    """Uniform within sqrt(6 / (fan in + fan out)). Source: Glorot and Bengio, 2010."""
+
+    def __init__(self, seed: int | None = None, dtype: Any = dtypes.float32) -> None:
+        super().__init__(1.0, "fan_avg", "uniform", seed, dtype)
+
+
+class GlorotNormal(VarianceScaling):
+    """Truncated normal of variance 2 / (fan in + fan out). Source: Glorot and Bengio, 2010."""
+
+    def __init__(self, seed: int | None = None, dtype: Any = dtypes.float32) -> None:
+        super().__init__(1.0, "fan_avg", "truncated_normal", seed, dtype)
+
+
+def _fans(sizes: Sequence[int]) -> tuple[float, float]:
+    """How many inputs and outputs a unit of a weight of this shape has."""
+    if not sizes:
+        return 1.0, 1.0
+    if len(sizes) == 1:
+        return float(sizes[0]), float(sizes[0])
+    receptive = math.prod(sizes[:-2])
+    return float(sizes[-2] * receptive), float(sizes[-1] * receptive)

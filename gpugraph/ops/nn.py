@@ -1,0 +1,189 @@
+"""Layers' own arithmetic: adding a bias along the channels, mean and variance."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from gpugraph import dtypes
+from gpugraph.dtypes import NUMERIC
+from gpugraph.errors import InvalidArgumentError
+from gpugraph.graph.infer import InferContext
+from gpugraph.graph.tensor import Tensor
+from gpugraph.kernel import Call, Elementwise, KernelContext
+from gpugraph.ops.arrays import int_argument, op_scope, shape_of
+from gpugraph.ops.convert import convert_to_tensor
+from gpugraph.ops.declare import Attr, op, raw_ops
+from gpugraph.ops.kernels import register_kernel
+from gpugraph.ops.linalg import matmul
+from gpugraph.ops.shape_functions import UNKNOWN, of_rank
+from gpugraph.shapes import TensorShape
+
+__all__ = ["bias_add", "moments", "xw_plus_b"]
+
+
+# -- bias
+
+
+def _channel_axis(attrs: Any, rank: int) -> int:
+    """Which axis holds the channels; ValueError for a rank that has none."""
+    if rank < 2:
+        raise ValueError(f"Shape must be at least rank 2 but is rank {rank}")
+    data_format = attrs["data_format"]
+    return 1 if data_format in ("NCHW", b"NCHW") else rank - 1
+
+
+def _infer_bias_add(context: InferContext) -> Sequence[TensorShape]:
+    sizes = context.shapes[0].sizes
+    channels = of_rank(context.shapes[1], 1, "bias")[0]
+    if sizes is None:
+        return [UNKNOWN]
+    axis = _channel_axis(context.attrs, len(sizes))
+    if channels is not None and sizes[axis] not in (None, channels):
+        raise ValueError(f"Dimensions must be equal, but are {sizes[axis]} and {channels}")
+    merged = channels if sizes[axis] is None else sizes[axis]
+    return [TensorShape.of((*sizes[:axis], merged, *sizes[axis + 1 :]))]
+
+
+def _bind_bias_add(context: KernelContext, value: Any, bias: Any, out: Any) -> Callable[[], Any]:
+    after = value.ndim - 1 - _channel_axis(context.attrs, value.ndim)
+    return partial(np.add, value, bias.reshape((-1, *(1,) * after)) if after else bias, out)
+
+
+def _bias_add_back(op: Any, dy: Any) -> list[Any]:
+    return [dy, raw_ops.BiasAddGrad(dy, data_format=op.get_attr("data_format"))]
+
+
+_BIAS_ATTRS = {"T": NUMERIC, "data_format": Attr("string", "NHWC")}
+
+_bias_add = op(
+    "BiasAdd",
+    inputs="value: T, bias: T",
+    outputs="output: T",
+    attrs=_BIAS_ATTRS,
+    infer=_infer_bias_add,
+    alias={0: 0},
+    cpu=Call(make=_bind_bias_add),
+    gpu=Call(make=_bind_bias_add),
+    grad=_bias_add_back,
+    doc="value + bias, one bias a channel: the last axis (NHWC) or the second (NCHW).",
+)
+
+# Along the last axis it is broadcasting as in any addition, and can be fused.
+_LAST_AXIS: Any = {"data_format": ["NHWC", b"NHWC"]}
+register_kernel(
+    "BiasAdd",
+    "GPU",
+    Elementwise("x + y", Call(make=_bind_bias_add)),
+    types=_LAST_AXIS,
+    priority=1,
+)
+
+
+def _infer_bias_grad(context: InferContext) -> Sequence[TensorShape]:
+    sizes = context.shapes[0].sizes
+    if sizes is None:
+        return [TensorShape.of((None,))]
+    return [TensorShape.of((sizes[_channel_axis(context.attrs, len(sizes))],))]
+
+
+def _bind_bias_grad(context: KernelContext, dy: Any, out: Any) -> Callable[[], Any]:
+    axis = _channel_axis(context.attrs, dy.ndim)
+    rows, after = prod(dy.shape[:axis]), prod(dy.shape[axis + 1 :])
+    if after == 1:
+        return partial(dy.reshape(rows, dy.shape[axis]).sum, 0, None, out)
+    return partial(dy.reshape(rows, dy.shape[axis], after).sum, (0, 2), None, out)
+
+
+def _bias_grad_back(op: Any, ddy: Any) -> Any:
+    """The bias's gradient repeated along all axes but the channels'."""
+    source, data_format = op.inputs[0], op.get_attr("data_format")
+    if data_format in ("NCHW", b"NCHW"):
+        rank = source.shape.rank
+        if rank is None:
+            raise InvalidArgumentError(
+                None, None, f"'{op.name}' needs a known rank for its gradient in NCHW"
+            )
+        ddy = raw_ops.Reshape(ddy, np.array((-1, *(1,) * (rank - 2)), np.int32))
+    return raw_ops.BroadcastTo(ddy, shape_of(source))
+
+
+op(
+    "BiasAddGrad",
+    inputs="out_backprop: T",
+    outputs="output: T",
+    attrs=_BIAS_ATTRS,
+    infer=_infer_bias_grad,
+    cpu=Call(make=_bind_bias_grad),
+    gpu=Call(make=_bind_bias_grad),
+    grad=_bias_grad_back,
+    doc="The sum over all axes but the channels'.",
+)
+
+
+def bias_add(value: Any, bias: Any, data_format: Any = None, name: str | None = None) -> Tensor:
+    """`value` + `bias`, a vector with an element for each channel of `value`.
+
+    Channels are the last axis ("N...C", "NHWC", the default) or the second ("NC...", "NCHW").
+    ValueError for another `data_format`, for a value of rank 0 or 1, and for another number of
+    channels.
+    """
+    if data_format is None or data_format in ("NHWC", "NWC", "NDHWC", "N...C"):
+        layout = "NHWC"
+    elif data_format in ("NCHW", "NCW", "NCDHW", "NC..."):
+        layout = "NCHW"
+    else:
+        raise ValueError("data_format must be of the form `N...C` or `NC...`")
+    made: Tensor = _bias_add(value, bias, data_format=layout, name=name or "BiasAdd")
+    return made
+
+
+def xw_plus_b(x: Any, weights: Any, biases: Any, name: str | None = None) -> Tensor:
+    """matmul(x, weights) + biases, for matrices x and weights and a vector of biases."""
+    with op_scope(name, "xw_plus_b", x, weights, biases) as scope:
+        return bias_add(matmul(x, weights), biases, name=scope)
+
+
+# -- moments
+
+
+def moments(
+    x: Any,
+    axes: Any,
+    shift: Any = None,
+    name: str | None = None,
+    keep_dims: bool | None = None,
+    keepdims: bool | None = None,
+) -> tuple[Tensor, Tensor]:
+    """(mean, variance) of `x` over `axes`; the variance is that of the population.
+
+    float16 is averaged in float32. `shift` has no effect. With `keepdims` (older: `keep_dims`)
+    the axes stay, with size 1.
+    """
+    del shift
+    kept = bool(keep_dims if keepdims is None else keepdims)
+    with op_scope(name, "moments", x):
+        source = convert_to_tensor(x, name="x")
+        narrow = source.dtype.base_dtype is dtypes.float16
+        wide = raw_ops.Cast(source, DstT=dtypes.float32) if narrow else source
+        over = int_argument(axes)
+        mean = raw_ops.Mean(wide, over, keep_dims=True, name="mean")
+        distance = raw_ops.SquaredDifference(wide, raw_ops.StopGradient(mean))
+        variance = raw_ops.Mean(distance, over, keep_dims=True, name="variance")
+        if not kept:
+            mean, variance = (_without(value, over) for value in (mean, variance))
+        if narrow:
+            mean, variance = (raw_ops.Cast(v, DstT=dtypes.float16) for v in (mean, variance))
+        return mean, variance
+
+
+def _without(value: Tensor, axes: Any) -> Any:
+    """`value` without the axes of size 1 that a reduction has kept."""
+    if isinstance(axes, Tensor):
+        return raw_ops.Sum(value, axes)  # over axes of size 1
+    chosen = [int(axis) for axis in np.atleast_1d(np.asarray(axes, np.int64))]
+    return raw_ops.Squeeze(value, squeeze_dims=chosen) if chosen else value

@@ -1,0 +1,203 @@
+"""Ranges of numbers, and running sums and products."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from gpugraph import dtypes
+from gpugraph.dtypes import NUMERIC, DType, as_dtype
+from gpugraph.errors import InvalidArgumentError
+from gpugraph.graph.infer import InferContext
+from gpugraph.graph.tensor import Tensor
+from gpugraph.kernel import Call, KernelContext
+from gpugraph.ops.arrays import op_scope
+from gpugraph.ops.call import OpFunction
+from gpugraph.ops.casting import cast
+from gpugraph.ops.complex_numbers import conj
+from gpugraph.ops.convert import convert_to_tensor
+from gpugraph.ops.declare import NO_GRADIENT, Attr, op, raw_ops
+from gpugraph.ops.shape_functions import normalize_axis, of_rank, same_shape
+from gpugraph.ops.values import constant_array
+from gpugraph.shapes import TensorShape
+
+__all__ = ["cumprod", "cumsum", "range"]
+
+# -- range
+
+
+def _infer_range(context: InferContext) -> Sequence[TensorShape]:
+    for shape, what in zip(context.shapes, ("start", "limit", "delta"), strict=True):
+        of_rank(shape, 0, f"The {what} of a range")
+    values = [context.value(index) for index in (0, 1, 2)]
+    if any(value is None for value in values):
+        return [TensorShape.of((None,))]
+    return [TensorShape.of((_length(*[value.reshape(())[()] for value in values]),))]
+
+
+def _length(start: Any, limit: Any, delta: Any) -> int:
+    """How many numbers there are; ValueError where limit can't be reached."""
+    if delta == 0:
+        raise ValueError("Requires delta != 0")
+    if start > limit and delta > 0:
+        raise ValueError(f"Requires start <= limit when delta > 0: {start}/{limit}")
+    if start < limit and delta < 0:
+        raise ValueError(f"Requires start >= limit when delta < 0: {start}/{limit}")
+    if isinstance(start, np.integer):
+        return -((int(start) - int(limit)) // int(delta))
+    return int(np.ceil(abs((limit - start) / delta)))
+
+
+def _count_up(context: KernelContext, out: Any) -> Callable[[], Any]:
+    start, _, delta = (context.value(index).reshape(())[()] for index in (0, 1, 2))
+    numbers = np.arange(out.shape[0], dtype=out.dtype) * delta + start
+    return partial(np.copyto, out, numbers)
+
+
+_range = op(
+    "Range",
+    inputs="start: Tidx, limit: Tidx, delta: Tidx",
+    outputs="output: Tidx",
+    attrs={"Tidx": (dtypes.float32, dtypes.float64, dtypes.int32, dtypes.int64)},
+    infer=_infer_range,
+    host=[0, 1, 2],
+    cpu=Call(make=_count_up),
+    gpu=Call(make=_count_up),
+    grad=NO_GRADIENT,
+    doc="start, start + delta, start + 2 delta, ... before limit.",
+)
+
+_RANKED = (dtypes.int32, dtypes.int64, dtypes.float32, dtypes.float64)
+
+
+def range(
+    start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name: str = "range"
+) -> Tensor:
+    """The vector start, start + delta, ... of numbers before `limit`; `range(n)` starts at 0.
+
+    Without `dtype` it is the widest of the arguments' dtypes: int32, int64, float32, float64.
+    ValueError where delta is 0 or leads away from the limit.
+    """
+    if limit is None:
+        start, limit = 0, start
+    arguments = (start, limit, delta)
+    wanted = as_dtype(dtype) if dtype is not None else _widest(arguments)
+    with op_scope(name, "range", *arguments) as scope:
+        parts = [
+            cast(value, wanted)
+            if dtype is None and _has_dtype(value)
+            else convert_to_tensor(value, wanted, part)
+            for value, part in zip(arguments, ("start", "limit", "delta"), strict=True)
+        ]
+        made: Tensor = _range(*parts, name=scope)
+        return made
+
+
+def _has_dtype(value: Any) -> bool:
+    return isinstance(getattr(value, "dtype", None), DType)
+
+
+def _widest(values: Sequence[Any]) -> DType:
+    """The dtype that holds all values; TypeError for one of which there are no ranges."""
+    found = [
+        value.dtype.base_dtype if _has_dtype(value) else as_dtype(constant_array(value))
+        for value in values
+    ]
+    for dtype in found:
+        if dtype not in _RANKED:
+            raise TypeError(f"There is no range of {dtype.name}")
+    return max(found, key=_RANKED.index)
+
+
+# -- running sums and products
+
+
+def _running(ufunc: Any) -> Call:
+    def make(context: KernelContext, x: Any, out: Any) -> Callable[[], Any]:
+        try:
+            axis = normalize_axis(context.value(1), len(context.input_shapes[0]), "Axis")
+        except ValueError as error:
+            raise InvalidArgumentError(None, None, str(error)) from error
+        source, target = np.moveaxis(x, axis, 0), np.moveaxis(out, axis, 0)
+        if context.attrs["reverse"]:
+            source, target = source[::-1], target[::-1]
+        if not context.attrs["exclusive"]:
+            return partial(ufunc.accumulate, source, 0, target.dtype, target)
+        first, rest = target[:1], target[1:]
+
+        def run() -> None:
+            first.fill(ufunc.identity)
+            ufunc.accumulate(source[:-1], 0, target.dtype, rest)
+
+        return run
+
+    return Call(make=make)
+
+
+def _declare(name: str, ufunc: Any, grad: Any, what: str) -> OpFunction:
+    kernel = _running(ufunc)
+    return op(
+        name,
+        inputs="x: T, axis: Tidx",
+        outputs="out: T",
+        attrs={
+            "exclusive": Attr("bool", False),
+            "reverse": Attr("bool", False),
+            "T": NUMERIC,
+            "Tidx": (dtypes.int32, dtypes.int64),
+        },
+        infer=same_shape(0),
+        host=[1],
+        cpu=kernel,
+        gpu=kernel,
+        grad=grad,
+        doc=f"The running {what} along an axis; exclusive: without the element itself; reverse: "
+        "from the end.",
+    )
+
+
+def _cumsum_gradient(op: Any, dy: Any) -> list[Any]:
+    attrs = op.attrs
+    return [
+        _cumsum(dy, op.inputs[1], exclusive=attrs["exclusive"], reverse=not attrs["reverse"]),
+        None,
+    ]
+
+
+def _cumprod_gradient(op: Any, dy: Any) -> list[Any]:
+    """The running sum of y dy from the other end, divided by x: NaN where x is 0."""
+    x, axis = op.inputs
+    attrs = op.attrs
+    total = _cumsum(
+        raw_ops.Mul(conj(op.outputs[0]), dy),
+        axis,
+        exclusive=attrs["exclusive"],
+        reverse=not attrs["reverse"],
+    )
+    return [raw_ops.RealDiv(total, conj(x)), None]
+
+
+_cumsum = _declare("Cumsum", np.add, _cumsum_gradient, "sum")
+_cumprod = _declare("Cumprod", np.multiply, _cumprod_gradient, "product")
+
+
+def cumsum(
+    x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
+) -> Tensor:
+    """Running sums along `axis`: [a, a + b, a + b + c]; exclusive: [0, a, a + b].
+
+    With `reverse` from the end: [a + b + c, b + c, c].
+    """
+    made: Tensor = _cumsum(x, axis, exclusive=exclusive, reverse=reverse, name=name)
+    return made
+
+
+def cumprod(
+    x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
+) -> Tensor:
+    """Running products along `axis`, as `cumsum`; exclusive ones begin with 1."""
+    made: Tensor = _cumprod(x, axis, exclusive=exclusive, reverse=reverse, name=name)
+    return made

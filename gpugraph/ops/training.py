@@ -1,0 +1,275 @@
+"""The optimizers' updates of variables: one op each, in place.
+
+Inputs named by reference are the variable and its slots; the output is the variable. Shapes and
+hyperparameters are checked, and temporaries allocated, before a step begins, so a variable is
+never left half-written. All arithmetic is in the variable's own dtype, in TensorFlow's order of
+operations. On the CPU large variables are updated piece by piece, so that the temporaries stay in
+the cache.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from gpugraph.dtypes import FLOATING
+from gpugraph.graph.infer import InferContext
+from gpugraph.kernel import Call, Elementwise, Kernel, KernelContext
+from gpugraph.ops.declare import NO_GRADIENT, Attr, op
+from gpugraph.ops.shape_functions import SCALAR
+from gpugraph.shapes import TensorShape
+
+__all__ = [
+    "apply_adagrad",
+    "apply_adam",
+    "apply_gradient_descent",
+    "apply_momentum",
+    "apply_rms_prop",
+]
+
+_PIECE = 1 << 15
+"""Elements updated at a time: a few arrays of them fit into a core's cache."""
+
+Update = Callable[..., None]
+"""update(scalars, temporaries, *arrays) of one piece of the variable, its slots, its gradient."""
+
+
+def _infer(arrays: Sequence[int]) -> Callable[[InferContext], Sequence[TensorShape]]:
+    """Inputs `arrays` have one shape, that of the output; all others are scalars."""
+
+    def infer(context: InferContext) -> Sequence[TensorShape]:
+        whole = context.shapes[0]
+        for index, shape in enumerate(context.shapes):
+            if index in arrays:
+                whole = whole.merge_with(shape)
+            elif not shape.is_compatible_with(SCALAR):
+                raise ValueError(f"Input {index} must be a scalar but is of shape {shape}")
+        return [whole]
+
+    return infer
+
+
+def _bind(
+    update: Update,
+    arrays: Sequence[int],
+    temporaries: int,
+    piece: int | None,
+    context: KernelContext,
+    *inputs: Any,
+) -> Callable[[], Any]:
+    """What updates the whole variable: `update` of all its pieces, the scalars computed once."""
+    *given, _ = inputs  # the output is the variable
+    scalars = [value for index, value in enumerate(given) if index not in arrays]
+    flat = [given[index].reshape(-1) for index in arrays]
+    size = flat[0].size
+    step = size if piece is None else min(size, piece)
+    dtype = context.input_types[0].base_dtype
+    room = [context.scratch((step,), dtype) for _ in range(temporaries)]
+    starts = range(0, size, max(step, 1))
+    pieces = [
+        ([each[: min(step, size - at)] for each in room], [x[at : at + step] for x in flat])
+        for at in starts
+    ]
+    return partial(_run, partial(update, dict(context.attrs)), scalars, pieces)
+
+
+def _run(update: Update, scalars: Sequence[Any], pieces: Sequence[Any]) -> None:
+    values = [scalar[()] for scalar in scalars]
+    for room, parts in pieces:
+        update(values, room, *parts)
+
+
+def _kernels(update: Update, arrays: Sequence[int], temporaries: int) -> dict[str, Any]:
+    return {
+        "cpu": Call(make=partial(_bind, update, arrays, temporaries, _PIECE)),
+        "gpu": Call(make=partial(_bind, update, arrays, temporaries, None)),
+    }
+
+
+_ATTRS = {"T": FLOATING, "use_locking": Attr("bool", False)}
+_COMMON: dict[str, Any] = {
+    "outputs": "out: Ref(T)",
+    "view": {0: 0},
+    "grad": NO_GRADIENT,
+    "stateful": True,
+}
+
+
+# -- gradient descent
+
+
+def _descend(_: Any, scalars: Sequence[Any], room: Sequence[Any], var: Any, delta: Any) -> None:
+    (step,) = room
+    np.multiply(delta, scalars[0], out=step)
+    np.subtract(var, step, out=var)
+
+
+_DESCEND = _kernels(_descend, (0, 2), 1)
+_DESCEND_ON_GPU: Kernel = Elementwise("x - y * z", _DESCEND["gpu"])
+
+apply_gradient_descent = op(
+    "ApplyGradientDescent",
+    inputs="var: Ref(T), alpha: T, delta: T",
+    attrs=_ATTRS,
+    infer=_infer((0, 2)),
+    writes=[0],
+    cpu=_DESCEND["cpu"],
+    gpu=_DESCEND_ON_GPU,
+    **_COMMON,
+    doc="var -= alpha * delta",
+)
+
+
+# -- momentum
+
+
+def _momentum(
+    attrs: Any, scalars: Sequence[Any], room: Sequence[Any], var: Any, accum: Any, grad: Any
+) -> None:
+    rate, momentum = scalars
+    step, other = room
+    np.multiply(accum, momentum, out=accum)
+    np.add(accum, grad, out=accum)
+    if attrs["use_nesterov"]:
+        np.multiply(grad, rate, out=step)
+        np.multiply(accum, momentum, out=other)
+        np.multiply(other, rate, out=other)
+        np.add(step, other, out=step)
+    else:
+        np.multiply(accum, rate, out=step)
+    np.subtract(var, step, out=var)
+
+
+apply_momentum = op(
+    "ApplyMomentum",
+    inputs="var: Ref(T), accum: Ref(T), lr: T, grad: T, momentum: T",
+    attrs={**_ATTRS, "use_nesterov": Attr("bool", False)},
+    infer=_infer((0, 1, 3)),
+    writes=[0, 1],
+    **_kernels(_momentum, (0, 1, 3), 2),
+    **_COMMON,
+    doc="accum = accum * momentum + grad; var -= lr * accum, "
+    "or with use_nesterov var -= lr * grad + lr * momentum * accum.",
+)
+
+
+# -- adam
+
+
+def _adam(
+    attrs: Any,
+    scalars: Sequence[Any],
+    room: Sequence[Any],
+    var: Any,
+    m: Any,
+    v: Any,
+    grad: Any,
+) -> None:
+    beta1_power, beta2_power, rate, beta1, beta2, epsilon = scalars
+    step, other = room
+    one = var.dtype.type(1)
+    alpha = rate * np.sqrt(one - beta2_power) / (one - beta1_power)
+    np.subtract(grad, m, out=step)
+    np.multiply(step, one - beta1, out=step)
+    np.add(m, step, out=m)
+    np.multiply(grad, grad, out=step)
+    np.subtract(step, v, out=step)
+    np.multiply(step, one - beta2, out=step)
+    np.add(v, step, out=v)
+    if attrs["use_nesterov"]:
+        np.multiply(grad, one - beta1, out=step)
+        np.multiply(m, beta1, out=other)
+        np.add(step, other, out=step)
+        np.multiply(step, alpha, out=step)
+    else:
+        np.multiply(m, alpha, out=step)
+    np.sqrt(v, out=other)
+    np.add(other, epsilon, out=other)
+    np.divide(step, other, out=step)
+    np.subtract(var, step, out=var)
+
+
+apply_adam = op(
+    "ApplyAdam",
+    inputs="var: Ref(T), m: Ref(T), v: Ref(T), beta1_power: T, beta2_power: T, lr: T, beta1: T, "
+    "beta2: T, epsilon: T, grad: T",
+    attrs={**_ATTRS, "use_nesterov": Attr("bool", False)},
+    infer=_infer((0, 1, 2, 9)),
+    writes=[0, 1, 2],
+    **_kernels(_adam, (0, 1, 2, 9), 2),
+    **_COMMON,
+    doc="m += (grad - m) * (1 - beta1); v += (grad**2 - v) * (1 - beta2); "
+    "var -= lr * sqrt(1 - beta2_power) / (1 - beta1_power) * m / (sqrt(v) + epsilon), "
+    "with use_nesterov beta1 * m + (1 - beta1) * grad in place of the last m.",
+)
+
+
+# -- adagrad
+
+
+def _adagrad(
+    attrs: Any, scalars: Sequence[Any], room: Sequence[Any], var: Any, accum: Any, grad: Any
+) -> None:
+    step, other = room
+    if attrs["update_slots"]:
+        np.multiply(grad, grad, out=step)
+        np.add(accum, step, out=accum)
+    np.multiply(grad, scalars[0], out=step)
+    np.sqrt(accum, out=other)
+    np.divide(step, other, out=step)
+    np.subtract(var, step, out=var)
+
+
+apply_adagrad = op(
+    "ApplyAdagrad",
+    inputs="var: Ref(T), accum: Ref(T), lr: T, grad: T",
+    attrs={**_ATTRS, "update_slots": Attr("bool", True)},
+    infer=_infer((0, 1, 3)),
+    writes=[0, 1],
+    **_kernels(_adagrad, (0, 1, 3), 2),
+    **_COMMON,
+    doc="accum += grad**2 (unless update_slots is false); var -= lr * grad / sqrt(accum)",
+)
+
+
+# -- rmsprop
+
+
+def _rms_prop(
+    _: Any,
+    scalars: Sequence[Any],
+    room: Sequence[Any],
+    var: Any,
+    ms: Any,
+    mom: Any,
+    grad: Any,
+) -> None:
+    rate, rho, momentum, epsilon = scalars
+    step, other = room
+    np.multiply(grad, grad, out=step)
+    np.subtract(step, ms, out=step)
+    np.multiply(step, var.dtype.type(1) - rho, out=step)
+    np.add(ms, step, out=ms)
+    np.multiply(grad, rate, out=step)
+    np.add(ms, epsilon, out=other)
+    np.sqrt(other, out=other)
+    np.divide(step, other, out=step)
+    np.multiply(mom, momentum, out=mom)
+    np.add(mom, step, out=mom)
+    np.subtract(var, mom, out=var)
+
+
+apply_rms_prop = op(
+    "ApplyRMSProp",
+    inputs="var: Ref(T), ms: Ref(T), mom: Ref(T), lr: T, rho: T, momentum: T, epsilon: T, grad: T",
+    attrs=_ATTRS,
+    infer=_infer((0, 1, 2, 7)),
+    writes=[0, 1, 2],
+    **_kernels(_rms_prop, (0, 1, 2, 7), 2),
+    **_COMMON,
+    doc="ms += (grad**2 - ms) * (1 - rho); "
+    "mom = momentum * mom + lr * grad / sqrt(ms + epsilon); var -= mom",
+)

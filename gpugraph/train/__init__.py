@@ -1,0 +1,22 @@
+"""Training: optimizers and the global step."""
+
+from __future__ import annotations
+
+from gpugraph.train.adam import AdamOptimizer
+from gpugraph.train.global_step import (
+    create_global_step,
+    get_global_step,
+    get_or_create_global_step,
+)
+from gpugraph.train.gradient_descent import GradientDescentOptimizer, MomentumOptimizer
+from gpugraph.train.optimizer import Optimizer
+
+__all__ = [
+    "AdamOptimizer",
+    "GradientDescentOptimizer",
+    "MomentumOptimizer",
+    "Optimizer",
+    "create_global_step",
+    "get_global_step",
+    "get_or_create_global_step",
+]

@@ -1,0 +1,81 @@
+"""Plain gradient descent, and with momentum."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from gpugraph.graph.tensor import Tensor
+from gpugraph.ops.casting import cast
+from gpugraph.ops.convert import convert_to_tensor
+from gpugraph.ops.declare import raw_ops
+from gpugraph.train.optimizer import Optimizer
+from gpugraph.variables import Variable
+
+__all__ = ["GradientDescentOptimizer", "MomentumOptimizer"]
+
+
+def _setting(value: Any, name: str) -> Tensor:
+    """A setting (a number, a tensor or a function that gives one) as a tensor."""
+    return convert_to_tensor(value() if callable(value) else value, name=name)
+
+
+class GradientDescentOptimizer(Optimizer):
+    """var -= learning_rate * gradient."""
+
+    def __init__(
+        self, learning_rate: Any, use_locking: bool = False, name: str = "GradientDescent"
+    ) -> None:
+        super().__init__(use_locking, name)
+        self._learning_rate = learning_rate
+
+    def _prepare(self) -> None:
+        self._rate = _setting(self._learning_rate, "learning_rate")
+
+    def _apply_dense(self, grad: Tensor, variable: Variable) -> Any:
+        return raw_ops.ApplyGradientDescent(
+            variable._ref(),
+            cast(self._rate, variable.dtype.base_dtype),
+            grad,
+            use_locking=self._use_locking,
+        )
+
+
+class MomentumOptimizer(Optimizer):
+    """accum = momentum * accum + gradient; var -= learning_rate * accum (or Nesterov's form).
+
+    Slot: "momentum". Source: Sutskever et al., 2013.
+    """
+
+    def __init__(
+        self,
+        learning_rate: Any,
+        momentum: Any,
+        use_locking: bool = False,
+        name: str = "Momentum",
+        use_nesterov: bool = False,
+    ) -> None:
+        super().__init__(use_locking, name)
+        self._learning_rate = learning_rate
+        self._momentum = momentum
+        self._use_nesterov = use_nesterov
+
+    def _create_slots(self, variables: Sequence[Variable]) -> None:
+        for variable in variables:
+            self._zeros_slot(variable, "momentum", self._name)
+
+    def _prepare(self) -> None:
+        self._rate = _setting(self._learning_rate, "learning_rate")
+        self._factor = _setting(self._momentum, "momentum")
+
+    def _apply_dense(self, grad: Tensor, variable: Variable) -> Any:
+        dtype = variable.dtype.base_dtype
+        return raw_ops.ApplyMomentum(
+            variable._ref(),
+            self._slots["momentum"][variable]._ref(),
+            cast(self._rate, dtype),
+            grad,
+            cast(self._factor, dtype),
+            use_locking=self._use_locking,
+            use_nesterov=self._use_nesterov,
+        )

@@ -1,0 +1,344 @@
+"""Variables: tensors that keep their value from run to run.
+
+`Variable` is TensorFlow 1's reference variable: a VariableV2 op, an Assign that initializes it,
+and an Identity `read` by which everyone reads it. Its value lives in a session, from the run of
+its initializer on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from gpugraph.dtypes import DType, as_dtype
+from gpugraph.graph.client import Graph
+from gpugraph.graph.collections import GraphKeys
+from gpugraph.graph.operation import Operation
+from gpugraph.graph.stack import graph_stack, session_for
+from gpugraph.graph.tensor import OPERATOR_NAMES, OPERATORS, Tensor
+from gpugraph.ops.control import no_op
+from gpugraph.ops.convert import convert_to_tensor, register_tensor_conversion_function
+from gpugraph.ops.declare import raw_ops
+from gpugraph.shapes import TensorShape, as_shape
+
+__all__ = [
+    "Variable",
+    "global_variables",
+    "global_variables_initializer",
+    "group",
+    "is_variable_initialized",
+    "local_variables",
+    "local_variables_initializer",
+    "report_uninitialized_variables",
+    "trainable_variables",
+    "variables_initializer",
+]
+
+
+class Variable:
+    """A tensor that a session keeps. Usable wherever a tensor is.
+
+    initial_value: anything a tensor can be made of, or a callable without arguments that gives
+      it, called where it can't depend on the control dependencies around. Must have a static
+      shape unless `validate_shape` is False.
+    trainable: whether optimizers change it by default (collection TRAINABLE_VARIABLES).
+    collections: graph collections to join, [GLOBAL_VARIABLES] by default.
+    """
+
+    def __init__(
+        self,
+        initial_value: Any = None,
+        trainable: bool = True,
+        collections: Sequence[str] | None = None,
+        validate_shape: bool = True,
+        caching_device: Any = None,
+        name: str | None = None,
+        variable_def: Any = None,
+        dtype: Any = None,
+        expected_shape: Any = None,
+        import_scope: str | None = None,
+        constraint: Any = None,
+        use_resource: bool | None = None,
+        shape: Any = None,
+    ) -> None:
+        if variable_def is not None or import_scope is not None:
+            raise ValueError("Variables can't be made from a variable_def: give an initial_value")
+        if initial_value is None:
+            raise ValueError("initial_value must be specified.")
+        if constraint is not None and not callable(constraint):
+            raise ValueError("The `constraint` argument must be a callable.")
+        if use_resource:
+            raise ValueError("use_resource=True is not supported: only reference variables are")
+        del expected_shape
+        self.trainable = trainable
+        self.constraint = constraint
+        self._graph: Graph = graph_stack.top()
+        self._validate_shape = validate_shape
+        self._caching_device = caching_device
+        keys = list(collections) if collections is not None else [GraphKeys.GLOBAL_VARIABLES]
+        if trainable and GraphKeys.TRAINABLE_VARIABLES not in keys:
+            keys.append(GraphKeys.TRAINABLE_VARIABLES)
+        with self._graph.as_default(), self._graph.control_dependencies(None):
+            self._build(initial_value, name or "Variable", dtype, shape)
+        self._graph.add_to_collections(keys, self)
+
+    def _build(self, initial_value: Any, name: str, dtype: Any, shape: Any) -> None:
+        graph = self._graph
+        wanted = None if dtype is None else as_dtype(dtype)
+        with graph.name_scope(name) as scope:
+            if callable(initial_value):
+                with graph.name_scope("Initializer"), graph.device(None):
+                    initial_value = initial_value()
+            self._initial_value = convert_to_tensor(initial_value, wanted, name="initial_value")
+            known = self._initial_value.shape if shape is None else as_shape(shape)
+            if self._validate_shape and not known.is_fully_defined():
+                raise ValueError(
+                    f"initial_value must have a shape specified: {self._initial_value} (of the "
+                    f"variable '{scope[:-1]}'); give validate_shape=False to leave it open"
+                )
+            self._variable: Tensor = raw_ops.VariableV2(
+                dtype=self._initial_value.dtype.base_dtype,
+                shape=known if self._validate_shape else TensorShape.of(None),
+                name=scope,
+            )
+            with graph.colocate_with(self._variable.op):
+                self._initializer: Operation = raw_ops.Assign(
+                    self._variable,
+                    self._initial_value,
+                    validate_shape=self._validate_shape,
+                    name="Assign",
+                ).op
+            self._snapshot = self._read()
+
+    def _read(self) -> Tensor:
+        graph = self._graph
+        if self._caching_device is None:
+            place = graph.colocate_with(self._variable.op)
+        else:
+            place = graph.device(self._caching_device)
+        with place:
+            read: Tensor = raw_ops.Identity(self._variable, name="read")
+        return read
+
+    # -- as a tensor
+
+    def _as_graph_element(self) -> Tensor:
+        return self._variable
+
+    def _ref(self) -> Tensor:
+        """The reference, for ops that change the variable."""
+        return self._variable
+
+    def value(self) -> Tensor:
+        """The value as of its reading in a run."""
+        return self._snapshot
+
+    def read_value(self) -> Tensor:
+        """A reading of its own, placed by the control dependencies around."""
+        read: Tensor = raw_ops.Identity(self._variable, name="read")
+        return read
+
+    @property
+    def initial_value(self) -> Tensor:
+        return self._initial_value
+
+    @property
+    def initializer(self) -> Operation:
+        """The operation that assigns the initial value."""
+        return self._initializer
+
+    @property
+    def name(self) -> str:
+        return self._variable.name
+
+    @property
+    def op(self) -> Operation:
+        return self._variable.op
+
+    @property
+    def dtype(self) -> DType:
+        return self._variable.dtype
+
+    @property
+    def shape(self) -> TensorShape:
+        return self._variable.shape
+
+    def get_shape(self) -> TensorShape:
+        return self._variable.shape
+
+    @property
+    def device(self) -> str:
+        return self._variable.device
+
+    @property
+    def graph(self) -> Graph:
+        return self._graph
+
+    # -- changing
+
+    def assign(
+        self,
+        value: Any,
+        use_locking: bool = False,
+        name: str | None = None,
+        read_value: bool = True,
+    ) -> Any:
+        """`self = value`; gives the reference, or the operation without `read_value`."""
+        made = raw_ops.Assign(
+            self._variable,
+            value,
+            validate_shape=self._validate_shape,
+            use_locking=use_locking,
+            name=name,
+        )
+        return made if read_value else made.op
+
+    def assign_add(
+        self,
+        delta: Any,
+        use_locking: bool = False,
+        name: str | None = None,
+        read_value: bool = True,
+    ) -> Any:
+        """`self += delta`; gives the reference, or the operation without `read_value`."""
+        made = raw_ops.AssignAdd(self._variable, delta, use_locking=use_locking, name=name)
+        return made if read_value else made.op
+
+    def assign_sub(
+        self,
+        delta: Any,
+        use_locking: bool = False,
+        name: str | None = None,
+        read_value: bool = True,
+    ) -> Any:
+        """`self -= delta`; gives the reference, or the operation without `read_value`."""
+        made = raw_ops.AssignSub(self._variable, delta, use_locking=use_locking, name=name)
+        return made if read_value else made.op
+
+    def load(self, value: Any, session: Any = None) -> None:
+        """Assigns a value at once in `session`, or in the default session."""
+        chosen = session if session is not None else session_for(self._graph, None, "load a value")
+        chosen.run(self._initializer, {self._initializer.inputs[1]: value})
+
+    def eval(self, session: Any = None) -> Any:
+        """The value in `session`, or in the default session."""
+        return self._variable.eval(session=session)
+
+    def set_shape(self, shape: Any) -> None:
+        self._variable.set_shape(shape)
+        self._snapshot.set_shape(shape)
+
+    def __repr__(self) -> str:
+        return f"<tf.Variable '{self.name}' shape={self.shape} dtype={self.dtype.name}>"
+
+    def __iter__(self) -> Any:
+        raise TypeError("'Variable' object is not iterable.")
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+
+Variable.__array_priority__ = 100  # type: ignore[attr-defined]
+
+
+def _operator(name: str) -> Any:
+    def operate(self: Variable, *others: Any) -> Any:
+        return OPERATORS[name](self._snapshot, *others)
+
+    operate.__name__ = name
+    return operate
+
+
+for _name in OPERATOR_NAMES:
+    setattr(Variable, _name, _operator(_name))
+
+
+def _as_tensor(
+    value: Variable, dtype: Any = None, name: str | None = None, as_ref: bool = False
+) -> Any:
+    del name
+    if dtype is not None and not dtype.base_dtype.is_compatible_with(value.dtype.base_dtype):
+        raise ValueError(
+            f"Incompatible type conversion requested to type '{dtype.name}' for variable "
+            f"'{value.name}' of type '{value.dtype.base_dtype.name}'"
+        )
+    return value._variable if as_ref else value._snapshot
+
+
+register_tensor_conversion_function(Variable, _as_tensor, 20)
+
+
+def global_variables(scope: str | None = None) -> list[Any]:
+    """The variables of collection GLOBAL_VARIABLES, of names that match `scope` if given."""
+    found: list[Any] = graph_stack.top().get_collection(GraphKeys.GLOBAL_VARIABLES, scope)
+    return found
+
+
+def local_variables(scope: str | None = None) -> list[Any]:
+    """The variables of collection LOCAL_VARIABLES."""
+    found: list[Any] = graph_stack.top().get_collection(GraphKeys.LOCAL_VARIABLES, scope)
+    return found
+
+
+def trainable_variables(scope: str | None = None) -> list[Any]:
+    """The variables of collection TRAINABLE_VARIABLES."""
+    found: list[Any] = graph_stack.top().get_collection(GraphKeys.TRAINABLE_VARIABLES, scope)
+    return found
+
+
+def group(*inputs: Any, name: str | None = None) -> Operation:
+    """An operation that has run when all of `inputs` (operations, tensors, lists) have."""
+    graph: Graph = graph_stack.top()
+    ops = graph._ops_of(list(_flat(inputs))) if inputs else []
+    with graph.control_dependencies(ops):
+        made: Operation = no_op(name=name or "group_deps")
+    return made
+
+
+def _flat(items: Any) -> Any:
+    for item in items:
+        if isinstance(item, (list, tuple)):
+            yield from _flat(item)
+        else:
+            yield item
+
+
+def variables_initializer(var_list: Sequence[Any], name: str = "init") -> Operation:
+    """An operation that initializes these variables."""
+    return group(*[variable.initializer for variable in var_list], name=name)
+
+
+def global_variables_initializer() -> Operation:
+    """An operation that initializes all global variables made so far."""
+    return variables_initializer(global_variables())
+
+
+def local_variables_initializer() -> Operation:
+    """An operation that initializes all local variables made so far."""
+    return variables_initializer(local_variables())
+
+
+def is_variable_initialized(variable: Variable) -> Tensor:
+    """A bool scalar: whether the variable has a value in the session."""
+    made: Tensor = raw_ops.IsVariableInitialized(variable._ref())
+    return made
+
+
+def report_uninitialized_variables(
+    var_list: Sequence[Any] | None = None, name: str = "report_uninitialized_variables"
+) -> Tensor:
+    """A 1-D string tensor: the names of the variables that have no value yet."""
+    chosen = list(global_variables() + local_variables()) if var_list is None else list(var_list)
+    graph: Graph = graph_stack.top()
+    with graph.name_scope(name):
+        if not chosen:
+            return convert_to_tensor([], "string")
+        flags = [raw_ops.LogicalNot(is_variable_initialized(each)) for each in chosen]
+        names = convert_to_tensor([each.op.name for each in chosen])
+        picked = raw_ops.Where(raw_ops.Pack(flags))
+        indices = raw_ops.Squeeze(picked, [1])
+        found: Tensor = raw_ops.GatherV2(names, indices, 0)
+        return found
