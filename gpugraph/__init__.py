@@ -123,7 +123,7 @@ from gpugraph.ops.constants import (
     zeros,
     zeros_like,
 )
-from gpugraph.ops.control import no_op
+from gpugraph.ops.control import group, no_op, tuple
 from gpugraph.ops.convert import (
     constant,
     convert_to_tensor,
@@ -206,7 +206,6 @@ from gpugraph.variables import (
     Variable,
     global_variables,
     global_variables_initializer,
-    group,
     is_variable_initialized,
     local_variables,
     local_variables_initializer,
@@ -424,6 +423,7 @@ __all__ = [
     "truncated_normal_initializer",
     "truncatediv",
     "truncatemod",
+    "tuple",
     "uint16",
     "uint32",
     "uint64",

@@ -12,10 +12,12 @@ from contextlib import ExitStack
 from typing import Any
 
 from gpugraph.graph.client import Graph
+from gpugraph.graph.defaults import name_scope
 from gpugraph.graph.operation import Operation
 from gpugraph.graph.stack import graph_stack
 from gpugraph.graph.tensor import Tensor
 from gpugraph.ops.constants import ones_like, zeros_like
+from gpugraph.ops.control import tuple as gated
 from gpugraph.ops.convert import convert_to_tensor
 from gpugraph.ops.declare import DECLARATIONS, raw_ops
 
@@ -54,33 +56,40 @@ def gradients(
     grad_ys: gradients at `ys`, ones by default. stop_gradients: tensors taken as constant.
     An x that no y depends on gets None, or zeros if `unconnected_gradients` is "zero".
 
-    Raises LookupError for an op without a gradient function, ValueError for a `grad_ys` of
-    another length or shape, TypeError for ys or grad_ys that are no floating tensors.
+    gate_gradients: gradients at an op's inputs are there only once all of that op's are. Every
+    aggregation_method gives the same sum, one AddN.
+
+    Raises LookupError for an op that is not declared, ValueError for a `grad_ys` of another
+    length or shape and for tensors of several graphs, TypeError for `grad_ys` of another kind
+    than `ys`, and where complex `ys` have none.
     """
-    del aggregation_method
     if unconnected_gradients not in ("none", "zero"):
         raise ValueError(
             f"Unknown value for unconnected_gradients: {unconnected_gradients!r}; it is 'none' or "
             "'zero'"
         )
-    targets = [_tensor(y, "y") for y in _listed(ys)]
-    sources = [_tensor(x, "x") for x in _listed(xs)]
-    stops = {_tensor(stop, "stop").op for stop in _listed(stop_gradients)}
+    if aggregation_method not in (None, 0, 1, 2):
+        raise ValueError(
+            f"Invalid `aggregation_method` specified {aggregation_method}. Accepted: 0, 1, 2."
+        )
+    targets, sources, stops = _listed(ys), _listed(xs), _listed(stop_gradients)
     given = [None] * len(targets) if grad_ys is None else _listed(grad_ys)
     if len(given) != len(targets):
         raise ValueError(f"Passed {len(given)} grad_ys for {len(targets)} ys")
-    graph: Graph = targets[0].graph if targets else graph_stack.top()
-    with graph.as_default(), graph.name_scope(name):
-        sweep = _Sweep(graph, targets, sources, stops, colocate_gradients_with_ops)
+    with name_scope(name, "gradients", [*targets, *sources, *stops, *given]):
+        graph: Graph = graph_stack.top()
+        targets = [_tensor(y, "y") for y in targets]
+        sources = [_tensor(x, "x") for x in sources]
+        stopped = {_tensor(stop, "stop").op for stop in stops}
+        sweep = _Sweep(graph, targets, sources, stopped, colocate_gradients_with_ops)
+        sweep.gate = gate_gradients
         for index, (y, grad) in enumerate(zip(targets, given)):
             sweep.collect(y, _start(y, grad, index))
         sweep.run()
         found = [sweep.at(x) for x in sources]
-        if gate_gradients and any(grad is not None for grad in found):
-            found = _gate(graph, found)
-        if unconnected_gradients == UnconnectedGradients.ZERO:
-            return [zeros_like(x) if grad is None else grad for x, grad in zip(sources, found)]
-        return found
+    if unconnected_gradients == UnconnectedGradients.ZERO:
+        return [zeros_like(x) if grad is None else grad for x, grad in zip(sources, found)]
+    return found
 
 
 def _listed(items: Any) -> list[Any]:
@@ -94,22 +103,33 @@ def _tensor(value: Any, name: str) -> Tensor:
 
 
 def _is_trainable(tensor: Tensor) -> bool:
+    """Whether a gradient can flow through the tensor."""
     dtype = tensor.dtype.base_dtype
     return dtype.is_floating or dtype.is_complex
 
 
-def _start(y: Tensor, grad: Any, index: int) -> Tensor | None:
+def _start(y: Tensor, grad: Any, index: int) -> Tensor:
     """The gradient at one of `ys`."""
+    dtype = y.dtype.base_dtype
+    if not (_is_trainable(y) or dtype.is_integer):
+        raise TypeError(f"{y.name} is of type {dtype.name}; only numbers have a gradient")
     if grad is None:
-        if y.dtype.base_dtype.is_complex:
-            raise TypeError(f"Gradients of complex tensors must set grad_ys (y.dtype = {y.dtype})")
-        return ones_like(y, name=f"grad_ys_{index}") if _is_trainable(y) else None
-    start = convert_to_tensor(grad, y.dtype.base_dtype, name=f"grad_ys_{index}")
+        if dtype.is_complex:
+            raise TypeError(
+                f"Gradients of complex tensors must set grad_ys ({y.name} is {dtype.name})"
+            )
+        return ones_like(y, name=f"grad_ys_{index}")
+    start = convert_to_tensor(grad, name=f"grad_y_{index}", preferred_dtype=dtype)
+    if start.dtype.base_dtype is not dtype:
+        raise TypeError(
+            f"The gradient given for {y.name} is {start.dtype.name}, but {y.name} is {dtype.name}"
+        )
     if not start.shape.is_compatible_with(y.shape):
         raise ValueError(
             f"The gradient given for {y.name} has shape {start.shape}, but {y.name} has {y.shape}"
         )
-    return start
+    made: Tensor = raw_ops.Identity(start, name=f"grad_ys_{index}")
+    return made
 
 
 class _Sweep:
@@ -125,6 +145,7 @@ class _Sweep:
     ) -> None:
         self.graph = graph
         self.colocate = colocate
+        self.gate = False
         self.stops = stops
         self.grads: dict[Tensor, list[Tensor]] = {}
         self.within = _between(ys, xs)
@@ -149,9 +170,7 @@ class _Sweep:
         if not arrived:
             return None
         if len(arrived) > 1:
-            with ExitStack() as stack:
-                if self.colocate:
-                    stack.enter_context(self.graph.colocate_with(tensor.op))
+            with self.graph.colocate_with(arrived[0].op, ignore_existing=True):
                 arrived[:] = [raw_ops.AddN(list(arrived))]
         return arrived[0]
 
@@ -205,12 +224,15 @@ class _Sweep:
                 stack.enter_context(self.graph.colocate_with(op))
             stack.enter_context(self.graph.name_scope(f"{op.name}_grad"))
             found = decl.grad(op, *filled)
-        grads = list(found) if isinstance(found, (list, tuple)) else [found]
-        if len(grads) != len(op._inputs):
-            raise ValueError(
-                f"The gradient function of '{op.name}' (op type: {op.type}) gave {len(grads)} "
-                f"gradients for {len(op._inputs)} inputs"
-            )
+            grads = list(found) if isinstance(found, (list, tuple)) else [found]
+            if len(grads) != len(op._inputs):
+                raise ValueError(
+                    f"The gradient function of '{op.name}' (op type: {op.type}) gave {len(grads)} "
+                    f"gradients for {len(op._inputs)} inputs"
+                )
+            if self.gate and sum(grad is not None for grad in grads) > 1:
+                with self.graph.colocate_with(None, ignore_existing=True):
+                    grads = gated(grads)
         return grads
 
 
@@ -221,7 +243,7 @@ def _between(ys: Sequence[Tensor], xs: Sequence[Tensor]) -> set[Operation]:
     while stack:
         for tensor in stack.pop()._outputs:
             for consumer in tensor._consumers or ():
-                if consumer not in from_xs and _carries(tensor):
+                if consumer not in from_xs and _is_trainable(tensor):
                     from_xs.add(consumer)
                     stack.append(consumer)
     reached = {y.op for y in ys if y.op in from_xs}
@@ -229,18 +251,7 @@ def _between(ys: Sequence[Tensor], xs: Sequence[Tensor]) -> set[Operation]:
     while stack:
         for tensor in stack.pop()._inputs:
             maker = tensor.op
-            if maker in from_xs and maker not in reached and _carries(tensor):
+            if maker in from_xs and maker not in reached and _is_trainable(tensor):
                 reached.add(maker)
                 stack.append(maker)
     return reached
-
-
-def _carries(tensor: Tensor) -> bool:
-    """Whether a gradient can flow through the tensor."""
-    return _is_trainable(tensor)
-
-
-def _gate(graph: Graph, grads: list[Any]) -> list[Any]:
-    """Gradients that are there only once all are."""
-    with graph.control_dependencies([grad for grad in grads if grad is not None]):
-        return [None if grad is None else raw_ops.Identity(grad) for grad in grads]

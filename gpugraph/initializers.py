@@ -12,12 +12,17 @@ from gpugraph.ops.initializers import RandomUniform as random_uniform
 from gpugraph.ops.initializers import TruncatedNormal as truncated_normal
 from gpugraph.ops.initializers import VarianceScaling as variance_scaling
 from gpugraph.ops.initializers import Zeros as zeros
+from gpugraph.ops.initializers import he_normal, he_uniform, lecun_normal, lecun_uniform
 
 __all__ = [
     "Initializer",
     "constant",
     "glorot_normal",
     "glorot_uniform",
+    "he_normal",
+    "he_uniform",
+    "lecun_normal",
+    "lecun_uniform",
     "ones",
     "random_normal",
     "random_uniform",

@@ -7,7 +7,7 @@ its initializer on.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from gpugraph.dtypes import DType, as_dtype
@@ -16,16 +16,17 @@ from gpugraph.graph.collections import GraphKeys
 from gpugraph.graph.operation import Operation
 from gpugraph.graph.stack import graph_stack, session_for
 from gpugraph.graph.tensor import OPERATOR_NAMES, OPERATORS, Tensor
-from gpugraph.ops.control import no_op
+from gpugraph.ops.control import group
 from gpugraph.ops.convert import convert_to_tensor, register_tensor_conversion_function
 from gpugraph.ops.declare import raw_ops
+from gpugraph.ops.gathering import boolean_mask
+from gpugraph.ops.state import initialized_value, with_initialized_reads
 from gpugraph.shapes import TensorShape, as_shape
 
 __all__ = [
     "Variable",
     "global_variables",
     "global_variables_initializer",
-    "group",
     "is_variable_initialized",
     "local_variables",
     "local_variables_initializer",
@@ -48,7 +49,7 @@ class Variable:
     def __init__(
         self,
         initial_value: Any = None,
-        trainable: bool = True,
+        trainable: bool | None = None,
         collections: Sequence[str] | None = None,
         validate_shape: bool = True,
         caching_device: Any = None,
@@ -59,6 +60,8 @@ class Variable:
         import_scope: str | None = None,
         constraint: Any = None,
         use_resource: bool | None = None,
+        synchronization: Any = None,
+        aggregation: Any = None,
         shape: Any = None,
     ) -> None:
         if variable_def is not None or import_scope is not None:
@@ -69,8 +72,13 @@ class Variable:
             raise ValueError("The `constraint` argument must be a callable.")
         if use_resource:
             raise ValueError("use_resource=True is not supported: only reference variables are")
-        del expected_shape
-        self.trainable = trainable
+        if isinstance(collections, str) or not isinstance(collections, (Iterable, type(None))):
+            raise ValueError(
+                "collections argument to Variable constructor must be a list, tuple, or set. Got "
+                f"{collections!r} of type {type(collections)}"
+            )
+        del expected_shape, synchronization, aggregation
+        self.trainable = trainable = trainable is not False
         self.constraint = constraint
         self._graph: Graph = graph_stack.top()
         self._validate_shape = validate_shape
@@ -86,10 +94,14 @@ class Variable:
         graph = self._graph
         wanted = None if dtype is None else as_dtype(dtype)
         with graph.name_scope(name) as scope:
+            made = graph.version
             if callable(initial_value):
-                with graph.name_scope("Initializer"), graph.device(None):
-                    initial_value = initial_value()
-            self._initial_value = convert_to_tensor(initial_value, wanted, name="initial_value")
+                with graph.name_scope("Initializer") as inner, graph.device(None):
+                    value = convert_to_tensor(initial_value(), wanted, name="initial_value")
+            else:
+                inner = ""
+                value = convert_to_tensor(initial_value, wanted, name="initial_value")
+            self._initial_value = value
             known = self._initial_value.shape if shape is None else as_shape(shape)
             if self._validate_shape and not known.is_fully_defined():
                 raise ValueError(
@@ -101,14 +113,39 @@ class Variable:
                 shape=known if self._validate_shape else TensorShape.of(None),
                 name=scope,
             )
-            with graph.colocate_with(self._variable.op):
-                self._initializer: Operation = raw_ops.Assign(
-                    self._variable,
-                    self._initial_value,
-                    validate_shape=self._validate_shape,
-                    name="Assign",
-                ).op
+            if inner:
+                self._take_along(graph.get_operations()[made:], inner)
+            self._initializer: Operation = raw_ops.Assign(
+                self._variable,
+                self._safe_initial_value(),
+                validate_shape=self._validate_shape,
+                name="Assign",
+            ).op
             self._snapshot = self._read()
+
+    def _take_along(self, ops: Sequence[Operation], scope: str) -> None:
+        """Puts the ops of an initializer, made before the variable was, beside it."""
+        groups = self._variable.op.colocation_groups()
+        for op in ops:
+            if op.name.startswith(scope) and "_class" not in op._attrs:
+                op._attrs = {**op._attrs, "_class": groups}
+
+    def _safe_initial_value(self) -> Tensor:
+        """The initial value, made of other variables' initial values where those have no value.
+
+        So one run may initialize all variables, in whatever order.
+        """
+        graph = self._graph
+
+        def find(op: Operation) -> Tensor | None:
+            for key in (GraphKeys.GLOBAL_VARIABLES, GraphKeys.LOCAL_VARIABLES):
+                for other in graph.get_collection(key):
+                    if getattr(other, "op", None) is op:
+                        found: Tensor = other.initialized_value()
+                        return found
+            return None
+
+        return with_initialized_reads(self._initial_value, find, self.op.name)
 
     def _read(self) -> Tensor:
         graph = self._graph
@@ -141,6 +178,11 @@ class Variable:
     @property
     def initial_value(self) -> Tensor:
         return self._initial_value
+
+    def initialized_value(self) -> Tensor:
+        """The value, or the initial value as long as nothing was assigned: for initializers."""
+        found: Tensor = initialized_value(self._variable, self._initial_value)
+        return found
 
     @property
     def initializer(self) -> Operation:
@@ -289,23 +331,6 @@ def trainable_variables(scope: str | None = None) -> list[Any]:
     return found
 
 
-def group(*inputs: Any, name: str | None = None) -> Operation:
-    """An operation that has run when all of `inputs` (operations, tensors, lists) have."""
-    graph: Graph = graph_stack.top()
-    ops = graph._ops_of(list(_flat(inputs))) if inputs else []
-    with graph.control_dependencies(ops):
-        made: Operation = no_op(name=name or "group_deps")
-    return made
-
-
-def _flat(items: Any) -> Any:
-    for item in items:
-        if isinstance(item, (list, tuple)):
-            yield from _flat(item)
-        else:
-            yield item
-
-
 def variables_initializer(var_list: Sequence[Any], name: str = "init") -> Operation:
     """An operation that initializes these variables."""
     return group(*[variable.initializer for variable in var_list], name=name)
@@ -334,11 +359,11 @@ def report_uninitialized_variables(
     chosen = list(global_variables() + local_variables()) if var_list is None else list(var_list)
     graph: Graph = graph_stack.top()
     with graph.name_scope(name):
-        if not chosen:
-            return convert_to_tensor([], "string")
-        flags = [raw_ops.LogicalNot(is_variable_initialized(each)) for each in chosen]
-        names = convert_to_tensor([each.op.name for each in chosen])
-        picked = raw_ops.Where(raw_ops.Pack(flags))
-        indices = raw_ops.Squeeze(picked, [1])
-        found: Tensor = raw_ops.GatherV2(names, indices, 0)
-        return found
+        flags = [is_variable_initialized(each) for each in chosen]
+        with graph.device("/cpu:0"):
+            if not chosen:
+                return convert_to_tensor([], "string")
+            missing = raw_ops.LogicalNot(raw_ops.Pack(flags, name="stack"))
+            names = convert_to_tensor([each.op.name for each in chosen])
+            found: Tensor = boolean_mask(names, missing)
+            return found

@@ -1,4 +1,7 @@
-"""What all tests share: Hypothesis profiles, the `gpu` marker, and the last word of ci/test."""
+"""What all tests share: Hypothesis profiles, the `gpu` marker, and the last word of ci/test.
+
+Every session that a test makes verifies its plans between any two compile passes.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,8 @@ import time
 
 import hypothesis
 import pytest
+
+os.environ.setdefault("GPUGRAPH_VERIFY", "1")
 
 # No deadlines: how long an example takes is the machine's business, not the test's.
 hypothesis.settings.register_profile("ci", deadline=None, derandomize=True)

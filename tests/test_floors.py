@@ -25,7 +25,7 @@ PACKAGE = Path(__file__).resolve().parents[1] / "gpugraph"
 FREE, LISTED, APART = "free", "listed", "apart"
 
 FLOORS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    (FREE, ("errors", "dtypes", "shapes", "config")),
+    (FREE, ("errors", "dtypes", "dimensions", "shapes", "config")),
     (APART, ("graph", "memory", "kernel")),
     (APART, ("ops", "devices")),
     (

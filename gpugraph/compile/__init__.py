@@ -2,6 +2,7 @@
 
     prune      what the fetches and targets need
     fold       exact shapes; what follows from them becomes constant
+    simplify   ops that change nothing are views
     place      a device for every op, with its reason
     fuse       groups of ops that run as one kernel
     partition  Send and Recv between devices
@@ -26,6 +27,7 @@ from gpugraph.compile.order import order
 from gpugraph.compile.partition import partition
 from gpugraph.compile.place import place
 from gpugraph.compile.prune import prune
+from gpugraph.compile.simplify import simplify
 from gpugraph.compile.unit import FeedSpec, Target, Unit
 from gpugraph.compile.verify import verify
 from gpugraph.graph.client import Graph
@@ -35,7 +37,7 @@ from gpugraph.plan import Plan, PlanKey
 
 __all__ = ["PASSES", "FeedSpec", "Target", "compile_plan"]
 
-PASSES: tuple[Callable[[Unit], None], ...] = (fold, place, fuse, partition, order, memory)
+PASSES: tuple[Callable[[Unit], None], ...] = (fold, simplify, place, fuse, partition, order, memory)
 """The passes between `prune`, which makes the unit, and `bind`, which makes the plan of it."""
 
 

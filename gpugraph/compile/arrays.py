@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gpugraph.compile.context import Cell
-from gpugraph.compile.unit import Home, Storage, TensorId, Unit
+from gpugraph.compile.unit import Home, Storage, TensorId, Unit, variable_key
 from gpugraph.devices import Block, Device, VariableState, out_of_memory
 from gpugraph.graph.runtime_graph import Node
 from gpugraph.memory import human_readable_bytes
@@ -103,12 +103,8 @@ class Arrays:
         """The session's variable of a VariableV2 node."""
         state = self.variables.get(node.id)
         if state is None:
-            attrs = node.attrs
             state = self.unit.target.resources.variable(
-                attrs.get("container", ""),
-                attrs.get("shared_name") or node.name,
-                self.devices[node.assigned_device],
-                attrs["dtype"],
+                *variable_key(node), self.devices[node.assigned_device], node.attrs["dtype"]
             )
             self.variables[node.id] = state
         return state

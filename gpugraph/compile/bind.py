@@ -23,7 +23,6 @@ from gpugraph.graph.runtime_graph import Node, NodeClass
 from gpugraph.graph.text import format_node
 from gpugraph.kernel import Kernel
 from gpugraph.ops.declare import DECLARATIONS
-from gpugraph.ops.kernels import HostOnly, find_kernel
 from gpugraph.plan import FeedSlot, FetchSlot, Placed, Plan, Step, rendezvous_key
 
 __all__ = ["Binder", "bind"]
@@ -102,7 +101,7 @@ class Binder(Arrays):
         decl = DECLARATIONS.get(node.type)
         if decl is not None and 0 in decl.view and unit.moded.get(node.id, "").startswith("view"):
             return
-        kernel = self._kernel(node)
+        kernel = unit.kernel(node)
         try:
             run = self._bound(node, kernel, variables)
         except OpError:
@@ -147,12 +146,6 @@ class Binder(Arrays):
             self._add(node, partial(_check, state), "guard")
         return found
 
-    def _kernel(self, node: Node) -> Kernel:
-        kind = self.devices[node.assigned_device].device_type
-        entry = find_kernel(node.type, kind, node.attrs)
-        assert entry is not None and not isinstance(entry.kernel, HostOnly)
-        return entry.kernel
-
     def _bound(
         self, node: Node, kernel: Kernel, variables: dict[int, VariableState]
     ) -> Callable[[], Any]:
@@ -192,7 +185,7 @@ class Binder(Arrays):
             source = self.source(key, home)
             post, label = self.mailbox.send, self._way(send)
             self._refs(send)
-            self._add(send, lambda: post(label, source()), "send")
+            self._add(send, partial(post, label, source), "send")
 
     def _is_fixed(self, send: Node, recv: Node) -> bool:
         _, home = self.home(send, 0)
@@ -290,7 +283,7 @@ def _raiser(error: Exception) -> Callable[[], Any]:
     """A kernel that refused what it was bound to: the run raises its error at that step."""
 
     def fail() -> None:
-        raise error
+        raise error.with_traceback(None)
 
     return fail
 

@@ -47,6 +47,22 @@ class Candidates:
             return self._of_one(group)
         return self._choose(group, self._request(group), self._types_of(group))
 
+    def check_home(self, group: Group, home: str) -> None:
+        """InvalidArgumentError unless the whole group can be where a variable of it lives."""
+        kind = next(device.device_type for device in self._devices if device.name == home)
+        for node in group.nodes:
+            if not _runs_on(node, kind):
+                why = f"it has no kernel there: {_why_not(Group([node]), kind)}"
+            elif not self._soft and not matches(node.requested_device, home):
+                why = f"it was asked for on '{node.requested_device}'"
+            else:
+                continue
+            raise _cannot_assign(
+                node,
+                f"a variable that it must share a device with lives on {home} since an earlier "
+                f"run, but {why}. Pin the variable to a device that suits both.",
+            )
+
     def _of_one(self, group: Group) -> tuple[list[str], str]:
         node = group.nodes[0]
         types = self._types_of(group)
@@ -75,8 +91,10 @@ class Candidates:
             except InvalidArgumentError as error:
                 raise _cannot_assign(
                     node,
-                    f"it was asked for on '{node.requested_device}', but it must share a device "
-                    f"with {_names(group, node)}, which were asked for on '{request}'",
+                    "Could not satisfy explicit device specification "
+                    f"'{node.requested_device}' because the node {node.name} was colocated with "
+                    f"a group of nodes that required incompatible device '{request}': "
+                    f"{_names(group, node)}",
                 ) from error
         return request
 

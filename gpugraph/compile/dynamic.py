@@ -188,7 +188,8 @@ class DynamicCopy:
         self.dying = _dying(binder, binder.sends[recv.id], [key], recv)
 
     def __call__(self) -> None:
-        array, _ = self.mailbox.recv(self.way)
+        sent, _ = self.mailbox.recv(self.way)
+        array = sent()  # only now: a variable may have moved since it was sent
         source, target = self.devices
         if isinstance(self.result, Cell):
             self.result.fill(target.allocate(array.shape, self.dtype, self.name))
@@ -199,13 +200,8 @@ class DynamicCopy:
             cell.release()
 
 
-class _Nothing:
-    """Stands for the array of a variable that has none yet: no elements of no known shape."""
-
-    shape = (0,)
-
-
-_NOTHING = _Nothing()
+_NOTHING = np.empty(0)
+"""Stands for the array of a variable that has none yet: no elements of no known shape."""
 
 
 def _used(node: Node, slot: int) -> bool:

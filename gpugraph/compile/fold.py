@@ -3,7 +3,8 @@
 One walk in topological order infers every shape. A stateless op whose inputs are all constant and
 whose outputs are small becomes a constant, evaluated by its own CPU kernel, so the run's answers
 do not change. So do shapes, sizes and ranks of tensors whose shape is known, without their value.
-What only the folded ops needed is dropped.
+What only the folded ops needed is dropped, but for what acts beside its outputs (an assignment, a
+draw of random numbers): a constant runs after whatever its op had to wait for.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import numpy as np
 from gpugraph.compile.unit import Unit
 from gpugraph.errors import InvalidArgumentError
 from gpugraph.graph.infer import InferContext
-from gpugraph.graph.runtime_graph import Node
+from gpugraph.graph.runtime_graph import Node, NodeClass
 from gpugraph.graph.walks import reachable_backwards, topological_order
 from gpugraph.ops.convert import CONST
 from gpugraph.ops.evaluate import evaluate
@@ -29,31 +30,38 @@ LARGEST_FOLDED = 4096
 
 _UNKNOWN = TensorShape.of(None)
 _OF_SHAPE = {"Shape", "Size", "Rank", "ShapeN"}
+_HARMLESS = {NodeClass.VARIABLE, NodeClass.ARG, NodeClass.RETVAL}
 
 
 def fold(unit: Unit) -> None:
     """Fills `unit.shapes`, `unit.values` and `unit.folded`."""
     with unit.report("fold") as say:
+        acting: set[int] = set()
         for node in topological_order(unit.graph):
-            _visit(unit, node)
+            _visit(unit, node, acting)
         dropped = _drop_unneeded(unit)
         lines = [f"{unit.graph.find_id(key).name}: {why}" for key, why in unit.folded.items()]  # type: ignore[union-attr]
         say(f"{len(unit.folded)} tensors became constants, {dropped} ops were dropped", lines)
 
 
-def _visit(unit: Unit, node: Node) -> None:
+def _visit(unit: Unit, node: Node, acting: set[int]) -> None:
+    """Settles one node; `acting` are nodes that act beside their outputs, or wait for such."""
     sources: list[tuple[int, int]] = [(0, 0)] * len(node.input_types)
+    acts = node.op_def.is_stateful and node.node_class not in _HARMLESS
     for edge in node._in:
         if edge.dst_input >= 0:
             sources[edge.dst_input] = (edge.src.id, edge.src_output)
+        if edge.src.id in acting:
+            acts = True
+    if acts:
+        acting.add(node.id)
     shapes = unit.shapes[node.id] = _infer(unit, node, sources)
-    if node.type == "Const":
+    if node.node_class is NodeClass.CONSTANT:
         unit.values[node.id, 0] = node.attrs["value"]
         return
     values = _constants(unit, node, sources, shapes)
-    if values is None:
-        return
-    _replace(unit, node, values)
+    if values is not None:
+        _replace(unit, node, values, acting)
 
 
 def _infer(unit: Unit, node: Node, sources: list[tuple[int, int]]) -> Sequence[TensorShape]:
@@ -103,7 +111,10 @@ def _constants(
         count = shape.num_elements()
         if count is not None and count > LARGEST_FOLDED:
             return None
-    return evaluate(node.op_def, node.attrs, given)
+    made = evaluate(node.op_def, node.attrs, given)
+    if made is None or any(value.size > LARGEST_FOLDED for value in made):
+        return None
+    return made
 
 
 def _from_shapes(node: Node, shapes: Sequence[TensorShape]) -> list[Any] | None:
@@ -118,9 +129,10 @@ def _from_shapes(node: Node, shapes: Sequence[TensorShape]) -> list[Any] | None:
     return [np.array(shape.sizes, numpy_type) for shape in shapes]
 
 
-def _replace(unit: Unit, node: Node, values: list[Any]) -> None:
+def _replace(unit: Unit, node: Node, values: list[Any], acting: set[int]) -> None:
     """Makes a constant of each output that somebody takes."""
     graph = unit.graph
+    waits = _waits(node, acting)
     for slot, value in enumerate(values):
         edges = [edge for edge in node._out if edge.src_output == slot]
         if not edges:
@@ -136,11 +148,25 @@ def _replace(unit: Unit, node: Node, values: list[Any]) -> None:
         )
         for edge in edges:
             graph.update_edge(constant, 0, edge.dst, edge.dst_input)
-        for before in node.control_inputs:
+        for before in waits:
             graph.add_control_edge(before, constant)
+        if node.id in acting:
+            acting.add(constant.id)
         unit.shapes[constant.id] = [TensorShape.of(value.shape)]
         unit.values[constant.id, 0] = value
         unit.folded[constant.id] = f"{node.type} of constants or known shapes"
+
+
+def _waits(node: Node, acting: set[int]) -> dict[Node, None]:
+    """What a constant in the place of `node` runs after: what ran before the node for a purpose."""
+    found: dict[Node, None] = {}
+    for edge in node._in:
+        source = edge.src
+        if edge.is_control or (source.id in acting and not source.is_constant):
+            found[source] = None
+        elif source.is_constant:
+            found.update(dict.fromkeys(source.control_inputs))
+    return found
 
 
 def _drop_unneeded(unit: Unit) -> int:

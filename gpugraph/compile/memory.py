@@ -14,16 +14,20 @@ declared with `alias` takes the memory of an input that dies with it.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from gpugraph.compile.partition import memory_of_output
-from gpugraph.compile.unit import Home, Storage, TensorId, Unit
+from gpugraph.compile.unit import Home, Storage, TensorId, Unit, variable_key
 from gpugraph.dtypes import resource, string
 from gpugraph.graph.runtime_graph import Node, NodeClass
-from gpugraph.kernel import Call
+from gpugraph.kernel import reference
 from gpugraph.memory import Lifetime, human_readable_bytes, plan_offsets
 from gpugraph.ops.declare import DECLARATIONS, OpDecl
-from gpugraph.ops.kernels import HostOnly, find_kernel
 
 __all__ = ["memory"]
+
+_NONE: Mapping[int, int] = {}
+_NO_KERNEL = {NodeClass.ARG, NodeClass.RETVAL, NodeClass.SEND, NodeClass.RECV}
 
 
 def memory(unit: Unit) -> None:
@@ -64,7 +68,7 @@ class _Planner:
                 at = self.end
             elif node.id in recv_of:
                 at = recv_of[node.id]
-            views = _views(node)
+            views = self._views(node)
             for edge in node._in:
                 if edge.is_control:
                     continue
@@ -77,13 +81,34 @@ class _Planner:
                     extent[key] = last
         return extent
 
-    def _writers(self) -> dict[int, list[int]]:
-        """Variable node id to the positions of the steps that write it, ascending."""
-        roots: dict[TensorId, int] = {}
-        writers: dict[int, list[int]] = {}
+    def _views(self, node: Node) -> Mapping[int, int]:
+        """Output to the input whose bytes it may be. A tensor sized at run time shares none."""
+        decl = DECLARATIONS.get(node.type)
+        if decl is None or not decl.view or any(self._is_cell(node, slot) for slot in decl.view):
+            return _NONE
+        return decl.view
+
+    def _is_cell(self, node: Node, slot: int) -> bool:
+        """Whether output `slot` is a cell."""
+        return (
+            _static(self.unit.shapes[node.id][slot].sizes) is None
+            or node.output_types[slot].base_dtype in (string, resource)
+            or self._is_dynamic(node)
+        )
+
+    def _is_dynamic(self, node: Node) -> bool:
+        """Whether the kernel decides its outputs' sizes when it runs."""
+        if node.node_class in _NO_KERNEL:
+            return False
+        return reference(self.unit.kernel(node)).dynamic
+
+    def _writers(self) -> dict[tuple[str, str], list[int]]:
+        """Variable to the positions of the steps that write it, ascending."""
+        roots: dict[TensorId, tuple[str, str]] = {}
+        writers: dict[tuple[str, str], list[int]] = {}
         for at, node in enumerate(self.unit.order):
             if node.node_class is NodeClass.VARIABLE:
-                roots[node.id, 0] = node.id
+                roots[node.id, 0] = variable_key(node)
                 continue
             if not any(dtype.is_ref_dtype for dtype in node.input_types):
                 continue
@@ -108,14 +133,14 @@ class _Planner:
         taken: set[Storage] = set()
         for slot, dtype in enumerate(node.output_types):
             shape = _static(shapes[slot].sizes)
-            cell = shape is None or dtype.base_dtype in (string, resource) or _is_dynamic(node)
+            cell = self._is_cell(node, slot)
             storage = None
             if node.node_class is NodeClass.VARIABLE:
                 storage = self._variable(node, shape)
             elif node.node_class is NodeClass.CONSTANT:
                 storage = Storage("constant", node.assigned_device, 0, at, at, node.name, 0, node)
             elif decl is not None and slot in decl.view:
-                storage = self._shared(at, node, slot, decl.view[slot], shape, cell)
+                storage = self._shared(at, node, slot, decl.view[slot], cell)
             if storage is None and decl is not None and slot in decl.alias and not cell:
                 storage = self._in_place(at, node, decl, slot, shape, taken)
             if storage is None:
@@ -133,9 +158,7 @@ class _Planner:
         edge = node.input_edge(index)
         return self.unit.homes[edge.src.id, edge.src_output]
 
-    def _shared(
-        self, at: int, node: Node, slot: int, index: int, shape: object, cell: bool
-    ) -> Storage | None:
+    def _shared(self, at: int, node: Node, slot: int, index: int, cell: bool) -> Storage | None:
         """The input's storage, where the output may be the same bytes."""
         home = self._source(node, index)
         storage = home.storage
@@ -147,7 +170,8 @@ class _Planner:
             return None
         if storage.kind == "variable":
             last = self.extent.get((node.id, slot), at)
-            written = self.writers.get(storage.node.id if storage.node else -1, ())
+            assert storage.node is not None
+            written = self.writers.get(variable_key(storage.node), ())
             if any(at < position <= last for position in written):
                 self.unit.moded[node.id] = "copy: the variable is written before the last use"
                 return None
@@ -195,11 +219,6 @@ class _Planner:
         return storage
 
 
-def _views(node: Node) -> dict[int, int]:
-    decl = DECLARATIONS.get(node.type)
-    return dict(decl.view) if decl is not None else {}
-
-
 def _alias_inputs(decl: OpDecl, slot: int, count: int) -> list[int]:
     """The declared input, and for an elementwise op of like inputs the others after it."""
     first = decl.alias[slot]
@@ -213,19 +232,6 @@ def _static(sizes: tuple[int | None, ...] | None) -> tuple[int, ...] | None:
     if sizes is None or None in sizes:
         return None
     return sizes  # type: ignore[return-value]
-
-
-def _is_dynamic(node: Node) -> bool:
-    """Whether the kernel decides its outputs' sizes when it runs."""
-    kernel = _DYNAMIC.get(node.type)
-    if kernel is None:
-        entry = find_kernel(node.type, "CPU", node.attrs)
-        found = entry.kernel if entry is not None else HostOnly("")
-        kernel = _DYNAMIC[node.type] = isinstance(found, Call) and found.dynamic
-    return kernel
-
-
-_DYNAMIC: dict[str, bool] = {}
 
 
 def _set_offsets(unit: Unit, storages: list[Storage]) -> None:

@@ -5,6 +5,9 @@ read in host memory (the first CPU's) whatever device runs the op, and host outp
 there. Constants are not sent: each device that reads one has its own copy, and the host knows
 their values anyway. Control edges between devices need no pair, for one thread runs all
 partitions in the order of the whole graph.
+
+What ops read straight from a variable is one tensor only where they wait for the same ops: before
+an assignment and after it there are two. Their Send waits for what they wait for.
 """
 
 from __future__ import annotations
@@ -45,26 +48,44 @@ def is_crossing(unit: Unit, edge: Edge) -> bool:
 def partition(unit: Unit) -> None:
     """Inserts the pairs; fills `unit.ways` and `unit.transfers`."""
     with unit.report("partition") as say:
-        arrived: dict[tuple[int, int, str], Node] = {}
+        arrived: dict[_Way, Node] = {}
         if len(unit.target.devices) > 1:
             for node in unit.graph.op_nodes():
-                for edge in list(node._in):
-                    if not edge.is_control and is_crossing(unit, edge):
-                        _cross(unit, edge, arrived)
+                crossing = [
+                    edge for edge in node._in if not edge.is_control and is_crossing(unit, edge)
+                ]
+                waits = [waits_of_read(edge) for edge in crossing]
+                for edge, befores in zip(crossing, waits):
+                    _cross(unit, edge, befores, arrived)
         lines = [f"{way.tensor}: {way.source} -> {way.target}" for way in unit.transfers]
         say(f"{len(unit.transfers)} tensors are sent to another device", lines)
 
 
-def _cross(unit: Unit, edge: Edge, arrived: dict[tuple[int, int, str], Node]) -> None:
+_Way = tuple[int, int, str, frozenset[Node]]
+"""A tensor (node id and slot), where it goes, and what must have run before it is read."""
+
+
+def waits_of_read(edge: Edge) -> frozenset[Node]:
+    """What must run before `edge` reads a variable: all that may write it before its end runs."""
+    if not edge.src.output_types[edge.src_output].is_ref_dtype:
+        return frozenset()
+    befores = [other.src for other in edge.dst._in if other.src is not edge.src]
+    return frozenset([node for node in befores if node._in])
+
+
+def _cross(unit: Unit, edge: Edge, befores: frozenset[Node], arrived: dict[_Way, Node]) -> None:
     """Replaces the edge by one from what arrives in the consumer's memory."""
     source = memory_of_output(unit, edge.src, edge.src_output)
     target = memory_of_input(unit, edge.dst, edge.dst_input)
-    key = (edge.src.id, edge.src_output, target)
+    key = (edge.src.id, edge.src_output, target, befores)
     if key not in arrived:
         if edge.src.is_constant:
             arrived[key] = _copy_constant(unit, edge.src, target)
         else:
             arrived[key] = _send(unit, edge.src, edge.src_output, source, target)
+            send, _ = unit.ways[-1]
+            for before in sorted(befores, key=lambda node: node.id):
+                unit.graph.add_control_edge(before, send)
     unit.graph.update_edge(arrived[key], 0, edge.dst, edge.dst_input)
 
 

@@ -1,8 +1,9 @@
 """Place: a device for every op, and the reason for each.
 
-Ops that must share a device (colocation by `_class`, a reference to a variable) form a group. A
-group goes where its members' requests and kernels allow, and of those devices to the first by
-priority (GPU before CPU). In order:
+Ops that must share a device (colocation by `_class`, a reference to a variable, variables of one
+shared name) form a group. A group goes where its members' requests and kernels allow, and of those
+devices to the first by priority (GPU before CPU). What refers to a variable of the group in other
+runs has a say too, where that leaves a choice. In order:
 
   1. a variable that lives on a device stays there, and its group with it;
   2. metadata ops (Shape, Size, Rank) follow their input;
@@ -16,8 +17,8 @@ lets them fall back to what can; the reason then says so. After core/common_runt
 from __future__ import annotations
 
 from gpugraph.compile.candidates import Candidates, Group
-from gpugraph.compile.unit import Unit
-from gpugraph.errors import InternalError
+from gpugraph.compile.unit import Unit, variable_key
+from gpugraph.errors import InternalError, InvalidArgumentError
 from gpugraph.graph.runtime_graph import Node, NodeClass
 
 __all__ = ["place"]
@@ -59,23 +60,22 @@ def _summary(nodes: list[Node]) -> str:
 def _groups(nodes: list[Node]) -> dict[int, Group]:
     """The group of each node that shares its device with another."""
     group_of: dict[int, Group] = {}
-    by_name: dict[str, Node] = {}
+    by_name = {node.name: node for node in nodes}
+    by_variable: dict[tuple[str, str], Node] = {}
     for node in nodes:
         for name in node.attrs.get("_class", ()):
             text = name.decode() if isinstance(name, bytes) else name
             leader = text.removeprefix("loc:@")
-            _join(group_of, by_name.setdefault(leader, node), node, f"colocated with {leader}")
-        by_name.setdefault(node.name, node)
+            # For a leader that this run leaves out stands the first that names it.
+            first = by_name.setdefault(leader, node)
+            _join(group_of, first, node, f"colocated with {leader}")
         for index, dtype in enumerate(node.input_types):
             if dtype.is_ref_dtype:
                 source = node.input_edge(index).src
                 _join(group_of, source, node, f"refers to {source.name}")
-    for node in nodes:  # a leader may come after the first that names it
-        for name in node.attrs.get("_class", ()):
-            text = name.decode() if isinstance(name, bytes) else name
-            leader = by_name.get(text.removeprefix("loc:@"))
-            if leader is not None:
-                _join(group_of, leader, node, f"colocated with {leader.name}")
+        if node.node_class is NodeClass.VARIABLE:
+            first = by_variable.setdefault(variable_key(node), node)
+            _join(group_of, first, node, f"is the same variable as {first.name}")
     return group_of
 
 
@@ -109,9 +109,10 @@ def _is_generator(node: Node, group_of: dict[int, Group]) -> bool:
 def _place_group(unit: Unit, candidates: Candidates, group: Group) -> None:
     home = _home(unit, group)
     if home is not None:
+        candidates.check_home(group, home)
         device, reason = home, "its variable lives there"
     else:
-        devices, reason = candidates.of(group)
+        devices, reason = _candidates_of(unit, candidates, group)
         device = devices[0]
         if len(devices) > 1 and len(group.nodes) == 1:
             followed = _metadata_device(group.nodes[0])
@@ -124,13 +125,23 @@ def _place_group(unit: Unit, candidates: Candidates, group: Group) -> None:
             unit.reasons[node.id] = f"{reason}; {group.why.get(node.id, 'leads its group')}"
 
 
+def _candidates_of(unit: Unit, candidates: Candidates, group: Group) -> tuple[list[str], str]:
+    """Devices for the group, if possible such that other runs can use its variables there."""
+    kin = [other for node in group.nodes for other in unit.kin.get(node.id, ())]
+    if kin:
+        try:
+            return candidates.of(Group([*group.nodes, *kin], group.why))
+        except InvalidArgumentError:
+            pass  # a run that asks for the impossible will say so itself
+    return candidates.of(group)
+
+
 def _home(unit: Unit, group: Group) -> str | None:
     """The device where a variable of the group lives already."""
     homes = {}
     for node in group.nodes:
         if node.node_class is NodeClass.VARIABLE:
-            name = node.attrs.get("shared_name") or node.name
-            home = unit.target.resources.home(node.attrs.get("container", ""), name)
+            home = unit.target.resources.home(*variable_key(node))
             if home is not None:
                 homes[home] = node.name
     if len(homes) > 1:

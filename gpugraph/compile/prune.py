@@ -2,7 +2,11 @@
 
 Reverse reachability over data and control inputs from fetches and targets. A fed tensor becomes
 an `_Arg` and cuts off its producers; each fetched tensor gets a `_Retval`. An op that is needed
-for another output keeps its place beside the `_Arg` of the fed one.
+for another output keeps its place beside the `_Arg` of the fed one. What only waits for a fed
+placeholder, by a control edge, waits for its `_Arg`.
+
+A variable is placed once and stays, so that where it goes must not depend on which run comes
+first: ops of the whole graph that write it, or refer to it, are noted as its kin.
 """
 
 from __future__ import annotations
@@ -12,8 +16,9 @@ from collections.abc import Sequence
 from gpugraph.compile.unit import FeedSpec, Target, Unit
 from gpugraph.errors import InvalidArgumentError
 from gpugraph.graph.client import Graph
+from gpugraph.graph.op_def import host_slots
 from gpugraph.graph.operation import Operation
-from gpugraph.graph.runtime_graph import Node, RuntimeGraph
+from gpugraph.graph.runtime_graph import Node, NodeClass, RuntimeGraph
 from gpugraph.graph.tensor import Tensor
 from gpugraph.ops.declare import DECLARATIONS
 from gpugraph.plan import PlanKey
@@ -40,6 +45,7 @@ def prune(
         needed = _needed(fed, fetches, targets)
         _refuse_unfed(needed)
         nodes = {op: _add_op(unit.graph, op) for op in needed}
+        _note_kin(unit, nodes)
         args = {tensor: _add_arg(unit, tensor, feed) for tensor, feed in fed.items()}
         _add_edges(unit.graph, nodes, args)
         for index, tensor in enumerate(fetches):
@@ -53,6 +59,7 @@ def _needed(
     fed: dict[Tensor, FeedSpec], fetches: Sequence[Tensor], targets: Sequence[Operation]
 ) -> list[Operation]:
     """Operations that must be there, in the order in which they were made."""
+    arrived = {tensor.op for tensor in fed if tensor.op.type == "Placeholder"}
     stack = [tensor.op for tensor in fetches if tensor not in fed] + list(targets)
     seen = set(stack)
     while stack:
@@ -63,7 +70,7 @@ def _needed(
                 seen.add(maker)
                 stack.append(maker)
         for before in op._control_inputs:
-            if before not in seen:
+            if before not in seen and before not in arrived:
                 seen.add(before)
                 stack.append(before)
     return sorted(seen, key=_by_id)
@@ -78,39 +85,84 @@ def _refuse_unfed(needed: Sequence[Operation]) -> None:
     if not unfed:
         return
     op = unfed[0]
-    shape = op.get_attr("shape")
+    dtype = _SHORT.get(op.get_attr("dtype").name, op.get_attr("dtype").name)
+    sizes = op.get_attr("shape").sizes
+    listed = "<unknown>" if sizes is None else _listed(sizes)
     also = ", ".join(f"'{other.name}'" for other in unfed[1:6])
     raise InvalidArgumentError(
         op.node_def,
         op,
         f"You must feed a value for placeholder tensor '{op.name}' with dtype "
-        f"{op.get_attr('dtype').name} and shape {shape}"
+        f"{dtype} and shape {listed}"
         + (f" (and for {also})" if also else "")
         + f"\n\t [[node {op.name} (defined at {op.origin})]]",
     )
+
+
+_SHORT = {"float32": "float", "float64": "double", "float16": "half"}
+
+
+def _listed(sizes: Sequence[int | None]) -> str:
+    return "[" + ",".join("?" if size is None else str(size) for size in sizes) + "]"
 
 
 def _add_op(graph: RuntimeGraph, op: Operation) -> Node:
     attrs = op._attrs
     if op._op_def.name == "VariableV2" and _is_resizable(op):
         attrs = {**attrs, "_resizable": True}
+    refs = _ref_slots(op)
     return graph.add_node(
         op.name,
         op._op_def,
         attrs=attrs,
-        input_types=[tensor._dtype for tensor in op._inputs],
+        input_types=[
+            tensor._dtype if slot in refs else tensor._dtype.base_dtype
+            for slot, tensor in enumerate(op._inputs)
+        ],
         output_types=[tensor._dtype for tensor in op._outputs],
         requested_device=op._device,
         origin=op.origin,
     )
 
 
+def _ref_slots(op: Operation) -> frozenset[int]:
+    """The inputs that must be references: others that are given one read the variable."""
+    args = op._op_def.inputs
+    refs = frozenset([index for index, arg in enumerate(args) if arg.is_ref])
+    return host_slots(args, refs, op._attrs)
+
+
+def _referring(variable: Operation) -> list[Operation]:
+    """The ops of the whole graph that take a reference to the variable, in no order."""
+    found: dict[Operation, None] = {}
+    stack = [variable]
+    while stack:
+        for tensor in stack.pop()._outputs:
+            for op in tensor.consumers() if tensor._dtype.is_ref_dtype else ():
+                takes = any(op._inputs[slot] is tensor for slot in _ref_slots(op))
+                if takes and op not in found:
+                    found[op] = None
+                    stack.append(op)
+    return list(found)
+
+
 def _is_resizable(variable: Operation) -> bool:
     """Whether some op may give the variable another shape."""
     return any(
-        op.type == "Assign" and not op.get_attr("validate_shape")
-        for op in variable.outputs[0].consumers()
+        op.type == "Assign" and not op.get_attr("validate_shape") for op in _referring(variable)
     )
+
+
+def _note_kin(unit: Unit, nodes: dict[Operation, Node]) -> None:
+    """For each variable, the ops outside this run that refer to it, as nodes without edges."""
+    elsewhere = RuntimeGraph()
+    for op, node in nodes.items():
+        if node.node_class is NodeClass.VARIABLE:
+            kin = [other for other in _referring(op) if other not in nodes]
+            if kin:
+                unit.kin[node.id] = [
+                    elsewhere.find(other.name) or _add_op(elsewhere, other) for other in kin
+                ]
 
 
 def _add_arg(unit: Unit, tensor: Tensor, feed: FeedSpec) -> Node:
@@ -132,18 +184,18 @@ def _add_edges(graph: RuntimeGraph, nodes: dict[Operation, Node], args: dict[Ten
         for index, tensor in enumerate(op._inputs):
             arg = args.get(tensor) if args else None
             if arg is not None:
-                if tensor._dtype.is_ref_dtype and node.input_types[index].is_ref_dtype:
+                if node.input_types[index].is_ref_dtype:
                     raise InvalidArgumentError(
                         op.node_def,
                         op,
-                        f"'{op.name}' writes the variable that input {index} refers to; the fed "
-                        f"value of '{tensor.name}' can't be written",
+                        f"Input {index} of '{op.name}' must refer to a variable, but a value is "
+                        f"fed for '{tensor.name}'\n\t [[node {op.name} (defined at {op.origin})]]",
                     )
                 graph.add_edge(arg, 0, node, index)
             else:
                 graph.add_edge(nodes[tensor.op], tensor.value_index, node, index)
         for before in op._control_inputs:
-            graph.add_control_edge(nodes[before], node)
+            graph.add_control_edge(nodes.get(before) or args[before._outputs[0]], node)
 
 
 def _add_retval(

@@ -9,17 +9,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from time import perf_counter
 from typing import Any, NamedTuple
 
 from gpugraph.config import ConfigProto
 from gpugraph.devices import Device, Resources
 from gpugraph.dtypes import DType
+from gpugraph.errors import InternalError
 from gpugraph.graph.runtime_graph import Node, RuntimeGraph
+from gpugraph.kernel import Kernel
+from gpugraph.ops.kernels import HostOnly, find_kernel
 from gpugraph.plan import Mailbox, PassReport, PlanKey, Transfer
 from gpugraph.shapes import TensorShape
 
-__all__ = ["FeedSpec", "Home", "Storage", "Target", "Unit"]
+__all__ = ["FeedSpec", "Home", "Storage", "Target", "Unit", "variable_key"]
 
 TensorId = tuple[int, int]
 """A tensor of the runtime graph: node id and output slot."""
@@ -43,6 +47,11 @@ class Target:
     no_gpu: str
     verify: bool
     new_mailbox: Callable[[], Mailbox]
+
+
+def variable_key(node: Node) -> tuple[str, str]:
+    """Container and name of a VariableV2's memory: nodes that agree in both are one variable."""
+    return node.attrs.get("container", ""), node.attrs.get("shared_name") or node.name
 
 
 @dataclass(slots=True, eq=False)
@@ -69,7 +78,13 @@ class Home(NamedTuple):
 
 @dataclass
 class Unit:
-    """One compilation."""
+    """One compilation.
+
+    prune fills args, retvals, roots and kin (a variable's node id to the ops outside this run that
+    refer to it, as nodes of another graph); fold shapes, values and folded; place reasons;
+    partition ways and transfers; order order and depth; memory homes, moded and arena_sizes.
+    Dicts are keyed by node id, or by tensor.
+    """
 
     key: PlanKey
     target: Target
@@ -78,6 +93,7 @@ class Unit:
     args: list[Node] = field(default_factory=list)
     retvals: list[Node] = field(default_factory=list)
     roots: list[Node] = field(default_factory=list)
+    kin: dict[int, list[Node]] = field(default_factory=dict)
     shapes: dict[int, Sequence[TensorShape]] = field(default_factory=dict)
     values: dict[TensorId, Any] = field(default_factory=dict)
     reasons: dict[int, str] = field(default_factory=dict)
@@ -96,9 +112,19 @@ class Unit:
         """The device in whose memory host inputs lie, feeds arrive and fetches leave."""
         return self.target.devices[0].name
 
-    def device(self, name: str) -> Device:
-        """The device of that full name."""
-        return next(device for device in self.target.devices if device.name == name)
+    def kernel(self, node: Node) -> Kernel:
+        """What runs a placed node. InternalError where nothing does: placement sees to it."""
+        entry = find_kernel(node.type, self.device_types[node.assigned_device], node.attrs)
+        if entry is None or isinstance(entry.kernel, HostOnly):
+            raise InternalError(
+                node.node_def, None, f"'{node.name}' has no kernel on {node.assigned_device}"
+            )
+        return entry.kernel
+
+    @cached_property
+    def device_types(self) -> dict[str, str]:
+        """Each device's type, by its full name."""
+        return {device.name: device.device_type for device in self.target.devices}
 
     @contextmanager
     def report(self, name: str) -> Iterator[Callable[[str, Sequence[str]], None]]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from gpugraph.compile.partition import is_crossing, memory_of_output
-from gpugraph.compile.unit import Storage, Unit
+from gpugraph.compile.unit import Storage, TensorId, Unit, variable_key
 from gpugraph.errors import InternalError
-from gpugraph.graph.runtime_graph import Node
+from gpugraph.graph.runtime_graph import Edge, Node, NodeClass
 from gpugraph.memory import ArenaPlan, Lifetime, check_offsets
+from gpugraph.ops.declare import DECLARATIONS
 
 __all__ = ["verify"]
 
@@ -19,6 +20,7 @@ def verify(unit: Unit, after: str) -> None:
         check(unit)
         if name == after:
             return
+    raise ValueError(f"There is no pass '{after}'")
 
 
 def _fail(node: Node, what: str) -> InternalError:
@@ -69,9 +71,18 @@ def _partitioned(unit: Unit) -> None:
         for edge in node.input_edges():
             if is_crossing(unit, edge):
                 raise _fail(node, f"input {edge.dst_input} lies in another device's memory")
-    ways = [(way.tensor, way.target) for way in unit.transfers]
-    if len(set(ways)) != len(ways):
-        raise _fail(unit.graph.source, f"a tensor is sent twice to one device: {ways}")
+    ways = set()
+    for send, recv in unit.ways:
+        edge = send.input_edge(0)
+        # What is read from a variable before an assignment and after it are two tensors.
+        is_ref = edge.src.output_types[edge.src_output].is_ref_dtype
+        place = frozenset(send.control_inputs) if is_ref else frozenset()
+        way = edge.src, edge.src_output, recv.assigned_device, place
+        if way in ways:
+            raise _fail(send, f"'{edge.src.name}' is sent twice to {recv.assigned_device}")
+        ways.add(way)
+    if len(unit.transfers) != len(unit.ways):
+        raise _fail(unit.graph.source, f"{len(unit.ways)} tensors are sent, but not all listed")
 
 
 def _ordered(unit: Unit) -> None:
@@ -106,12 +117,71 @@ def _housed(unit: Unit) -> None:
         )
 
 
+def _remembered(unit: Unit) -> None:
+    _housed(unit)
+    _kept(unit)
+
+
+def _kept(unit: Unit) -> None:
+    """Whenever a tensor is read, its memory holds what was written as that tensor.
+
+    The order is played through: `held` is what each piece of memory holds, `content` what each
+    tensor is. Reading a reference reads what is there now. A Recv reads in its Send's place, and
+    fetches are read at the end.
+    """
+    held: dict[object, object] = {}
+    content: dict[TensorId, object] = {}
+    sends = {recv.id: send for send, recv in unit.ways}
+    for at, node in enumerate(unit.order):
+        if node.node_class not in (NodeClass.SEND, NodeClass.RETVAL):
+            for edge in sends.get(node.id, node).input_edges():
+                _read(unit, edge, at, held, content)
+            _write(unit, node, held, content)
+    for node in unit.retvals:
+        _read(unit, node.input_edge(0), len(unit.order), held, content)
+
+
+def _bytes(storage: Storage) -> object:
+    return variable_key(storage.node) if storage.kind == "variable" and storage.node else storage
+
+
+def _read(
+    unit: Unit, edge: Edge, at: int, held: dict[object, object], content: dict[TensorId, object]
+) -> None:
+    source, slot = edge.src, edge.src_output
+    storage = unit.homes[source.id, slot].storage
+    if source.output_types[slot].is_ref_dtype or storage.kind == "constant":
+        return
+    if storage.kind != "variable" and not storage.first <= at <= storage.last:
+        raise _fail(edge.dst, f"'{source.name}' lives in steps {storage.first} to {storage.last}, "
+                    f"but is read in step {at}")  # fmt: skip
+    if held[_bytes(storage)] is not content[source.id, slot]:
+        raise _fail(edge.dst, f"'{source.name}' was overwritten before it is read")
+
+
+def _write(
+    unit: Unit, node: Node, held: dict[object, object], content: dict[TensorId, object]
+) -> None:
+    decl = DECLARATIONS.get(node.type)
+    for slot in decl.writes if decl is not None else ():
+        edge = node.input_edge(slot)
+        held[_bytes(unit.homes[edge.src.id, edge.src_output].storage)] = object()
+    is_view = unit.moded.get(node.id, "").startswith("view")
+    for slot, dtype in enumerate(node.output_types):
+        place = _bytes(unit.homes[node.id, slot].storage)
+        if is_view or dtype.is_ref_dtype:
+            content[node.id, slot] = held.setdefault(place, object())
+        else:
+            content[node.id, slot] = held[place] = object()
+
+
 _CHECKS: dict[str, Callable[[Unit], None]] = {
     "prune": _connected,
     "fold": _shaped,
+    "simplify": _shaped,
     "place": _placed,
     "fuse": _connected,
     "partition": _partitioned,
     "order": _ordered,
-    "memory": _housed,
+    "memory": _remembered,
 }

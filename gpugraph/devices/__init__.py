@@ -6,6 +6,7 @@ from gpugraph.devices.cpu import CPUDevice, CPUDeviceFactory
 from gpugraph.devices.device import Block, Device, DeviceAttributes, HostDevice, out_of_memory
 from gpugraph.devices.factory import DeviceFactory, SupportsCreateDevices
 from gpugraph.devices.gpu import GPUDeviceFactory, VirtualGPUDevice, no_gpu_reason
+from gpugraph.devices.listing import list_local_devices
 from gpugraph.devices.resources import Resources, VariableState, uninitialized
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "SupportsCreateDevices",
     "VariableState",
     "VirtualGPUDevice",
+    "list_local_devices",
     "no_gpu_reason",
     "out_of_memory",
     "uninitialized",

@@ -36,9 +36,7 @@ class DeviceFactory:
     _lock = threading.Lock()
 
     @classmethod
-    def register(
-        cls, device_type: str, factory: SupportsCreateDevices, priority: int = 50
-    ) -> None:
+    def register(cls, device_type: str, factory: SupportsCreateDevices, priority: int = 50) -> None:
         """Makes `factory` serve `device_type`, unless one of higher priority does.
 
         AlreadyExistsError when one of the same priority does, InvalidArgumentError for no name,
@@ -86,13 +84,16 @@ class DeviceFactory:
     def device_types(cls) -> list[str]:
         """Device types as placement ranks them: by priority, then by name."""
         entries = cls._entries
-        return sorted(entries, key=lambda device_type: (-entries[device_type].priority, device_type))
+        return sorted(
+            entries, key=lambda device_type: (-entries[device_type].priority, device_type)
+        )
 
     @classmethod
     def add_devices(cls, options: SessionOptions, name_prefix: str) -> list[Device]:
         """All devices for these options, the CPU's first.
 
-        NotFoundError when there is no CPU factory or it makes no device.
+        NotFoundError when there is no CPU factory or it makes no device, AlreadyExistsError for
+        two devices of one name.
         """
         cpu = cls.get_factory("CPU")
         if cpu is None:
@@ -104,4 +105,8 @@ class DeviceFactory:
             factory = cls.get_factory(device_type)
             if device_type != "CPU" and factory is not None:
                 devices += factory.create_devices(options, name_prefix)
+        names = [device.name for device in devices]
+        for name in names:
+            if names.count(name) > 1:
+                raise AlreadyExistsError(None, None, f"Two devices were made of the name {name}")
         return devices

@@ -1,20 +1,28 @@
 """What outlives a run: a session's variables, kernel states and device-resident constants.
 
 A `Variable` is a named array on one device and whether anything was assigned to it. Plans bind
-its memory; when it must move to another shape, plans that hold the old memory are told.
+its memory; when it must move to another shape, plans that hold the old memory become stale.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
-from typing import Any
+import weakref
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
 
 from gpugraph.devices.device import Block, Device
 from gpugraph.dtypes import DType
 from gpugraph.errors import FailedPreconditionError, InternalError
 
 __all__ = ["Resources", "VariableState"]
+
+
+class Watcher(Protocol):
+    """What holds a variable's memory (a plan), and must not use it any more when `stale`."""
+
+    stale: bool
 
 
 class VariableState:
@@ -28,7 +36,7 @@ class VariableState:
         self.dtype = dtype
         self.block: Block | None = None
         self.initialized = False
-        self.watchers: list[Callable[[], None]] = []
+        self.watchers: dict[int, Watcher] = {}
 
     @property
     def value(self) -> Any:
@@ -38,15 +46,14 @@ class VariableState:
         return self.block.array
 
     def reserve(self, shape: tuple[int, ...]) -> Any:
-        """The array, which has `shape` from now on; plans bound to another are dropped."""
+        """The array, which has `shape` from now on; plans bound to another become stale."""
         old = self.block
         if old is not None and tuple(old.array.shape) == shape:
             return old.array
         self.block = self.device.allocate(shape, self.dtype, self.name)
         if old is not None:
-            for watcher in self.watchers:
-                watcher()
-            self.watchers.clear()
+            for watcher in list(self.watchers.values()):
+                watcher.stale = True
             old.release()
         return self.block.array
 
@@ -75,11 +82,10 @@ class Resources:
         self.lock = threading.RLock()
         self.variables: dict[tuple[str, str], VariableState] = {}
         self.states: dict[str, Any] = {}
-        self.constants: dict[tuple[str, int], tuple[Any, Block]] = {}
+        self.constants: dict[tuple[str, int], tuple[weakref.ref[Any], Block]] = {}
+        self._unused: deque[tuple[str, int]] = deque()
 
-    def variable(
-        self, container: str, name: str, device: Device, dtype: DType
-    ) -> VariableState:
+    def variable(self, container: str, name: str, device: Device, dtype: DType) -> VariableState:
         """The variable of that name, made on `device` when there is none.
 
         InternalError when it lives on another device: variables keep their home.
@@ -110,23 +116,39 @@ class Resources:
             return self.states[key]
 
     def constant(self, device: Device, value: Any, dtype: DType, owner: str) -> Any:
-        """`value` in the device's memory, once per device however many plans use it."""
+        """`value` in the device's memory, once per device however many plans use it.
+
+        It is given back once nobody holds `value` any more: neither the graph nor a plan.
+        """
         key = (device.name, id(value))
         with self.lock:
+            self._release_unused()
             if key not in self.constants:
                 block = device.allocate(value.shape, dtype, owner)
                 device.write(block.array, value)
-                self.constants[key] = (value, block)
+                unused = self._unused
+                self.constants[key] = (weakref.ref(value, lambda _: unused.append(key)), block)
             return self.constants[key][1].array
 
-    def clear(self, containers: list[str] | None = None) -> None:
-        """Forgets the variables of these containers; everything when None."""
+    def _release_unused(self) -> None:
+        """Frees the constants whose values are gone: here, where a collector does no harm."""
+        while self._unused:
+            _, block = self.constants.pop(self._unused.popleft(), (None, None))
+            if block is not None:
+                block.release()
+
+    def clear(self, containers: Sequence[str] | None = None) -> None:
+        """Forgets the variables of these containers; everything when None.
+
+        `"localhost"` is TensorFlow's name for the container of variables that name none.
+        """
         with self.lock:
             for key in list(self.variables):
-                if containers is None or key[0] in containers:
+                if containers is None or (key[0] or "localhost") in containers:
                     self.variables.pop(key).release()
             if containers is None:
                 self.states.clear()
+                self._release_unused()
                 for _, block in self.constants.values():
                     block.release()
                 self.constants.clear()

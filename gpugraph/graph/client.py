@@ -6,7 +6,6 @@ the order in which they were made, and making one costs the same whatever the si
 
 from __future__ import annotations
 
-import re
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
@@ -15,10 +14,10 @@ from typing import Any
 from gpugraph.dtypes import DType
 from gpugraph.graph.collections import Collections
 from gpugraph.graph.infer import InferContext
-from gpugraph.graph.op_def import NodeDef, OpDef
+from gpugraph.graph.op_def import NodeDef, OpDef, VersionDef, complete_attrs
 from gpugraph.graph.operation import Operation
-from gpugraph.graph.origin import here
-from gpugraph.graph.scopes import Scopes, ScopeState
+from gpugraph.graph.origin import Origin, here
+from gpugraph.graph.scopes import Scopes, is_name
 from gpugraph.graph.stack import graph_stack
 from gpugraph.graph.tensor import Tensor
 from gpugraph.shapes import TensorShape
@@ -31,7 +30,8 @@ OP_DEFS: dict[str, OpDef] = {}
 CONSTANT_VALUE: list[Callable[[Tensor, bool], Any]] = []
 """The one function `(tensor, as_shape)` that finds constant values; set by the op families."""
 
-_OP_NAME = re.compile(r"^[A-Za-z0-9.][A-Za-z0-9_.\-/]*$")
+_VERSIONS = VersionDef(producer=134)
+"""What TensorFlow 1.15 writes into its graphs."""
 
 
 class Graph(Scopes, Collections):
@@ -39,12 +39,14 @@ class Graph(Scopes, Collections):
 
     def __init__(self) -> None:
         Collections.__init__(self)
+        Scopes.__init__(self)
         self._lock = threading.RLock()
-        self._scope = ScopeState()
+        self._origins: dict[tuple[int, ...], Origin] = {}
         self._ops: list[Operation] = []
         self._by_name: dict[str, Operation] = {}
         self._names: dict[str, int] = {}
-        self._changed: list[Operation] = []
+        self._changed: list[Operation] = []  # since they were made, in this order
+        self._noted = 0  # how many of the operations their inputs know as consumers
         self._unfeedable: set[Tensor] = set()
         self._unfetchable: set[Operation] = set()
         self._functions: dict[str, Any] = {}
@@ -65,19 +67,16 @@ class Graph(Scopes, Collections):
         names = self._names
         with self._lock:
             count = names.get(key, 0)
-            if mark_as_used:
-                names[key] = count + 1
             if count == 0:
+                if mark_as_used:
+                    names[key] = 1
                 return name
-            unique = key
-            while unique in names:
-                unique = f"{key}_{count}"
-                suffix = count
+            while (unique := f"{key}_{count}") in names:
                 count += 1
             if mark_as_used:
-                names[key] = count
+                names[key] = count + 1
                 names[unique] = 1
-            return f"{name}_{suffix}"
+            return unique if key == name else f"{name}_{count}"
 
     def create_op(
         self,
@@ -93,8 +92,9 @@ class Graph(Scopes, Collections):
     ) -> Operation:
         """Makes an operation of a declared op type (or of `op_def`) with these exact inputs.
 
-        `dtypes` are those of the outputs; left out, they follow from the signature. Raises
-        TypeError for an input that is no tensor, ValueError for an unknown op type, a tensor of
+        `dtypes` are those of the outputs; left out, they follow from the signature, as do the
+        attrs that the inputs tell. Raises TypeError for an input that is no tensor, ValueError
+        for an unknown op type, inputs or attrs that the signature does not allow, a tensor of
         another graph, a name that is none, and shapes that the op refuses.
         """
         del input_types, compute_device
@@ -104,27 +104,21 @@ class Graph(Scopes, Collections):
         for tensor in inputs:
             if not isinstance(tensor, Tensor):
                 raise TypeError(f"Input of '{name or op_type}' is no tensor: {tensor!r}")
-        values = dict(attrs or {})
-        for key, attr in op_def.attrs.items():
-            if attr.has_default:
-                values.setdefault(key, attr.default)
-        for arg, tensor in zip(op_def.inputs, inputs):
-            if arg.type_attr:
-                values.setdefault(arg.type_attr, tensor.dtype.base_dtype)
+        values = complete_attrs(op_def, [tensor._dtype for tensor in inputs], attrs or {})
         if dtypes is None:
             dtypes = output_types(op_def, values)
-        return self._make(op_def, list(inputs), dtypes, values, name, compute_shapes)
+        return self._make(op_def, inputs, dtypes, values, name, compute_shapes)
 
     def _make(
         self,
         op_def: OpDef,
-        inputs: list[Tensor],
+        inputs: Sequence[Tensor],
         dtypes: Sequence[DType],
         attrs: dict[str, Any],
         name: str | None,
         compute_shapes: bool = True,
     ) -> Operation:
-        """The one way an operation comes into the graph."""
+        """The one way an operation comes into the graph: whole, or not at all."""
         self._check_not_finalized()
         for tensor in inputs:
             if tensor.op.graph is not self:
@@ -133,51 +127,54 @@ class Graph(Scopes, Collections):
                     f"it; it was made at {tensor.op.origin}."
                 )
         name = self._op_name(name or op_def.name)
-        op = Operation(self, name, op_def, inputs, dtypes, attrs, here())
-        try:
-            self._enter_scopes(op)
-            if compute_shapes and op_def.infer is not None:
-                _infer_shapes(op)
-        except BaseException:
-            for tensor in inputs:
-                tensor._consumers.remove(op)  # type: ignore[union-attr]
-            raise
+        op = Operation(self, name, op_def, tuple(inputs), dtypes, attrs, here(self._origins))
+        if compute_shapes and op_def.infer is not None:
+            _infer_shapes(op)
+        self._enter_scopes(op)
         with self._lock:
+            if self._by_name.setdefault(name, op) is not op:
+                raise _taken(name)
             op._id = len(self._ops)
             self._ops.append(op)
-            self._by_name[name] = op
         for block in self._scope.controls:
             block.seen.add(op)
         return op
 
     def _op_name(self, name: str) -> str:
-        if not _OP_NAME.match(name):
-            scoped = self._scope.name and _OP_NAME.match(f"{self._scope.name}/{name}")
-            if not scoped:
-                raise ValueError(f"'{name}' is not a valid node name")
+        if not is_name(name, bool(self._scope.name)):
+            raise ValueError(f"'{name}' is not a valid node name")
         if name[-1] != "/":
             return self.unique_name(name)
         name = name[:-1]
         if name in self._by_name:
-            raise ValueError(f"An operation named '{name}' is already in the graph")
+            raise _taken(name)
+        if not is_name(name, False):
+            raise ValueError(f"'{name}' is not a valid node name")
         self._names.setdefault(name.lower(), 1)
         return name
 
-    def _enter_scopes(self, op: Operation) -> None:
-        state = self._scope
-        if state.devices:
-            op._set_device(self._device_of(op))
-        if state.controls:
-            op._control_inputs = self._controls_of(op._inputs)
-        if state.colocate:
-            self._colocate(op)
-        if state.control_flow is not None:
-            op._control_flow_context = state.control_flow
-            state.control_flow.add_op(op)
+    def _note_consumers(self) -> None:
+        """Tells tensors of the operations that were made since somebody last asked."""
+        if self._noted == len(self._ops):
+            return
+        with self._lock:
+            for op in self._ops[self._noted :]:
+                for tensor in op._inputs:
+                    if tensor._users is None:
+                        tensor._users = []
+                    tensor._users.append(op)
+                self._noted += 1
 
-    def _note_change(self, op: Operation) -> None:
-        """Remembers that an operation was changed after it was made."""
-        self._changed.append(op)
+    def _replace_input(self, op: Operation, index: int, tensor: Tensor) -> None:
+        """Makes `tensor` the input of `op` at `index`, and `op` its consumer."""
+        with self._lock:
+            self._note_consumers()
+            old = op._inputs[index]
+            op._inputs = (*op._inputs[:index], tensor, *op._inputs[index + 1 :])
+            if op._id >= 0:  # else it is just being made, and noted later
+                old._users.remove(op)  # type: ignore[union-attr]
+                tensor._users = [*(tensor._users or ()), op]
+            self._changed.append(op)
 
     # -- looking
 
@@ -185,6 +182,16 @@ class Graph(Scopes, Collections):
     def version(self) -> int:
         """Grows with each operation that is made."""
         return len(self._ops)
+
+    @property
+    def graph_def_versions(self) -> VersionDef:
+        """The version of the graph's format."""
+        return _VERSIONS
+
+    @property
+    def building_function(self) -> bool:
+        """False: this is no function's graph."""
+        return False
 
     def get_operations(self) -> list[Operation]:
         """All operations, in the order they were made."""
@@ -225,15 +232,17 @@ class Graph(Scopes, Collections):
             raise ValueError("allow_tensor and allow_operation can't both be False.")
         if not isinstance(obj, (Tensor, Operation, str)) and hasattr(obj, "_as_graph_element"):
             obj = obj._as_graph_element()
-        if isinstance(obj, str):
-            return self._by_text(obj, allow_tensor, allow_operation)
-        kinds = [Tensor] * allow_tensor + [Operation] * allow_operation
-        if not isinstance(obj, tuple(kinds)):
-            allowed = " or ".join(kind.__name__ for kind in kinds)
+        if isinstance(obj, (str, bytes)):
+            name = obj if isinstance(obj, str) else obj.decode()
+            return self._by_text(name, allow_tensor, allow_operation)
+        if not (isinstance(obj, Tensor) and allow_tensor) and not (
+            isinstance(obj, Operation) and allow_operation
+        ):
+            allowed = " or ".join(["Tensor"] * allow_tensor + ["Operation"] * allow_operation)
             raise TypeError(f"Can not convert a {type(obj).__name__} into a {allowed}.")
         if obj.graph is not self:
             raise ValueError(f"{obj!r} is not an element of this graph.")
-        return obj  # type: ignore[no-any-return]
+        return obj
 
     def _by_text(self, name: str, allow_tensor: bool, allow_operation: bool) -> Tensor | Operation:
         op_name, colon, index = name.partition(":")
@@ -248,7 +257,7 @@ class Graph(Scopes, Collections):
             if op is None:
                 raise KeyError(f"The name '{name}' refers to an Operation not in the graph.")
             return op
-        if not index.isdigit():
+        if not (index.isascii() and index.isdigit()):
             raise ValueError(
                 f"The name '{name}' looks like a tensor name, but is not of the form "
                 '"<op_name>:<output_index>".'
@@ -285,7 +294,7 @@ class Graph(Scopes, Collections):
         return op not in self._unfetchable
 
 
-graph_stack.__class__.make = staticmethod(Graph)  # type: ignore[attr-defined]
+graph_stack.__class__.make = Graph
 
 
 def output_types(op_def: OpDef, attrs: dict[str, Any]) -> list[DType]:
@@ -301,26 +310,36 @@ def output_types(op_def: OpDef, attrs: dict[str, Any]) -> list[DType]:
     return types
 
 
-def _infer_shapes(op: Operation) -> None:
-    """Sets the outputs' shapes; ValueError naming op, inputs and line when they can't be."""
-    inputs = op._inputs
-    outputs = op._outputs
+def _taken(name: str) -> ValueError:
+    return ValueError(f"An operation named '{name}' is already in the graph")
 
-    def value(index: int) -> Any:
-        return CONSTANT_VALUE[0](inputs[index], False)
 
-    def partial(index: int) -> TensorShape | None:
-        found: TensorShape | None = CONSTANT_VALUE[0](inputs[index], True)
+class _OpContext(InferContext):
+    """What inference may know of an operation that is being made."""
+
+    __slots__ = ("_inputs",)
+
+    def __init__(self, op: Operation) -> None:
+        self._inputs = inputs = op._inputs
+        self.shapes = [tensor._shape for tensor in inputs]
+        self.attrs = op._attrs
+        self.num_outputs = len(op._outputs)
+
+    @property
+    def dtypes(self) -> Sequence[DType]:
+        return [tensor._dtype for tensor in self._inputs]
+
+    def value(self, index: int) -> Any:
+        return CONSTANT_VALUE[0](self._inputs[index], False)
+
+    def partial(self, index: int) -> TensorShape | None:
+        found: TensorShape | None = CONSTANT_VALUE[0](self._inputs[index], True)
         return found
 
-    context = InferContext(
-        [tensor._shape for tensor in inputs],
-        op._attrs,
-        [tensor._dtype for tensor in inputs],
-        len(outputs),
-        value,
-        partial,
-    )
+
+def _infer_shapes(op: Operation) -> None:
+    """Sets the outputs' shapes; ValueError naming op, inputs and line when they can't be."""
+    context = _OpContext(op)
     try:
         shapes = op._op_def.infer(context)  # type: ignore[misc]
     except ValueError as error:
@@ -329,5 +348,5 @@ def _infer_shapes(op: Operation) -> None:
             f"{error} for '{op.name}' (op: '{op.type}') with input shapes: {given}. "
             f"Made at {op.origin}"
         ) from error
-    for tensor, shape in zip(outputs, shapes):
+    for tensor, shape in zip(op._outputs, shapes):
         tensor._shape = shape

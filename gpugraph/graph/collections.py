@@ -45,6 +45,7 @@ class GraphKeys:
     TRAIN_OP = "train_op"
     COND_CONTEXT = "cond_context"
     WHILE_CONTEXT = "while_context"
+    VARIABLES = GLOBAL_VARIABLES  # its name before TensorFlow 1.0
 
 
 class Collections:

@@ -18,10 +18,12 @@ __all__ = [
     "container",
     "control_dependencies",
     "device",
+    "executing_eagerly",
     "get_collection",
     "get_collection_ref",
     "get_default_graph",
     "get_default_session",
+    "init_scope",
     "name_scope",
     "reset_default_graph",
 ]
@@ -43,6 +45,11 @@ def get_default_session() -> Any:
     return session_stack.top()
 
 
+def executing_eagerly() -> bool:
+    """False: operations are always built into a graph, and run by a session."""
+    return False
+
+
 def device(device_name_or_function: Any) -> AbstractContextManager[None]:
     """`Graph.device` of the default graph."""
     return get_default_graph().device(device_name_or_function)
@@ -51,6 +58,11 @@ def device(device_name_or_function: Any) -> AbstractContextManager[None]:
 def control_dependencies(control_inputs: Any) -> AbstractContextManager[None]:
     """`Graph.control_dependencies` of the default graph."""
     return get_default_graph().control_dependencies(control_inputs)
+
+
+def init_scope() -> AbstractContextManager[None]:
+    """Lifts the ops made inside out of control dependencies and control flow; names stay."""
+    return get_default_graph().control_dependencies(None)
 
 
 def colocate_with(op: Any, ignore_existing: bool = False) -> AbstractContextManager[None]:
@@ -83,7 +95,7 @@ def get_collection_ref(key: Any) -> list[Any]:
     return get_default_graph().get_collection_ref(key)
 
 
-class name_scope:  # noqa: N801, TensorFlow's name
+class name_scope:
     """A name scope for the ops of a function: `name`, or `default_name` where it is None.
 
     values: tensors the function was given; their graph (one for all) becomes the default inside.

@@ -2,7 +2,8 @@
 
 The same inference function serves three callers: the client graph (placeholders partly known),
 the fold pass (fed shapes known), and a step whose sizes are known only when it runs. They differ
-in how a constant input is found, so the context is given `value`, a function of the input index.
+in how a constant input is found: the context is given `value`, a function of the input index, or
+is of a subclass that answers `value` and `partial` itself.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ def _nothing(_: int) -> Any:
 class InferContext:
     """Shapes and dtypes of the inputs, attrs, and the values of inputs where they are constant."""
 
-    __slots__ = ("_partial", "_value", "attrs", "dtypes", "num_outputs", "shapes")
+    __slots__ = ("_dtypes", "_partial", "_value", "attrs", "num_outputs", "shapes")
 
     def __init__(
         self,
@@ -36,21 +37,30 @@ class InferContext:
     ) -> None:
         self.shapes = shapes
         self.attrs = attrs
-        self.dtypes = dtypes
         self.num_outputs = num_outputs
+        self._dtypes = dtypes
         self._value = value
         self._partial = partial
+
+    @property
+    def dtypes(self) -> Sequence[DType]:
+        """The inputs' dtypes."""
+        return self._dtypes
 
     def value(self, index: int) -> Any:
         """The array that input `index` always has, or None where it is not constant."""
         return self._value(index)
 
+    def partial(self, index: int) -> TensorShape | None:
+        """Input `index`, a vector of sizes that are partly known, as a shape; None if none is."""
+        return self._partial(index)
+
     def value_as_shape(self, index: int) -> TensorShape:
         """Input `index`, a vector of sizes, read as a shape; -1 and unknown sizes are open."""
-        value = self._value(index)
+        value = self.value(index)
         if value is not None:
             return as_output_shape(value)
-        partial = self._partial(index)
+        partial = self.partial(index)
         if partial is not None:
             return partial
         length = self.shapes[index].sizes

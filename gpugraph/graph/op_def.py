@@ -8,13 +8,22 @@ Attrs are plain Python values (a `DType`, a `TensorShape`, ints, strings, lists,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from gpugraph.dtypes import DType
+from gpugraph.dtypes import DType, as_dtype
+from gpugraph.shapes import as_shape
 
-__all__ = ["ArgDef", "AttrDef", "NodeDef", "OpDef", "host_slots"]
+__all__ = [
+    "ArgDef",
+    "AttrDef",
+    "NodeDef",
+    "OpDef",
+    "VersionDef",
+    "complete_attrs",
+    "host_slots",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,3 +118,90 @@ class NodeDef:
         device = f'  device: "{self.device}"\n' if self.device else ""
         attrs = "".join(f"  attr {key}: {self.attr[key]!r}\n" for key in sorted(self.attr))
         return f'node {{\n  name: "{self.name}"\n  op: "{self.op}"\n{inputs}{device}{attrs}}}'
+
+
+@dataclass(frozen=True, slots=True)
+class VersionDef:
+    """Who wrote a graph, and which readers it allows."""
+
+    producer: int = 0
+    min_consumer: int = 0
+    bad_consumers: tuple[int, ...] = ()
+
+
+def complete_attrs(
+    op_def: OpDef, types: Sequence[DType], attrs: Mapping[str, Any]
+) -> dict[str, Any]:
+    """`attrs` with the defaults and with what inputs of these dtypes tell.
+
+    ValueError for attrs that are missing and for inputs that don't fit the signature.
+    """
+    known = {key: attr.default for key, attr in op_def.attrs.items() if attr.has_default}
+    told = {key for arg in op_def.inputs for key in (arg.type_attr, arg.type_list_attr)}
+    known = {key: value for key, value in known.items() if key not in told}
+    for key, value in attrs.items():
+        kind = op_def.attrs[key].kind if key in op_def.attrs else ""
+        known[key] = _READ[kind](value) if kind in _READ else value
+    at = 0
+    for arg in op_def.inputs:
+        part = types[at : at + _count(op_def, arg, len(types), known)]
+        _bind_arg(op_def, arg, part, known)
+        at += len(part)
+    if at != len(types):
+        raise ValueError(f"Op type '{op_def.name}' takes {at} inputs here, not {len(types)}")
+    missing = [key for key in op_def.attrs if key not in known]
+    if missing:
+        raise ValueError(f"Op type '{op_def.name}' needs the attrs {missing}")
+    return known
+
+
+_READ: dict[str, Callable[[Any], Any]] = {
+    "type": as_dtype,
+    "shape": as_shape,
+    "list(type)": lambda values: [as_dtype(value) for value in values],
+    "list(shape)": lambda values: [as_shape(value) for value in values],
+}
+"""What reads an attr's value, by the attr's kind; values of other kinds stay as they are."""
+
+
+def _count(op_def: OpDef, arg: ArgDef, given: int, known: dict[str, Any]) -> int:
+    """How many of the inputs an argument has; a lone list has what the others leave."""
+    if not arg.is_list:
+        return 1
+    if arg.number_attr in known:
+        return int(known[arg.number_attr])
+    if arg.type_list_attr in known:
+        return len(known[arg.type_list_attr])
+    if sum(other.is_list for other in op_def.inputs) > 1:
+        raise ValueError(
+            f"Op type '{op_def.name}' needs the attr '{arg.number_attr or arg.type_list_attr}'"
+        )
+    return max(0, given - len(op_def.inputs) + 1)
+
+
+def _bind_arg(op_def: OpDef, arg: ArgDef, types: Sequence[DType], known: dict[str, Any]) -> None:
+    """Adds the attrs that the inputs of one argument tell; ValueError where they don't fit."""
+
+    def refuse(why: str) -> None:
+        given = [dtype.name for dtype in types]
+        raise ValueError(f"Input '{arg.name}' of op type '{op_def.name}' {why}, not {given}")
+
+    if not arg.is_list and not types:
+        refuse("is missing: there must be a tensor")
+    if arg.is_ref and not all(dtype.is_ref_dtype for dtype in types):
+        refuse("must refer to a variable")
+    bases = [dtype.base_dtype for dtype in types]
+    if arg.number_attr and known.setdefault(arg.number_attr, len(bases)) != len(bases):
+        refuse(f"must be {known[arg.number_attr]} tensors")
+    if arg.type_list_attr:
+        if list(known.setdefault(arg.type_list_attr, bases)) != bases:
+            refuse(f"must be of {known[arg.type_list_attr]}")
+        return
+    wanted = arg.type
+    if wanted is None and bases:
+        wanted = known.setdefault(arg.type_attr, bases[0])
+        allowed = op_def.attrs[arg.type_attr].allowed
+        if allowed and wanted not in allowed:
+            refuse(f"must be one of {[dtype.name for dtype in allowed]}")
+    if any(base is not wanted for base in bases):
+        refuse(f"must be of dtype {getattr(wanted, 'name', wanted)}")

@@ -1,7 +1,8 @@
 """Operation: one node of the client graph, and the user's line that made it.
 
 An operation is made by its graph and immutable afterwards, but for `_update_input` and
-`_add_control_inputs`, by which loops (and mistakes) are closed.
+`_add_control_inputs`, by which loops (and mistakes) are closed. It is made a hundred thousand
+times, so what is usually empty or equal is shared, and what can wait is left for whoever asks.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ class Operation:
     """A node: op type, input tensors, control inputs, attrs, requested device, outputs."""
 
     __slots__ = (
+        "__dict__",  # programs hang their own attributes on operations
         "__weakref__",
         "_attrs",
         "_control_flow_context",
@@ -44,7 +46,7 @@ class Operation:
         graph: Graph,
         name: str,
         op_def: OpDef,
-        inputs: list[Tensor],
+        inputs: tuple[Tensor, ...],
         output_types: Sequence[DType],
         attrs: dict[str, Any],
         origin: Origin,
@@ -55,16 +57,16 @@ class Operation:
         self._op_def = op_def
         self._inputs = inputs
         self._attrs = attrs
-        self._control_inputs: list[Operation] = []
+        self._control_inputs: tuple[Operation, ...] = ()
         self._control_flow_context: Any = None
         self._device = ""
         self._id = -1
-        self._outputs = [Tensor(self, index, dtype) for index, dtype in enumerate(output_types)]
-        for tensor in inputs:
-            if tensor._consumers is None:
-                tensor._consumers = [self]
-            else:
-                tensor._consumers.append(self)
+        if len(output_types) == 1:
+            self._outputs: tuple[Tensor, ...] = (Tensor(self, 0, output_types[0]),)
+        else:
+            self._outputs = tuple(
+                [Tensor(self, at, dtype) for at, dtype in enumerate(output_types)]
+            )
 
     @property
     def type(self) -> str:
@@ -77,11 +79,15 @@ class Operation:
 
     @property
     def inputs(self) -> tuple[Tensor, ...]:
-        return tuple(self._inputs)
+        return self._inputs
 
     @property
     def outputs(self) -> list[Tensor]:
         return list(self._outputs)
+
+    def values(self) -> tuple[Tensor, ...]:
+        """The outputs."""
+        return self._outputs
 
     @property
     def control_inputs(self) -> list[Operation]:
@@ -98,7 +104,7 @@ class Operation:
 
     @property
     def attrs(self) -> dict[str, Any]:
-        """The attrs, by name: do not change them."""
+        """The attrs, by name. Never change them: operations with equal attrs may share them."""
         return self._attrs
 
     def get_attr(self, name: str) -> Any:
@@ -126,7 +132,8 @@ class Operation:
 
     def colocation_groups(self) -> list[bytes]:
         """Names `loc:@op` of the groups this shares a device with, its own name by default."""
-        groups: list[bytes] = self._attrs.get("_class", [])
+        names = self._attrs.get("_class", ())
+        groups = [name for name in names if name.startswith(b"loc:@")]
         return groups or [f"loc:@{self.name}".encode()]
 
     def run(self, feed_dict: Any = None, session: Any = None) -> None:
@@ -134,31 +141,42 @@ class Operation:
         session_for(self.graph, session, "execute operation using `run()`").run(self, feed_dict)
 
     def _update_input(self, index: int, tensor: Tensor) -> None:
-        """Replaces input `index`; TypeError for a tensor of another dtype."""
-        self.graph._check_not_finalized()
-        old = self._inputs[index]
-        if tensor.graph is not self.graph:
+        """Replaces input `index`, also by what makes a cycle: a session refuses those.
+
+        TypeError for no tensor or one of another dtype, ValueError for one of another graph,
+        IndexError where there is no such input.
+        """
+        graph = self.graph
+        graph._check_not_finalized()
+        if not isinstance(tensor, Tensor):
+            raise TypeError(f"tensor must be a Tensor: {tensor!r}")
+        if tensor.graph is not graph:
             raise ValueError(f"{tensor!r} must be from the same graph as {self!r}.")
+        if not 0 <= index < len(self._inputs):
+            raise IndexError(f"{self!r} has {len(self._inputs)} inputs, and none at {index}")
+        old = self._inputs[index]
         if tensor.dtype.base_dtype is not old.dtype.base_dtype:
             raise TypeError(
                 f"Input {index} of '{self.name}' is {old.dtype.name}; it can't become "
                 f"{tensor.name}, which is {tensor.dtype.name}"
             )
-        if old._consumers is not None:
-            old._consumers.remove(self)
-        self._inputs[index] = tensor
-        tensor._consumers = [*(tensor._consumers or []), self]
-        self.graph._note_change(self)
+        graph._replace_input(self, index, tensor)
 
     def _add_control_inputs(self, ops: Sequence[Operation]) -> None:
-        """Adds control inputs that are not there yet."""
+        """Adds control inputs that are not there yet.
+
+        TypeError for what is no operation, ValueError for one of another graph.
+        """
         self.graph._check_not_finalized()
         for op in ops:
+            if not isinstance(op, Operation):
+                raise TypeError(f"op must be an Operation: {op!r}")
             if op.graph is not self.graph:
                 raise ValueError(f"{op!r} must be from the same graph as {self!r}.")
-            if op not in self._control_inputs:
-                self._control_inputs.append(op)
-        self.graph._note_change(self)
+        known = len(self._control_inputs)
+        self._control_inputs = tuple(dict.fromkeys([*self._control_inputs, *ops]))
+        if len(self._control_inputs) > known:
+            self.graph._changed.append(self)
 
     def _add_control_input(self, op: Operation) -> None:
         self._add_control_inputs([op])

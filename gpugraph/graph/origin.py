@@ -1,8 +1,9 @@
 """Where the user made an operation: the lines outside this package that called it.
 
 Every error that names a node also names these lines, so they are taken at every op. Taking them
-must be cheap (about a microsecond): frames are kept as (code, line number) pairs, and turned
-into text when somebody reads them.
+must be cheap (about a microsecond): a frame is kept as its code and the offset of the instruction
+it was at, and turned into a line of text when somebody reads it. Operations made at the same
+place share one `Origin`, which their graph keeps.
 """
 
 from __future__ import annotations
@@ -10,12 +11,11 @@ from __future__ import annotations
 import linecache
 import os
 import sys
-from types import CodeType
+from types import CodeType, FrameType
 
 __all__ = ["Origin", "here"]
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
-_DEPTH = 3
 
 
 class Origin:
@@ -29,8 +29,8 @@ class Origin:
     def __str__(self) -> str:
         if not self._frames:
             return "<unknown>"
-        code, line = self._frames[0]
-        return f"{code.co_filename}:{line} (in {code.co_name})"
+        code, offset = self._frames[0]
+        return f"{code.co_filename}:{_line(code, offset)} (in {code.co_name})"
 
     def __repr__(self) -> str:
         return f"Origin({self})"
@@ -38,33 +38,54 @@ class Origin:
     @property
     def source(self) -> str:
         """The text of the innermost user line, stripped, or the empty string."""
-        if not self._frames:
-            return ""
-        code, line = self._frames[0]
-        return linecache.getline(code.co_filename, line).strip()
+        return self.frames[0][3] if self._frames else ""
 
     @property
     def frames(self) -> list[tuple[str, int, str, str]]:
         """(file, line, function, source text) of each kept frame, innermost first."""
-        return [
-            (code.co_filename, line, code.co_name, linecache.getline(code.co_filename, line).strip())
-            for code, line in self._frames
-        ]
+        return [_readable(code, _line(code, offset)) for code, offset in self._frames]
 
 
-def here() -> Origin:
-    """The user's lines that called into this package just now."""
-    frame = sys._getframe(1)
-    while frame.f_code.co_filename.startswith(_PACKAGE):
-        outer = frame.f_back
-        if outer is None:
-            return Origin(())
-        frame = outer
-    frames = [(frame.f_code, frame.f_lineno)]
-    for _ in range(_DEPTH - 1):
-        outer = frame.f_back
-        if outer is None:
-            break
-        frame = outer
-        frames.append((frame.f_code, frame.f_lineno))
-    return Origin(tuple(frames))
+def _readable(code: CodeType, line: int) -> tuple[str, int, str, str]:
+    file = code.co_filename
+    return file, line, code.co_name, linecache.getline(file, line).strip()
+
+
+def _line(code: CodeType, offset: int) -> int:
+    """The line of the instruction at `offset`."""
+    for start, end, line in code.co_lines():
+        if start <= offset < end and line is not None:
+            return line
+    return code.co_firstlineno
+
+
+def here(known: dict[tuple[int, ...], Origin]) -> Origin:
+    """The user's lines that called into this package just now.
+
+    `known` holds what was returned before: the same lines give the same Origin. That keeps the
+    code objects alive, so that their ids, by which it is keyed, stay theirs.
+    """
+    first = _outside(sys._getframe(2))
+    second = _outside(first.f_back) if first is not None else None
+    third = _outside(second.f_back) if second is not None else None
+    if first is not None and second is not None and third is not None:
+        place: tuple[int, ...] = (
+            id(first.f_code), first.f_lasti,
+            id(second.f_code), second.f_lasti,
+            id(third.f_code), third.f_lasti,
+        )  # fmt: skip
+        return known.get(place) or known.setdefault(place, _origin(first, second, third))
+    frames = [frame for frame in (first, second) if frame is not None]
+    place = tuple([part for frame in frames for part in (id(frame.f_code), frame.f_lasti)])
+    return known.get(place) or known.setdefault(place, _origin(*frames))
+
+
+def _origin(*frames: FrameType) -> Origin:
+    return Origin(tuple([(frame.f_code, frame.f_lasti) for frame in frames]))
+
+
+def _outside(frame: FrameType | None) -> FrameType | None:
+    """This frame, or the next one outwards that is not of this package."""
+    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame = frame.f_back
+    return frame

@@ -10,25 +10,35 @@ import re
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from gpugraph.graph.device_name import merge_specs
+from gpugraph.graph.device_name import check_valid, merge_specs
 from gpugraph.graph.operation import Operation
 from gpugraph.graph.tensor import Tensor
 
 if TYPE_CHECKING:
     from gpugraph.graph.client import Graph
 
-__all__ = ["ControlDependencies", "DeviceFunction", "ScopeState", "Scopes"]
+__all__ = ["ControlDependencies", "DeviceFunction", "ScopeState", "Scopes", "is_name"]
 
-DeviceFunction = Callable[[Operation], "str | None"]
+DeviceFunction = Callable[[Operation], Any]
+"""From a new op to the device it asks for: a name, a spec, or None for no opinion."""
 
-_ROOT_SCOPE = re.compile(r"^[A-Za-z0-9.][A-Za-z0-9_.\-/]*$")
-_INNER_SCOPE = re.compile(r"^[A-Za-z0-9_.\-/]*$")
+_NAME = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_.\-/]*")
+_INNER_NAME = re.compile(r"[A-Za-z0-9_.\-/]*")
 
 
-class ScopeState(threading.local):
+@lru_cache(4096)
+def is_name(name: str, inside: bool) -> bool:
+    """Whether an operation or scope may be called `name`, at the root or inside a scope."""
+    return (_INNER_NAME if inside else _NAME).fullmatch(name) is not None
+
+
+class ScopeState:
     """What holds for the next operation of one graph in one thread."""
+
+    __slots__ = ("colocate", "container", "control_flow", "controls", "device", "devices", "name")
 
     def __init__(self) -> None:
         self.name = ""
@@ -38,6 +48,13 @@ class ScopeState(threading.local):
         self.colocate: tuple[Operation, ...] = ()
         self.control_flow: Any = None
         self.container = ""
+
+
+class _PerThread(threading.local):
+    """Every thread's own state: a new thread starts outside of all scopes."""
+
+    def __init__(self) -> None:
+        self.state = ScopeState()
 
 
 class ControlDependencies:
@@ -53,7 +70,19 @@ class ControlDependencies:
 class Scopes:
     """The context managers of a graph."""
 
-    _scope: ScopeState
+    def __init__(self) -> None:
+        self._threads = _PerThread()
+
+    @property
+    def _scope(self) -> ScopeState:
+        return self._threads.state
+
+    def switch_to_thread_local(self) -> None:
+        """Does nothing: scopes are each thread's own from the beginning."""
+
+    def get_name_scope(self) -> str:
+        """The current name scope without its slash, such as `"a/b"`; `""` at the root."""
+        return self._scope.name
 
     @contextmanager
     def name_scope(self, name: str | None) -> Iterator[str]:
@@ -65,12 +94,12 @@ class Scopes:
         graph: Graph = self  # type: ignore[assignment]
         state = self._scope
         old = state.name
+        if name is not None and not isinstance(name, str):
+            raise TypeError(f"A scope name is a string, but it is {name!r}")
         if not name:
             new = ""
-        elif not isinstance(name, str):
-            raise TypeError(f"A scope name is a string, but it is {name!r}")
         else:
-            if not (_INNER_SCOPE if old else _ROOT_SCOPE).match(name):
+            if not is_name(name, bool(old)):
                 raise ValueError(f"'{name}' is not a valid scope name")
             new = name[:-1] if name[-1] == "/" else graph.unique_name(name)
         state.name = new
@@ -83,13 +112,13 @@ class Scopes:
     def device(self, device_name_or_function: Any) -> Iterator[None]:
         """Asks for a device, by name or by a function of the op, for the ops made inside.
 
-        Inner requests go before outer ones, field by field; None clears them. ValueError for a
-        string that is no device specification.
+        Inner requests go before outer ones, field by field; None clears them. A function is
+        given the op, whose `device` is what inner scopes ask for, and its answer replaces that,
+        unless it is None. ValueError for a string that is no device specification.
         """
         request = device_name_or_function
         if request is not None and not callable(request):
-            request = request.to_string() if hasattr(request, "to_string") else str(request)
-            merge_specs(request, "")  # raises for what is no device name
+            request = _device_name(request)
         state = self._scope
         old = state.devices, state.device
         state.devices = (*state.devices, request)
@@ -118,17 +147,18 @@ class Scopes:
 
     def _ops_of(self, control_inputs: Any) -> list[Operation]:
         graph: Graph = self  # type: ignore[assignment]
-        if isinstance(control_inputs, (Operation, Tensor)) or hasattr(
+        if isinstance(control_inputs, (Operation, Tensor, str)) or hasattr(
             control_inputs, "_as_graph_element"
         ):
             control_inputs = [control_inputs]
-        ops = []
+        ops: dict[Operation, None] = {}
         for item in control_inputs:
-            element = graph.as_graph_element(getattr(item, "handle", item))
-            op = element.op if isinstance(element, Tensor) else element
-            if op not in ops:
-                ops.append(op)
-        return ops
+            element = getattr(item, "handle", item)
+            if not isinstance(element, (Operation, Tensor, str, bytes)):
+                element = getattr(element, "op", element)  # of what is made of tensors
+            element = graph.as_graph_element(element)
+            ops[element.op if isinstance(element, Tensor) else element] = None
+        return list(ops)
 
     @contextmanager
     def colocate_with(self, op: Any, ignore_existing: bool = False) -> Iterator[None]:
@@ -140,16 +170,12 @@ class Scopes:
             raise ValueError("Trying to reset colocation (op is None) but ignore_existing is False")
         graph: Graph = self  # type: ignore[assignment]
         state = self._scope
-        old = state.colocate, state.devices, state.device
-        state.devices, state.device = (), ""
-        if ignore_existing:
-            state.colocate = ()
+        groups = () if ignore_existing else state.colocate
         if op is not None:
             element = graph.as_graph_element(op)
-            state.colocate = (
-                *state.colocate,
-                element.op if isinstance(element, Tensor) else element,
-            )
+            groups = (*groups, element.op if isinstance(element, Tensor) else element)
+        old = state.colocate, state.devices, state.device
+        state.colocate, state.devices, state.device = groups, (), ""
         try:
             yield
         finally:
@@ -166,37 +192,62 @@ class Scopes:
         finally:
             state.container = old
 
-    def _device_of(self, op: Operation) -> str:
-        """The requested device of a new op, by this thread's device stack."""
+    def _enter_scopes(self, op: Operation) -> None:
+        """Gives a new op what this thread's scopes say: device, control inputs, colocation."""
         state = self._scope
-        if state.device is not None:
-            return state.device
-        merged = ""
-        for request in reversed(state.devices):
-            if request is None:
-                break
+        if state.devices:
+            op._device = _device_of(op, state) if state.device is None else state.device
+        if state.controls:
+            op._control_inputs = _controls_of(op._inputs, state)
+        if state.colocate:
+            _colocate(op, state)
+        if state.container and op._op_def.is_stateful and op._attrs.get("container") == "":
+            op._attrs = {**op._attrs, "container": state.container}
+        if state.control_flow is not None:
+            op._control_flow_context = state.control_flow
+            state.control_flow.add_op(op)
+
+
+def _device_of(op: Operation, state: ScopeState) -> str:
+    """The requested device of a new op where functions have their say."""
+    merged = ""
+    for request in reversed(state.devices):
+        if request is None:
+            break
+        if callable(request):
             op._set_device(merged)
-            asked = request(op) if callable(request) else request
-            merged = merge_specs(merged, asked or "")
-        return merged
+            answer = request(op)
+            merged = merged if answer is None else _device_name(answer)
+        else:
+            merged = merge_specs(merged, request)
+    return merged
 
-    def _controls_of(self, inputs: Sequence[Tensor]) -> list[Operation]:
-        """Control inputs of a new op: a block adds none where an input was made inside it."""
-        makers = {tensor.op for tensor in inputs}
-        found: dict[Operation, None] = {}
-        for block in self._scope.controls:
-            if block.seen.isdisjoint(makers):
-                found.update(dict.fromkeys(block.inputs))
-        return [op for op in found if op not in makers]
 
-    def _colocate(self, op: Operation) -> None:
-        """Puts `op` into the colocation groups of this thread's stack."""
-        groups = set(op._attrs.get("_class", []))
-        for target in self._scope.colocate:
-            groups.update(target.colocation_groups())
-            if target.device:
-                op._set_device(target.device)
-        op._attrs["_class"] = sorted(groups)
+def _device_name(device: Any) -> str:
+    """A name or spec as it was given; ValueError when it is none."""
+    name = device.to_string() if hasattr(device, "to_string") else str(device)
+    check_valid(name)
+    return name
+
+
+def _controls_of(inputs: Sequence[Tensor], state: ScopeState) -> tuple[Operation, ...]:
+    """Control inputs of a new op: a block adds none where an input was made inside it."""
+    makers = {tensor.op for tensor in inputs}
+    found: dict[Operation, None] = {}
+    for block in state.controls:
+        if block.seen.isdisjoint(makers):
+            found.update(dict.fromkeys(block.inputs))
+    return tuple([op for op in found if op not in makers])
+
+
+def _colocate(op: Operation, state: ScopeState) -> None:
+    """Puts `op` into the colocation groups of this thread's stack."""
+    groups = set(op._attrs.get("_class", []))
+    for target in state.colocate:
+        groups.update(target.colocation_groups())
+        if target.device:
+            op._set_device(target.device)
+    op._attrs = {**op._attrs, "_class": sorted(groups)}
 
 
 def _merged(requests: Sequence[str | DeviceFunction | None]) -> str | None:

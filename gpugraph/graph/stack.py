@@ -1,8 +1,9 @@
 """The default graph and the default session: one stack of each per thread.
 
-The bottom of every thread's graph stack is the process's global default graph, which
-`reset_default_graph` replaces. Sessions are kept here, on the graph's floor, as anything with
-`run` and `graph`, so that `Tensor.eval` needs to know nothing of sessions.
+The bottom of a thread's graph stack is that thread's own global default graph, which
+`reset_default_graph` replaces: threads that share a graph say so with `graph.as_default()`.
+Sessions are kept here, on the graph's floor, as anything with `run` and `graph`, so that
+`Tensor.eval` needs to know nothing of sessions.
 """
 
 from __future__ import annotations
@@ -45,23 +46,20 @@ class DefaultStack(threading.local):
 
 
 class _GraphStack(DefaultStack):
-    """The graph stack, whose bottom is the process's global default graph."""
+    """The graph stack, whose bottom is the thread's global default graph."""
 
     make: Callable[[], Any]  # set by the client graph's module
-    shared: Any = None
-    lock = threading.Lock()
+
+    def __init__(self, kind: str) -> None:
+        super().__init__(kind)
+        self.bottom: Any = None
 
     def top(self) -> Any:
         if self.stack:
             return self.stack[-1]
-        return _GraphStack.shared or self._first()
-
-    @staticmethod
-    def _first() -> Any:
-        with _GraphStack.lock:
-            if _GraphStack.shared is None:
-                _GraphStack.shared = _GraphStack.make()
-            return _GraphStack.shared
+        if self.bottom is None:
+            self.bottom = _GraphStack.make()
+        return self.bottom
 
     def reset(self) -> None:
         """A new global default graph; AssertionError inside a `with graph.as_default()`."""
@@ -70,8 +68,7 @@ class _GraphStack(DefaultStack):
                 "Do not use tf.reset_default_graph() to clear nested graphs. Leave the "
                 "`with graph.as_default():` block first, or make a new tf.Graph()."
             )
-        with _GraphStack.lock:
-            _GraphStack.shared = None
+        self.bottom = None
 
 
 graph_stack = _GraphStack("<class 'gpugraph.Graph'>")

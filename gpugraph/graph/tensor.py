@@ -6,7 +6,7 @@ op families fill when they are imported: the graph itself knows no op.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from gpugraph.dtypes import DType
@@ -27,7 +27,15 @@ OPERATORS: dict[str, Callable[..., Any]] = {}
 class Tensor:
     """One output of an `Operation`; holds no values. `eval` or `Session.run` compute them."""
 
-    __slots__ = ("__weakref__", "_consumers", "_dtype", "_shape", "op", "value_index")
+    __slots__ = (
+        "__dict__",  # programs hang their own attributes on tensors
+        "__weakref__",
+        "_dtype",
+        "_shape",
+        "_users",
+        "op",
+        "value_index",
+    )
 
     __array_priority__ = 100  # NumPy leaves `array + tensor` to the tensor
 
@@ -36,7 +44,7 @@ class Tensor:
         self.value_index = value_index
         self._dtype = dtype
         self._shape = _UNKNOWN
-        self._consumers: list[Operation] | None = None
+        self._users: list[Operation] | None = None  # kept by the graph, when somebody asks
 
     @property
     def name(self) -> str:
@@ -70,7 +78,13 @@ class Tensor:
 
     def consumers(self) -> list[Operation]:
         """The operations that take this tensor as an input."""
-        return list(dict.fromkeys(self._consumers)) if self._consumers else []
+        return list(dict.fromkeys(self._consumers))
+
+    @property
+    def _consumers(self) -> Sequence[Operation]:
+        """The same, once for each input that this is. Do not change it."""
+        self.op.graph._note_consumers()
+        return self._users or ()
 
     def eval(self, feed_dict: Any = None, session: Any = None) -> Any:
         """This tensor's value in `session`, or the default session; ValueError if there is none."""
@@ -83,15 +97,18 @@ class Tensor:
 
     def __str__(self) -> str:
         shape = "" if self._shape.sizes is None else f", shape={self._shape}"
-        return f'Tensor("{self.name}"{shape}, dtype={self._dtype.name})'
+        device = f", device={self.device}" if self.device else ""
+        return f'Tensor("{self.name}"{shape}, dtype={self._dtype.name}{device})'
 
-    def __hash__(self) -> int:
-        return id(self)
+    __hash__ = object.__hash__
 
     def __eq__(self, other: object) -> bool:
         return self is other
 
     def __copy__(self) -> Tensor:
+        return self
+
+    def __deepcopy__(self, _: Any) -> Tensor:
         return self
 
     def __bool__(self) -> NoReturn:
@@ -212,9 +229,13 @@ class Tensor:
 
 _UNKNOWN = TensorShape.of(None)
 
-OPERATOR_NAMES: tuple[str, ...] = tuple(
-    f"__{side}{name}__"
-    for name in "add sub mul truediv floordiv mod pow matmul and or xor".split()
-    for side in ("", "r")
-) + tuple(f"__{name}__" for name in "neg invert abs lt le gt ge getitem".split())
+_BINARY = (
+    "add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor"
+)  # fmt: skip
+_OTHERS = ("neg", "invert", "abs", "lt", "le", "gt", "ge", "getitem")
+
+OPERATOR_NAMES: tuple[str, ...] = (
+    *(f"__{side}{name}__" for name in _BINARY for side in ("", "r")),
+    *(f"__{name}__" for name in _OTHERS),
+)
 """The Python operators of tensors and variables."""

@@ -156,15 +156,21 @@ def _bind_leaky(context: KernelContext, features: Any, out: Any) -> Callable[[],
 
 
 def _bind_leaky_grad(context: KernelContext, dy: Any, features: Any, out: Any) -> Callable[[], Any]:
-    alpha = context.attrs["alpha"]
+    alpha = dy.dtype.type(context.attrs["alpha"])
     alive = context.scratch(features.shape, dtypes.bool)
+    slope = context.scratch(features.shape, context.input_types[0].base_dtype)
 
     def run() -> None:
+        np.greater(features, 0, out=alive)
+        np.maximum(alive, alpha, out=slope)
+        np.multiply(dy, slope, out=out)
+
+    def run_any_alpha() -> None:
         np.greater(features, 0, out=alive)
         np.multiply(dy, alpha, out=out)
         np.copyto(out, dy, where=alive)
 
-    return run
+    return run if 0 <= alpha <= 1 else run_any_alpha
 
 
 _leaky_relu = op(
@@ -204,15 +210,14 @@ def leaky_relu(features: Any, alpha: float = 0.2, name: str | None = None) -> Te
 
 
 def _bind_elu(context: KernelContext, features: Any, out: Any) -> Callable[[], Any]:
-    kept = context.scratch(features.shape, dtypes.bool)
+    positive = context.scratch(features.shape, context.input_types[0].base_dtype)
 
     def run() -> None:
-        np.less(features, 0, out=kept)
-        np.logical_not(kept, out=kept)
+        np.maximum(features, 0, out=positive)
         np.minimum(features, 0, out=out)
         np.exp(out, out=out)
         np.subtract(out, 1, out=out)
-        np.copyto(out, features, where=kept)
+        np.add(out, positive, out=out)
 
     return run
 

@@ -208,18 +208,21 @@ def infer_one_shape(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _sum_all(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
-    del context
     *terms, out = arrays
     if len(terms) == 1:
         return partial(np.copyto, out, terms[0])
     if len(terms) == 2:
         return partial(np.add, terms[0], terms[1], out)
-    first, second, *rest = terms
+    total, (first, second, *rest) = out, terms
+    if any(np.may_share_memory(term, out) for term in rest):  # out is the memory of this one too
+        total = context.scratch(context.output_shapes[0], context.output_types[0])
 
     def run() -> None:
-        np.add(first, second, out)
+        np.add(first, second, total)
         for term in rest:
-            np.add(out, term, out)
+            np.add(total, term, total)
+        if total is not out:
+            np.copyto(out, total)
 
     return run
 

@@ -45,7 +45,7 @@ def _infer_reshape(context: InferContext) -> Sequence[TensorShape]:
     if asked is None:
         return [UNKNOWN]
     value = context.value(1)
-    if value is not None and np.count_nonzero(value == -1) > 1:
+    if value is not None and asked.count(None) > 1:
         raise ValueError(f"Only one size may be -1, but the shape is {ints(value)}")
     count = source.num_elements()
     if count is None:
@@ -233,13 +233,17 @@ def transpose(
     With `conjugate` and a complex dtype, the conjugates of its elements. ValueError when `perm`
     is no permutation of the dimensions.
     """
+    made: Tensor
+    if isinstance(a, Tensor) and perm is not None and not conjugate:
+        made = _transpose(a, int_argument(perm), name=name or "transpose")
+        return made
     with op_scope(name, "transpose", a) as scope:
         source = convert_to_tensor(a, name="a")
         if perm is None:
             perm = _reversed_axes(source)
         if conjugate and source.dtype.is_complex:
             source = raw_ops.Conj(source)
-        made: Tensor = _transpose(source, int_argument(perm), name=scope)
+        made = _transpose(source, int_argument(perm), name=scope)
         return made
 
 
@@ -247,7 +251,8 @@ def _reversed_axes(source: Tensor) -> Any:
     if source.shape.sizes is not None:
         return np.arange(len(source.shape.sizes), dtype=np.int32)[::-1]
     rank = raw_ops.Rank(source)
-    return raw_ops.Sub(raw_ops.Sub(rank, 1), raw_ops.Range(0, rank, 1))
+    last = raw_ops.Sub(rank, 1, name="sub")
+    return raw_ops.Sub(last, raw_ops.Range(0, rank, 1), name="sub")
 
 
 def _bind_invert(context: KernelContext, out: Any) -> Callable[[], Any]:
@@ -316,7 +321,7 @@ def _bind_reverse(context: KernelContext, source: Any, out: Any) -> Callable[[],
     index = [slice(None)] * source.ndim
     for axis in _reversed_dims(context.value(1), source.ndim):
         index[axis] = slice(None, None, -1)
-    return partial(np.copyto, out, source[tuple(index)])
+    return partial(np.copyto, out, source[(*index, ...)])  # a view of a scalar, too
 
 
 _reverse = op(

@@ -38,11 +38,10 @@ class OpFunction:
             key: attr.default for key, attr in op_def.attrs.items() if attr.has_default
         }
         self._plain = self._plain_type_attr()
-        self._result: Any = None
-        if len(op_def.outputs) > 1 and not any(arg.is_list for arg in op_def.outputs):
-            self._result = namedtuple(  # type: ignore[misc]
-                op_def.name, [arg.name for arg in op_def.outputs]
-            )
+        self._shared = self._shared_attrs()
+        self._refs = [at for at, arg in enumerate(op_def.inputs) if arg.is_ref]
+        self._several = len(op_def.outputs) > 1 and not any(arg.is_list for arg in op_def.outputs)
+        self._result: Any = None  # a named tuple's class, made when first needed
 
     def _is_derived(self, key: str) -> bool:
         return any(
@@ -62,6 +61,13 @@ class OpFunction:
         )
         return keys.pop() if simple else ""
 
+    def _shared_attrs(self) -> dict[int, dict[str, Any]]:
+        """The attrs of all plain ops of one dtype, by the dtype's id (dtypes live forever)."""
+        if not self._plain:
+            return {}
+        allowed = self.op_def.attrs[self._plain].allowed
+        return {id(dtype): {self._plain: dtype, **self._defaults} for dtype in allowed}
+
     def __repr__(self) -> str:
         return f"<op function {self.op_def.name}>"
 
@@ -75,20 +81,18 @@ class OpFunction:
 
     def _fast(self, args: Sequence[Any], name: str | None) -> Tensor | None:
         """The op where its inputs are tensors of one accepted dtype, else None."""
-        key = self._plain
         first = args[0]
         if type(first) is not Tensor:
             return None
         dtype = first._dtype
-        allowed = self.op_def.attrs[key].allowed
-        if dtype not in allowed:
+        attrs = self._shared.get(id(dtype))
+        if attrs is None:
             return None
         for value in args:
             if type(value) is not Tensor or value._dtype is not dtype:
                 return None
-        attrs = {key: dtype, **self._defaults}
         graph: Graph = first.op.graph
-        return graph._make(self.op_def, list(args), (dtype,), attrs, name)._outputs[0]
+        return graph._make(self.op_def, args, (dtype,), attrs, name)._outputs[0]
 
     def _bind(
         self, args: Sequence[Any], kwargs: dict[str, Any]
@@ -135,13 +139,19 @@ class OpFunction:
 
     def _made(self, graph: Graph, inputs: list[Tensor], attrs: dict[str, Any], name: str) -> Any:
         dtypes = output_types(self.op_def, attrs)
-        return self._results(graph._make(self.op_def, inputs, dtypes, attrs, name))
+        if not self._refs:
+            return self._results(graph._make(self.op_def, inputs, dtypes, attrs, name))
+        with graph.colocate_with(inputs[self._refs[0]].op):  # it runs where the variable is
+            return self._results(graph._make(self.op_def, inputs, dtypes, attrs, name))
 
     def _results(self, made: Operation) -> Any:
         outputs = made.outputs
         if not self.op_def.outputs:
             return made
-        if self._result is not None:
+        if self._several:
+            if self._result is None:
+                names = [arg.name for arg in self.op_def.outputs]
+                self._result = namedtuple(self.op_def.name, names)  # type: ignore[misc]
             return self._result(*outputs)
         return outputs if self.op_def.outputs[0].is_list else outputs[0]
 

@@ -25,8 +25,10 @@ _CASTABLE = (*NUMERIC, dtypes.bool)
 def _copy_unsafe(context: KernelContext, x: Any, out: Any) -> Callable[[], Any]:
     """NumPy's conversion: C's, and of a complex number to a real one its real part."""
     del context
-    source = x.real if x.dtype.kind == "c" and out.dtype.kind != "c" else x
-    return partial(np.copyto, out, source, casting="unsafe")
+    source, target = x.reshape(-1), out.reshape(-1)  # flat: NumPy then needs no copy in place
+    if source.dtype.kind == "c" and target.dtype.kind != "c":
+        source = source.real
+    return partial(np.copyto, target, source, casting="unsafe")
 
 
 def _cast_gradient(op: Any, dy: Any) -> list[Any]:

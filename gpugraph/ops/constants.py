@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 from gpugraph import dtypes
-from gpugraph.dtypes import ALL, as_dtype
+from gpugraph.dtypes import ALL, NUMERIC, as_dtype
 from gpugraph.graph.infer import InferContext
 from gpugraph.graph.tensor import Tensor
 from gpugraph.kernel import Call, Elementwise, KernelContext
 from gpugraph.ops.convert import constant, convert_to_tensor
 from gpugraph.ops.declare import NO_GRADIENT, Attr, op, raw_ops
-from gpugraph.ops.kernels import HostOnly
 from gpugraph.ops.shape_functions import UNKNOWN, from_attr, from_value, same_shape
+from gpugraph.ops.values import zero_of
 from gpugraph.shapes import TensorShape, as_shape
 
 __all__ = ["fill", "ones", "ones_like", "placeholder", "placeholder_with_default", "zeros"]
@@ -41,8 +41,6 @@ op(
     grad=NO_GRADIENT,
     doc="A constant: the array of its attr `value`, the same at every run.",
 )
-
-_FED_ONLY = HostOnly("a placeholder is fed from the host")
 
 
 def _not_fed(context: KernelContext, *_: Any) -> Callable[[], Any]:
@@ -123,11 +121,12 @@ fill = op(
 )
 
 
-def _filler(value: int) -> Callable[..., None]:
-    def write(_: Any, out: Any) -> None:
-        out.fill(value)
+def _clear(_: Any, out: Any) -> None:
+    out.fill(zero_of(out.dtype))
 
-    return write
+
+def _fill_with_ones(_: Any, out: Any) -> None:
+    out.fill(1)
 
 
 def _zeros_like_gradient(op: Any, dy: Any) -> list[Any]:
@@ -138,21 +137,22 @@ def _zeros_like_gradient(op: Any, dy: Any) -> list[Any]:
 _LIKE: dict[str, Any] = {
     "inputs": "x: T",
     "outputs": "y: T",
-    "attrs": {"T": ALL},
     "infer": same_shape(0),
     "grad": _zeros_like_gradient,
 }
 _zeros_like = op(
     "ZerosLike",
     **_LIKE,
-    cpu=Call(_filler(0)),
+    attrs={"T": ALL},
+    cpu=Call(_clear),
     elementwise="(T)0",
-    doc="Zeros of the shape and dtype of x.",
+    doc="Zeros (empty strings) of the shape and dtype of x.",
 )
 _ones_like = op(
     "OnesLike",
     **_LIKE,
-    cpu=Call(_filler(1)),
+    attrs={"T": (*NUMERIC, dtypes.bool)},
+    cpu=Call(_fill_with_ones),
     elementwise="(T)1",
     doc="Ones of the shape and dtype of x.",
 )
@@ -160,8 +160,8 @@ _ones_like = op(
 
 def _filled(shape: Any, value: Any, dtype: Any, name: str) -> Tensor:
     element = as_dtype(dtype).base_dtype
-    if element is dtypes.string:
-        value = b"" if value == 0 else b"1"
+    if value == 0:
+        value = zero_of(element.as_numpy_dtype)
     try:
         sizes = as_shape(shape)
     except (TypeError, ValueError):
@@ -181,7 +181,7 @@ def zeros(shape: Any, dtype: Any = dtypes.float32, name: str = "zeros") -> Tenso
 
 
 def ones(shape: Any, dtype: Any = dtypes.float32, name: str = "ones") -> Tensor:
-    """Ones of `shape`, a shape or an int vector tensor."""
+    """Ones of `shape`, a shape or an int vector tensor; TypeError for strings."""
     return _filled(shape, 1, dtype, name)
 
 

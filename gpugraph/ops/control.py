@@ -6,13 +6,20 @@ of a tensor's way from one device to another. The bind pass knows them; they hav
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from typing import Any
+
 from gpugraph.dtypes import ALL
+from gpugraph.graph.client import Graph
 from gpugraph.graph.operation import Operation
+from gpugraph.graph.stack import graph_stack
+from gpugraph.graph.tensor import Tensor
 from gpugraph.kernel import Call
+from gpugraph.ops.convert import convert_to_tensor
 from gpugraph.ops.declare import NO_GRADIENT, Attr, op, raw_ops
 from gpugraph.ops.shape_functions import from_attr, no_outputs
 
-__all__ = ["no_op"]
+__all__ = ["group", "no_op", "tuple"]
 
 
 def _nothing() -> None:
@@ -86,3 +93,58 @@ def no_op(name: str | None = None) -> Operation:
     """An operation that does nothing; something to hang control dependencies on."""
     made: Operation = raw_ops.NoOp(name=name)
     return made
+
+
+def group(*inputs: Any, name: str | None = None) -> Operation:
+    """An operation that has run when all of `inputs` (operations, tensors, lists) have.
+
+    Inputs on several devices are waited for on each of them first. TypeError for what is no part
+    of a graph.
+    """
+    graph: Graph = graph_stack.top()
+    ops = graph._ops_of(list(_flat(inputs))) if inputs else []
+    by_device: dict[str, list[Operation]] = {}
+    for each in ops:
+        by_device.setdefault(each.device, []).append(each)
+    if len(by_device) <= 1:
+        return _after(graph, ops, next(iter(by_device), None), name or "group_deps")
+    with graph.name_scope(name or "group_deps") as scope:
+        parts = [_after(graph, by_device[device], device, None) for device in sorted(by_device)]
+        return _after(graph, parts, None, scope)
+
+
+def _after(graph: Graph, ops: list[Operation], device: str | None, name: str | None) -> Operation:
+    with graph.device(device or None), graph.control_dependencies(ops):
+        made: Operation = no_op(name=name)
+    return made
+
+
+def tuple(
+    tensors: Any, name: str | None = None, control_inputs: Any = None
+) -> list[Any]:
+    """The same tensors, each there only once all of them and `control_inputs` are.
+
+    None stays None. ValueError without any tensor.
+    """
+    given = [None if each is None else convert_to_tensor(each) for each in tensors]
+    waited = [each.op for each in given if each is not None]
+    if not waited:
+        raise ValueError(f"Must have at least one Tensor: {tensors}")
+    graph: Graph = waited[0].graph
+    with graph.name_scope(name or "tuple"):
+        gate = group(*waited, *(control_inputs or ()))
+        return [None if each is None else _gated(graph, gate, each) for each in given]
+
+
+def _gated(graph: Graph, gate: Operation, tensor: Tensor) -> Tensor:
+    with graph.control_dependencies([gate]), graph.colocate_with(tensor.op):
+        made: Tensor = raw_ops.Identity(tensor, name="control_dependency")
+    return made
+
+
+def _flat(items: Sequence[Any]) -> Iterator[Any]:
+    for item in items:
+        if isinstance(item, Sequence) and not isinstance(item, str):
+            yield from _flat(item)
+        else:
+            yield item

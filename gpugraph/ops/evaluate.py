@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpugraph.dtypes import DType, as_dtype
+from gpugraph.errors import OpError
 from gpugraph.graph.client import output_types
 from gpugraph.graph.infer import InferContext
 from gpugraph.graph.op_def import OpDef, host_slots
@@ -65,7 +66,7 @@ def evaluate(
         return None
     try:
         return run_kernel(op_def, entry.kernel, attrs, values)
-    except (ValueError, TypeError, ArithmeticError, IndexError):
+    except (OpError, ValueError, TypeError, ArithmeticError, IndexError):
         return None  # left to the run, which names the node
 
 

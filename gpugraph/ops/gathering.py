@@ -18,7 +18,7 @@ from gpugraph.graph.infer import InferContext
 from gpugraph.graph.tensor import Tensor
 from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.array_shapes import INDEX
-from gpugraph.ops.arrays import ints, op_scope, shape_of, size_at
+from gpugraph.ops.arrays import identity, ints, op_scope, size_at
 from gpugraph.ops.constant_value import constant_value
 from gpugraph.ops.convert import convert_to_tensor
 from gpugraph.ops.declare import Attr, op, raw_ops
@@ -70,13 +70,17 @@ def _batch_dims(attrs: Any, indices_rank: int) -> int:
     return batch + indices_rank if batch < 0 else batch
 
 
+def _batch_parts(batch: int, *arrays: Any) -> list[tuple[Any, ...]]:
+    """Each batch entry of the arrays, as views: `...` keeps single elements from being copied."""
+    places = np.ndindex(*arrays[1].shape[:batch])
+    return [tuple(array[(*at, ...)] for array in arrays) for at in places]
+
+
 def _bind_gather(context: KernelContext, params: Any, indices: Any, out: Any) -> Callable[[], Any]:
     axis = normalize_axis(ints(context.value(2))[0], params.ndim)
     batch = _batch_dims(context.attrs, indices.ndim)
     size = params.shape[axis]
-    parts = [
-        (params[at], indices[at], out[(*at, ...)]) for at in np.ndindex(*indices.shape[:batch])
-    ]
+    parts = _batch_parts(batch, params, indices, out)
 
     def run() -> None:
         _check_inside(indices, size)
@@ -93,9 +97,7 @@ def _bind_gather_by_index(
     batch = _batch_dims(context.attrs, indices.ndim)
     size = params.shape[axis]
     before = (slice(None),) * (axis - batch)
-    parts = [
-        (params[at], indices[at], out[(*at, ...)]) for at in np.ndindex(*indices.shape[:batch])
-    ]
+    parts = _batch_parts(batch, params, indices, out)
 
     def run() -> None:
         _check_inside(indices, size)
@@ -260,12 +262,11 @@ def embedding_lookup(
         raise ValueError(f"Unrecognized partition strategy: {partition_strategy}")
     with op_scope(name, "embedding_lookup", params, ids) as scope:
         positions = convert_to_tensor(ids, name="ids")
+        rows = gather(params, positions, name=scope)
         if max_norm is None:
-            return gather(params, positions, name=scope)
-        rows = gather(params, positions)
+            return identity(rows)
         axes = raw_ops.Range(raw_ops.Rank(positions), raw_ops.Rank(rows), 1)
         norm = raw_ops.Sqrt(raw_ops.Sum(raw_ops.Square(rows), axes, keep_dims=True))
         limit = convert_to_tensor(max_norm, rows.dtype.base_dtype, name="max_norm")
         scaled = raw_ops.RealDiv(raw_ops.Mul(rows, limit), raw_ops.Maximum(norm, limit))
-        made: Tensor = raw_ops.Reshape(scaled, shape_of(rows), name=scope)
-        return made
+        return identity(scaled)

@@ -7,7 +7,6 @@ of the constructor.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 from gpugraph import dtypes
@@ -16,7 +15,7 @@ from gpugraph.graph.tensor import Tensor
 from gpugraph.ops.constants import ones, zeros
 from gpugraph.ops.convert import constant
 from gpugraph.ops.random import random_normal, random_uniform, truncated_normal
-from gpugraph.shapes import as_shape
+from gpugraph.shapes import TensorShape, as_shape
 
 __all__ = [
     "Constant",
@@ -29,6 +28,10 @@ __all__ = [
     "TruncatedNormal",
     "VarianceScaling",
     "Zeros",
+    "he_normal",
+    "he_uniform",
+    "lecun_normal",
+    "lecun_uniform",
 ]
 
 _TRUNCATED_STDDEV = 0.87962566103423978
@@ -38,29 +41,38 @@ _TRUNCATED_STDDEV = 0.87962566103423978
 class Initializer:
     """Base of the initializers."""
 
+    floating_only = False
+    """Whether other dtypes are a ValueError."""
+
     def __init__(self, dtype: Any = dtypes.float32) -> None:
-        self.dtype: DType = as_dtype(dtype)
+        self.dtype: DType = self._checked(dtype)
+
+    def _checked(self, dtype: Any) -> DType:
+        found = as_dtype(dtype).base_dtype
+        if self.floating_only and not found.is_floating:
+            raise ValueError(f"Expected floating point type, got {found.name}.")
+        return found
 
     def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Tensor:
-        """A tensor of `shape`."""
-        del partition_info
-        return self._make(shape, self.dtype if dtype is None else as_dtype(dtype))
+        """A tensor of `shape`; of a part of a variable the scale is that of the whole."""
+        full = shape if partition_info is None else partition_info.full_shape
+        return self._make(shape, self.dtype if dtype is None else self._checked(dtype), full)
 
-    def _make(self, shape: Any, dtype: DType) -> Tensor:
-        raise TypeError(f"{type(self).__name__} does not say what it makes")
+    def _make(self, shape: Any, dtype: DType, full_shape: Any) -> Tensor:
+        raise NotImplementedError(f"{type(self).__name__} does not say what it makes")
 
 
 class Zeros(Initializer):
     """Zeros."""
 
-    def _make(self, shape: Any, dtype: DType) -> Tensor:
+    def _make(self, shape: Any, dtype: DType, full_shape: Any) -> Tensor:
         return zeros(shape, dtype)
 
 
 class Ones(Initializer):
     """Ones."""
 
-    def _make(self, shape: Any, dtype: DType) -> Tensor:
+    def _make(self, shape: Any, dtype: DType, full_shape: Any) -> Tensor:
         return ones(shape, dtype)
 
 
@@ -74,7 +86,7 @@ class Constant(Initializer):
         self.value = value
         self._verify_shape = verify_shape
 
-    def _make(self, shape: Any, dtype: DType) -> Tensor:
+    def _make(self, shape: Any, dtype: DType, full_shape: Any) -> Tensor:
         return constant(self.value, dtype, shape, verify_shape=self._verify_shape)
 
 
@@ -91,11 +103,13 @@ class RandomUniform(Initializer):
         super().__init__(dtype)
         self.minval, self.maxval, self.seed = minval, maxval, seed
 
-    def _make(self, shape: Any, dtype: DType) -> Tensor:
+    def _make(self, shape: Any, dtype: DType, full_shape: Any) -> Tensor:
         return random_uniform(shape, self.minval, self.maxval, dtype, seed=self.seed)
 
 
 class _Normal(Initializer):
+    floating_only = True
+
     def __init__(
         self,
         mean: Any = 0.0,
@@ -110,14 +124,14 @@ class _Normal(Initializer):
 class RandomNormal(_Normal):
     """Normal with `mean` and `stddev`."""
 
-    def _make(self, shape: Any, dtype: DType) -> Tensor:
+    def _make(self, shape: Any, dtype: DType, full_shape: Any) -> Tensor:
         return random_normal(shape, self.mean, self.stddev, dtype, seed=self.seed)
 
 
 class TruncatedNormal(_Normal):
     """Normal, redrawn where it is more than two standard deviations from the mean."""
 
-    def _make(self, shape: Any, dtype: DType) -> Tensor:
+    def _make(self, shape: Any, dtype: DType, full_shape: Any) -> Tensor:
         return truncated_normal(shape, self.mean, self.stddev, dtype, seed=self.seed)
 
 
@@ -127,6 +141,8 @@ class VarianceScaling(Initializer):
     mode: "fan_in", "fan_out" or "fan_avg". distribution: "truncated_normal" (or "normal"),
     "untruncated_normal", "uniform". ValueError for others and for a scale that isn't positive.
     """
+
+    floating_only = True
 
     def __init__(
         self,
@@ -146,8 +162,8 @@ class VarianceScaling(Initializer):
             raise ValueError(f"Invalid `distribution` argument: {distribution!r}; known: {known}")
         self.scale, self.mode, self.distribution, self.seed = scale, mode, distribution, seed
 
-    def _make(self, shape: Any, dtype: DType) -> Tensor:
-        fan_in, fan_out = _fans(as_shape(shape).as_list())
+    def _make(self, shape: Any, dtype: DType, full_shape: Any) -> Tensor:
+        fan_in, fan_out = _fans(as_shape(full_shape))
         count = {"fan_in": fan_in, "fan_out": fan_out, "fan_avg": (fan_in + fan_out) / 2.0}
         variance = self.scale / max(1.0, count[self.mode])
         if self.distribution == "uniform":
@@ -173,8 +189,31 @@ class GlorotNormal(VarianceScaling):
         super().__init__(1.0, "fan_avg", "truncated_normal", seed, dtype)
 
 
-def _fans(sizes: Sequence[int]) -> tuple[float, float]:
+def he_normal(seed: int | None = None) -> VarianceScaling:
+    """Truncated normal of variance 2 / fan in. Source: He et al., 2015."""
+    return VarianceScaling(2.0, "fan_in", "truncated_normal", seed)
+
+
+def he_uniform(seed: int | None = None) -> VarianceScaling:
+    """Uniform within sqrt(6 / fan in). Source: He et al., 2015."""
+    return VarianceScaling(2.0, "fan_in", "uniform", seed)
+
+
+def lecun_normal(seed: int | None = None) -> VarianceScaling:
+    """Truncated normal of variance 1 / fan in. Source: LeCun et al., 1998."""
+    return VarianceScaling(1.0, "fan_in", "truncated_normal", seed)
+
+
+def lecun_uniform(seed: int | None = None) -> VarianceScaling:
+    """Uniform within sqrt(3 / fan in). Source: LeCun et al., 1998."""
+    return VarianceScaling(1.0, "fan_in", "uniform", seed)
+
+
+def _fans(shape: TensorShape) -> tuple[float, float]:
     """How many inputs and outputs a unit of a weight of this shape has."""
+    sizes = [size for size in shape.as_list() if size is not None]
+    if len(sizes) != shape.rank:
+        raise ValueError(f"The scale follows from a fully defined shape, but it is {shape}")
     if not sizes:
         return 1.0, 1.0
     if len(sizes) == 1:

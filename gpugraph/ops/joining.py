@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from gpugraph import dtypes
-from gpugraph.dimensions import Dimension
 from gpugraph.dtypes import ALL, DType
 from gpugraph.graph.infer import InferContext
 from gpugraph.graph.tensor import Tensor
@@ -26,7 +25,7 @@ from gpugraph.ops.convert import (
 )
 from gpugraph.ops.declare import NO_GRADIENT, Attr, op, raw_ops
 from gpugraph.ops.shape_functions import UNKNOWN, normalize_axis
-from gpugraph.shapes import TensorShape
+from gpugraph.shapes import Dimension, TensorShape
 
 __all__ = ["concat", "contains_tensor", "stack"]
 
@@ -120,7 +119,8 @@ def concat(values: Any, axis: Any, name: str = "concat") -> Tensor:
     if not isinstance(values, (list, tuple)):
         values = [values]
     if len(values) == 1:
-        return identity(values[0], name=name)
+        with op_scope(name, "concat", values[0]):
+            return identity(values[0], name=name)
     made: Tensor = _concat(list(values), axis, name=name)
     return made
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from gpugraph.dtypes import COMPLEX, FLOATING, int32, int64
 from gpugraph.graph.infer import InferContext
-from gpugraph.graph.tensor import OPERATORS, Tensor
+from gpugraph.graph.tensor import Tensor
 from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.arrays import op_scope
 from gpugraph.ops.convert import convert_to_tensor
@@ -212,14 +212,6 @@ def _product(
         b = _conj(b)
     made = batch_matmul_op(a, b, adj_x=any(turn_a), adj_y=any(turn_b), name=name)
     return made
-
-
-def _matmul_operator(x: Any, y: Any) -> Tensor:
-    return matmul(x, y, name="matmul")
-
-
-OPERATORS["__matmul__"] = _matmul_operator
-OPERATORS["__rmatmul__"] = lambda x, y: _matmul_operator(y, x)
 
 
 # -- tensordot

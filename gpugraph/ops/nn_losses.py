@@ -19,12 +19,12 @@ from gpugraph.graph.infer import InferContext
 from gpugraph.graph.tensor import Tensor
 from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.array_shapes import INDEX
-from gpugraph.ops.arrays import op_scope, shape_of, size_at
+from gpugraph.ops.arrays import op_scope, run_all, shape_of, size_at
 from gpugraph.ops.broadcasting import unbroadcast
 from gpugraph.ops.convert import convert_to_tensor
 from gpugraph.ops.declare import op, raw_ops
 from gpugraph.ops.shape_functions import of_rank
-from gpugraph.ops.softmax import last_axis_swapped
+from gpugraph.ops.softmax import Rows, last_axis_swapped
 from gpugraph.shapes import TensorShape, broadcast_shapes
 
 __all__ = [
@@ -44,25 +44,15 @@ def _infer_dense(context: InferContext) -> Sequence[TensorShape]:
     return [TensorShape.of(sizes[:1]), TensorShape.of(sizes)]
 
 
-class _Shifted:
-    """Rows of logits less their largest, exponentials and sums: what both losses start with."""
-
-    def __init__(self, context: KernelContext, logits: Any, shifted: Any) -> None:
-        dtype = context.output_types[0].base_dtype
-        self.logits, self.shifted = logits, shifted
-        self.powers = context.scratch(shifted.shape, dtype)
-        self.column = context.scratch((shifted.shape[0], 1), dtype)
-        self._largest = partial(logits.max, 1, self.column, True)
-        self._total = partial(self.powers.sum, 1, None, self.column, True)
-
-    def __call__(self) -> None:
-        """Makes `powers` the softmax and `column` the logarithm of the exponentials' sum."""
-        self._largest()
-        np.subtract(self.logits, self.column, out=self.shifted)
-        np.exp(self.shifted, out=self.powers)
-        self._total()
-        np.divide(self.powers, self.column, out=self.powers)
-        np.log(self.column, out=self.column)
+def _start(rows: Rows, features: Any, shifted: Any, powers: Any) -> list[Callable[[], Any]]:
+    """shifted = features less their row's largest; powers = softmax; column = log(sum(exp))."""
+    return [
+        *rows.shift(features, shifted),
+        partial(np.exp, shifted, powers),
+        rows.total(powers),
+        partial(np.divide, powers, rows.column, powers),
+        partial(np.log, rows.column, rows.column),
+    ]
 
 
 def _bind_dense(
@@ -70,18 +60,21 @@ def _bind_dense(
 ) -> Callable[[], Any]:
     if backprop.size == 0:
         return partial(loss.fill, 0)
-    wanted = np.broadcast_to(labels, backprop.shape)
-    start = _Shifted(context, np.broadcast_to(features, backprop.shape), backprop)
-    total = partial(backprop.sum, 1, None, loss)
-
-    def run() -> None:
-        start()
-        np.subtract(start.column, backprop, out=backprop)
-        np.multiply(wanted, backprop, out=backprop)
-        total()
-        np.subtract(start.powers, wanted, out=backprop)
-
-    return run
+    rows = Rows(context, *backprop.shape)
+    logits, wanted = (
+        rows.view(np.broadcast_to(each, backprop.shape)) for each in (features, labels)
+    )
+    result, powers = rows.view(backprop), rows.scratch()
+    shifted = rows.scratch_unless(result)
+    return run_all(
+        [
+            *_start(rows, logits, shifted, powers),
+            partial(np.subtract, rows.column, shifted, shifted),
+            partial(np.multiply, wanted, shifted, shifted),
+            partial(shifted.sum, rows.axis, None, loss),
+            partial(np.subtract, powers, wanted, result),
+        ]
+    )
 
 
 def _is_zero(tensor: Any) -> bool:
@@ -165,19 +158,20 @@ def _bind_sparse(
     count, classes = backprop.shape
     if backprop.size == 0:
         return partial(_check_labels, labels, classes)
-    start = _Shifted(context, features, backprop)
-    row_starts = np.arange(0, count * classes, classes, dtype=np.int64, like=labels)
-    where = context.scratch((count,), dtypes.int64)
-    flat = backprop.reshape(-1)
-    sums = start.column.reshape(-1)
+    rows = Rows(context, count, classes)
+    result, shifted = rows.view(backprop), rows.scratch()
+    powers = rows.scratch_unless(result)
+    by_row = shifted.T if rows.turned else shifted
+    sums, lines = rows.column.reshape(-1), np.arange(count, like=labels)
+    start = run_all(_start(rows, rows.view(features), shifted, powers))
 
     def run() -> None:
         _check_labels(labels, classes)
         start()
-        np.add(row_starts, labels, out=where)
-        np.subtract(sums, flat[where], out=loss)
-        np.copyto(backprop, start.powers)
-        flat[where] -= 1
+        np.subtract(sums, by_row[lines, labels], out=loss)
+        if powers is not result:
+            np.copyto(result, powers)
+        backprop[lines, labels] -= 1
 
     return run
 
@@ -307,7 +301,7 @@ def sparse_softmax_cross_entropy_with_logits(
     float16 is computed in float32.
     """
     _need_names("sparse_softmax_cross_entropy_with_logits", _sentinel, labels, logits)
-    with op_scope(name, "SparseSoftmaxCrossEntropyWithLogits", labels, logits) as scope:
+    with op_scope(name, "SparseSoftmaxCrossEntropyWithLogits", labels, logits):
         wanted = convert_to_tensor(labels, name="labels")
         given = convert_to_tensor(logits, name="logits")
         logits_rank, labels_rank = given.shape.rank, wanted.shape.rank
@@ -318,22 +312,21 @@ def sparse_softmax_cross_entropy_with_logits(
                 f"Rank mismatch: Rank of labels (received {labels_rank}) should equal rank of "
                 f"logits minus 1 (received {logits_rank})."
             )
-        return _sparse_loss(wanted, given, scope)
+        return _sparse_loss(wanted, given, name)
 
 
-def _sparse_loss(labels: Tensor, logits: Tensor, scope: str) -> Tensor:
-    narrow = logits.dtype.base_dtype is dtypes.float16
+def _sparse_loss(labels: Tensor, logits: Tensor, name: str | None) -> Tensor:
     wide = _precise(logits)
     loss: Tensor
     if logits.shape.rank == 2:
-        loss = _sparse(wide, labels, name=None if narrow else scope)[0]
+        loss = _sparse(wide, labels, name=name)[0]
     else:
         flat = raw_ops.Reshape(labels, np.array([-1], np.int32))
-        loss = _sparse(_as_rows(wide), flat)[0]
-        loss = raw_ops.Reshape(loss, shape_of(labels), name=None if narrow else scope)
+        loss = _sparse(_as_rows(wide), flat, name=name)[0]
+        loss = raw_ops.Reshape(loss, shape_of(labels))
         loss.set_shape(labels.shape)
-    if narrow:
-        loss = raw_ops.Cast(loss, DstT=dtypes.float16, name=scope)
+    if logits.dtype.base_dtype is dtypes.float16:
+        loss = raw_ops.Cast(loss, DstT=dtypes.float16)
     return loss
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gpugraph.dtypes import ALL, as_dtype
+from gpugraph.dtypes import ALL, NUMERIC, as_dtype
 from gpugraph.graph.infer import InferContext
 from gpugraph.graph.tensor import Tensor
 from gpugraph.kernel import Call, KernelContext
@@ -17,6 +17,7 @@ from gpugraph.ops.arrays import int_argument, ints, shape_of
 from gpugraph.ops.constant_value import constant_value
 from gpugraph.ops.declare import Attr, op, raw_ops
 from gpugraph.ops.shape_functions import UNKNOWN, of_rank
+from gpugraph.ops.values import zero_of
 from gpugraph.shapes import TensorShape
 
 __all__ = ["pad", "tile"]
@@ -148,7 +149,7 @@ def _bind_pad(context: KernelContext, source: Any, *rest: Any) -> Callable[[], A
         if value:
             np.copyto(out, value[0])
         else:
-            out.fill(0)
+            out.fill(zero_of(out.dtype))
         np.copyto(target, source)
 
     return run
@@ -205,7 +206,7 @@ def _edge(context: Any) -> int:
 
 def _check_mirror(sizes: Sequence[int | None] | None, pairs: Pairs | None, edge: int) -> None:
     for axis, (size, pair) in enumerate(zip(sizes or (), pairs or (), strict=False)):
-        if size is not None and max(pair) > size - edge:
+        if size is not None and max(pair) > max(size - edge, 0):
             raise ValueError(
                 f"Dimension {axis} of size {size} can be mirrored over {size - edge} elements, but "
                 f"paddings are {pair}"
@@ -299,7 +300,7 @@ _mirror_pad = op(
 op(
     "MirrorPadGrad",
     **_MIRROR,
-    attrs={"T": ALL, "Tpaddings": INDEX, "mode": Attr("string", required=True)},
+    attrs={"T": NUMERIC, "Tpaddings": INDEX, "mode": Attr("string", required=True)},
     infer=_infer_mirror_pad_grad,
     cpu=Call(make=_bind_mirror_pad_grad),
     gpu=Call(make=_bind_mirror_pad_grad),

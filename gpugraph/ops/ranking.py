@@ -152,6 +152,6 @@ def in_top_k(predictions: Any, targets: Any, k: Any, name: str | None = None) ->
     All classes that tie with the k-th count as in; a target outside [0, classes) and a row that
     is not finite do not.
     """
-    with op_scope(name, "in_top_k", predictions, targets) as scope:
-        made: Tensor = _in_top_k(predictions, targets, k, name=scope)
+    with op_scope(name, "in_top_k", predictions, targets):
+        made: Tensor = _in_top_k(predictions, targets, k, name=name)
         return made

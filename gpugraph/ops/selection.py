@@ -18,10 +18,11 @@ from gpugraph.graph.tensor import Tensor
 from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.array_shapes import INDEX
 from gpugraph.ops.arrays import ints, op_scope
-from gpugraph.ops.convert import convert_to_tensor
+from gpugraph.ops.convert import constant, convert_to_tensor
 from gpugraph.ops.declare import NO_GRADIENT, Attr, op, raw_ops
 from gpugraph.ops.kernels import HostOnly
 from gpugraph.ops.shape_functions import SCALAR, UNKNOWN, normalize_axis, of_rank
+from gpugraph.ops.values import zero_of
 from gpugraph.shapes import TensorShape
 
 __all__ = ["dynamic_stitch", "lin_space", "linspace", "one_hot", "unique", "where_nonzero"]
@@ -94,31 +95,27 @@ def one_hot(
     given, else that of the values, else float32. TypeError when they contradict each other.
     """
     with op_scope(name, "one_hot", indices, depth, on_value, off_value) as scope:
-        given = [
-            convert_to_tensor(value, dtype, name=label).dtype.base_dtype
-            for value, label in ((on_value, "on_value"), (off_value, "off_value"))
-            if value is not None and (dtype is None or isinstance(value, Tensor))
-        ]
+        values = [(on_value, 1, "on_value"), (off_value, 0, "off_value")]
+        hot = [_converted(value, dtype, label) for value, _, label in values]
+        given = [each.dtype.base_dtype for each in hot if each is not None]
         element = given[0] if dtype is None and given else as_dtype(dtype or dtypes.float32)
         if any(other is not element for other in given):
             raise TypeError(f"on_value, off_value and dtype differ: {given}, {element.name}")
-        if (on_value is None or off_value is None) and element not in (*NUMERIC, dtypes.bool):
+        if len(given) < 2 and element not in (*NUMERIC, dtypes.bool):
             raise TypeError(f"on_value and off_value must both be given for {element.name}")
-        made: Tensor = _one_hot(
-            indices,
-            depth,
-            convert_to_tensor(_default(on_value, 1, element), element, name="on_value"),
-            convert_to_tensor(_default(off_value, 0, element), element, name="off_value"),
-            axis=-1 if axis is None else axis,
-            name=scope,
-        )
+        numbers = [
+            constant(element.as_numpy_dtype(default), name=label) if each is None else each
+            for each, (_, default, label) in zip(hot, values, strict=True)
+        ]
+        place = -1 if axis is None else axis
+        made: Tensor = _one_hot(indices, depth, *numbers, axis=place, name=scope)
         return made
 
 
-def _default(value: Any, default: int, element: Any) -> Any:
-    if value is not None:
+def _converted(value: Any, dtype: Any, name: str) -> Tensor | None:
+    if value is None or isinstance(value, Tensor):
         return value
-    return element.as_numpy_dtype(default)
+    return convert_to_tensor(value, dtype, name=name)
 
 
 # -- where
@@ -215,7 +212,8 @@ def _stitch(*arrays: Any) -> list[Any]:
     count = len(arrays) // 2
     indices, data = arrays[:count], arrays[count:]
     size = max(int(np.max(where, initial=-1)) for where in indices) + 1
-    merged = np.zeros((size, *data[0].shape[indices[0].ndim :]), data[0].dtype)
+    shape, dtype = (size, *data[0].shape[indices[0].ndim :]), data[0].dtype
+    merged = np.full(shape, zero_of(dtype), dtype)
     for where, values in zip(indices, data, strict=True):
         if where.size and where.min() < 0:
             raise InvalidArgumentError(None, None, f"indices can't be negative: {where.min()}")

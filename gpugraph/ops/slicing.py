@@ -22,6 +22,7 @@ from gpugraph.ops.gathering import boolean_mask
 from gpugraph.ops.joining import stack
 from gpugraph.ops.shape_functions import UNKNOWN, of_rank
 from gpugraph.ops.strides import MASKS, numpy_index, sliced_shape
+from gpugraph.ops.values import zero_of
 from gpugraph.shapes import TensorShape
 
 __all__ = ["newaxis", "slice", "strided_slice"]
@@ -195,7 +196,7 @@ def _bind_strided_slice_grad(context: KernelContext, dy: Any, out: Any) -> Calla
     target = out[_index(context, out.shape, 1)]
 
     def run() -> None:
-        out.fill(0)
+        out.fill(zero_of(out.dtype))
         np.copyto(target, dy)
 
     return run
@@ -348,10 +349,10 @@ def _getitem(tensor: Tensor, key: Any) -> Tensor:
     """`tensor[key]` with NumPy's meaning of ints, slices, `...` and None; a mask picks elements."""
     if _is_mask(key):
         return boolean_mask(tensor, key)
+    entries = _Entries()
+    for entry in key if isinstance(key, (list, tuple)) else (key,):
+        entries.add(entry)
     with op_scope(None, "strided_slice", tensor) as scope:
-        entries = _Entries()
-        for entry in key if isinstance(key, (list, tuple)) else (key,):
-            entries.add(entry)
         begin, end, strides = map(_vector, (entries.begin, entries.end, entries.strides))
         if begin.dtype is not end.dtype or begin.dtype is not strides.dtype:
             begin, end, strides = map(_wide, (begin, end, strides))

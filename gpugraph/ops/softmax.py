@@ -9,69 +9,113 @@ from typing import Any
 
 import numpy as np
 
-from gpugraph.dtypes import FLOATING
+from gpugraph.dtypes import FLOATING, float16
 from gpugraph.errors import InvalidArgumentError
 from gpugraph.graph.infer import InferContext
 from gpugraph.graph.op_def import OpDef
 from gpugraph.graph.tensor import Tensor
 from gpugraph.kernel import Call, KernelContext
-from gpugraph.ops.arrays import op_scope
+from gpugraph.ops.arrays import op_scope, run_all
 from gpugraph.ops.convert import convert_to_tensor
 from gpugraph.ops.declare import op, raw_ops
 from gpugraph.shapes import TensorShape
 
-__all__ = ["log_softmax", "softmax"]
+__all__ = ["Rows", "do_nothing", "last_axis_swapped", "log_softmax", "softmax"]
 
 
 def _infer(context: InferContext) -> Sequence[TensorShape]:
     return [context.shapes[0].with_rank_at_least(1)]
 
 
-def _nothing() -> None:
+_NARROW = 32
+"""Rows up to this size are worked on as columns: NumPy reduces and broadcasts those faster."""
+
+
+def do_nothing() -> None:
     """Nothing to compute of an empty tensor."""
 
 
-def _rows(context: KernelContext, *arrays: Any) -> list[Any]:
-    """The arrays as matrices of rows, and a column to hold one number a row."""
-    count, width = prod(arrays[0].shape[:-1]), arrays[0].shape[-1]
-    column = context.scratch((count, 1), context.output_types[0].base_dtype)
-    return [array.reshape(count, width) for array in arrays] + [column]
+class Rows:
+    """The rows of (count, width) matrices, laid out as it is fastest, and one number for each.
+
+    All matrices are seen by `view`; `column` holds the number a row, broadcast against them.
+    """
+
+    def __init__(self, context: KernelContext, count: int, width: int) -> None:
+        self.context = context
+        self.turned = width <= _NARROW and width < count
+        self.shape = (width, count) if self.turned else (count, width)
+        self.axis = 0 if self.turned else 1
+        self.dtype = context.output_types[0].base_dtype
+        self.column = context.scratch((1, count) if self.turned else (count, 1), self.dtype)
+
+    def view(self, array: Any) -> Any:
+        """A tensor, or a matrix to be broadcast, in this layout."""
+        matrix = array.reshape(-1, array.shape[-1])
+        return matrix.T if self.turned else matrix
+
+    def scratch(self) -> Any:
+        return self.context.scratch(self.shape, self.dtype)
+
+    def scratch_unless(self, result: Any) -> Any:
+        """Memory to work in: `result` itself where its layout is fast."""
+        return self.scratch() if self.turned else result
+
+    def shift(self, source: Any, work: Any) -> list[Callable[[], Any]]:
+        """work = source less each row's largest element."""
+        column = self.column
+        if not self.turned:
+            largest = partial(source.max, self.axis, column, True)
+            return [largest, partial(np.subtract, source, column, work)]
+        return [
+            partial(np.copyto, work, source),
+            partial(work.max, self.axis, column, True),
+            partial(np.subtract, work, column, work),
+        ]
+
+    def total(self, array: Any) -> Callable[[], Any]:
+        """column = the sum of each row."""
+        if self.turned or self.dtype is float16:
+            return partial(array.sum, self.axis, None, self.column, True)
+        ones = np.ones(self.shape[1], array.dtype, like=array)
+        return partial(np.matmul, array, ones, self.column.reshape(-1))
+
+
+def _rows_of(context: KernelContext, array: Any) -> Rows:
+    return Rows(context, prod(array.shape[:-1]), array.shape[-1])
 
 
 def _bind_softmax(context: KernelContext, logits: Any, out: Any) -> Callable[[], Any]:
     if out.size == 0:
-        return _nothing
-    rows, result, column = _rows(context, logits, out)
-    largest = partial(rows.max, 1, column, True)
-    total = partial(result.sum, 1, None, column, True)
-
-    def run() -> None:
-        largest()
-        np.subtract(rows, column, out=result)
-        np.exp(result, out=result)
-        total()
-        np.divide(result, column, out=result)
-
-    return run
+        return do_nothing
+    rows = _rows_of(context, out)
+    result = rows.view(out)
+    work = rows.scratch_unless(result)
+    return run_all(
+        [
+            *rows.shift(rows.view(logits), work),
+            partial(np.exp, work, work),
+            rows.total(work),
+            partial(np.divide, work, rows.column, result),
+        ]
+    )
 
 
 def _bind_log_softmax(context: KernelContext, logits: Any, out: Any) -> Callable[[], Any]:
     if out.size == 0:
-        return _nothing
-    rows, result, column = _rows(context, logits, out)
-    powers = context.scratch(result.shape, context.output_types[0].base_dtype)
-    largest = partial(rows.max, 1, column, True)
-    total = partial(powers.sum, 1, None, column, True)
-
-    def run() -> None:
-        largest()
-        np.subtract(rows, column, out=result)
-        np.exp(result, out=powers)
-        total()
-        np.log(column, out=column)
-        np.subtract(result, column, out=result)
-
-    return run
+        return do_nothing
+    rows = _rows_of(context, out)
+    result, powers = rows.view(out), rows.scratch()
+    work = rows.scratch_unless(result)
+    return run_all(
+        [
+            *rows.shift(rows.view(logits), work),
+            partial(np.exp, work, powers),
+            rows.total(powers),
+            partial(np.log, rows.column, rows.column),
+            partial(np.subtract, work, rows.column, result),
+        ]
+    )
 
 
 _LAST = np.array([-1], np.int32)

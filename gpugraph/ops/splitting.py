@@ -8,16 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from gpugraph.dimensions import Dimension
 from gpugraph.dtypes import ALL
 from gpugraph.graph.infer import InferContext
 from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.array_shapes import INDEX
-from gpugraph.ops.arrays import int_argument, ints, op_scope, run_all
+from gpugraph.ops.arrays import int_argument, ints, run_all
 from gpugraph.ops.convert import convert_to_tensor
 from gpugraph.ops.declare import Attr, op, raw_ops
 from gpugraph.ops.shape_functions import UNKNOWN, normalize_axis
-from gpugraph.shapes import TensorShape
+from gpugraph.shapes import Dimension, TensorShape
 
 __all__ = ["split", "unstack"]
 
@@ -201,12 +200,11 @@ def split(
     """
     if isinstance(num_or_size_splits, (int, np.integer, Dimension)):
         return _split(axis, value, num_split=int(num_or_size_splits), name=name)
-    with op_scope(name, "split", value) as scope:
-        sizes = convert_to_tensor(int_argument(num_or_size_splits), name="size_splits")
-        if sizes.shape.sizes == ():
-            raise ValueError("num_or_size_splits is an int or a vector, not a scalar tensor")
+    sizes = convert_to_tensor(int_argument(num_or_size_splits))
+    if sizes.shape.sizes == ():
+        raise ValueError("num_or_size_splits is an int or a vector, not a scalar tensor")
+    if num is None:
+        num = sizes.shape.sizes[0] if sizes.shape.sizes else None
         if num is None:
-            num = sizes.shape.sizes[0] if sizes.shape.sizes else None
-            if num is None:
-                raise ValueError(f"Cannot infer num from shape {sizes.shape}")
-        return _split_v(value, sizes, axis, num_split=num, name=scope)
+            raise ValueError(f"Cannot infer num from shape {sizes.shape}")
+    return _split_v(value, sizes, axis, num_split=num, name=name)

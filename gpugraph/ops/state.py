@@ -13,13 +13,20 @@ import numpy as np
 
 from gpugraph.dtypes import ALL, NUMERIC
 from gpugraph.graph.infer import InferContext
+from gpugraph.graph.operation import Operation
 from gpugraph.graph.tensor import Tensor
 from gpugraph.kernel import Call, Elementwise, KernelContext
 from gpugraph.ops.declare import NO_GRADIENT, Attr, op, raw_ops
 from gpugraph.ops.shape_functions import SCALAR, from_attr
 from gpugraph.shapes import TensorShape
 
-__all__ = ["assign", "assign_add", "assign_sub"]
+__all__ = [
+    "assign",
+    "assign_add",
+    "assign_sub",
+    "initialized_value",
+    "with_initialized_reads",
+]
 
 
 def _nothing(*_: Any) -> None:
@@ -147,6 +154,72 @@ op(
     stateful=True,
     doc="Whether anything has been assigned to the variable `ref` yet.",
 )
+
+
+def _initialized_value(
+    context: KernelContext, ref: Any, initial: Any, out: Any
+) -> Callable[[], Any]:
+    variable = context.variable(0)
+
+    def copy() -> None:
+        np.copyto(out, ref if variable.initialized else initial)
+
+    return copy
+
+
+initialized_value = op(
+    "InitializedValue",
+    inputs="ref: Ref(T), initial: T",
+    outputs="output: T",
+    attrs={"T": ALL},
+    infer=_infer_update,
+    uninitialized=True,
+    cpu=Call(make=_initialized_value),
+    gpu=Call(make=_initialized_value),
+    grad=NO_GRADIENT,
+    stateful=True,
+    doc="The value of the variable `ref`, or `initial` before anything was assigned to it.",
+)
+
+
+def with_initialized_reads(
+    tensor: Tensor, find: Callable[[Operation], Tensor | None], suffix: str
+) -> Tensor:
+    """`tensor`, computed from what `find` gives for each variable that it reads.
+
+    Ops between the variables and `tensor` are made again, their names ending in `_` and `suffix`.
+    Where no variable is read, and where `find` gives None, nothing is new.
+    """
+    new: dict[Tensor, Tensor] = {}
+    for maker in _makers(tensor):
+        if maker.type == "Identity" and maker.inputs[0].op.type == "VariableV2":
+            found = find(maker.inputs[0].op)
+            if found is not None:
+                new[maker.outputs[0]] = found
+        elif any(each in new for each in maker.inputs):
+            with maker.graph.name_scope(None):
+                copy = maker.graph.create_op(
+                    maker.type,
+                    [new.get(each, each) for each in maker.inputs],
+                    name=f"{maker.name}_{suffix}",
+                    attrs=maker.attrs,
+                )
+            new.update(zip(maker.outputs, copy.outputs))
+    return new.get(tensor, tensor)
+
+
+def _makers(tensor: Tensor) -> list[Operation]:
+    """All ops that `tensor` is computed by, producers first."""
+    order: dict[Operation, None] = {}
+    stack = [(tensor.op, False)]
+    while stack:
+        maker, done = stack.pop()
+        if done:
+            order[maker] = None
+        elif maker not in order:
+            stack.append((maker, True))
+            stack += [(each.op, False) for each in maker.inputs if each.op not in order]
+    return list(order)
 
 
 def assign(

@@ -1,12 +1,12 @@
 """The ops by which gradients of unary functions are computed from the functions' outputs.
 
 Each is a function of two tensors of one shape and has a gradient itself, so that second
-derivatives exist.
+derivatives exist. Most take no input's memory: their kernels read an input again after they wrote.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -28,7 +28,7 @@ def _gradient_op(
     text: str,
     grad: Any,
     doc: str,
-    in_place: bool = True,
+    alias: Mapping[int, int] | None = None,
 ) -> OpFunction:
     return op(
         name,
@@ -36,7 +36,7 @@ def _gradient_op(
         outputs="z: T",
         attrs={"T": INEXACT},
         infer=infer_one_shape,
-        alias={0: 0} if in_place else {},
+        alias=alias,
         cpu=Call(function),
         elementwise=text,
         grad=grad,
@@ -69,6 +69,7 @@ _gradient_op(
     "(T)0.5 * y / x",
     _sqrt_grad_gradient,
     "dy / (2 y): the gradient of y = sqrt(x).",
+    alias={0: 0},
 )
 
 
@@ -91,7 +92,6 @@ _gradient_op(
     "(T)-0.5 * y * x * x * x",
     _rsqrt_grad_gradient,
     "-dy y y y / 2: the gradient of y = 1 / sqrt(x).",
-    in_place=False,
 )
 
 
@@ -157,7 +157,6 @@ _gradient_op(
     "y * x * ((T)1 - x)",
     _sigmoid_grad_gradient,
     "dy y (1 - y): the gradient of y = sigmoid(x).",
-    in_place=False,
 )
 
 
@@ -180,7 +179,6 @@ op(
     outputs="backprops: T",
     attrs={"T": FLOATING},
     infer=infer_one_shape,
-    alias={0: 1},
     cpu=Call(_softplus_grad),
     elementwise="x / ((T)1 + exp(-y))",
     grad=_softplus_grad_gradient,

@@ -17,7 +17,12 @@ from gpugraph import dtypes
 from gpugraph.dtypes import DType, as_dtype
 from gpugraph.shapes import TensorShape, as_shape
 
-__all__ = ["constant_array"]
+__all__ = ["constant_array", "zero_of"]
+
+
+def zero_of(dtype: Any) -> Any:
+    """The element that arrays of a NumPy dtype are cleared with: 0, of strings the empty one."""
+    return b"" if dtype == object else 0
 
 
 def constant_array(value: Any, dtype: Any = None, shape: Any = None) -> NDArray[Any]:
@@ -107,8 +112,10 @@ def _strings(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def _fill(array: NDArray[Any], shape: TensorShape) -> NDArray[Any]:
-    sizes = tuple(shape.as_list())
-    if array.shape == sizes:
+    sizes = [size for size in shape.as_list() if size is not None]
+    if len(sizes) != shape.rank:
+        raise ValueError(f"A constant needs a fully defined shape, but got {shape}")
+    if array.shape == tuple(sizes):
         return array
     count = builtins.int(np.prod(sizes, dtype=np.int64))
     if array.size > count:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from gpugraph.errors import DeadlineExceededError
-from gpugraph.plan import Plan
+from gpugraph.plan import FetchSlot, Plan
 from gpugraph.runtime.failure import as_op_error
 from gpugraph.runtime.stats import StepStats, timed
 
@@ -35,12 +35,15 @@ def execute(plan: Plan, feeds: Sequence[Any]) -> list[Any]:
                 current()
             if not plan.warm:
                 plan.warm = all(state.initialized for state in plan.variables)
-            return [slot.read() for slot in plan.fetches]
+            results = []
+            for current in plan.fetches:
+                results.append(current.read())
+            return results
         except Exception as error:
-            step = plan.step_of.get(id(current)) if current is not None else None
-            if step is None:
+            if current is None:
                 raise
-            raise as_op_error(error, step) from error
+            where = plan.step_of.get(id(current), current)  # a step, or else a fetch
+            raise as_op_error(error, where) from error
         finally:
             if plan.has_cells:
                 plan.reset()
@@ -72,6 +75,13 @@ def execute_traced(
                 except Exception as error:
                     raise as_op_error(error, step) from error
             plan.warm = all(state.initialized for state in plan.variables)
-            return [slot.read() for slot in plan.fetches], stats
+            return [_fetched(slot) for slot in plan.fetches], stats
         finally:
             plan.reset()
+
+
+def _fetched(slot: FetchSlot) -> Any:
+    try:
+        return slot.read()
+    except Exception as error:
+        raise as_op_error(error, slot) from error

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from gpugraph.errors import (
     InternalError,
     InvalidArgumentError,
     OpError,
     ResourceExhaustedError,
     UnknownError,
+    error_code_from_exception_type,
+    exception_type_from_error_code,
 )
 from gpugraph.plan import FetchSlot, Step
 
-__all__ = ["as_op_error"]
+__all__ = ["as_op_error", "same_kind"]
 
 _CLASSES: tuple[tuple[type[Exception], type[OpError]], ...] = (
     (MemoryError, ResourceExhaustedError),
@@ -25,20 +29,29 @@ _CLASSES: tuple[tuple[type[Exception], type[OpError]], ...] = (
 
 def as_op_error(error: Exception, step: Step | FetchSlot) -> OpError:
     """`error` as TensorFlow's class, its message naming the step and where it was made."""
-    kind: type[OpError] = UnknownError
-    message = f"{type(error).__name__}: {error}"
-    if isinstance(error, OpError):
-        kind, message = type(error), error.message
-    else:
-        kind = next((to for made, to in _CLASSES if isinstance(error, made)), UnknownError)
+    message = error.message if isinstance(error, OpError) else f"{type(error).__name__}: {error}"
     if "[[node" not in message:
         where = f"defined at {step.origin}" if step.origin is not None else "made by the runtime"
         on = f", on {step.device}" if isinstance(step, Step) else ""
         message = f"{message}\n\t [[node {step.name} ({where}){on}]]"
-    made: OpError
-    if kind is OpError:
-        made = OpError(None, None, message, error.error_code)  # type: ignore[attr-defined]
-    else:
-        made = kind(None, None, message)  # type: ignore[call-arg]
+    made = same_kind(error, None, None, message)
     made.node_name = step.name  # type: ignore[attr-defined]
     return made
+
+
+def same_kind(error: Exception, node_def: Any, op: Any, message: str) -> OpError:
+    """An error of TensorFlow's class for `error`, with this node, operation and message.
+
+    An OpError keeps its code, and so its class; one of a class of the user's own becomes
+    TensorFlow's of that code.
+    """
+    if isinstance(error, OpError):
+        code = error.error_code
+    else:
+        kind = next((to for made, to in _CLASSES if isinstance(error, made)), UnknownError)
+        code = error_code_from_exception_type(kind)
+    try:
+        chosen: Any = exception_type_from_error_code(code)
+    except KeyError:
+        return UnknownError(node_def, op, message, code)
+    return chosen(node_def, op, message)  # type: ignore[no-any-return]

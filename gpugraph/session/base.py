@@ -7,7 +7,9 @@ tensors, and puts values into the structure that was asked for.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import logging
+import weakref
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -15,6 +17,7 @@ import numpy as np
 
 from gpugraph.config import ConfigProto, RunMetadata, RunOptions, SessionOptions
 from gpugraph.devices import DeviceAttributes
+from gpugraph.dtypes import string
 from gpugraph.graph.client import Graph
 from gpugraph.graph.operation import Operation
 from gpugraph.graph.stack import graph_stack, session_stack
@@ -24,7 +27,15 @@ from gpugraph.session.factory import SessionFactory
 from gpugraph.session.feeds import feed_array, feed_tensors, flatten_feeds
 from gpugraph.session.fetches import FetchPlan
 
-__all__ = ["BaseSession"]
+__all__ = ["LIVE", "BaseSession"]
+
+_LOG = logging.getLogger("gpugraph")
+
+LIVE: weakref.WeakSet[BaseSession] = weakref.WeakSet()
+"""Sessions that are not closed, for `Session.reset`."""
+
+MOST_PREPARED = 1024
+"""Combinations of fetches and fed tensors that a session remembers by what was written."""
 
 
 class _Prepared:
@@ -41,11 +52,11 @@ class _Prepared:
         self.given = [fed.get(tensor) for tensor in plan.tensors]
         self.simple = all(index is None for index in self.given)
 
-    def arrays(self, values: Sequence[Any]) -> list[Any]:
+    def arrays(self, values: Iterable[Any]) -> list[Any]:
         """The fed values as arrays of their tensors' dtypes."""
         arrays = []
         for tensor, dtype, value in zip(self.tensors, self.types, values):
-            if type(value) is not np.ndarray or value.dtype != dtype:
+            if type(value) is not np.ndarray or value.dtype is not dtype:
                 value = feed_array(tensor, value)
             arrays.append(value)
         return arrays
@@ -54,23 +65,24 @@ class _Prepared:
         """The answer's structure; what was fed and fetched is what was fed."""
         if not self.simple:
             computed = iter(results)
-            results = [
-                next(computed) if index is None else arrays[index] for index in self.given
-            ]
+            results = [next(computed) if index is None else arrays[index] for index in self.given]
         return self.plan.rebuild(results)
 
 
 def _numpy_type(tensor: Tensor) -> Any:
-    return np.dtype(object) if tensor.dtype.base_dtype.name == "string" else np.dtype(
-        tensor.dtype.base_dtype.as_numpy_dtype
-    )  # fmt: skip
+    """The dtype of arrays that are fed as they are; None for strings, which are looked through."""
+    dtype = tensor.dtype.base_dtype
+    return None if dtype is string else np.dtype(dtype.as_numpy_dtype)
 
 
 class BaseSession:
     """Runs parts of a graph. Holds variables' values and plans until it is closed."""
 
     def __init__(
-        self, target: str = "", graph: Graph | None = None, config: ConfigProto | None = None
+        self,
+        target: str | bytes | None = "",
+        graph: Graph | None = None,
+        config: ConfigProto | None = None,
     ) -> None:
         """TypeError for wrong arguments; NotFoundError when no factory accepts `target`."""
         if isinstance(target, bytes):
@@ -100,8 +112,11 @@ class BaseSession:
         self._config = config if config is not None else ConfigProto()
         self._closed = False
         self._prepared: dict[Any, _Prepared] = {}
+        self._ran = 0  # operations that the graph had when it was last prepared
+        self._changes = len(self._graph._changed)
         self._backend = SessionFactory.new_session(SessionOptions(self._target, self._config))
         self._backend.create(self._graph)
+        LIVE.add(self)
 
     @property
     def graph(self) -> Graph:
@@ -138,19 +153,30 @@ class BaseSession:
         prepared, values = self._prepare(fetches, feed_dict)
         arrays = prepared.arrays(values)
         if options is None and run_metadata is None:
-            results = prepared.runner.run(arrays)
-        else:
-            _check_run_arguments(options, run_metadata)
-            results = prepared.runner.run_with(arrays, options, run_metadata)
-        return prepared.answer(arrays, results)
+            return prepared.answer(arrays, prepared.runner.run(arrays))
+        return _run_with(prepared, arrays, options, run_metadata)
 
-    def _prepare(self, fetches: Any, feed_dict: Any) -> tuple[_Prepared, Sequence[Any]]:
+    def _prepare(self, fetches: Any, feed_dict: Any) -> tuple[_Prepared, Iterable[Any]]:
         """What runs these fetches with these tensors fed, and the fed values."""
-        key = _cache_key(fetches, feed_dict)
-        if key is not None:
+        kind = type(fetches)
+        head = (kind, *fetches) if kind is list or kind is tuple else fetches
+        fed = _NOTHING_FED if feed_dict is None else feed_dict
+        if not isinstance(fed, (dict, Mapping)):
+            raise TypeError(
+                f"The argument feed_dict must be a dictionary, but it is a {type(fed).__name__}"
+            )
+        key = (head, *fed)
+        try:
             found = self._prepared.get(key)
-            if found is not None and not self._closed:
-                return found, list(feed_dict.values()) if feed_dict else ()
+        except TypeError:  # nested fetches that can't be hashed
+            found = None
+        if found is not None and self._changes == len(self._graph._changed):
+            return found, fed.values()
+        return self._prepare_anew(key, fetches, fed)
+
+    def _prepare_anew(
+        self, key: Any, fetches: Any, feed_dict: Mapping[Any, Any]
+    ) -> tuple[_Prepared, Iterable[Any]]:
         self._check_open()
         if not self._graph.version:
             raise RuntimeError(
@@ -158,16 +184,35 @@ class BaseSession:
             )
         keys, values = flatten_feeds(feed_dict)
         prepared = self._make(fetches, keys)
-        if key is not None:
+        leaves = fetches if type(fetches) in (list, tuple) else [fetches]
+        if all(map(_is_leaf, leaves)) and all(map(_is_leaf, feed_dict)):
+            if len(self._prepared) >= MOST_PREPARED:
+                self._prepared.clear()  # the backend remembers its runners
             self._prepared[key] = prepared
         return prepared, values
 
     def _make(self, fetches: Any, keys: Sequence[Any]) -> _Prepared:
+        self._warn_of_changes()
         plan = FetchPlan(self._graph, fetches)
         tensors = feed_tensors(self._graph, keys)
         fed = set(tensors)
         wanted = [tensor for tensor in plan.tensors if tensor not in fed]
         return _Prepared(plan, tensors, self._backend.prepare(tensors, wanted, plan.targets))
+
+    def _warn_of_changes(self) -> None:
+        """Says, once, which operations were changed after this session ran the graph."""
+        changed = self._graph._changed
+        late = [op for op in changed[self._changes :] if op._id < self._ran]
+        self._changes = len(changed)
+        self._ran = self._graph.version
+        for op in dict.fromkeys(late):
+            _LOG.warning(
+                "Operation '%s' (made at %s) was changed after it was run by a session. What the "
+                "session has run keeps the operation as it was. Change operations before they "
+                "run, or make a new session.",
+                op.name,
+                op.origin,
+            )
 
     def make_callable(
         self, fetches: Any, feed_list: Sequence[Any] | None = None, accept_options: bool = False
@@ -192,11 +237,8 @@ class BaseSession:
                 )
             arrays = prepared.arrays(values)
             if kwargs:
-                options, metadata = kwargs.get("options"), kwargs.get("run_metadata")
-                results = prepared.runner.run_with(arrays, options, metadata)
-            else:
-                results = prepared.runner.run(arrays)
-            return prepared.answer(arrays, results)
+                return _run_with(prepared, arrays, **kwargs)
+            return prepared.answer(arrays, prepared.runner.run(arrays))
 
         return call
 
@@ -226,6 +268,7 @@ class BaseSession:
         """Gives variables, plans and devices back. Any later use raises RuntimeError."""
         if not self._closed:
             self._closed = True
+            LIVE.discard(self)
             self._prepared.clear()
             self._backend.close()
 
@@ -239,30 +282,22 @@ class BaseSession:
             backend.close()
 
 
-def _check_run_arguments(options: Any, metadata: Any) -> None:
+def _run_with(
+    prepared: _Prepared,
+    arrays: list[Any],
+    options: RunOptions | None = None,
+    run_metadata: RunMetadata | None = None,
+) -> Any:
     if options is not None and not isinstance(options, RunOptions):
         raise TypeError(f"options must be a tf.RunOptions, but got {type(options)}")
-    if metadata is not None and not isinstance(metadata, RunMetadata):
-        raise TypeError(f"run_metadata must be a tf.RunMetadata, but got {type(metadata)}")
+    if run_metadata is not None and not isinstance(run_metadata, RunMetadata):
+        raise TypeError(f"run_metadata must be a tf.RunMetadata, but got {type(run_metadata)}")
+    return prepared.answer(arrays, prepared.runner.run_with(arrays, options, run_metadata))
 
 
-_LEAVES = (Tensor, Operation, str)
+_NOTHING_FED: Mapping[Any, Any] = {}
 
 
-def _cache_key(fetches: Any, feed_dict: Any) -> Any:
-    """What a prepared run is remembered by; None for structures that are prepared each time."""
-    if isinstance(fetches, (list, tuple)):
-        for item in fetches:
-            if not isinstance(item, _LEAVES):
-                return None
-        fetches = (type(fetches), *fetches)
-    elif not isinstance(fetches, _LEAVES):
-        return None
-    if not feed_dict:
-        return (fetches,) if feed_dict is None or isinstance(feed_dict, dict) else None
-    if not isinstance(feed_dict, dict):
-        return None
-    for key in feed_dict:
-        if not isinstance(key, (Tensor, str)):
-            return None
-    return (fetches, *feed_dict)
+def _is_leaf(fetch: Any) -> bool:
+    """Whether this stands for the same tensor or operation whenever it is written."""
+    return isinstance(fetch, (Tensor, Operation, str)) or hasattr(fetch, "_as_graph_element")

@@ -2,18 +2,17 @@
 
 A runner (one set of feeds, fetches and targets) has a plan for each shape set it has met. When it
 has met several, it makes one plan that leaves the varying sizes open, on dynamic memory, so that
-ever new shapes never mean ever new plans. The session keeps a bounded number of plans, the least
-recently made goes first.
+ever new shapes never mean ever new plans. The session keeps its runners, however often they are
+asked for, and a bounded number of plans (see `plans`). When a device is full, plans that nobody
+runs give their memory up.
 """
 
 from __future__ import annotations
 
 import os
 import sys
-import threading
-import weakref
-from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from operator import attrgetter
 from typing import Any
 
 from gpugraph.compile import FeedSpec, Target, compile_plan
@@ -24,16 +23,20 @@ from gpugraph.errors import (
     CancelledError,
     InvalidArgumentError,
     OpError,
+    ResourceExhaustedError,
 )
 from gpugraph.graph.client import Graph
 from gpugraph.graph.operation import Operation
 from gpugraph.graph.tensor import Tensor
 from gpugraph.plan import Plan, PlanKey
-from gpugraph.runtime import Rendezvous, execute, execute_traced
+from gpugraph.runtime import Rendezvous, StepStats, execute, execute_traced
+from gpugraph.runtime.failure import same_kind
 from gpugraph.session.backend import Runner, SessionBackend
 from gpugraph.session.explain import Explanation
 from gpugraph.session.factory import SessionFactory
 from gpugraph.session.feeds import refuse_shape
+from gpugraph.session.open_shapes import fits, in_common
+from gpugraph.session.plans import Kept, PlanStore
 
 __all__ = ["DirectRunner", "DirectSession", "DirectSessionFactory"]
 
@@ -44,6 +47,11 @@ MOST_PLANS = 256
 """Plans that a session keeps."""
 
 Shapes = tuple[tuple[int, ...], ...]
+
+_shape = attrgetter("shape")
+
+PLAN_LISTENERS: list[Callable[[Explanation], None]] = []
+"""Called with each new plan's explanation: how the command line tells of a program's plans."""
 
 
 class DirectSession(SessionBackend):
@@ -63,9 +71,12 @@ class DirectSession(SessionBackend):
         )
         self.graph: Graph | None = None
         self.closed = False
-        self.lock = threading.RLock()
-        self.plans: OrderedDict[int, Plan] = OrderedDict()
+        self.plans = PlanStore(MOST_PLANS)
+        self.lock = self.plans.lock
+        self.runners: dict[Any, DirectRunner] = {}
         self._logged: set[str] = set()
+        for device in self.devices:
+            device.reclaim = self.plans.drop_idle
 
     def create(self, graph: Graph) -> None:
         if self.graph is not None:
@@ -78,7 +89,14 @@ class DirectSession(SessionBackend):
         self, feeds: Sequence[Tensor], fetches: Sequence[Tensor], targets: Sequence[Operation]
     ) -> DirectRunner:
         self.check_open()
-        return DirectRunner(self, tuple(feeds), tuple(fetches), tuple(targets))
+        key = (tuple(feeds), tuple(fetches), tuple(targets))
+        with self.lock:
+            runner = self.runners.get(key)
+            if runner is None:
+                if len(self.runners) >= 2 * MOST_PLANS:
+                    self.runners = {key: each for key, each in self.runners.items() if each.plans}
+                runner = self.runners[key] = DirectRunner(self, *key)
+            return runner
 
     def check_open(self) -> None:
         """CancelledError when closed, InvalidArgumentError before `create`."""
@@ -96,24 +114,20 @@ class DirectSession(SessionBackend):
         fetches: Sequence[Tensor],
         targets: Sequence[Operation],
     ) -> Plan:
-        """A new plan, kept by the session; the oldest is given up when there are too many."""
+        """A new plan. Idle ones are given up for it where a device is full."""
         self.check_open()
         assert self.graph is not None
-        plan = compile_plan(self.graph, self.target, key, feeds, fetches, targets)
-        self.plans[id(plan)] = plan
-        for state in plan.variables:
-            state.watchers.append(_staler(plan))
-        while len(self.plans) > MOST_PLANS:
-            _, oldest = self.plans.popitem(last=False)
-            oldest.release()
+        try:
+            plan = compile_plan(self.graph, self.target, key, feeds, fetches, targets)
+        except ResourceExhaustedError:
+            if not self.plans.drop_idle():
+                raise
+            plan = compile_plan(self.graph, self.target, key, feeds, fetches, targets)
         if self.options.config.log_device_placement:
             self._log_placement(plan)
+        for listener in PLAN_LISTENERS:
+            listener(Explanation(plan))
         return plan
-
-    def drop(self, plan: Plan) -> None:
-        """Forgets a plan that went stale."""
-        if self.plans.pop(id(plan), None) is not None:
-            plan.release()
 
     def _log_placement(self, plan: Plan) -> None:
         for placed in plan.placed:
@@ -132,8 +146,7 @@ class DirectSession(SessionBackend):
 
     def reset(self, containers: Sequence[str]) -> None:
         with self.lock:
-            for plan in list(self.plans.values()):
-                self.drop(plan)
+            self.plans.drop_all()
             self.resources.clear(list(containers) or None)
 
     def close(self) -> None:
@@ -141,23 +154,11 @@ class DirectSession(SessionBackend):
             if self.closed:
                 return
             self.closed = True
-            for plan in list(self.plans.values()):
-                self.drop(plan)
+            self.plans.drop_all()
+            self.runners.clear()
             self.resources.clear()
             for device in self.devices:
                 device.close()
-
-
-def _staler(plan: Plan) -> Any:
-    """What marks the plan stale, without keeping it alive."""
-    reference = weakref.ref(plan)
-
-    def mark() -> None:
-        found = reference()
-        if found is not None:
-            found.stale = True
-
-    return mark
 
 
 class DirectRunner(Runner):
@@ -174,77 +175,101 @@ class DirectRunner(Runner):
         self.feeds = feeds
         self.fetches = fetches
         self.targets = targets
-        self.plans: dict[Shapes, Plan] = {}
-        self.open_plan: Plan | None = None
+        self.plans: dict[Shapes, Kept] = {}
+        self.open_plan: Kept | None = None
+        self.limit_ms = session.options.config.operation_timeout_in_ms
 
     def run(self, values: Sequence[Any]) -> list[Any]:
-        plan = self.plans.get(tuple([value.shape for value in values]))
-        if plan is None or plan.stale:
-            plan = self.plan_for(values)
-        try:
-            return execute(plan, values)
-        except OpError as error:
-            raise self._with_op(error) from error.__cause__
+        if self.limit_ms > 0:
+            return self._run_traced(values, False, self.limit_ms)[0]
+        kept = self.plans.get(tuple(map(_shape, values)))
+        while True:
+            if kept is None:
+                kept = self.plan_for(values)
+            with kept.lock:
+                if not kept.plan.stale:
+                    try:
+                        return execute(kept.plan, values)
+                    except OpError as error:
+                        raise self._with_op(error) from error.__cause__
+            kept = None
 
     def run_with(
         self, values: Sequence[Any], options: RunOptions | None, metadata: RunMetadata | None
     ) -> list[Any]:
         chosen = options if options is not None else RunOptions()
-        limit = chosen.timeout_in_ms or self.session.options.config.operation_timeout_in_ms
-        plan = self.plan_for(values)
-        trace = metadata is not None and chosen.trace_level != RunOptions.NO_TRACE
-        try:
-            results, stats = execute_traced(
-                plan, values, trace, limit / 1000 if limit > 0 else None
+        if chosen.inter_op_thread_pool not in (-1, 0):
+            raise InvalidArgumentError(
+                None,
+                None,
+                f"Invalid inter_op_thread_pool: {chosen.inter_op_thread_pool}. There is 0, the "
+                "session's, and -1, the calling thread",
             )
-        except OpError as error:
-            raise self._with_op(error) from error.__cause__
+        trace = metadata is not None and chosen.trace_level != RunOptions.NO_TRACE
+        limit = chosen.timeout_in_ms or self.limit_ms
+        results, stats, plan = self._run_traced(values, trace, limit)
         if metadata is not None:
             metadata.step_stats = stats
             if chosen.output_partition_graphs:
                 metadata.partition_graphs = list(plan.partitions().values())
         return results
 
-    def explain(self, values: Sequence[Any]) -> Explanation:
-        return Explanation(self.plan_for(values))
+    def _run_traced(
+        self, values: Sequence[Any], trace: bool, limit_ms: int
+    ) -> tuple[list[Any], StepStats | None, Plan]:
+        """The fetches' values, the statistics asked for, and the plan that ran."""
+        limit_s = limit_ms / 1000 if limit_ms > 0 else None
+        while True:
+            plan, lock, _ = self.plan_for(values)
+            with lock:
+                if not plan.stale:
+                    try:
+                        return *execute_traced(plan, values, trace, limit_s), plan
+                    except OpError as error:
+                        raise self._with_op(error) from error.__cause__
 
-    def plan_for(self, values: Sequence[Any]) -> Plan:
+    def explain(self, values: Sequence[Any]) -> Explanation:
+        return Explanation(self.plan_for(values).plan)
+
+    def plan_for(self, values: Sequence[Any]) -> Kept:
         """The plan for values of these shapes, made now if there is none.
 
         ValueError for a shape that does not fit its tensor; else what compilation raises.
         """
-        shapes: Shapes = tuple(value.shape for value in values)
+        shapes: Shapes = tuple(map(_shape, values))
         with self.session.lock:
             self.session.check_open()
-            plan = self.plans.get(shapes)
-            if plan is not None and not plan.stale:
-                return plan
+            kept = self.plans.get(shapes)
+            if kept is not None and not kept.plan.stale:
+                return kept
             for tensor, shape in zip(self.feeds, shapes):
                 refuse_shape(tensor, shape)
-            self._drop_stale()
+            for kept in [each for each in self.plans.values() if each.plan.stale]:
+                self.session.plans.drop(kept)
             if len(self.plans) >= EXACT_PLANS:
                 return self._open(shapes)
-            self.plans[shapes] = plan = self._compile(shapes)
-            return plan
+            plan = self._compile(shapes)
+            kept = self.session.plans.add(plan, lambda: self.plans.pop(shapes, None))
+            self.plans[shapes] = kept
+            return kept
 
-    def _drop_stale(self) -> None:
-        for shapes, plan in list(self.plans.items()):
-            if plan.stale:
-                del self.plans[shapes]
-                self.session.drop(plan)
-
-    def _open(self, shapes: Shapes) -> Plan:
+    def _open(self, shapes: Shapes) -> Kept:
         """The plan that leaves open every size that has varied."""
-        plan = self.open_plan
-        if plan is None or plan.stale or not _fits(plan, shapes):
-            met = [*self.plans, shapes]
-            if plan is not None:
-                self.session.drop(plan)
-                met.append(tuple(feed[1] for feed in plan.key.feeds))  # type: ignore[arg-type]
-            plan = self.open_plan = self._compile(
-                tuple(_common([each[index] for each in met]) for index in range(len(shapes)))
-            )
-        return plan
+        kept = self.open_plan
+        if kept is not None and not kept.plan.stale and fits(kept.plan.key, shapes):
+            return kept
+        met: list[Any] = [*self.plans, shapes]
+        if kept is not None:
+            met.append(tuple(shape for _, shape in kept.plan.key.feeds))
+            self.session.plans.drop(kept)
+        plan = self._compile(
+            tuple(in_common([each[index] for each in met]) for index in range(len(shapes)))
+        )
+        self.open_plan = self.session.plans.add(plan, self._forget_open)
+        return self.open_plan
+
+    def _forget_open(self) -> None:
+        self.open_plan = None
 
     def _compile(self, shapes: Sequence[tuple[int | None, ...] | None]) -> Plan:
         feeds = [
@@ -268,28 +293,7 @@ class DirectRunner(Runner):
         op = graph._by_name.get(name) if graph is not None and name is not None else None
         if op is None or error.op is not None:
             return error
-        if type(error) is OpError:
-            return OpError(op.node_def, op, error.message, error.error_code)
-        return type(error)(op.node_def, op, error.message)  # type: ignore[call-arg]
-
-
-def _fits(plan: Plan, shapes: Shapes) -> bool:
-    for (_, open_shape), shape in zip(plan.key.feeds, shapes):
-        if open_shape is None:
-            continue
-        if len(open_shape) != len(shape):
-            return False
-        if any(size not in (None, given) for size, given in zip(open_shape, shape)):
-            return False
-    return True
-
-
-def _common(shapes: Sequence[Any]) -> tuple[int | None, ...] | None:
-    """What all shapes have in common; None when their ranks differ."""
-    first = shapes[0]
-    if first is None or any(each is None or len(each) != len(first) for each in shapes):
-        return None
-    return tuple(sizes[0] if len(set(sizes)) == 1 else None for sizes in zip(*shapes))
+        return same_kind(error, op.node_def, op, error.message)
 
 
 class DirectSessionFactory:

@@ -21,15 +21,23 @@ class Explanation:
         self.transfers: Sequence[Transfer] = plan.transfers
         self.reports: Sequence[PassReport] = plan.reports
         self.arena_bytes: dict[str, int] = dict(plan.arena_bytes)
+        wanted = [*plan.key.fetches, *plan.key.targets]
+        self.title = ", ".join(wanted[:6]) + (" ..." if len(wanted) > 6 else "")
         self.steps: Sequence[str] = [f"{step.kind} {step.name}" for step in plan.steps]
 
     def device_of(self, name: str) -> str:
         """The full name of the device of op `name`; KeyError when the run does not hold it."""
-        return next_or_key_error((each.device for each in self.placed if each.name == name), name)
+        return self._placed(name).device
 
     def reason_of(self, name: str) -> str:
         """Why op `name` is where it is; KeyError when the run does not hold it."""
-        return next_or_key_error((each.reason for each in self.placed if each.name == name), name)
+        return self._placed(name).reason
+
+    def _placed(self, name: str) -> Placed:
+        for each in self.placed:
+            if each.name == name:
+                return each
+        raise KeyError(name)
 
     def summary(self) -> str:
         """A line for each pass and each device."""
@@ -51,18 +59,15 @@ class Explanation:
 
     def __str__(self) -> str:
         ways = "\n".join(
-            f"{way.tensor}: {way.source} -> {way.target} "
-            f"({'size known at run time' if way.num_bytes is None else human_readable_bytes(way.num_bytes)})"
-            for way in self.transfers
+            f"{way.tensor}: {way.source} -> {way.target} ({_size(way)})" for way in self.transfers
         )
         return "\n\n".join(part for part in (self.summary(), self.table(), ways) if part)
 
 
-def next_or_key_error(found: object, name: str) -> str:
-    """The first of `found`, else KeyError for `name`."""
-    for each in found:  # type: ignore[attr-defined]
-        return each  # type: ignore[no-any-return]
-    raise KeyError(name)
+def _size(way: Transfer) -> str:
+    if way.num_bytes is None:
+        return "size known at run time"
+    return human_readable_bytes(way.num_bytes)
 
 
 def _short(device: str) -> str:

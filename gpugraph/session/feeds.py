@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,21 +10,17 @@ import numpy as np
 from gpugraph.dtypes import string
 from gpugraph.graph.client import Graph
 from gpugraph.graph.tensor import Tensor
+from gpugraph.ops.values import constant_array
+from gpugraph.session.fetches import feed_conversion
 
 __all__ = ["feed_array", "feed_tensors", "flatten_feeds", "refuse_shape"]
 
 
-def flatten_feeds(feed_dict: Any) -> tuple[list[Any], list[Any]]:
-    """Keys and values, nested tuples of keys taken apart with their values.
+def flatten_feeds(feed_dict: Mapping[Any, Any]) -> tuple[list[Any], list[Any]]:
+    """Keys and values, nested tuples of keys and registered types taken apart with their values.
 
-    TypeError when `feed_dict` is no dictionary or the nesting differs.
+    TypeError when the nesting of a key and its value differs.
     """
-    if feed_dict is None:
-        return [], []
-    if not isinstance(feed_dict, dict):
-        raise TypeError(
-            f"The argument feed_dict must be a dictionary, but it is {type(feed_dict).__name__}"
-        )
     keys: list[Any] = []
     values: list[Any] = []
     for key, value in feed_dict.items():
@@ -33,6 +29,12 @@ def flatten_feeds(feed_dict: Any) -> tuple[list[Any], list[Any]]:
 
 
 def _flatten(key: Any, value: Any, keys: list[Any], values: list[Any]) -> None:
+    convert = feed_conversion(key)
+    if convert is not None:
+        for inner, item in convert(key, value):
+            keys.append(inner)
+            values.append(item)
+        return
     if not isinstance(key, tuple):
         keys.append(key)
         values.append(value)
@@ -74,15 +76,13 @@ def feed_array(tensor: Tensor, value: Any) -> Any:
             f"'{value.name}' was given: fetch it first.)"
         )
     dtype = tensor.dtype.base_dtype
-    if dtype is string:
-        return np.asarray(value, object)
-    wanted = np.dtype(dtype.as_numpy_dtype)
-    if isinstance(value, int) and not isinstance(value, bool) and dtype.is_integer:
-        limits = np.iinfo(wanted)
-        if not limits.min <= value <= limits.max:
-            raise _incompatible(tensor, value)
     try:
-        return np.asarray(value, wanted)
+        if dtype is string:
+            return constant_array(value, string)
+        array = np.asarray(value, dtype.as_numpy_dtype)
+        if isinstance(value, int) and array != value:
+            raise _incompatible(tensor, value)
+        return array
     except OverflowError:
         raise _incompatible(tensor, value) from None
     except TypeError as error:

@@ -14,29 +14,39 @@ from gpugraph.graph.client import Graph
 from gpugraph.graph.operation import Operation
 from gpugraph.graph.tensor import Tensor
 
-__all__ = ["FetchPlan", "register_session_run_conversion_functions"]
+__all__ = ["FetchPlan", "feed_conversion", "register_session_run_conversion_functions"]
 
 Expansion = Callable[[Any], tuple[Sequence[Any], Callable[[list[Any]], Any]]]
 Rebuild = Callable[[Sequence[Any]], Any]
+FeedConversion = Callable[[Any, Any], Sequence[tuple[Any, Any]]]
 
-_EXPANSIONS: list[tuple[type, Expansion]] = []
+_EXPANSIONS: list[tuple[type, Expansion, FeedConversion | None]] = []
 
 
 def register_session_run_conversion_functions(
     tensor_type: type,
     fetch_function: Expansion,
-    feed_function: Any = None,
+    feed_function: FeedConversion | None = None,
     feed_function_for_partial_run: Any = None,
 ) -> None:
     """Makes `tensor_type` fetchable: `fetch_function(x)` gives (leaves, rebuild from values).
 
+    With `feed_function` it can be fed: `feed_function(x, value)` gives (tensor, value) pairs.
     ValueError when the type, or one of its bases, is registered already.
     """
-    del feed_function, feed_function_for_partial_run
-    for known, _ in _EXPANSIONS:
+    del feed_function_for_partial_run
+    for known, _, _ in _EXPANSIONS:
         if issubclass(tensor_type, known):
             raise ValueError(f"{tensor_type} has already been registered so ignore it.")
-    _EXPANSIONS.insert(0, (tensor_type, fetch_function))
+    _EXPANSIONS.insert(0, (tensor_type, fetch_function, feed_function))
+
+
+def feed_conversion(key: Any) -> FeedConversion | None:
+    """What takes the feed key apart, where its type is registered with a feed function."""
+    for known, _, function in _EXPANSIONS:
+        if isinstance(key, known):
+            return function
+    return None
 
 
 class FetchPlan:
@@ -57,7 +67,7 @@ class FetchPlan:
             return self._sequence(fetch)
         if isinstance(fetch, Mapping):
             return self._mapping(fetch)
-        for known, function in _EXPANSIONS:
+        for known, function, _ in _EXPANSIONS:
             if isinstance(fetch, known):
                 leaves, build = function(fetch)
                 parts = [self._leaf(leaf) for leaf in leaves]
@@ -92,8 +102,9 @@ class FetchPlan:
         element = self._element(fetch)
         if not self.graph.is_fetchable(element):
             raise InaccessibleTensorError(
-                f"Operation '{element.name}' has been marked as not fetchable: it belongs to the "
-                "inside of a loop or branch. Return its value from there."
+                f"'{element.name}' (made at {_op(element).origin}) has been marked as not "
+                "fetchable: it belongs to the inside of a loop or branch. Return its value from "
+                "there."
             )
         if isinstance(element, Operation):
             if element not in self._seen:
@@ -119,6 +130,10 @@ class FetchPlan:
             raise ValueError(
                 f"Fetch argument {fetch!r} cannot be interpreted as a Tensor. ({said})"
             ) from None
+
+
+def _op(element: Tensor | Operation) -> Operation:
+    return element.op if isinstance(element, Tensor) else element
 
 
 def _nothing(_: Sequence[Any]) -> None:

@@ -7,16 +7,14 @@ import weakref
 from collections.abc import Sequence
 from contextlib import ExitStack
 from types import TracebackType
-from typing import Any
+from typing import Any, ClassVar
 
 from gpugraph.config import ConfigProto
 from gpugraph.graph.client import Graph
 from gpugraph.graph.stack import graph_stack, session_stack
-from gpugraph.session.base import BaseSession
+from gpugraph.session.base import LIVE, BaseSession
 
 __all__ = ["InteractiveSession", "Session"]
-
-_LIVE: weakref.WeakSet[BaseSession] = weakref.WeakSet()
 
 
 class Session(BaseSession):
@@ -27,11 +25,13 @@ class Session(BaseSession):
     """
 
     def __init__(
-        self, target: str = "", graph: Graph | None = None, config: ConfigProto | None = None
+        self,
+        target: str | bytes | None = "",
+        graph: Graph | None = None,
+        config: ConfigProto | None = None,
     ) -> None:
         super().__init__(target, graph, config)
         self._entered: ExitStack | None = None
-        _LIVE.add(self)
 
     def __enter__(self) -> Session:
         if self._entered is not None:
@@ -59,11 +59,13 @@ class Session(BaseSession):
             self.close()
 
     @staticmethod
-    def reset(target: str, containers: Sequence[str] | None = None, config: Any = None) -> None:
+    def reset(
+        target: str | None, containers: Sequence[str] | None = None, config: Any = None
+    ) -> None:
         """Clears resource containers on `target` (all, if None) and closes its live sessions."""
         del config
-        for session in list(_LIVE):
-            if session.sess_str == (target or "") and not session._closed:
+        for session in list(LIVE):
+            if session.sess_str == (target or ""):
                 session._backend.reset(list(containers or ()))
                 session.close()
 
@@ -71,10 +73,13 @@ class Session(BaseSession):
 class InteractiveSession(BaseSession):
     """A session that makes itself (and its graph) the default when it is made, until closed."""
 
-    _active: weakref.WeakSet[InteractiveSession] = weakref.WeakSet()
+    _active: ClassVar[weakref.WeakSet[InteractiveSession]] = weakref.WeakSet()
 
     def __init__(
-        self, target: str = "", graph: Graph | None = None, config: ConfigProto | None = None
+        self,
+        target: str | bytes | None = "",
+        graph: Graph | None = None,
+        config: ConfigProto | None = None,
     ) -> None:
         super().__init__(target, graph, config)
         if InteractiveSession._active:

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from gpugraph.graph.client import Graph
+from gpugraph.graph.operation import Operation
+from gpugraph.graph.stack import graph_stack
 from gpugraph.graph.tensor import Tensor
 from gpugraph.ops.casting import cast
 from gpugraph.ops.convert import convert_to_tensor
@@ -38,35 +41,33 @@ class AdamOptimizer(Optimizer):
             "epsilon": epsilon,
         }
         self._tensors: dict[str, Tensor] = {}
-        self._powers: tuple[Variable, Variable] | None = None
 
-    def _create_slots(self, variables: Sequence[Variable]) -> None:
-        first = min(variables, key=lambda variable: variable.name)
-        values = [self._settings[key] for key in ("beta1", "beta2")]
-        beta1, beta2 = (value() if callable(value) else value for value in values)
-        self._powers = (
-            self._non_slot(beta1, "beta1_power", first),
-            self._non_slot(beta2, "beta2_power", first),
-        )
-        for variable in variables:
+    def _create_slots(self, var_list: Sequence[Variable]) -> None:
+        first = min(var_list, key=lambda variable: variable.name)
+        for name in ("beta1", "beta2"):
+            value = self._call_if_callable(self._settings[name])
+            self._create_non_slot_variable(value, f"{name}_power", first)
+        for variable in var_list:
             self._zeros_slot(variable, "m", self._name)
             self._zeros_slot(variable, "v", self._name)
 
     def _prepare(self) -> None:
         self._tensors = {
-            name: convert_to_tensor(value() if callable(value) else value, name=name)
+            name: convert_to_tensor(self._call_if_callable(value), name=name)
             for name, value in self._settings.items()
         }
 
-    def _apply_dense(self, grad: Tensor, variable: Variable) -> Any:
-        assert self._powers is not None
-        dtype = variable.dtype.base_dtype
+    def _powers(self, graph: Graph) -> list[Variable]:
+        found = [self._get_non_slot_variable(f"{name}_power", graph) for name in ("beta1", "beta2")]
+        return [power for power in found if power is not None]
+
+    def _apply_dense(self, grad: Tensor, var: Variable) -> Any:
+        dtype = var.dtype.base_dtype
         return raw_ops.ApplyAdam(
-            variable._ref(),
-            self._slots["m"][variable]._ref(),
-            self._slots["v"][variable]._ref(),
-            cast(self._powers[0].value(), dtype),
-            cast(self._powers[1].value(), dtype),
+            var._ref(),
+            self._slots["m"][var]._ref(),
+            self._slots["v"][var]._ref(),
+            *[cast(power.value(), dtype) for power in self._powers(var.graph)],
             cast(self._tensors["learning_rate"], dtype),
             cast(self._tensors["beta1"], dtype),
             cast(self._tensors["beta2"], dtype),
@@ -75,14 +76,13 @@ class AdamOptimizer(Optimizer):
             use_locking=self._use_locking,
         )
 
-    def _finish(self, updates: list[Any]) -> list[Any]:
+    def _finish(self, update_ops: Sequence[Any], name_scope: str) -> Operation:
         """The powers go on once every variable has used them."""
-        assert self._powers is not None
-        graph = self._powers[0].graph
+        graph: Graph = graph_stack.top()
+        powers = self._powers(graph)
         done = []
-        with graph.control_dependencies(updates):
-            for power, name in zip(self._powers, ("beta1", "beta2")):
-                with graph.colocate_with(power.op):
-                    factor = cast(self._tensors[name], power.dtype.base_dtype)
-                    done.append(power.assign(power.value() * factor, self._use_locking))
-        return [*updates, *done]
+        with graph.control_dependencies(update_ops), graph.colocate_with(powers[0].op):
+            for power, name in zip(powers, ("beta1", "beta2")):
+                factor = cast(self._tensors[name], power.dtype.base_dtype)
+                done.append(power.assign(power.value() * factor, self._use_locking))
+        return super()._finish([*update_ops, *done], name_scope)

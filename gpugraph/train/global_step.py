@@ -2,24 +2,58 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 from gpugraph import dtypes
 from gpugraph.graph.client import Graph
 from gpugraph.graph.collections import GraphKeys
 from gpugraph.graph.stack import graph_stack
+from gpugraph.graph.tensor import Tensor
+from gpugraph.ops.constants import zeros
 from gpugraph.variables import Variable
 
-__all__ = ["create_global_step", "get_global_step", "get_or_create_global_step"]
+__all__ = [
+    "assert_global_step",
+    "create_global_step",
+    "get_global_step",
+    "get_or_create_global_step",
+    "global_step",
+]
 
 
 def get_global_step(graph: Graph | None = None) -> Any:
-    """The graph's global step, or None; ValueError when there are several."""
+    """The graph's global step, or None when there is none, or more than one.
+
+    It is the only item of collection GLOBAL_STEP, else the tensor "global_step:0". TypeError when
+    that is no integer scalar.
+    """
     chosen: Graph = graph if graph is not None else graph_stack.top()
     found = chosen.get_collection(GraphKeys.GLOBAL_STEP)
     if len(found) > 1:
-        raise ValueError(f"There are several global steps: {[each.name for each in found]}")
-    return found[0] if found else None
+        names = [each.name for each in found]
+        warnings.warn(f"There are several global steps: {names}", stacklevel=2)
+        return None
+    if found:
+        step = found[0]
+    else:
+        try:
+            step = chosen.get_tensor_by_name("global_step:0")
+        except KeyError:
+            return None
+    assert_global_step(step)
+    return step
+
+
+def assert_global_step(global_step_tensor: Any) -> None:
+    """TypeError when this is no integer scalar, and so can be no global step."""
+    step = global_step_tensor
+    if not isinstance(step, (Variable, Tensor)):
+        raise TypeError(f'Existing "global_step" must be a Variable or Tensor: {step!r}.')
+    if not step.dtype.base_dtype.is_integer:
+        raise TypeError(f'Existing "global_step" does not have integer type: {step.dtype}')
+    if step.shape.rank not in (0, None):
+        raise TypeError(f'Existing "global_step" is not scalar: {step.shape}')
 
 
 def create_global_step(graph: Graph | None = None) -> Variable:
@@ -29,9 +63,8 @@ def create_global_step(graph: Graph | None = None) -> Variable:
         raise ValueError('"global_step" already exists.')
     with chosen.as_default(), chosen.name_scope(None):
         return Variable(
-            0,
+            lambda: zeros([], dtypes.int64),
             trainable=False,
-            dtype=dtypes.int64,
             name="global_step",
             collections=[GraphKeys.GLOBAL_VARIABLES, GraphKeys.GLOBAL_STEP],
         )
@@ -41,3 +74,8 @@ def get_or_create_global_step(graph: Graph | None = None) -> Any:
     """The graph's global step, made when there is none."""
     found = get_global_step(graph)
     return create_global_step(graph) if found is None else found
+
+
+def global_step(sess: Any, global_step_tensor: Any) -> int:
+    """The value of the global step in a session."""
+    return int(sess.run(global_step_tensor))

@@ -15,11 +15,6 @@ from gpugraph.variables import Variable
 __all__ = ["GradientDescentOptimizer", "MomentumOptimizer"]
 
 
-def _setting(value: Any, name: str) -> Tensor:
-    """A setting (a number, a tensor or a function that gives one) as a tensor."""
-    return convert_to_tensor(value() if callable(value) else value, name=name)
-
-
 class GradientDescentOptimizer(Optimizer):
     """var -= learning_rate * gradient."""
 
@@ -30,12 +25,14 @@ class GradientDescentOptimizer(Optimizer):
         self._learning_rate = learning_rate
 
     def _prepare(self) -> None:
-        self._rate = _setting(self._learning_rate, "learning_rate")
+        self._rate = convert_to_tensor(
+            self._call_if_callable(self._learning_rate), name="learning_rate"
+        )
 
-    def _apply_dense(self, grad: Tensor, variable: Variable) -> Any:
+    def _apply_dense(self, grad: Tensor, var: Variable) -> Any:
         return raw_ops.ApplyGradientDescent(
-            variable._ref(),
-            cast(self._rate, variable.dtype.base_dtype),
+            var._ref(),
+            cast(self._rate, var.dtype.base_dtype),
             grad,
             use_locking=self._use_locking,
         )
@@ -60,19 +57,21 @@ class MomentumOptimizer(Optimizer):
         self._momentum = momentum
         self._use_nesterov = use_nesterov
 
-    def _create_slots(self, variables: Sequence[Variable]) -> None:
-        for variable in variables:
+    def _create_slots(self, var_list: Sequence[Variable]) -> None:
+        for variable in var_list:
             self._zeros_slot(variable, "momentum", self._name)
 
     def _prepare(self) -> None:
-        self._rate = _setting(self._learning_rate, "learning_rate")
-        self._factor = _setting(self._momentum, "momentum")
+        self._rate = convert_to_tensor(
+            self._call_if_callable(self._learning_rate), name="learning_rate"
+        )
+        self._factor = convert_to_tensor(self._call_if_callable(self._momentum), name="momentum")
 
-    def _apply_dense(self, grad: Tensor, variable: Variable) -> Any:
-        dtype = variable.dtype.base_dtype
+    def _apply_dense(self, grad: Tensor, var: Variable) -> Any:
+        dtype = var.dtype.base_dtype
         return raw_ops.ApplyMomentum(
-            variable._ref(),
-            self._slots["momentum"][variable]._ref(),
+            var._ref(),
+            self._slots["momentum"][var]._ref(),
             cast(self._rate, dtype),
             grad,
             cast(self._factor, dtype),

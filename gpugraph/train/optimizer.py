@@ -1,12 +1,14 @@
 """Optimizer: gradients of a loss, and the ops that change variables by them.
 
 An optimizer makes its own variables (slots: one per variable and name, beside it) before it makes
-the update ops, so that one `global_variables_initializer` covers them.
+the update ops, so that one `global_variables_initializer` covers them. A subclass, here or in a
+program, says which slots there are (`_create_slots`), makes tensors of its settings (`_prepare`),
+the op that changes a variable (`_apply_dense`), and what comes after all of them (`_finish`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from gpugraph.gradients import gradients
@@ -16,9 +18,11 @@ from gpugraph.graph.operation import Operation
 from gpugraph.graph.stack import graph_stack
 from gpugraph.graph.tensor import Tensor
 from gpugraph.ops.constants import zeros
-from gpugraph.ops.convert import constant, convert_to_tensor
+from gpugraph.ops.control import group
+from gpugraph.ops.control import tuple as gated
+from gpugraph.ops.convert import convert_to_tensor
 from gpugraph.ops.declare import raw_ops
-from gpugraph.variables import Variable, group, trainable_variables
+from gpugraph.variables import Variable
 
 __all__ = ["Optimizer"]
 
@@ -83,31 +87,36 @@ class Optimizer:
     ) -> list[tuple[Any, Variable]]:
         """(gradient or None, variable) for `var_list`, the trainable variables by default.
 
-        ValueError when there are none, TypeError for what is no variable.
+        gate_gradients: GATE_OP has no gradient of an op used before all of that op's are there,
+        GATE_GRAPH none before all are. `var_list` may name tensors too. ValueError when it is
+        empty and for a loss that is not floating, NotImplementedError for other variables.
         """
-        if gate_gradients not in (0, 1, 2):
+        gates = (Optimizer.GATE_NONE, Optimizer.GATE_OP, Optimizer.GATE_GRAPH)
+        if gate_gradients not in gates:
             raise ValueError(
                 "gate_gradients must be one of: Optimizer.GATE_NONE, Optimizer.GATE_OP, "
                 f"Optimizer.GATE_GRAPH. Not {gate_gradients}"
             )
+        value = convert_to_tensor(loss() if callable(loss) else loss, name="loss")
+        _check_trained(value)
         if var_list is None:
-            var_list = trainable_variables()
-        elif isinstance(var_list, Variable):
-            var_list = [var_list]
-        variables = list(var_list)
+            var_list = value.graph.get_collection(GraphKeys.TRAINABLE_VARIABLES)
+        variables = list(var_list) if isinstance(var_list, (list, tuple)) else [var_list]
         if not variables:
             raise ValueError("No variables to optimize.")
         for variable in variables:
-            if not isinstance(variable, Variable):
-                raise TypeError(f"Argument is not a tf.Variable: {variable!r}")
+            if not isinstance(variable, (Variable, Tensor)):
+                raise NotImplementedError(f"{variable!r} is no tf.Variable: it can't be optimized")
         grads = gradients(
-            loss,
-            [variable._ref() for variable in variables],
+            value,
+            [each._ref() if isinstance(each, Variable) else each for each in variables],
             grad_ys=grad_loss,
-            gate_gradients=gate_gradients == Optimizer.GATE_GRAPH,
+            gate_gradients=gate_gradients == Optimizer.GATE_OP,
             aggregation_method=aggregation_method,
             colocate_gradients_with_ops=colocate_gradients_with_ops,
         )
+        if gate_gradients == Optimizer.GATE_GRAPH and any(grad is not None for grad in grads):
+            grads = gated(grads)
         return list(zip(grads, variables))
 
     def apply_gradients(
@@ -118,46 +127,46 @@ class Optimizer:
     ) -> Operation:
         """An operation that changes the variables by these gradients and counts the step.
 
-        ValueError when no gradient is given.
+        ValueError when no gradient is given, TypeError for one that is no tensor,
+        NotImplementedError for a variable that is none.
         """
-        pairs = [(grad, variable) for grad, variable in grads_and_vars if grad is not None]
+        pairs = [(_gradient(grad), variable) for grad, variable in grads_and_vars]
         if not pairs:
-            names = [variable.name for _, variable in grads_and_vars]
+            raise ValueError("No variables provided.")
+        used = [(grad, variable) for grad, variable in pairs if grad is not None]
+        if not used:
+            names = [variable.name for _, variable in pairs]
             raise ValueError(f"No gradients provided for any variable: {names}.")
+        for _, variable in used:
+            if not isinstance(variable, Variable):
+                raise NotImplementedError(f"{variable!r} is no tf.Variable: it can't be updated")
+            _check_trained(variable)
         graph: Graph = graph_stack.top()
-        variables = [variable for _, variable in pairs]
         with graph.control_dependencies(None):
-            self._create_slots(variables)
+            self._create_slots([variable for _, variable in used])
         with graph.name_scope(name or self._name) as scope:
             self._prepare()
-            updates = [self._update(graph, grad, variable) for grad, variable in pairs]
-            finish = self._finish(updates)
+            updates = [self._update(graph, grad, variable) for grad, variable in used]
             if global_step is None:
-                done = group(*finish, name=scope)
+                done = self._finish(updates, scope)
             else:
-                done = self._count(graph, finish, global_step, scope)
+                done = self._count(graph, self._finish(updates, "update"), global_step, scope)
         train_ops = graph.get_collection_ref(GraphKeys.TRAIN_OP)
         if done not in train_ops:
             train_ops.append(done)
         return done
 
     def _update(self, graph: Graph, grad: Any, variable: Variable) -> Any:
-        dense = convert_to_tensor(grad)
-        with (
-            graph.name_scope(f"update_{variable.op.name}"),
-            graph.colocate_with(variable.op),
-        ):
-            update = self._apply_dense(dense, variable)
+        with graph.name_scope(f"update_{variable.op.name}"), graph.colocate_with(variable.op):
+            update = self._apply_dense(grad, variable)
             if variable.constraint is None:
                 return update
             with graph.control_dependencies([update]):
                 return variable.assign(variable.constraint(variable.read_value()))
 
-    def _count(self, graph: Graph, finish: list[Any], step: Any, scope: str) -> Operation:
-        with graph.control_dependencies([group(*finish, name="update")]):
-            with graph.colocate_with(step.op):
-                one = constant(1, step.dtype.base_dtype)
-                counted: Tensor = raw_ops.AssignAdd(step._ref(), one, name=scope)
+    def _count(self, graph: Graph, done: Operation, step: Any, scope: str) -> Operation:
+        with graph.control_dependencies([done]), graph.colocate_with(step.op):
+            counted: Tensor = raw_ops.AssignAdd(step._ref(), 1, name=scope)
         return counted.op
 
     # -- slots
@@ -178,12 +187,14 @@ class Optimizer:
         return sorted(made, key=lambda variable: variable.name)
 
     def _zeros_slot(self, var: Variable, slot_name: str, op_name: str) -> Variable:
-        shape = var.shape
-        return self._slot(var, slot_name, op_name, lambda: zeros(shape, var.dtype.base_dtype))
+        """The slot `slot_name` of `var`, zeros of its shape; its ops are named `op_name`."""
+        return self._slot(var, slot_name, op_name, lambda: zeros(var.shape, var.dtype.base_dtype))
 
-    def _slot(
-        self, var: Variable, slot_name: str, op_name: str, initial: Callable[[], Tensor]
-    ) -> Variable:
+    def _get_or_make_slot(self, var: Variable, val: Any, slot_name: str, op_name: str) -> Variable:
+        """The slot `slot_name` of `var`, initialized to `val`."""
+        return self._slot(var, slot_name, op_name, val)
+
+    def _slot(self, var: Variable, slot_name: str, op_name: str, initial: Any) -> Variable:
         slots = self._slots.setdefault(slot_name, {})
         if var not in slots:
             graph = var.graph
@@ -191,28 +202,52 @@ class Optimizer:
                 slots[var] = Variable(initial, trainable=False, name=f"{var.op.name}/{op_name}")
         return slots[var]
 
-    def _non_slot(self, initial: float, name: str, beside: Variable) -> Variable:
-        key = (name, beside.graph)
+    def _create_non_slot_variable(
+        self, initial_value: Any, name: str, colocate_with: Variable
+    ) -> Variable:
+        """A variable of the optimizer's own, one per name and graph, beside another."""
+        key = (name, colocate_with.graph)
         if key not in self._non_slots:
-            graph = beside.graph
-            with graph.name_scope(None), graph.colocate_with(beside.op):
-                self._non_slots[key] = Variable(
-                    initial, trainable=False, name=name, dtype=beside.dtype.base_dtype
-                )
+            with colocate_with.graph.colocate_with(colocate_with.op):
+                self._non_slots[key] = Variable(initial_value, trainable=False, name=name)
         return self._non_slots[key]
+
+    def _get_non_slot_variable(self, name: str, graph: Graph | None = None) -> Variable | None:
+        """What `_create_non_slot_variable` made."""
+        return self._non_slots.get((name, graph if graph is not None else graph_stack.top()))
+
+    def _call_if_callable(self, param: Any) -> Any:
+        """A setting, or what it returns where it is a function."""
+        return param() if callable(param) else param
 
     # -- what an optimizer is
 
-    def _create_slots(self, variables: Sequence[Variable]) -> None:
+    def _create_slots(self, var_list: Sequence[Variable]) -> None:
         """Makes the optimizer's own variables."""
 
     def _prepare(self) -> None:
         """Makes tensors of the settings."""
 
-    def _apply_dense(self, grad: Tensor, variable: Variable) -> Any:
-        """The op that changes `variable` by `grad`."""
-        raise TypeError(f"{type(self).__name__} does not say how a variable changes")
+    def _apply_dense(self, grad: Tensor, var: Variable) -> Any:
+        """The op that changes `var` by `grad`."""
+        raise NotImplementedError(f"{type(self).__name__} does not say how a variable changes")
 
-    def _finish(self, updates: list[Any]) -> list[Any]:
-        """What has to have run, given the updates."""
-        return updates
+    def _finish(self, update_ops: Sequence[Any], name_scope: str) -> Operation:
+        """The operation, named `name_scope`, that has run when all is done."""
+        return group(*update_ops, name=name_scope)
+
+
+def _check_trained(tensor: Tensor | Variable) -> None:
+    """ValueError for what no optimizer handles."""
+    if not tensor.dtype.base_dtype.is_floating:
+        raise ValueError(f"Invalid type {tensor.dtype.name} for {tensor.name}: it must be floating")
+
+
+def _gradient(grad: Any) -> Tensor | None:
+    """A gradient as a tensor, or None; TypeError for what can be no tensor."""
+    if grad is None:
+        return None
+    try:
+        return convert_to_tensor(grad)
+    except TypeError as error:
+        raise TypeError(f"A gradient is a tensor or None, but it is {grad!r}") from error

@@ -20,6 +20,7 @@ from gpugraph import dtypes
 from gpugraph.dtypes import as_dtype
 from gpugraph.graph.client import Graph
 from gpugraph.graph.infer import InferContext
+from gpugraph.graph.op_def import host_slots
 from gpugraph.graph.operation import Operation
 from gpugraph.graph.tensor import Tensor
 from gpugraph.kernel import Call
@@ -79,7 +80,8 @@ class Evaluator:
             for size, dtype in zip(shapes, types, strict=not kernel.dynamic)
         ]
         inputs = [_read_only(value) for value in values]
-        passed = [each for index, each in enumerate(inputs) if index not in op.op_def.host_inputs]
+        host = host_slots(op.op_def.inputs, op.op_def.host_inputs, op.attrs)
+        passed = [each for index, each in enumerate(inputs) if index not in host]
         context = ArrayContext(op.name, op.attrs, inputs, shapes, types, self.states)
         with np.errstate(all="ignore"):
             returned = kernel.bind(context, [*passed, *outputs])()

@@ -9,10 +9,13 @@ import gpugraph.ops  # noqa: F401
 from gpugraph import dtypes
 from gpugraph.errors import InvalidArgumentError
 from gpugraph.graph.client import Graph
+from gpugraph.kernel import Elementwise
 from gpugraph.ops import arithmetic_functions as math
 from gpugraph.ops.constants import placeholder
 from gpugraph.ops.convert import constant
-from gpugraph.ops.declare import raw_ops
+from gpugraph.ops.declare import DECLARATIONS, raw_ops
+from gpugraph.ops.evaluate import ArrayContext, run_kernel
+from gpugraph.ops.kernels import find_kernel
 
 from .evaluator import check_gradient, evaluate, gradients
 
@@ -135,6 +138,50 @@ def test_add_n(count):
     arrays = [np.full((2, 3), i, np.float32) for i in range(count)]
     made = raw_ops.AddN([constant(each) for each in arrays])
     np.testing.assert_array_equal(evaluate(made), sum(arrays))
+
+
+IN_PLACE = [
+    (name, index)
+    for name, decl in sorted(DECLARATIONS.items())
+    for index in range(len(decl.op_def.inputs))
+    if decl.alias and len({arg.type_attr for arg in decl.op_def.inputs}) == 1
+    if name == "AddN" or isinstance(find_kernel(name, "GPU", {}).kernel, Elementwise)
+]
+
+
+@pytest.mark.parametrize(("op_type", "index"), IN_PLACE)
+@pytest.mark.parametrize("dtype", ["float32", "int32", "bool"])
+def test_elementwise_ops_may_write_over_any_input(op_type, index, dtype):
+    op_def = DECLARATIONS[op_type].op_def
+    attrs = {key: attr.default for key, attr in op_def.attrs.items() if attr.has_default}
+    for key, attr in op_def.attrs.items():
+        if attr.kind == "type":
+            attrs.setdefault(key, dtypes.as_dtype(dtype))
+    takes = op_def.inputs[0].type or next(iter(op_def.attrs.values())).allowed
+    if dtypes.as_dtype(dtype) not in (takes if isinstance(takes, tuple) else (takes,)):
+        pytest.skip("another dtype")
+    number = 3 if op_def.inputs[0].number_attr else len(op_def.inputs)
+    attrs["N"] = number
+    random = np.random.default_rng(1)
+    shape = (4, 5)
+    for repeated in (False, True):
+        values = [(random.integers(1, 4, shape) / 2).astype(dtype) + 1 for _ in range(number)]
+        values = [value.astype(dtype) for value in values]
+        if repeated:
+            values = values[:1] * number
+        kernel = find_kernel(op_type, "CPU", attrs).kernel
+        wanted = run_kernel(op_def, kernel, attrs, values)[0]
+        if wanted.itemsize != values[0].itemsize:
+            pytest.skip("another size")
+        copies = [value.copy() for value in values]
+        if repeated:
+            copies = copies[:1] * number
+        out = copies[index].view(wanted.dtype)
+        types = [dtypes.as_dtype(wanted.dtype)]
+        context = ArrayContext(op_type, attrs, copies, [shape], types)
+        with np.errstate(all="ignore"):
+            kernel.bind(context, [*copies, out])()
+        np.testing.assert_array_equal(out, wanted)
 
 
 def test_add_n_takes_one_shape_and_at_least_one():

@@ -1,0 +1,69 @@
+"""The command line: `gpugraph explain PROGRAM` and `gpugraph devices`."""
+
+from __future__ import annotations
+
+import argparse
+import runpy
+import sys
+from collections.abc import Sequence
+
+from gpugraph.config import ConfigProto, GPUOptions, SessionOptions
+from gpugraph.devices import list_local_devices, no_gpu_reason
+from gpugraph.memory import human_readable_bytes
+from gpugraph.session.direct import PLAN_LISTENERS
+from gpugraph.session.explain import Explanation
+
+__all__ = ["main"]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs one command; the exit status."""
+    parser = argparse.ArgumentParser(prog="gpugraph", description=(__doc__ or "").strip())
+    commands = parser.add_subparsers(dest="command", required=True)
+    explain = commands.add_parser(
+        "explain", help="run a program and say how each of its plans runs, and why"
+    )
+    explain.add_argument("--ops", action="store_true", help="a line for each operation too")
+    explain.add_argument("program", help="the Python file of the program")
+    explain.add_argument("arguments", nargs=argparse.REMAINDER, help="the program's arguments")
+    devices = commands.add_parser("devices", help="list the devices that a session would have")
+    devices.add_argument("--virtual-gpus", type=int, default=0, help="GPUs played by the host")
+    chosen = parser.parse_args(arguments)
+    if chosen.command == "devices":
+        return _devices(chosen.virtual_gpus)
+    return _explain(chosen.program, chosen.arguments, chosen.ops)
+
+
+def _devices(virtual_gpus: int) -> int:
+    config = ConfigProto(gpu_options=GPUOptions(virtual_gpus=virtual_gpus))
+    for device in list_local_devices(config):
+        limit = human_readable_bytes(device.memory_limit_bytes)
+        print(f"{device.name}  {device.device_type}  {limit}  {device.physical_device_desc}")
+    why = no_gpu_reason(SessionOptions("", config))
+    if why:
+        print(f"no GPU: {why}")
+    return 0
+
+
+def _explain(program: str, arguments: Sequence[str], ops: bool) -> int:
+    count = 0
+
+    def tell(explanation: Explanation) -> None:
+        nonlocal count
+        count += 1
+        text = str(explanation) if ops else explanation.summary()
+        print(f"-- plan {count}: {explanation.title}\n{text}\n", file=sys.stderr)
+
+    PLAN_LISTENERS.append(tell)
+    before = sys.argv
+    sys.argv = [program, *arguments]
+    try:
+        runpy.run_path(program, run_name="__main__")
+    finally:
+        sys.argv = before
+        PLAN_LISTENERS.remove(tell)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,112 @@
+"""Simplify: ops that change nothing become Identity, which is a view and needs no step.
+
+  Sum, Mean, Prod, Max and Min over no axes; AddN of one; Reshape to the same shape; Transpose
+  in the same order; Cast to the same dtype.
+
+Gradients of broadcasting are full of them, once shapes are known: `fold` runs before. No other
+algebra is done. An op keeps its name, so that messages still tell of the user's op.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from gpugraph.compile.unit import Unit
+from gpugraph.graph.runtime_graph import Node
+from gpugraph.ops.declare import DECLARATIONS
+
+__all__ = ["simplify"]
+
+
+def simplify(unit: Unit) -> None:
+    """Replaces nodes of the graph, and in `unit.roots` and `unit.shapes`."""
+    with unit.report("simplify") as say:
+        lines = []
+        replaced: dict[Node, Node] = {}
+        for node in unit.graph.op_nodes():
+            why = _CHANGES_NOTHING.get(node.type)
+            reason = why(unit, node) if why is not None else ""
+            if reason:
+                replaced[node] = _as_identity(unit, node)
+                lines.append(f"{node.name}: {node.type} {reason}")
+        unit.roots = [replaced.get(node, node) for node in unit.roots]
+        say(f"{len(lines)} ops that change nothing became Identity", lines)
+
+
+def _as_identity(unit: Unit, node: Node) -> Node:
+    """Puts an Identity of the first input in the node's place, under its name."""
+    graph = unit.graph
+    first, *others = node.input_edges()
+    befores = dict.fromkeys(node.control_inputs)
+    for edge in others:  # constants: what they wait for, the op waited for
+        befores.update(dict.fromkeys(edge.src.control_inputs))
+    takers = list(node._out)
+    shapes = unit.shapes.pop(node.id)
+    graph.remove_node(node)
+    dtype = node.output_types[0]
+    attrs = {"T": dtype.base_dtype}
+    attrs.update({key: value for key, value in node.attrs.items() if key == "_class"})
+    same = graph.add_node(
+        node.name,
+        DECLARATIONS["Identity"].op_def,
+        attrs=attrs,
+        input_types=[dtype],
+        output_types=[dtype],
+        requested_device=node.requested_device,
+        origin=node.origin,
+    )
+    graph.add_edge(first.src, first.src_output, same, 0)
+    for before in befores:
+        graph.add_control_edge(before, same)
+    for edge in takers:
+        if edge.is_control:
+            graph.add_control_edge(same, edge.dst)
+        else:
+            graph.add_edge(same, 0, edge.dst, edge.dst_input)
+    unit.shapes[same.id] = shapes
+    return same
+
+
+def _value(unit: Unit, node: Node, slot: int) -> Any:
+    """The value of an input where it is constant, else None."""
+    edge = node.input_edge(slot)
+    return unit.values.get((edge.src.id, edge.src_output))
+
+
+def _over_no_axes(unit: Unit, node: Node) -> str:
+    axes = _value(unit, node, 1)
+    return "over no axes" if axes is not None and axes.size == 0 else ""
+
+
+def _of_one(unit: Unit, node: Node) -> str:
+    return "of one" if len(node.input_types) == 1 else ""
+
+
+def _to_same_shape(unit: Unit, node: Node) -> str:
+    edge = node.input_edge(0)
+    given, made = unit.shapes[edge.src.id][edge.src_output], unit.shapes[node.id][0]
+    if _value(unit, node, 1) is None or not made.is_fully_defined() or given.sizes != made.sizes:
+        return ""
+    return "to the shape it has"
+
+
+def _in_same_order(unit: Unit, node: Node) -> str:
+    order = _value(unit, node, 1)
+    same = order is not None and order.tolist() == list(range(order.size))
+    return "in the order it has" if same else ""
+
+
+def _to_same_dtype(unit: Unit, node: Node) -> str:
+    same = node.attrs["SrcT"] is node.attrs["DstT"]
+    return "to the dtype it has" if same else ""
+
+
+_REDUCTIONS = ("Sum", "Mean", "Prod", "Max", "Min")
+_CHANGES_NOTHING: Mapping[str, Callable[[Unit, Node], str]] = {
+    **dict.fromkeys(_REDUCTIONS, _over_no_axes),
+    "AddN": _of_one,
+    "Reshape": _to_same_shape,
+    "Transpose": _in_same_order,
+    "Cast": _to_same_dtype,
+}

@@ -1,0 +1,123 @@
+"""Runs the compile passes one by one, each followed by `verify`, and looks at what they left.
+
+    unit = compiled([y], {x: (3,)}, upto="place", target=make_target(gpus=2))
+    where(unit, "add")                                    "GPU:0"
+    run([y], {x: array}, target)                          the fetches' values
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+import gpugraph as tf
+from gpugraph.compile import PASSES, FeedSpec, Target, compile_plan
+from gpugraph.compile.prune import prune
+from gpugraph.compile.unit import Unit
+from gpugraph.compile.verify import verify
+from gpugraph.devices import DeviceFactory, Resources
+from gpugraph.graph.runtime_graph import Node
+from gpugraph.plan import Plan, PlanKey
+from gpugraph.runtime import Rendezvous, execute
+
+__all__ = ["compiled", "execute", "make_plan", "make_target", "node", "run", "types", "where"]
+
+PREFIX = "/job:localhost/replica:0/task:0"
+
+
+def make_target(
+    cpus: int = 1, gpus: Any = 0, soft: bool = False, resources: Resources | None = None
+) -> Target:
+    """Devices and state as a session has them; `gpus` as in `GPUOptions(virtual_gpus=)`."""
+    config = tf.ConfigProto(
+        device_count={"CPU": cpus},
+        gpu_options=tf.GPUOptions(virtual_gpus=gpus),
+        allow_soft_placement=soft,
+    )
+    devices = DeviceFactory.add_devices(tf.SessionOptions(config=config), PREFIX)
+    return Target(
+        devices, resources or Resources(), config, "none was asked for", True, Rendezvous
+    )
+
+
+def request(
+    fetches: Sequence[Any], feeds: Mapping[tf.Tensor, Any]
+) -> tuple[Any, PlanKey, list[FeedSpec], list[tf.Tensor], list[tf.Operation]]:
+    tensors = [each for each in fetches if isinstance(each, tf.Tensor)]
+    targets = [each for each in fetches if isinstance(each, tf.Operation)]
+    specs = [
+        FeedSpec(tensor.name, tensor.dtype.base_dtype, shape) for tensor, shape in feeds.items()
+    ]
+    key = PlanKey(
+        tuple((spec.name, spec.shape) for spec in specs),
+        tuple(tensor.name for tensor in tensors),
+        tuple(op.name for op in targets),
+    )
+    return fetches[0].graph, key, specs, tensors, targets
+
+
+def compiled(
+    fetches: Sequence[Any],
+    feeds: Mapping[tf.Tensor, Any] | None = None,
+    upto: str = "memory",
+    target: Target | None = None,
+) -> Unit:
+    """The unit after the pass `upto`; `fetches` are tensors and operations, `feeds` their shapes."""
+    graph, key, specs, tensors, targets = request(fetches, feeds or {})
+    unit = prune(graph, target or make_target(), key, specs, tensors, targets)
+    verify(unit, "prune")
+    for each in PASSES:
+        if unit.reports[-1].name == upto:
+            break
+        each(unit)
+        verify(unit, each.__name__)
+    assert unit.reports[-1].name == upto
+    return unit
+
+
+def make_plan(
+    fetches: Sequence[Any],
+    feeds: Mapping[tf.Tensor, Any] | None = None,
+    target: Target | None = None,
+) -> Plan:
+    graph, key, specs, tensors, targets = request(fetches, feeds or {})
+    return compile_plan(graph, target or make_target(), key, specs, tensors, targets)
+
+
+def run(
+    fetches: Sequence[Any],
+    feeds: Mapping[tf.Tensor, Any] | None = None,
+    target: Target | None = None,
+) -> list[Any]:
+    """One run of a plan of its own."""
+    values = {
+        tensor: np.asarray(value, tensor.dtype.base_dtype.as_numpy_dtype)
+        for tensor, value in (feeds or {}).items()
+    }
+    plan = make_plan(fetches, {tensor: value.shape for tensor, value in values.items()}, target)
+    try:
+        return execute(plan, list(values.values()))
+    finally:
+        plan.release()
+
+
+def node(unit: Unit, name: str) -> Node:
+    """The node called `name`, or the one whose name begins so: passes append to names."""
+    found = unit.graph.find(name)
+    if found is not None:
+        return found
+    (only,) = [each for each in unit.graph.op_nodes() if each.name.startswith(name)]
+    return only
+
+
+def where(unit: Unit, name: str) -> str:
+    """The short name of a node's device."""
+    return node(unit, name).assigned_device.rpartition("device:")[2]
+
+
+def types(unit: Unit) -> list[str]:
+    """The op types in the unit's graph, sorted, without `_Arg` and `_Retval`."""
+    found = [each.type for each in unit.graph.op_nodes()]
+    return sorted(each for each in found if each not in ("_Arg", "_Retval"))

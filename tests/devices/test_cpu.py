@@ -1,0 +1,88 @@
+"""The CPU device: its memory, arrays and copies."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import gpugraph as tf
+from gpugraph.devices import CPUDevice
+
+
+@pytest.fixture
+def cpu() -> CPUDevice:
+    return CPUDevice("/device:CPU:0")
+
+
+@pytest.mark.parametrize("shape", [(), (3,), (2, 0, 3), (4, 5)])
+@pytest.mark.parametrize("dtype", [tf.float32, tf.bool, tf.int64, tf.complex64])
+def test_an_array_comes_from_the_allocator_and_goes_back_once(
+    cpu: CPUDevice, shape: tuple[int, ...], dtype: tf.DType
+) -> None:
+    block = cpu.allocate(shape, dtype, "owner")
+    assert block.array.shape == shape
+    assert block.array.dtype == dtype.as_numpy_dtype
+    assert block.array.flags.c_contiguous
+    in_use = cpu.allocator.get_stats().bytes_in_use
+    assert in_use >= block.array.nbytes
+    assert cpu.owns(block.array)
+    value = np.ones(shape, dtype.as_numpy_dtype)
+    cpu.write(block.array, value)
+    np.testing.assert_array_equal(cpu.read(block.array), value)
+    block.release()
+    block.release()
+    assert cpu.allocator.get_stats().bytes_in_use == 0
+    assert block.array is None
+
+
+def test_strings_need_no_bytes(cpu: CPUDevice) -> None:
+    block = cpu.allocate((2,), tf.string, "owner")
+    cpu.write(block.array, np.array([b"a", b"b"], object))
+    assert cpu.read(block.array).tolist() == [b"a", b"b"]
+    assert cpu.allocator.get_stats().num_allocs == 0
+
+
+def test_what_is_read_is_a_copy(cpu: CPUDevice) -> None:
+    block = cpu.allocate((2,), tf.float32, "owner")
+    cpu.write(block.array, np.ones(2, np.float32))
+    cpu.read(block.array)[:] = 5
+    np.testing.assert_array_equal(block.array, [1, 1])
+
+
+def test_a_constant_is_read_where_it_is_if_it_is_in_order(cpu: CPUDevice) -> None:
+    value = np.arange(6.0).reshape(2, 3)
+    assert cpu.constant(value) is value
+    assert cpu.constant(value.T) is None
+
+
+def test_devices_do_not_share_memory_but_copy(cpu: CPUDevice) -> None:
+    other = CPUDevice("/device:CPU:1")
+    source = cpu.allocate((3,), tf.float32, "source").array
+    target = other.allocate((3,), tf.float32, "target").array
+    assert cpu.owns(source) and not other.owns(source)
+    assert other.owns(target) and not cpu.owns(target)
+    copy = other.copy_from(cpu, source, target)
+    for value in (1.0, 2.0):
+        source[:] = value
+        copy()
+        np.testing.assert_array_equal(target, [value] * 3)
+
+
+def test_attributes_are_the_device_s_own(cpu: CPUDevice) -> None:
+    other = CPUDevice("/device:CPU:1")
+    assert cpu.attributes.device_type == "CPU"
+    assert cpu.attributes.memory_limit_bytes == 256 << 20
+    assert cpu.attributes.incarnation != other.attributes.incarnation
+    assert repr(other) == "<CPUDevice /device:CPU:1>"
+
+
+def test_config_says_how_many_there_are() -> None:
+    with (
+        tf.Graph().as_default(),
+        tf.Session(config=tf.ConfigProto(device_count={"CPU": 3})) as session,
+    ):
+        assert [each.name[-5:] for each in session.list_devices()] == ["CPU:0", "CPU:1", "CPU:2"]
+        with tf.device("/cpu:2"):
+            there = tf.random_uniform([2], name="there")
+        assert session.explain(there).device_of(there.op.name).endswith("CPU:2")
+        assert session.run(there).shape == (2,)

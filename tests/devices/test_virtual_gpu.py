@@ -1,0 +1,121 @@
+"""Virtual GPUs: devices of type GPU with memory of their own on the host."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gpugraph as tf
+from gpugraph.devices import CPUDevice, DeviceFactory, VirtualGPUDevice, no_gpu_reason
+
+
+def made(**settings: Any) -> list[VirtualGPUDevice]:
+    factory: Any = DeviceFactory.get_factory("GPU")
+    options = tf.SessionOptions("", tf.ConfigProto(**settings))
+    found: list[VirtualGPUDevice] = factory.create_devices(options, "/job:a")
+    return found
+
+
+def test_none_is_made_unasked() -> None:
+    assert made() == []
+    assert "virtual_gpus=1" in no_gpu_reason(tf.SessionOptions())
+
+
+def test_each_has_the_memory_it_was_given() -> None:
+    devices = made(gpu_options=tf.GPUOptions(virtual_gpus=[123, 456]))
+    assert [device.name for device in devices] == ["/job:a/device:GPU:0", "/job:a/device:GPU:1"]
+    limits = [device.attributes.memory_limit_bytes for device in devices]
+    assert limits == [123 << 20, 456 << 20]
+    assert [device.allocator.get_stats().bytes_limit for device in devices] == limits
+    assert all(device.device_type == "GPU" for device in devices)
+
+
+def test_device_count_caps_their_number() -> None:
+    options = tf.GPUOptions(virtual_gpus=3)
+    assert len(made(gpu_options=options, device_count={"GPU": 2})) == 2
+    assert len(made(gpu_options=options, device_count={"GPU": 9})) == 3
+    assert made(gpu_options=options, device_count={"GPU": 0}) == []
+    config = tf.ConfigProto(gpu_options=options, device_count={"GPU": 0})
+    assert "device_count" in no_gpu_reason(tf.SessionOptions("", config))
+
+
+def test_memory_runs_out_with_figures_and_owner() -> None:
+    (gpu,) = made(gpu_options=tf.GPUOptions(virtual_gpus=[1]))
+    kept = [gpu.allocate((1 << 16,), tf.float32, f"tensor_{each}") for each in range(3)]
+    with pytest.raises(tf.errors.ResourceExhaustedError) as caught:
+        gpu.allocate((1 << 17,), tf.float32, "much/too_much")
+    said = caught.value.message
+    for part in (
+        "524288 bytes",
+        "[131072]",
+        "'much/too_much'",
+        "/job:a/device:GPU:0",
+        "GPU_0_bfc",
+        f"{3 << 18} bytes in use",
+        f"limit {1 << 20} bytes",
+        f"largest hole {1 << 18} bytes",
+    ):
+        assert part in said
+    kept.pop().release()
+    gpu.allocate((1 << 17,), tf.float32, "much/enough")
+
+
+def test_memory_held_for_later_is_given_up_first() -> None:
+    (gpu,) = made(gpu_options=tf.GPUOptions(virtual_gpus=[1]))
+    held = [gpu.allocate((120_000,), tf.float32, "held")]
+    asked = []
+
+    def reclaim() -> bool:
+        asked.append(len(held))
+        for block in held:
+            block.release()
+        return bool(held)
+
+    gpu.reclaim = reclaim
+    gpu.allocate((100,), tf.float32, "little").release()
+    assert asked == []
+    gpu.allocate((150_000,), tf.float32, "much")
+    assert asked == [1]
+    held.clear()
+    with pytest.raises(tf.errors.ResourceExhaustedError):
+        gpu.allocate((150_000,), tf.float32, "more")
+
+
+def test_a_kernel_with_foreign_memory_is_refused() -> None:
+    (gpu,) = made(gpu_options=tf.GPUOptions(virtual_gpus=[1]))
+    cpu = CPUDevice("/device:CPU:0")
+    own = gpu.allocate((4,), tf.float32, "own").array
+    kernel = tf.Call(np.negative)
+
+    class Context:
+        name = "negated"
+
+    context: Any = Context()
+    own[:] = 1
+    gpu.bind(kernel, context, [own, own])()
+    np.testing.assert_array_equal(own, [-1] * 4)
+    for foreign in (np.zeros(4, np.float32), cpu.allocate((4,), tf.float32, "cpu's").array):
+        with pytest.raises(tf.errors.InternalError, match=r"'negated'.*GPU:0.*argument 1"):
+            gpu.bind(kernel, context, [own, foreign])
+    gpu.bind(kernel, context, [own[:0], np.zeros(0, np.float32)])()
+
+
+def test_constants_are_copied_to_it() -> None:
+    (gpu,) = made(gpu_options=tf.GPUOptions(virtual_gpus=[1]))
+    assert gpu.constant(np.zeros(3)) is None
+
+
+def test_a_program_runs_there_with_the_cpu_s_results() -> None:
+    value = np.random.RandomState(0).randn(20, 30).astype(np.float32)
+    results = []
+    for device in ("/cpu:0", "/gpu:0", "/gpu:1"):
+        with tf.Graph().as_default() as graph, tf.device(device):
+            x = tf.placeholder(tf.float32, [20, 30])
+            y = tf.tanh(tf.matmul(x, x, transpose_b=True))
+        config = tf.ConfigProto(gpu_options=tf.GPUOptions(virtual_gpus=2))
+        with tf.Session(graph=graph, config=config) as session:
+            results.append(session.run(y, {x: value}))
+    np.testing.assert_array_equal(results[0], results[1])
+    np.testing.assert_array_equal(results[0], results[2])

@@ -1,0 +1,238 @@
+"""One op on one sample: its kernel by itself, or built into a graph for a session.
+
+Results are the op's outputs; of ops that write variables, those variables afterwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+import gpugraph as tf
+from gpugraph.dtypes import as_dtype
+from gpugraph.graph.client import output_types
+from gpugraph.graph.infer import InferContext
+from gpugraph.graph.op_def import ArgDef, host_slots
+from gpugraph.kernel import Call, reference
+from gpugraph.ops.declare import DECLARATIONS, OpDecl, raw_ops
+from gpugraph.ops.evaluate import ArrayContext
+from gpugraph.ops.kernels import HostOnly, find_kernel
+from gpugraph.shapes import TensorShape
+
+from .sampling import Sample
+
+__all__ = ["Alone", "Built", "args_by_slot", "gpu_refusal", "infer", "kernels", "same_bits"]
+
+
+def args_by_slot(decl: OpDecl, sample: Sample) -> list[ArgDef]:
+    """The argument of each flat input."""
+    found = []
+    for arg, given in zip(decl.op_def.inputs, sample.inputs, strict=True):
+        found += [arg] * (len(given) if isinstance(given, list) else 1)
+    return found
+
+
+def infer(
+    op_type: str,
+    sample: Sample,
+    shapes: list[TensorShape] | None = None,
+    values: Callable[[int], Any] | None = None,
+) -> list[TensorShape]:
+    """The inferred shapes of the outputs, of what is known of the inputs: by default all."""
+    decl = DECLARATIONS[op_type]
+    arrays, attrs = sample.flat, sample.all_attrs(decl.op_def)
+    context = InferContext(
+        [TensorShape.of(array.shape) for array in arrays] if shapes is None else shapes,
+        attrs,
+        [as_dtype(array.dtype) for array in arrays],
+        len(output_types(decl.op_def, attrs)),
+        arrays.__getitem__ if values is None else values,
+    )
+    assert decl.op_def.infer is not None
+    return list(decl.op_def.infer(context))
+
+
+def kernels(op_type: str, attrs: dict[str, Any]) -> Iterator[tuple[str, Call]]:
+    """(device type, the NumPy `Call`) of each kernel that a host device may run."""
+    for device in ("CPU", "GPU"):
+        entry = find_kernel(op_type, device, attrs)
+        if entry is not None and not isinstance(entry.kernel, HostOnly):
+            yield device, reference(entry.kernel)
+
+
+def gpu_refusal(op_type: str, sample: Sample) -> str:
+    """Why this runs on no GPU: what the placement error must repeat; empty if it does run."""
+    attrs = sample.all_attrs(DECLARATIONS[op_type].op_def)
+    entry = find_kernel(op_type, "GPU", attrs)
+    assert entry is not None, f"{op_type} has neither a GPU kernel nor a HostOnly"
+    if isinstance(entry.kernel, HostOnly):
+        return entry.kernel.reason
+    return "strings" if any(each is tf.string for each in attrs.values()) else ""
+
+
+_LEFT = object()
+"""What outputs of strings are filled with beforehand."""
+
+
+class _Context(ArrayContext):
+    """Of ops on variables, which all have a value."""
+
+    def variable(self, index: int) -> Any:
+        class Variable:
+            initialized = True
+            value = self.inputs[index]
+
+        return Variable
+
+
+class Alone:
+    """A kernel bound to arrays of its own: read-only inputs, outputs full of garbage.
+
+    Inputs get their values after binding, as in a plan: a kernel that reads them before is wrong.
+
+    over: the input that output 0 shares memory with, if any (all inputs are writable then).
+    """
+
+    def __init__(
+        self, op_type: str, sample: Sample, kernel: Call, garbage: int = 0x5B, over: int = -1
+    ) -> None:
+        self.decl = decl = DECLARATIONS[op_type]
+        attrs = sample.all_attrs(decl.op_def)
+        self.types = [each.base_dtype for each in output_types(decl.op_def, attrs)]
+        self.inputs = [np.array(array) for array in sample.flat]
+        host = host_slots(decl.op_def.inputs, decl.op_def.host_inputs, attrs)
+        self.kernel = kernel
+        sizes = [] if kernel.dynamic else [tuple(s.as_list()) for s in infer(op_type, sample)]
+        self.outputs = [
+            self._output(slot, shape, garbage, over) for slot, shape in enumerate(sizes)
+        ]
+        given = [self._guarded(slot, over) for slot in range(len(self.inputs))]
+        passed = [array for slot, array in enumerate(given) if slot not in host]
+        context = _Context(op_type, attrs, given, sizes, self.types)
+        with np.errstate(all="ignore"):
+            for slot, array in enumerate(self.inputs):
+                if slot not in host:
+                    array.fill(array.dtype.type(1) if array.dtype != object else b"unset")
+            self.run = kernel.bind(context, [*passed, *self.outputs])
+            for array, value in zip(self.inputs, sample.flat, strict=True):
+                np.copyto(array, value)
+
+    def _output(self, slot: int, shape: tuple[int, ...], garbage: int, over: int) -> Any:
+        numpy_type = np.dtype(self.types[slot].as_numpy_dtype)
+        args = self.decl.op_def.outputs
+        if slot < len(args) and args[slot].is_ref:
+            return self.inputs[self.decl.view[slot]]
+        if over >= 0 and slot == 0:
+            return self.inputs[over].view(numpy_type)
+        if numpy_type.kind == "O":
+            return np.full(shape, _LEFT, object)
+        filled = np.empty(shape, numpy_type)
+        filled.reshape(-1).view(np.uint8).fill(garbage & 1 if numpy_type.kind == "b" else garbage)
+        return filled
+
+    def _guarded(self, slot: int, over: int) -> Any:
+        array = self.inputs[slot]
+        if over < 0 and slot not in self.decl.writes:
+            array = array.view()
+            array.setflags(write=False)
+        return array
+
+    def __call__(self) -> list[np.ndarray]:
+        """Runs the kernel and gives its results."""
+        with np.errstate(all="ignore"):
+            returned = self.run()
+        if self.decl.writes:
+            return [self.inputs[slot] for slot in sorted(self.decl.writes)]
+        outputs = [np.asarray(each) for each in returned] if self.kernel.dynamic else self.outputs
+        for output in outputs:
+            assert not any(each is _LEFT for each in output.flat if output.dtype == object), (
+                "a string of the output was not written"
+            )
+        return outputs
+
+
+def same_bits(one: Any, other: Any) -> bool:
+    """Whether two arrays are the same in dtype, shape and bits."""
+    a, b = np.asarray(one), np.asarray(other)
+    if a.dtype != b.dtype or a.shape != b.shape:
+        return False
+    return a.tolist() == b.tolist() if a.dtype == object else a.tobytes() == b.tobytes()
+
+
+class Built:
+    """The op in a graph: inputs fed by placeholders, host inputs constants, refs variables.
+
+    opened: the inputs come through ops that leave their sizes ("sizes") or their ranks ("rank")
+      open until they run, and nothing of them, host inputs included, is known to the op.
+    known: otherwise, whether the placeholders know their shapes.
+    """
+
+    def __init__(
+        self, op_type: str, sample: Sample, device: str = "", opened: str = "", known: bool = True
+    ) -> None:
+        self.decl = DECLARATIONS[op_type]
+        self.feeds: dict[Any, Any] = {}
+        self.opened, self.known = opened, known
+        self.variables: list[Any] = []
+        self.assigned: list[Any] = []
+        self.inputs: list[Any] = []
+        self.device = device
+        host = self.decl.op_def.host_inputs
+        arguments = []
+        for index, (arg, given) in enumerate(
+            zip(self.decl.op_def.inputs, sample.inputs, strict=True)
+        ):
+            make = self._variable if arg.is_ref else self._input
+            fixed = index in host and not opened
+            made = [
+                tf.constant(each) if fixed else make(each)
+                for each in (given if isinstance(given, list) else [given])
+            ]
+            self.inputs += made
+            arguments.append(made if isinstance(given, list) else made[0])
+        with tf.device(device or None):
+            made = getattr(raw_ops, op_type)(*arguments, **sample.attrs)
+        self.op = made if isinstance(made, tf.Operation) else None
+        is_list = isinstance(made, (list, tuple))
+        self.outputs = [] if self.op is not None else list(made) if is_list else [made]
+
+    def _input(self, array: np.ndarray) -> Any:
+        dtype = as_dtype(array.dtype)
+        if not self.opened:
+            x = tf.placeholder(dtype, array.shape if self.known else None)
+            self.feeds[x] = array
+            return x
+        flat = tf.placeholder(dtype, [None])
+        shape = tf.placeholder(tf.int32, [None])
+        self.feeds |= {flat: array.reshape(-1), shape: np.array(array.shape, np.int32)}
+        if self.opened == "rank":
+            rank = tf.placeholder(tf.int32, [1])
+            self.feeds[rank] = np.array([array.ndim], np.int32)
+            shape = tf.slice(shape, [0], rank)
+        return tf.reshape(flat, shape)
+
+    def _variable(self, array: np.ndarray) -> Any:
+        dtype = as_dtype(array.dtype)
+        start = tf.placeholder(dtype, array.shape)
+        self.feeds[start] = array
+        with tf.device(self.device or None):
+            variable = raw_ops.VariableV2(shape=array.shape, dtype=dtype)
+            self.assigned.append(raw_ops.Assign(variable, start))
+        self.variables.append(variable)
+        return variable
+
+    def __call__(self, session: tf.Session) -> list[np.ndarray]:
+        """Runs it and gives its results."""
+        if self.assigned:
+            session.run(self.assigned, self.feeds)
+        fetched = session.run([*self.outputs, *([self.op] if self.op else [])], self.feeds)
+        if self.decl.writes:
+            fetched = session.run([self.inputs[slot] for slot in sorted(self.decl.writes)])
+        return [_as_array(each) for each in fetched if each is not None]
+
+
+def _as_array(fetched: Any) -> np.ndarray:
+    """What was fetched as an array; a scalar string is fetched as bytes."""
+    return np.array(fetched, object) if isinstance(fetched, bytes) else np.asarray(fetched)

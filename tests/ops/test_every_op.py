@@ -1,0 +1,532 @@
+"""The walk over the registry: every declared op, on every sample of it, is held to what it says.
+
+One test a promise, each over all op types; a failure names the op type and the sample. Whoever
+declares an op gives it samples in `samples.py`, and all of this is asked of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gpugraph as tf
+from gpugraph.graph.client import output_types
+from gpugraph.kernel import Call, Elementwise, Reduction, Source
+from gpugraph.ops.declare import DECLARATIONS
+from gpugraph.ops.kernels import HostOnly, find_kernel
+from gpugraph.shapes import TensorShape
+
+from .one_op import Alone, Built, args_by_slot, gpu_refusal, infer, kernels, same_bits
+from .samples import RANDOM, TABLE, UNSAMPLED
+from .sampling import GROUPS, Sample
+
+ALL_OPS = sorted(DECLARATIONS)
+EVERY = [op_type for op_type in ALL_OPS if op_type in TABLE]
+every_op = pytest.mark.parametrize("op_type", EVERY)
+
+ERROR = 16
+"""Units in the last place (of the narrowest dtype) that results may be off."""
+
+
+@pytest.fixture(autouse=True)
+def _verified(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GPUGRAPH_VERIFY", "1")
+
+
+NEVER_EMPTY = {"ConcatOffset", "LinSpace"}
+"""Ops that have neither inputs nor outputs without elements."""
+
+
+def walk(op_type: str, check: Callable[[Sample], None], samples: Any = None) -> None:
+    """Runs `check` on each sample, and fails with what it said of all samples that failed it."""
+    failures = []
+    for sample in TABLE[op_type].samples if samples is None else samples:
+        try:
+            check(sample)
+        except Exception as error:
+            said = " ".join(str(error).split()) or type(error).__name__
+            failures.append(f"{op_type} of {sample.label}: {type(error).__name__}: {said[:600]}")
+    if failures:
+        pytest.fail("\n".join(failures), pytrace=False)
+
+
+def cpu_kernel(op_type: str, sample: Sample) -> Call:
+    attrs = sample.all_attrs(DECLARATIONS[op_type].op_def)
+    return next(call for device, call in kernels(op_type, attrs) if device == "CPU")
+
+
+def alone(op_type: str, sample: Sample, **how: Any) -> list[np.ndarray]:
+    return Alone(op_type, sample, cpu_kernel(op_type, sample), **how)()
+
+
+@contextmanager
+def session() -> Iterator[tf.Session]:
+    with tf.Graph().as_default():
+        options = tf.GPUOptions(virtual_gpus=1)
+        with tf.Session(config=tf.ConfigProto(gpu_options=options)) as made:
+            yield made
+
+
+# -- there are samples, and there is something to say of the op
+
+
+@pytest.mark.parametrize("op_type", ALL_OPS)
+def test_op_has_samples(op_type: str) -> None:
+    """In each kind of dtype that a type attr of its inputs may be, and of nothing."""
+    if op_type in UNSAMPLED:
+        assert op_type not in TABLE, f"{op_type} has samples: take it out of UNSAMPLED"
+        return
+    assert op_type in TABLE, f"{op_type} has no sample: give it a sample in tests/ops/samples.py"
+    decl, samples = DECLARATIONS[op_type], TABLE[op_type].samples
+    for arg in decl.op_def.inputs:
+        if not arg.type_attr or arg.type_list_attr:
+            continue
+        allowed = decl.op_def.attrs[arg.type_attr].allowed
+        met = {sample.all_attrs(decl.op_def)[arg.type_attr] for sample in samples}
+        for kind, group in GROUPS.items():
+            if kind == "unsigned" or not set(group) & set(allowed):
+                continue
+            assert met & set(group), f"{op_type} has no {kind} sample of '{arg.name}'"
+    if decl.op_def.inputs and op_type not in NEVER_EMPTY:
+        results = [result for sample in samples for result in alone(op_type, sample)]
+        arrays = [array for sample in samples for array in sample.flat] + results
+        assert any(array.size == 0 for array in arrays), f"{op_type} has no empty sample"
+
+
+def test_ops_without_samples_are_declared() -> None:
+    assert set(UNSAMPLED) <= set(DECLARATIONS), "UNSAMPLED names ops that nobody declares"
+    assert all(UNSAMPLED.values())
+    assert set(TABLE) <= set(DECLARATIONS)
+
+
+@pytest.mark.parametrize("op_type", ALL_OPS)
+def test_op_is_described_and_has_kernels(op_type: str) -> None:
+    decl = DECLARATIONS[op_type]
+    assert decl.op_def.summary.strip(), f"{op_type} has no doc"
+    assert decl.function.__doc__ == decl.op_def.summary
+    samples = TABLE[op_type].samples if op_type in TABLE else []
+    for attrs in [sample.all_attrs(decl.op_def) for sample in samples] or [{}]:
+        for device in ("CPU", "GPU"):
+            entry = find_kernel(op_type, device, attrs)
+            assert entry is not None, f"{op_type} has no {device} kernel for {attrs}"
+            kernel = entry.kernel
+            said = {
+                HostOnly: lambda k: [k.reason],
+                Call: lambda k: [k.function or k.make],
+                Elementwise: lambda k: [k.text, k.host],
+                Reduction: lambda k: [k.start, k.combine, k.map, k.finish, k.host],
+                Source: lambda k: [k.file, k.function, k.host],
+            }[type(kernel)](kernel)
+            assert all(said), f"{op_type}: an empty {type(kernel).__name__} for {device}"
+
+
+# -- shape inference
+
+
+def partly_known(sample: Sample) -> Iterator[tuple[list[TensorShape], Callable[[int], Any]]]:
+    """What may be known of the inputs: each and all without rank, sizes, a size, or value."""
+    arrays = sample.flat
+    whole = [TensorShape.of(array.shape) for array in arrays]
+    sizeless = [TensorShape.of((None,) * array.ndim) for array in arrays]
+    rankless = [TensorShape.of(None)] * len(arrays)
+
+    def values(hidden: set[int]) -> Callable[[int], Any]:
+        return lambda index: None if index in hidden else arrays[index]
+
+    every = set(range(len(arrays)))
+    yield whole, values(every)
+    yield sizeless, values(every)
+    yield rankless, values(every)
+    for index, array in enumerate(arrays):
+        holes = [
+            TensorShape.of(tuple(None if at == axis else n for at, n in enumerate(array.shape)))
+            for axis in range(array.ndim)
+        ]
+        for seen in (sizeless[index], rankless[index], *holes):
+            shapes = [*whole[:index], seen, *whole[index + 1 :]]
+            yield shapes, values({index})
+            yield shapes, values(every)
+            others = [seen if at == index else rankless[at] for at in range(len(arrays))]
+            yield others, values(every)
+        yield whole, values({index})
+        alone_known = [whole[at] if at == index else rankless[at] for at in range(len(arrays))]
+        yield alone_known, values(every - {index})
+
+
+@every_op
+def test_inference_is_exact_of_known_shapes(op_type: str) -> None:
+    def check(sample: Sample) -> None:
+        kernel = cpu_kernel(op_type, sample)
+        found, inferred = Alone(op_type, sample, kernel), infer(op_type, sample)
+        found()
+        results = alone(op_type, sample) if kernel.dynamic else found.outputs
+        assert len(inferred) == len(results)
+        for shape, result in zip(inferred, results, strict=True):
+            said, is_exact = str(shape), shape == result.shape
+            if kernel.dynamic:
+                is_exact = shape.is_compatible_with(result.shape)
+            assert is_exact, f"inference says {said}, but {result.shape} came out"
+
+    walk(op_type, check)
+
+
+@every_op
+def test_inference_of_what_is_unknown_is_never_wrong(op_type: str) -> None:
+    def check(sample: Sample) -> None:
+        exact = [TensorShape.of(shape.sizes) for shape in infer(op_type, sample)]
+        if cpu_kernel(op_type, sample).dynamic:
+            exact = [TensorShape.of(result.shape) for result in alone(op_type, sample)]
+        for shapes, value in partly_known(sample):
+            known = [value(index) is not None for index in range(len(shapes))]
+            inferred = infer(op_type, sample, shapes, value)
+            assert len(inferred) == len(exact)
+            for shape, wanted in zip(inferred, exact, strict=True):
+                assert shape.is_compatible_with(wanted), (
+                    f"of {[str(each) for each in shapes]}, values known: {known}, inference says "
+                    f"{shape}, but it is {wanted}"
+                )
+
+    walk(op_type, check)
+
+
+# -- the kernel by itself
+
+
+@every_op
+def test_kernel_writes_all_its_outputs_and_no_input(op_type: str) -> None:
+    """Inputs are read-only and compared; outputs start as two kinds of garbage (one is NaN)."""
+
+    def check(sample: Sample) -> None:
+        decl = DECLARATIONS[op_type]
+        attrs = sample.all_attrs(decl.op_def)
+        for device, kernel in kernels(op_type, attrs):
+            found, again = (Alone(op_type, sample, kernel, garbage) for garbage in (0x5A, 0xFF))
+            results, others = found(), again()
+            for slot, (one, other) in enumerate(zip(results, others, strict=True)):
+                assert same_bits(one, other), f"the {device} kernel left parts of output {slot}"
+            for slot, (given, array) in enumerate(zip(sample.flat, found.inputs, strict=True)):
+                if slot not in decl.writes:
+                    assert same_bits(given, array), f"the {device} kernel wrote input {slot}"
+            if op_type in RANDOM or decl.writes:
+                continue
+            for slot, (one, two) in enumerate(zip(results, again(), strict=True)):
+                assert same_bits(one, two), f"a second run gives another output {slot}"
+
+    walk(op_type, check)
+
+
+@every_op
+def test_dtypes_are_those_of_the_signature(op_type: str) -> None:
+    def check(sample: Sample) -> None:
+        decl = DECLARATIONS[op_type]
+        types = output_types(decl.op_def, sample.all_attrs(decl.op_def))
+        if decl.writes:
+            types = [tf.as_dtype(sample.flat[slot].dtype) for slot in sorted(decl.writes)]
+        found = [tf.as_dtype(result.dtype) for result in alone(op_type, sample)]
+        assert found == [each.base_dtype for each in types], f"{found} instead of {types}"
+
+    walk(op_type, check)
+
+
+def allowed_error(sample: Sample, results: list[np.ndarray]) -> float:
+    arrays = [array for array in (*sample.flat, *results) if array.dtype.kind in "fc"]
+    return ERROR * max((float(np.finfo(array.dtype).eps) for array in arrays), default=0.0)
+
+
+def compare(found: list[np.ndarray], wanted: list[Any], error: float) -> None:
+    assert len(found) == len(wanted), f"{len(found)} results instead of {len(wanted)}"
+    for slot, (one, other) in enumerate(zip(found, wanted, strict=True)):
+        other = np.asarray(other)
+        assert one.shape == other.shape, f"output {slot}: {one.shape} instead of {other.shape}"
+        if one.dtype.kind not in "fc":
+            assert one.tolist() == other.tolist(), f"output {slot}: {one} instead of {other}"
+            continue
+        np.testing.assert_allclose(one, other, error, error, err_msg=f"output {slot}")
+
+
+@every_op
+def test_narrow_types_agree_with_double_precision(op_type: str) -> None:
+    def check(sample: Sample) -> None:
+        wide = sample.widened()
+        if wide is None or op_type in RANDOM:
+            return
+        attrs = wide.all_attrs(DECLARATIONS[op_type].op_def)
+        for key, attr in DECLARATIONS[op_type].op_def.attrs.items():
+            if attr.allowed and attrs.get(key) not in attr.allowed:
+                return  # InTopK takes float32 only
+        if any(arg.type is tf.float32 for arg in DECLARATIONS[op_type].op_def.inputs):
+            return
+        found = alone(op_type, sample)
+        error = allowed_error(sample, found) * TABLE[op_type].tolerance
+        compare(found, [*alone(op_type, wide)], error)
+
+    walk(op_type, check)
+
+
+@every_op
+def test_results_are_numpys(op_type: str) -> None:
+    entry = TABLE[op_type]
+    if entry.reference is None:
+        assert op_type in RANDOM, f"{op_type} has no reference in tests/ops/samples.py"
+        return
+
+    def check(sample: Sample) -> None:
+        wide = sample.widened() or sample
+        assert entry.reference is not None
+        with np.errstate(all="ignore"):
+            wanted = entry.reference(*wide.inputs, **sample.attrs)
+        found = alone(op_type, sample)
+        error = allowed_error(sample, found) * entry.tolerance
+        compare(found, list(wanted) if isinstance(wanted, (list, tuple)) else [wanted], error)
+
+    walk(op_type, check)
+
+
+ALIASED = [op_type for op_type in EVERY if DECLARATIONS[op_type].alias]
+
+
+@pytest.mark.parametrize("op_type", ALIASED)
+def test_output_may_take_an_inputs_memory(op_type: str) -> None:
+    """As the memory pass gives it: the declared input's, or any one's where all are alike.
+
+    Broadcast operands, attrs and bool conditions included; that inputs may be one and the same
+    is in `test_arithmetic`.
+    """
+    decl = DECLARATIONS[op_type]
+
+    def check(sample: Sample) -> None:
+        wanted, arrays = alone(op_type, sample), sample.flat
+        args = args_by_slot(decl, sample)
+        alike = len({arg.type_attr for arg in args}) == 1
+        for index in range(len(arrays)) if alike else [decl.alias[0]]:
+            fits = arrays[index].shape == wanted[0].shape
+            if not fits or arrays[index].dtype.itemsize != wanted[0].dtype.itemsize:
+                continue
+            if object in (arrays[index].dtype, wanted[0].dtype):
+                continue  # strings have no memory to share
+            for device, kernel in kernels(op_type, sample.all_attrs(decl.op_def)):
+                found = Alone(op_type, sample, kernel, over=index)()[0]
+                assert same_bits(found, wanted[0]), f"{device} over input {index}: {found}"
+
+    walk(op_type, check)
+
+
+# -- in a session
+
+
+@every_op
+def test_session_gives_the_kernels_bits_on_cpu_and_gpu(op_type: str) -> None:
+    with session() as running:
+
+        def check(sample: Sample) -> None:
+            wanted = alone(op_type, sample)
+            for device in ("/cpu:0", "/gpu:0"):
+                if device == "/gpu:0" and gpu_refusal(op_type, sample):
+                    continue
+                found = Built(op_type, sample, device)(running)
+                assert len(found) == len(wanted)
+                for slot, (one, other) in enumerate(zip(found, wanted, strict=True)):
+                    assert same_bits(one, other), (
+                        f"on {device} output {slot} is {one!r}, but {other!r} by the kernel alone"
+                    )
+
+        walk(op_type, check)
+
+
+@every_op
+def test_gpu_is_refused_with_the_declared_reason(op_type: str) -> None:
+    refused = {gpu_refusal(op_type, each): each for each in TABLE[op_type].samples}
+    refused.pop("", None)
+    with session() as running:
+
+        def check(sample: Sample) -> None:
+            with pytest.raises(tf.errors.InvalidArgumentError) as caught:
+                Built(op_type, sample, "/gpu:0")(running)
+            reason = gpu_refusal(op_type, sample)
+            assert reason in caught.value.message, f"not '{reason}': {caught.value.message}"
+
+        walk(op_type, check, refused.values())
+
+
+@every_op
+@pytest.mark.parametrize("opened", ["sizes", "rank"])
+def test_session_that_leaves_shapes_open_gives_the_same(op_type: str, opened: str) -> None:
+    with session() as running:
+
+        def check(sample: Sample) -> None:
+            wanted = alone(op_type, sample)
+            device = "/cpu:0" if gpu_refusal(op_type, sample) else "/gpu:0"
+            found = Built(op_type, sample, device, opened)(running)
+            assert len(found) == len(wanted)
+            for slot, (one, other) in enumerate(zip(found, wanted, strict=True)):
+                assert same_bits(one, other), f"output {slot} is {one!r} instead of {other!r}"
+
+        walk(op_type, check)
+
+
+# -- gradients
+
+STEP = 1e-5
+NOTHING_FLOWS = {"StopGradient"}
+"""Ops that depend on their input and by their meaning have no gradient."""
+REFUSES = {"PreventGradient"}
+"""Ops for which asking for a gradient is an error."""
+
+
+def differentiable(op_type: str, sample: Sample) -> list[int]:
+    """The inputs to differentiate by, in double precision; of none where there is nothing to do."""
+    args = args_by_slot(DECLARATIONS[op_type], sample)
+    host = {DECLARATIONS[op_type].op_def.inputs[at] for at in DECLARATIONS[op_type].op_def.host_inputs}
+    return [
+        slot
+        for slot, (arg, array) in enumerate(zip(args, sample.flat, strict=True))
+        if array.dtype.char in "dD" and arg not in host and not arg.is_ref
+    ]
+
+
+def precise_samples(op_type: str) -> list[Sample]:
+    """Samples in double precision, complex ones made so, at which the op is smooth."""
+    found = []
+    for sample in TABLE[op_type].samples:
+        wide = sample.widened()
+        if wide is not None and any(array.dtype.char == "F" for array in sample.flat):
+            sample = wide
+        elif wide is not None:
+            continue
+        if sample.smooth and differentiable(op_type, sample):
+            found.append(sample)
+    return found
+
+
+def weights(array: np.ndarray, seed: int) -> np.ndarray:
+    random = np.random.default_rng(seed)
+    found = random.uniform(0.5, 1.5, array.shape)
+    if array.dtype.kind == "c":
+        found = found + 1j * random.uniform(0.5, 1.5, array.shape)
+    return np.asarray(found, array.dtype)
+
+
+def inner(ws: list[np.ndarray], ys: list[np.ndarray]) -> float:
+    """The sum of all w y; of complex ones the real part of conj(w) y."""
+    return float(sum(np.sum(np.conj(w) * y).real for w, y in zip(ws, ys, strict=True)))
+
+
+def differences(of: Callable[[], float], array: np.ndarray) -> np.ndarray:
+    """Central differences of `of()` by each element of `array`, which is moved in place."""
+    result = np.zeros_like(array)
+    for position in np.ndindex(*array.shape):
+        before = array[position]
+        for unit in (1.0, 1j) if array.dtype.kind == "c" else (1.0,):
+            values = []
+            for sign in (STEP, -STEP):
+                array[position] = before + sign * unit
+                values.append(of())
+            array[position] = before
+            result[position] += (values[0] - values[1]) / (2 * STEP) * unit
+    return result
+
+
+def kernel_differences(op_type: str, sample: Sample, ys: list[int], ws: list[Any]) -> list[Any]:
+    """What the gradient must be, by the kernel alone."""
+    run = Alone(op_type, sample, cpu_kernel(op_type, sample))
+
+    def projected() -> float:
+        results = run()
+        return inner(ws, [results[slot] for slot in ys])
+
+    return [differences(projected, run.inputs[slot]) for slot in differentiable(op_type, sample)]
+
+
+@every_op
+def test_gradient_is_the_slope(op_type: str) -> None:
+    """Against central differences of the kernel, with known and with unknown shapes."""
+    decl = DECLARATIONS[op_type]
+    if decl.writes:
+        return
+    with session() as running:
+
+        def check(sample: Sample) -> None:
+            results, xs = alone(op_type, sample), differentiable(op_type, sample)
+            ys = [slot for slot, each in enumerate(results) if each.dtype.kind in "fc"]
+            ws = [weights(results[slot], 3) for slot in ys]
+            wanted = None
+            for known in (True, False):
+                built = Built(op_type, sample, known=known)
+                outputs = [built.outputs[slot] for slot in ys]
+                inputs = [built.inputs[slot] for slot in xs]
+                if op_type in REFUSES:
+                    with pytest.raises(LookupError):
+                        tf.gradients(outputs, inputs)
+                    continue
+                found = tf.gradients(outputs, inputs, [tf.constant(w) for w in ws])
+                if not callable(decl.grad) or op_type in NOTHING_FLOWS:
+                    assert found == [None] * len(found), "it is declared to have no gradient"
+                    continue
+                if wanted is None:
+                    wanted = kernel_differences(op_type, sample, ys, ws)
+                for slot, dx, slope in zip(xs, found, wanted, strict=True):
+                    value = np.zeros_like(slope) if dx is None else running.run(dx, built.feeds)
+                    assert np.shape(value) == slope.shape, f"input {slot}: {np.shape(value)}"
+                    np.testing.assert_allclose(
+                        value, slope, 1e-5, 1e-5, err_msg=f"input {slot}, shapes known: {known}"
+                    )
+
+        walk(op_type, check, precise_samples(op_type))
+
+
+DIFFERENTIABLE = [
+    op_type
+    for op_type in EVERY
+    if callable(DECLARATIONS[op_type].grad) and op_type not in NOTHING_FLOWS | REFUSES
+]
+
+
+@pytest.mark.parametrize("op_type", DIFFERENTIABLE)
+def test_second_gradient_is_the_slope_of_the_first(op_type: str) -> None:
+    """By the inputs and by the incoming gradient, for real numbers."""
+    with session() as running:
+
+        def check(sample: Sample) -> None:
+            results, slots = alone(op_type, sample), differentiable(op_type, sample)
+            built = Built(op_type, sample)
+            ys = [slot for slot, each in enumerate(results) if each.dtype.kind == "f"]
+            ws = [tf.placeholder(tf.float64, results[slot].shape) for slot in ys]
+            xs = [built.inputs[slot] for slot in slots]
+            first = tf.gradients([built.outputs[slot] for slot in ys], xs, ws)
+            first = [dx for dx in first if dx is not None]
+            sources = [*xs, *ws]
+            start = {w: weights(results[slot], 5) for slot, w in zip(ys, ws, strict=True)}
+            feeds = {x: np.array(value) for x, value in {**built.feeds, **start}.items()}
+            run = running.make_callable(first, list(feeds))
+            vs = [weights(value, 7) for value in map(np.asarray, run(*feeds.values()))]
+            second = tf.gradients(first, sources, [tf.constant(v) for v in vs])
+
+            def projected() -> float:
+                return inner(vs, run(*feeds.values()))
+
+            for index, (source, dx) in enumerate(zip(sources, second, strict=True)):
+                slope = differences(projected, feeds[source])
+                value = np.zeros_like(slope) if dx is None else running.run(dx, feeds)
+                np.testing.assert_allclose(
+                    value, slope, 1e-5, 1e-5, err_msg=f"by {'x' if index < len(xs) else 'dy'}"
+                )
+
+        real = [
+            sample
+            for sample in precise_samples(op_type)
+            if all(array.dtype.kind != "c" for array in sample.flat)
+        ]
+        walk(op_type, check, real)
+
+
+def test_walk_covers_everything() -> None:
+    """What is skipped somewhere is met somewhere: nothing above passes for want of samples."""
+    assert len(EVERY) > 140
+    met = {op_type for op_type, name in product(EVERY, "x") if precise_samples(op_type)}
+    wanting = set(DIFFERENTIABLE) - met
+    assert not wanting, f"no sample to differentiate {sorted(wanting)} at"

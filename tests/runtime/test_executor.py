@@ -1,0 +1,160 @@
+"""The executor on plans made by hand: order, failures, what is freed, times and limits."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gpugraph as tf
+from gpugraph.plan import FeedSlot, FetchSlot, Plan, PlanKey, Step
+from gpugraph.runtime import execute, execute_traced
+
+
+class Diary:
+    """A plan of named steps that write down what happens."""
+
+    def __init__(self, *names: str, kinds: dict[str, str] | None = None, cells: bool = True):
+        self.written: list[str] = []
+        self.does: dict[str, Callable[[], Any]] = {}
+        self.variable = SimpleNamespace(initialized=True)
+        kinds = kinds or {}
+        steps = tuple(
+            Step(name, "Op", "/device:CPU:0", 0, self._step(name), "here.py:1", kinds.get(name, ""))
+            for name in names
+        )
+        self.plan = Plan(
+            PlanKey((), (), ()),
+            steps,
+            (FeedSlot("x", tf.float32, (), lambda value: self.written.append(f"x={value}")),),
+            (FetchSlot("y", lambda: "answer"),),
+            (),
+            (),
+            (),
+            {},
+            (self.variable,),
+            lambda: self.written.append("reset"),
+            lambda: self.written.append("released"),
+            dict,
+            has_cells=cells,
+        )
+
+    def _step(self, name: str) -> Callable[[], None]:
+        def run() -> None:
+            self.written.append(name)
+            self.does.get(name, lambda: None)()
+
+        return run
+
+    def page(self) -> list[str]:
+        """What was written since the last page."""
+        page, self.written = self.written, []
+        return page
+
+
+def boom() -> None:
+    raise ValueError("boom")
+
+
+def runners() -> list[Any]:
+    return [
+        execute,
+        lambda plan, feeds: execute_traced(plan, feeds, False, None)[0],
+        lambda plan, feeds: execute_traced(plan, feeds, True, 60)[0],
+    ]
+
+
+@pytest.mark.parametrize("run", runners())
+def test_feeds_then_steps_in_order_then_fetches_then_what_is_left_is_freed(run: Any) -> None:
+    diary = Diary("a", "b")
+    assert run(diary.plan, [5]) == ["answer"]
+    assert diary.page() == ["x=5", "a", "b", "reset"]
+
+
+@pytest.mark.parametrize("run", runners())
+def test_a_failure_names_its_step_frees_and_leaves_the_plan_usable(run: Any) -> None:
+    diary = Diary("a", "b", "c")
+    diary.does["b"] = boom
+    for _ in range(2):
+        with pytest.raises(tf.errors.InvalidArgumentError, match=r"boom[\s\S]*node b") as caught:
+            run(diary.plan, [1])
+        assert isinstance(caught.value.__cause__, ValueError)
+        assert diary.page() == ["x=1", "a", "b", "reset"]
+    del diary.does["b"]
+    assert run(diary.plan, [1]) == ["answer"]
+
+
+def test_a_plan_without_cells_has_nothing_to_free() -> None:
+    diary = Diary("a", cells=False)
+    execute(diary.plan, [1])
+    assert diary.page() == ["x=1", "a"]
+
+
+def test_guards_run_until_all_variables_are_initialized() -> None:
+    diary = Diary("check", "a", kinds={"check": "guard"})
+    diary.variable.initialized = False
+    for _ in range(2):
+        execute(diary.plan, [1])
+        assert diary.page() == ["x=1", "check", "a", "reset"]
+    diary.variable.initialized = True
+    execute(diary.plan, [1])
+    assert "check" in diary.page()
+    execute(diary.plan, [1])
+    assert "check" not in diary.page()
+
+
+def test_numpy_s_warnings_are_off_inside_and_as_before_outside() -> None:
+    diary = Diary("a")
+    diary.does["a"] = lambda: np.float32(1) / np.float32(0)
+    before = np.geterr()
+    execute(diary.plan, [1])
+    execute_traced(diary.plan, [1], True, None)
+    assert np.geterr() == before
+
+
+def test_one_run_at_a_time() -> None:
+    diary = Diary("a", cells=False)
+    diary.does["a"] = lambda: time.sleep(0.001)
+    threads = [
+        threading.Thread(target=lambda: [execute(diary.plan, [i]) for i in range(5)])
+        for _ in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    page = diary.page()
+    assert len(page) == 40
+    assert all(each == "a" for each in page[1::2])
+
+
+def test_a_trace_has_each_step_with_its_time() -> None:
+    diary = Diary("a", "b")
+    diary.does["b"] = lambda: time.sleep(0.01)
+    results, stats = execute_traced(diary.plan, [1], True, None)
+    assert results == ["answer"] and stats is not None
+    first, second = stats.dev_stats["/device:CPU:0"]
+    assert (first.node_name, second.node_name) == ("a", "b")
+    assert second.all_start_micros >= first.all_start_micros + first.all_end_rel_micros
+    assert second.all_end_rel_micros >= 9000
+    assert execute_traced(diary.plan, [1], False, None)[1] is None
+
+
+def test_a_limit_ends_a_run_before_the_next_step() -> None:
+    diary = Diary("a", "b")
+    diary.does["a"] = lambda: time.sleep(0.02)
+    with pytest.raises(tf.errors.DeadlineExceededError, match="'b'"):
+        execute_traced(diary.plan, [1], False, 0.01)
+    assert diary.page() == ["x=1", "a", "reset"]
+
+
+def test_a_released_plan_is_stale() -> None:
+    diary = Diary("a")
+    diary.plan.release()
+    assert diary.plan.stale
+    assert diary.page() == ["released"]
