@@ -61,6 +61,18 @@ class Network:
         self.train = tf.train.AdamOptimizer(rate).minimize(self.loss)
 
 
+def report(session: tf.Session, network: Network, quiet: bool) -> None:
+    """Prints where the training step's operations ran and why, and each device's peak memory."""
+    feeds = {network.images: np.zeros((32, 64)), network.labels: np.zeros(32)}
+    explanation = session.explain([network.train, network.loss], feeds)
+    if not quiet:
+        print("\nwhere each operation of a training step ran, how, and why:")
+        print(explanation.table() + "\n")
+    print(f"{len(explanation.transfers)} tensors go to another device in a step")
+    for device, stats in session.memory_stats().items():
+        print(f"peak memory of {device}: {stats.peak_bytes_in_use / 1024:.1f} KiB")
+
+
 def train(session: tf.Session, network: Network, options: argparse.Namespace) -> list[float]:
     """Trains by minibatches; returns the loss of each step."""
     digits = load_digits()
@@ -84,20 +96,9 @@ def train(session: tf.Session, network: Network, options: argparse.Namespace) ->
     seconds = time.perf_counter() - start
     print(f"{len(losses)} steps in {seconds:.2f} s, {seconds / len(losses) * 1e6:.0f} us a step")
     feeds = {network.images: test_images, network.labels: test_labels}
+    report(session, network, options.quiet)
     print(f"test accuracy {100 * session.run(network.accuracy, feeds):.2f} %")
     return losses
-
-
-def report(session: tf.Session, network: Network, quiet: bool) -> None:
-    """Prints where the training step's operations ran and why, and each device's peak memory."""
-    feeds = {network.images: np.zeros((32, 64)), network.labels: np.zeros(32)}
-    explanation = session.explain([network.train, network.loss], feeds)
-    if not quiet:
-        print("\nwhere each operation of a training step ran, how, and why:")
-        print(explanation.table())
-    print(f"\n{len(explanation.transfers)} tensors go to another device in a step")
-    for device, stats in session.memory_stats().items():
-        print(f"peak memory of {device}: {stats.peak_bytes_in_use / 1024:.1f} KiB")
 
 
 def main(arguments: list[str] | None = None) -> list[float]:
@@ -112,7 +113,6 @@ def main(arguments: list[str] | None = None) -> list[float]:
         with tf.Session(config=config) as session:
             session.run(tf.global_variables_initializer())
             losses = train(session, network, options)
-            report(session, network, options.quiet)
     if options.losses:
         with open(options.losses, "w", encoding="utf-8") as file:
             file.writelines(f"{loss.hex()}\n" for loss in losses)

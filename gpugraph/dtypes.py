@@ -304,30 +304,30 @@ _BY_TYPE: dict[type[Any], DType] = {
 }
 
 
-def as_dtype(value: object) -> DType:
-    """The `DType` that `value` means.
+def as_dtype(type_value: object) -> DType:
+    """The `DType` that `type_value` means.
 
     Args:
-      value: a DType, a name ("float32", "half", "int32_ref"), a TensorFlow type number, a NumPy
-        dtype of any byte order, scalar type, scalar or array, or a Python type: float is
+      type_value: a DType, a name ("float32", "half", "int32_ref"), a TensorFlow type number, a
+        NumPy dtype of any byte order, scalar type, scalar or array, or a Python type: float is
         float32, int is int32, complex is complex128; bool; str, bytes and object are string.
 
     Raises:
-      TypeError: `value` means no type.
+      TypeError: `type_value` means no type.
     """
-    if type(value) is DType:
-        return value
+    if type(type_value) is DType:
+        return type_value
     found: DType | None = None
-    if isinstance(value, np.dtype):
-        found = _BY_NUMPY_TYPE.get(value.type)
-    elif isinstance(value, str):
-        found = _BY_NAME.get(value)
-    elif isinstance(value, type):
-        found = _BY_TYPE.get(value)
-    elif isinstance(value, (np.ndarray, np.generic)):
-        found = _BY_NUMPY_TYPE.get(value.dtype.type)
-    elif isinstance(value, int) and not isinstance(value, builtins.bool):
-        found = _BY_NUMBER.get(value)
+    if isinstance(type_value, np.dtype):
+        found = _BY_NUMPY_TYPE.get(type_value.type)
+    elif isinstance(type_value, str):
+        found = _BY_NAME.get(type_value)
+    elif isinstance(type_value, type):
+        found = _BY_TYPE.get(type_value)
+    elif isinstance(type_value, (np.ndarray, np.generic)):
+        found = _BY_NUMPY_TYPE.get(type_value.dtype.type)
+    elif isinstance(type_value, int) and not isinstance(type_value, builtins.bool):
+        found = _BY_NUMBER.get(type_value)
     if found is None:
-        raise TypeError(f"Cannot convert value {value!r} to a TensorFlow DType.")
+        raise TypeError(f"Cannot convert value {type_value!r} to a TensorFlow DType.")
     return found

@@ -1,7 +1,5 @@
 """Initializers of variables, by both of TensorFlow's spellings."""
 
-from __future__ import annotations
-
 from gpugraph.ops.initializers import Constant as constant
 from gpugraph.ops.initializers import GlorotNormal as glorot_normal
 from gpugraph.ops.initializers import GlorotUniform as glorot_uniform

@@ -13,9 +13,8 @@ hold the text against it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from gpugraph.dtypes import DType
 
@@ -57,8 +56,7 @@ class KernelContext(Protocol):
         """The record of the variable that ref input `index` names."""
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(NamedTuple):
     """A Python function that writes the outputs, given as one of two forms.
 
     `function(*inputs, *outputs)` is called at each run. `make(context, *inputs, *outputs)` is
@@ -80,16 +78,14 @@ class Call:
         return partial(self.function, *arrays)
 
 
-@dataclass(frozen=True, slots=True)
-class Elementwise:
+class Elementwise(NamedTuple):
     """One output element as a C expression: inputs are `x`, `y`, `z`, their type is `T`."""
 
     text: str
     host: Call
 
 
-@dataclass(frozen=True, slots=True)
-class Reduction:
+class Reduction(NamedTuple):
     """`combine` of `a` and `b` from `start`, each element first mapped, the result finished.
 
     `map` is an expression of `x`, `finish` one of `a` and the count `n`.
@@ -102,8 +98,7 @@ class Reduction:
     finish: str = "a"
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(NamedTuple):
     """The function `function` of the file `kernels/<file>`."""
 
     file: str

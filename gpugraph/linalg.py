@@ -1,9 +1,7 @@
 """Linear algebra."""
 
-from __future__ import annotations
-
-from gpugraph.ops.array_shapes import transpose
 from gpugraph.ops.linalg import matmul, tensordot
+from gpugraph.ops.linalg import matrix_transpose as transpose
 
 __all__ = [
     "matmul",

@@ -1,12 +1,9 @@
 """Elementwise functions, reductions and sequences, by TensorFlow's names."""
 
-from __future__ import annotations
-
 from gpugraph.ops.arg_reductions import argmax, argmin
 from gpugraph.ops.arithmetic_functions import (
     add,
     add_n,
-    div_no_nan,
     divide,
     floordiv,
     floormod,
@@ -19,9 +16,8 @@ from gpugraph.ops.arithmetic_functions import (
     subtract,
     truediv,
 )
-from gpugraph.ops.casting import cast
+from gpugraph.ops.arithmetic_functions import div_no_nan as divide_no_nan
 from gpugraph.ops.complex_numbers import conj
-from gpugraph.ops.linalg import matmul, tensordot
 from gpugraph.ops.logical import (
     equal,
     greater,
@@ -46,8 +42,7 @@ from gpugraph.ops.reduction_functions import (
     reduce_sum,
 )
 from gpugraph.ops.scattering import unsorted_segment_sum
-from gpugraph.ops.selection import linspace
-from gpugraph.ops.sequences import cumprod, cumsum, range
+from gpugraph.ops.sequences import cumprod, cumsum
 from gpugraph.ops.softmax import log_softmax, softmax
 from gpugraph.ops.unary_functions import (
     abs,
@@ -83,14 +78,13 @@ __all__ = [
     "add_n",
     "argmax",
     "argmin",
-    "cast",
     "ceil",
     "conj",
     "cos",
     "cumprod",
     "cumsum",
-    "div_no_nan",
     "divide",
+    "divide_no_nan",
     "equal",
     "erf",
     "exp",
@@ -106,7 +100,6 @@ __all__ = [
     "is_nan",
     "less",
     "less_equal",
-    "linspace",
     "log",
     "log1p",
     "log_softmax",
@@ -114,7 +107,6 @@ __all__ = [
     "logical_not",
     "logical_or",
     "logical_xor",
-    "matmul",
     "maximum",
     "minimum",
     "mod",
@@ -122,7 +114,6 @@ __all__ = [
     "negative",
     "not_equal",
     "pow",
-    "range",
     "reciprocal",
     "reduce_all",
     "reduce_any",
@@ -146,7 +137,6 @@ __all__ = [
     "subtract",
     "tan",
     "tanh",
-    "tensordot",
     "top_k",
     "truediv",
     "unsorted_segment_sum",

@@ -1,7 +1,5 @@
 """Neural network functions: activations, losses over logits, biases, moments."""
 
-from __future__ import annotations
-
 from gpugraph.ops.activations import elu, leaky_relu, relu, relu6
 from gpugraph.ops.gathering import embedding_lookup
 from gpugraph.ops.nn import bias_add, moments, xw_plus_b
@@ -12,6 +10,7 @@ from gpugraph.ops.nn_losses import (
     sparse_softmax_cross_entropy_with_logits,
 )
 from gpugraph.ops.ranking import in_top_k, top_k
+from gpugraph.ops.reduction_functions import l2_loss
 from gpugraph.ops.softmax import log_softmax, softmax
 from gpugraph.ops.unary_functions import sigmoid, softplus, tanh
 
@@ -20,6 +19,7 @@ __all__ = [
     "elu",
     "embedding_lookup",
     "in_top_k",
+    "l2_loss",
     "leaky_relu",
     "log_softmax",
     "moments",

@@ -16,7 +16,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from gpugraph.dtypes import DType
 
@@ -34,8 +34,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class PlanKey:
+class PlanKey(NamedTuple):
     """What a plan is for: fed tensors with their (partly open) shapes, fetches, targets."""
 
     feeds: tuple[tuple[str, tuple[int | None, ...] | None], ...]
@@ -60,8 +59,7 @@ def rendezvous_key(
     return f"{source};{incarnation:016x};{target};{edge};{frame}:{iteration}"
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(NamedTuple):
     """One thing a run does, and what it is called.
 
     `kind` is "kernel", "copy" (a Recv), "send" (of a tensor sized at run time) or "guard" (a
@@ -78,8 +76,7 @@ class Step:
     output_bytes: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class FeedSlot:
+class FeedSlot(NamedTuple):
     """A fed tensor: `load(array)` puts a value of that dtype and shape where it is read."""
 
     name: str
@@ -88,8 +85,7 @@ class FeedSlot:
     load: Callable[[Any], Any]
 
 
-@dataclass(frozen=True, slots=True)
-class FetchSlot:
+class FetchSlot(NamedTuple):
     """A fetched tensor: `read()` gives a copy of its value on the host."""
 
     name: str
@@ -97,8 +93,7 @@ class FetchSlot:
     origin: Any = None
 
 
-@dataclass(frozen=True, slots=True)
-class Transfer:
+class Transfer(NamedTuple):
     """One tensor's way to another device."""
 
     tensor: str
@@ -107,8 +102,7 @@ class Transfer:
     num_bytes: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class PassReport:
+class PassReport(NamedTuple):
     """What one compile pass did, and why: a heading and lines."""
 
     name: str
@@ -117,8 +111,7 @@ class PassReport:
     seconds: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Placed:
+class Placed(NamedTuple):
     """Where one op of the plan is, why, and how it is run (`kernel`, `view`, `folded`, ...)."""
 
     name: str

@@ -578,3 +578,15 @@ def test_tuple():
 def test_ops_that_write_take_only_references():
     with pytest.raises(TypeError, match="mutable tensor"):
         raw_ops.AssignAdd(tf.constant(1.0), 1.0)
+
+
+def test_a_variable_may_be_fed():
+    variable = tf.Variable([1.0, 2.0])
+    doubled = variable * 2.0
+    with tf.Session() as session:
+        assert session.run(doubled, {variable: [3.0, 4.0]}).tolist() == [6, 8]
+        assert session.run(doubled, {variable.value(): [5.0, 6.0]}).tolist() == [10, 12]
+        session.run(variable.initializer)
+        fed, twice = session.run([variable, doubled], {variable: [3.0, 4.0]})
+        assert (fed.tolist(), twice.tolist()) == ([3, 4], [6, 8])
+        assert session.run(variable).tolist() == [1, 2]

@@ -15,7 +15,7 @@ from typing import Any
 from gpugraph.compile.arrays import Arrays
 from gpugraph.compile.context import Bound
 from gpugraph.compile.dynamic import DynamicCopy, DynamicStep
-from gpugraph.compile.unit import Unit
+from gpugraph.compile.unit import TensorId, Unit
 from gpugraph.devices import VariableState
 from gpugraph.errors import OpError
 from gpugraph.graph.op_def import host_slots
@@ -106,7 +106,7 @@ class Binder(Arrays):
             run = self._bound(node, kernel, variables)
         except OpError:
             raise
-        except (ValueError, TypeError, ArithmeticError, IndexError, LookupError) as error:
+        except Exception as error:
             run = _raiser(error)
         if decl is not None and decl.writes and node.op_def.allows_uninitialized_input:
             run = _marking(run, [variables[index] for index in decl.writes])
@@ -149,16 +149,16 @@ class Binder(Arrays):
     def _bound(
         self, node: Node, kernel: Kernel, variables: dict[int, VariableState]
     ) -> Callable[[], Any]:
-        inputs = [self.home(node, slot) for slot in range(len(node.input_types))]
-        outputs = [
-            ((node.id, slot), self.unit.homes[node.id, slot])
-            for slot in range(len(node.output_types))
-        ]
+        homes, values = self.unit.homes, self.unit.values
+        keys: list[TensorId] = [(0, 0)] * len(node.input_types)
+        for edge in node._in:
+            if edge.dst_input >= 0:
+                keys[edge.dst_input] = (edge.src.id, edge.src_output)
+        made = [(node.id, slot) for slot in range(len(node.output_types))]
+        inputs, outputs = [(key, homes[key]) for key in keys], [(key, homes[key]) for key in made]
         host = host_slots(node.op_def.inputs, node.op_def.host_inputs, node.attrs)
-        fixed = all(home.storage.kind != "cell" for _, home in (*inputs, *outputs)) and all(
-            inputs[slot][0] in self.unit.values for slot in host
-        )
-        if not fixed:
+        kinds = [home.storage.kind for _, home in (*inputs, *outputs)]
+        if "cell" in kinds or not all(keys[slot] in values for slot in host):
             return DynamicStep(self, node, kernel, variables, inputs, outputs, host)
         given = [self.array(home) for slot, (_, home) in enumerate(inputs) if slot not in host]
         results = [self.array(home) for _, home in outputs]
@@ -170,7 +170,7 @@ class Binder(Arrays):
                 [home.shape or () for _, home in inputs],
                 [home.shape or () for _, home in outputs],
             ),
-            {slot: self.unit.values[inputs[slot][0]] for slot in host},
+            {slot: values[keys[slot]] for slot in host},
             variables,
             self.devices[node.assigned_device],
             self.unit.target.resources,

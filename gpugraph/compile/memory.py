@@ -14,7 +14,9 @@ declared with `alias` takes the memory of an input that dies with it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+
+import numpy as np
 
 from gpugraph.compile.partition import memory_of_output
 from gpugraph.compile.unit import Home, Storage, TensorId, Unit, variable_key
@@ -188,7 +190,7 @@ class _Planner:
         taken: set[Storage],
     ) -> Storage | None:
         """The storage of an input that dies here and has the output's shape and element size."""
-        for index in _alias_inputs(decl, slot, len(node.input_types)):
+        for index in self._alias_inputs(node, decl.alias[slot]):
             home = self._source(node, index)
             storage = home.storage
             if (
@@ -202,6 +204,12 @@ class _Planner:
                 self.unit.moded[node.id] = f"in place of {storage.owner}"
                 return storage
         return None
+
+    def _alias_inputs(self, node: Node, declared: int) -> Sequence[int]:
+        """The declared input; for a NumPy ufunc, which minds overlaps itself, the others too."""
+        if not isinstance(reference(self.unit.kernel(node)).function, np.ufunc):
+            return (declared,)
+        return sorted(range(len(node.input_types)), key=lambda index: index != declared)
 
     def _new(
         self, at: int, node: Node, slot: int, shape: tuple[int, ...] | None, cell: bool
@@ -217,15 +225,6 @@ class _Planner:
         storage = Storage("arena", device, size, first, at, name)
         self.storages.append(storage)
         return storage
-
-
-def _alias_inputs(decl: OpDecl, slot: int, count: int) -> list[int]:
-    """The declared input, and for an elementwise op of like inputs the others after it."""
-    first = decl.alias[slot]
-    others = decl.op_def.inputs
-    if len(others) != count or len({arg.type_attr for arg in others}) != 1:
-        return [first]
-    return [first, *(index for index in range(count) if index != first)]
 
 
 def _static(sizes: tuple[int | None, ...] | None) -> tuple[int, ...] | None:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gpugraph.compile.unit import FeedSpec, Target, Unit
+from gpugraph.compile.unit import FeedSpec, Target, Unit, variable_key
 from gpugraph.errors import InvalidArgumentError
 from gpugraph.graph.client import Graph
 from gpugraph.graph.op_def import host_slots
@@ -128,8 +128,11 @@ def _add_op(graph: RuntimeGraph, op: Operation) -> Node:
 def _ref_slots(op: Operation) -> frozenset[int]:
     """The inputs that must be references: others that are given one read the variable."""
     args = op._op_def.inputs
-    refs = frozenset([index for index, arg in enumerate(args) if arg.is_ref])
-    return host_slots(args, refs, op._attrs)
+    refs = [index for index, arg in enumerate(args) if arg.is_ref]
+    return host_slots(args, frozenset(refs), op._attrs) if refs else _NO_SLOTS
+
+
+_NO_SLOTS: frozenset[int] = frozenset()
 
 
 def _referring(variable: Operation) -> list[Operation]:
@@ -154,15 +157,21 @@ def _is_resizable(variable: Operation) -> bool:
 
 
 def _note_kin(unit: Unit, nodes: dict[Operation, Node]) -> None:
-    """For each variable, the ops outside this run that refer to it, as nodes without edges."""
+    """For each variable, the ops outside this run that refer to it, as nodes without edges.
+
+    What resizes a variable under one name does so under all its names.
+    """
     elsewhere = RuntimeGraph()
-    for op, node in nodes.items():
-        if node.node_class is NodeClass.VARIABLE:
-            kin = [other for other in _referring(op) if other not in nodes]
-            if kin:
-                unit.kin[node.id] = [
-                    elsewhere.find(other.name) or _add_op(elsewhere, other) for other in kin
-                ]
+    variables = {op: node for op, node in nodes.items() if node.node_class is NodeClass.VARIABLE}
+    resizable = {variable_key(node) for node in variables.values() if "_resizable" in node.attrs}
+    for op, node in variables.items():
+        if variable_key(node) in resizable:
+            node.attrs["_resizable"] = True
+        kin = [other for other in _referring(op) if other not in nodes]
+        if kin:
+            unit.kin[node.id] = [
+                elsewhere.find(other.name) or _add_op(elsewhere, other) for other in kin
+            ]
 
 
 def _add_arg(unit: Unit, tensor: Tensor, feed: FeedSpec) -> Node:

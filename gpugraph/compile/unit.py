@@ -37,8 +37,7 @@ class FeedSpec(NamedTuple):
     shape: tuple[int | None, ...] | None
 
 
-@dataclass(frozen=True)
-class Target:
+class Target(NamedTuple):
     """What a session lends to a compilation: devices, lasting state, settings."""
 
     devices: Sequence[Device]
@@ -106,6 +105,7 @@ class Unit:
     moded: dict[int, str] = field(default_factory=dict)
     arena_sizes: dict[str, int] = field(default_factory=dict)
     reports: list[PassReport] = field(default_factory=list)
+    _kernels: dict[int, Kernel] = field(default_factory=dict)
 
     @property
     def host(self) -> str:
@@ -114,11 +114,15 @@ class Unit:
 
     def kernel(self, node: Node) -> Kernel:
         """What runs a placed node. InternalError where nothing does: placement sees to it."""
+        found = self._kernels.get(node.id)
+        if found is not None:
+            return found
         entry = find_kernel(node.type, self.device_types[node.assigned_device], node.attrs)
         if entry is None or isinstance(entry.kernel, HostOnly):
             raise InternalError(
                 node.node_def, None, f"'{node.name}' has no kernel on {node.assigned_device}"
             )
+        self._kernels[node.id] = entry.kernel
         return entry.kernel
 
     @cached_property

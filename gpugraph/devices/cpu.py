@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import platform
-from typing import Any
-
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any
 
 from gpugraph.config import SessionOptions
 from gpugraph.devices.device import HostDevice
 from gpugraph.devices.factory import DeviceFactory
 from gpugraph.memory import AllocatorRegistry
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 __all__ = ["CPUDevice", "CPUDeviceFactory", "GPUCompatibleCPUDeviceFactory"]
 

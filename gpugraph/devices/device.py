@@ -8,19 +8,21 @@ GPU. Others derive from `Device`.
 
 from __future__ import annotations
 
-import random
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gpugraph.dtypes import DType, resource, string
 from gpugraph.errors import InternalError, InvalidArgumentError, ResourceExhaustedError
 from gpugraph.kernel import Kernel, KernelContext, reference
 from gpugraph.memory import Allocator
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 __all__ = ["Block", "Device", "DeviceAttributes", "HostDevice"]
 
@@ -62,7 +64,11 @@ class Device(ABC):
         self.device_type = device_type
         self.allocator = allocator
         self.attributes = DeviceAttributes(
-            name, device_type, memory_limit, random.getrandbits(63), description
+            name,
+            device_type,
+            memory_limit,
+            int.from_bytes(os.urandom(8), "little") >> 1,
+            description,
         )
         self.reclaim: Callable[[], bool] = _nothing_to_reclaim
         """Gives up memory that is held for later, when it runs out; whether there was any."""

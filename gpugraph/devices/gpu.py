@@ -9,15 +9,16 @@ rehearsed on a laptop. Its kernels run by their NumPy `Call`, with the CPU's res
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
-
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any
 
 from gpugraph.config import SessionOptions
 from gpugraph.devices.device import Device, HostDevice
 from gpugraph.devices.factory import DeviceFactory
 from gpugraph.kernel import KernelContext
 from gpugraph.memory import GPUBFCAllocator, HostSubAllocator
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 __all__ = ["GPUDeviceFactory", "VirtualGPUDevice", "no_gpu_reason"]
 

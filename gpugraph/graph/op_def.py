@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from gpugraph.dtypes import DType, as_dtype
 from gpugraph.shapes import as_shape
@@ -26,8 +27,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class ArgDef:
+class ArgDef(NamedTuple):
     """One named input or output of an op type.
 
     Exactly one of `type`, `type_attr` and `type_list_attr` says the dtype; `number_attr` names
@@ -46,8 +46,7 @@ class ArgDef:
         return bool(self.number_attr or self.type_list_attr)
 
 
-@dataclass(frozen=True, slots=True)
-class AttrDef:
+class AttrDef(NamedTuple):
     """One attr: its kind (`"type"`, `"int"`, `"list(int)"`, ...), default and allowed values."""
 
     name: str
@@ -57,8 +56,7 @@ class AttrDef:
     allowed: tuple[Any, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class OpDef:
+class OpDef(NamedTuple):
     """The signature of an op type.
 
     `infer` maps an `InferContext` to one `TensorShape` per output. A stateful op is never folded
@@ -69,7 +67,7 @@ class OpDef:
     name: str
     inputs: tuple[ArgDef, ...] = ()
     outputs: tuple[ArgDef, ...] = ()
-    attrs: Mapping[str, AttrDef] = field(default_factory=dict)
+    attrs: Mapping[str, AttrDef] = MappingProxyType({})
     infer: Callable[[Any], Any] | None = None
     is_stateful: bool = False
     is_commutative: bool = False
@@ -120,8 +118,7 @@ class NodeDef:
         return f'node {{\n  name: "{self.name}"\n  op: "{self.op}"\n{inputs}{device}{attrs}}}'
 
 
-@dataclass(frozen=True, slots=True)
-class VersionDef:
+class VersionDef(NamedTuple):
     """Who wrote a graph, and which readers it allows."""
 
     producer: int = 0

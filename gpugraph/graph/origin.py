@@ -66,22 +66,21 @@ def here(known: dict[tuple[int, ...], Origin]) -> Origin:
     code objects alive, so that their ids, by which it is keyed, stay theirs.
     """
     first = _outside(sys._getframe(2))
-    second = _outside(first.f_back) if first is not None else None
-    third = _outside(second.f_back) if second is not None else None
-    if first is not None and second is not None and third is not None:
-        place: tuple[int, ...] = (
-            id(first.f_code), first.f_lasti,
-            id(second.f_code), second.f_lasti,
-            id(third.f_code), third.f_lasti,
-        )  # fmt: skip
-        return known.get(place) or known.setdefault(place, _origin(first, second, third))
-    frames = [frame for frame in (first, second) if frame is not None]
-    place = tuple([part for frame in frames for part in (id(frame.f_code), frame.f_lasti)])
-    return known.get(place) or known.setdefault(place, _origin(*frames))
+    if first is None:
+        return _NOWHERE
+    place: tuple[int, ...] = (id(first.f_code), first.f_lasti)
+    third = None
+    second = _outside(first.f_back)
+    if second is not None:
+        place += (id(second.f_code), second.f_lasti)
+        third = _outside(second.f_back)
+    if third is not None:
+        place += (id(third.f_code), third.f_lasti)
+    return known.get(place) or known.setdefault(place, _origin(first, second, third))
 
 
-def _origin(*frames: FrameType) -> Origin:
-    return Origin(tuple([(frame.f_code, frame.f_lasti) for frame in frames]))
+def _origin(*frames: FrameType | None) -> Origin:
+    return Origin(tuple([(each.f_code, each.f_lasti) for each in frames if each is not None]))
 
 
 def _outside(frame: FrameType | None) -> FrameType | None:
@@ -89,3 +88,6 @@ def _outside(frame: FrameType | None) -> FrameType | None:
     while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         frame = frame.f_back
     return frame
+
+
+_NOWHERE = Origin(())

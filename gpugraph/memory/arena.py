@@ -30,7 +30,6 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right, insort
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 from typing import NamedTuple
 
@@ -50,8 +49,7 @@ class Lifetime(NamedTuple):
     last: int
 
 
-@dataclass(frozen=True)
-class ArenaPlan:
+class ArenaPlan(NamedTuple):
     """Offsets in bytes, one for each lifetime in the order given, and the block's size in bytes."""
 
     offsets: list[int]

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from gpugraph.memory.bfc_chunks import NUM_BINS, Chunk, ChunkStore, bin_index, bin_size
 from gpugraph.memory.stats import AllocatorStats, human_readable_bytes
@@ -32,8 +33,7 @@ class BinDebugInfo:
     total_chunks_in_bin: int = 0
 
 
-@dataclass(frozen=True)
-class ReportTotals:
+class ReportTotals(NamedTuple):
     """The figures of an allocator that its chunks do not tell, in bytes."""
 
     name: str

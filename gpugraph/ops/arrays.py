@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gpugraph import dtypes
 from gpugraph.dtypes import ALL, as_dtype
@@ -24,6 +23,9 @@ from gpugraph.ops.convert import constant, convert_to_tensor
 from gpugraph.ops.declare import NO_GRADIENT, Attr, op, raw_ops
 from gpugraph.ops.shape_functions import same_shape, scalar
 from gpugraph.shapes import TensorShape
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 __all__ = [
     "identity",

@@ -7,16 +7,18 @@ constants. Where only some sizes are known, `as_shape` still gives those.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gpugraph.graph.client import CONSTANT_VALUE
 from gpugraph.graph.tensor import Tensor
 from gpugraph.ops.declare import DECLARATIONS
 from gpugraph.ops.evaluate import evaluate
 from gpugraph.shapes import TensorShape
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 __all__ = ["constant_value", "constant_value_as_shape"]
 

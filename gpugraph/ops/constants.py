@@ -8,18 +8,22 @@ from typing import Any
 import numpy as np
 
 from gpugraph import dtypes
-from gpugraph.dtypes import ALL, NUMERIC, as_dtype
+from gpugraph.dtypes import ALL, NUMERIC, DType, as_dtype
 from gpugraph.graph.infer import InferContext
 from gpugraph.graph.tensor import Tensor
 from gpugraph.kernel import Call, Elementwise, KernelContext
+from gpugraph.ops.arrays import int_argument, op_scope
 from gpugraph.ops.convert import constant, convert_to_tensor
 from gpugraph.ops.declare import NO_GRADIENT, Attr, op, raw_ops
-from gpugraph.ops.shape_functions import UNKNOWN, from_attr, from_value, same_shape
+from gpugraph.ops.shape_functions import SCALAR, UNKNOWN, from_attr, same_shape
 from gpugraph.ops.values import zero_of
 from gpugraph.shapes import TensorShape, as_shape
 
 __all__ = ["fill", "ones", "ones_like", "placeholder", "placeholder_with_default", "zeros"]
 __all__ += ["zeros_like"]
+
+_SMALL = 1000
+"""Below so many elements, zeros and ones are constants; else they are filled at run time."""
 
 
 def _const(context: KernelContext, out: Any) -> Callable[[], Any]:
@@ -73,12 +77,18 @@ def _copy(source: Any, out: Any) -> None:
     np.copyto(out, source)
 
 
+def _infer_with_default(context: InferContext) -> Sequence[TensorShape]:
+    shape: TensorShape = context.attrs["shape"]
+    shape.assert_is_compatible_with(context.shapes[0])
+    return [shape]
+
+
 _placeholder_with_default = op(
     "PlaceholderWithDefault",
     inputs="input: dtype",
     outputs="output: dtype",
     attrs={"dtype": ALL, "shape": Attr("shape", UNKNOWN)},
-    infer=from_attr("shape"),
+    infer=_infer_with_default,
     cpu=Call(_copy),
     elementwise="x",
     grad=lambda op, dy: dy,
@@ -91,10 +101,7 @@ def placeholder_with_default(input: Any, shape: Any, name: str | None = None) ->
 
     ValueError when `input` does not fit `shape`.
     """
-    value = convert_to_tensor(input, name="input")
-    wanted = as_shape(shape)
-    value.shape.assert_is_compatible_with(wanted)
-    made: Tensor = _placeholder_with_default(value, shape=wanted, name=name)
+    made: Tensor = _placeholder_with_default(input, shape=as_shape(shape), name=name)
     return made
 
 
@@ -103,22 +110,37 @@ def _fill_with_value(context: KernelContext, value: Any, out: Any) -> Callable[[
     return lambda: out.fill(value[()])
 
 
+def _infer_fill(context: InferContext) -> Sequence[TensorShape]:
+    dims, value = context.value(0), context.shapes[1]
+    if dims is not None and (dims < 0).any():
+        raise ValueError(f"Sizes must be >= 0, but they are {dims.tolist()}")
+    if not value.is_compatible_with(SCALAR):
+        raise ValueError(f"The value must be a scalar, but its shape is {value}")
+    return [context.value_as_shape(0)]
+
+
 def _fill_gradient(op: Any, dy: Any) -> list[Any]:
     return [None, raw_ops.Sum(dy, raw_ops.Range(0, raw_ops.Rank(dy), 1))]
 
 
-fill = op(
+_fill = op(
     "Fill",
     inputs="dims: index_type, value: T",
     outputs="output: T",
     attrs={"T": ALL, "index_type": (dtypes.int32, dtypes.int64)},
-    infer=from_value(0),
+    infer=_infer_fill,
     host=[0],
     cpu=Call(make=_fill_with_value),
     gpu=Elementwise("x", Call(make=_fill_with_value)),
     grad=_fill_gradient,
     doc="A tensor of shape `dims` whose elements all are the scalar `value`.",
 )
+
+
+def fill(dims: Any, value: Any, name: str | None = None) -> Tensor:
+    """A tensor of shape `dims`, an int vector, whose elements all are the scalar `value`."""
+    made: Tensor = _fill(int_argument(dims), value, name=name)
+    return made
 
 
 def _clear(_: Any, out: Any) -> None:
@@ -158,43 +180,53 @@ _ones_like = op(
 )
 
 
-def _filled(shape: Any, value: Any, dtype: Any, name: str) -> Tensor:
-    element = as_dtype(dtype).base_dtype
-    if value == 0:
-        value = zero_of(element.as_numpy_dtype)
-    try:
-        sizes = as_shape(shape)
-    except (TypeError, ValueError):
-        sizes = UNKNOWN
-    if not isinstance(shape, Tensor) and sizes.is_fully_defined():
-        count = sizes.num_elements()
-        if count is not None and count < 1000:
-            return constant(value, element, sizes, name)
-        shape = np.array(sizes.as_list(), np.int32)
-    made: Tensor = fill(shape, constant(value, element), name=name)
-    return made
+def _element(value: int, dtype: DType) -> Any:
+    """0 or 1 as a Python value of `dtype`; TypeError for the text that would be 1."""
+    if dtype is dtypes.string:
+        if value:
+            raise TypeError("There are no ones of dtype string")
+        return b""
+    return bool(value) if dtype is dtypes.bool else value
 
 
-def zeros(shape: Any, dtype: Any = dtypes.float32, name: str = "zeros") -> Tensor:
-    """Zeros of `shape`, a shape or an int vector tensor."""
-    return _filled(shape, 0, dtype, name)
+def _filled(shape: Any, value: int, dtype: DType, name: str | None, default: str) -> Tensor:
+    element = _element(value, dtype)
+    with op_scope(name, default, shape) as scope:
+        if not isinstance(shape, Tensor):
+            try:
+                sizes = as_shape(shape)
+            except (TypeError, ValueError):
+                sizes = UNKNOWN
+            count = sizes.num_elements()
+            if count is not None:
+                if count < _SMALL:
+                    return constant(element, dtype, sizes, scope)
+                shape = convert_to_tensor(sizes)
+        made: Tensor = fill(shape, constant(element, dtype), name=scope)
+        return made
 
 
-def ones(shape: Any, dtype: Any = dtypes.float32, name: str = "ones") -> Tensor:
-    """Ones of `shape`, a shape or an int vector tensor; TypeError for strings."""
-    return _filled(shape, 1, dtype, name)
+def zeros(shape: Any, dtype: Any = dtypes.float32, name: str | None = None) -> Tensor:
+    """Zeros of `shape`, a shape or an int vector tensor; empty text for strings."""
+    return _filled(shape, 0, as_dtype(dtype).base_dtype, name, "zeros")
+
+
+def ones(shape: Any, dtype: Any = dtypes.float32, name: str | None = None) -> Tensor:
+    """Ones of `shape`, a shape or an int vector tensor."""
+    return _filled(shape, 1, as_dtype(dtype).base_dtype, name, "ones")
 
 
 def _like(tensor: Any, dtype: Any, name: str | None, optimize: bool, value: int) -> Tensor:
-    source = convert_to_tensor(tensor, name="tensor")
-    element = source.dtype.base_dtype if dtype is None else as_dtype(dtype).base_dtype
-    label = name or ("zeros_like" if value == 0 else "ones_like")
-    if optimize and source.shape.is_fully_defined():
-        return _filled(source.shape, value, element, label)
-    if element is not source.dtype.base_dtype:
-        return _filled(raw_ops.Shape(source), value, element, label)
-    made: Tensor = (_zeros_like if value == 0 else _ones_like)(source, name=label)
-    return made
+    default = "ones_like" if value else "zeros_like"
+    with op_scope(name, default, tensor) as scope:
+        source = convert_to_tensor(tensor, name="tensor")
+        element = source.dtype.base_dtype if dtype is None else as_dtype(dtype).base_dtype
+        if optimize and source.shape.is_fully_defined():
+            return _filled(source.shape, value, element, scope, default)
+        if element is not source.dtype.base_dtype:
+            return _filled(raw_ops.Shape(source), value, element, scope, default)
+        made: Tensor = (_ones_like if value else _zeros_like)(source, name=scope)
+        return made
 
 
 def zeros_like(

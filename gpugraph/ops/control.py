@@ -119,9 +119,7 @@ def _after(graph: Graph, ops: list[Operation], device: str | None, name: str | N
     return made
 
 
-def tuple(
-    tensors: Any, name: str | None = None, control_inputs: Any = None
-) -> list[Any]:
+def tuple(tensors: Any, name: str | None = None, control_inputs: Any = None) -> list[Any]:
     """The same tensors, each there only once all of them and `control_inputs` are.
 
     None stays None. ValueError without any tensor.

@@ -19,7 +19,7 @@ from gpugraph.graph.op_def import ArgDef, AttrDef, OpDef
 from gpugraph.graph.stack import graph_stack
 from gpugraph.graph.tensor import Tensor
 from gpugraph.ops.values import constant_array
-from gpugraph.shapes import TensorShape
+from gpugraph.shapes import Dimension, TensorShape
 
 __all__ = [
     "CONST",
@@ -92,6 +92,7 @@ def convert_to_tensor(
     name: str | None = None,
     preferred_dtype: Any = None,
     dtype_hint: Any = None,
+    *,
     as_ref: bool = False,
 ) -> Tensor:
     """`value` (tensor, variable, array, number, nested list) as a tensor.
@@ -141,8 +142,24 @@ def _from_shape(
     del as_ref
     if not value.is_fully_defined():
         raise ValueError(f"Cannot convert a partially known TensorShape to a Tensor: {value}")
-    sizes = value.as_list()
-    return constant(np.array(sizes, (dtype or dtypes.int32).as_numpy_dtype), name=name or "shape")
+    if dtype not in (None, dtypes.int32, dtypes.int64):
+        raise TypeError(f"A TensorShape becomes a Tensor of int32 or int64, not {dtype.name}")
+    # sizes beyond int32 decide for int64 by themselves, and are refused as int32
+    return constant(value.as_list() or np.zeros(0, np.int32), dtype, name=name or "shape_as_tensor")
 
 
 register_tensor_conversion_function(TensorShape, _from_shape, 10)
+
+
+def _from_dimension(
+    value: Dimension, dtype: Any = None, name: str | None = None, as_ref: bool = False
+) -> Tensor:
+    del as_ref
+    if value.value is None:
+        raise ValueError("Cannot convert an unknown Dimension to a Tensor")
+    if dtype not in (None, dtypes.int32, dtypes.int64):
+        raise TypeError(f"A Dimension becomes a Tensor of int32 or int64, not {dtype.name}")
+    return constant(value.value, dtype, name=name or "shape_as_tensor")
+
+
+register_tensor_conversion_function(Dimension, _from_dimension)

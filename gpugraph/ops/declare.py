@@ -14,15 +14,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from gpugraph.dtypes import DType, as_dtype
 from gpugraph.errors import AlreadyExistsError, InvalidArgumentError
 from gpugraph.graph.client import OP_DEFS
 from gpugraph.graph.infer import InferFunction
 from gpugraph.graph.op_def import ArgDef, AttrDef, OpDef
-from gpugraph.kernel import Call, Elementwise, Kernel
+from gpugraph.kernel import Call, Elementwise, Kernel, Reduction, Source
 from gpugraph.ops.call import OpFunction
 from gpugraph.ops.kernels import HostOnly, register_kernel
 
@@ -41,8 +41,7 @@ class _NoGradient:
 NO_GRADIENT = _NoGradient()
 
 
-@dataclass(frozen=True, slots=True)
-class Attr:
+class Attr(NamedTuple):
     """An attr that is no dtype: its kind (`"int"`, `"bool"`, `"shape"`, ...) and its default."""
 
     kind: str
@@ -50,8 +49,7 @@ class Attr:
     required: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class OpDecl:
+class OpDecl(NamedTuple):
     """All that is declared of an op type, but its kernels (see `ops.kernels`).
 
     alias: output -> input whose memory it may take when nobody needs that input afterwards.
@@ -62,8 +60,8 @@ class OpDecl:
     op_def: OpDef
     function: OpFunction
     grad: GradientFunction | _NoGradient
-    alias: Mapping[int, int] = field(default_factory=dict)
-    view: Mapping[int, int] = field(default_factory=dict)
+    alias: Mapping[int, int] = MappingProxyType({})
+    view: Mapping[int, int] = MappingProxyType({})
     writes: frozenset[int] = frozenset()
 
 
@@ -119,7 +117,8 @@ def op(
     if name == "Const":
         op_def = OP_DEFS["Const"]
     device_kernel = _device_kernel(name, cpu, elementwise, gpu)
-    _check(op_def, grad, alias or {}, view or {}, writes, doc)
+    _check(op_def, grad, doc)
+    _check_memory(op_def, alias or {}, view or {}, writes)
     function = OpFunction(op_def)
     decl = OpDecl(op_def, function, grad, alias or {}, view or {}, frozenset(writes))
     OP_DEFS[name] = op_def
@@ -135,42 +134,54 @@ register_op = op
 def _device_kernel(
     name: str, cpu: Call | HostOnly, elementwise: str | None, gpu: Kernel | HostOnly | None
 ) -> Kernel | HostOnly:
+    if not isinstance(cpu, (Call, HostOnly)):
+        raise _refusal(name, f"its CPU kernel is no Call, but {cpu!r}")
     if elementwise is not None:
         if gpu is not None or not isinstance(cpu, Call):
-            raise InvalidArgumentError(
-                None, None, f"'{name}': elementwise text goes with a CPU Call and no other kernel"
-            )
+            raise _refusal(name, "elementwise text goes with a CPU Call and no other kernel")
         return Elementwise(elementwise, cpu)
     if gpu is None:
-        raise InvalidArgumentError(
-            None, None, f"'{name}' has no GPU kernel: give one, or HostOnly(reason)"
-        )
+        raise _refusal(name, "it has no GPU kernel: give one, or HostOnly(reason)")
+    if not isinstance(gpu, (Call, Elementwise, Reduction, Source, HostOnly)):
+        raise _refusal(name, f"its GPU kernel is no kernel, but {gpu!r}")
     return gpu
 
 
-def _check(
-    op_def: OpDef,
-    grad: Any,
-    alias: Mapping[int, int],
-    view: Mapping[int, int],
-    writes: Sequence[int],
-    doc: str,
-) -> None:
-    def refuse(why: str) -> None:
-        raise InvalidArgumentError(None, None, f"'{op_def.name}' is declared wrongly: {why}")
+def _refusal(name: str, why: str) -> InvalidArgumentError:
+    return InvalidArgumentError(None, None, f"'{name}' is declared wrongly: {why}")
 
+
+def _check(op_def: OpDef, grad: Any, doc: str) -> None:
     if not callable(op_def.infer):
-        refuse("it has no shape inference")
+        raise _refusal(op_def.name, "it has no shape inference")
     if not (callable(grad) or isinstance(grad, _NoGradient)):
-        refuse("it has no gradient; say NO_GRADIENT if there is none")
-    if not doc:
-        refuse("it has no doc")
+        raise _refusal(op_def.name, "it has no gradient; say NO_GRADIENT if there is none")
+    if not doc.strip():
+        raise _refusal(op_def.name, "it has no doc")
+    names = [*(arg.name for arg in op_def.inputs), *op_def.attrs]
+    for name in names:
+        if names.count(name) > 1:
+            raise _refusal(op_def.name, f"'{name}' names two of its inputs and attrs")
+
+
+def _check_memory(
+    op_def: OpDef, alias: Mapping[int, int], view: Mapping[int, int], writes: Sequence[int]
+) -> None:
+    """Every index that the declaration speaks of is that of an input or output."""
+    inputs, outputs = range(len(op_def.inputs)), range(len(op_def.outputs))
+    for index in (*op_def.host_inputs, *writes):
+        if index not in inputs:
+            raise _refusal(op_def.name, f"there is no input {index}")
+    for index in op_def.host_outputs:
+        if index not in outputs:
+            raise _refusal(op_def.name, f"there is no output {index}")
     for output, source in [*alias.items(), *view.items()]:
-        if output >= len(op_def.outputs) or source >= len(op_def.inputs):
-            refuse(f"output {output} can't share memory with input {source}: there is none")
+        if output not in outputs or source not in inputs:
+            why = f"output {output} can't share memory with input {source}: there is none"
+            raise _refusal(op_def.name, why)
     for index in writes:
         if not op_def.inputs[index].is_ref:
-            refuse(f"it writes input {index}, which is no Ref")
+            raise _refusal(op_def.name, f"it writes input {index}, which is no Ref")
 
 
 def _listed(specs: str | Sequence[str]) -> list[str]:
@@ -196,7 +207,7 @@ _SPEC = re.compile(r"^(\w+)\s*:\s*(?:(\w+)\s*\*\s*)?(Ref\()?(\w+)\)?$")
 def _arg(spec: str, attrs: dict[str, AttrDef], op_name: str) -> ArgDef:
     match = _SPEC.match(spec)
     if match is None:
-        raise InvalidArgumentError(None, None, f"'{op_name}': '{spec}' is no 'name: type'")
+        raise _refusal(op_name, f"'{spec}' is no 'name: type'")
     name, number, ref, type_name = match.groups()
     if number:
         attrs.setdefault(number, AttrDef(number, "int"))
@@ -204,7 +215,11 @@ def _arg(spec: str, attrs: dict[str, AttrDef], op_name: str) -> ArgDef:
         if attrs[type_name].kind == "list(type)":
             return ArgDef(name, type_list_attr=type_name)
         return ArgDef(name, None, type_name, number or "", is_ref=bool(ref))
-    return ArgDef(name, as_dtype(type_name), "", number or "", is_ref=bool(ref))
+    try:
+        dtype = as_dtype(type_name)
+    except TypeError as error:
+        raise _refusal(op_name, f"'{type_name}' in '{spec}' is no attr and no dtype") from error
+    return ArgDef(name, dtype, "", number or "", is_ref=bool(ref))
 
 
 class _RawOps:

@@ -10,10 +10,9 @@ float32 and float16 (error of 3 units in the last place of float32): x P(x^2) / 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 __all__ = ["erf_into"]
 
@@ -39,7 +38,10 @@ _SINGLE = (
 )  # fmt: skip
 _BLOCK = 16384
 
-Array = NDArray[Any]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[Any]
 
 
 def erf_into(x: Array, out: Array) -> None:

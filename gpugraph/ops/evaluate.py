@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gpugraph.dtypes import DType, as_dtype
 from gpugraph.errors import OpError
@@ -21,6 +20,9 @@ from gpugraph.graph.op_def import OpDef, host_slots
 from gpugraph.kernel import Call
 from gpugraph.ops.kernels import find_kernel
 from gpugraph.shapes import TensorShape
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 __all__ = ["ArrayContext", "evaluate", "run_kernel"]
 

@@ -7,8 +7,8 @@ device type of their own or, by a higher priority, in place of ours.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from gpugraph.dtypes import DType
 from gpugraph.errors import AlreadyExistsError, InvalidArgumentError
@@ -17,21 +17,19 @@ from gpugraph.kernel import Kernel
 __all__ = ["HostOnly", "KernelDef", "find_kernel", "kernel_device_types", "register_kernel"]
 
 
-@dataclass(frozen=True, slots=True)
-class HostOnly:
+class HostOnly(NamedTuple):
     """The declared absence of a kernel, with its reason, which placement errors repeat."""
 
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class KernelDef:
+class KernelDef(NamedTuple):
     """A kernel of an op type on a device type, for those dtypes of its type attrs (all: {})."""
 
     op_type: str
     device_type: str
     kernel: Kernel | HostOnly
-    types: Mapping[str, frozenset[DType]] = field(default_factory=dict)
+    types: Mapping[str, frozenset[DType]] = MappingProxyType({})
     priority: int = 0
 
     def accepts(self, attrs: Mapping[str, Any]) -> bool:

@@ -19,7 +19,7 @@ from gpugraph.ops.declare import Attr, op, raw_ops
 from gpugraph.ops.shape_functions import UNKNOWN, normalize_axis, of_rank
 from gpugraph.shapes import TensorShape, broadcast_shapes
 
-__all__ = ["matmul", "tensordot"]
+__all__ = ["matmul", "matrix_transpose", "tensordot"]
 
 _TYPES = (*FLOATING, int32, int64, *COMPLEX)
 
@@ -277,4 +277,30 @@ def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Tensor:
             shape = raw_ops.ConcatV2([x_shape, y_shape], 0)
         made: Tensor = raw_ops.Reshape(matmul(x, y), shape, name=scope)
         made.set_shape(x_known + y_known)
+        return made
+
+
+def matrix_transpose(
+    a: Any, name: str | None = "matrix_transpose", conjugate: bool = False
+) -> Tensor:
+    """`a` with its last two dimensions exchanged, and with `conjugate` its elements' conjugates.
+
+    ValueError where `a` has fewer than two dimensions.
+    """
+    with op_scope(name, "matrix_transpose", a) as scope:
+        source = convert_to_tensor(a, name="a")
+        rank = source.shape.rank
+        perm: Any
+        if rank is None:
+            count = raw_ops.Rank(source)
+            others = raw_ops.Range(0, raw_ops.Sub(count, 2), 1)
+            last = raw_ops.Pack([raw_ops.Sub(count, 1), raw_ops.Sub(count, 2)])
+            perm = raw_ops.ConcatV2([others, last], 0)
+        elif rank < 2:
+            raise ValueError(
+                f"Of matrices 2 dimensions are needed, but the shape is {source.shape}"
+            )
+        else:
+            perm = [*range(rank - 2), rank - 1, rank - 2]
+        made: Tensor = raw_ops.Transpose(_conj(source) if conjugate else source, perm, name=scope)
         return made

@@ -11,7 +11,6 @@ import numpy as np
 
 from gpugraph import dtypes
 from gpugraph.dtypes import NUMERIC
-from gpugraph.errors import InvalidArgumentError
 from gpugraph.graph.infer import InferContext
 from gpugraph.graph.tensor import Tensor
 from gpugraph.kernel import Call, Elementwise, KernelContext
@@ -103,16 +102,20 @@ def _bind_bias_grad(context: KernelContext, dy: Any, out: Any) -> Callable[[], A
     return partial(matrix.sum, 0, None, out)
 
 
+def _channels_then_ones(source: Tensor) -> Any:
+    """The shape (-1, 1, ..., 1) with as many dimensions as `source` has after the first."""
+    rank = source.shape.rank
+    if rank is not None:
+        return np.array((-1, *(1,) * (rank - 2)), np.int32)
+    ones = raw_ops.Fill(raw_ops.ExpandDims(raw_ops.Sub(raw_ops.Rank(source), 2), 0), 1)
+    return raw_ops.ConcatV2([np.array([-1], np.int32), ones], 0)
+
+
 def _bias_grad_back(op: Any, ddy: Any) -> Any:
     """The bias's gradient repeated along all axes but the channels'."""
     source, data_format = op.inputs[0], op.get_attr("data_format")
     if data_format in ("NCHW", b"NCHW"):
-        rank = source.shape.rank
-        if rank is None:
-            raise InvalidArgumentError(
-                None, None, f"'{op.name}' needs a known rank for its gradient in NCHW"
-            )
-        ddy = raw_ops.Reshape(ddy, np.array((-1, *(1,) * (rank - 2)), np.int32))
+        ddy = raw_ops.Reshape(ddy, _channels_then_ones(source))
     return raw_ops.BroadcastTo(ddy, shape_of(source))
 
 

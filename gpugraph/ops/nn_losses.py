@@ -97,12 +97,13 @@ def _logits_back(op: Any, dloss: Any, dbackprop: Any) -> Any:
 
 
 def _may_be_repeated(source: Tensor, other: Tensor) -> bool:
-    """Whether a size of 1 against another one shows that `source` is broadcast."""
+    """Whether `source` is broadcast against `other`, or could be for all that is known."""
     here, there = source.shape.sizes, other.shape.sizes
-    if here is None or there is None:
-        return False
+    if here is None or there is None or len(here) < len(there):
+        return True
     return any(
-        mine == 1 and theirs != 1 for mine, theirs in zip(here[::-1], there[::-1], strict=False)
+        mine in (1, None) and theirs != 1
+        for mine, theirs in zip(here[::-1], there[::-1], strict=False)
     )
 
 

@@ -85,7 +85,8 @@ def _generator(context: KernelContext) -> np.random.Generator:
     return generator
 
 
-Draw = Callable[[np.random.Generator, Any], None]
+Draw = Callable[[Any, Any], None]
+"""draw(generator, out): naming NumPy's generator here would load it with the package."""
 
 
 def _normal(generator: np.random.Generator, out: Any) -> None:

@@ -63,8 +63,10 @@ def _top_k_back(op: Any, dvalues: Any, dindices: Any) -> list[Any]:
     source, indices = op.inputs[0], op.outputs[1]
     shape, total = raw_ops.Shape(source), raw_ops.Size(source)
     last = np.array([-1], np.int32)
-    rows = raw_ops.Reshape(indices, raw_ops.Pack([-1, size_at(indices, -1)]))
-    starts = raw_ops.Range(0, total, raw_ops.Maximum(size_at(source, -1), 1))
+    width = raw_ops.Maximum(size_at(source, -1), 1)
+    count = raw_ops.FloorDiv(total, width)
+    rows = raw_ops.Reshape(indices, raw_ops.Pack([count, size_at(indices, -1)]))
+    starts = raw_ops.Range(0, total, width)
     places = raw_ops.Add(rows, raw_ops.ExpandDims(starts, 1))
     places = raw_ops.Reshape(places, np.array([-1, 1], np.int32))
     flat = raw_ops.ScatterNd(

@@ -12,7 +12,7 @@ from gpugraph.ops.call import OpFunction
 from gpugraph.ops.convert import convert_to_tensor
 from gpugraph.ops.declare import raw_ops
 
-__all__ = ["reduce_all", "reduce_any", "reduce_logsumexp", "reduce_max", "reduce_mean"]
+__all__ = ["l2_loss", "reduce_all", "reduce_any", "reduce_logsumexp", "reduce_max", "reduce_mean"]
 __all__ += ["reduce_min", "reduce_prod", "reduce_sum"]
 
 
@@ -160,3 +160,9 @@ def reduce_logsumexp(
             offset = raw_ops.Reshape(offset, raw_ops.Shape(log))
         made: Tensor = raw_ops.Add(log, offset, name=scope)
         return made
+
+
+def l2_loss(t: Any, name: str | None = None) -> Tensor:
+    """Half the sum of the squares of all elements of a floating tensor."""
+    made: Tensor = raw_ops.L2Loss(t, name=name)
+    return made

@@ -2,21 +2,25 @@
 
 Each is a function of two tensors of one shape and has a gradient itself, so that second
 derivatives exist. Most take no input's memory: their kernels read an input again after they wrote.
+Of complex numbers they take the conjugate of y, as TensorFlow's do: what they multiply dy with is
+the conjugate of the derivative.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from gpugraph.dtypes import FLOATING
-from gpugraph.kernel import Call
+from gpugraph.dtypes import COMPLEX, FLOATING
+from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.arithmetic import infer_one_shape
 from gpugraph.ops.call import OpFunction
 from gpugraph.ops.complex_numbers import conj
 from gpugraph.ops.declare import op, raw_ops
+from gpugraph.ops.kernels import register_kernel
 from gpugraph.ops.unary import INEXACT
 
 __all__: list[str] = []
@@ -30,7 +34,7 @@ def _gradient_op(
     doc: str,
     alias: Mapping[int, int] | None = None,
 ) -> OpFunction:
-    return op(
+    made = op(
         name,
         inputs="y: T, dy: T",
         outputs="z: T",
@@ -42,11 +46,31 @@ def _gradient_op(
         grad=grad,
         doc=doc,
     )
+    for device in ("CPU", "GPU"):
+        register_kernel(name, device, _of_conjugate(function), types={"T": COMPLEX}, priority=1)
+    return made
 
 
-def _parts(op: Any) -> tuple[Any, Any]:
+def _of_conjugate(function: Callable[..., Any]) -> Call:
+    """`function` of the conjugate of y."""
+
+    def make(context: KernelContext, y: Any, dy: Any, out: Any) -> Callable[[], Any]:
+        conjugate = context.scratch(context.input_shapes[0], context.input_types[0].base_dtype)
+        compute = partial(function, conjugate, dy, out)
+
+        def run() -> None:
+            np.conjugate(y, out=conjugate)
+            compute()
+
+        return run
+
+    return Call(make=make)
+
+
+def _parts(op: Any, dz: Any) -> tuple[Any, Any]:
+    """conj(y), and conj(dz) dy, of which the gradient of y is a multiple."""
     y, dy = op.inputs
-    return conj(y), conj(dy)
+    return conj(y), raw_ops.Mul(conj(dz), dy)
 
 
 def _sqrt_grad(y: Any, dy: Any, out: Any) -> None:
@@ -55,10 +79,9 @@ def _sqrt_grad(y: Any, dy: Any, out: Any) -> None:
 
 
 def _sqrt_grad_gradient(op: Any, dz: Any) -> list[Any]:
-    y, _ = _parts(op)
-    slope = raw_ops.RealDiv(dz, y)
+    slope = raw_ops.RealDiv(dz, op.inputs[0])
     return [
-        raw_ops.Neg(raw_ops.Mul(slope, conj(op.outputs[0]))),
+        raw_ops.Neg(raw_ops.Mul(conj(slope), op.outputs[0])),
         raw_ops.Mul(slope, 0.5),
     ]
 
@@ -81,8 +104,8 @@ def _rsqrt_grad(y: Any, dy: Any, out: Any) -> None:
 
 
 def _rsqrt_grad_gradient(op: Any, dz: Any) -> list[Any]:
-    y, dy = _parts(op)
-    y_grad = raw_ops.Mul(raw_ops.Mul(raw_ops.Mul(dz, dy), raw_ops.Square(y)), -1.5)
+    y, both = _parts(op, dz)
+    y_grad = raw_ops.Mul(raw_ops.Mul(both, raw_ops.Square(y)), -1.5)
     return [y_grad, raw_ops.RsqrtGrad(y, dz)]
 
 
@@ -102,9 +125,8 @@ def _reciprocal_grad(y: Any, dy: Any, out: Any) -> None:
 
 
 def _reciprocal_grad_gradient(op: Any, dz: Any) -> list[Any]:
-    y, dy = _parts(op)
-    y_grad = raw_ops.Mul(raw_ops.Mul(raw_ops.Mul(dz, dy), y), -2)
-    return [y_grad, raw_ops.ReciprocalGrad(y, dz)]
+    y, both = _parts(op, dz)
+    return [raw_ops.Mul(raw_ops.Mul(both, y), -2), raw_ops.ReciprocalGrad(y, dz)]
 
 
 for _name in ("ReciprocalGrad", "InvGrad"):
@@ -124,9 +146,8 @@ def _tanh_grad(y: Any, dy: Any, out: Any) -> None:
 
 
 def _tanh_grad_gradient(op: Any, dz: Any) -> list[Any]:
-    y, dy = _parts(op)
-    y_grad = raw_ops.Mul(raw_ops.Mul(raw_ops.Mul(dz, dy), y), -2)
-    return [y_grad, raw_ops.TanhGrad(y, dz)]
+    y, both = _parts(op, dz)
+    return [raw_ops.Mul(raw_ops.Mul(both, y), -2), raw_ops.TanhGrad(y, dz)]
 
 
 _gradient_op(
@@ -145,8 +166,7 @@ def _sigmoid_grad(y: Any, dy: Any, out: Any) -> None:
 
 
 def _sigmoid_grad_gradient(op: Any, dz: Any) -> list[Any]:
-    y, dy = _parts(op)
-    both = raw_ops.Mul(dz, dy)
+    y, both = _parts(op, dz)
     y_grad = raw_ops.Mul(both, raw_ops.Sub(1, raw_ops.Mul(y, 2)))
     return [y_grad, raw_ops.SigmoidGrad(y, dz)]
 

@@ -8,21 +8,23 @@ rounding of 1.5 to an int.
 from __future__ import annotations
 
 import builtins
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gpugraph import dtypes
 from gpugraph.dtypes import DType, as_dtype
-from gpugraph.shapes import TensorShape, as_shape
+from gpugraph.shapes import Dimension, TensorShape, as_shape
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 __all__ = ["constant_array", "zero_of"]
 
 
 def zero_of(dtype: Any) -> Any:
     """The element that arrays of a NumPy dtype are cleared with: 0, of strings the empty one."""
-    return b"" if dtype == object else 0
+    return b"" if np.dtype(dtype).kind == "O" else 0
 
 
 def constant_array(value: Any, dtype: Any = None, shape: Any = None) -> NDArray[Any]:
@@ -41,7 +43,7 @@ def constant_array(value: Any, dtype: Any = None, shape: Any = None) -> NDArray[
 
 def _from_numpy(array: NDArray[Any], wanted: DType | None) -> NDArray[Any]:
     if wanted is None:
-        if array.dtype.kind in "SU":
+        if array.dtype.kind in "SUO":
             return _strings(array)
         as_dtype(array.dtype)  # TypeError for what is no dtype of ours
         return array.copy()
@@ -55,24 +57,54 @@ def _from_python(value: Any, wanted: DType | None) -> NDArray[Any]:
         raise ValueError("None values not supported.")
     try:
         array = np.array(value)
+    except UnicodeDecodeError:  # text and bytes side by side
+        array = np.array("")
     except ValueError as error:
         raise ValueError(f"Argument must be a dense tensor: {value!r} - {error}") from error
     if array.dtype.kind == "O":
-        raise TypeError(
-            f"Failed to convert object of type {type(value)} to Tensor. Contents: {value!r}. "
-            "Consider casting elements to a supported type."
-        )
+        array = _from_objects(array, value)
     if wanted is not None:
         _check_kind(value, array, wanted)
-        return _strings(array) if wanted is dtypes.string else _cast(array, wanted, value)
-    if array.dtype.kind in "SU":
-        return _strings(array)
+    if array.dtype.kind in "SU" or wanted is dtypes.string:
+        return _strings(np.array(value, object))  # NumPy's own text loses NULs at its end
+    if wanted is not None:
+        return _cast(array, wanted, value)
     if array.dtype == np.float64:
-        return array.astype(np.float32)
+        with np.errstate(over="ignore"):  # what is too large for float32 becomes infinite
+            return array.astype(np.float32)
     if array.dtype == np.int64:
         small = array.astype(np.int32)
         return small if np.array_equal(small, array) else array
     return array
+
+
+def _from_objects(array: NDArray[Any], value: Any) -> NDArray[Any]:
+    """Known sizes of shapes as ints; TypeError for what holds anything else."""
+    items = array.reshape(-1).tolist()
+    if not any(isinstance(item, Dimension) for item in items):
+        raise _unknown(value)
+    try:
+        numbers = [int(item) if isinstance(item, Dimension) else item for item in items]
+    except TypeError as error:
+        raise ValueError(f"Cannot convert an unknown Dimension to a Tensor: {value!r}") from error
+    found = np.array(numbers)
+    if found.dtype.kind == "O":
+        raise _unknown(value)
+    return found.reshape(array.shape)
+
+
+def _unknown(value: Any) -> TypeError:
+    return TypeError(
+        f"Failed to convert object of type {type(value)} to Tensor. Contents: {value!r}. "
+        "Consider casting elements to a supported type."
+    )
+
+
+def _check_texts(array: NDArray[Any]) -> None:
+    """TypeError for items that are no text: NumPy would make text of numbers."""
+    for item in array.reshape(-1).tolist():
+        if not isinstance(item, (str, bytes)):
+            raise TypeError(f"Expected text or bytes, got {item!r} of type '{type(item).__name__}'")
 
 
 def _check_kind(value: Any, array: NDArray[Any], wanted: DType) -> None:
@@ -80,7 +112,7 @@ def _check_kind(value: Any, array: NDArray[Any], wanted: DType) -> None:
     if array.size == 0:
         return
     accepted = {
-        "b": wanted.is_bool,
+        "b": wanted is not dtypes.string,
         "i": wanted.is_integer or wanted.is_floating or wanted.is_complex,
         "u": wanted.is_integer or wanted.is_floating or wanted.is_complex,
         "f": wanted.is_floating or wanted.is_complex,
@@ -103,7 +135,8 @@ def _cast(array: NDArray[Any], wanted: DType, value: Any) -> NDArray[Any]:
 
 
 def _strings(array: NDArray[Any]) -> NDArray[Any]:
-    """Text as an object array of bytes."""
+    """Text as an object array of bytes; TypeError for what holds anything else."""
+    _check_texts(array)
     result = np.empty(array.shape, object)
     flat = result.reshape(-1)
     for index, item in enumerate(array.reshape(-1).tolist()):
@@ -118,6 +151,8 @@ def _fill(array: NDArray[Any], shape: TensorShape) -> NDArray[Any]:
     if array.shape == tuple(sizes):
         return array
     count = builtins.int(np.prod(sizes, dtype=np.int64))
+    if count == 0:  # TensorFlow makes nothing of any value
+        return np.empty(sizes, array.dtype)
     if array.size > count:
         raise ValueError(
             f"Too many elements provided. Needed at most {count}, but received {array.size}"

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from time import perf_counter_ns
+from typing import NamedTuple
 
 from gpugraph.plan import Step
 
 __all__ = ["NodeExecStats", "StepStats", "timed"]
 
 
-@dataclass(frozen=True, slots=True)
-class NodeExecStats:
+class NodeExecStats(NamedTuple):
     """One step: node, op type, start (microseconds since the run's start), duration, bytes made."""
 
     node_name: str

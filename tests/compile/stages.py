@@ -1,8 +1,8 @@
 """Runs the compile passes one by one, each followed by `verify`, and looks at what they left.
 
-    unit = compiled([y], {x: (3,)}, upto="place", target=make_target(gpus=2))
-    where(unit, "add")                                    "GPU:0"
-    run([y], {x: array}, target)                          the fetches' values
+unit = compiled([y], {x: (3,)}, upto="place", target=make_target(gpus=2))
+where(unit, "add")                                    "GPU:0"
+run([y], {x: array}, target)                          the fetches' values
 """
 
 from __future__ import annotations
@@ -37,9 +37,7 @@ def make_target(
         allow_soft_placement=soft,
     )
     devices = DeviceFactory.add_devices(tf.SessionOptions(config=config), PREFIX)
-    return Target(
-        devices, resources or Resources(), config, "none was asked for", True, Rendezvous
-    )
+    return Target(devices, resources or Resources(), config, "none was asked for", True, Rendezvous)
 
 
 def request(
@@ -64,7 +62,7 @@ def compiled(
     upto: str = "memory",
     target: Target | None = None,
 ) -> Unit:
-    """The unit after the pass `upto`; `fetches` are tensors and operations, `feeds` their shapes."""
+    """The unit after the pass `upto`, for fetched tensors, target operations and fed shapes."""
     graph, key, specs, tensors, targets = request(fetches, feeds or {})
     unit = prune(graph, target or make_target(), key, specs, tensors, targets)
     verify(unit, "prune")

@@ -42,10 +42,8 @@ def test_ops_of_constants_are_evaluated_and_dropped():
     unit = folded([y])
     assert value(unit).tolist() == [13, 26]
     assert types(unit) == ["Const"]
-    report = unit.reports[-1]
-    assert report.lines == [f"{node(unit, 'y/folded').name}: Add of constants or known shapes"] or (
-        report.lines[0].startswith("y/folded")
-    )
+    made = node(unit, "y/folded")
+    assert unit.reports[-1].lines == [f"{made.name}: {y.op.type} of constants or known shapes"]
     assert not value(unit).flags.writeable
 
 
@@ -118,7 +116,7 @@ def test_shapes_that_do_not_fit_are_refused_with_node_and_line():
     with pytest.raises(InvalidArgumentError) as caught:
         folded([y], {x: (7, 4)})
     message = str(caught.value)
-    assert "for 'y' (op: 'MatMul') with input shapes: [7,4], [3,5]" in message or "(7, 4)" in message
+    assert f"for 'y' (op: '{y.op.type}') with input shapes: (7, 4), (3, 5)" in message
     assert "test_fold.py" in message
 
 
@@ -143,7 +141,9 @@ def test_what_a_constant_waited_for_passes_on_to_what_is_made_of_it():
     assert run([v.value()], target=target) == [5.0]
 
 
-@pytest.mark.parametrize("ask", [tf.shape, tf.size, tf.rank, lambda x: tf.shape(x) * 2 + 1])
+@pytest.mark.parametrize(
+    "ask", [raw_ops.Shape, raw_ops.Size, raw_ops.Rank, lambda x: raw_ops.Shape(x) * 2 + 1]
+)
 def test_asking_for_the_shape_of_what_acts_makes_it_act(ask):
     v = tf.Variable([1.0, 2.0], name="v")
     target = make_target()
@@ -159,17 +159,17 @@ def test_asking_for_the_shape_of_what_waits_for_an_action_waits_too():
     run([v.initializer], target=target)
     with tf.control_dependencies([tf.assign_add(v, [1.0, 1.0])]):
         late = tf.identity(x)
-    rows = tf.cast(tf.shape(late), tf.float32)
+    rows = tf.cast(raw_ops.Shape(late), tf.float32)
     total = raw_ops.Mul(v._ref(), rows)  # reads v when the shape is there
     assert run([total], {x: [0.0, 0.0]}, target)[0].tolist() == [4.0, 6.0]
 
 
 def test_the_shape_of_a_variable_needs_no_value():
     v = tf.Variable([1.0, 2.0], name="v")
-    assert run([tf.shape(v)])[0].tolist() == [2]  # before any initializer has run
+    assert run([raw_ops.Shape(v._ref())])[0].tolist() == [2]  # before any initializer has run
 
 
 def test_dropped_and_folded_are_counted():
     x = tf.placeholder(tf.float32, [3])
-    unit = folded([tf.shape(tf.exp(tf.negative(x))), tf.constant(1)], {x: (3,)})
+    unit = folded([raw_ops.Shape(tf.exp(tf.negative(x))), tf.constant(1)], {x: (3,)})
     assert unit.reports[-1].summary == "1 tensors became constants, 3 ops were dropped"

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import gpugraph as tf
 from gpugraph.errors import InvalidArgumentError
 from gpugraph.graph.text import format_graph
+from gpugraph.ops.declare import raw_ops
 
 from .stages import compiled, node, run, types
 
@@ -144,6 +146,17 @@ def test_a_variable_that_an_assign_may_resize_is_marked_through_any_chain_of_ref
     unit = pruned([plain.value(), chained.value()])
     assert "_resizable" not in node(unit, "plain").attrs
     assert node(unit, "chained").attrs["_resizable"]
+
+
+def test_what_resizes_a_variable_under_one_name_resizes_it_under_all():
+    one = raw_ops.VariableV2(dtype=tf.float32, shape=[2], shared_name="both", name="one")
+    two = raw_ops.VariableV2(dtype=tf.float32, shape=[2], shared_name="both", name="two")
+    alone = raw_ops.VariableV2(dtype=tf.float32, shape=[2], name="alone")
+    grown = raw_ops.Assign(two, np.float32([1, 2, 3]), validate_shape=False)
+    unit = pruned([one, grown, alone])
+    assert node(unit, "one").attrs["_resizable"]
+    assert "_resizable" not in node(unit, "alone").attrs
+    assert run([grown, one])[1].tolist() == [1, 2, 3]
 
 
 def test_ops_of_other_runs_that_refer_to_a_variable_are_noted():

@@ -78,16 +78,17 @@ def test_a_size_known_only_to_the_run_keeps_its_reshape():
 
 def test_order_device_and_targets_stay():
     v = tf.Variable([1.0, 2.0], name="v")
+    moved = v.value() * 2.0
     with tf.device("/cpu:1"), tf.control_dependencies([tf.assign(v, [3.0, 4.0], name="written")]):
-        y = raw_ops.AddN([tf.constant([1.0, 2.0]) + v.value()], name="y")
+        y = raw_ops.AddN([moved], name="y")
     with tf.control_dependencies([y]):
-        after = tf.negative(v.read_value(), name="after")
+        after = tf.constant(1.0, name="after")
     unit = compiled([y.op, after], upto="place", target=make_target(cpus=2))
     same = node(unit, "y")
     assert same.type == "Identity"
     assert unit.roots[1] is same
     assert [each.name for each in same.control_inputs] == ["written"]
-    assert same in node(unit, "v/read_1").control_inputs
+    assert same in node(unit, "after").control_inputs
     assert same.assigned_device.endswith("CPU:1")
 
 

@@ -93,6 +93,17 @@ def test_a_name_that_ends_in_a_slash_is_taken_as_it_is(g: Graph) -> None:
     assert constant(1, name="t/u").op.name == "t/u_1"
 
 
+def test_a_name_that_is_taken_while_its_operation_is_made_is_refused(g: Graph) -> None:
+    def rival(op: Any) -> str:
+        with g.device(None):
+            constant(1, name="x/")
+        return ""
+
+    with g.device(rival), pytest.raises(ValueError, match="'x' is already in the graph"):
+        constant(2, name="x/")
+    assert [op.get_attr("value") for op in g] == [1]
+
+
 # -- looking things up
 
 
@@ -358,6 +369,24 @@ def test_the_same_name_asked_for_in_many_threads_is_given_once() -> None:
     assert {op.name for op in g} == expected
     assert len(x.consumers()) == 1200
     assert max(seen) <= 1200
+
+
+class Slow(str):
+    """A name that lets other threads in whenever it is looked up."""
+
+    def __hash__(self) -> int:
+        time.sleep(0.001)
+        return super().__hash__()
+
+    def lower(self) -> str:
+        return Slow(super().lower())
+
+
+def test_a_name_is_looked_up_and_taken_at_once() -> None:
+    g = Graph()
+    given: list[str] = []
+    in_threads(lambda _: given.extend(g.unique_name(Slow("a")) for _ in range(5)), 4)
+    assert sorted(given) == sorted(["a", *(f"a_{number}" for number in range(1, 20))])
 
 
 # -- cost

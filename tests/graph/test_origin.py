@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import _thread
 import os
+import threading
 from typing import Any
 
 import pytest
@@ -53,6 +55,26 @@ op = outer()
     assert lines[1:] == [("train.py", 3, "inner"), ("train.py", 6, "middle")]
 
 
+def test_operations_differ_by_each_of_the_three_lines() -> None:
+    program = """
+def layer(): return make()
+def inner(): return layer()
+def model():
+    return [
+        inner(),
+        inner(),
+    ]
+ops = model()
+"""
+    first, second = run(program, "model.py", make=lambda: constant(1).op)["ops"]
+    assert first.traceback[:2] == second.traceback[:2]
+    assert first.traceback[2][:3] == second.traceback[2][:3] == ("model.py", 3, "inner")
+    program = program.replace("make()", "add(x, x).op")
+    x = constant(1.0)
+    first, second = run(program, "model.py", add=raw_ops.Add, x=x)["ops"]
+    assert [op.traceback[2][1] for op in (first, second)] == [6, 7]
+
+
 def test_what_makes_an_operation_inside_the_package_is_left_out(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -90,6 +112,22 @@ def test_code_that_came_and_went_is_not_confused() -> None:
         name = f"cell{number}.py"
         made = run("op = constant(1).op", name, constant=constant)
         assert str(made["op"].origin) == f"{name}:1 (in <module>)"
+
+
+def test_a_stack_of_one_frame_is_kept_and_shared() -> None:
+    x = constant(1.0)
+    done = threading.Event()
+    made = []
+
+    def alone() -> None:
+        made.extend(raw_ops.Add(x, x).op for _ in "12")
+        made.extend([raw_ops.Add(x, x).op])
+        done.set()
+
+    _thread.start_new_thread(alone, ())
+    assert done.wait(10)
+    assert [each[2] for each in made[2].traceback] == ["alone"]
+    assert made[0].origin is made[1].origin is not made[2].origin
 
 
 def test_lines_nobody_can_read_are_empty() -> None:

@@ -40,6 +40,7 @@ POSITIVE: dict[str, Any] = {"low": 0.3, "high": 2.3, "signed": False}
 SMALL: dict[str, Any] = {"low": 0.1, "high": 0.9}
 WIDE: dict[str, Any] = {"low": 0.3, "high": 8.0}
 
+
 def _scalars(v: Any, *numbers: float) -> list[Any]:
     return [np.array(each, v.dtype.as_numpy_dtype) for each in numbers]
 
@@ -93,12 +94,12 @@ elementwise("LogicalNot", np.logical_not)
 
 # -- gradients of functions of one element
 
-elementwise("SqrtGrad", lambda y, dy: dy / 2 / y, one_shape=True, **POSITIVE)
-elementwise("RsqrtGrad", lambda y, dy: -dy * y**3 / 2, one_shape=True, **POSITIVE)
+elementwise("SqrtGrad", lambda y, dy: dy / 2 / np.conj(y), one_shape=True, **POSITIVE)
+elementwise("RsqrtGrad", lambda y, dy: -dy * np.conj(y) ** 3 / 2, one_shape=True, **POSITIVE)
 for _name in ("ReciprocalGrad", "InvGrad"):
-    elementwise(_name, lambda y, dy: -dy * y * y, one_shape=True)
-elementwise("TanhGrad", lambda y, dy: dy * (1 - y * y), one_shape=True, **SMALL)
-elementwise("SigmoidGrad", lambda y, dy: dy * y * (1 - y), one_shape=True)
+    elementwise(_name, lambda y, dy: -dy * np.conj(y) ** 2, one_shape=True)
+elementwise("TanhGrad", lambda y, dy: dy * (1 - np.conj(y) ** 2), one_shape=True, **SMALL)
+elementwise("SigmoidGrad", lambda y, dy: dy * np.conj(y * (1 - y)), one_shape=True)
 elementwise("SoftplusGrad", lambda dy, x: dy / (1 + np.exp(-x)), one_shape=True)
 elementwise("ReluGrad", lambda dy, x: dy * (x > 0), one_shape=True)
 elementwise("Relu6Grad", lambda dy, x: dy * ((x > 0) & (x < 6)), one_shape=True, **WIDE)
@@ -131,9 +132,11 @@ elementwise("DivNoNan", np.true_divide)
 add(
     "DivNoNan",
     lambda v: case(v(3), np.array([0, 2, 0], v.dtype.as_numpy_dtype), smooth=False),
-    reference=lambda x, y: np.divide(x, y, out=np.zeros_like(x), where=np.broadcast_to(y != 0, 3))
-    if y.shape == (3,) and 0 in y
-    else np.true_divide(x, y),
+    reference=lambda x, y: (
+        np.divide(x, y, out=np.zeros_like(x), where=np.broadcast_to(y != 0, 3))
+        if y.shape == (3,) and 0 in y
+        else np.true_divide(x, y)
+    ),
 )
 elementwise("TruncateDiv", lambda x, y: np.trunc(x / y).astype(x.dtype))
 elementwise("FloorDiv", lambda x, y: np.floor(x / y).astype(x.dtype))
@@ -210,9 +213,7 @@ add(
     lambda v: case(v(0, 3)),
     lambda v: case(_with_zeros(v, 5)),
     lambda v: case(_with_zeros(v, 2, 1, 3)),
-    reference=lambda x: np.argwhere(x)
-    if x.ndim
-    else np.zeros((int(bool(x)), 0), np.int64),
+    reference=lambda x: np.argwhere(x) if x.ndim else np.zeros((int(bool(x)), 0), np.int64),
 )
 
 
@@ -407,8 +408,9 @@ add(
     lambda v: case(v(3, 2), v(4, 3), transpose_a=True, transpose_b=True),
     lambda v: case(v(0, 3), v(3, 2)),
     lambda v: case(v(2, 0), v(0, 2)),
-    reference=lambda a, b, transpose_a=False, transpose_b=False: _turned(a, transpose_a)
-    @ _turned(b, transpose_b),
+    reference=lambda a, b, transpose_a=False, transpose_b=False: (
+        _turned(a, transpose_a) @ _turned(b, transpose_b)
+    ),
 )
 add(
     "BatchMatMulV2",
@@ -451,9 +453,11 @@ add(
     lambda v: case(v(2, 3, 2), data_format="NCHW"),
     lambda v: case(v(2, 1, 3)),
     lambda v: case(v(0, 3)),
-    reference=lambda dy, data_format="NHWC": np.moveaxis(dy, _CHANNELS[data_format], 0)
-    .reshape(dy.shape[_CHANNELS[data_format]], -1)
-    .sum(1, dtype=dy.dtype),
+    reference=lambda dy, data_format="NHWC": (
+        np.moveaxis(dy, _CHANNELS[data_format], 0)
+        .reshape(dy.shape[_CHANNELS[data_format]], -1)
+        .sum(1, dtype=dy.dtype)
+    ),
 )
 
 
@@ -481,11 +485,17 @@ def _cross_entropy(logits: Any, labels: Any) -> Any:
     return -(labels * logs).sum(-1), np.exp(logs) - labels
 
 
+def _shares(v: Any, *shape: int) -> Any:
+    """Rows that add up to 1: the op takes labels for that, and its gradient relies on it."""
+    parts = np.abs(v(*shape))
+    return (parts / parts.sum(-1, keepdims=True)).astype(parts.dtype)
+
+
 add(
     "SoftmaxCrossEntropyWithLogits",
-    lambda v: case(v(2, 3), v(2, 3)),
-    lambda v: case(v(2, 3), v(1, 3)),
-    lambda v: case(v(1, 3), v(2, 3)),
+    lambda v: case(v(2, 3), _shares(v, 2, 3)),
+    lambda v: case(v(2, 3), _shares(v, 1, 3)),
+    lambda v: case(v(1, 3), _shares(v, 2, 3)),
     lambda v: case(v(0, 3), v(0, 3)),
     reference=_cross_entropy,
 )
@@ -572,9 +582,7 @@ for _shape in ((2, 3), (), (0, 2)):
     )
     add(
         "ApplyRMSProp",
-        lambda v, s=_shape: case(
-            v(*s), v(*s), v(*s), *_scalars(v, 0.1, 0.9, 0.5, 1e-3), v(*s)
-        ),
+        lambda v, s=_shape: case(v(*s), v(*s), v(*s), *_scalars(v, 0.1, 0.9, 0.5, 1e-3), v(*s)),
         reference=_rms_prop,
         **POSITIVE,
     )
@@ -604,7 +612,9 @@ add(
     lambda v: case(*_scalars(v, 1, 7, 2)),
     lambda v: case(*_scalars(v, 5, -1, -1)),
     lambda v: case(*_scalars(v, 3, 3, 1)),
-    lambda v: case(*_scalars(v, 0, 1, 0.25)) if v.dtype.is_floating else case(*_scalars(v, 0, 4, 1)),
+    lambda v: (
+        case(*_scalars(v, 0, 1, 0.25)) if v.dtype.is_floating else case(*_scalars(v, 0, 4, 1))
+    ),
     types=[dtypes.float64, dtypes.float32, dtypes.int32, dtypes.int64],
     reference=lambda start, limit, delta: np.arange(start, limit, delta),
 )

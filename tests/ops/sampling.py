@@ -21,7 +21,7 @@ from gpugraph.graph.op_def import OpDef
 from gpugraph.ops.declare import DECLARATIONS
 
 __all__ = ["GROUPS", "OpSamples", "Sample", "Values", "add", "case", "elementwise", "i32", "i64"]
-__all__ += ["TABLE", "representatives", "texts"]
+__all__ += ["TABLE", "representatives"]
 
 GROUPS: dict[str, tuple[DType, ...]] = {
     "float64": (dtypes.float64,),
@@ -111,13 +111,11 @@ class OpSamples:
     reference: the outputs (one, or a tuple) of the inputs by argument and the given attrs, in
       plain NumPy; of ops that write variables, the variables after it.
     tolerance: how many times the usual error is allowed.
-    flat_second: why second derivatives are not compared, where they aren't.
     """
 
     samples: list[Sample] = field(default_factory=list)
     reference: Callable[..., Any] | None = None
     tolerance: float = 1
-    first_order_only: str = ""
 
 
 TABLE: dict[str, OpSamples] = {}
@@ -152,12 +150,18 @@ class Values:
             return self._reals(random, shape).astype(numpy_type)
         sizes = random.integers(1, 6, shape)
         if self.signed and numpy_type.kind == "i":
-            sizes = sizes * random.choice([-1, 1], shape)
+            sizes = sizes * self._signs(random, shape)
         return np.asarray(sizes).astype(numpy_type)
 
     def _reals(self, random: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
         sizes = random.uniform(self.low, self.high, shape)
-        return np.asarray(sizes * random.choice([-1, 1], shape) if self.signed else sizes)
+        return np.asarray(sizes * self._signs(random, shape) if self.signed else sizes)
+
+    def _signs(self, random: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+        """Both signs, equally often, in random order."""
+        count = int(np.prod(shape))
+        places = random.permutation(count) + random.integers(0, 2)
+        return np.where(places.reshape(shape) % 2, 1, -1)
 
 
 def case(*inputs: Any, smooth: bool = True, **attrs: Any) -> Sample:
@@ -173,11 +177,6 @@ def i32(*values: int) -> np.ndarray:
 def i64(*values: int) -> np.ndarray:
     """An int64 vector."""
     return np.array(values, np.int64)
-
-
-def texts(*values: bytes) -> np.ndarray:
-    """A vector of strings."""
-    return np.array(values, object)
 
 
 def representatives(allowed: Sequence[DType]) -> list[DType]:
@@ -205,7 +204,6 @@ def add(
     reference: Callable[..., Any] | None = None,
     types: Sequence[DType] | None = None,
     tolerance: float = 1,
-    first_order_only: str = "",
     **domain: Any,
 ) -> None:
     """Adds samples of the forms: all in float64 and float32, the first in each dtype allowed."""
@@ -214,7 +212,6 @@ def add(
     chosen = _data_types(DECLARATIONS[op_type].op_def) if types is None else list(types)
     entry = TABLE.setdefault(op_type, OpSamples())
     entry.reference, entry.tolerance = reference, tolerance
-    entry.first_order_only = first_order_only
     for position, form in enumerate(forms):
         for place, dtype in enumerate(chosen):
             if position == 0 or dtype in (dtypes.float64, dtypes.float32) or place == 0:
@@ -244,10 +241,8 @@ def elementwise(
     if op_type not in DECLARATIONS:
         return
     arity = len(DECLARATIONS[op_type].op_def.inputs)
-    if arity == 1 or one_shape:
-        shapes = [each * arity for each in ONE_SHAPE]
-    else:
-        shapes = TWO_SHAPES
+    alike = arity == 1 or one_shape
+    shapes = [each * arity for each in ONE_SHAPE] if alike else TWO_SHAPES
     attrs = options.pop("attrs", {})
     forms: list[Form] = [
         lambda v, row=row: case(*(v(*shape) for shape in row), **attrs)  # type: ignore[misc]

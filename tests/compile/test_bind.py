@@ -1,0 +1,329 @@
+"""Bind: from a planned unit to the plan that a session runs."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pytest
+
+import gpugraph as tf
+from gpugraph.errors import FailedPreconditionError, InvalidArgumentError, ResourceExhaustedError
+from gpugraph.graph.client import OP_DEFS
+from gpugraph.kernel import Call
+from gpugraph.ops import kernels
+from gpugraph.ops.declare import DECLARATIONS, NO_GRADIENT, raw_ops, register_op
+from gpugraph.ops.kernels import HostOnly
+from gpugraph.ops.shape_functions import same_shape
+
+from .stages import execute, make_plan, make_target, run
+
+
+@pytest.fixture(autouse=True)
+def graph():
+    with tf.Graph().as_default() as graph:
+        yield graph
+
+
+def kinds(plan):
+    return [(step.kind, step.name) for step in plan.steps]
+
+
+def in_use(target):
+    return [device.allocator.get_stats().bytes_in_use for device in target.devices]
+
+
+@pytest.fixture
+def declare():
+    """Declares an op `Probe` (x: T -> y: T) with this CPU kernel."""
+
+    def make(cpu, **more):
+        return register_op(
+            "Probe",
+            inputs="x: T",
+            outputs="y: T",
+            attrs={"T": [tf.float32]},
+            infer=same_shape(0),
+            cpu=cpu,
+            gpu=HostOnly("for a test"),
+            grad=NO_GRADIENT,
+            doc="For a test.",
+            **more,
+        )
+
+    yield make
+    del DECLARATIONS["Probe"], OP_DEFS["Probe"]
+    for kind in ("CPU", "GPU"):
+        del kernels._KERNELS["Probe", kind]
+
+
+# Steps
+
+
+def test_only_what_computes_is_a_step():
+    x = tf.placeholder(tf.float32, [2, 3], name="x")
+    y = tf.reshape(tf.exp(x, name="y"), [6])
+    with tf.control_dependencies([y]):
+        done = tf.no_op(name="done")
+    plan = make_plan([y, done, tf.shape(x)], {x: (2, 3)})
+    assert kinds(plan) == [("kernel", "y")]
+    (step,) = plan.steps
+    assert (step.op_type, step.depth, step.output_bytes) == ("Exp", 1, 24)
+    assert step.device.endswith("CPU:0")
+    assert "test_bind.py" in str(step.origin)
+    assert plan.reports[-1].summary == "1 kernels, 0 copies between devices, 0 guards of variables"
+
+
+def test_a_way_of_fixed_size_is_one_copy():
+    x = tf.placeholder(tf.float32, [2], name="x")
+    with tf.device("/gpu:0"):
+        a = tf.negative(x, name="a")
+    with tf.device("/cpu:0"):
+        y = tf.exp(a, name="y")
+    plan = make_plan([y], {x: (2,)}, make_target(gpus=1))
+    assert [kind for kind, _ in kinds(plan)] == ["kernel", "copy", "kernel"]
+    assert not plan.has_cells
+
+
+def test_a_kernel_is_bound_once_and_called_at_each_run(declare):
+    bound, called = [], []
+
+    def make(context, x, y):
+        bound.append((context.name, context.input_shapes, context.output_shapes))
+        return lambda: (called.append(1), np.negative(x, out=y))
+
+    declare(Call(make=make))
+    x = tf.placeholder(tf.float32, [2])
+    plan = make_plan([raw_ops.Probe(x, name="p")], {x: (2,)})
+    for at in range(3):
+        assert execute(plan, [np.float32([at, 1])])[0].tolist() == [-at, -1]
+    assert bound == [("p", [(2,)], [(2,)])]
+    assert len(called) == 3
+
+
+def test_scratch_belongs_to_the_plan(declare):
+    def make(context, x, y):
+        scratch = context.scratch((100,), tf.float32)
+        return lambda: np.copyto(y, x + scratch.shape[0])
+
+    declare(Call(make=make))
+    target = make_target()
+    x = tf.placeholder(tf.float32, [2])
+    plan = make_plan([raw_ops.Probe(x)], {x: (2,)}, target)
+    assert execute(plan, [np.float32([0, 1])])[0].tolist() == [100, 101]
+    assert in_use(target)[0] >= 400
+    plan.release()
+    assert in_use(target) == [0]
+
+
+@pytest.mark.parametrize("kind", [ValueError, RuntimeError, AttributeError])
+def test_a_kernel_that_refuses_what_it_is_bound_to_fails_in_the_run(declare, kind):
+    def make(context, x, y):
+        raise kind("no such luck")
+
+    declare(Call(make=make))
+    x = tf.placeholder(tf.float32, [2])
+    plan = make_plan([raw_ops.Probe(x, name="p")], {x: (2,)})
+    for _ in range(2):
+        with pytest.raises(tf.OpError, match=r"no such luck\n.*node p .*test_bind") as caught:
+            execute(plan, [np.float32([0, 1])])
+        assert isinstance(caught.value, InvalidArgumentError) == (kind is ValueError)
+    frames, cause = 0, caught.value.__cause__.__traceback__
+    while cause is not None:
+        frames, cause = frames + 1, cause.tb_next
+    assert frames < 6  # the error doesn't grow from run to run
+
+
+def test_a_kernels_state_is_the_sessions(declare):
+    def make(context, x, y):
+        seen = context.state(list)
+        return lambda: (seen.append(1), np.copyto(y, len(seen)))
+
+    declare(Call(make=make), stateful=True)
+    x = tf.placeholder(tf.float32, [])
+    y = raw_ops.Probe(x)
+    target = make_target()
+    assert [run([y], {x: 0.0}, target)[0] for _ in range(3)] == [1, 2, 3]
+
+
+def test_a_kernel_that_fails_on_constants_fails_in_the_run(declare):
+    def fail(x, y):
+        raise RuntimeError("no such luck")
+
+    declare(Call(fail))
+    plan = make_plan([raw_ops.Probe(np.float32([1]), name="p")])
+    with pytest.raises(tf.errors.UnknownError, match=r"no such luck\n.*node p .*test_bind"):
+        execute(plan, [])
+
+
+# Guards
+
+
+def test_a_variable_is_guarded_once_a_plan_before_its_first_reader():
+    v, w = tf.Variable([1.0], name="v"), tf.Variable([1.0], name="w")
+    y = tf.add_n([v.value(), v.read_value() * 2.0, w.value()], name="y")
+    plan = make_plan([y])
+    guards = [name for kind, name in kinds(plan) if kind == "guard"]
+    assert len(guards) == 2
+    with pytest.raises(FailedPreconditionError, match=r"uninitialized value (v|w)"):
+        execute(plan, [])
+    assert not plan.warm
+
+
+def test_warm_runs_skip_the_guards():
+    v = tf.Variable([1.0], name="v")
+    target = make_target()
+    plan = make_plan([tf.negative(v.value())], target=target)
+    with pytest.raises(FailedPreconditionError):
+        execute(plan, [])
+    run([v.initializer], target=target)
+    assert execute(plan, [])[0].tolist() == [-1.0]
+    assert plan.warm
+    assert len(plan.runs) == len(plan.guarded) - 1
+    assert execute(plan, [])[0].tolist() == [-1.0]
+
+
+def test_a_fetched_reference_is_guarded_too():
+    v = tf.Variable([1.0], name="v")
+    with pytest.raises(FailedPreconditionError, match="uninitialized value v"):
+        run([v._ref()])
+
+
+def test_what_the_run_itself_initializes_may_be_read_afterwards():
+    v = tf.Variable([1.0], name="v")
+    with tf.control_dependencies([v.initializer]):
+        y = tf.negative(v.read_value())
+    assert run([y])[0].tolist() == [-1.0]
+
+
+def test_a_variable_counts_as_initialized_only_when_its_assign_is_through(declare):
+    def fail(x, y):
+        raise RuntimeError("half way")
+
+    declare(Call(fail))
+    v = tf.Variable([1.0], name="v")
+    target = make_target()
+    with pytest.raises(tf.errors.UnknownError, match="half way"):
+        run([tf.assign(v, raw_ops.Probe(tf.identity(v.initial_value)))], target=target)
+    with pytest.raises(FailedPreconditionError):
+        run([v.value()], target=target)
+
+
+# Memory
+
+
+def test_release_gives_all_memory_back_but_the_variables():
+    with tf.device("/gpu:0"):
+        v = tf.Variable(np.zeros(100, np.float32), name="v")
+        x = tf.placeholder(tf.float32, [100], name="x")
+        y = tf.add(v.value(), x)
+    with tf.device("/cpu:0"):
+        z = tf.exp(y)
+    target = make_target(gpus=1)
+    init = make_plan([v.initializer], target=target)
+    execute(init, [])
+    init.release()
+    held = in_use(target)
+    plan = make_plan([z], {x: (100,)}, target)
+    execute(plan, [np.zeros(100, np.float32)])
+    assert in_use(target) > held
+    plan.release()
+    plan.release()
+    assert in_use(target) == held
+    assert plan.stale
+
+
+def test_a_plan_that_is_refused_half_way_leaves_nothing_behind():
+    with tf.device("/gpu:0"):
+        a = tf.placeholder(tf.float32, [1000], name="a")
+        x = tf.exp(a, name="small")
+    with tf.device("/gpu:1"):
+        v = raw_ops.VariableV2(dtype=tf.float32, shape=[1 << 20], name="v")
+        y = tf.negative(raw_ops.Identity(v))
+    target = make_target(gpus=[1, 1])
+    with pytest.raises(ResourceExhaustedError) as caught:
+        make_plan([x, y], {a: (1000,)}, target)
+    assert in_use(target) == [0, 0, 0]
+    message = str(caught.value)
+    assert "OOM when allocating" in message
+    assert "GPU:1" in message
+
+
+def test_too_large_an_arena_names_the_largest_tensors_the_limit_and_the_hole():
+    x = tf.placeholder(tf.float32, [1 << 18], name="x")
+    with tf.device("/gpu:0"):
+        y = tf.exp(x, name="wanted")
+        z = tf.add(y, tf.negative(x, name="also"), name="z")
+    target = make_target(gpus=[1])
+    with pytest.raises(ResourceExhaustedError) as caught:
+        make_plan([y, z], {x: (1 << 18,)}, target)
+    message = str(caught.value)
+    assert "the arena of a run: the largest tensors are '" in message
+    assert "'wanted' (1.00MiB)" in message
+    assert "limit 1048576 bytes" in message
+    assert "largest hole" in message
+    small = tf.placeholder(tf.float32, [4])
+    with tf.device("/gpu:0"):
+        fits = tf.exp(small)
+    assert run([fits], {small: np.zeros(4)}, target)[0].tolist() == [1] * 4
+
+
+# The ends
+
+
+def test_fetches_are_copies_and_scalars_are_numpy_scalars():
+    x = tf.placeholder(tf.float32, [3], name="x")
+    y, total = tf.negative(x), tf.reduce_sum(x)
+    plan = make_plan([y, y, total], {x: (3,)})
+    one = execute(plan, [np.float32([1, 2, 3])])
+    two = execute(plan, [np.float32([4, 5, 6])])
+    assert one[0].tolist() == [-1, -2, -3]
+    assert two[0].tolist() == [-4, -5, -6]
+    assert type(one[2]) is np.float32
+    assert one[2] == 6
+
+
+def test_a_feed_slot_tells_what_it_takes():
+    x = tf.placeholder(tf.float32, [None, 3], name="x")
+    plan = make_plan([tf.negative(x)], {x: (2, 3)})
+    (slot,) = plan.feeds
+    assert (slot.name, slot.dtype, slot.shape) == ("x:0", tf.float32, (2, 3))
+
+
+def test_a_plan_runs_for_one_thread_at_a_time():
+    x = tf.placeholder(tf.float32, [1000])
+    y = x
+    for _ in range(20):
+        y = tf.tanh(y * 1.5)
+    plan = make_plan([y], {x: (1000,)})
+    inputs = [np.full(1000, at, np.float32) for at in range(4)]
+    expected = [execute(plan, [each])[0] for each in inputs]
+    wrong = []
+
+    def work(at):
+        for _ in range(30):
+            if not np.array_equal(execute(plan, [inputs[at]])[0], expected[at]):
+                wrong.append(at)
+
+    threads = [threading.Thread(target=work, args=(at,)) for at in range(4)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert wrong == []
+
+
+def test_a_kernel_registered_for_one_dtype_runs_for_that_dtype_alone():
+    called = []
+
+    def doubled(x, y):
+        called.append(1)
+        np.negative(x, out=y)
+
+    kernels.register_kernel("Neg", "CPU", Call(doubled), types={"T": [tf.float64]}, priority=9)
+    try:
+        single, double = tf.placeholder(tf.float32, [1]), tf.placeholder(tf.float64, [1])
+        run([tf.negative(single), tf.negative(double)], {single: [1.0], double: [1.0]})
+    finally:
+        kernels._KERNELS["Neg", "CPU"].pop(0)
+    assert called == [1]

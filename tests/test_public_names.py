@@ -1,0 +1,379 @@
+"""The public names: that they are all there, what they take, and that nothing else is public."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import types
+
+import numpy as np
+import pytest
+
+import gpugraph as tf
+
+FACES = (tf, tf.nn, tf.math, tf.random, tf.linalg, tf.initializers)
+ROOMS = (tf.train, tf.errors, tf.dtypes, tf.devices, tf.memory, tf.session)
+
+# TensorFlow 1.15's parameters, in order, `self` left out; a line that is indented goes on.
+SIGNATURES = """
+DeviceSpec: job replica task device_type device_index
+Dimension: value
+Graph:
+InteractiveSession: target graph config
+OpError: node_def op message error_code
+Session: target graph config
+TensorShape: dims
+Variable: initial_value trainable collections validate_shape caching_device name variable_def
+    dtype expected_shape import_scope constraint use_resource synchronization aggregation shape
+abs: x name
+add: x y name
+add_n: inputs name
+add_to_collection: name value
+add_to_collections: names value
+argmax: input axis name dimension output_type
+argmin: input axis name dimension output_type
+as_dtype: type_value
+assign: ref value validate_shape use_locking name
+assign_add: ref value use_locking name
+assign_sub: ref value use_locking name
+boolean_mask: tensor mask name axis
+broadcast_to: input shape name
+cast: x dtype name
+ceil: x name
+colocate_with: op ignore_existing
+concat: values axis name
+conj: x name
+constant: value dtype shape name verify_shape
+constant_initializer: value dtype verify_shape
+container: container_name
+control_dependencies: control_inputs
+convert_to_tensor: value dtype name preferred_dtype dtype_hint
+cos: x name
+cumprod: x axis exclusive reverse name
+cumsum: x axis exclusive reverse name
+device: device_name_or_function
+div: x y name
+div_no_nan: x y name
+divide: x y name
+dynamic_stitch: indices data name
+equal: x y name
+erf: x name
+errors.AbortedError: node_def op message
+errors.AlreadyExistsError: node_def op message
+errors.CancelledError: node_def op message
+errors.DataLossError: node_def op message
+errors.DeadlineExceededError: node_def op message
+errors.FailedPreconditionError: node_def op message
+errors.InternalError: node_def op message
+errors.InvalidArgumentError: node_def op message
+errors.NotFoundError: node_def op message
+errors.OpError: node_def op message error_code
+errors.OutOfRangeError: node_def op message
+errors.PermissionDeniedError: node_def op message
+errors.ResourceExhaustedError: node_def op message
+errors.UnauthenticatedError: node_def op message
+errors.UnavailableError: node_def op message
+errors.UnimplementedError: node_def op message
+errors.UnknownError: node_def op message error_code
+errors.error_code_from_exception_type: cls
+errors.exception_type_from_error_code: error_code
+exp: x name
+expand_dims: input axis name dim
+expm1: x name
+fill: dims value name
+floor: x name
+floor_div: x y name
+floordiv: x y name
+floormod: x y name
+gather: params indices validate_indices name axis batch_dims
+gather_nd: params indices name batch_dims
+get_collection: key scope
+get_collection_ref: key
+get_default_graph:
+get_default_session:
+global_variables: scope
+global_variables_initializer:
+glorot_normal_initializer: seed dtype
+glorot_uniform_initializer: seed dtype
+gradients: ys xs grad_ys name colocate_gradients_with_ops gate_gradients aggregation_method
+    stop_gradients unconnected_gradients
+greater: x y name
+greater_equal: x y name
+identity: input name
+initializers.constant: value dtype verify_shape
+initializers.glorot_normal: seed dtype
+initializers.glorot_uniform: seed dtype
+initializers.he_normal: seed
+initializers.he_uniform: seed
+initializers.lecun_normal: seed
+initializers.lecun_uniform: seed
+initializers.ones: dtype
+initializers.random_normal: mean stddev seed dtype
+initializers.random_uniform: minval maxval seed dtype
+initializers.truncated_normal: mean stddev seed dtype
+initializers.variance_scaling: scale mode distribution seed dtype
+initializers.zeros: dtype
+invert_permutation: x name
+is_finite: x name
+is_inf: x name
+is_nan: x name
+is_variable_initialized: variable
+less: x y name
+less_equal: x y name
+lin_space: start stop num name
+linalg.transpose: a name conjugate
+linspace: start stop num name
+local_variables: scope
+local_variables_initializer:
+log: x name
+log1p: x name
+logical_and: x y name
+logical_not: x name
+logical_or: x y name
+logical_xor: x y name
+math.divide_no_nan: x y name
+math.in_top_k: predictions targets k name
+math.log_softmax: logits axis name dim
+math.softmax: logits axis name dim
+math.softplus: features name
+math.top_k: input k sorted name
+matmul: a b transpose_a transpose_b adjoint_a adjoint_b a_is_sparse b_is_sparse name
+matrix_transpose: a name conjugate
+maximum: x y name
+minimum: x y name
+mod: x y name
+multiply: x y name
+name_scope: name default_name values
+negative: x name
+nn.bias_add: value bias data_format name
+nn.elu: features name
+nn.embedding_lookup: params ids partition_strategy name validate_indices max_norm
+nn.in_top_k: predictions targets k name
+nn.l2_loss: t name
+nn.leaky_relu: features alpha name
+nn.log_softmax: logits axis name dim
+nn.moments: x axes shift name keep_dims keepdims
+nn.relu: features name
+nn.relu6: features name
+nn.sigmoid_cross_entropy_with_logits: _sentinel labels logits name
+nn.softmax: logits axis name dim
+nn.softmax_cross_entropy_with_logits: _sentinel labels logits dim name axis
+nn.softmax_cross_entropy_with_logits_v2: labels logits axis name dim
+nn.softplus: features name
+nn.sparse_softmax_cross_entropy_with_logits: _sentinel labels logits name
+nn.top_k: input k sorted name
+nn.xw_plus_b: x weights biases name
+no_op: name
+not_equal: x y name
+one_hot: indices depth on_value off_value axis dtype name
+ones: shape dtype name
+ones_initializer: dtype
+ones_like: tensor dtype name optimize
+pad: tensor paddings mode name constant_values
+placeholder: dtype shape name
+placeholder_with_default: input shape name
+pow: x y name
+random.get_seed: op_seed
+random.normal: shape mean stddev dtype seed name
+random.uniform: shape minval maxval dtype seed name
+random_normal: shape mean stddev dtype seed name
+random_normal_initializer: mean stddev seed dtype
+random_uniform: shape minval maxval dtype seed name
+random_uniform_initializer: minval maxval seed dtype
+range: start limit delta dtype name
+rank: input name
+reciprocal: x name
+reduce_all: input_tensor axis keepdims name reduction_indices keep_dims
+reduce_any: input_tensor axis keepdims name reduction_indices keep_dims
+reduce_logsumexp: input_tensor axis keepdims name reduction_indices keep_dims
+reduce_max: input_tensor axis keepdims name reduction_indices keep_dims
+reduce_mean: input_tensor axis keepdims name reduction_indices keep_dims
+reduce_min: input_tensor axis keepdims name reduction_indices keep_dims
+reduce_prod: input_tensor axis keepdims name reduction_indices keep_dims
+reduce_sum: input_tensor axis keepdims name reduction_indices keep_dims
+register_tensor_conversion_function: base_type conversion_func priority
+report_uninitialized_variables: var_list name
+reset_default_graph:
+reshape: tensor shape name
+reverse: tensor axis name
+rint: x name
+round: x name
+rsqrt: x name
+scatter_nd: indices updates shape name
+set_random_seed: seed
+shape: input name out_type
+shape_n: input out_type name
+sigmoid: x name
+sign: x name
+sin: x name
+size: input name out_type
+slice: input_ begin size name
+split: value num_or_size_splits axis num name
+sqrt: x name
+square: x name
+squared_difference: x y name
+squeeze: input axis name squeeze_dims
+stack: values axis name
+stop_gradient: input name
+strided_slice: input_ begin end strides begin_mask end_mask ellipsis_mask new_axis_mask
+    shrink_axis_mask var name
+subtract: x y name
+tan: x name
+tanh: x name
+tensordot: a b axes name
+tile: input multiples name
+to_double: x name
+to_float: x name
+to_int32: x name
+to_int64: x name
+train.AdamOptimizer: learning_rate beta1 beta2 epsilon use_locking name
+train.GradientDescentOptimizer: learning_rate use_locking name
+train.MomentumOptimizer: learning_rate momentum use_locking name use_nesterov
+train.Optimizer: use_locking name
+train.assert_global_step: global_step_tensor
+train.create_global_step: graph
+train.get_global_step: graph
+train.get_or_create_global_step: graph
+train.global_step: sess global_step_tensor
+trainable_variables: scope
+transpose: a perm name conjugate
+truediv: x y name
+truncated_normal: shape mean stddev dtype seed name
+truncated_normal_initializer: mean stddev seed dtype
+truncatediv: x y name
+truncatemod: x y name
+tuple: tensors name control_inputs
+unique: x out_idx name
+unsorted_segment_sum: data segment_ids num_segments name
+unstack: value num axis name
+variables_initializer: var_list name
+variance_scaling_initializer: scale mode distribution seed dtype
+where: condition x y name
+zeros: shape dtype name
+zeros_initializer: dtype
+zeros_like: tensor dtype name optimize
+"""
+
+# What TensorFlow has not, or has with parameters that say nothing.
+OURS = """
+AggregationMethod Attr Call ConfigProto DType Elementwise GPUOptions GraphKeys GraphOptions
+HostOnly NodeDef OpDef Operation OptimizerOptions Reduction RunMetadata RunOptions
+SessionOptions Source Tensor UnconnectedGradients all_variables group initialize_all_variables
+initialize_local_variables initialize_variables initializers.Initializer register_kernel
+register_op errors.InaccessibleTensorError errors.OperatorNotAllowedInGraphError
+"""
+
+# Parameters that we take beyond TensorFlow's, after all of them.
+MORE = {"shape": ["optimize"]}
+
+
+def face_name(module: types.ModuleType, name: str) -> str:
+    return name if module is tf else f"{module.__name__.removeprefix('gpugraph.')}.{name}"
+
+
+def public(modules: tuple[types.ModuleType, ...]) -> dict[str, object]:
+    """Every public name of these modules that is no module."""
+    return {
+        face_name(module, name): value
+        for module in modules
+        for name, value in [(name, getattr(module, name)) for name in module.__all__]
+        if not inspect.ismodule(value)
+    }
+
+
+def expected_signatures() -> dict[str, list[str]]:
+    lines = re.sub(r"\n +", " ", SIGNATURES.strip()).splitlines()
+    return {name: names.split() for name, _, names in (line.partition(":") for line in lines)}
+
+
+def parameters(value: object) -> list[str]:
+    """The names of what can be given by position, without self."""
+    target = value.__init__ if inspect.isclass(value) else value
+    kinds = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.POSITIONAL_ONLY)
+    found = inspect.signature(target).parameters.values()
+    return [each.name for each in found if each.kind in kinds and each.name != "self"]
+
+
+@pytest.mark.parametrize("module", FACES + ROOMS, ids=lambda module: module.__name__)
+def test_all_that_is_listed_is_there_once(module):
+    assert len(set(module.__all__)) == len(module.__all__)
+    missing = [name for name in module.__all__ if not hasattr(module, name)]
+    assert missing == []
+
+
+@pytest.mark.parametrize("module", FACES, ids=lambda module: module.__name__)
+def test_nothing_else_is_public(module):
+    others = {
+        name: value
+        for name, value in vars(module).items()
+        if name not in module.__all__ and not re.fullmatch(r"__\w+__", name)
+    }
+    strangers = [
+        name
+        for name, value in others.items()
+        if not (inspect.ismodule(value) and value.__name__ == f"{module.__name__}.{name}")
+    ]
+    assert strangers == []
+
+
+def test_faces_define_nothing():
+    defined = [
+        face_name(module, name)
+        for module in FACES
+        for name, value in vars(module).items()
+        if getattr(value, "__module__", None) == module.__name__
+    ]
+    assert defined == []
+
+
+def test_numpy_stays_inside():
+    leaks = [
+        name
+        for name, value in public(FACES + ROOMS).items()
+        if value is np or (getattr(value, "__module__", None) or "").partition(".")[0] == "numpy"
+    ]
+    assert leaks == []
+
+
+def test_functions_and_classes_have_docstrings():
+    silent = [
+        name
+        for name, value in public(FACES + ROOMS).items()
+        if inspect.isclass(value) or inspect.isroutine(value)
+        if not (value.__doc__ or "").strip()
+    ]
+    assert silent == []
+
+
+@pytest.mark.parametrize(("name", "expected"), expected_signatures().items())
+def test_signatures_are_tensorflows(name, expected):
+    module, _, last = name.rpartition(".")
+    value = getattr(getattr(tf, module) if module else tf, last)
+    assert parameters(value) == expected + MORE.get(name, [])
+
+
+def test_every_function_and_class_has_its_line():
+    known = {*expected_signatures(), *OURS.split()}
+    named = public((*FACES, tf.train, tf.errors))
+    by_identity = {id(value) for name, value in named.items() if name in known}
+    unknown = [
+        name
+        for name, value in named.items()
+        if name not in known and callable(value) and id(value) not in by_identity
+        if not isinstance(value, tf.DType)
+    ]
+    assert unknown == []
+
+
+def test_aliases_are_the_same_objects():
+    assert tf.nn.sigmoid is tf.sigmoid is tf.math.sigmoid
+    assert tf.random.uniform is tf.random_uniform
+    assert tf.initializers.zeros is tf.zeros_initializer
+    assert tf.linalg.transpose is tf.matrix_transpose
+    assert tf.math.divide_no_nan is tf.div_no_nan
+    assert tf.initialize_all_variables is tf.global_variables_initializer
+    assert tf.errors.OpError is tf.OpError
+
+
+def test_the_version():
+    assert re.fullmatch(r"\d+\.\d+\.\d+\S*", tf.__version__)
