@@ -13,10 +13,13 @@ Invariants, checked when a plan is made:
 
 from __future__ import annotations
 
+import contextvars
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
+
+import numpy as np
 
 from gpugraph.dtypes import DType
 
@@ -124,7 +127,11 @@ class Placed(NamedTuple):
 
 @dataclass
 class Plan:
-    """A compiled run. `lock` is held while it runs: its memory serves one run at a time."""
+    """A compiled run. Whoever runs or releases it holds `lock`: its memory serves one at a time.
+
+    A run is done in `context`, where NumPy's floating point warnings are off (setting that anew
+    costs a run a microsecond).
+    """
 
     key: PlanKey
     steps: tuple[Step, ...]
@@ -144,13 +151,16 @@ class Plan:
     has_cells: bool = False
 
     def __post_init__(self) -> None:
-        everything = [step.run for step in self.steps]
-        self.guarded = tuple(everything)
+        self.context = contextvars.copy_context()
+        self.context.run(np.seterr, all="ignore")
+        self.loads = tuple(slot.load for slot in self.feeds)
+        self.guarded = tuple(step.run for step in self.steps)
         self.runs = tuple(step.run for step in self.steps if step.kind != "guard")
-        self.step_of = {id(step.run): step for step in self.steps}
+        self.reads = tuple(slot.read for slot in self.fetches)
+        self.made_by: dict[int, Step | FetchSlot] = {id(step.run): step for step in self.steps}
+        self.made_by.update((id(slot.read), slot) for slot in self.fetches)
 
     def release(self) -> None:
-        """Gives the plan's memory back, once no run uses it."""
-        with self.lock:
-            self.stale = True
-            self.release_memory()
+        """Gives the plan's memory back; it is stale from now on."""
+        self.stale = True
+        self.release_memory()

@@ -36,7 +36,7 @@ class Arrays:
     def _take_arena(self, device: Device, size: int) -> None:
         if size == 0:
             return
-        address = device.allocator.allocate_raw(size)
+        address = device.take(size)
         if address is None:
             self.release()
             raise out_of_memory(device, size, f"the arena of a run: {self._largest(device)}")
@@ -53,6 +53,12 @@ class Arrays:
         return "the largest tensors are " + ", ".join(
             f"'{storage.owner}' ({human_readable_bytes(storage.size)})" for storage in largest
         )
+
+    def runner(self, node: Node) -> Device:
+        """The device that runs a node's kernel: the host where all it makes is on the host."""
+        op_def = node.op_def
+        on_host = op_def.host_outputs and len(op_def.host_outputs) == len(op_def.outputs)
+        return self.devices[self.unit.host if on_host else node.assigned_device]
 
     def reset(self) -> None:
         """Frees what a run left in cells."""

@@ -143,7 +143,8 @@ class Binder(Arrays):
             if storage.node.id in self.guarded or node.op_def.allows_uninitialized_input:
                 continue
             self.guarded.add(storage.node.id)
-            self._add(node, partial(_check, state), "guard")
+            named = edge.src if node.node_class is NodeClass.RETVAL else node
+            self._add(named, partial(_check, state), "guard")
         return found
 
     def _bound(
@@ -172,11 +173,11 @@ class Binder(Arrays):
             ),
             {slot: values[keys[slot]] for slot in host},
             variables,
-            self.devices[node.assigned_device],
+            self.runner(node),
             self.unit.target.resources,
             self.owned,
         )
-        return self.devices[node.assigned_device].bind(kernel, context, [*given, *results])
+        return self.runner(node).bind(kernel, context, [*given, *results])
 
     def _send(self, send: Node) -> None:
         """Nothing to do where both ends are fixed: the Recv's copy is the whole way."""

@@ -45,7 +45,7 @@ class DynamicStep:
         self.kernel = kernel
         self.host = host
         self.resources = binder.unit.target.resources
-        self.device = binder.devices[node.assigned_device]
+        self.device = binder.runner(node)
         self.variables = variables
         self.uninitialized = node.op_def.allows_uninitialized_input
         self.sources = [self._source(binder, slot, place) for slot, place in enumerate(inputs)]

@@ -158,6 +158,9 @@ def _replace(unit: Unit, node: Node, values: list[Any], acting: set[int]) -> Non
         unit.shapes[constant.id] = [TensorShape.of(value.shape)]
         unit.values[constant.id, 0] = value
         unit.folded[constant.id] = f"{node.type} of constants or known shapes"
+    if len(values) == 1 and not node._out and node not in unit.roots:
+        graph.remove_node(node)
+        graph.rename_node(constant, node.name)
 
 
 def _waits(node: Node, acting: set[int]) -> dict[Node, None]:

@@ -216,6 +216,8 @@ class _Planner:
     ) -> Storage:
         device = memory_of_output(self.unit, node, slot)
         name = node.name if slot == 0 else f"{node.name}:{slot}"
+        if node.node_class is NodeClass.ARG:
+            name = self.unit.feeds[node.attrs["index"]].name
         if cell:
             return Storage("cell", device, 0, at, at, name)
         size = node.output_types[slot].itemsize

@@ -107,13 +107,15 @@ def _listed(sizes: Sequence[int | None]) -> str:
 
 
 def _add_op(graph: RuntimeGraph, op: Operation) -> Node:
-    attrs = op._attrs
-    if op._op_def.name == "VariableV2" and _is_resizable(op):
+    op_def, attrs = op._op_def, op._attrs
+    if op_def.name == "VariableV2" and _is_resizable(op):
         attrs = {**attrs, "_resizable": True}
+    elif op_def.name == "PlaceholderWithDefault":  # not fed, so of the shape of its default
+        op_def, attrs = DECLARATIONS["Identity"].op_def, {"T": attrs["dtype"]}
     refs = _ref_slots(op)
     return graph.add_node(
         op.name,
-        op._op_def,
+        op_def,
         attrs=attrs,
         input_types=[
             tensor._dtype if slot in refs else tensor._dtype.base_dtype

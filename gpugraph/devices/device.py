@@ -109,6 +109,14 @@ class Device(ABC):
     def close(self) -> None:  # noqa: B027 - or to give back
         """Gives back what the device holds beside its allocations."""
 
+    def take(self, num_bytes: int) -> int | None:
+        """The address of that many bytes, idle plans given up for them if need be, or None."""
+        address = self.allocator.allocate_raw(num_bytes, optional=True)  # not final yet
+        if address is None:
+            self.reclaim()
+            address = self.allocator.allocate_raw(num_bytes)
+        return address
+
     def allocate(self, shape: tuple[int, ...], dtype: DType, owner: str) -> Block:
         """A new array for `owner` (a node's name, for messages).
 
@@ -121,10 +129,7 @@ class Device(ABC):
             size *= length
         if size == 0:
             return Block(self, None, self.view(None, shape, dtype))
-        address = self.allocator.allocate_raw(size, optional=True)  # a failure isn't final yet
-        if address is None:
-            self.reclaim()
-            address = self.allocator.allocate_raw(size)
+        address = self.take(size)
         if address is None:
             raise out_of_memory(
                 self, size, f"tensor with shape{list(shape)} and type {dtype.name} of '{owner}'"
@@ -143,6 +148,8 @@ def out_of_memory(device: Device, num_bytes: int, what: str) -> ResourceExhauste
     """The error that `what` did not fit, with the figures that tell why."""
     stats = device.allocator.get_stats()
     hole = device.allocator.largest_free_chunk()
+    if hole is not None and stats.bytes_limit is not None:
+        hole = max(hole, stats.bytes_limit - stats.bytes_reserved)  # what is not yet reserved
     limit = "no limit" if stats.bytes_limit is None else f"limit {stats.bytes_limit} bytes"
     return ResourceExhaustedError(
         None,

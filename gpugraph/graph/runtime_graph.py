@@ -115,6 +115,14 @@ class RuntimeGraph:
         del self._nodes[node.id]
         del self._by_name[node.name]
 
+    def rename_node(self, node: Node, name: str) -> None:
+        """Gives a node another name; AlreadyExistsError when it is taken."""
+        self._check_own(node)
+        if name in self._by_name:
+            raise AlreadyExistsError(None, None, f"Node already exists: {name}")
+        self._by_name[name] = self._by_name.pop(node.name)
+        node.name = name
+
     def new_name(self, prefix: str) -> str:
         """A name nobody has: `prefix` followed by `/_` and a number."""
         number = self._next_node_id

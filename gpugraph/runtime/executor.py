@@ -11,8 +11,6 @@ from collections.abc import Sequence
 from time import monotonic, perf_counter_ns
 from typing import Any
 
-import numpy as np
-
 from gpugraph.errors import DeadlineExceededError
 from gpugraph.plan import FetchSlot, Plan
 from gpugraph.runtime.failure import as_op_error
@@ -24,29 +22,35 @@ __all__ = ["execute", "execute_traced"]
 def execute(plan: Plan, feeds: Sequence[Any]) -> list[Any]:
     """Runs the plan with these arrays, in the order of `plan.feeds`; the fetches' values.
 
-    Raises TensorFlow's error for what a step raised, with the step's node and line.
+    The caller holds `plan.lock`. Raises TensorFlow's error for what a step raised, with the
+    step's node and line.
     """
-    with plan.lock, np.errstate(all="ignore"):
-        current: Any = None
-        try:
-            for slot, value in zip(plan.feeds, feeds):
-                slot.load(value)
-            for current in plan.runs if plan.warm else plan.guarded:
+    return plan.context.run(_execute, plan, feeds)
+
+
+def _execute(plan: Plan, feeds: Sequence[Any]) -> list[Any]:
+    current: Any = None
+    try:
+        for load, value in zip(plan.loads, feeds):
+            load(value)
+        if plan.warm:
+            for current in plan.runs:
                 current()
-            if not plan.warm:
-                plan.warm = all(state.initialized for state in plan.variables)
-            results = []
-            for current in plan.fetches:
-                results.append(current.read())
-            return results
-        except Exception as error:
-            if current is None:
-                raise
-            where = plan.step_of.get(id(current), current)  # a step, or else a fetch
-            raise as_op_error(error, where) from error
-        finally:
-            if plan.has_cells:
-                plan.reset()
+        else:
+            for current in plan.guarded:
+                current()
+            plan.warm = all(state.initialized for state in plan.variables)
+        results = []
+        for current in plan.reads:
+            results.append(current())
+        return results
+    except Exception as error:
+        if current is None:
+            raise
+        raise as_op_error(error, plan.made_by[id(current)]) from error
+    finally:
+        if plan.has_cells:
+            plan.reset()
 
 
 def execute_traced(
@@ -56,28 +60,36 @@ def execute_traced(
 
     DeadlineExceededError between two steps once `timeout_s` is over.
     """
-    ends = None if timeout_s is None else monotonic() + timeout_s
     stats = StepStats(perf_counter_ns()) if trace else None
-    with plan.lock, np.errstate(all="ignore"):
-        try:
-            for slot, value in zip(plan.feeds, feeds):
-                slot.load(value)
-            for step in plan.steps:
-                if ends is not None and monotonic() > ends:
-                    raise DeadlineExceededError(
-                        None, None, f"Timed out before '{step.name}' after {timeout_s} s"
-                    )
-                try:
-                    if stats is None:
-                        step.run()
-                    else:
-                        timed(stats, step)
-                except Exception as error:
-                    raise as_op_error(error, step) from error
-            plan.warm = all(state.initialized for state in plan.variables)
-            return [_fetched(slot) for slot in plan.fetches], stats
-        finally:
-            plan.reset()
+    return plan.context.run(_execute_traced, plan, feeds, stats, timeout_s), stats
+
+
+def _execute_traced(
+    plan: Plan, feeds: Sequence[Any], stats: StepStats | None, timeout_s: float | None
+) -> list[Any]:
+    ends = None if timeout_s is None else monotonic() + timeout_s
+    try:
+        for load, value in zip(plan.loads, feeds):
+            load(value)
+        for step in plan.steps:
+            _check_time(ends, timeout_s, f"before '{step.name}'")
+            try:
+                if stats is None:
+                    step.run()
+                else:
+                    timed(stats, step)
+            except Exception as error:
+                raise as_op_error(error, step) from error
+        _check_time(ends, timeout_s, "after the last step")
+        plan.warm = all(state.initialized for state in plan.variables)
+        return [_fetched(slot) for slot in plan.fetches]
+    finally:
+        plan.reset()
+
+
+def _check_time(ends: float | None, timeout_s: float | None, where: str) -> None:
+    if ends is not None and monotonic() > ends:
+        raise DeadlineExceededError(None, None, f"Timed out {where} after {timeout_s} s")
 
 
 def _fetched(slot: FetchSlot) -> Any:

@@ -23,7 +23,6 @@ from gpugraph.errors import (
     CancelledError,
     InvalidArgumentError,
     OpError,
-    ResourceExhaustedError,
 )
 from gpugraph.graph.client import Graph
 from gpugraph.graph.operation import Operation
@@ -117,12 +116,7 @@ class DirectSession(SessionBackend):
         """A new plan. Idle ones are given up for it where a device is full."""
         self.check_open()
         assert self.graph is not None
-        try:
-            plan = compile_plan(self.graph, self.target, key, feeds, fetches, targets)
-        except ResourceExhaustedError:
-            if not self.plans.drop_idle():
-                raise
-            plan = compile_plan(self.graph, self.target, key, feeds, fetches, targets)
+        plan = compile_plan(self.graph, self.target, key, feeds, fetches, targets)
         if self.options.config.log_device_placement:
             self._log_placement(plan)
         for listener in PLAN_LISTENERS:
@@ -186,10 +180,11 @@ class DirectRunner(Runner):
         while True:
             if kept is None:
                 kept = self.plan_for(values)
-            with kept.lock:
-                if not kept.plan.stale:
+            plan = kept.plan
+            with plan.lock:
+                if not plan.stale:
                     try:
-                        return execute(kept.plan, values)
+                        return execute(plan, values)
                     except OpError as error:
                         raise self._with_op(error) from error.__cause__
             kept = None
@@ -220,8 +215,8 @@ class DirectRunner(Runner):
         """The fetches' values, the statistics asked for, and the plan that ran."""
         limit_s = limit_ms / 1000 if limit_ms > 0 else None
         while True:
-            plan, lock, _ = self.plan_for(values)
-            with lock:
+            plan = self.plan_for(values).plan
+            with plan.lock:
                 if not plan.stale:
                     try:
                         return *execute_traced(plan, values, trace, limit_s), plan

@@ -22,10 +22,9 @@ __all__ = ["Kept", "PlanStore"]
 
 
 class Kept(NamedTuple):
-    """A plan, the lock of its runs, and what its owner does when it is dropped."""
+    """A plan, and what its owner does when it is dropped."""
 
     plan: Plan
-    lock: threading.Lock
     forget: Callable[[], object]
 
 
@@ -42,7 +41,7 @@ class PlanStore:
 
     def add(self, plan: Plan, forget: Callable[[], object]) -> Kept:
         """Keeps a plan, which is told when one of its variables moves."""
-        kept = self._kept[id(plan)] = Kept(plan, threading.Lock(), forget)
+        kept = self._kept[id(plan)] = Kept(plan, forget)
         for state in plan.variables:
             state.watchers[id(plan)] = plan
         while len(self._kept) > self.most:
@@ -51,7 +50,7 @@ class PlanStore:
 
     def drop(self, kept: Kept) -> None:
         """Releases a plan, when its run is over; nothing for one that is dropped already."""
-        with kept.lock:
+        with kept.plan.lock:
             self._release(kept)
 
     def drop_all(self) -> None:
@@ -68,12 +67,12 @@ class PlanStore:
         if not self.lock.acquire(blocking=False):
             return False
         try:
-            idle = [kept for kept in self._kept.values() if kept.lock.acquire(blocking=False)]
+            idle = [kept for kept in self._kept.values() if kept.plan.lock.acquire(blocking=False)]
             for kept in idle:
                 try:
                     self._release(kept)
                 finally:
-                    kept.lock.release()
+                    kept.plan.lock.release()
             return bool(idle)
         finally:
             self.lock.release()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-
 import numpy as np
 import pytest
 
@@ -290,29 +288,6 @@ def test_a_feed_slot_tells_what_it_takes():
     assert (slot.name, slot.dtype, slot.shape) == ("x:0", tf.float32, (2, 3))
 
 
-def test_a_plan_runs_for_one_thread_at_a_time():
-    x = tf.placeholder(tf.float32, [1000])
-    y = x
-    for _ in range(20):
-        y = tf.tanh(y * 1.5)
-    plan = make_plan([y], {x: (1000,)})
-    inputs = [np.full(1000, at, np.float32) for at in range(4)]
-    expected = [execute(plan, [each])[0] for each in inputs]
-    wrong = []
-
-    def work(at):
-        for _ in range(30):
-            if not np.array_equal(execute(plan, [inputs[at]])[0], expected[at]):
-                wrong.append(at)
-
-    threads = [threading.Thread(target=work, args=(at,)) for at in range(4)]
-    for each in threads:
-        each.start()
-    for each in threads:
-        each.join()
-    assert wrong == []
-
-
 def test_a_kernel_registered_for_one_dtype_runs_for_that_dtype_alone():
     called = []
 
@@ -327,3 +302,32 @@ def test_a_kernel_registered_for_one_dtype_runs_for_that_dtype_alone():
     finally:
         kernels._KERNELS["Neg", "CPU"].pop(0)
     assert called == [1]
+
+
+def test_an_unfed_default_has_its_own_shape():
+    x = tf.placeholder_with_default([1, 2], [None])
+    with tf.Session() as session:
+        assert session.run(x + 1).tolist() == [2, 3]
+        assert session.run(x + 1, {x: [5, 6, 7]}).tolist() == [6, 7, 8]
+
+
+def test_the_rank_of_a_tensor_sized_at_run_time_is_made_on_the_host():
+    start = tf.placeholder(tf.float32)
+    variable = tf.Variable(start, validate_shape=False)
+    total, shape = tf.reduce_sum(variable), tf.shape(variable)
+    config = tf.ConfigProto(gpu_options=tf.GPUOptions(virtual_gpus=1))
+    with tf.Session(config=config) as session:
+        session.run(variable.initializer, {start: np.ones((2, 3))})
+        assert session.run(total) == 6
+        assert session.run(shape).tolist() == [2, 3]
+
+
+def test_errors_name_the_fetched_variable_and_the_folded_op_as_the_user_does():
+    variable = tf.Variable(1.0, name="v")
+    with tf.device("/gpu:7"):
+        product = tf.multiply(tf.constant(2.0), 3.0, name="product")
+    with tf.Session() as session:
+        with pytest.raises(tf.errors.FailedPreconditionError, match=r"\[\[node v "):
+            session.run(variable)
+        with pytest.raises(tf.errors.InvalidArgumentError, match=r"\[\[node product "):
+            session.run(product)

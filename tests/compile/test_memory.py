@@ -49,7 +49,7 @@ def test_a_chain_runs_in_place_of_what_was_fed():
     y = tf.exp(tf.negative(x, name="a"), name="y")
     unit = planned([y], {x: (4,)})
     assert share(unit, "_arg_x", "a", "y")
-    assert mode(unit, "y") == "in place of _arg_x_0_0"
+    assert mode(unit, "y") == "in place of x:0"
     assert list(unit.arena_sizes.values()) == [64]
 
 

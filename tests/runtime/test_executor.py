@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable
 from types import SimpleNamespace
@@ -115,22 +114,6 @@ def test_numpy_s_warnings_are_off_inside_and_as_before_outside() -> None:
     execute(diary.plan, [1])
     execute_traced(diary.plan, [1], True, None)
     assert np.geterr() == before
-
-
-def test_one_run_at_a_time() -> None:
-    diary = Diary("a", cells=False)
-    diary.does["a"] = lambda: time.sleep(0.001)
-    threads = [
-        threading.Thread(target=lambda: [execute(diary.plan, [i]) for i in range(5)])
-        for _ in range(4)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    page = diary.page()
-    assert len(page) == 40
-    assert all(each == "a" for each in page[1::2])
 
 
 def test_a_trace_has_each_step_with_its_time() -> None:

@@ -271,7 +271,7 @@ def test_a_plan_given_up_just_before_its_run_is_made_again() -> None:
         (runner,) = backend.runners.values()
         (kept,) = runner.plans.values()
         with ThreadPoolExecutor(1) as pool:
-            with kept.lock:  # the run has its plan, and waits for it
+            with kept.plan.lock:  # the run has its plan, and waits for it
                 running = pool.submit(session.run, y, {x: np.full(100, 5)})
                 while not running.running():
                     pass
