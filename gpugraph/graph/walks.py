@@ -15,8 +15,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from heapq import heapify, heappop, heappush
 
 from gpugraph.errors import InternalError
+from gpugraph.graph.cycles import validate_no_cycle
 from gpugraph.graph.node import SINK_ID, Node, NodeClass
-from gpugraph.graph.runtime_graph import RuntimeGraph, validate_no_cycle
+from gpugraph.graph.runtime_graph import RuntimeGraph
 
 __all__ = [
     "depths",
