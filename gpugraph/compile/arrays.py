@@ -19,7 +19,7 @@ __all__ = ["Arrays"]
 
 
 class Arrays:
-    """The arrays of one plan, and what they hold."""
+    """The arrays of one plan and what they hold, and where its nodes are in the order."""
 
     def __init__(self, unit: Unit) -> None:
         self.unit = unit
@@ -29,6 +29,9 @@ class Arrays:
         self.variables: dict[int, VariableState] = {}
         self.devices = {device.name: device for device in unit.target.devices}
         self.mailbox = unit.target.new_mailbox()
+        self.sends = {recv.id: send for send, recv in unit.ways}
+        self.recvs = {send.id: recv for send, recv in unit.ways}
+        self.positions = {node.id: index for index, node in enumerate(unit.order)}
         self.arenas: dict[str, int] = {}
         for name, size in unit.arena_sizes.items():
             self._take_arena(self.devices[name], size)

@@ -77,9 +77,6 @@ class Binder(Arrays):
         super().__init__(unit)
         self.steps: list[Step] = []
         self.guarded: set[int] = set()
-        self.sends = {recv.id: send for send, recv in unit.ways}
-        self.recvs = {send.id: recv for send, recv in unit.ways}
-        self.positions = {node.id: index for index, node in enumerate(unit.order)}
 
     # -- steps
 

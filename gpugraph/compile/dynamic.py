@@ -7,10 +7,11 @@ and runs it, at every run. It frees the cells of which it is the last user.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from gpugraph.compile.arrays import Arrays
 from gpugraph.compile.context import Bound, Cell
 from gpugraph.compile.unit import Home, TensorId
 from gpugraph.devices import Block, Device, VariableState
@@ -19,9 +20,6 @@ from gpugraph.graph.infer import InferContext
 from gpugraph.graph.runtime_graph import Node
 from gpugraph.kernel import Kernel, reference
 from gpugraph.shapes import TensorShape
-
-if TYPE_CHECKING:
-    from gpugraph.compile.bind import Binder
 
 __all__ = ["DynamicCopy", "DynamicStep"]
 
@@ -33,7 +31,7 @@ class DynamicStep:
 
     def __init__(
         self,
-        binder: Binder,
+        arrays: Arrays,
         node: Node,
         kernel: Kernel,
         variables: dict[int, VariableState],
@@ -44,33 +42,33 @@ class DynamicStep:
         self.node = node
         self.kernel = kernel
         self.host = host
-        self.resources = binder.unit.target.resources
-        self.device = binder.runner(node)
+        self.resources = arrays.unit.target.resources
+        self.device = arrays.runner(node)
         self.variables = variables
         self.uninitialized = node.op_def.allows_uninitialized_input
-        self.sources = [self._source(binder, slot, place) for slot, place in enumerate(inputs)]
-        self.results = [self._result(binder, place) for place in outputs]
-        self.dying = _dying(binder, node, [key for key, _ in inputs])
+        self.sources = [self._source(arrays, slot, place) for slot, place in enumerate(inputs)]
+        self.results = [self._result(arrays, place) for place in outputs]
+        self.dying = _dying(arrays, node, [key for key, _ in inputs])
         self.dying += [
             cell
             for (key, _), cell in zip(outputs, self.results)
             if isinstance(cell, Cell) and not _used(node, key[1])
         ]
 
-    def _source(self, binder: Binder, slot: int, place: Place) -> Callable[[], Any]:
+    def _source(self, arrays: Arrays, slot: int, place: Place) -> Callable[[], Any]:
         """An input; a variable that is about to get its first value has none yet."""
         state = self.variables.get(slot)
         if state is not None and self.uninitialized and place[1].storage.kind == "cell":
             return lambda: state.block.array if state.block is not None else _NOTHING
-        return binder.source(*place, on_host=slot in self.host)
+        return arrays.source(*place, on_host=slot in self.host)
 
-    def _result(self, binder: Binder, place: Place) -> Any:
+    def _result(self, arrays: Arrays, place: Place) -> Any:
         key, home = place
         if home.storage.kind != "cell":
-            return binder.array(home)
+            return arrays.array(home)
         if home.storage.node is not None:
-            return binder.variable(home.storage.node)
-        return binder.cell(key, home.storage.owner)
+            return arrays.variable(home.storage.node)
+        return arrays.cell(key, home.storage.owner)
 
     def __call__(self) -> None:
         inputs = [source() for source in self.sources]
@@ -168,7 +166,7 @@ class DynamicCopy:
 
     def __init__(
         self,
-        binder: Binder,
+        arrays: Arrays,
         recv: Node,
         way: str,
         devices: tuple[Device, Device],
@@ -177,15 +175,15 @@ class DynamicCopy:
     ) -> None:
         self.name = recv.name
         self.way = way
-        self.mailbox = binder.mailbox
+        self.mailbox = arrays.mailbox
         self.devices = devices
         self.dtype = own.dtype
         self.result = (
-            binder.cell((recv.id, 0), own.storage.owner)
+            arrays.cell((recv.id, 0), own.storage.owner)
             if own.storage.kind == "cell"
-            else binder.array(own)
+            else arrays.array(own)
         )
-        self.dying = _dying(binder, binder.sends[recv.id], [key], recv)
+        self.dying = _dying(arrays, arrays.sends[recv.id], [key], recv)
 
     def __call__(self) -> None:
         sent, _ = self.mailbox.recv(self.way)
@@ -209,13 +207,13 @@ def _used(node: Node, slot: int) -> bool:
 
 
 def _dying(
-    binder: Binder, node: Node, keys: Sequence[TensorId], at: Node | None = None
+    arrays: Arrays, node: Node, keys: Sequence[TensorId], at: Node | None = None
 ) -> list[Cell]:
     """The cells whose last user is this step."""
-    last = binder.positions[(at or node).id]
+    last = arrays.positions[(at or node).id]
     found = []
     for key in dict.fromkeys(keys):
-        home = binder.unit.homes[key]
+        home = arrays.unit.homes[key]
         if home.storage.kind == "cell" and home.storage.node is None and home.storage.last == last:
-            found.append(binder.cell(key, home.storage.owner))
+            found.append(arrays.cell(key, home.storage.owner))
     return found
