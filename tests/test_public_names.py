@@ -340,6 +340,7 @@ def test_functions_and_classes_have_docstrings():
         name
         for name, value in public(FACES + ROOMS).items()
         if inspect.isclass(value) or inspect.isroutine(value)
+        if not isinstance(value, types.GenericAlias)  # a class to inspect, on Python 3.10
         if not (value.__doc__ or "").strip()
     ]
     assert silent == []

@@ -321,7 +321,7 @@ def _bind_reverse(context: KernelContext, source: Any, out: Any) -> Callable[[],
     index = [slice(None)] * source.ndim
     for axis in _reversed_dims(context.value(1), source.ndim):
         index[axis] = slice(None, None, -1)
-    return partial(np.copyto, out, source[(*index, ...)])  # a view of a scalar, too
+    return partial(np.copyto, out, source[tuple(index) + (...,)])  # a view of a scalar, too
 
 
 _reverse = op(

@@ -73,7 +73,7 @@ def _batch_dims(attrs: Any, indices_rank: int) -> int:
 def _batch_parts(batch: int, *arrays: Any) -> list[tuple[Any, ...]]:
     """Each batch entry of the arrays, as views: `...` keeps single elements from being copied."""
     places = np.ndindex(*arrays[1].shape[:batch])
-    return [tuple(array[(*at, ...)] for array in arrays) for at in places]
+    return [tuple(array[at + (...,)] for array in arrays) for at in places]
 
 
 def _bind_gather(context: KernelContext, params: Any, indices: Any, out: Any) -> Callable[[], Any]:
@@ -102,7 +102,7 @@ def _bind_gather_by_index(
     def run() -> None:
         _check_inside(indices, size)
         for source, where, target in parts:
-            np.copyto(target, source[(*before, where)])
+            np.copyto(target, source[before + (where,)])
 
     return run
 

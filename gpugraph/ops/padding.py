@@ -138,7 +138,7 @@ def _interior(array: Any, pairs: Pairs) -> Any:
         slice(before, size - after)
         for (before, after), size in zip(pairs, array.shape, strict=True)
     )
-    return array[(*index, ...)]
+    return array[index + (...,)]
 
 
 def _bind_pad(context: KernelContext, source: Any, *rest: Any) -> Callable[[], Any]:
@@ -238,7 +238,7 @@ def _mirrors(array: Any, pairs: Pairs, edge: int) -> list[tuple[Any, Any]]:
         def part(start: int, stop: int, flip: bool, axis: int = axis, index: Any = index) -> Any:
             chosen = [*index[:axis], slice(start, stop), *index[axis + 1 :]]
             view = array[tuple(chosen)]
-            return view[(*[slice(None)] * axis, slice(None, None, -1))] if flip else view
+            return view[(slice(None),) * axis + (slice(None, None, -1),)] if flip else view
 
         if before:
             start = before + edge

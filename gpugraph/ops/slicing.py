@@ -91,7 +91,7 @@ def _bind_slice(context: KernelContext, source: Any, out: Any) -> Callable[[], A
         _slice_type(start, start + length)
         for start, length in zip(ints(context.value(1)), out.shape, strict=True)
     )
-    return partial(np.copyto, out, source[(*index, ...)])
+    return partial(np.copyto, out, source[index + (...,)])
 
 
 def _slice_back(op: Any, dy: Any) -> list[Any]:

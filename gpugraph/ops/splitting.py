@@ -48,7 +48,7 @@ def _infer_unpack(context: InferContext) -> Sequence[TensorShape]:
 def _bind_unpack(context: KernelContext, value: Any, *outputs: Any) -> Callable[[], Any]:
     before = (slice(None),) * (context.attrs["axis"] % value.ndim)
     return run_all(
-        [partial(np.copyto, out, value[(*before, index, ...)]) for index, out in enumerate(outputs)]
+        [partial(np.copyto, out, value[before + (index, ...)]) for index, out in enumerate(outputs)]
     )
 
 
@@ -113,7 +113,7 @@ def _pieces(
     start = 0
     before = (slice(None),) * axis
     for length, out in zip(lengths, outputs, strict=True):
-        copies.append(partial(np.copyto, out, value[(*before, slice(start, start + length))]))
+        copies.append(partial(np.copyto, out, value[before + (slice(start, start + length),)]))
         start += length
     return copies
 

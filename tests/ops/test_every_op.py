@@ -358,8 +358,7 @@ def test_session_that_leaves_shapes_open_gives_the_same(op_type: str, opened: st
 
         def check(sample: Sample) -> None:
             wanted = alone(op_type, sample)
-            on_host = gpu_refusal(op_type, sample) or DECLARATIONS[op_type].op_def.host_outputs
-            device = "/cpu:0" if on_host else "/gpu:0"
+            device = "/cpu:0" if gpu_refusal(op_type, sample) else "/gpu:0"
             found = Built(op_type, sample, device, opened)(running)
             assert len(found) == len(wanted)
             for slot, (one, other) in enumerate(zip(found, wanted, strict=True)):
