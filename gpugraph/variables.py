@@ -115,9 +115,10 @@ class Variable:
             )
             if inner:
                 self._take_along(graph.get_operations()[made:], inner)
+            self._guarded_initial_value = self._safe_initial_value()
             self._initializer: Operation = raw_ops.Assign(
                 self._variable,
-                self._safe_initial_value(),
+                self._guarded_initial_value,
                 validate_shape=self._validate_shape,
                 name="Assign",
             ).op
@@ -181,7 +182,7 @@ class Variable:
 
     def initialized_value(self) -> Tensor:
         """The value, or the initial value as long as nothing was assigned: for initializers."""
-        found: Tensor = initialized_value(self._variable, self._initial_value)
+        found: Tensor = initialized_value(self._variable, self._guarded_initial_value)
         return found
 
     @property

@@ -189,9 +189,9 @@ def test_control_dependencies_order_a_reading_after_writing():
     variable = tf.Variable(1.0)
     with tf.control_dependencies([variable.assign_add(1.0)]):
         after = variable.read_value()
-        snapshot = tf.identity(variable.value())
+        shared = tf.identity(variable.value())
     with initialized() as session:
-        assert session.run([after, snapshot]) == [2, 1]
+        assert session.run([after, shared]) == [2, 2]
 
 
 def test_two_variables_are_swapped():

@@ -1,6 +1,7 @@
 """Compilation: from the client's graph, fetches and feeds to a plan, pass by pass.
 
     prune      what the fetches and targets need
+    reread     who runs after a write of a variable reads what was written
     fold       exact shapes; what follows from them becomes constant
     simplify   ops that change nothing are views
     place      a device for every op, with its reason
@@ -27,6 +28,7 @@ from gpugraph.compile.order import order
 from gpugraph.compile.partition import partition
 from gpugraph.compile.place import place
 from gpugraph.compile.prune import prune
+from gpugraph.compile.reread import reread
 from gpugraph.compile.simplify import simplify
 from gpugraph.compile.unit import FeedSpec, Target, Unit
 from gpugraph.compile.verify import verify
@@ -37,7 +39,16 @@ from gpugraph.plan import Plan, PlanKey
 
 __all__ = ["PASSES", "FeedSpec", "Target", "compile_plan"]
 
-PASSES: tuple[Callable[[Unit], None], ...] = (fold, simplify, place, fuse, partition, order, memory)
+PASSES: tuple[Callable[[Unit], None], ...] = (
+    reread,
+    fold,
+    simplify,
+    place,
+    fuse,
+    partition,
+    order,
+    memory,
+)
 """The passes between `prune`, which makes the unit, and `bind`, which makes the plan of it."""
 
 

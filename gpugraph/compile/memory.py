@@ -14,6 +14,7 @@ declared with `alias` takes the memory of an input that dies with it.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -174,7 +175,8 @@ class _Planner:
             last = self.extent.get((node.id, slot), at)
             assert storage.node is not None
             written = self.writers.get(variable_key(storage.node), ())
-            if any(at < position <= last for position in written):
+            following = bisect_right(written, at)
+            if following < len(written) and written[following] <= last:
                 self.unit.moded[node.id] = "copy: the variable is written before the last use"
                 return None
         self.unit.moded[node.id] = f"view of {storage.owner}"

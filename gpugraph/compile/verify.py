@@ -177,6 +177,7 @@ def _write(
 
 _CHECKS: dict[str, Callable[[Unit], None]] = {
     "prune": _connected,
+    "reread": _connected,
     "fold": _shaped,
     "simplify": _shaped,
     "place": _placed,

@@ -51,7 +51,7 @@ def feed_tensors(graph: Graph, keys: Sequence[Any]) -> list[Tensor]:
     TypeError for a key that stands for no tensor of this graph, ValueError for a tensor that may
     not be fed or is fed twice.
     """
-    tensors: list[Tensor] = []
+    tensors: dict[Tensor, None] = {}
     for key in keys:
         try:
             tensor = graph.as_graph_element(key, allow_operation=False)
@@ -63,8 +63,8 @@ def feed_tensors(graph: Graph, keys: Sequence[Any]) -> list[Tensor]:
             raise ValueError(f"Tensor {tensor} may not be fed.")
         if tensor in tensors:
             raise ValueError(f"Tensor {tensor} is fed twice.")
-        tensors.append(tensor)
-    return tensors
+        tensors[tensor] = None
+    return list(tensors)
 
 
 def feed_array(tensor: Tensor, value: Any) -> Any:

@@ -41,7 +41,7 @@ def found(unit, after):
 
 
 @pytest.mark.parametrize(
-    "name", ["prune", "fold", "simplify", "place", "fuse", "partition", "order", "memory"]
+    "name", ["prune", "reread", "fold", "simplify", "place", "fuse", "partition", "order", "memory"]
 )
 def test_a_sound_unit_passes(name):
     verify(unit_after(name), name)
@@ -243,5 +243,5 @@ def test_sessions_verify_when_they_are_asked_to(monkeypatch):
             session.run(tf.constant(np.float32(1)) + 1.0)
     assert seen[:2] == ["asked: ", "asked: 1"]
     assert seen[2:] == [
-        "prune", "fold", "simplify", "place", "fuse", "partition", "order", "memory"
+        "prune", "reread", "fold", "simplify", "place", "fuse", "partition", "order", "memory"
     ]  # fmt: skip

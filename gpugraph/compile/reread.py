@@ -1,0 +1,116 @@
+"""Reread: who must run after a write of a variable reads what was written.
+
+A variable is read by one Identity, `name/read`, made with it, which all its users share. In a run
+that also writes the variable, that read comes before or after the write as it happens; a user
+that the program puts after the write (by a control dependency, or by taking a tensor that depends
+on it) means the new value, and sees it in TensorFlow, where the read is the variable's memory.
+Each such user gets a read of its own, after the writes it waits for. Users that wait for no write
+keep the shared read, which is a snapshot, as is every read that the program makes itself
+(`read_value`): see `compile/memory.py`.
+
+One walk in topological order: for each node, which writes it comes after, as bits of an integer.
+"""
+
+from __future__ import annotations
+
+from gpugraph.compile.unit import TensorId, Unit, variable_key
+from gpugraph.graph.node import Edge
+from gpugraph.graph.runtime_graph import Node, NodeClass
+from gpugraph.graph.walks import topological_order
+from gpugraph.ops.declare import DECLARATIONS
+
+__all__ = ["reread"]
+
+Key = tuple[str, str]
+
+
+def reread(unit: Unit) -> None:
+    """Gives users of a read that come after writes which the read does not wait for their own."""
+    with unit.report("reread") as say:
+        walk = _Walk(unit)
+        made = []
+        for read, key in walk.reads:
+            made += _split(unit, walk, read, walk.bits_of[key])
+        say(f"{len(made)} reads of variables were made again after a write", made)
+
+
+class _Walk:
+    """The writes of variables, numbered in topological order, and what comes after which."""
+
+    def __init__(self, unit: Unit) -> None:
+        self.writes: list[Node] = []
+        self._own: dict[int, int] = {}  # node id -> the bit of its own write
+        self.after: dict[int, int] = {}  # node id -> bits of the writes among its ancestors
+        self.bits_of: dict[Key, int] = {}
+        self.reads: list[tuple[Node, Key]] = []
+        roots: dict[TensorId, Key] = {}
+        reads: list[tuple[Node, Key]] = []
+        for node in topological_order(unit.graph):
+            bits = 0
+            for edge in node._in:
+                bits |= self.reached(edge.src)
+            self.after[node.id] = bits
+            if node.node_class is NodeClass.VARIABLE:
+                roots[node.id, 0] = variable_key(node)
+                continue
+            self._visit(node, roots, reads)
+        self.reads = [(node, key) for node, key in reads if key in self.bits_of]
+
+    def reached(self, node: Node) -> int:
+        """The bits of a node's ancestors, and its own if it writes."""
+        return self.after.get(node.id, 0) | self._own.get(node.id, 0)
+
+    def _visit(self, node: Node, roots: dict[TensorId, Key], reads: list[tuple[Node, Key]]) -> None:
+        decl = DECLARATIONS.get(node.type)
+        for edge in node._in:
+            key = None if edge.is_control else roots.get((edge.src.id, edge.src_output))
+            if key is None or decl is None:
+                continue
+            if edge.dst_input in decl.writes:
+                bit = 1 << len(self.writes)
+                self.writes.append(node)
+                self._own[node.id] = self._own.get(node.id, 0) | bit
+                self.bits_of[key] = self.bits_of.get(key, 0) | bit
+            for output, source in decl.view.items():
+                if source == edge.dst_input and node.output_types[output].is_ref_dtype:
+                    roots[node.id, output] = key
+            if node.is_identity and node.name == f"{edge.src.name}/read":
+                reads.append((node, key))
+
+
+def _split(unit: Unit, walk: _Walk, read: Node, bits: int) -> list[str]:
+    """New reads for the users of `read` that come after writes it does not come after."""
+    seen = walk.after[read.id] & bits
+    users: dict[int, list[Edge]] = {}
+    for edge in read._out:
+        if edge.is_control or edge.dst.id not in walk.after:
+            continue
+        missed = walk.after[edge.dst.id] & bits & ~seen
+        if missed:
+            users.setdefault(missed, []).append(edge)
+    return [_read_again(unit, walk, read, missed, edges) for missed, edges in users.items()]
+
+
+def _read_again(unit: Unit, walk: _Walk, read: Node, missed: int, edges: list[Edge]) -> str:
+    graph = unit.graph
+    again = graph.copy_node(read)
+    source = read.input_edge(0)
+    graph.add_edge(source.src, source.src_output, again, 0)
+    for before in read.control_inputs:
+        graph.add_control_edge(before, again)
+    for write in _last(walk, missed):
+        graph.add_control_edge(write, again)
+    names = ", ".join(f"'{edge.dst.name}'" for edge in edges)
+    for edge in list(edges):
+        graph.update_edge(again, 0, edge.dst, edge.dst_input)
+    return f"{again.name}: for {names}"
+
+
+def _last(walk: _Walk, bits: int) -> list[Node]:
+    """The writes among `bits` that no other of them comes after."""
+    found = []
+    while bits:
+        write = walk.writes[bits.bit_length() - 1]
+        found.append(write)
+        bits &= ~walk.reached(write)
+    return found

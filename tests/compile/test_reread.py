@@ -1,0 +1,92 @@
+"""Reread: users of a variable that come after a write see it, others see a snapshot."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import gpugraph as tf
+
+
+@pytest.fixture(autouse=True)
+def graph():
+    with tf.Graph().as_default() as made:
+        yield made
+
+
+def run(fetches, gpus=0):
+    config = tf.ConfigProto(allow_soft_placement=True, gpu_options=tf.GPUOptions(virtual_gpus=gpus))
+    with tf.Session(config=config) as session:
+        session.run(tf.global_variables_initializer())
+        return session.run(fetches)
+
+
+@pytest.mark.parametrize("gpus", [0, 2])
+def test_what_is_made_under_a_write_sees_it(gpus):
+    with tf.device("/gpu:1"):
+        v = tf.Variable([1.0, 2.0], name="v")
+    before = v * 10.0
+    with tf.control_dependencies([v.assign_add([1.0, 1.0])]):
+        same, tenfold = tf.identity(v), v * 10.0
+    answers = run([before, same, tenfold], gpus)
+    assert [list(each) for each in answers] == [[10, 20], [2, 3], [20, 30]]
+
+
+def test_waiting_by_a_tensor_counts_as_waiting():
+    v = tf.Variable(1.0)
+    written = v.assign(5.0)
+    assert run(tf.add(v, written * 0.0)) == 5.0
+    assert run(v + 0.0) == 1.0
+    with tf.control_dependencies([written * 0.0]):
+        late = v + 1.0
+    assert run(late) == 6.0
+
+
+def test_of_writes_in_turn_each_user_sees_its_own():
+    v = tf.Variable(0.0)
+    seen, last = [], []
+    for _ in range(5):
+        with tf.control_dependencies(last):
+            last = [v.assign_add(1.0)]
+        with tf.control_dependencies(last):
+            last = [v + 0.0]
+            seen += last
+    assert run(seen) == [1, 2, 3, 4, 5]
+
+
+def test_a_loss_after_the_training_step_is_the_new_loss():
+    w = tf.Variable([3.0, 3.0])
+    loss = tf.reduce_sum(tf.square(w - 1.0))
+    train = tf.train.GradientDescentOptimizer(0.5).minimize(loss)
+    with tf.control_dependencies([train]):
+        after = tf.reduce_sum(tf.square(w - 1.0))
+    assert run([loss, after]) == [8.0, 0.0]
+
+
+def test_a_read_of_ones_own_stays_what_was_read():
+    v = tf.Variable(1.0)
+    old = v.read_value()
+    with tf.control_dependencies([old]), tf.control_dependencies([v.assign(5.0)]):
+        fetches = [old + 0.0, v + 0.0]
+    assert run(fetches) == [1.0, 5.0]
+
+
+def test_a_write_of_another_variable_changes_nothing():
+    v, u = tf.Variable(1.0), tf.Variable(2.0)
+    with tf.control_dependencies([u.assign(9.0)]):
+        total = v + u
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        plan = session.explain(total)
+    report = next(each for each in plan.reports if each.name == "reread")
+    assert report.summary.startswith("1 reads")
+    assert [line.partition(":")[0].startswith("Variable_1/read") for line in report.lines] == [True]
+
+
+def test_a_run_without_writes_keeps_the_shared_reads():
+    v = tf.Variable(np.ones(3))
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        plan = session.explain([v + 1.0, v * 2.0])
+    assert plan.reports[1].summary.startswith("0 reads")
+    assert [each.op_type for each in plan.placed].count("Identity") == 1
