@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import os
 import runpy
 import sys
+import traceback
 from collections.abc import Sequence
 
 from gpugraph.config import ConfigProto, GPUOptions, SessionOptions
@@ -27,11 +29,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     explain.add_argument("program", help="the Python file of the program")
     explain.add_argument("arguments", nargs=argparse.REMAINDER, help="the program's arguments")
     devices = commands.add_parser("devices", help="list the devices that a session would have")
-    devices.add_argument("--virtual-gpus", type=int, default=0, help="GPUs played by the host")
+    devices.add_argument("--virtual-gpus", type=_count, default=0, help="GPUs played by the host")
     chosen = parser.parse_args(arguments)
     if chosen.command == "devices":
         return _devices(chosen.virtual_gpus)
     return _explain(chosen.program, chosen.arguments, chosen.ops)
+
+
+def _count(text: str) -> int:
+    if text.isdecimal():
+        return int(text)
+    raise argparse.ArgumentTypeError(f"a number of GPUs is 0 or more, but it is {text!r}")
 
 
 def _devices(virtual_gpus: int) -> int:
@@ -46,22 +54,44 @@ def _devices(virtual_gpus: int) -> int:
 
 
 def _explain(program: str, arguments: Sequence[str], ops: bool) -> int:
+    try:
+        with open(program, "rb"):
+            pass
+    except OSError as error:
+        print(f"gpugraph: can't open the program {program!r}: {error.strerror}", file=sys.stderr)
+        return 2
     count = 0
 
     def tell(explanation: Explanation) -> None:
         nonlocal count
         count += 1
         text = str(explanation) if ops else explanation.summary()
-        print(f"-- plan {count}: {explanation.title}\n{text}\n", file=sys.stderr)
+        sys.stdout.flush()  # what the program said comes before
+        print(f"-- plan {count}: {explanation.title}\n{text}\n", file=sys.stderr, flush=True)
 
     PLAN_LISTENERS.append(tell)
-    before = sys.argv
+    try:
+        return _run(program, arguments)
+    finally:
+        PLAN_LISTENERS.remove(tell)
+
+
+def _run(program: str, arguments: Sequence[str]) -> int:
+    """Runs it as `python PROGRAM ARGUMENTS` does: 1, and its traceback, if it raises."""
+    before = sys.argv, sys.path[:]
     sys.argv = [program, *arguments]
+    sys.path.insert(0, os.path.dirname(os.path.realpath(program)))
     try:
         runpy.run_path(program, run_name="__main__")
+    except Exception as error:
+        sys.stdout.flush()
+        trace = error.__traceback__
+        while trace is not None and trace.tb_frame.f_code.co_filename != program:
+            trace = trace.tb_next  # ours
+        traceback.print_exception(type(error), error, trace)
+        return 1
     finally:
-        sys.argv = before
-        PLAN_LISTENERS.remove(tell)
+        sys.argv, sys.path[:] = before
     return 0
 
 

@@ -129,6 +129,10 @@ class Placed(NamedTuple):
 class Plan:
     """A compiled run. Whoever runs or releases it holds `lock`: its memory serves one at a time.
 
+    `variables` are all that it uses, `watched` those whose memory its steps are bound to; if one
+    has `moved`, the plan is stale. The lock is reentrant, so that a kernel which comes back to the
+    plan that runs it finds it `running` instead of waiting for itself.
+
     A run is done in `context`, where NumPy's floating point warnings are off (setting that anew
     costs a run a microsecond).
     """
@@ -142,16 +146,18 @@ class Plan:
     reports: tuple[PassReport, ...]
     arena_bytes: dict[str, int]
     variables: tuple[Any, ...]
+    watched: tuple[Any, ...]
+    moved: Callable[[], bool]
     reset: Callable[[], None]
     release_memory: Callable[[], None]
-    partitions: Callable[[], dict[str, str]]
-    lock: threading.Lock = field(default_factory=threading.Lock)
+    lock: threading.RLock = field(default_factory=threading.RLock)
+    running: bool = False
     stale: bool = False
     warm: bool = False
     has_cells: bool = False
 
     def __post_init__(self) -> None:
-        self.context = contextvars.copy_context()
+        self.context = contextvars.Context()
         self.context.run(np.seterr, all="ignore")
         self.loads = tuple(slot.load for slot in self.feeds)
         self.guarded = tuple(step.run for step in self.steps)

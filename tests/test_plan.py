@@ -14,7 +14,8 @@ def make_plan(steps=(), feeds=(), fetches=(), **more) -> Plan:
     nothing = PlanKey((), (), ())
     return Plan(
         nothing, tuple(steps), tuple(feeds), tuple(fetches), (), (), (), {}, (),
-        more.pop("reset", lambda: None), more.pop("release", lambda: None), dict, **more,
+        (), lambda: False,
+        more.pop("reset", lambda: None), more.pop("release", lambda: None), **more,
     )  # fmt: skip
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -472,6 +473,85 @@ def test_a_later_variable_takes_the_value_not_the_initial_one():
         session.run(first.assign(5.0))
         session.run(second.initializer)
         assert session.run([first, second]) == [5, 5]
+
+
+def chain(length: int, place: Callable[[int], Any]) -> list[tf.Variable]:
+    """Variables of which each is made of the one before, plus 1."""
+    made: list[tf.Variable] = []
+    for at in range(length):
+        with place(at):
+            made.append(tf.Variable(made[-1] + 1.0 if made else 1.0))
+    return made
+
+
+@pytest.mark.parametrize("gpus", [0, 2])
+@pytest.mark.parametrize("length", range(2, 9))
+def test_a_chain_of_initial_values_is_initialized_in_one_run(length, gpus):
+    places = ["/gpu:0", "/gpu:1", "/cpu:0"] if gpus else [None]
+    made = chain(length, lambda at: tf.device(places[at % len(places)]))
+    config = tf.ConfigProto(gpu_options=tf.GPUOptions(virtual_gpus=gpus))
+    expected = [at + 1.0 for at in range(length)]
+    with tf.Session(config=config) as session:
+        session.run(tf.global_variables_initializer())
+        assert session.run(made) == expected
+    with tf.Session(config=config) as session:
+        session.run(tf.variables_initializer(made[::-1]))
+        assert session.run(made) == expected
+
+
+@given(st.permutations(range(5)))
+def test_a_chain_of_initial_values_is_initialized_one_by_one_in_any_order(order):
+    with tf.Graph().as_default(), tf.Session() as session:
+        made = chain(5, lambda _: tf.device(None))
+        for at in order:
+            session.run(made[at].initializer)
+        assert session.run(made) == [1, 2, 3, 4, 5]
+
+
+@pytest.mark.parametrize("gpus", [0, 2])
+def test_initial_values_that_meet_again_are_of_one_value(gpus):
+    places = ["/gpu:0", "/gpu:1"] if gpus else [None, None]
+    top = tf.Variable(tf.random_normal([3]))
+    with tf.device(places[0]):
+        left = tf.Variable(top * 2.0)
+    with tf.device(places[1]):
+        right = tf.Variable(lambda: top - 1.0)
+    low = tf.Variable(left + right * left + top)
+    last = tf.Variable(tf.stack([low, left, low]))
+    config = tf.ConfigProto(gpu_options=tf.GPUOptions(virtual_gpus=gpus))
+    with tf.Session(config=config) as session:
+        session.run(tf.global_variables_initializer())
+        a, b, c, d, e = session.run([top, left, right, low, last])
+    np.testing.assert_array_equal(b, a * 2)
+    np.testing.assert_array_equal(c, a - 1)
+    np.testing.assert_array_equal(d, b + c * b + a)
+    np.testing.assert_array_equal(e, [d, b, d])
+
+
+def test_a_long_chain_of_initial_values_takes_a_few_operations_each(graph):
+    made = chain(200, lambda _: tf.device(None))
+    assert len(graph.get_operations()) <= 8 * 200
+    with initialized() as session:
+        assert session.run(made[-1]) == 200
+
+
+@pytest.mark.parametrize("gpus", [0, 2])
+def test_trained_variables_are_initialized_again_as_a_whole(gpus):
+    # TensorFlow races here: a variable gets the one before it as it was or as it is made anew.
+    places = ["/gpu:0", "/gpu:1"] if gpus else [None]
+    made = chain(4, lambda at: tf.device(places[at % len(places)]))
+    trained = tf.group(*[each.assign(100.0) for each in made])
+    initialize = tf.global_variables_initializer()
+    config = tf.ConfigProto(gpu_options=tf.GPUOptions(virtual_gpus=gpus))
+    with tf.Session(config=config) as session:
+        session.run(initialize)
+        for _ in range(2):
+            session.run(trained)
+            session.run(initialize)
+            assert session.run(made) == [1, 2, 3, 4]
+        session.run(trained)
+        session.run(made[2].initializer)
+        assert session.run(made) == [100, 100, 101, 100]
 
 
 # -- misuse

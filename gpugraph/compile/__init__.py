@@ -35,9 +35,10 @@ from gpugraph.compile.verify import verify
 from gpugraph.graph.client import Graph
 from gpugraph.graph.operation import Operation
 from gpugraph.graph.tensor import Tensor
+from gpugraph.graph.text import format_node
 from gpugraph.plan import Plan, PlanKey
 
-__all__ = ["PASSES", "FeedSpec", "Target", "compile_plan"]
+__all__ = ["PASSES", "FeedSpec", "Target", "compile_plan", "partition_texts"]
 
 PASSES: tuple[Callable[[Unit], None], ...] = (
     reread,
@@ -66,12 +67,39 @@ def compile_plan(
     fit, a cycle or a device that isn't there; ResourceExhaustedError for too little memory.
     """
     with _without_collector():
-        unit = prune(graph, target, key, feeds, fetches, targets)
-        _check(unit, "prune")
-        for compile_pass in PASSES:
-            compile_pass(unit)
-            _check(unit, compile_pass.__name__)
-        return bind(unit)
+        return bind(_compiled(graph, target, key, feeds, fetches, targets))
+
+
+def partition_texts(
+    graph: Graph,
+    target: Target,
+    key: PlanKey,
+    feeds: Sequence[FeedSpec],
+    fetches: Sequence[Tensor],
+    targets: Sequence[Operation],
+) -> dict[str, str]:
+    """Each device's part of the graph of such a run, as text, by full device name."""
+    parts: dict[str, list[str]] = {}
+    for node in _compiled(graph, target, key, feeds, fetches, targets).order:
+        parts.setdefault(node.assigned_device, []).append(format_node(node))
+    return {device: "\n".join(lines) for device, lines in parts.items()}
+
+
+def _compiled(
+    graph: Graph,
+    target: Target,
+    key: PlanKey,
+    feeds: Sequence[FeedSpec],
+    fetches: Sequence[Tensor],
+    targets: Sequence[Operation],
+) -> Unit:
+    """The unit that all passes have been over."""
+    unit = prune(graph, target, key, feeds, fetches, targets)
+    _check(unit, "prune")
+    for compile_pass in PASSES:
+        compile_pass(unit)
+        _check(unit, compile_pass.__name__)
+    return unit
 
 
 def _check(unit: Unit, name: str) -> None:

@@ -14,8 +14,39 @@ from gpugraph.compile.unit import Home, Storage, TensorId, Unit, variable_key
 from gpugraph.devices import Block, Device, VariableState, out_of_memory
 from gpugraph.graph.runtime_graph import Node
 from gpugraph.memory import human_readable_bytes
+from gpugraph.plan import Mailbox
 
-__all__ = ["Arrays"]
+__all__ = ["Arrays", "Holdings"]
+
+
+class Holdings:
+    """What a plan holds while it lives: memory of its own, cells, what it shares with others."""
+
+    def __init__(self, mailbox: Mailbox) -> None:
+        self.owned: list[Block] = []
+        self.cells: dict[TensorId, Cell] = {}
+        self.mailbox = mailbox
+        self.variables: list[tuple[VariableState, Block]] = []
+        self.values: list[Any] = []  # constants: their copies on devices live as long as they do
+
+    def moved(self) -> bool:
+        """Whether a variable has other memory by now."""
+        return any(state.block is not block for state, block in self.variables)
+
+    def reset(self) -> None:
+        """Frees what a run left in cells."""
+        for cell in self.cells.values():
+            cell.release()
+        self.mailbox.clear()
+
+    def release(self) -> None:
+        """Gives all memory of the plan back; what is shared, when nobody else holds it."""
+        self.reset()
+        for block in self.owned:
+            block.release()
+        self.owned.clear()
+        self.variables.clear()
+        self.values.clear()
 
 
 class Arrays:
@@ -23,12 +54,12 @@ class Arrays:
 
     def __init__(self, unit: Unit) -> None:
         self.unit = unit
-        self.owned: list[Block] = []
-        self.cells: dict[TensorId, Cell] = {}
+        self.mailbox = unit.target.new_mailbox()
+        self.holdings = Holdings(self.mailbox)
+        self.owned, self.cells = self.holdings.owned, self.holdings.cells
         self.arrays: dict[Any, Any] = {}
         self.variables: dict[int, VariableState] = {}
         self.devices = {device.name: device for device in unit.target.devices}
-        self.mailbox = unit.target.new_mailbox()
         self.sends = {recv.id: send for send, recv in unit.ways}
         self.recvs = {send.id: recv for send, recv in unit.ways}
         self.positions = {node.id: index for index, node in enumerate(unit.order)}
@@ -39,9 +70,10 @@ class Arrays:
     def _take_arena(self, device: Device, size: int) -> None:
         if size == 0:
             return
-        address = device.take(size)
+        wanted = [*self.unit.key.fetches, *self.unit.key.targets]
+        address = device.take(size, f"a run of {', '.join(wanted[:3])}")
         if address is None:
-            self.release()
+            self.holdings.release()
             raise out_of_memory(device, size, f"the arena of a run: {self._largest(device)}")
         self.owned.append(Block(device, address, None))
         self.arenas[device.name] = address
@@ -62,19 +94,6 @@ class Arrays:
         op_def = node.op_def
         on_host = op_def.host_outputs and len(op_def.host_outputs) == len(op_def.outputs)
         return self.devices[self.unit.host if on_host else node.assigned_device]
-
-    def reset(self) -> None:
-        """Frees what a run left in cells."""
-        for cell in self.cells.values():
-            cell.release()
-        self.mailbox.clear()
-
-    def release(self) -> None:
-        """Gives all memory of the plan back (variables are the session's)."""
-        self.reset()
-        for block in self.owned:
-            block.release()
-        self.owned.clear()
 
     def home(self, node: Node, slot: int) -> tuple[TensorId, Home]:
         """The key and home of the tensor that input `slot` takes."""
@@ -101,11 +120,15 @@ class Arrays:
         assert storage.node is not None
         if storage.kind == "constant":
             value = storage.node.attrs["value"]
+            self.holdings.values.append(value)
             whole = device.constant(value)
             if whole is None:
                 whole = self.unit.target.resources.constant(device, value, dtype, storage.node.name)
         else:
-            whole = self.variable(storage.node).reserve(_whole(storage.node))
+            state = self.variable(storage.node)
+            block = state.reserve(_whole(storage.node))
+            self.holdings.variables.append((state, block))
+            whole = block.array
         return whole if tuple(whole.shape) == shape else whole.reshape(shape)
 
     def variable(self, node: Node) -> VariableState:

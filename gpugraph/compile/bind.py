@@ -8,7 +8,9 @@ sized at run time are bound anew at each run, by `compile/dynamic.py`.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
+from contextlib import ExitStack
 from functools import partial
 from typing import Any
 
@@ -17,10 +19,9 @@ from gpugraph.compile.context import Bound
 from gpugraph.compile.dynamic import DynamicCopy, DynamicStep
 from gpugraph.compile.unit import TensorId, Unit
 from gpugraph.devices import VariableState
-from gpugraph.errors import OpError
+from gpugraph.errors import ResourceExhaustedError
 from gpugraph.graph.op_def import host_slots
 from gpugraph.graph.runtime_graph import Node, NodeClass
-from gpugraph.graph.text import format_node
 from gpugraph.kernel import Kernel
 from gpugraph.ops.declare import DECLARATIONS
 from gpugraph.plan import FeedSlot, FetchSlot, Placed, Plan, Step, rendezvous_key
@@ -45,7 +46,7 @@ def bind(unit: Unit) -> Plan:
             feeds = tuple(binder.feed(node, index) for index, node in enumerate(unit.args))
             fetches = tuple(binder.fetch(node) for node in unit.retvals)
         except BaseException:
-            binder.release()
+            binder.holdings.release()
             raise
         kinds = [step.kind for step in binder.steps]
         say(
@@ -63,9 +64,10 @@ def bind(unit: Unit) -> Plan:
         tuple(unit.reports),
         dict(unit.arena_sizes),
         tuple(binder.variables.values()),
-        binder.reset,
-        binder.release,
-        partial(_partitions, unit),
+        tuple(state for state, _ in binder.holdings.variables),
+        binder.holdings.moved,
+        binder.holdings.reset,
+        binder.holdings.release,
         has_cells=bool(binder.cells),
     )
 
@@ -101,12 +103,14 @@ class Binder(Arrays):
         kernel = unit.kernel(node)
         try:
             run = self._bound(node, kernel, variables)
-        except OpError:
+        except ResourceExhaustedError:
             raise
         except Exception as error:
             run = _raiser(error)
         if decl is not None and decl.writes and node.op_def.allows_uninitialized_input:
             run = _marking(run, [variables[index] for index in decl.writes])
+        if decl is not None and decl.writes and node.attrs.get("use_locking"):
+            run = _locking(run, [variables[index] for index in decl.writes])
         self._add(node, run, "kernel")
 
     def _add(self, node: Node, run: Callable[[], Any], kind: str) -> None:
@@ -277,18 +281,23 @@ def _marking(run: Callable[[], Any], states: list[VariableState]) -> Callable[[]
     return assign
 
 
+def _locking(run: Callable[[], Any], states: list[VariableState]) -> Callable[[], Any]:
+    """`run` while no other such write of these variables runs (in one order for all runs)."""
+    locks = [state.lock for state in sorted(states, key=id)]
+
+    def write() -> None:
+        with ExitStack() as stack:
+            for lock in locks:
+                stack.enter_context(lock)
+            run()
+
+    return write
+
+
 def _raiser(error: Exception) -> Callable[[], Any]:
     """A kernel that refused what it was bound to: the run raises its error at that step."""
 
     def fail() -> None:
-        raise error.with_traceback(None)
+        raise copy.copy(error)
 
     return fail
-
-
-def _partitions(unit: Unit) -> dict[str, str]:
-    """Each device's part of the graph as text."""
-    parts: dict[str, list[str]] = {}
-    for node in unit.order:
-        parts.setdefault(node.assigned_device, []).append(format_node(node))
-    return {device: "\n".join(lines) for device, lines in parts.items()}

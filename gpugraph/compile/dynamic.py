@@ -45,6 +45,7 @@ class DynamicStep:
         self.resources = arrays.unit.target.resources
         self.device = arrays.runner(node)
         self.variables = variables
+        self.reserved: list[Block] = []  # what this run writes, whoever moves it meanwhile
         self.uninitialized = node.op_def.allows_uninitialized_input
         self.sources = [self._source(arrays, slot, place) for slot, place in enumerate(inputs)]
         self.results = [self._result(arrays, place) for place in outputs]
@@ -71,6 +72,7 @@ class DynamicStep:
         return arrays.cell(key, home.storage.owner)
 
     def __call__(self) -> None:
+        held = [state.block for state in self.variables.values()]  # they may move meanwhile
         inputs = [source() for source in self.sources]
         owned: list[Block] = []
         try:
@@ -81,6 +83,8 @@ class DynamicStep:
         finally:
             for block in owned:
                 block.release()
+            self.reserved.clear()
+            del held
         for cell in self.dying:
             cell.release()
 
@@ -90,15 +94,19 @@ class DynamicStep:
             self._prepared(result, shape, slot)
             for slot, (result, shape) in enumerate(zip(self.results, shapes))
         ]
-        refs = {slot: self._ref(slot, shapes, array) for slot, array in enumerate(inputs)}
+        refs = [self._ref(slot, array, results) for slot, array in enumerate(inputs)]
         context = self._context(inputs, [array.shape for array in results], owned)
         given = [refs[slot] for slot in range(len(inputs)) if slot not in self.host]
         self.device.bind(self.kernel, context, [*given, *results])()
 
-    def _ref(self, slot: int, shapes: Sequence[tuple[int, ...]], array: Any) -> Any:
-        """The array of an input; that of a variable may have moved to its new shape."""
+    def _ref(self, slot: int, array: Any, results: list[Any]) -> Any:
+        """The array of an input; that of a variable to be written is the output's."""
         state = self.variables.get(slot)
-        return state.block.array if state is not None and state.block is not None else array
+        if state is not None:
+            for result, made in zip(self.results, results):
+                if result is state:
+                    return made
+        return array
 
     def _run_dynamic(self, inputs: list[Any], owned: list[Block]) -> None:
         context = self._context(inputs, [], owned)
@@ -150,7 +158,9 @@ class DynamicStep:
             result.fill(self.device.allocate(shape, dtype, result.name))
             return result.array
         if isinstance(result, VariableState):
-            return result.reserve(shape)
+            block = result.reserve(shape)
+            self.reserved.append(block)
+            return block.array
         if tuple(result.shape) != shape:
             raise InvalidArgumentError(
                 self.node.node_def,

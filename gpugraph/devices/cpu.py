@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from gpugraph.config import SessionOptions
 from gpugraph.devices.device import HostDevice
 from gpugraph.devices.factory import DeviceFactory
-from gpugraph.memory import AllocatorRegistry
+from gpugraph.errors import InvalidArgumentError
+from gpugraph.memory import Allocator, AllocatorRegistry, AllocatorWrapper
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -25,13 +26,33 @@ class CPUDevice(HostDevice):
         super().__init__(
             name,
             "CPU",
-            AllocatorRegistry.new_allocator(),
+            _of_host_memory(AllocatorRegistry.new_allocator()),
             _REPORTED_LIMIT,
             f"NumPy on {platform.machine()}",
         )
 
     def constant(self, value: NDArray[Any]) -> NDArray[Any] | None:
         return value if value.flags.c_contiguous else None
+
+
+def _of_host_memory(allocator: Allocator) -> Allocator:
+    """The allocator itself; InvalidArgumentError when it can't lead to the bytes it hands out."""
+    asked = allocator
+    while isinstance(asked, AllocatorWrapper) and _inherits(asked, AllocatorWrapper):
+        asked = asked.inner
+    if _inherits(asked, Allocator):
+        raise InvalidArgumentError(
+            None,
+            None,
+            f"The CPU needs an allocator of host memory, with `host_region`; ({allocator.name}), "
+            f"a {type(asked).__name__}, has none. Give it one, or make it an AllocatorWrapper over "
+            f"BFCAllocator(HostSubAllocator(), limit_in_bytes, {allocator.name!r}), which has.",
+        )
+    return allocator
+
+
+def _inherits(allocator: Allocator, base: type[Allocator]) -> bool:
+    return type(allocator).host_region is base.host_region
 
 
 class CPUDeviceFactory:

@@ -9,6 +9,7 @@ GPU. Others derive from `Device`.
 from __future__ import annotations
 
 import os
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -19,7 +20,7 @@ import numpy as np
 from gpugraph.dtypes import DType, resource, string
 from gpugraph.errors import InternalError, InvalidArgumentError, ResourceExhaustedError
 from gpugraph.kernel import Kernel, KernelContext, reference
-from gpugraph.memory import Allocator
+from gpugraph.memory import Allocator, human_readable_bytes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -38,7 +39,11 @@ class DeviceAttributes(NamedTuple):
 
 
 class Block:
-    """An array and the allocation it views; `release` gives the bytes back, once."""
+    """An array and the allocation it views.
+
+    `release` gives the bytes back, once; so does the end of the last reference to the block, so
+    that what several hold (a variable's memory, by plans) is freed when none of them needs it.
+    """
 
     __slots__ = ("address", "array", "device")
 
@@ -51,7 +56,12 @@ class Block:
         self.array = None
         address, self.address = self.address, None
         if address is not None:
+            self.device.held.pop(address, None)
             self.device.allocator.deallocate_raw(address)
+
+    def __del__(self) -> None:
+        if self.address is not None and not sys.is_finalizing():
+            self.release()
 
 
 class Device(ABC):
@@ -70,8 +80,10 @@ class Device(ABC):
             int.from_bytes(os.urandom(8), "little") >> 1,
             description,
         )
-        self.reclaim: Callable[[], bool] = _nothing_to_reclaim
-        """Gives up memory that is held for later, when it runs out; whether there was any."""
+        self.reclaim: Callable[[], object] = _nothing_to_reclaim
+        """Gives up memory that is held for later, when it runs out."""
+        self.held: dict[int, tuple[int, str]] = {}
+        """Address to bytes and owner of what is allocated, for messages."""
 
     @abstractmethod
     def view(self, address: int | None, shape: tuple[int, ...], dtype: DType) -> Any:
@@ -109,12 +121,14 @@ class Device(ABC):
     def close(self) -> None:  # noqa: B027 - or to give back
         """Gives back what the device holds beside its allocations."""
 
-    def take(self, num_bytes: int) -> int | None:
+    def take(self, num_bytes: int, owner: str) -> int | None:
         """The address of that many bytes, idle plans given up for them if need be, or None."""
         address = self.allocator.allocate_raw(num_bytes, optional=True)  # not final yet
         if address is None:
             self.reclaim()
             address = self.allocator.allocate_raw(num_bytes)
+        if address is not None:
+            self.held[address] = (num_bytes, owner)
         return address
 
     def allocate(self, shape: tuple[int, ...], dtype: DType, owner: str) -> Block:
@@ -129,7 +143,7 @@ class Device(ABC):
             size *= length
         if size == 0:
             return Block(self, None, self.view(None, shape, dtype))
-        address = self.take(size)
+        address = self.take(size, owner)
         if address is None:
             raise out_of_memory(
                 self, size, f"tensor with shape{list(shape)} and type {dtype.name} of '{owner}'"
@@ -140,8 +154,8 @@ class Device(ABC):
         return f"<{type(self).__name__} {self.name}>"
 
 
-def _nothing_to_reclaim() -> bool:
-    return False
+def _nothing_to_reclaim() -> None:
+    """What a device without a session has to give up."""
 
 
 def out_of_memory(device: Device, num_bytes: int, what: str) -> ResourceExhaustedError:
@@ -151,12 +165,16 @@ def out_of_memory(device: Device, num_bytes: int, what: str) -> ResourceExhauste
     if hole is not None and stats.bytes_limit is not None:
         hole = max(hole, stats.bytes_limit - stats.bytes_reserved)  # what is not yet reserved
     limit = "no limit" if stats.bytes_limit is None else f"limit {stats.bytes_limit} bytes"
+    holders = sorted(device.held.values(), reverse=True)[:5]
+    held = ", ".join(f"{human_readable_bytes(size)} by '{owner}'" for size, owner in holders)
     return ResourceExhaustedError(
         None,
         None,
         f"OOM when allocating {num_bytes} bytes for {what} on {device.name} by allocator "
         f"{device.allocator.name}: {stats.bytes_in_use} bytes in use, {limit}, largest hole "
-        f"{hole if hole is not None else 'unknown'} bytes. The session stays usable.",
+        f"{hole if hole is not None else 'unknown'} bytes"
+        + (f"; most is held: {held}" if held else "")
+        + ". The session stays usable.",
     )
 
 

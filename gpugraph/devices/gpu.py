@@ -11,9 +11,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from gpugraph.config import SessionOptions
+from gpugraph.config import GPUOptions, SessionOptions
 from gpugraph.devices.device import Device, HostDevice
 from gpugraph.devices.factory import DeviceFactory
+from gpugraph.errors import InvalidArgumentError
 from gpugraph.kernel import KernelContext
 from gpugraph.memory import GPUBFCAllocator, HostSubAllocator
 
@@ -39,16 +40,37 @@ class VirtualGPUDevice(HostDevice):
 class GPUDeviceFactory:
     """Makes the virtual GPUs that `gpu_options.virtual_gpus` asks for (limits in MiB).
 
-    `device_count["GPU"]` caps their number.
+    `device_count["GPU"]` caps their number. What else says how many GPUs there are or how much
+    memory they take is InvalidArgumentError beside it; without any GPU it is ignored, as in
+    TensorFlow.
     """
 
     def create_devices(self, options: SessionOptions, name_prefix: str) -> list[Device]:
         limits = options.config.gpu_options.virtual_gpus
+        if limits:
+            _refuse_what_has_no_meaning(options.config.gpu_options)
         count = min(len(limits), options.config.device_count.get("GPU", len(limits)))
         return [
             VirtualGPUDevice(f"{name_prefix}/device:GPU:{index}", index, limits[index] << 20)
             for index in range(count)
         ]
+
+
+def _refuse_what_has_no_meaning(options: GPUOptions) -> None:
+    given = {
+        "per_process_gpu_memory_fraction": options.per_process_gpu_memory_fraction,
+        "allocator_type": "" if options.allocator_type == "BFC" else options.allocator_type,
+        "visible_device_list": options.visible_device_list,
+        "experimental.virtual_devices": options.experimental.virtual_devices,
+    }
+    for field, value in given.items():
+        if value:
+            raise InvalidArgumentError(
+                None,
+                None,
+                f"GPUOptions.virtual_gpus ({options.virtual_gpus}) says how many GPUs there are "
+                f"and their limits in MiB; {field} ({value!r}) has no meaning beside it",
+            )
 
 
 def no_gpu_reason(options: SessionOptions) -> str:

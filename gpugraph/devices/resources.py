@@ -28,7 +28,16 @@ class Watcher(Protocol):
 class VariableState:
     """A variable of a session: its device, its memory, and whether it is initialized."""
 
-    __slots__ = ("block", "device", "dtype", "initialized", "name", "watchers")
+    __slots__ = (
+        "block",
+        "device",
+        "dtype",
+        "initialized",
+        "lock",
+        "name",
+        "resizing",
+        "watchers",
+    )
 
     def __init__(self, name: str, device: Device, dtype: DType) -> None:
         self.name = name
@@ -37,6 +46,8 @@ class VariableState:
         self.block: Block | None = None
         self.initialized = False
         self.watchers: dict[int, Watcher] = {}
+        self.lock = threading.RLock()  # held by writes with `use_locking`
+        self.resizing = threading.Lock()
 
     @property
     def value(self) -> Any:
@@ -45,24 +56,23 @@ class VariableState:
             raise uninitialized(self.name)
         return self.block.array
 
-    def reserve(self, shape: tuple[int, ...]) -> Any:
-        """The array, which has `shape` from now on; plans bound to another become stale."""
-        old = self.block
-        if old is not None and tuple(old.array.shape) == shape:
-            return old.array
-        self.block = self.device.allocate(shape, self.dtype, self.name)
-        if old is not None:
-            for watcher in list(self.watchers.values()):
-                watcher.stale = True
-            old.release()
-        return self.block.array
+    def reserve(self, shape: tuple[int, ...]) -> Block:
+        """The memory, which has `shape` from now on; plans bound to another become stale.
+
+        The old memory is freed when the last plan that holds it is.
+        """
+        with self.resizing:
+            block = self.block
+            if block is None or tuple(block.array.shape) != shape:
+                block = self.block = self.device.allocate(shape, self.dtype, self.name)
+                for watcher in list(self.watchers.values()):
+                    watcher.stale = True
+            return block
 
     def release(self) -> None:
-        """Gives the memory back; the variable is uninitialized again."""
+        """Gives the memory up; the variable is uninitialized again."""
         self.initialized = False
-        if self.block is not None:
-            self.block.release()
-            self.block = None
+        self.block = None
 
 
 def uninitialized(name: str) -> FailedPreconditionError:
@@ -122,7 +132,7 @@ class Resources:
         """
         key = (device.name, id(value))
         with self.lock:
-            self._release_unused()
+            self.release_unused()
             if key not in self.constants:
                 block = device.allocate(value.shape, dtype, owner)
                 device.write(block.array, value)
@@ -130,12 +140,13 @@ class Resources:
                 self.constants[key] = (weakref.ref(value, lambda _: unused.append(key)), block)
             return self.constants[key][1].array
 
-    def _release_unused(self) -> None:
+    def release_unused(self) -> None:
         """Frees the constants whose values are gone: here, where a collector does no harm."""
-        while self._unused:
-            _, block = self.constants.pop(self._unused.popleft(), (None, None))
-            if block is not None:
-                block.release()
+        with self.lock:
+            while self._unused:
+                _, block = self.constants.pop(self._unused.popleft(), (None, None))
+                if block is not None:
+                    block.release()
 
     def clear(self, containers: Sequence[str] | None = None) -> None:
         """Forgets the variables of these containers; everything when None.
@@ -148,7 +159,7 @@ class Resources:
                     self.variables.pop(key).release()
             if containers is None:
                 self.states.clear()
-                self._release_unused()
+                self.release_unused()
                 for _, block in self.constants.values():
                     block.release()
                 self.constants.clear()

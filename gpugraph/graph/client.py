@@ -49,6 +49,7 @@ class Graph(Scopes, Collections):
         self._noted = 0  # how many of the operations their inputs know as consumers
         self._unfeedable: set[Tensor] = set()
         self._unfetchable: set[Operation] = set()
+        self._barred = 0  # how often one of these two grew
         self._functions: dict[str, Any] = {}
         self.seed: int | None = None
 
@@ -123,8 +124,9 @@ class Graph(Scopes, Collections):
         for tensor in inputs:
             if tensor.op.graph is not self:
                 raise ValueError(
-                    f"{tensor!r} must be from the same graph as the operation '{name}' that takes "
-                    f"it; it was made at {tensor.op.origin}."
+                    f"{tensor!r} must be from the same graph as the operation "
+                    f"'{(name or op_def.name).rstrip('/')}' (op: '{op_def.name}') that takes it at "
+                    f"{here(self._origins)}; it was made at {tensor.op.origin}."
                 )
         name = self._op_name(name or op_def.name)
         op = Operation(self, name, op_def, tuple(inputs), dtypes, attrs, here(self._origins))
@@ -281,10 +283,12 @@ class Graph(Scopes, Collections):
     def prevent_feeding(self, tensor: Tensor) -> None:
         """Makes it an error to feed this tensor."""
         self._unfeedable.add(tensor)
+        self._barred += 1
 
     def prevent_fetching(self, op: Operation) -> None:
         """Makes it an error to fetch this operation or its tensors."""
         self._unfetchable.add(op)
+        self._barred += 1
 
     def is_feedable(self, tensor: Tensor) -> bool:
         return tensor not in self._unfeedable
@@ -338,15 +342,20 @@ class _OpContext(InferContext):
 
 
 def _infer_shapes(op: Operation) -> None:
-    """Sets the outputs' shapes; ValueError naming op, inputs and line when they can't be."""
+    """Sets the outputs' shapes; an error naming op, inputs and line when they can't be.
+
+    It is a TypeError where inference raised one, else a ValueError.
+    """
     context = _OpContext(op)
     try:
         shapes = op._op_def.infer(context)  # type: ignore[misc]
-    except ValueError as error:
+        for tensor, shape in zip(op._outputs, shapes):
+            tensor._shape = shape
+    except Exception as error:
+        plain = isinstance(error, (TypeError, ValueError))
+        said = str(error) if plain else f"{type(error).__name__}: {error}"
         given = ", ".join(str(shape) for shape in context.shapes)
-        raise ValueError(
-            f"{error} for '{op.name}' (op: '{op.type}') with input shapes: {given}. "
+        raise (TypeError if isinstance(error, TypeError) else ValueError)(
+            f"{said} for '{op.name}' (op: '{op.type}') with input shapes: {given}. "
             f"Made at {op.origin}"
         ) from error
-    for tensor, shape in zip(op._outputs, shapes):
-        tensor._shape = shape

@@ -24,6 +24,10 @@ OPERATORS: dict[str, Callable[..., Any]] = {}
 """Operator name (`"__add__"`) to the function that builds its op; filled by the op families."""
 
 
+class _SymbolicTensorError(NotImplementedError, TypeError):
+    """NotImplementedError as in TensorFlow, and the TypeError of a value of the wrong kind."""
+
+
 class Tensor:
     """One output of an `Operation`; holds no values. `eval` or `Session.run` compute them."""
 
@@ -128,7 +132,7 @@ class Tensor:
         )
 
     def __array__(self, *_: Any, **__: Any) -> NoReturn:
-        raise TypeError(
+        raise _SymbolicTensorError(
             f"The symbolic tf.Tensor '{self.name}' (made at {self.op.origin}) holds no values that "
             "NumPy could read. Fetch it with Session.run."
         )

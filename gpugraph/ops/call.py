@@ -16,12 +16,15 @@ from gpugraph.dtypes import DType, as_dtype
 from gpugraph.graph.client import Graph, output_types
 from gpugraph.graph.op_def import ArgDef, OpDef
 from gpugraph.graph.operation import Operation
+from gpugraph.graph.origin import here
 from gpugraph.graph.stack import graph_stack
 from gpugraph.graph.tensor import Tensor
 from gpugraph.ops.convert import convert_to_tensor
 from gpugraph.shapes import as_shape
 
 __all__ = ["OpFunction"]
+
+_MOST_SHOWN = 8
 
 
 class OpFunction:
@@ -131,10 +134,10 @@ class OpFunction:
         graph = _graph_of(values)
         label = name or self.op_def.name
         if _all_tensors(values):
-            inputs = self._inputs(values, attrs)
+            inputs = self._inputs(graph, values, attrs, label)
             return self._made(graph, inputs, attrs, label)
         with graph.as_default(), graph.name_scope(label) as scope:
-            inputs = self._inputs(values, attrs)
+            inputs = self._inputs(graph, values, attrs, scope or label)
             return self._made(graph, inputs, attrs, scope or label)
 
     def _made(self, graph: Graph, inputs: list[Tensor], attrs: dict[str, Any], name: str) -> Any:
@@ -157,7 +160,32 @@ class OpFunction:
 
     # -- inputs
 
-    def _inputs(self, values: list[Any], attrs: dict[str, Any]) -> list[Tensor]:
+    def _inputs(
+        self, graph: Graph, values: list[Any], attrs: dict[str, Any], name: str
+    ) -> list[Tensor]:
+        try:
+            return self._converted(values, attrs)
+        except (TypeError, ValueError) as error:
+            if type(error) not in (TypeError, ValueError):
+                raise  # it says more than its class
+            full = name[:-1] if name[-1] == "/" else graph.unique_name(name, mark_as_used=False)
+            raise type(error)(
+                f"{error} For '{full}' (op: '{self.op_def.name}'){self._given(values)}, made at "
+                f"{here(graph._origins)}"
+            ) from error
+
+    def _given(self, values: list[Any]) -> str:
+        """The tensors among `values`, for messages."""
+        found = [
+            f"{arg.name} = '{item.name}' ({dtype.name})"
+            for arg, value in zip(self.op_def.inputs, values)
+            for item in (value if arg.is_list and isinstance(value, (list, tuple)) else (value,))
+            if (dtype := _dtype_of(item)) is not None
+        ]
+        more = ", ..." if len(found) > _MOST_SHOWN else ""
+        return f" of {', '.join(found[:_MOST_SHOWN])}{more}" if found else ""
+
+    def _converted(self, values: list[Any], attrs: dict[str, Any]) -> list[Tensor]:
         inputs: list[Tensor] = []
         for arg, value in zip(self.op_def.inputs, values):
             if arg.is_list:

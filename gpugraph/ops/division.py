@@ -97,11 +97,16 @@ def _integers(name: str, text: str, host: Call) -> None:
     register_kernel(name, "GPU", Elementwise(text, host), types={"T": INTEGRAL}, priority=1)
 
 
-def _div_gradient(op: Any, dz: Any) -> list[Any]:
-    """dz / y, and -dz (x / y) / y."""
-    y, z = conj(op.inputs[1]), conj(op.outputs[0])
-    y_grad = raw_ops.Mul(dz, raw_ops.Neg(raw_ops.RealDiv(z, y)))
-    return unbroadcast_pair(op, raw_ops.RealDiv(dz, y), y_grad)
+def _gradient_by(divide: str) -> Callable[[Any, Any], list[Any]]:
+    """dz / y, and dz (-x / y / y): of the inputs alone, so that feeding z changes neither."""
+
+    def gradient(op: Any, dz: Any) -> list[Any]:
+        over = getattr(raw_ops, divide)
+        x, y = conj(op.inputs[0]), conj(op.inputs[1])
+        y_grad = raw_ops.Mul(dz, over(over(raw_ops.Neg(x), y), y))
+        return unbroadcast_pair(op, over(dz, y), y_grad)
+
+    return gradient
 
 
 real_div = op(
@@ -110,7 +115,7 @@ real_div = op(
     attrs={"T": FLOATING + COMPLEX},
     cpu=Call(np.true_divide),
     elementwise="x / y",
-    grad=_div_gradient,
+    grad=_gradient_by("RealDiv"),
     doc="x / y, elementwise, of floating point or complex numbers.",
 )
 
@@ -121,7 +126,7 @@ div = op(
     attrs={"T": NUMERIC},
     cpu=_TRUNCATING,
     elementwise="x / y",
-    grad=_div_gradient,
+    grad=_gradient_by("RealDiv"),
     doc="x / y, elementwise; of integers the quotient without its fraction.",
 )
 _integers("Div", _TRUNCATED, _TRUNCATING)
@@ -200,18 +205,12 @@ def _divide_no_nan(context: KernelContext, x: Any, y: Any, out: Any) -> Callable
     return run
 
 
-def _div_no_nan_gradient(op: Any, dz: Any) -> list[Any]:
-    y, z = conj(op.inputs[1]), conj(op.outputs[0])
-    y_grad = raw_ops.Mul(dz, raw_ops.Neg(raw_ops.DivNoNan(z, y)))
-    return unbroadcast_pair(op, raw_ops.DivNoNan(dz, y), y_grad)
-
-
 div_no_nan = op(
     "DivNoNan",
     **BINARY,
     attrs={"T": FLOATING + COMPLEX},
     cpu=Call(make=_divide_no_nan),
     elementwise="y == (T)0 ? (T)0 : x / y",
-    grad=_div_no_nan_gradient,
+    grad=_gradient_by("DivNoNan"),
     doc="x / y, elementwise, and 0 wherever y is 0.",
 )

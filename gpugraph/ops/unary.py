@@ -141,8 +141,8 @@ def _cos_gradient(op: Any, dy: Any) -> Any:
 
 
 def _tan_gradient(op: Any, dy: Any) -> Any:
-    """dy (1 + y y)."""
-    return raw_ops.Mul(dy, raw_ops.AddV2(raw_ops.Square(conj(op.outputs[0])), 1))
+    """dy / cos(x)^2."""
+    return raw_ops.Mul(dy, raw_ops.Square(raw_ops.Reciprocal(raw_ops.Cos(_x(op)))))
 
 
 _unary("Sin", np.sin, "sin(x)", lambda op, dy: raw_ops.Mul(dy, raw_ops.Cos(_x(op))), "sin(x)")

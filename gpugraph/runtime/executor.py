@@ -25,7 +25,11 @@ def execute(plan: Plan, feeds: Sequence[Any]) -> list[Any]:
     The caller holds `plan.lock`. Raises TensorFlow's error for what a step raised, with the
     step's node and line.
     """
-    return plan.context.run(_execute, plan, feeds)
+    plan.running = True
+    try:
+        return plan.context.run(_execute, plan, feeds)
+    finally:
+        plan.running = False
 
 
 def _execute(plan: Plan, feeds: Sequence[Any]) -> list[Any]:
@@ -61,7 +65,11 @@ def execute_traced(
     DeadlineExceededError between two steps once `timeout_s` is over.
     """
     stats = StepStats(perf_counter_ns()) if trace else None
-    return plan.context.run(_execute_traced, plan, feeds, stats, timeout_s), stats
+    plan.running = True
+    try:
+        return plan.context.run(_execute_traced, plan, feeds, stats, timeout_s), stats
+    finally:
+        plan.running = False
 
 
 def _execute_traced(

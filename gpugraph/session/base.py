@@ -114,6 +114,7 @@ class BaseSession:
         self._prepared: dict[Any, _Prepared] = {}
         self._ran = 0  # operations that the graph had when it was last prepared
         self._changes = len(self._graph._changed)
+        self._barred = self._graph._barred
         self._backend = SessionFactory.new_session(SessionOptions(self._target, self._config))
         self._backend.create(self._graph)
         LIVE.add(self)
@@ -166,6 +167,9 @@ class BaseSession:
                 f"The argument feed_dict must be a dictionary, but it is a {type(fed).__name__}"
             )
         key = (head, *fed)
+        if self._barred != self._graph._barred:  # what was prepared may be allowed no more
+            self._barred = self._graph._barred
+            self._prepared.clear()
         try:
             found = self._prepared.get(key)
         except TypeError:  # nested fetches that can't be hashed

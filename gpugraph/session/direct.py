@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from operator import attrgetter
 from typing import Any
 
-from gpugraph.compile import FeedSpec, Target, compile_plan
+from gpugraph.compile import FeedSpec, Target, compile_plan, partition_texts
 from gpugraph.config import RunMetadata, RunOptions, SessionOptions
 from gpugraph.devices import DeviceAttributes, DeviceFactory, Resources, no_gpu_reason
 from gpugraph.errors import (
@@ -75,7 +75,12 @@ class DirectSession(SessionBackend):
         self.runners: dict[Any, DirectRunner] = {}
         self._logged: set[str] = set()
         for device in self.devices:
-            device.reclaim = self.plans.drop_idle
+            device.reclaim = self._reclaim
+
+    def _reclaim(self) -> None:
+        """Gives up idle plans, and the constants that only they used."""
+        self.plans.drop_idle()
+        self.resources.release_unused()
 
     def create(self, graph: Graph) -> None:
         if self.graph is not None:
@@ -182,6 +187,8 @@ class DirectRunner(Runner):
                 kept = self.plan_for(values)
             plan = kept.plan
             with plan.lock:
+                if plan.running:
+                    return self._run_within(values, False, self.limit_ms)[0]
                 if not plan.stale:
                     try:
                         return execute(plan, values)
@@ -206,22 +213,40 @@ class DirectRunner(Runner):
         if metadata is not None:
             metadata.step_stats = stats
             if chosen.output_partition_graphs:
-                metadata.partition_graphs = list(plan.partitions().values())
+                metadata.partition_graphs = list(self._partition_texts(plan.key).values())
         return results
 
     def _run_traced(
         self, values: Sequence[Any], trace: bool, limit_ms: int
     ) -> tuple[list[Any], StepStats | None, Plan]:
         """The fetches' values, the statistics asked for, and the plan that ran."""
-        limit_s = limit_ms / 1000 if limit_ms > 0 else None
         while True:
             plan = self.plan_for(values).plan
             with plan.lock:
+                if plan.running:
+                    return self._run_within(values, trace, limit_ms)
                 if not plan.stale:
-                    try:
-                        return *execute_traced(plan, values, trace, limit_s), plan
-                    except OpError as error:
-                        raise self._with_op(error) from error.__cause__
+                    return self._execute_traced(plan, values, trace, limit_ms)
+
+    def _run_within(
+        self, values: Sequence[Any], trace: bool, limit_ms: int
+    ) -> tuple[list[Any], StepStats | None, Plan]:
+        """A run by a kernel of the same plan's run: on a plan of its own, made for it alone."""
+        with self.session.lock:
+            plan = self._compile(tuple(map(_shape, values)))
+        try:
+            return self._execute_traced(plan, values, trace, limit_ms)
+        finally:
+            plan.release()
+
+    def _execute_traced(
+        self, plan: Plan, values: Sequence[Any], trace: bool, limit_ms: int
+    ) -> tuple[list[Any], StepStats | None, Plan]:
+        try:
+            limit_s = limit_ms / 1000 if limit_ms > 0 else None
+            return *execute_traced(plan, values, trace, limit_s), plan
+        except OpError as error:
+            raise self._with_op(error) from error.__cause__
 
     def explain(self, values: Sequence[Any]) -> Explanation:
         return Explanation(self.plan_for(values).plan)
@@ -266,11 +291,24 @@ class DirectRunner(Runner):
     def _forget_open(self) -> None:
         self.open_plan = None
 
-    def _compile(self, shapes: Sequence[tuple[int | None, ...] | None]) -> Plan:
-        feeds = [
+    def _partition_texts(self, key: PlanKey) -> dict[str, str]:
+        """The parts of the graph that the plan of `key` runs, by device."""
+        session = self.session
+        assert session.graph is not None
+        feeds = self._specs([shape for _, shape in key.feeds])
+        with session.lock:
+            return partition_texts(
+                session.graph, session.target, key, feeds, self.fetches, self.targets
+            )
+
+    def _specs(self, shapes: Sequence[tuple[int | None, ...] | None]) -> list[FeedSpec]:
+        return [
             FeedSpec(tensor.name, tensor.dtype.base_dtype, shape)
             for tensor, shape in zip(self.feeds, shapes)
         ]
+
+    def _compile(self, shapes: Sequence[tuple[int | None, ...] | None]) -> Plan:
+        feeds = self._specs(shapes)
         key = PlanKey(
             tuple((feed.name, feed.shape) for feed in feeds),
             tuple(tensor.name for tensor in self.fetches),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from typing import Protocol
+from typing import Any, Protocol
 
 from gpugraph.config import SessionOptions
 from gpugraph.errors import InternalError, NotFoundError
@@ -74,5 +74,14 @@ class SessionFactory:
 
     @classmethod
     def new_session(cls, options: SessionOptions) -> SessionBackend:
-        """A session backend for these options."""
-        return cls.get_factory(options).new_session(options)
+        """A session backend for these options; InternalError when the factory makes none."""
+        factory = cls.get_factory(options)
+        made: Any = factory.new_session(options)
+        if not isinstance(made, SessionBackend):
+            raise InternalError(
+                None,
+                None,
+                f"{type(factory).__name__}.new_session made no SessionBackend for the target "
+                f'"{options.target}", but {made!r}',
+            )
+        return made

@@ -42,8 +42,9 @@ class PlanStore:
     def add(self, plan: Plan, forget: Callable[[], object]) -> Kept:
         """Keeps a plan, which is told when one of its variables moves."""
         kept = self._kept[id(plan)] = Kept(plan, forget)
-        for state in plan.variables:
+        for state in plan.watched:
             state.watchers[id(plan)] = plan
+        plan.stale = plan.moved()  # a variable may have moved before it was watched
         while len(self._kept) > self.most:
             self.drop(next(iter(self._kept.values())))
         return kept
@@ -81,7 +82,10 @@ class PlanStore:
         plan = kept.plan
         if self._kept.pop(id(plan), None) is None:
             return
-        for state in plan.variables:
+        for state in plan.watched:
             state.watchers.pop(id(plan), None)
-        plan.release()
         kept.forget()
+        if plan.running:  # by a kernel of its own run; its memory goes with its last reference
+            plan.stale = True
+        else:
+            plan.release()

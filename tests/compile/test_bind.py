@@ -331,3 +331,52 @@ def test_errors_name_the_fetched_variable_and_the_folded_op_as_the_user_does():
             session.run(variable)
         with pytest.raises(tf.errors.InvalidArgumentError, match=r"\[\[node product "):
             session.run(product)
+
+
+@pytest.mark.parametrize("kind", [ResourceExhaustedError, KeyboardInterrupt])
+def test_a_plan_whose_kernel_ends_the_binding_gives_all_memory_back(declare, kind):
+    def make(context, x, y):
+        context.scratch((100,), tf.float32)
+        raise kind(None, None, "no room") if kind is ResourceExhaustedError else kind
+
+    declare(Call(make=make))
+    x = tf.placeholder(tf.float32, [1000])
+    with tf.device("/gpu:0"):
+        before = tf.exp(x)
+    with tf.device("/cpu:0"):
+        y = raw_ops.Probe(before)
+    target = make_target(gpus=1)
+    with pytest.raises(kind) as caught:
+        make_plan([y], {x: (1000,)}, target)
+    assert in_use(target) == [0, 0]
+    del caught
+
+
+def test_two_outputs_that_may_take_one_input_do_not_share_it():
+    def both(x, y, z):
+        np.copyto(z, x)
+        np.negative(x, out=y)
+
+    register_op(
+        "Both",
+        inputs="x: T",
+        outputs="y: T, z: T",
+        attrs={"T": [tf.float32]},
+        infer=lambda context: [context.shapes[0]] * 2,
+        alias={0: 0, 1: 0},
+        cpu=Call(both),
+        gpu=HostOnly("for a test"),
+        grad=NO_GRADIENT,
+        doc="For a test.",
+    )
+    try:
+        x = tf.placeholder(tf.float32, [2])
+        y, z = raw_ops.Both(tf.exp(x, name="a"), name="both")
+        plan = make_plan([tf.add(y, z * 3.0)], {x: (2,)})
+        modes = {placed.name: placed.mode for placed in plan.placed}
+        assert modes["both"].startswith("in place of ")
+        assert execute(plan, [np.float32([0, 0])])[0].tolist() == [2, 2]
+    finally:
+        del DECLARATIONS["Both"], OP_DEFS["Both"]
+        for kind in ("CPU", "GPU"):
+            del kernels._KERNELS["Both", kind]

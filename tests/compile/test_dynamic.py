@@ -272,7 +272,7 @@ def test_plans_that_hold_the_old_memory_of_a_variable_become_stale():
     target = make_target()
     run([v.initializer], target=target)
     plan = make_plan([v.value()], target=target)
-    for state in plan.variables:
+    for state in plan.watched:
         state.watchers[id(plan)] = plan
     run([tf.assign(v, [1.0, 2.0, 3.0], validate_shape=False)], target=target)
     assert plan.stale

@@ -256,6 +256,30 @@ def test_a_variable_can_be_assigned_what_is_made_of_itself(turned):
     assert run([tf.assign(v, value)], target=target)[0].tolist() == expected.tolist()
 
 
+@pytest.mark.parametrize("late", [set(), {0}, {2}, {1, 3}, {0, 1, 2, 3}])
+def test_of_many_writes_only_one_between_a_read_and_its_last_use_makes_it_a_copy(late):
+    v = tf.Variable([1.0], name="v")
+    done, uses = tf.no_op(), []
+    for at in range(4):
+        with tf.control_dependencies([done]):
+            read = v.read_value()
+        use = tf.negative(read)
+        with tf.control_dependencies([read if at in late else use]):
+            done = tf.assign_add(v, [1.0], name=f"write_{at}").op
+        if at in late:
+            with tf.control_dependencies([done]):
+                use = tf.negative(tf.identity(read), name=f"late_{at}")
+        uses.append((read, use))
+        done = tf.group(done, use)
+    target = make_target()
+    run([v.initializer], target=target)
+    fetches = [use for _, use in uses]
+    unit = planned([*fetches, done], target=target)
+    copied = {at for at, (read, _) in enumerate(uses) if mode(unit, read.op.name)[:4] == "copy"}
+    assert copied == late
+    assert run([*fetches, done], target=target) == [[-1], [-2], [-3], [-4]]
+
+
 def test_a_variable_can_be_added_to_itself_by_reference():
     v = tf.Variable([1.0, 2.0], name="v")
     target = make_target()

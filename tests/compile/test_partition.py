@@ -8,9 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gpugraph as tf
+from gpugraph.compile import partition_texts
 from gpugraph.ops.declare import raw_ops
 
-from .stages import PREFIX, compiled, make_plan, make_target, node, run, types
+from .stages import PREFIX, compiled, make_plan, make_target, node, request, run, types
 
 BIG = np.zeros(5000, np.float32)
 
@@ -214,7 +215,8 @@ def test_a_plan_lists_its_ways_and_its_parts():
     y = on("/cpu:0", tf.exp, on("/gpu:0", tf.negative, x, name="inner"), name="y")
     plan = make_plan([y], {x: (None,)}, make_target(gpus=1))
     assert [(way.tensor, way.num_bytes) for way in plan.transfers] == [("inner", None)]
-    parts = plan.partitions()
+    graph, key, specs, tensors, targets = request([y], {x: (None,)})
+    parts = partition_texts(graph, make_target(gpus=1), key, specs, tensors, targets)
     assert sorted(parts) == [f"{PREFIX}/device:CPU:0", f"{PREFIX}/device:GPU:0"]
     assert "_Send(inner)" in parts[f"{PREFIX}/device:GPU:0"]
     assert "inner = Neg" in parts[f"{PREFIX}/device:GPU:0"]

@@ -57,8 +57,8 @@ def test_a_constant_is_read_where_it_is_if_it_is_in_order(cpu: CPUDevice) -> Non
 
 def test_devices_do_not_share_memory_but_copy(cpu: CPUDevice) -> None:
     other = CPUDevice("/device:CPU:1")
-    source = cpu.allocate((3,), tf.float32, "source").array
-    target = other.allocate((3,), tf.float32, "target").array
+    blocks = [cpu.allocate((3,), tf.float32, "source"), other.allocate((3,), tf.float32, "target")]
+    source, target = (block.array for block in blocks)
     assert cpu.owns(source) and not other.owns(source)
     assert other.owns(target) and not cpu.owns(target)
     copy = other.copy_from(cpu, source, target)

@@ -64,11 +64,16 @@ def test_a_variable_that_moves_tells_those_who_hold_its_memory(
     v = resources.variable("", "v", cpu, tf.float32)
     plan = Plan()
     v.watchers[id(plan)] = plan
-    array = v.reserve((2,))
-    assert v.reserve((2,)) is array
+    v.reserve((2,))
+    plan.stale = False
+    old = v.reserve((2,))
+    assert v.reserve((2,)) is old
     assert not plan.stale
-    assert v.reserve((3,)).shape == (3,)
+    assert v.reserve((3,)).array.shape == (3,)
     assert plan.stale
+    assert in_use(cpu) == 512, "the old memory is there as long as somebody holds it"
+    del old
+    assert in_use(cpu) == 256
     v.release()
     assert not v.initialized and in_use(cpu) == 0
 

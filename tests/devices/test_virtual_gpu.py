@@ -76,17 +76,29 @@ def test_memory_held_for_later_is_given_up_first() -> None:
     gpu.reclaim = reclaim
     gpu.allocate((100,), tf.float32, "little").release()
     assert asked == []
-    gpu.allocate((150_000,), tf.float32, "much")
-    assert asked == [1]
+    much = gpu.allocate((150_000,), tf.float32, "much")
+    assert asked == [1] and much.array is not None
     held.clear()
-    with pytest.raises(tf.errors.ResourceExhaustedError):
+    with pytest.raises(tf.errors.ResourceExhaustedError, match=r"585\.9KiB by 'much'"):
         gpu.allocate((150_000,), tf.float32, "more")
+
+
+def test_memory_is_freed_with_the_last_reference_to_its_block() -> None:
+    (gpu,) = made(gpu_options=tf.GPUOptions(virtual_gpus=[1]))
+    block = gpu.allocate((1000,), tf.float32, "one")
+    also = block
+    del block
+    assert gpu.allocator.get_stats().bytes_in_use == 4096
+    del also
+    assert gpu.allocator.get_stats().bytes_in_use == 0
+    assert gpu.held == {}
 
 
 def test_a_kernel_with_foreign_memory_is_refused() -> None:
     (gpu,) = made(gpu_options=tf.GPUOptions(virtual_gpus=[1]))
     cpu = CPUDevice("/device:CPU:0")
-    own = gpu.allocate((4,), tf.float32, "own").array
+    block, theirs = gpu.allocate((4,), tf.float32, "own"), cpu.allocate((4,), tf.float32, "cpu's")
+    own = block.array
     kernel = tf.Call(np.negative)
 
     class Context:
@@ -96,7 +108,7 @@ def test_a_kernel_with_foreign_memory_is_refused() -> None:
     own[:] = 1
     gpu.bind(kernel, context, [own, own])()
     np.testing.assert_array_equal(own, [-1] * 4)
-    for foreign in (np.zeros(4, np.float32), cpu.allocate((4,), tf.float32, "cpu's").array):
+    for foreign in (np.zeros(4, np.float32), theirs.array):
         with pytest.raises(tf.errors.InternalError, match=r"'negated'.*GPU:0.*argument 1"):
             gpu.bind(kernel, context, [own, foreign])
     gpu.bind(kernel, context, [own[:0], np.zeros(0, np.float32)])()

@@ -37,9 +37,10 @@ class Diary:
             (),
             {},
             (self.variable,),
+            (),
+            lambda: False,
             lambda: self.written.append("reset"),
             lambda: self.written.append("released"),
-            dict,
             has_cells=cells,
         )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import re
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -13,7 +13,11 @@ import numpy as np
 import pytest
 
 import gpugraph as tf
+from gpugraph.graph.client import OP_DEFS
 from gpugraph.graph.infer import InferContext
+from gpugraph.ops.declare import DECLARATIONS, register_op
+from gpugraph.ops.kernels import _KERNELS
+from gpugraph.ops.shape_functions import same_shape
 from gpugraph.session import direct
 from gpugraph.session.direct import EXACT_PLANS
 
@@ -487,3 +491,132 @@ def test_placements_are_logged_once(capsys: Any) -> None:
     lines = [line for line in capsys.readouterr().err.splitlines() if line.startswith("y: ")]
     assert len(lines) == 1
     assert re.match(r"y: \(Add\): \S+/device:GPU:0 - \S", lines[0])
+
+
+# -- coming back from inside, and moving while others read
+
+
+@pytest.fixture
+def reentering() -> Iterator[Any]:
+    """Makes ops whose kernels call what they are given before they copy their input."""
+    made: list[str] = []
+
+    def make(inner: Any) -> Any:
+        def kernel(x: Any, out: Any) -> None:
+            inner()
+            out[...] = x
+
+        made.append(f"Reentering{len(made)}")
+        return register_op(
+            made[-1], inputs="x: T", outputs="y: T", attrs={"T": tf.dtypes.FLOATING},
+            infer=same_shape(0), cpu=tf.Call(kernel), gpu=tf.HostOnly("a test"),
+            grad=tf.NO_GRADIENT, doc="Comes back to its session.",
+        )  # fmt: skip
+
+    yield make
+    for name in made:
+        del DECLARATIONS[name], OP_DEFS[name]
+        for device_type in ("CPU", "GPU"):
+            del _KERNELS[name, device_type]
+
+
+def test_a_kernel_may_run_the_plan_that_runs_it(reentering: Any) -> None:
+    depth: list[Any] = []
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.placeholder(tf.float32, [2])
+
+        def inner() -> None:
+            if len(depth) < 3:
+                at = len(depth)
+                depth.append(None)
+                depth[at] = session.run(y, {x: [10.0 * (at + 1), 0.0]})
+
+        y = reentering(inner)(x) + 1.0
+        assert session.run(y, {x: [1.0, 2.0]}).tolist() == [2.0, 3.0]
+        assert [each[0] for each in depth] == [11.0, 21.0, 31.0]
+        before = sum(each.bytes_in_use for each in session.memory_stats().values())
+        session.run(y, {x: [1.0, 2.0]})
+        assert sum(each.bytes_in_use for each in session.memory_stats().values()) == before
+
+
+def test_a_kernel_may_close_the_session_that_runs_it(reentering: Any) -> None:
+    with tf.Graph().as_default():
+        session = tf.Session()
+        v = tf.Variable([1.0, 2.0])
+        y = reentering(session.close)(v) * v
+        session.run(v.initializer)
+        assert session.run(y).tolist() == [1.0, 4.0]
+        with pytest.raises(RuntimeError, match="closed"):
+            session.run(y)
+        del session
+
+
+def test_memory_that_a_kernel_reads_outlives_the_variable_s_move(reentering: Any) -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        v = tf.Variable(np.ones(50_000, np.float32))
+        grown = tf.assign(v, np.full(60_000, 2, np.float32), validate_shape=False)
+        other = tf.Variable(np.full(50_000, 9, np.float32))
+
+        def inner() -> None:  # the memory of v is given up and would be taken by other
+            if not moved:
+                moved.append(True)
+                session.run(grown.op)
+                session.run(other.initializer)
+
+        moved: list[bool] = []
+        doubled = reentering(inner)(v) * 2.0
+        session.run(v.initializer)
+        assert set(session.run(doubled).tolist()) == {2.0}
+        assert session.run(v).shape == (60_000,)
+
+
+def test_threads_that_resize_one_variable_leave_one_of_their_values() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.placeholder(tf.float32, [None])
+        v = tf.Variable([0.0], validate_shape=False)
+        put = tf.assign(v, x, validate_shape=False).op
+        session.run(v.initializer)
+        failures: list[BaseException] = []
+
+        def work(size: int) -> None:
+            try:
+                for _ in range(40):
+                    session.run(put, {x: np.full(size, size, np.float32)})
+            except BaseException as error:
+                failures.append(error)
+
+        threads = [threading.Thread(target=work, args=(size,)) for size in (1, 7, 500, 1001)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert failures == []
+        found = session.run(v)
+        assert set(found.tolist()) == {float(len(found))}
+
+
+def test_locked_updates_of_two_plans_are_all_counted() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        v = tf.Variable(np.zeros(100_000, np.float32))
+        updates = [v.assign_add(np.ones(100_000, np.float32), use_locking=True) for _ in "ab"]
+        session.run(v.initializer)
+        runs = [session.make_callable(update.op) for update in updates]
+
+        def work(run: Any) -> None:
+            for _ in range(100):
+                run()
+
+        threads = [threading.Thread(target=work, args=(run,)) for run in runs]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert set(session.run(v).tolist()) == {200.0}
+
+
+def test_a_kernel_that_refuses_at_bind_fails_its_node_at_the_run() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        wrong = tf.random_uniform([2], 5, 5, tf.int32, name="wrong")
+        for _ in range(2):
+            with pytest.raises(tf.errors.InvalidArgumentError, match=r"\[\[node wrong"):
+                session.run(wrong)

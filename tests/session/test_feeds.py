@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import gpugraph as tf
+from gpugraph.session.feeds import feed_tensors
 
 
 @pytest.fixture
@@ -170,6 +171,17 @@ def test_one_tensor_is_fed_once(session: Any) -> None:
     x = session.graph.get_tensor_by_name("x:0")
     with pytest.raises(ValueError, match="fed twice"):
         session.run("z:0", {x: [1.0, 2.0], "x:0": [3.0, 4.0]})
+
+
+def test_among_many_feeds_each_comes_once_and_in_its_place() -> None:
+    with tf.Graph().as_default() as graph:
+        xs = [tf.placeholder(tf.float32, []) for _ in range(300)]
+        assert feed_tensors(graph, [*xs[::-1]]) == xs[::-1]
+        with pytest.raises(ValueError, match=f"{xs[7].name}.*fed twice"):
+            feed_tensors(graph, [*xs, xs[7].name])
+        with tf.Session() as session:
+            feeds = {x: at for at, x in enumerate(xs)}
+            assert session.run(xs, feeds) == list(range(300))
 
 
 def test_an_unfed_placeholder_is_named_with_its_line(session: Any) -> None:
