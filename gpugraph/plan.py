@@ -5,7 +5,7 @@ devices, memory and kernels are settled: a step is a callable without arguments,
 that takes an array, a fetch a callable that gives one. What remains of the graph are labels, for
 messages and statistics.
 
-Invariants, checked when a plan is made:
+A well-formed plan (`compile/verify.py` checks what makes it so):
   - steps are in an order in which every step's inputs were written before it;
   - a step reads and writes only memory of its own device, but for the copies of a Recv;
   - nothing that a run makes outlives it, but variables.

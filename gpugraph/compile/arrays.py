@@ -12,11 +12,12 @@ from typing import Any
 from gpugraph.compile.context import Cell
 from gpugraph.compile.unit import Home, Storage, TensorId, Unit, variable_key
 from gpugraph.devices import Block, Device, VariableState, out_of_memory
-from gpugraph.graph.runtime_graph import Node
+from gpugraph.errors import ResourceExhaustedError
+from gpugraph.graph.runtime_graph import Node, NodeClass
 from gpugraph.memory import human_readable_bytes
 from gpugraph.plan import Mailbox
 
-__all__ = ["Arrays", "Holdings"]
+__all__ = ["Arrays", "Holdings", "at_node"]
 
 
 class Holdings:
@@ -74,19 +75,32 @@ class Arrays:
         address = device.take(size, f"a run of {', '.join(wanted[:3])}")
         if address is None:
             self.holdings.release()
-            raise out_of_memory(device, size, f"the arena of a run: {self._largest(device)}")
+            largest = self._largest(device)
+            sizes = ", ".join(
+                f"'{each.owner}' ({human_readable_bytes(each.size)})" for each in largest
+            )
+            error = out_of_memory(
+                device, size, f"the arena of a run, whose largest tensors are {sizes},"
+            )
+            raise at_node(error, self._maker(largest[0]))
         self.owned.append(Block(device, address, None))
         self.arenas[device.name] = address
 
-    def _largest(self, device: Device) -> str:
+    def _largest(self, device: Device) -> list[Storage]:
         """The tensors that take most of a device's arena, for the message that it is too big."""
         found: dict[Storage, None] = {}
         for home in self.unit.homes.values():
             if home.storage.kind == "arena" and home.storage.device == device.name:
                 found[home.storage] = None
-        largest = sorted(found, key=lambda storage: -storage.size)[:5]
-        return "the largest tensors are " + ", ".join(
-            f"'{storage.owner}' ({human_readable_bytes(storage.size)})" for storage in largest
+        return sorted(found, key=lambda storage: -storage.size)[:5]
+
+    def _maker(self, storage: Storage) -> Node:
+        """The node that a storage was made for."""
+        return next(
+            node
+            for node in self.unit.order
+            for slot in range(len(node.output_types))
+            if self.unit.homes[node.id, slot].storage is storage
         )
 
     def runner(self, node: Node) -> Device:
@@ -159,6 +173,17 @@ class Arrays:
             return lambda: cell.array
         array = self.array(home)
         return lambda: array
+
+
+def at_node(error: ResourceExhaustedError, node: Node) -> ResourceExhaustedError:
+    """`error`, which says at what node and line memory ran out."""
+    name = node.name
+    if node.node_class is NodeClass.ARG:
+        name = node.attrs["tensor"].partition(":")[0]
+    message = f"{error.message}\n\t [[node {name} (defined at {node.origin})]]"
+    made = ResourceExhaustedError(None, None, message)
+    made.node_name = name  # type: ignore[attr-defined]
+    return made
 
 
 def _whole(node: Node) -> tuple[int, ...]:

@@ -14,7 +14,7 @@ from contextlib import ExitStack
 from functools import partial
 from typing import Any
 
-from gpugraph.compile.arrays import Arrays
+from gpugraph.compile.arrays import Arrays, at_node
 from gpugraph.compile.context import Bound
 from gpugraph.compile.dynamic import DynamicCopy, DynamicStep
 from gpugraph.compile.unit import TensorId, Unit
@@ -103,8 +103,8 @@ class Binder(Arrays):
         kernel = unit.kernel(node)
         try:
             run = self._bound(node, kernel, variables)
-        except ResourceExhaustedError:
-            raise
+        except ResourceExhaustedError as error:
+            raise at_node(error, node) from error
         except Exception as error:
             run = _raiser(error)
         if decl is not None and decl.writes and node.op_def.allows_uninitialized_input:

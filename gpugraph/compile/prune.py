@@ -182,7 +182,12 @@ def _add_arg(unit: Unit, tensor: Tensor, feed: FeedSpec) -> Node:
     node = unit.graph.add_node(
         f"_arg_{tensor.op.name}_{tensor.value_index}_{index}",
         DECLARATIONS["_Arg"].op_def,
-        attrs={"T": tensor.dtype.base_dtype, "index": index, "shape": shape},
+        attrs={
+            "T": tensor.dtype.base_dtype,
+            "index": index,
+            "shape": shape,
+            "tensor": tensor.name,
+        },
         output_types=[tensor.dtype.base_dtype],
         origin=tensor.op.origin,
     )

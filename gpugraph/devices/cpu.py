@@ -38,9 +38,12 @@ class CPUDevice(HostDevice):
 def _of_host_memory(allocator: Allocator) -> Allocator:
     """The allocator itself; InvalidArgumentError when it can't lead to the bytes it hands out."""
     asked = allocator
-    while isinstance(asked, AllocatorWrapper) and _inherits(asked, AllocatorWrapper):
+    while (
+        isinstance(asked, AllocatorWrapper)
+        and type(asked).host_region is AllocatorWrapper.host_region
+    ):
         asked = asked.inner
-    if _inherits(asked, Allocator):
+    if type(asked).host_region is Allocator.host_region:
         raise InvalidArgumentError(
             None,
             None,
@@ -49,10 +52,6 @@ def _of_host_memory(allocator: Allocator) -> Allocator:
             f"BFCAllocator(HostSubAllocator(), limit_in_bytes, {allocator.name!r}), which has.",
         )
     return allocator
-
-
-def _inherits(allocator: Allocator, base: type[Allocator]) -> bool:
-    return type(allocator).host_region is base.host_region
 
 
 class CPUDeviceFactory:

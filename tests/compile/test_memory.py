@@ -280,6 +280,13 @@ def test_of_many_writes_only_one_between_a_read_and_its_last_use_makes_it_a_copy
     assert run([*fetches, done], target=target) == [[-1], [-2], [-3], [-4]]
 
 
+def test_a_write_that_is_itself_the_last_use_of_a_read_makes_it_a_copy():
+    v = tf.Variable([1.0], name="v")
+    read = v.read_value()
+    unit = planned([tf.assign_add(v, read)])
+    assert mode(unit, read.op.name).startswith("copy")
+
+
 def test_a_variable_can_be_added_to_itself_by_reference():
     v = tf.Variable([1.0, 2.0], name="v")
     target = make_target()

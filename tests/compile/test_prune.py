@@ -33,7 +33,7 @@ def test_only_what_the_fetches_need_is_there():
     tf.exp(y, name="aside")
     unit = pruned([y], {x: (2,)})
     assert format_graph(unit.graph) == (
-        "_arg_x_0_0 = _Arg() {T=float32, index=0, shape=shape(2)}\n"
+        "_arg_x_0_0 = _Arg() {T=float32, index=0, shape=shape(2), tensor='x:0'}\n"
         "y = Neg(_arg_x_0_0) {T=float32}\n"
         "_retval_y_0_0 = _Retval(y) {T=float32, index=0}\n"
     )

@@ -429,7 +429,7 @@ def test_a_device_that_is_full_says_who_wanted_how_much_and_what_is_left() -> No
             said = caught.value.message
             for part in (f"limit {1 << 20} bytes", "largest hole", "GPU:0", "GPU_0_bfc"):
                 assert part in said
-            assert re.search(r"arena of a run: .*'\S*x\S*' \(1.53MiB\)", said)
+            assert re.search(r"arena of a run, .*'\S*x\S*' \(1.53MiB\)", said)
             assert session.run(small, {x: np.zeros(1000)}) == 0
 
 
