@@ -357,3 +357,45 @@ def test_gradient_functions_that_give_too_much_or_another_shape():
         tf.gradients(twice(x), x)
     with pytest.raises(ValueError, match=r"'GivesScalar'.*shape \(\).*\(2,\)"):
         tf.gradients(wrong(x), x)
+
+
+@pytest.mark.parametrize(
+    ("function", "expected"),
+    [
+        (lambda x, y: x / y, [0.5, -1.5]),
+        (lambda x, y: tf.raw_ops.Div(x=x, y=y), [0.5, -1.5]),
+        (tf.div_no_nan, [0.5, -1.5]),
+        (lambda x, y: tf.tan(x * y), [2 / np.cos(12) ** 2, 6 / np.cos(12) ** 2]),
+    ],
+    ids=["RealDiv", "Div", "DivNoNan", "Tan"],
+)
+def test_a_fed_result_does_not_change_a_gradient_of_the_inputs(function, expected):
+    x, y = tf.constant(6.0), tf.constant(2.0)
+    z = function(x, y)
+    found = values(tf.gradients(z, [x, y]), {z: 100.0})
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
+
+
+def test_a_division_by_zero_without_nan_has_no_gradient_there():
+    x, y = tf.constant([6.0, 6.0]), tf.constant([0.0, 2.0])
+    dx, dy = values(tf.gradients(tf.div_no_nan(x, y), [x, y]))
+    np.testing.assert_array_equal(dx, [0, 0.5])
+    np.testing.assert_array_equal(dy, [0, -1.5])
+
+
+@pytest.mark.parametrize("shape", [[], None], ids=["known", "unknown"])
+def test_the_gradient_of_a_chain_grows_with_its_length(graph, shape):
+    """Each product has as many new operations as the one before it, and no longer lists."""
+    made = []
+    for length in (50, 100, 200):
+        x = tf.placeholder(tf.float32, shape)
+        y = x
+        for _ in range(length):
+            y = y * x
+        before = graph.version
+        tf.gradients(y, x, colocate_gradients_with_ops=True, gate_gradients=True)
+        new = graph.get_operations()[before:]
+        assert max(len(op.control_inputs) for op in new) <= 2
+        assert max(len(op.colocation_groups()) for op in new) <= 2
+        made.append(len(new))
+    assert made[2] - made[1] == 2 * (made[1] - made[0])

@@ -9,7 +9,10 @@ import numpy as np
 import pytest
 
 import gpugraph as tf
+from gpugraph.devices import DeviceFactory
+from gpugraph.ops import kernels
 from gpugraph.ops.declare import DECLARATIONS
+from gpugraph.session import SessionFactory
 
 README = pathlib.Path(__file__).parent.parent / "README.md"
 
@@ -39,3 +42,25 @@ def test_the_op_of_ones_own_has_values_and_gradients() -> None:
         np.testing.assert_allclose(session.run(cubed), [1, 8])
         np.testing.assert_allclose(session.run(slope), [3, 12])
         np.testing.assert_allclose(session.run(curve), [6, 12])
+
+
+def test_a_device_of_ones_own_runs_what_it_has_a_kernel_for() -> None:
+    try:
+        exec(blocks()[2], {})
+        with tf.Graph().as_default(), tf.Session("toy://") as session:
+            x = tf.placeholder(tf.float32, [2])
+            total = tf.tanh(x) + x
+            told = session.explain(total, {x: [1, 2]})
+            assert told.device_of("add").endswith("TOY:0")
+            assert told.device_of("Tanh").endswith("CPU:0")
+            np.testing.assert_allclose(
+                session.run(total, {x: [1, 2]}), np.tanh([1, 2]) + [1, 2], rtol=1e-6
+            )
+    finally:
+        DeviceFactory.unregister("TOY")
+        SessionFactory.unregister("TOY_SESSION")
+        kernels._KERNELS.pop(("AddV2", "TOY"))
+
+
+def test_every_block_of_python_is_run_here() -> None:
+    assert len(blocks()) == 3

@@ -170,8 +170,8 @@ class OpFunction:
                 raise  # it says more than its class
             full = name[:-1] if name[-1] == "/" else graph.unique_name(name, mark_as_used=False)
             raise type(error)(
-                f"{error} For '{full}' (op: '{self.op_def.name}'){self._given(values)}, made at "
-                f"{here(graph._origins)}"
+                f"{str(error).rstrip('.')}. For '{full}' (op: '{self.op_def.name}')"
+                f"{self._given(values)}, made at {here(graph._origins)}"
             ) from error
 
     def _given(self, values: list[Any]) -> str:

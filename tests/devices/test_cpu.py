@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 import gpugraph as tf
 from gpugraph.devices import CPUDevice
+from gpugraph.memory import (
+    Allocator,
+    AllocatorRegistry,
+    AllocatorWrapper,
+    BFCAllocator,
+    HostSubAllocator,
+)
 
 
 @pytest.fixture
@@ -86,3 +95,43 @@ def test_config_says_how_many_there_are() -> None:
             there = tf.random_uniform([2], name="there")
         assert session.explain(there).device_of(there.op.name).endswith("CPU:2")
         assert session.run(there).shape == (2,)
+
+
+class Counting(Allocator):
+    """Only what an allocator must have: addresses, and no bytes behind them."""
+
+    name = "counting"
+
+    def allocate_raw(
+        self, num_bytes: int, *, retry: bool = False, optional: bool = False
+    ) -> int | None:
+        return 64 if num_bytes else None
+
+    def deallocate_raw(self, address: int | None) -> None:
+        pass
+
+
+@pytest.mark.parametrize("make", [Counting, lambda: AllocatorWrapper(Counting())])
+def test_an_allocator_of_no_host_memory_is_refused_with_the_way_out(make: Any) -> None:
+    AllocatorRegistry.register("Counting", 400, make)
+    try:
+        with tf.Graph().as_default(), pytest.raises(tf.errors.InvalidArgumentError) as caught:
+            tf.Session()
+    finally:
+        AllocatorRegistry.unregister("Counting", 400)
+    for part in ("host_region", "(counting)", "Counting", "AllocatorWrapper", "HostSubAllocator()"):
+        assert part in caught.value.message
+
+
+def test_the_way_out_leads_out() -> None:
+    def make() -> Allocator:
+        return AllocatorWrapper(BFCAllocator(HostSubAllocator(), 1 << 20, "mine"))
+
+    AllocatorRegistry.register("Mine", 400, make)
+    try:
+        with tf.Graph().as_default(), tf.Session() as session:
+            assert session.run(tf.random_uniform([2])).shape == (2,)
+            (stats,) = session.memory_stats().values()
+    finally:
+        AllocatorRegistry.unregister("Mine", 400)
+    assert stats.bytes_limit == 1 << 20

@@ -131,3 +131,30 @@ def test_a_program_runs_there_with_the_cpu_s_results() -> None:
             results.append(session.run(y, {x: value}))
     np.testing.assert_array_equal(results[0], results[1])
     np.testing.assert_array_equal(results[0], results[2])
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("per_process_gpu_memory_fraction", 0.5),
+        ("allocator_type", "cuda_malloc"),
+        ("visible_device_list", "0"),
+        (
+            "experimental",
+            tf.GPUOptions.Experimental(
+                virtual_devices=[tf.GPUOptions.Experimental.VirtualDevices(memory_limit_mb=[64])]
+            ),
+        ),
+    ],
+)
+def test_what_has_no_meaning_beside_them_is_refused(field: str, value: Any) -> None:
+    assert made(gpu_options=tf.GPUOptions(**{field: value})) == []  # no GPU, nothing to say
+    config = tf.ConfigProto(gpu_options=tf.GPUOptions(virtual_gpus=[64], **{field: value}))
+    with tf.Graph().as_default(), pytest.raises(tf.errors.InvalidArgumentError) as caught:
+        tf.Session(config=config)
+    assert field in caught.value.message and "no meaning beside it" in caught.value.message
+
+
+def test_what_they_do_anyway_may_be_asked_for() -> None:
+    options = tf.GPUOptions(virtual_gpus=[64], allow_growth=True, allocator_type="BFC")
+    assert len(made(gpu_options=options)) == 1

@@ -419,3 +419,40 @@ def test_operations_made_at_one_place_share_what_is_equal() -> None:
             moved = raw_ops.Add(x, x).op
         assert "_class" in moved.attrs
         assert "_class" not in ops[0].attrs
+
+
+@pytest.mark.parametrize(
+    ("raised", "error", "said"),
+    [
+        (ZeroDivisionError("by zero"), ValueError, "ZeroDivisionError: by zero for "),
+        (KeyError("axis"), ValueError, "KeyError: 'axis' for "),
+        (TypeError("no shape"), TypeError, "no shape for "),
+        (ValueError("no fit"), ValueError, "no fit for "),
+        (None, TypeError, r"NoneType.* for "),
+    ],
+    ids=repr,
+)
+def test_what_inference_raises_is_told_with_op_and_line(
+    g: Graph, raised: Any, error: type[Exception], said: str
+) -> None:
+    def infer(_: Any) -> Any:
+        if raised is not None:
+            raise raised
+
+    x = float_input()
+    odd = x.op.op_def._replace(name="Odd", infer=infer)
+    before = g.version
+    with pytest.raises(error, match=said) as caught:
+        g.create_op("Odd", [], attrs=x.op.attrs, name="mine", op_def=odd)
+    assert "for 'mine' (op: 'Odd')" in str(caught.value)
+    assert "test_client.py:" in str(caught.value)
+    assert raised is None or caught.value.__cause__ is raised
+    assert g.version == before
+
+
+def test_a_tensor_of_another_graph_is_told_with_op_and_line(g: Graph) -> None:
+    x = float_input()
+    with Graph().as_default(), pytest.raises(ValueError) as caught:
+        constant([1.0, 2.0]).op.graph.create_op("Add", [x, x], name="sum/")
+    assert "'sum' (op: 'Add')" in str(caught.value)
+    assert str(caught.value).count("test_client.py:") == 2

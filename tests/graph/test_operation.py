@@ -202,7 +202,8 @@ def test_tensors_are_themselves(g: Graph) -> None:
         (float, TypeError),
         (int, TypeError),
         (lambda x: [1, 2][x], TypeError),
-        (np.asarray, TypeError),
+        (np.asarray, NotImplementedError),
+        (lambda x: np.array([x]), NotImplementedError),
     ],
 )
 def test_a_tensor_has_no_value_while_the_graph_is_built(

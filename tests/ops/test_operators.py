@@ -126,3 +126,19 @@ def test_strings_are_joined():
     assert made.op.type == "Add"
     assert evaluate(made).tolist() == [b"ac", b"bc"]
     assert evaluate("c" + constant(["a"])).tolist() == [b"ca"]
+
+
+def test_a_wrong_dtype_is_told_with_names_and_line(graph):
+    with graph.name_scope("layer"):
+        x, y = constant([1.0], name="x"), constant([1], name="y")
+        with pytest.raises(TypeError) as caught:
+            x + y
+    said = str(caught.value)
+    assert "For 'layer/add' (op: 'AddV2')" in said
+    assert "x = 'layer/x:0' (float32), y = 'layer/y:0' (int32)" in said
+    assert "test_operators.py:" in said
+
+
+def test_a_wrong_value_beside_a_tensor_is_told_with_name_and_line():
+    with pytest.raises(TypeError, match=r"got 2\.5.*'mul' \(op: 'Mul'\).*test_operators\.py:\d+"):
+        constant(1) * 2.5

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 from collections.abc import Iterator
 from typing import Any
@@ -40,6 +41,21 @@ def test_the_factory_that_accepts_the_target_makes_the_session(registered: Prefi
     with tf.Graph().as_default(), tf.Session("toy://a") as session:
         assert session.sess_str == "toy://a"
         assert session.run(tf.constant(1.0)) == 1
+
+
+@pytest.mark.parametrize("made", [None, object()], ids=["nothing", "something else"])
+def test_a_factory_that_makes_no_session_is_named(
+    registered: Prefixed, monkeypatch: Any, made: Any
+) -> None:
+    monkeypatch.setattr(registered, "new_session", lambda options: made)
+    with tf.Graph().as_default(), pytest.raises(tf.errors.InternalError) as caught:
+        tf.Session("toy://a")
+    assert 'Prefixed.new_session made no SessionBackend for the target "toy://a"' in str(
+        caught.value
+    )
+    assert repr(made) in str(caught.value)
+    caught = None  # type: ignore[assignment]
+    gc.collect()  # a finalizer that fails is an error here
 
 
 def test_none_that_accepts_is_not_found(registered: Prefixed) -> None:

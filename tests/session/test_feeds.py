@@ -167,6 +167,26 @@ def test_what_may_not_be_fed_is_refused(session: Any) -> None:
         session.run("z:0", {"y:0": [1.0, 2.0]})
 
 
+def test_what_was_fed_and_fetched_may_be_forbidden_later(session: Any) -> None:
+    y = session.graph.get_tensor_by_name("y:0")
+    np.testing.assert_array_equal(session.run("z:0", {y: [1.0, 2.0]}), [10, 20])
+    np.testing.assert_array_equal(session.run("z:0", {"y:0": [1.0, 2.0]}), [10, 20])
+    session.graph.prevent_feeding(y)
+    for key in (y, "y:0", y):
+        with pytest.raises(ValueError, match=r"y:0.*may not be fed"):
+            session.run("z:0", {key: [1.0, 2.0]})
+    np.testing.assert_array_equal(session.run(y, {"x:0": [1.0, 2.0]}), [2, 3])
+    session.graph.prevent_fetching(y.op)
+    with pytest.raises(ValueError, match=r"'y:0'.*not fetchable"):
+        session.run(y, {"x:0": [1.0, 2.0]})
+
+
+def test_a_list_of_tensors_is_no_value(session: Any) -> None:
+    y = session.graph.get_tensor_by_name("y:0")
+    with pytest.raises(TypeError, match=r"'y:0'.*holds no values.*fed to 'x:0'"):
+        session.run("z:0", {"x:0": [y, y]})
+
+
 def test_one_tensor_is_fed_once(session: Any) -> None:
     x = session.graph.get_tensor_by_name("x:0")
     with pytest.raises(ValueError, match="fed twice"):
