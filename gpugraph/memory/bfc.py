@@ -131,9 +131,13 @@ class BFCAllocator(Allocator):
             if self._busy:
                 self._deferred[address] = None
                 return
-            self._busy = True
             try:
+                self._busy = True
                 self._release(chunk)
+            except KeyboardInterrupt:
+                chunk.allocation_id = -1
+                self._recover(self._last_id)
+                raise
             finally:
                 if self._deferred:
                     self._free_deferred()
@@ -267,6 +271,17 @@ class BFCAllocator(Allocator):
             address, _ = self._deferred.popitem()
             self._release(self._store.chunks[address])
 
+    def _recover(self, known: int) -> None:
+        """After Ctrl-C in the middle of a change: all follows anew from the chunks in use.
+
+        Those with a number above `known` nobody has got; they are free again.
+        """
+        self._stats.bytes_in_use = self._store.rebuild(known)
+        peak = max(self._stats.peak_bytes_in_use, self._stats.bytes_in_use)
+        self._stats.peak_bytes_in_use = peak
+        held = sum(region.size for region in self._store.regions)
+        self._stats.record_reserved(held - self._stats.bytes_reserved)
+
     def _release(self, chunk: Chunk) -> None:
         self._stats.bytes_in_use -= chunk.size
         self._store.release(chunk)
@@ -283,8 +298,9 @@ class BFCAllocator(Allocator):
         """One attempt, with the lock held."""
         if self._busy:
             self._refuse_reentry()
-        self._busy = True
+        known = self._last_id
         try:
+            self._busy = True
             chunk = self._store.take(rounded, num_bytes, self._last_id + 1)
             if chunk is None:
                 chunk = self._allocate_from_new_region(num_bytes, rounded)
@@ -293,6 +309,9 @@ class BFCAllocator(Allocator):
             self._last_id += 1
             self._stats.record_alloc(chunk.size)
             return chunk.address
+        except KeyboardInterrupt:
+            self._recover(known)
+            raise
         finally:
             if self._deferred:
                 self._free_deferred()
@@ -309,8 +328,12 @@ class BFCAllocator(Allocator):
         region = self._source.obtain(rounded)
         if region is None:
             return False
-        self._store.add_region(region.base, region.size)
-        self._stats.record_reserved(region.size)
+        try:
+            self._store.add_region(region.base, region.size)
+            self._stats.record_reserved(region.size)
+        except KeyboardInterrupt:
+            self._store.keep_region(region.base, region.size)
+            raise
         return True
 
     def _deallocate_free_regions(self, rounded: int) -> bool:

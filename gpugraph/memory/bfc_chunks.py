@@ -97,6 +97,11 @@ class ChunkStore:
         insort(self.regions, Region(base, size))
         self._insert(self._new_chunk(base, size))
 
+    def keep_region(self, base: int, size: int) -> None:
+        """Makes sure a region is known whose taking in was interrupted; `rebuild` does the rest."""
+        if Region(base, size) not in self.regions:
+            insort(self.regions, Region(base, size))
+
     def remove_region(self, region: Region) -> None:
         """Forgets a region without a chunk in use."""
         chunk = self.chunks[region.base]
@@ -149,6 +154,44 @@ class ChunkStore:
             self._merge(before, chunk)
             chunk = before
         self._insert(chunk)
+
+    def rebuild(self, known: int) -> int:
+        """Makes everything anew from the regions and the chunks in use, numbered up to `known`.
+
+        A chunk is marked in use last when it is taken and first when it is released, so that these
+        are right whatever change was interrupted. Gives the bytes in use.
+        """
+        used = sorted(
+            (chunk for chunk in self.chunks.values() if 0 <= chunk.allocation_id <= known),
+            key=lambda chunk: chunk.address,
+        )
+        self.chunks = {}
+        self.bins = [[] for _ in range(NUM_BINS)]
+        self._nonempty = 0
+        self._spare = []
+        for region in self.regions:
+            end = region.base + region.size
+            inside = [chunk for chunk in used if region.base <= chunk.address < end]
+            self._tile(region.base, end, inside)
+        return sum(chunk.size for chunk in used)
+
+    def _tile(self, base: int, end: int, used: list[Chunk]) -> None:
+        """Links a region's chunks in use and new free ones between them."""
+        before: Chunk | None = None
+        at = base
+        for chunk in [*used, None]:
+            stop = end if chunk is None else chunk.address
+            for piece in ([self._new_chunk(at, stop - at)] if stop > at else []) + (
+                [chunk] if chunk is not None else []
+            ):
+                self.chunks[piece.address] = piece
+                piece.prev, piece.next = before, None
+                if before is not None:
+                    before.next = piece
+                before = piece
+                if piece is not chunk:
+                    self._insert(piece)
+            at = end if chunk is None else chunk.address + chunk.size
 
     def chunks_of(self, region: Region) -> Iterator[Chunk]:
         """The chunks of a region in order of address."""
