@@ -399,3 +399,14 @@ def test_the_gradient_of_a_chain_grows_with_its_length(graph, shape):
         assert max(len(op.colocation_groups()) for op in new) <= 2
         made.append(len(new))
     assert made[2] - made[1] == 2 * (made[1] - made[0])
+
+
+def test_gradients_of_products_follow_the_inputs_though_the_product_is_fed():
+    x = tf.constant([2.0, 3.0])
+    axes = tf.placeholder(tf.int32, [None])
+    running, product = tf.cumprod(x), tf.reduce_prod(x, axes)
+    with tf.Session() as session:
+        slope = tf.gradients(running, x)[0]
+        assert session.run(slope, {running: [7.0, 7.0]}).tolist() == [4.0, 2.0]
+        slope = tf.gradients(product, x)[0]
+        assert session.run(slope, {product: 7.0, axes: [0]}).tolist() == [3.0, 2.0]

@@ -87,7 +87,7 @@ def prod_gradient(op: Any, dy: Any) -> list[Any]:
         flat = raw_ops.Reshape(x, np.array([-1], np.int32))
         others = raw_ops.Reshape(_product_of_others(flat, [0]), raw_ops.Shape(x))
     elif axes is None:
-        others = raw_ops.RealDiv(_kept(op, op.outputs[0]), x)
+        others = raw_ops.RealDiv(raw_ops.Prod(x, op.inputs[1], keep_dims=True), x)
     else:
         others = _product_of_others(x, axes)
     return [raw_ops.Mul(conj(others), _kept(op, dy)), None]

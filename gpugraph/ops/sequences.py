@@ -171,8 +171,9 @@ def _cumprod_gradient(op: Any, dy: Any) -> list[Any]:
     """The running sum of y dy from the other end, divided by x: NaN where x is 0."""
     x, axis = op.inputs
     attrs = op.attrs
+    product = _cumprod(x, axis, exclusive=attrs["exclusive"], reverse=attrs["reverse"])
     total = _cumsum(
-        raw_ops.Mul(conj(op.outputs[0]), dy),
+        raw_ops.Mul(conj(product), dy),
         axis,
         exclusive=attrs["exclusive"],
         reverse=not attrs["reverse"],
