@@ -114,7 +114,7 @@ class Variable:
                 name=scope,
             )
             if inner:
-                self._take_along(graph.get_operations()[made:], inner)
+                self._take_along(graph._ops[made:], inner)
             self._guarded_initial_value = self._safe_initial_value()
             self._initializer: Operation = raw_ops.Assign(
                 self._variable,

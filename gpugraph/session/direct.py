@@ -35,7 +35,7 @@ from gpugraph.session.explain import Explanation
 from gpugraph.session.factory import SessionFactory
 from gpugraph.session.feeds import refuse_shape
 from gpugraph.session.open_shapes import fits, in_common
-from gpugraph.session.plans import Kept, PlanStore
+from gpugraph.session.plans import Kept, PlanStore, wait_for
 
 __all__ = ["DirectRunner", "DirectSession", "DirectSessionFactory"]
 
@@ -145,19 +145,21 @@ class DirectSession(SessionBackend):
 
     def reset(self, containers: Sequence[str]) -> None:
         with self.lock:
-            self.plans.drop_all()
-            self.resources.clear(list(containers) or None)
+            plans = self.plans.drop_all()
+        wait_for(plans)
+        self.resources.clear(list(containers) or None)
 
     def close(self) -> None:
         with self.lock:
             if self.closed:
                 return
             self.closed = True
-            self.plans.drop_all()
+            plans = self.plans.drop_all()
             self.runners.clear()
-            self.resources.clear()
-            for device in self.devices:
-                device.close()
+        wait_for(plans)
+        self.resources.clear()
+        for device in self.devices:
+            device.close()
 
 
 class DirectRunner(Runner):

@@ -2,23 +2,23 @@
 
 A plan owns memory. It gives that back when it is dropped: because there are too many (the one made
 first goes), because its variables moved, because the session closes, or because a device is full.
-Nobody drops a plan while it runs, and who gets to a plan's lock after it was dropped finds it
-stale and takes another.
+A plan that is dropped while it runs ends its run first: its memory goes with its last reference.
+Who gets to a plan's lock after it was dropped finds it stale and takes another.
 
-Locks are taken in this order: the session's, a plan's. A run holds its plan's lock, so that it only
-tries for the session's.
+A run holds its plan's lock, and its kernels may take the session's (by runs of their own). So who
+holds the session's lock never waits for a plan's: it tries, and leaves the plan to its run.
 """
 
 from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from gpugraph.plan import Plan
 
-__all__ = ["Kept", "PlanStore"]
+__all__ = ["Kept", "PlanStore", "wait_for"]
 
 
 class Kept(NamedTuple):
@@ -50,42 +50,56 @@ class PlanStore:
         return kept
 
     def drop(self, kept: Kept) -> None:
-        """Releases a plan, when its run is over; nothing for one that is dropped already."""
-        with kept.plan.lock:
-            self._release(kept)
+        """Gives a plan up: its memory at once, or with its last reference while it runs.
 
-    def drop_all(self) -> None:
-        """Releases all plans, each when its run is over."""
-        for kept in list(self._kept.values()):
-            self.drop(kept)
-
-    def drop_idle(self) -> bool:
-        """Releases the plans that nobody runs, for their memory; whether there were any.
-
-        Called in mid-run too, so it waits for nobody: it does nothing while another thread holds
-        the lock of the session.
+        Waits for nobody; nothing for a plan that is dropped already.
         """
-        if not self.lock.acquire(blocking=False):
-            return False
-        try:
-            idle = [kept for kept in self._kept.values() if kept.plan.lock.acquire(blocking=False)]
-            for kept in idle:
-                try:
-                    self._release(kept)
-                finally:
-                    kept.plan.lock.release()
-            return bool(idle)
-        finally:
-            self.lock.release()
-
-    def _release(self, kept: Kept) -> None:
         plan = kept.plan
         if self._kept.pop(id(plan), None) is None:
             return
         for state in plan.watched:
             state.watchers.pop(id(plan), None)
         kept.forget()
-        if plan.running:  # by a kernel of its own run; its memory goes with its last reference
-            plan.stale = True
-        else:
-            plan.release()
+        plan.stale = True
+        if plan.lock.acquire(blocking=False):
+            try:
+                if not plan.running:  # by a kernel of its own run, in this thread
+                    plan.release()
+            finally:
+                plan.lock.release()
+
+    def drop_all(self) -> list[Plan]:
+        """Gives all plans up; those that may still be running, for the caller to wait for."""
+        plans = [kept.plan for kept in self._kept.values()]
+        for kept in list(self._kept.values()):
+            self.drop(kept)
+        return plans
+
+    def drop_idle(self) -> None:
+        """Releases the plans that nobody runs, for their memory.
+
+        Called in mid-run too: it does nothing while another thread holds the lock of the session.
+        """
+        if not self.lock.acquire(blocking=False):
+            return
+        try:
+            for kept in list(self._kept.values()):
+                if kept.plan.lock.acquire(blocking=False):
+                    try:
+                        if not kept.plan.running:
+                            self.drop(kept)
+                    finally:
+                        kept.plan.lock.release()
+        finally:
+            self.lock.release()
+
+
+def wait_for(plans: Sequence[Plan]) -> None:
+    """Returns when the runs of these plans in other threads are over, and their memory is back.
+
+    The caller holds no lock: a kernel of such a run may want the session's.
+    """
+    for plan in plans:
+        with plan.lock:
+            if not plan.running:
+                plan.release()

@@ -281,7 +281,7 @@ def test_a_plan_given_up_just_before_its_run_is_made_again() -> None:
                     pass
                 threading.Event().wait(0.02)
                 with backend.lock:
-                    backend.plans._release(kept)
+                    backend.plans.drop(kept)
             np.testing.assert_array_equal(running.result(10), np.full(100, 6))
         (anew,) = runner.plans.values()
         assert anew is not kept
@@ -620,3 +620,60 @@ def test_a_kernel_that_refuses_at_bind_fails_its_node_at_the_run() -> None:
         for _ in range(2):
             with pytest.raises(tf.errors.InvalidArgumentError, match=r"\[\[node wrong"):
                 session.run(wrong)
+
+
+@pytest.mark.parametrize("ending", ["evicted", "closed"])
+def test_a_kernel_that_runs_something_does_not_meet_who_drops_its_plan(
+    reentering: Any, ending: str
+) -> None:
+    """One thread holds a plan and wants the session, another the other way round."""
+    entered, dropping = threading.Event(), threading.Event()
+    with tf.Graph().as_default() as graph:
+        x = tf.placeholder(tf.float32, [None])
+        other = tf.constant([1.0]) * 3.0
+        told: list[str] = []
+
+        def inner() -> None:
+            entered.set()
+            assert dropping.wait(10)
+            threading.Event().wait(0.05)  # by now the other thread has the session's lock
+            try:
+                told.append(str(session.run(other)))
+            except (RuntimeError, tf.errors.CancelledError) as error:
+                told.append(type(error).__name__)
+
+        y = reentering(inner)(x) + 1.0
+    session: Any = tf.Session(graph=graph)
+    session._backend.plans.most = 1
+
+    def drop() -> None:
+        assert entered.wait(10)
+        dropping.set()
+        if ending == "closed":
+            session.close()
+        else:
+            session.run(x * 2.0, {x: [1.0]})
+
+    with graph.as_default(), ThreadPoolExecutor(2) as pool:
+        running = pool.submit(session.run, y, {x: [1.0, 2.0]})
+        dropped = pool.submit(drop)
+        assert running.result(10).tolist() == [2.0, 3.0]
+        dropped.result(10)
+    assert told in (["[3.]"], ["RuntimeError"], ["CancelledError"])
+    session.close()
+    assert sum(each.allocator.get_stats().bytes_in_use for each in session._backend.devices) == 0
+
+
+def test_a_run_that_makes_room_keeps_its_own_plan() -> None:
+    config = tf.ConfigProto(gpu_options=tf.GPUOptions(virtual_gpus=[1]))
+    with tf.Graph().as_default(), tf.Session(config=config) as session:
+        x = tf.placeholder(tf.float32, [None])
+        with tf.device("/gpu:0"):
+            y = tf.exp(x)
+        for size in (*range(1, 10), 100_000):  # the ninth size and on: one plan, sized at run time
+            session.run(y, {x: np.zeros(size)})
+        (runner,) = session._backend.runners.values()  # type: ignore[attr-defined]
+        kept = runner.open_plan
+        with pytest.raises(tf.errors.ResourceExhaustedError):
+            session.run(y, {x: np.zeros(250_000)})
+        assert runner.open_plan is kept and not kept.plan.stale
