@@ -43,6 +43,10 @@ class KernelContext(Protocol):
     @property
     def output_types(self) -> Sequence[DType]: ...
 
+    @property
+    def on_host(self) -> frozenset[int]:
+        """Which of the arrays lie in host memory whatever the device (those of `late` kernels)."""
+
     def value(self, index: int) -> Any:
         """The array of host input `index`."""
 
@@ -55,6 +59,12 @@ class KernelContext(Protocol):
     def variable(self, index: int) -> Any:
         """The record of the variable that ref input `index` names."""
 
+    def allocate(self, shape: tuple[int, ...], dtype: DType) -> Any:
+        """A block of the device's memory, taken during a run: its `array`, and `release()`."""
+
+    def keep(self, container: Any) -> None:
+        """Says, during a run, that `container.release()` is to be called when the run is over."""
+
 
 class Call(NamedTuple):
     """A Python function that writes the outputs, given as one of two forms.
@@ -62,13 +72,16 @@ class Call(NamedTuple):
     `function(*inputs, *outputs)` is called at each run. `make(context, *inputs, *outputs)` is
     called when the arrays are bound, and returns what is called, with nothing, at each run: all
     that follows from sizes and attrs is done once. Host inputs are in neither: they are read by
-    `context.value`. With `dynamic`, the outputs' sizes depend on the inputs' values: no outputs
-    are given, the call returns them.
+    `context.value`. With `late`, host inputs are given as arrays too (in host memory), since
+    their values come during a run: the index of an element, the handle of a TensorArray. With
+    `dynamic`, the outputs' sizes depend on the inputs' values: no outputs are given, the call
+    returns them.
     """
 
     function: Callable[..., Any] | None = None
     make: Callable[..., Callable[[], Any]] | None = None
     dynamic: bool = False
+    late: bool = False
 
     def bind(self, context: KernelContext, arrays: Sequence[Any]) -> Callable[[], Any]:
         """What to call at each run, for these inputs and outputs."""

@@ -15,15 +15,18 @@ from __future__ import annotations
 
 import contextvars
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from time import monotonic
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from gpugraph.dtypes import DType
+from gpugraph.errors import DeadlineExceededError
 
 __all__ = [
+    "Clock",
     "FeedSlot",
     "FetchSlot",
     "Mailbox",
@@ -33,7 +36,10 @@ __all__ = [
     "PlanKey",
     "Step",
     "Transfer",
+    "all_steps",
+    "blame",
     "rendezvous_key",
+    "runs_of",
 ]
 
 
@@ -65,8 +71,9 @@ def rendezvous_key(
 class Step(NamedTuple):
     """One thing a run does, and what it is called.
 
-    `kind` is "kernel", "copy" (a Recv), "send" (of a tensor sized at run time) or "guard" (a
-    check that a variable is initialized).
+    `kind` is "kernel", "copy" (a Recv), "send" (of a tensor sized at run time), "guard" (a check
+    that a variable is initialized), "flag" (whether a condition holds), "region" (steps that run
+    under a condition) or "loop". The last two run their `body`.
     """
 
     name: str
@@ -77,6 +84,52 @@ class Step(NamedTuple):
     origin: Any = None
     kind: str = "kernel"
     output_bytes: int = 0
+    body: tuple[Any, ...] = ()  # of Steps; mypy knows no recursive NamedTuple with a default
+
+
+class Composite(Protocol):
+    """What runs a step's body."""
+
+    def __call__(self) -> Any: ...
+
+    def plain(self) -> Callable[[], Any]:
+        """The same without the guards of variables."""
+
+
+def runs_of(steps: Sequence[Step], guarded: bool) -> tuple[Callable[[], Any], ...]:
+    """What to call, step after step, with or without the guards of variables."""
+    if guarded:
+        return tuple(step.run for step in steps)
+    runs = (step for step in steps if step.kind != "guard")
+    return tuple(step.run.plain() if step.body else step.run for step in runs)  # type: ignore[attr-defined]
+
+
+def all_steps(steps: Sequence[Step]) -> Iterator[Step]:
+    """The steps and those of their bodies."""
+    for step in steps:
+        yield step
+        yield from all_steps(step.body)
+
+
+class Clock:
+    """When a run must be over, for steps that may take long."""
+
+    __slots__ = ("ends", "limit_s")
+
+    def __init__(self) -> None:
+        self.ends: float | None = None
+        self.limit_s: float | None = None
+
+    def check(self, where: str) -> None:
+        """DeadlineExceededError when the time is over."""
+        if self.ends is not None and monotonic() > self.ends:
+            raise DeadlineExceededError(None, None, f"Timed out {where} after {self.limit_s} s")
+
+
+def blame(error: BaseException, run: Callable[[], Any] | None) -> None:
+    """Notes on an error which innermost step raised it."""
+    if run is not None and "_raised_by" not in error.__dict__:
+        error.__dict__["_raised_by"] = run
 
 
 class FeedSlot(NamedTuple):
@@ -155,16 +208,28 @@ class Plan:
     stale: bool = False
     warm: bool = False
     has_cells: bool = False
+    clock: Clock = field(default_factory=Clock)
 
     def __post_init__(self) -> None:
         self.context = contextvars.Context()
         self.context.run(np.seterr, all="ignore")
         self.loads = tuple(slot.load for slot in self.feeds)
-        self.guarded = tuple(step.run for step in self.steps)
-        self.runs = tuple(step.run for step in self.steps if step.kind != "guard")
+        self.guarded = runs_of(self.steps, True)
+        self.runs = runs_of(self.steps, False)
         self.reads = tuple(slot.read for slot in self.fetches)
-        self.made_by: dict[int, Step | FetchSlot] = {id(step.run): step for step in self.steps}
+        self.made_by: dict[int, Step | FetchSlot] = {
+            id(step.run): step for step in all_steps(self.steps)
+        }
+        composites = [step for step in self.steps if step.kind != "guard"]
+        self.made_by.update((id(run), step) for run, step in zip(self.runs, composites))
         self.made_by.update((id(slot.read), slot) for slot in self.fetches)
+
+    def raiser(
+        self, error: BaseException, current: Callable[[], Any] | None
+    ) -> Step | FetchSlot | None:
+        """The step or fetch that raised an error in a run that had come to `current`."""
+        run = error.__dict__.pop("_raised_by", current)
+        return self.made_by.get(id(run)) or self.made_by.get(id(current))
 
     def release(self) -> None:
         """Gives the plan's memory back; it is stale from now on."""

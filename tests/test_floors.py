@@ -25,24 +25,25 @@ PACKAGE = Path(__file__).resolve().parents[1] / "gpugraph"
 FREE, LISTED, APART = "free", "listed", "apart"
 
 FLOORS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    (FREE, ("errors", "dtypes", "dimensions", "shapes", "config")),
+    (FREE, ("errors", "dtypes", "dimensions", "shapes", "config", "nest")),
     (APART, ("graph", "memory", "kernel")),
     (APART, ("ops", "devices")),
     (
         LISTED,
         (
+            "control_flow",
             "gradients",
+            "functional",
             "variables",
             "variable_scope",
             "template",
             "arg_scope",
-            "control_flow",
             "plan",
         ),
     ),
     (APART, ("compile", "runtime")),
     (APART, ("session",)),
-    (APART, ("layers", "train", "summary", "formats", "cluster")),
+    (APART, ("layers", "rnn", "train", "summary", "formats", "cluster")),
 )
 
 # The top floor. `errors` and `train` are public names too, and have their floors above.

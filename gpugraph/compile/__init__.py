@@ -7,6 +7,7 @@
     place      a device for every op, with its reason
     fuse       groups of ops that run as one kernel
     partition  Send and Recv between devices
+    flow       which loop each op is in, and under which condition it runs
     order      one sequence for all devices, by depth
     memory     lifetimes to offsets in one arena a device
     bind       kernels to callables, offsets to arrays: the plan
@@ -21,6 +22,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from gpugraph.compile.bind import bind
+from gpugraph.compile.flow import flow
 from gpugraph.compile.fold import fold
 from gpugraph.compile.fuse import fuse
 from gpugraph.compile.memory import memory
@@ -47,6 +49,7 @@ PASSES: tuple[Callable[[Unit], None], ...] = (
     place,
     fuse,
     partition,
+    flow,
     order,
     memory,
 )

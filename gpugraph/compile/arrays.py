@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from gpugraph.compile.context import Cell
 from gpugraph.compile.unit import Home, Storage, TensorId, Unit, variable_key
 from gpugraph.devices import Block, Device, VariableState, out_of_memory
@@ -25,7 +27,9 @@ class Holdings:
 
     def __init__(self, mailbox: Mailbox) -> None:
         self.owned: list[Block] = []
-        self.cells: dict[TensorId, Cell] = {}
+        self.cells: dict[Storage, Cell] = {}
+        self.objects: dict[Storage, Any] = {}  # arrays of one handle each
+        self.kept: list[Any] = []  # what kernels made for the time of a run
         self.mailbox = mailbox
         self.variables: list[tuple[VariableState, Block]] = []
         self.values: list[Any] = []  # constants: their copies on devices live as long as they do
@@ -35,9 +39,13 @@ class Holdings:
         return any(state.block is not block for state, block in self.variables)
 
     def reset(self) -> None:
-        """Frees what a run left in cells."""
+        """Frees what a run left."""
         for cell in self.cells.values():
             cell.release()
+        for handle in self.objects.values():
+            handle[()] = None
+        while self.kept:
+            self.kept.pop().release()
         self.mailbox.clear()
 
     def release(self) -> None:
@@ -131,6 +139,12 @@ class Arrays:
             if storage.size == 0:
                 return device.view(None, shape, dtype)
             return device.view(self.arenas[storage.device] + storage.offset, shape, dtype)
+        if storage.kind == "object":
+            return self.holdings.objects.setdefault(storage, np.empty(shape, object))
+        if storage.kind == "aside":
+            block = device.allocate(shape, dtype, storage.owner)
+            self.owned.append(block)
+            return block.array
         assert storage.node is not None
         if storage.kind == "constant":
             value = storage.node.attrs["value"]
@@ -155,10 +169,11 @@ class Arrays:
             self.variables[node.id] = state
         return state
 
-    def cell(self, key: TensorId, name: str) -> Cell:
-        if key not in self.cells:
-            self.cells[key] = Cell(name)
-        return self.cells[key]
+    def cell(self, storage: Storage) -> Cell:
+        """The cell of a tensor that is sized at run time."""
+        if storage not in self.cells:
+            self.cells[storage] = Cell(storage.owner)
+        return self.cells[storage]
 
     def source(self, key: TensorId, home: Home, on_host: bool = False) -> Callable[[], Any]:
         """What gives the tensor's array during a run; for a host input, its value."""
@@ -169,7 +184,7 @@ class Arrays:
             if home.storage.node is not None:
                 state = self.variable(home.storage.node)
                 return lambda: state.value
-            cell = self.cell(key, home.storage.owner)
+            cell = self.cell(home.storage)
             return lambda: cell.array
         array = self.array(home)
         return lambda: array

@@ -9,22 +9,34 @@ sized at run time are bound anew at each run, by `compile/dynamic.py`.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from functools import partial
 from typing import Any
 
 from gpugraph.compile.arrays import Arrays, at_node
+from gpugraph.compile.branches import Branches
 from gpugraph.compile.context import Bound
 from gpugraph.compile.dynamic import DynamicCopy, DynamicStep
-from gpugraph.compile.unit import TensorId, Unit
+from gpugraph.compile.guards import ALWAYS
+from gpugraph.compile.regions import Entry
+from gpugraph.compile.unit import Home, TensorId, Unit
 from gpugraph.devices import VariableState
-from gpugraph.errors import ResourceExhaustedError
+from gpugraph.errors import InvalidArgumentError, ResourceExhaustedError
 from gpugraph.graph.op_def import host_slots
 from gpugraph.graph.runtime_graph import Node, NodeClass
-from gpugraph.kernel import Kernel
+from gpugraph.kernel import Kernel, reference
 from gpugraph.ops.declare import DECLARATIONS
-from gpugraph.plan import FeedSlot, FetchSlot, Placed, Plan, Step, rendezvous_key
+from gpugraph.plan import (
+    Clock,
+    FeedSlot,
+    FetchSlot,
+    Placed,
+    Plan,
+    Step,
+    all_steps,
+    rendezvous_key,
+)
 
 __all__ = ["Binder", "bind"]
 
@@ -45,10 +57,11 @@ def bind(unit: Unit) -> Plan:
                 binder.visit(node)
             feeds = tuple(binder.feed(node, index) for index, node in enumerate(unit.args))
             fetches = tuple(binder.fetch(node) for node in unit.retvals)
+            steps = binder.made()
         except BaseException:
             binder.holdings.release()
             raise
-        kinds = [step.kind for step in binder.steps]
+        kinds = [step.kind for step in all_steps(steps)]
         say(
             f"{kinds.count('kernel')} kernels, {kinds.count('copy')} copies between devices, "
             f"{kinds.count('guard')} guards of variables",
@@ -56,11 +69,11 @@ def bind(unit: Unit) -> Plan:
         )
     return Plan(
         unit.key,
-        tuple(binder.steps),
+        tuple(steps),
         feeds,
         fetches,
         tuple(unit.transfers),
-        binder.placed(),
+        binder.placed(steps),
         tuple(unit.reports),
         dict(unit.arena_sizes),
         tuple(binder.variables.values()),
@@ -68,7 +81,8 @@ def bind(unit: Unit) -> Plan:
         binder.holdings.moved,
         binder.holdings.reset,
         binder.holdings.release,
-        has_cells=bool(binder.cells),
+        has_cells=bool(binder.cells or binder.holdings.objects),
+        clock=binder.clock,
     )
 
 
@@ -77,14 +91,27 @@ class Binder(Arrays):
 
     def __init__(self, unit: Unit) -> None:
         super().__init__(unit)
-        self.steps: list[Step] = []
-        self.guarded: set[int] = set()
+        self.entries: list[Entry] = []
+        self.branches = Branches(self, unit.flow) if unit.flow is not None else None
+        self.guard = ALWAYS  # of the node that is being bound
+        self.guarded: set[Any] = set()
+        self.clock = Clock()
+
+    def made(self) -> list[Step]:
+        """The plan's steps."""
+        if self.branches is not None:
+            return self.branches.steps()
+        return [entry.step for entry in self.entries]
 
     # -- steps
 
     def visit(self, node: Node) -> None:
         """Adds the step of a node, if it needs one."""
         unit = self.unit
+        if self.branches is not None:
+            self.guard = self.branches.enter(node)
+            if self.branches.visit(node):
+                return
         if node.node_class is NodeClass.VARIABLE:
             self.variable(node)
             return
@@ -94,11 +121,12 @@ class Binder(Arrays):
             self._send(node)
             return
         if node.node_class is NodeClass.RECV:
-            self._add(node, self._copy(node), "copy")
+            self.add(node, self._copy(node), "copy")
             return
         variables = self._refs(node)
         decl = DECLARATIONS.get(node.type)
-        if decl is not None and 0 in decl.view and unit.moded.get(node.id, "").startswith("view"):
+        is_view = unit.moded.get(node.id, "").startswith("view")
+        if decl is not None and decl.view and is_view and not node.op_def.is_stateful:
             return
         kernel = unit.kernel(node)
         try:
@@ -111,23 +139,26 @@ class Binder(Arrays):
             run = _marking(run, [variables[index] for index in decl.writes])
         if decl is not None and decl.writes and node.attrs.get("use_locking"):
             run = _locking(run, [variables[index] for index in decl.writes])
-        self._add(node, run, "kernel")
+        self.add(node, run)
 
-    def _add(self, node: Node, run: Callable[[], Any], kind: str) -> None:
+    def add(self, node: Node, run: Callable[[], Any], kind: str = "kernel") -> None:
+        """Adds a step of a node, under the node's guard."""
+        self.entries.append(Entry(self.guard, self.step(node, run, kind)))
+
+    def step(self, node: Node, run: Callable[[], Any], kind: str = "kernel") -> Step:
+        """A step of a node."""
         size = 0
         for slot in range(len(node.output_types)):
             size += self.unit.homes[node.id, slot].storage.size
-        self.steps.append(
-            Step(
-                node.name,
-                node.type,
-                node.assigned_device,
-                self.unit.depth[node.id],
-                run,
-                node.origin,
-                kind,
-                size,
-            )
+        return Step(
+            node.name,
+            node.type,
+            node.assigned_device,
+            self.unit.depth[node.id],
+            run,
+            node.origin,
+            kind,
+            size,
         )
 
     def _refs(self, node: Node) -> dict[int, VariableState]:
@@ -141,12 +172,19 @@ class Binder(Arrays):
                 continue
             state = self.variable(storage.node)
             found[edge.dst_input] = state
-            if storage.node.id in self.guarded or node.op_def.allows_uninitialized_input:
-                continue
-            self.guarded.add(storage.node.id)
-            named = edge.src if node.node_class is NodeClass.RETVAL else node
-            self._add(named, partial(_check, state), "guard")
+            if not node.op_def.allows_uninitialized_input:
+                self._guard(node, storage.node, edge.src, state)
         return found
+
+    def _guard(self, node: Node, variable: Node, source: Node, state: VariableState) -> None:
+        """Checks, once wherever nodes live together, that a variable is initialized."""
+        frame = self.branches.frame() if self.branches is not None else None
+        key = (variable.id, frame, self.guard)
+        if key in self.guarded or (variable.id, None, ALWAYS) in self.guarded:
+            return
+        self.guarded.add(key)
+        named = source if node.node_class is NodeClass.RETVAL else node
+        self.add(named, partial(_check, state), "guard")
 
     def _bound(
         self, node: Node, kernel: Kernel, variables: dict[int, VariableState]
@@ -160,9 +198,14 @@ class Binder(Arrays):
         inputs, outputs = [(key, homes[key]) for key in keys], [(key, homes[key]) for key in made]
         host = host_slots(node.op_def.inputs, node.op_def.host_inputs, node.attrs)
         kinds = [home.storage.kind for _, home in (*inputs, *outputs)]
-        if "cell" in kinds or not all(keys[slot] in values for slot in host):
+        late = reference(kernel).late
+        if "cell" in kinds or not (late or all(keys[slot] in values for slot in host)):
             return DynamicStep(self, node, kernel, variables, inputs, outputs, host)
-        given = [self.array(home) for slot, (_, home) in enumerate(inputs) if slot not in host]
+        given = [
+            values[key] if slot in host and key in values else self.array(home)
+            for slot, (key, home) in enumerate(inputs)
+            if late or slot not in host
+        ]
         results = [self.array(home) for _, home in outputs]
         context = Bound(
             node.name,
@@ -172,11 +215,13 @@ class Binder(Arrays):
                 [home.shape or () for _, home in inputs],
                 [home.shape or () for _, home in outputs],
             ),
-            {slot: values[keys[slot]] for slot in host},
+            {slot: values[keys[slot]] for slot in host if keys[slot] in values},
             variables,
             self.runner(node),
             self.unit.target.resources,
             self.owned,
+            self.holdings.kept,
+            host if late else frozenset(),
         )
         return self.runner(node).bind(kernel, context, [*given, *results])
 
@@ -187,7 +232,7 @@ class Binder(Arrays):
             source = self.source(key, home)
             post, label = self.mailbox.send, self._way(send)
             self._refs(send)
-            self._add(send, partial(post, label, source), "send")
+            self.add(send, partial(post, label, source), "send")
 
     def _is_fixed(self, send: Node, recv: Node) -> bool:
         _, home = self.home(send, 0)
@@ -218,7 +263,7 @@ class Binder(Arrays):
         home = self.unit.homes[node.id, 0]
         device = self.devices[home.storage.device]
         if home.storage.kind == "cell":
-            cell = self.cell((node.id, 0), spec.name)
+            cell = self.cell(home.storage)
 
             def load(value: Any) -> None:
                 cell.fill(device.allocate(value.shape, home.dtype, spec.name))
@@ -233,6 +278,17 @@ class Binder(Arrays):
         key, home = self.home(node, 0)
         source = node.input_edge(0).src
         name = self.unit.key.fetches[node.attrs["index"]]
+        if self.branches is not None:
+            self.guard = self.branches.enter(node)
+        slot = self._fetch(node, name, source, key, home)
+        if self.branches is None:
+            return slot
+        flag = self.branches.flag_of(self.guard)
+        if flag is None:
+            return slot
+        return slot._replace(read=_alive(self.branches.flags.values, flag, node, slot.read))
+
+    def _fetch(self, node: Node, name: str, source: Node, key: TensorId, home: Home) -> FetchSlot:
         device = self.devices[home.storage.device]
         if home.storage.node is not None and home.storage.kind != "constant":
             self._refs(node)
@@ -244,12 +300,18 @@ class Binder(Arrays):
             return FetchSlot(name, lambda: device.read(fixed)[()], source.origin)
         return FetchSlot(name, partial(device.read, fixed), source.origin)
 
-    def placed(self) -> tuple[Placed, ...]:
+    def placed(self, steps: Sequence[Step]) -> tuple[Placed, ...]:
         """Where each op of the plan is, and why."""
         unit = self.unit
-        modes = {step.name: step.kind for step in self.steps if step.kind != "guard"}
+        modes = {
+            step.name: step.kind
+            for step in all_steps(steps)
+            if step.kind in ("kernel", "copy", "send")
+        }
         found = []
         for node in unit.order:
+            if node.type == "_LoopEnd":
+                continue
             mode = "folded" if node.id in unit.folded else unit.moded.get(node.id, "")
             mode = mode or modes.get(node.name, "")
             found.append(
@@ -268,6 +330,22 @@ class Binder(Arrays):
 def _check(state: VariableState) -> None:
     """Raises unless the variable is initialized."""
     state.value  # noqa: B018
+
+
+def _alive(flags: list[bool], flag: int, node: Node, read: Callable[[], Any]) -> Callable[[], Any]:
+    """`read`, if the fetched tensor is alive."""
+
+    def read_if_alive() -> Any:
+        if not flags[flag]:
+            raise InvalidArgumentError(
+                None,
+                None,
+                f"Retval[{node.attrs['index']}] does not have value: "
+                f"'{node.input_edge(0).src.name}' is of a branch that was not taken",
+            )
+        return read()
+
+    return read_if_alive
 
 
 def _marking(run: Callable[[], Any], states: list[VariableState]) -> Callable[[], Any]:

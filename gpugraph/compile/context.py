@@ -44,6 +44,7 @@ class Bound:
 
     __slots__ = (
         "_device",
+        "_kept",
         "_owned",
         "_resources",
         "_values",
@@ -52,6 +53,7 @@ class Bound:
         "input_shapes",
         "input_types",
         "name",
+        "on_host",
         "output_shapes",
         "output_types",
     )
@@ -67,6 +69,8 @@ class Bound:
         device: Device,
         resources: Resources,
         owned: list[Block],
+        kept: list[Any],
+        on_host: frozenset[int] = frozenset(),
     ) -> None:
         self.name = name
         self.attrs = attrs
@@ -77,6 +81,8 @@ class Bound:
         self._device = device
         self._resources = resources
         self._owned = owned
+        self._kept = kept
+        self.on_host = on_host
 
     def value(self, index: int) -> Any:
         """Host input `index`; InternalError for an input that isn't one."""
@@ -91,6 +97,14 @@ class Bound:
         block = self._device.allocate(shape, dtype, self.name)
         self._owned.append(block)
         return block.array
+
+    def allocate(self, shape: tuple[int, ...], dtype: DType) -> Block:
+        """A block of the device's memory, which the caller releases."""
+        return self._device.allocate(shape, dtype, self.name)
+
+    def keep(self, container: Any) -> None:
+        """Has `container.release()` called when the run is over."""
+        self._kept.append(container)
 
     def state(self, make: Callable[[], Any]) -> Any:
         """The node's own state in the session."""

@@ -21,7 +21,7 @@ from gpugraph.graph.runtime_graph import Node
 from gpugraph.kernel import Kernel, reference
 from gpugraph.shapes import TensorShape
 
-__all__ = ["DynamicCopy", "DynamicStep"]
+__all__ = ["DynamicCopy", "DynamicStep", "dying_cells"]
 
 Place = tuple[TensorId, Home]
 
@@ -45,15 +45,18 @@ class DynamicStep:
         self.resources = arrays.unit.target.resources
         self.device = arrays.runner(node)
         self.variables = variables
+        self.late = reference(kernel).late
+        self.kept = arrays.holdings.kept
         self.reserved: list[Block] = []  # what this run writes, whoever moves it meanwhile
         self.uninitialized = node.op_def.allows_uninitialized_input
         self.sources = [self._source(arrays, slot, place) for slot, place in enumerate(inputs)]
         self.results = [self._result(arrays, place) for place in outputs]
-        self.dying = _dying(arrays, node, [key for key, _ in inputs])
+        self.dying = dying_cells(arrays, node, [key for key, _ in inputs])
+        here = arrays.positions[node.id]
         self.dying += [
             cell
-            for (key, _), cell in zip(outputs, self.results)
-            if isinstance(cell, Cell) and not _used(node, key[1])
+            for (_, home), cell in zip(outputs, self.results)
+            if isinstance(cell, Cell) and home.storage.last == here
         ]
 
     def _source(self, arrays: Arrays, slot: int, place: Place) -> Callable[[], Any]:
@@ -64,12 +67,12 @@ class DynamicStep:
         return arrays.source(*place, on_host=slot in self.host)
 
     def _result(self, arrays: Arrays, place: Place) -> Any:
-        key, home = place
+        _, home = place
         if home.storage.kind != "cell":
             return arrays.array(home)
         if home.storage.node is not None:
             return arrays.variable(home.storage.node)
-        return arrays.cell(key, home.storage.owner)
+        return arrays.cell(home.storage)
 
     def __call__(self) -> None:
         held = [state.block for state in self.variables.values()]  # they may move meanwhile
@@ -96,7 +99,7 @@ class DynamicStep:
         ]
         refs = [self._ref(slot, array, results) for slot, array in enumerate(inputs)]
         context = self._context(inputs, [array.shape for array in results], owned)
-        given = [refs[slot] for slot in range(len(inputs)) if slot not in self.host]
+        given = [refs[slot] for slot in range(len(inputs)) if self.late or slot not in self.host]
         self.device.bind(self.kernel, context, [*given, *results])()
 
     def _ref(self, slot: int, array: Any, results: list[Any]) -> Any:
@@ -110,7 +113,7 @@ class DynamicStep:
 
     def _run_dynamic(self, inputs: list[Any], owned: list[Block]) -> None:
         context = self._context(inputs, [], owned)
-        given = [array for slot, array in enumerate(inputs) if slot not in self.host]
+        given = [array for slot, array in enumerate(inputs) if self.late or slot not in self.host]
         returned = self.device.bind(self.kernel, context, given)()
         for slot, (result, array) in enumerate(zip(self.results, returned)):
             array = np.asarray(array)
@@ -130,6 +133,8 @@ class DynamicStep:
             self.device,
             self.resources,
             owned,
+            self.kept,
+            self.host if self.late else frozenset(),
         )
 
     def _infer(self, inputs: list[Any]) -> list[tuple[int, ...]]:
@@ -188,12 +193,8 @@ class DynamicCopy:
         self.mailbox = arrays.mailbox
         self.devices = devices
         self.dtype = own.dtype
-        self.result = (
-            arrays.cell((recv.id, 0), own.storage.owner)
-            if own.storage.kind == "cell"
-            else arrays.array(own)
-        )
-        self.dying = _dying(arrays, arrays.sends[recv.id], [key], recv)
+        self.result = arrays.cell(own.storage) if own.storage.kind == "cell" else arrays.array(own)
+        self.dying = dying_cells(arrays, arrays.sends[recv.id], [key], recv)
 
     def __call__(self) -> None:
         sent, _ = self.mailbox.recv(self.way)
@@ -212,11 +213,7 @@ _NOTHING = np.empty(0)
 """Stands for the array of a variable that has none yet: no elements of no known shape."""
 
 
-def _used(node: Node, slot: int) -> bool:
-    return any(edge.src_output == slot and not edge.is_control for edge in node._out)
-
-
-def _dying(
+def dying_cells(
     arrays: Arrays, node: Node, keys: Sequence[TensorId], at: Node | None = None
 ) -> list[Cell]:
     """The cells whose last user is this step."""
@@ -225,5 +222,5 @@ def _dying(
     for key in dict.fromkeys(keys):
         home = arrays.unit.homes[key]
         if home.storage.kind == "cell" and home.storage.node is None and home.storage.last == last:
-            found.append(arrays.cell(key, home.storage.owner))
+            found.append(arrays.cell(home.storage))
     return found

@@ -14,12 +14,13 @@ from typing import Any
 
 import numpy as np
 
+from gpugraph.compile.inference import Inference
+from gpugraph.compile.schedule import loops_whole
 from gpugraph.compile.unit import Unit
-from gpugraph.errors import InvalidArgumentError
-from gpugraph.graph.infer import InferContext
-from gpugraph.graph.runtime_graph import Node, NodeClass
+from gpugraph.graph.runtime_graph import Node, NodeClass, RuntimeGraph
 from gpugraph.graph.walks import reachable_backwards, topological_order
 from gpugraph.ops.convert import CONST
+from gpugraph.ops.declare import DECLARATIONS
 from gpugraph.ops.evaluate import evaluate
 from gpugraph.shapes import TensorShape
 
@@ -28,68 +29,170 @@ __all__ = ["fold"]
 LARGEST_FOLDED = 4096
 """Elements up to which an output is folded: beyond, keeping it costs more than making it."""
 
-_UNKNOWN = TensorShape.of(None)
 _OF_SHAPE = {"Shape", "Size", "Rank", "ShapeN"}
+_FLOW = {
+    NodeClass.SWITCH,
+    NodeClass.MERGE,
+    NodeClass.ENTER,
+    NodeClass.EXIT,
+    NodeClass.NEXT_ITERATION,
+    NodeClass.LOOP_COND,
+}
 _HARMLESS = {NodeClass.VARIABLE, NodeClass.ARG, NodeClass.RETVAL}
 
 
 def fold(unit: Unit) -> None:
     """Fills `unit.shapes`, `unit.values` and `unit.folded`."""
     with unit.report("fold") as say:
-        acting: set[int] = set()
-        for node in topological_order(unit.graph):
-            _visit(unit, node, acting)
+        folding = _Folding(unit)
+        order = _inputs_first(unit.graph)
+        folding.inference.settle(order, folding.look)
+        for node in order:
+            folding.visit(node)
         dropped = _drop_unneeded(unit)
         lines = [f"{unit.graph.find_id(key).name}: {why}" for key, why in unit.folded.items()]  # type: ignore[union-attr]
         say(f"{len(unit.folded)} tensors became constants, {dropped} ops were dropped", lines)
 
 
-def _visit(unit: Unit, node: Node, acting: set[int]) -> None:
-    """Settles one node; `acting` are nodes that act beside their outputs, or wait for such."""
-    sources: list[tuple[int, int]] = [(0, 0)] * len(node.input_types)
-    acts = node.op_def.is_stateful and node.node_class not in _HARMLESS
-    for edge in node._in:
-        if edge.dst_input >= 0:
-            sources[edge.dst_input] = (edge.src.id, edge.src_output)
-        if edge.src.id in acting:
-            acts = True
-    if acts:
-        acting.add(node.id)
-    shapes = unit.shapes[node.id] = _infer(unit, node, sources)
-    if node.node_class is NodeClass.CONSTANT:
-        unit.values[node.id, 0] = node.attrs["value"]
-        return
-    values = _constants(unit, node, sources, shapes)
-    if values is not None:
-        _replace(unit, node, values, acting)
+def _inputs_first(graph: RuntimeGraph) -> list[Node]:
+    """An order for the walk: what a gradient's loop pops, another loop has pushed before."""
+    if any(node.node_class is NodeClass.ENTER for node in graph.op_nodes()):
+        return loops_whole(graph)
+    return topological_order(graph)
 
 
-def _infer(unit: Unit, node: Node, sources: list[tuple[int, int]]) -> Sequence[TensorShape]:
-    op_def = node.op_def
-    if node.type == "VariableV2":
-        return [_UNKNOWN if node.attrs.get("_resizable") else node.attrs["shape"]]
-    if op_def.infer is None:
-        return [_UNKNOWN] * len(node.output_types)
-    known = unit.shapes
-    values = unit.values
-    context = InferContext(
-        [known[source][slot] for source, slot in sources],
-        node.attrs,
-        node.input_types,
-        len(node.output_types),
-        lambda index: values.get(sources[index]),
-    )
-    try:
-        found: Sequence[TensorShape] = op_def.infer(context)
+class _Folding:
+    """One walk; `acting` are nodes that act beside their outputs, or wait for such.
+
+    What is dead or alive, or is in a loop, is so by what it waits for: control flow acts.
+    """
+
+    def __init__(self, unit: Unit) -> None:
+        self.unit = unit
+        self.inference = Inference(unit)
+        self.acting: set[int] = set()
+        self.sides: dict[tuple[int, int], Node] = {}
+
+    def look(self, node: Node) -> list[Any] | None:
+        """Infers the node's shapes; the values of its outputs, where they are constant."""
+        unit = self.unit
+        sources: list[tuple[int, int]] = [(0, 0)] * len(node.input_types)
+        acts = (node.op_def.is_stateful and node.node_class not in _HARMLESS) or (
+            node.node_class in _FLOW
+        )
+        for edge in node._in:
+            if edge.dst_input >= 0:
+                sources[edge.dst_input] = (edge.src.id, edge.src_output)
+            if edge.src.id in self.acting:
+                acts = True
+        if acts:
+            self.acting.add(node.id)
+        shapes = unit.shapes[node.id] = self.inference.infer(node, sources)
+        if node.node_class is NodeClass.CONSTANT:
+            unit.values[node.id, 0] = node.attrs["value"]
+            return None
+        if node.node_class in _FLOW:
+            self._pass(node, sources)
+            return None
+        if node.type == "TensorArraySizeV3":
+            size = self.inference.array_size(node)
+            values = None if size is None else [size]
+        elif node.type == "StackPopV2":
+            value = self.inference.popped(node)
+            values = None if value is None else [value]
+        else:
+            values = _constants(unit, node, sources, shapes)
+        for slot, value in enumerate(values or ()):
+            unit.values[node.id, slot] = value
+        if node.type == "StackPushV2":
+            self.inference.note_push(node, unit.values.get(sources[1]))
+        return values
+
+    def visit(self, node: Node) -> None:
+        """Settles one node."""
+        values = self.look(node)
+        if values is not None:
+            self._replace(node, values)
+
+    def _pass(self, node: Node, sources: list[tuple[int, int]]) -> None:
+        """What is constant before a branch or a loop is constant in it."""
+        if node.node_class is NodeClass.SWITCH or node.attrs.get("is_constant"):
+            value = self.unit.values.get(sources[0])
+            if value is not None:
+                for slot in range(len(node.output_types)):
+                    self.unit.values[node.id, slot] = value
+
+    def _replace(self, node: Node, values: list[Any]) -> None:
+        """Makes a constant of each output that somebody takes."""
+        unit, graph = self.unit, self.unit.graph
+        waits = self._waits(node)
+        constant: Node | None = None
+        for slot, value in enumerate(values):
+            edges = [edge for edge in node._out if edge.src_output == slot]
+            if not edges:
+                continue
+            value.setflags(write=False)
+            constant = _add_constant(unit, node, slot, value)
+            for edge in edges:
+                graph.update_edge(constant, 0, edge.dst, edge.dst_input)
+            for before in waits:
+                graph.add_control_edge(before, constant)
+            if node.id in self.acting:
+                self.acting.add(constant.id)
+        if constant is None:
+            return
+        if len(values) == 1 and not node._out and node not in unit.roots:
+            graph.remove_node(node)
+            graph.rename_node(constant, node.name)
+
+    def _waits(self, node: Node) -> dict[Node, None]:
+        """What a constant in the node's place runs after: what ran before it for a purpose."""
+        found: dict[Node, None] = {}
+        for edge in list(node._in):
+            source = edge.src
+            if source.node_class is NodeClass.SWITCH and not edge.is_control:
+                found[self._side(source, edge.src_output)] = None
+            elif edge.is_control or (source.id in self.acting and not source.is_constant):
+                found[source] = None
+            elif source.is_constant:
+                found.update(dict.fromkeys(source.control_inputs))
         return found
-    except ValueError as error:
-        given = ", ".join(str(shape) for shape in context.shapes)
-        raise InvalidArgumentError(
-            node.node_def,
-            None,
-            f"{error} for '{node.name}' (op: '{node.type}') with input shapes: {given}"
-            f"\n\t [[node {node.name} (defined at {node.origin})]]",
-        ) from error
+
+    def _side(self, switch: Node, slot: int) -> Node:
+        """A node that is alive with one output of a Switch, to wait for."""
+        key = (switch.id, slot)
+        if key not in self.sides:
+            graph = self.unit.graph
+            dtype = switch.output_types[slot].base_dtype
+            side = self.sides[key] = graph.add_node(
+                graph.new_name(f"{switch.name}/side"),
+                DECLARATIONS["Identity"].op_def,
+                attrs={"T": dtype},
+                input_types=[dtype],
+                output_types=[dtype],
+                requested_device=switch.requested_device,
+                origin=switch.origin,
+            )
+            graph.add_edge(switch, slot, side, 0)
+            self.unit.shapes[side.id] = [self.unit.shapes[switch.id][slot]]
+            self.acting.add(side.id)
+        return self.sides[key]
+
+
+def _add_constant(unit: Unit, node: Node, slot: int, value: Any) -> Node:
+    graph = unit.graph
+    constant = graph.add_node(
+        graph.new_name(f"{node.name}/folded"),
+        CONST,
+        attrs={"value": value, "dtype": node.output_types[slot].base_dtype},
+        output_types=[node.output_types[slot].base_dtype],
+        requested_device=node.requested_device,
+        origin=node.origin,
+    )
+    unit.shapes[constant.id] = [TensorShape.of(value.shape)]
+    unit.values[constant.id, 0] = value
+    unit.folded[constant.id] = f"{node.type} of constants or known shapes"
+    return constant
 
 
 def _constants(
@@ -130,49 +233,6 @@ def _from_shapes(node: Node, shapes: Sequence[TensorShape]) -> list[Any] | None:
     if node.type == "Size":
         return [np.array(shapes[0].num_elements(), numpy_type)]
     return [np.array(shape.sizes, numpy_type) for shape in shapes]
-
-
-def _replace(unit: Unit, node: Node, values: list[Any], acting: set[int]) -> None:
-    """Makes a constant of each output that somebody takes."""
-    graph = unit.graph
-    waits = _waits(node, acting)
-    for slot, value in enumerate(values):
-        edges = [edge for edge in node._out if edge.src_output == slot]
-        if not edges:
-            continue
-        value.setflags(write=False)
-        constant = graph.add_node(
-            graph.new_name(f"{node.name}/folded"),
-            CONST,
-            attrs={"value": value, "dtype": node.output_types[slot].base_dtype},
-            output_types=[node.output_types[slot].base_dtype],
-            requested_device=node.requested_device,
-            origin=node.origin,
-        )
-        for edge in edges:
-            graph.update_edge(constant, 0, edge.dst, edge.dst_input)
-        for before in waits:
-            graph.add_control_edge(before, constant)
-        if node.id in acting:
-            acting.add(constant.id)
-        unit.shapes[constant.id] = [TensorShape.of(value.shape)]
-        unit.values[constant.id, 0] = value
-        unit.folded[constant.id] = f"{node.type} of constants or known shapes"
-    if len(values) == 1 and not node._out and node not in unit.roots:
-        graph.remove_node(node)
-        graph.rename_node(constant, node.name)
-
-
-def _waits(node: Node, acting: set[int]) -> dict[Node, None]:
-    """What a constant in the place of `node` runs after: what ran before the node for a purpose."""
-    found: dict[Node, None] = {}
-    for edge in node._in:
-        source = edge.src
-        if edge.is_control or (source.id in acting and not source.is_constant):
-            found[source] = None
-        elif source.is_constant:
-            found.update(dict.fromkeys(source.control_inputs))
-    return found
 
 
 def _drop_unneeded(unit: Unit) -> int:

@@ -13,6 +13,7 @@ an assignment and after it there are two. Their Send waits for what they wait fo
 from __future__ import annotations
 
 from gpugraph.compile.unit import Unit
+from gpugraph.dtypes import resource
 from gpugraph.graph.op_def import host_slots
 from gpugraph.graph.runtime_graph import Edge, Node
 from gpugraph.ops.declare import DECLARATIONS
@@ -22,8 +23,10 @@ __all__ = ["is_crossing", "memory_of_output", "partition"]
 
 
 def memory_of_output(unit: Unit, node: Node, slot: int) -> str:
-    """The device in whose memory output `slot` lies."""
+    """The device in whose memory output `slot` lies. Handles lie on the host."""
     op_def = node.op_def
+    if node.output_types[slot].base_dtype is resource:
+        return unit.host
     if op_def.host_outputs and slot in host_slots(op_def.outputs, op_def.host_outputs, node.attrs):
         return unit.host
     return node.assigned_device
@@ -32,6 +35,8 @@ def memory_of_output(unit: Unit, node: Node, slot: int) -> str:
 def memory_of_input(unit: Unit, node: Node, slot: int) -> str:
     """The device in whose memory input `slot` is read."""
     op_def = node.op_def
+    if node.input_types[slot].base_dtype is resource:
+        return unit.host
     if op_def.host_inputs and slot in host_slots(op_def.inputs, op_def.host_inputs, node.attrs):
         return unit.host
     return node.assigned_device

@@ -6,7 +6,8 @@ devices to the first by priority (GPU before CPU). What refers to a variable of 
 runs has a say too, where that leaves a choice. In order:
 
   1. a variable that lives on a device stays there, and its group with it;
-  2. metadata ops (Shape, Size, Rank) follow their input;
+  2. metadata ops (Shape, Size, Rank) follow their input, as do ops of control flow, but for what
+     counts a loop, which stays on the host;
   3. ops without inputs (constants, fed tensors) follow their consumers if those agree;
   4. fetched tensors are read where they are.
 
@@ -17,8 +18,10 @@ lets them fall back to what can; the reason then says so. After core/common_runt
 from __future__ import annotations
 
 from gpugraph.compile.candidates import Candidates, Group
+from gpugraph.compile.followers import counters, followed
 from gpugraph.compile.unit import Unit, variable_key
 from gpugraph.errors import InternalError, InvalidArgumentError
+from gpugraph.graph.frames import enters_once, is_loop_merge
 from gpugraph.graph.runtime_graph import Node, NodeClass
 
 __all__ = ["place"]
@@ -30,13 +33,14 @@ def place(unit: Unit) -> None:
         candidates = Candidates(unit.target)
         nodes = unit.graph.op_nodes()
         group_of = _groups(nodes)
+        counting = counters(unit)
         late = []
         for node in nodes:
             if node.node_class is NodeClass.RETVAL or _is_generator(node, group_of):
                 late.append(node)
             elif not node.assigned_device:
                 group = group_of.get(node.id) or Group([node])
-                _place_group(unit, candidates, group)
+                _place_group(unit, candidates, group, counting)
         for node in late:
             if not node.assigned_device:
                 _place_late(unit, candidates, node)
@@ -73,6 +77,10 @@ def _groups(nodes: list[Node]) -> dict[int, Group]:
             if dtype.is_ref_dtype:
                 source = node.input_edge(index).src
                 _join(group_of, source, node, f"refers to {source.name}")
+        if is_loop_merge(node):
+            for edge in node.input_edges():
+                if edge.is_back_edge or enters_once(edge.src):
+                    _join(group_of, node, edge.src, f"is a value of {node.name}")
         if node.node_class is NodeClass.VARIABLE:
             first = by_variable.setdefault(variable_key(node), node)
             _join(group_of, first, node, f"is the same variable as {first.name}")
@@ -106,7 +114,7 @@ def _is_generator(node: Node, group_of: dict[int, Group]) -> bool:
     )
 
 
-def _place_group(unit: Unit, candidates: Candidates, group: Group) -> None:
+def _place_group(unit: Unit, candidates: Candidates, group: Group, counting: set[int]) -> None:
     home = _home(unit, group)
     if home is not None:
         candidates.check_home(group, home)
@@ -114,10 +122,10 @@ def _place_group(unit: Unit, candidates: Candidates, group: Group) -> None:
     else:
         devices, reason = _candidates_of(unit, candidates, group)
         device = devices[0]
-        if len(devices) > 1 and len(group.nodes) == 1:
-            followed = _metadata_device(group.nodes[0])
-            if followed in devices:
-                device, reason = followed, "metadata of a tensor there"
+        if len(devices) > 1 and unit.host in devices and counting & {n.id for n in group.nodes}:
+            device, reason = unit.host, "counts a loop, which the host decides on"
+        elif len(devices) > 1 and (there := followed(group, devices)) in devices:
+            device, reason = there, _WHY[group.nodes[0].is_metadata]
     for node in group.nodes:
         node.assigned_device = device
         unit.reasons[node.id] = reason
@@ -152,10 +160,7 @@ def _home(unit: Unit, group: Group) -> str | None:
     return next(iter(homes), None)
 
 
-def _metadata_device(node: Node) -> str | None:
-    if not node.is_metadata:
-        return None
-    return node.input_edge(0).src.assigned_device or None
+_WHY = {True: "metadata of a tensor there", False: "its data is there"}
 
 
 def _place_late(unit: Unit, candidates: Candidates, node: Node) -> None:

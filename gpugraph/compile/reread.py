@@ -6,7 +6,8 @@ that the program puts after the write (by a control dependency, or by taking a t
 on it) means the new value, and sees it in TensorFlow, where the read is the variable's memory.
 Each such user gets a read of its own, after the writes it waits for. Users that wait for no write
 keep the shared read, which is a snapshot, as is every read that the program makes itself
-(`read_value`): see `compile/memory.py`.
+(`read_value`): see `compile/memory.py`. In a loop that writes the variable, an iteration's users
+see what the last one wrote, so that each iteration reads it anew.
 
 One walk in topological order: for each node, which writes it comes after, as bits of an integer.
 """
@@ -14,6 +15,8 @@ One walk in topological order: for each node, which writes it comes after, as bi
 from __future__ import annotations
 
 from gpugraph.compile.unit import TensorId, Unit, variable_key
+from gpugraph.compile.ways import Ways
+from gpugraph.graph.frames import Frame
 from gpugraph.graph.node import Edge
 from gpugraph.graph.runtime_graph import Node, NodeClass
 from gpugraph.graph.walks import topological_order
@@ -28,9 +31,11 @@ def reread(unit: Unit) -> None:
     """Gives users of a read that come after writes which the read does not wait for their own."""
     with unit.report("reread") as say:
         walk = _Walk(unit)
-        made = []
-        for read, key in walk.reads:
-            made += _split(unit, walk, read, walk.bits_of[key])
+        made: list[str] = []
+        if walk.reads:
+            ways = Ways(unit)
+            for read, key in walk.reads:
+                made += _split(unit, walk, read, key, ways)
         say(f"{len(made)} reads of variables were made again after a write", made)
 
 
@@ -60,6 +65,10 @@ class _Walk:
         """The bits of a node's ancestors, and its own if it writes."""
         return self.after.get(node.id, 0) | self._own.get(node.id, 0)
 
+    def of(self, bits: int) -> list[Node]:
+        """The writes whose bits these are."""
+        return [write for at, write in enumerate(self.writes) if bits >> at & 1]
+
     def _visit(self, node: Node, roots: dict[TensorId, Key], reads: list[tuple[Node, Key]]) -> None:
         decl = DECLARATIONS.get(node.type)
         for edge in node._in:
@@ -78,28 +87,52 @@ class _Walk:
                 reads.append((node, key))
 
 
-def _split(unit: Unit, walk: _Walk, read: Node, bits: int) -> list[str]:
-    """New reads for the users of `read` that come after writes it does not come after."""
+def _split(unit: Unit, walk: _Walk, read: Node, key: Key, ways: Ways) -> list[str]:
+    """New reads for the users of `read` that come after writes it does not come after, and for
+    those in a loop in which the variable is written."""
+    bits = walk.bits_of[key]
     seen = walk.after[read.id] & bits
-    users: dict[int, list[Edge]] = {}
-    for edge in read._out:
-        if edge.is_control or edge.dst.id not in walk.after:
+    users: dict[tuple[Frame, Node | None, int], list[Edge]] = {}
+    for edge, side in ways.users(read):
+        if edge.dst.id not in walk.after:
             continue
+        frame = ways.frames.at(edge.dst)
         missed = walk.after[edge.dst.id] & bits & ~seen
-        if missed:
-            users.setdefault(missed, []).append(edge)
-    return [_read_again(unit, walk, read, missed, edges) for missed, edges in users.items()]
+        again = [write for write in walk.of(bits) if ways.repeats(frame, write)]
+        if missed or again:
+            users.setdefault((frame, side, missed), []).append(edge)
+    made = []
+    for (frame, side, missed), edges in users.items():
+        again = [write for write in walk.of(bits & ~missed) if ways.repeats(frame, write)]
+        made.append(_read_again(ways, walk, read, (frame, side, missed), edges, again))
+    return made
 
 
-def _read_again(unit: Unit, walk: _Walk, read: Node, missed: int, edges: list[Edge]) -> str:
-    graph = unit.graph
+def _read_again(
+    ways: Ways,
+    walk: _Walk,
+    read: Node,
+    place: tuple[Frame, Node | None, int],
+    edges: list[Edge],
+    later: list[Node],
+) -> str:
+    """One read for these users, after the writes they come after and before the `later` ones."""
+    frame, side, missed = place
+    graph = ways.unit.graph
     again = graph.copy_node(read)
-    source = read.input_edge(0)
-    graph.add_edge(source.src, source.src_output, again, 0)
-    for before in read.control_inputs:
-        graph.add_control_edge(before, again)
+    source, slot = ways.reference(read, frame)
+    graph.add_edge(source, slot, again, 0)
+    if frame is ways.frames.root:
+        for before in read.control_inputs:
+            graph.add_control_edge(before, again)
+    if side is not None:
+        graph.add_control_edge(side, again)
     for write in _last(walk, missed):
-        graph.add_control_edge(write, again)
+        if ways.frames.at(write) is frame:
+            graph.add_control_edge(write, again)
+    for write in later if side is None else ():  # else what waits would die with the branch
+        if ways.frames.at(write) is frame and not ways.leads(write, again):
+            graph.add_control_edge(again, write)
     names = ", ".join(f"'{edge.dst.name}'" for edge in edges)
     for edge in list(edges):
         graph.update_edge(again, 0, edge.dst, edge.dst_input)

@@ -13,6 +13,7 @@ from functools import cached_property
 from time import perf_counter
 from typing import Any, NamedTuple
 
+from gpugraph.compile.guards import Flow
 from gpugraph.config import ConfigProto
 from gpugraph.devices import Device, Resources
 from gpugraph.dtypes import DType
@@ -57,7 +58,7 @@ def variable_key(node: Node) -> tuple[str, str]:
 class Storage:
     """Bytes that one or more tensors share, live from step `first` to step `last`."""
 
-    kind: str  # "arena", "constant", "variable", "cell"
+    kind: str  # "arena", "constant", "variable", "cell", "object"
     device: str
     size: int
     first: int
@@ -81,8 +82,8 @@ class Unit:
 
     prune fills args, retvals, roots and kin (a variable's node id to the ops outside this run that
     refer to it, as nodes of another graph); fold shapes, values and folded; place reasons;
-    partition ways and transfers; order order and depth; memory homes, moded and arena_sizes.
-    Dicts are keyed by node id, or by tensor.
+    partition ways and transfers; flow `flow`, where there is control flow; order order and depth;
+    memory homes, moded and arena_sizes. Dicts are keyed by node id, or by tensor.
     """
 
     key: PlanKey
@@ -103,6 +104,7 @@ class Unit:
     depth: dict[int, int] = field(default_factory=dict)
     homes: dict[TensorId, Home] = field(default_factory=dict)
     moded: dict[int, str] = field(default_factory=dict)
+    flow: Flow | None = None
     arena_sizes: dict[str, int] = field(default_factory=dict)
     reports: list[PassReport] = field(default_factory=list)
     _kernels: dict[int, Kernel] = field(default_factory=dict)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from gpugraph.compile.partition import is_crossing, memory_of_output
 from gpugraph.compile.unit import Storage, TensorId, Unit, variable_key
 from gpugraph.errors import InternalError
+from gpugraph.graph.frames import enters_once
 from gpugraph.graph.runtime_graph import Edge, Node, NodeClass
 from gpugraph.memory import ArenaPlan, Lifetime, check_offsets
 from gpugraph.ops.declare import DECLARATIONS
@@ -92,7 +93,9 @@ def _ordered(unit: Unit) -> None:
         raise _fail(unit.graph.source, "the order does not hold each node once")
     for node in unit.order:
         for edge in node._in:
-            if edge.src.is_op and position[edge.src.id] >= position[node.id]:
+            if edge.is_back_edge or not edge.src.is_op:
+                continue
+            if position[edge.src.id] >= position[node.id]:
                 raise _fail(node, f"it comes before '{edge.src.name}', which it needs")
     for send, recv in unit.ways:
         if position[send.id] >= position[recv.id]:
@@ -120,6 +123,24 @@ def _housed(unit: Unit) -> None:
 def _remembered(unit: Unit) -> None:
     _housed(unit)
     _kept(unit)
+    _outlasting(unit)
+
+
+def _outlasting(unit: Unit) -> None:
+    """What a loop's ops take from outside of it lasts until the loop is over."""
+    if unit.flow is None:
+        return
+    frames = unit.flow.frames
+    position = {node.id: at for at, node in enumerate(unit.order)}
+    for node in unit.order:
+        if node.node_class is not NodeClass.ENTER or enters_once(node):
+            continue
+        end = frames.at(node).end
+        assert end is not None
+        for slot in (node.input_edge(0), *(edge for edge in node._out if not edge.is_control)):
+            storage = unit.homes[slot.src.id, slot.src_output].storage
+            if storage.kind == "arena" and storage.last < position[end.id]:
+                raise _fail(node, f"'{slot.src.name}' does not outlast the loop")
 
 
 def _kept(unit: Unit) -> None:
@@ -133,10 +154,13 @@ def _kept(unit: Unit) -> None:
     content: dict[TensorId, object] = {}
     sends = {recv.id: send for send, recv in unit.ways}
     for at, node in enumerate(unit.order):
-        if node.node_class not in (NodeClass.SEND, NodeClass.RETVAL):
+        if node.node_class not in (NodeClass.SEND, NodeClass.RETVAL) and not _leaves(unit, node):
             for edge in sends.get(node.id, node).input_edges():
-                _read(unit, edge, at, held, content)
+                if not edge.is_back_edge:
+                    _read(unit, edge, at, held, content)
             _write(unit, node, held, content)
+        if node.type == "_LoopEnd":
+            _turn(unit, node, at, held, content)
     for node in unit.retvals:
         _read(unit, node.input_edge(0), len(unit.order), held, content)
 
@@ -157,6 +181,31 @@ def _read(
                     f"but is read in step {at}")  # fmt: skip
     if held[_bytes(storage)] is not content[source.id, slot]:
         raise _fail(edge.dst, f"'{source.name}' was overwritten before it is read")
+
+
+def _turn(
+    unit: Unit, end: Node, at: int, held: dict[object, object], content: dict[TensorId, object]
+) -> None:
+    """An iteration is over: what leads back is read; the loop's variables have their places."""
+    assert unit.flow is not None
+    frame = next(each for each in unit.flow.frames.loops() if each.end is end)
+    for node in frame.next_iterations:
+        for edge in node._out:
+            if edge.is_back_edge:
+                _read(unit, edge, at, held, content)
+    for merge in frame.merges:
+        held[_bytes(unit.homes[merge.id, 0].storage)] = content[merge.id, 0]
+    for node in frame.exits:  # read when the loop is over
+        edge = node.input_edge(0)
+        if _leaves(unit, node):
+            _read(unit, edge, at, held, content)
+            content[node.id, 0] = content[edge.src.id, edge.src_output]
+
+
+def _leaves(unit: Unit, node: Node) -> bool:
+    """Whether the node is an Exit that is the very bytes which the loop left."""
+    is_view = unit.moded.get(node.id, "").startswith("view")
+    return node.node_class is NodeClass.EXIT and is_view
 
 
 def _write(
@@ -183,6 +232,7 @@ _CHECKS: dict[str, Callable[[Unit], None]] = {
     "place": _placed,
     "fuse": _connected,
     "partition": _partitioned,
+    "flow": _partitioned,
     "order": _ordered,
     "memory": _remembered,
 }

@@ -198,7 +198,7 @@ class HostDevice(Device):
         return True
 
     def write(self, array: NDArray[Any], value: NDArray[Any]) -> None:
-        array[...] = value  # a third of what np.copyto takes for a small array
+        array[()] = value  # a quarter of what np.copyto takes for a scalar
 
     def read(self, array: NDArray[Any]) -> NDArray[Any]:
         return array.copy()
@@ -208,7 +208,7 @@ class HostDevice(Device):
     ) -> Callable[[], Any]:
         if not isinstance(source, HostDevice):
             return lambda: self.write(target, source.read(array))
-        return partial(target.__setitem__, ..., array)
+        return partial(target.__setitem__, (), array)
 
     def bind(
         self, kernel: Kernel, context: KernelContext, arrays: Sequence[NDArray[Any]]

@@ -34,7 +34,8 @@ class VirtualGPUDevice(HostDevice):
         super().__init__(name, "GPU", allocator, memory_limit, "virtual GPU in host memory")
 
     def check_memory(self, context: KernelContext, arrays: Sequence[NDArray[Any]]) -> None:
-        self.refuse_foreign(context.name, arrays)
+        own = [array for at, array in enumerate(arrays) if at not in context.on_host]
+        self.refuse_foreign(context.name, own)
 
 
 class GPUDeviceFactory:

@@ -1,7 +1,8 @@
-"""Ops that compute nothing: NoOp, and the four that the compile passes put into a plan's graph.
+"""Ops that compute nothing: NoOp, and the five that the compile passes put into a plan's graph.
 
 `_Arg` stands for a fed tensor, `_Retval` for a fetched one, `_Send` and `_Recv` for the two ends
-of a tensor's way from one device to another. The bind pass knows them; they have no kernels.
+of a tensor's way from one device to another, `_LoopEnd` for the end of a loop's iteration. The
+bind pass knows them; they have no kernels.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from gpugraph.ops.convert import convert_to_tensor
 from gpugraph.ops.declare import NO_GRADIENT, Attr, op, raw_ops
 from gpugraph.ops.shape_functions import from_attr, no_outputs
 
-__all__ = ["group", "no_op", "tuple"]
+__all__ = ["group", "no_op", "tuple", "with_dependencies"]
 
 
 def _nothing() -> None:
@@ -92,6 +93,16 @@ op(
     stateful=True,
     doc="The end of a tensor's way on the device that takes it.",
 )
+op(
+    "_LoopEnd",
+    attrs={"frame_name": Attr("string")},
+    infer=no_outputs,
+    cpu=_MOVED,
+    gpu=_MOVED,
+    grad=NO_GRADIENT,
+    stateful=True,
+    doc="The end of a loop's iteration, in the order of a plan's ops.",
+)
 
 
 def no_op(name: str | None = None) -> Operation:
@@ -142,6 +153,16 @@ def tuple(tensors: Any, name: str | None = None, control_inputs: Any = None) -> 
 def _gated(graph: Graph, gate: Operation, tensor: Tensor) -> Tensor:
     with graph.control_dependencies([gate]), graph.colocate_with(tensor.op):
         made: Tensor = raw_ops.Identity(tensor, name="control_dependency")
+    return made
+
+
+def with_dependencies(dependencies: Any, output_tensor: Any, name: str | None = None) -> Tensor:
+    """`output_tensor`, there only once all of `dependencies` (operations, tensors) have run."""
+    tensor = convert_to_tensor(output_tensor)
+    graph = tensor.graph
+    with graph.name_scope(name or "control_dependency") as scope:
+        with graph.colocate_with(tensor.op), graph.control_dependencies(dependencies):
+            made: Tensor = raw_ops.Identity(tensor, name=scope)
     return made
 
 

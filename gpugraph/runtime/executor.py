@@ -11,8 +11,7 @@ from collections.abc import Sequence
 from time import monotonic, perf_counter_ns
 from typing import Any
 
-from gpugraph.errors import DeadlineExceededError
-from gpugraph.plan import FetchSlot, Plan
+from gpugraph.plan import FetchSlot, Plan, Step
 from gpugraph.runtime.failure import as_op_error
 from gpugraph.runtime.stats import StepStats, timed
 
@@ -49,9 +48,10 @@ def _execute(plan: Plan, feeds: Sequence[Any]) -> list[Any]:
             results.append(current())
         return results
     except Exception as error:
-        if current is None:
+        failed = plan.raiser(error, current)
+        if failed is None:
             raise
-        raise as_op_error(error, plan.made_by[id(current)]) from error
+        raise as_op_error(error, failed) from error
     finally:
         if plan.has_cells:
             plan.reset()
@@ -75,29 +75,37 @@ def execute_traced(
 def _execute_traced(
     plan: Plan, feeds: Sequence[Any], stats: StepStats | None, timeout_s: float | None
 ) -> list[Any]:
-    ends = None if timeout_s is None else monotonic() + timeout_s
+    clock = plan.clock
+    clock.limit_s = timeout_s
+    clock.ends = None if timeout_s is None else monotonic() + timeout_s
     try:
         for load, value in zip(plan.loads, feeds):
             load(value)
         for step in plan.steps:
-            _check_time(ends, timeout_s, f"before '{step.name}'")
-            try:
-                if stats is None:
-                    step.run()
-                else:
-                    timed(stats, step)
-            except Exception as error:
-                raise as_op_error(error, step) from error
-        _check_time(ends, timeout_s, "after the last step")
+            _run_traced(plan, step, stats)
+        clock.check("after the last step")
         plan.warm = all(state.initialized for state in plan.variables)
         return [_fetched(slot) for slot in plan.fetches]
     finally:
+        clock.ends = None
         plan.reset()
 
 
-def _check_time(ends: float | None, timeout_s: float | None, where: str) -> None:
-    if ends is not None and monotonic() > ends:
-        raise DeadlineExceededError(None, None, f"Timed out {where} after {timeout_s} s")
+def _run_traced(plan: Plan, step: Step, stats: StepStats | None) -> None:
+    """Runs one step, or those of a region that is alive."""
+    plan.clock.check(f"before '{step.name}'")
+    if step.kind == "region":
+        if step.run.is_alive():  # type: ignore[attr-defined]
+            for inner in step.body:
+                _run_traced(plan, inner, stats)
+        return
+    try:
+        if stats is None:
+            step.run()
+        else:
+            timed(stats, step)
+    except Exception as error:
+        raise as_op_error(error, plan.raiser(error, step.run) or step) from error
 
 
 def _fetched(slot: FetchSlot) -> Any:

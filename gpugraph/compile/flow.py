@@ -1,0 +1,209 @@
+"""Flow: which loop each op is in, and under which condition it is alive.
+
+Ops of equal guards (`compile/guards.py`) become regions of the plan that run or are skipped. A
+loop is one item of the order around it: it runs when all that enters it is alive. Inside, guards
+count from the start of an iteration. Graphs without control flow have no `unit.flow`.
+
+A dead tensor makes whoever takes it dead, over control edges and from device to device too; only
+a Merge lives on one of several, and a ControlTrigger on nothing.
+"""
+
+from __future__ import annotations
+
+from gpugraph.compile.guards import ALWAYS, NEVER, Flow, Found, Guard, Is, either
+from gpugraph.compile.schedule import levels
+from gpugraph.compile.unit import Unit
+from gpugraph.graph.frames import Frame, enters_once, is_loop_merge, loop_frames
+from gpugraph.graph.node import Edge
+from gpugraph.graph.runtime_graph import Node, NodeClass
+
+__all__ = ["flow", "has_control_flow", "in_words"]
+
+_CLASSES = {NodeClass.SWITCH, NodeClass.MERGE, NodeClass.ENTER}
+_PASSING = {NodeClass.IDENTITY, NodeClass.SWITCH, NodeClass.LOOP_COND}
+
+
+def has_control_flow(unit: Unit) -> bool:
+    return any(node.node_class in _CLASSES for node in unit.graph.op_nodes())
+
+
+def flow(unit: Unit) -> None:
+    """Fills `unit.flow` where there is control flow.
+
+    InvalidArgumentError for frames that are not well-formed.
+    """
+    with unit.report("flow") as say:
+        if not has_control_flow(unit):
+            say("no branches and no loops", ())
+            return
+        unit.flow = made = _found(unit)
+        carried = -1
+        while carried < len(made.carried):  # a loop found out to be irregular changes its guards
+            carried = len(made.carried)
+            _Guards(unit, made).run()
+        loops = made.frames.loops()
+        guards = {guard for guard in made.guards.values() if guard}
+        say(f"{len(guards)} conditions, {len(loops)} loops", _told(unit, made))
+
+
+def _found(unit: Unit) -> Flow:
+    frames = loop_frames(unit.graph, unit.ways)
+    return Flow(frames, levels(unit.graph, frames, unit.ways))
+
+
+def _told(unit: Unit, made: Flow) -> list[str]:
+    """The report's lines: loops with their size, conditions with theirs."""
+    inside: dict[Frame, int] = {}
+    under: dict[Guard, int] = {}
+    for node in unit.graph.op_nodes():
+        frame = made.frames.at(node)
+        inside[frame] = inside.get(frame, 0) + 1
+        guard = made.guards[node.id]
+        if guard:
+            under[guard] = under.get(guard, 0) + 1
+    lines = [
+        f"loop {frame.name}: {inside.get(frame, 0)} ops, {len(frame.merges)} loop variables"
+        + ("" if made.go_on[frame] is not None else "; each ends on its own")
+        for frame in made.frames.loops()
+    ]
+    return lines + [f"{count} ops run {in_words(unit, guard)}" for guard, count in under.items()]
+
+
+def in_words(unit: Unit, guard: Guard) -> str:
+    """A guard for people: "if 'Less' is true and ..."."""
+    parts = []
+    for atom in sorted(guard, key=str):
+        node = unit.graph.find_id(atom.pred[0] if isinstance(atom, Is) else atom.node)
+        name = node.name if node is not None else "?"
+        if isinstance(atom, Is):
+            parts.append(f"'{name}' is {str(atom.value).lower()}")
+        else:
+            parts.append(f"'{name}' is alive" if node is not None else "never")
+    return "if " + " and ".join(parts)
+
+
+class _Guards:
+    """One walk that gives each node its guard, inner loops before what follows them."""
+
+    def __init__(self, unit: Unit, made: Flow) -> None:
+        self.unit = unit
+        self.made = made
+        self.sends = {recv.id: send for send, recv in unit.ways}
+
+    def run(self) -> None:
+        made = self.made
+        made.guards.clear()
+        made.irregular.clear()
+        made.outer = dict.fromkeys(made.frames.loops(), ALWAYS)
+        self._frame(made.frames.root)
+
+    def _frame(self, frame: Frame) -> None:
+        level = self.made.levels[frame]
+        for item in sorted(level.items, key=level.depth.__getitem__):
+            if isinstance(item, Frame):
+                self._frame(item)
+                continue
+            self.made.guards[item.id] = self._guard(item)
+            if item.node_class is NodeClass.SWITCH:
+                self._note_pred(item)
+        if frame.parent is not None:
+            self._end(frame)
+
+    def _guard(self, node: Node) -> Guard:
+        made = self.made
+        kind = node.node_class
+        if kind is NodeClass.ENTER:
+            frame = made.frames.of[node.id]
+            made.outer[frame] |= self._all(list(node._in))
+            return self._entering(node)
+        if kind is NodeClass.CONTROL_TRIGGER:
+            return ALWAYS
+        if kind is NodeClass.RECV:
+            send = self.sends[node.id]
+            return made.guards[send.id]
+        if kind is NodeClass.MERGE:
+            return self._merged(node)
+        return self._all(list(node._in))
+
+    def _entering(self, node: Node) -> Guard:
+        """What enters for one iteration only is dead in the others, but where a Merge takes it."""
+        if node.attrs.get("is_constant") or enters_once(node):
+            return ALWAYS
+        return self._found(node, "first", ALWAYS)
+
+    def _all(self, edges: list[Edge]) -> Guard:
+        guard = ALWAYS
+        for edge in edges:
+            if edge.src.is_op and not edge.is_back_edge:
+                guard |= self.made.of_output(edge.src, edge.src_output)
+        return NEVER if guard >= NEVER else guard
+
+    def _merged(self, node: Node) -> Guard:
+        made = self.made
+        waits = self._all([edge for edge in node._in if edge.is_control])
+        if is_loop_merge(node):
+            if made.frames.of[node.id] in made.carried:
+                return waits | self._found(node, "carried", ALWAYS)
+            return waits
+        found = either(self._all([edge]) for edge in node.input_edges())
+        if found is None:
+            found = self._found(node, "merge", waits)
+        return waits | found
+
+    def _found(self, node: Node, what: str, within: Guard) -> Guard:
+        atom = Found(node.id, what)
+        self.made.within[atom] = within | {atom}
+        return self.made.within[atom]
+
+    def _note_pred(self, node: Node) -> None:
+        """Finds the predicate behind what passes it on, and what a Switch's sides say of it."""
+        made = self.made
+        edge = node.input_edge(1)
+        source, slot = edge.src, edge.src_output
+        while source.node_class in _PASSING or source.node_class is NodeClass.RECV:
+            if source.node_class is NodeClass.RECV:
+                source = self.sends[source.id]
+            elif source.output_types[slot].is_ref_dtype:
+                break
+            edge = source.input_edge(0)
+            source, slot = edge.src, edge.src_output
+        known = self.unit.values.get((source.id, slot))
+        if known is not None:
+            made.sides[node.id] = (NEVER, ALWAYS) if known else (ALWAYS, NEVER)
+            return
+        atoms = Is((source.id, slot), False), Is((source.id, slot), True)
+        made.pred_of[node.id] = (source.id, slot)
+        made.sides[node.id] = frozenset(atoms[:1]), frozenset(atoms[1:])
+        for atom in atoms:
+            made.within[atom] = made.of_output(source, slot) | {atom}
+
+    def _go_on(self, frame: Frame) -> Guard | None:
+        """The guard under which there is another iteration, if one says it for all variables."""
+        if frame in self.made.carried:
+            return None
+        guards = {self.made.guards[node.id] for node in frame.next_iterations}
+        if not guards:
+            return NEVER
+        return guards.pop() if len(guards) == 1 else None
+
+    def _end(self, frame: Frame) -> None:
+        """Says when a loop goes on, and which of its Exits it may end without."""
+        made = self.made
+        go_on = made.go_on[frame] = self._go_on(frame)
+        if go_on is None:
+            made.carried.add(frame)
+        for node in frame.exits:
+            if go_on is None or go_on != _opposite(made.guards[node.id]):
+                made.irregular.add(node.id)
+                atom = Found(node.id, "exit")
+                made.within[atom] = made.outer[frame] | {atom}
+
+
+def _opposite(guard: Guard) -> Guard | None:
+    """The guard that holds just when this one, of at most one literal, doesn't."""
+    if not guard:
+        return NEVER
+    atoms = list(guard)
+    if len(atoms) == 1 and isinstance(atoms[0], Is):
+        return frozenset({Is(atoms[0].pred, not atoms[0].value)})
+    return None

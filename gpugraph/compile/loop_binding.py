@@ -1,0 +1,299 @@
+"""One loop in the making: its entries, what moves its variables, and when it goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from gpugraph.compile.context import Cell
+from gpugraph.compile.guards import ALWAYS, NEVER, Found, Guard, Is
+from gpugraph.compile.loops import Loop
+from gpugraph.compile.moves import move
+from gpugraph.compile.regions import Entry, grouped
+from gpugraph.compile.unit import Home, Storage, TensorId
+from gpugraph.errors import UnimplementedError
+from gpugraph.graph.frames import Frame
+from gpugraph.graph.runtime_graph import Node, NodeClass
+from gpugraph.plan import Step
+
+if TYPE_CHECKING:
+    from gpugraph.compile.branches import Branches
+
+__all__ = ["LoopInMaking"]
+
+Place = tuple[TensorId, Home]
+Run = Callable[[], Any]
+
+
+class _Move(NamedTuple):
+    """A loop variable's way from one iteration to the next."""
+
+    merge: Node
+    source: Place
+    target: Place
+
+
+class LoopInMaking:
+    """Collects a frame's entries until its end comes. `around` is the list of the outer frame."""
+
+    def __init__(self, branches: Branches, frame: Frame, around: list[Entry]) -> None:
+        self.branches = branches
+        self.binder = branches.binder
+        self.flow = branches.flow
+        self.frame = frame
+        self.around = around
+        self.entries: list[Entry] = []
+        self.start: list[Step] = []
+
+    def made(self) -> Step:
+        """The loop as one step."""
+        self.start += self._flags_at_start()
+        self.start += [self._started(merge) for merge in self.frame.merges]
+        turn = self._turn()
+        head, goes_on, tail = self._parts(turn)
+        parts = (tuple(self.start), tuple(head), tuple(tail))
+        clock = self.binder.clock
+        loop = Loop(self.frame.name, parts, goes_on, self._dying(), clock)
+        first = self.frame.enters[0]
+        return Step(
+            self.frame.name,
+            "While",
+            (self.frame.loop_cond or first).assigned_device,
+            self.binder.unit.depth[first.id],
+            loop,
+            first.origin,
+            "loop",
+            0,
+            (*self.start, *head, *tail),
+        )
+
+    def reset(self) -> Step | None:
+        """What takes back that the loop was left by Exits that it may end without."""
+        exits = [node for node in self.frame.exits if node.id in self.flow.irregular]
+        if not exits:
+            return None
+        own = [self.branches.flags.atom(Found(node.id, "exit")) for node in exits]
+        return self._flag_step("not left", _setter(self.branches.flags.values, own, False))
+
+    # -- parts
+
+    def _parts(self, turn: list[Step]) -> tuple[list[Step], Run, list[Step]]:
+        """What each iteration does first, whether it is not the last, and what else it does."""
+        go_on = self.flow.go_on[self.frame]
+        atoms = list(go_on or ())
+        if len(atoms) == 1 and isinstance(atoms[0], Is):
+            split = self._split(atoms[0], frozenset(atoms))
+            if split is not None:
+                return split[0], self.branches.predicate(atoms[0]), [*split[1], *turn]
+        if go_on is None:
+            goes_on, carries = self._carried()
+            turn = [*turn, *carries]
+        elif go_on >= NEVER:
+            goes_on = bool
+        elif go_on == ALWAYS:
+            goes_on = _always
+        else:
+            flag = self.branches.flag_of(go_on)
+            goes_on = partial(self.branches.flags.values.__getitem__, flag)
+        steps = [entry.step for entry in grouped(self.branches.flags, self.entries)]
+        return steps, goes_on, turn
+
+    def _split(self, atom: Is, go_on: Guard) -> tuple[list[Step], list[Step]] | None:
+        """The entries before the loop's condition is asked and after, if they part so."""
+        flags = self.branches.flags
+        own = flags.atom(atom)
+        at = 0
+        while at < len(self.entries):
+            entry = self.entries[at]
+            if entry.guard != ALWAYS or own in entry.sets:
+                break
+            at += 1
+        head, rest = self.entries[:at], self.entries[at:]
+        if not all(entry.step.kind == "flag" or entry.guard >= go_on for entry in rest):
+            return None
+        bare = [entry._replace(guard=ALWAYS) if entry.guard == go_on else entry for entry in rest]
+        tail = grouped(flags, bare)
+        if not any(own in entry.reads for entry in tail):
+            tail = [entry for entry in tail if own not in entry.sets]
+        return [entry.step for entry in head], [entry.step for entry in tail]
+
+    def _carried(self) -> tuple[Run, list[Step]]:
+        """Where each variable ends on its own: whether any goes on, and what says which do."""
+        flags = self.branches.flags.values
+        ways = []
+        for merge in self.frame.merges:
+            back = next(edge for edge in merge._in if edge.is_back_edge)
+            flag = self.branches.flag_of(self.flow.guards[back.src.id])
+            ways.append((flag, self.branches.flags.atom(Found(merge.id, "carried"))))
+
+        def alive() -> list[bool]:
+            return [flag is None or flags[flag] for flag, _ in ways]
+
+        def goes_on() -> bool:
+            return any(alive())
+
+        def carry() -> None:
+            for (_, own), value in zip(ways, alive()):
+                flags[own] = value
+
+        return goes_on, [self._flag_step("carried", carry)]
+
+    def _flags_at_start(self) -> list[Step]:
+        flags = self.branches.flags
+        carried = [
+            flags.atom(Found(merge.id, "carried"))
+            for merge in self.frame.merges
+            if self.frame in self.flow.carried
+        ]
+        steps = (
+            [self._flag_step("carried", _setter(flags.values, carried, True))] if carried else []
+        )
+        first = self._first()
+        if first:
+            steps.append(self._flag_step("first", _setter(flags.values, first, True)))
+        return steps
+
+    def _first(self) -> list[int]:
+        """Flags of what enters for the first iteration only."""
+        flags = self.branches.flags
+        atoms = [Found(node.id, "first") for node in self.frame.enters]
+        return [flags.atom(atom) for atom in atoms if atom in self.flow.within]
+
+    def _flag_step(self, name: str, run: Run) -> Step:
+        host = self.binder.unit.host
+        return Step(f"{self.frame.name}/{name}", "Enter", host, 0, run, None, "flag")
+
+    # -- variables
+
+    def _started(self, merge: Node) -> Step:
+        """What gives a variable its first value."""
+        forward = [edge for edge in merge._in if not edge.is_control and not edge.is_back_edge]
+        if len(forward) != 1 or forward[0].src.node_class is not NodeClass.ENTER:
+            raise UnimplementedError(
+                merge.node_def,
+                None,
+                f"'{merge.name}' of a loop must have one Enter among its inputs",
+            )
+        edge = forward[0]
+        key = (edge.src.id, edge.src_output)
+        home = self.binder.unit.homes[key]
+        take = home.storage.last <= self.binder.positions[merge.id]
+        run = self._move(merge, (key, home), take)
+        index = self._index(merge, edge.dst_input)
+        return self.binder.step(merge, run if index is None else _both(run, index))
+
+    def _move(self, merge: Node, source: Place, take: bool) -> Run:
+        own = ((merge.id, 0), self.binder.unit.homes[merge.id, 0])
+        if own[1].storage is source[1].storage:
+            return _nothing
+        return move(self.binder, self.binder.runner(merge), source, own, take)
+
+    def _index(self, merge: Node, slot: int) -> Run | None:
+        """What says by which input a value came, if somebody takes that."""
+        if not any(edge.src_output == 1 for edge in merge._out):
+            return None
+        array = self.binder.array(self.binder.unit.homes[merge.id, 1])
+        return partial(array.__setitem__, (), slot)
+
+    def _turn(self) -> list[Step]:
+        """What takes the variables to the next iteration, each read before it is written."""
+        steps = []
+        first = self._first()
+        if first:
+            steps.append(
+                self._flag_step("later", _setter(self.branches.flags.values, first, False))
+            )
+        moves = []
+        for merge in self.frame.merges:
+            back = next(edge for edge in merge._in if edge.is_back_edge)
+            key = (back.src.id, back.src_output)
+            source = (key, self.binder.unit.homes[key])
+            target = ((merge.id, 0), self.binder.unit.homes[merge.id, 0])
+            if source[1].storage is not target[1].storage:
+                moves.append(_Move(merge, source, target))
+            index = self._index(merge, back.dst_input)
+            if index is not None:
+                steps.append(self.binder.step(merge, index))
+        return steps + self._in_turn(moves)
+
+    def _in_turn(self, moves: list[_Move]) -> list[Step]:
+        """The moves in an order in which none overwrites what another still reads."""
+        steps: list[Step] = []
+        while moves:
+            read = [each.source[1].storage for each in moves]
+            free = next((each for each in moves if each.target[1].storage not in read), None)
+            if free is None:  # they go round: one value must step aside
+                free = moves[0]
+                aside = self._aside(free)
+                steps.append(self._step(free.merge, free.source, aside, True))
+                moves[0] = free._replace(source=aside)
+                continue
+            moves.remove(free)
+            storage = free.source[1].storage
+            alone = read.count(storage) == 1 and storage.last <= self._ends()
+            steps.append(self._step(free.merge, free.source, free.target, alone))
+        return steps
+
+    def _step(self, merge: Node, source: Place, target: Place, take: bool) -> Step:
+        flags, flow = self.branches.flags, self.flow
+        run = move(self.binder, self.binder.runner(merge), source, target, take)
+        if self.frame in flow.carried:
+            back = next(edge for edge in merge._in if edge.is_back_edge)
+            flag = self.branches.flag_of(flow.guards[back.src.id])
+            if flag is not None:
+                run = _if_alive(flags.values, flag, run)
+        return self.binder.step(merge, run)
+
+    def _aside(self, going: _Move) -> Place:
+        """A place of its own for a value while others move."""
+        _, home = going.source
+        kind = home.storage.kind if home.storage.kind in ("cell", "object") else "aside"
+        storage = Storage(kind, home.storage.device, 0, 0, self._ends(), going.merge.name)
+        return ((-1 - going.merge.id, 0), Home(storage, home.shape, home.dtype))
+
+    def _ends(self) -> int:
+        assert self.frame.end is not None
+        return self.binder.positions[self.frame.end.id]
+
+    def _dying(self) -> list[Cell]:
+        """Cells that nobody needs once the loop is over."""
+        end = self._ends()
+        storages = dict.fromkeys(home.storage for home in self.binder.unit.homes.values())
+        return [
+            self.binder.cell(storage)
+            for storage in storages
+            if storage.kind == "cell" and storage.node is None and storage.last == end
+        ]
+
+
+def _always() -> bool:
+    return True
+
+
+def _nothing() -> None:
+    """The value is where it belongs."""
+
+
+def _setter(flags: list[bool], own: Sequence[int], value: bool) -> Run:
+    def set_flags() -> None:
+        for at in own:
+            flags[at] = value
+
+    return set_flags
+
+
+def _both(one: Run, other: Run) -> Run:
+    def run() -> None:
+        one()
+        other()
+
+    return run
+
+
+def _if_alive(flags: list[bool], flag: int, run: Run) -> Run:
+    def move_if_alive() -> None:
+        if flags[flag]:
+            run()
+
+    return move_if_alive

@@ -1,0 +1,171 @@
+"""Random programs of branches and loops, nested three deep, against plain Python.
+
+A program is a list of statements over three float64 vectors. It is run twice: by Python's own
+`if` and `while` over NumPy, which carries a derivative along one direction beside each value, and
+as a graph, by `tf.cond` and `tf.while_loop`, on devices drawn at random.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import hypothesis.strategies as st
+import numpy as np
+from hypothesis import given, settings
+
+import gpugraph as tf
+
+STATE = 3
+SIZE = 2
+PREFIXES = ("/cpu:0", "/gpu:0", "/gpu:1", "")
+
+# -- programs
+
+Statement = tuple[Any, ...]
+KINDS = ("add", "sub", "mul", "tanh", "sin", "set")
+
+
+def statements(depth: int) -> st.SearchStrategy[list[Statement]]:
+    index = st.integers(0, STATE - 1)
+    place = st.integers(0, len(PREFIXES) - 1)
+    simple = st.tuples(st.just("op"), st.sampled_from(KINDS), index, index, index, place)
+    if depth == 0:
+        return st.lists(simple, min_size=1, max_size=3)
+    inner = statements(depth - 1)
+    branch = st.tuples(st.just("cond"), index, st.floats(-1, 1), inner, inner, place)
+    loop = st.tuples(st.just("while"), index, st.integers(0, 3), inner, place)
+    return st.lists(st.one_of(simple, branch, loop), min_size=1, max_size=3)
+
+
+# -- by plain Python: values with their derivatives along one direction
+
+Dual = tuple[np.ndarray, np.ndarray]
+
+
+def plain_op(kind: str, a: Dual, b: Dual) -> Dual:
+    (x, dx), (y, dy) = a, b
+    if kind == "add":
+        return x + y, dx + dy
+    if kind == "sub":
+        return x - y, dx - dy
+    if kind == "mul":
+        return x * y * 0.5, (dx * y + x * dy) * 0.5
+    if kind == "tanh":
+        return np.tanh(x), dx * (1 - np.tanh(x) ** 2)
+    if kind == "sin":
+        return np.sin(x), dx * np.cos(x)
+    return a
+
+
+def plain(program: list[Statement], state: list[Dual]) -> list[Dual]:
+    for statement in program:
+        state = list(state)
+        if statement[0] == "op":
+            _, kind, to, a, b, _ = statement
+            state[to] = plain_op(kind, state[a], state[b])
+        elif statement[0] == "cond":
+            _, index, threshold, then, other, _ = statement
+            state = plain(then if state[index][0][0] > threshold else other, state)
+        else:
+            _, index, count, body, _ = statement
+            done = 0
+            while done < count and state[index][0][1] < 3.0:
+                state = plain(body, state)
+                done += 1
+    return state
+
+
+# -- by the graph
+
+
+def graph_op(kind: str, x: Any, y: Any) -> Any:
+    if kind == "add":
+        return x + y
+    if kind == "sub":
+        return x - y
+    if kind == "mul":
+        return x * y * 0.5
+    if kind == "tanh":
+        return tf.tanh(x)
+    if kind == "sin":
+        return tf.sin(x)
+    return tf.identity(x)
+
+
+def graphed(program: list[Statement], state: list[Any], devices: Callable[[int], Any]) -> list[Any]:
+    for statement in program:
+        with tf.device(devices(statement[-1])):
+            state = graphed_statement(statement, list(state), devices)
+    return state
+
+
+def graphed_statement(
+    statement: Statement, state: list[Any], devices: Callable[[int], Any]
+) -> list[Any]:
+    if statement[0] == "op":
+        _, kind, to, a, b, _ = statement
+        state[to] = graph_op(kind, state[a], state[b])
+        return state
+    if statement[0] == "cond":
+        _, index, threshold, then, other, _ = statement
+        return list(
+            tf.cond(
+                state[index][0] > threshold,
+                lambda: [tf.identity(each) for each in graphed(then, state, devices)],
+                lambda: [tf.identity(each) for each in graphed(other, state, devices)],
+            )
+        )
+    _, index, count, body, _ = statement
+    return list(
+        tf.while_loop(
+            lambda done, *state: tf.logical_and(done < count, state[index][1] < 3.0),
+            lambda done, *state: [done + 1, *graphed(body, list(state), devices)],
+            [tf.constant(0), *state],
+        )[1:]
+    )
+
+
+def session(gpus: int) -> tf.Session:
+    options = tf.GPUOptions(virtual_gpus=gpus)
+    return tf.Session(config=tf.ConfigProto(gpu_options=options))
+
+
+@given(statements(3), st.integers(0, 1000), st.sampled_from([0, 2]))
+@settings(max_examples=60, deadline=None)
+def test_values_are_those_of_plain_python(program: list[Statement], seed: int, gpus: int) -> None:
+    given, want = expected(program, seed)
+    with tf.Graph().as_default(), session(gpus) as sess:
+        inputs = [tf.placeholder(tf.float64, [SIZE]) for _ in range(STATE)]
+        outputs = graphed(program, inputs, placing(gpus))
+        got = sess.run(outputs, dict(zip(inputs, given)))
+    for value, (wanted, _) in zip(got, want):
+        np.testing.assert_allclose(value, wanted, rtol=1e-12, atol=1e-12)
+
+
+@given(statements(2), st.integers(0, 1000), st.sampled_from([0, 2]))
+@settings(max_examples=40, deadline=None)
+def test_gradients_are_those_of_plain_python(
+    program: list[Statement], seed: int, gpus: int
+) -> None:
+    given, want = expected(program, seed)
+    with tf.Graph().as_default(), session(gpus) as sess:
+        inputs = [tf.placeholder(tf.float64, [SIZE]) for _ in range(STATE)]
+        outputs = graphed(program, inputs, placing(gpus))
+        grads = tf.gradients(outputs, inputs, unconnected_gradients="zero")
+        got = sess.run(grads, dict(zip(inputs, given)))
+    along = sum(float(np.sum(grad * direction)) for grad, direction in zip(got, directions(seed)))
+    np.testing.assert_allclose(along, sum(np.sum(d) for _, d in want), rtol=1e-9, atol=1e-9)
+
+
+def placing(gpus: int) -> Callable[[int], Any]:
+    return lambda place: PREFIXES[place] if gpus else None
+
+
+def directions(seed: int) -> list[np.ndarray]:
+    return list(np.random.RandomState(seed + 1).uniform(-1, 1, (STATE, SIZE)))
+
+
+def expected(program: list[Statement], seed: int) -> tuple[list[np.ndarray], list[Dual]]:
+    given = list(np.random.RandomState(seed).uniform(-2, 2, (STATE, SIZE)))
+    return given, plain(program, list(zip(given, directions(seed))))
