@@ -19,7 +19,7 @@ from gpugraph.graph.operation import Operation
 from gpugraph.graph.origin import here
 from gpugraph.graph.stack import graph_stack
 from gpugraph.graph.tensor import Tensor
-from gpugraph.ops.convert import convert_to_tensor
+from gpugraph.ops.convert import convert_n_to_tensor, convert_to_tensor
 from gpugraph.shapes import as_shape
 
 __all__ = ["OpFunction"]
@@ -149,7 +149,7 @@ class OpFunction:
 
     def _results(self, made: Operation) -> Any:
         outputs = made.outputs
-        if not self.op_def.outputs:
+        if not self.op_def.outputs or (not outputs and self.op_def.outputs[0].type_list_attr):
             return made
         if self._several:
             if self._result is None:
@@ -239,7 +239,7 @@ class OpFunction:
                 f"{values!r}."
             )
         if arg.type_list_attr:
-            tensors = [convert_to_tensor(value, name=arg.name) for value in values]
+            tensors = convert_n_to_tensor(values, name=arg.name)
             attrs[arg.type_list_attr] = [tensor.dtype.base_dtype for tensor in tensors]
             return tensors
         attrs[arg.number_attr] = len(values)

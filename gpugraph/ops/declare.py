@@ -53,7 +53,8 @@ class OpDecl(NamedTuple):
     """All that is declared of an op type, but its kernels (see `ops.kernels`).
 
     alias: output -> input whose memory it may take when nobody needs that input afterwards.
-    view: output -> input whose bytes it is; no kernel runs where both share memory.
+    view: output -> input whose bytes it is. Where both share memory no kernel runs, but that of a
+        stateful op, which finds the same array as input and output.
     writes: ref inputs whose variable this op changes.
     """
 

@@ -37,6 +37,7 @@ class ArrayContext:
     output_shapes: Sequence[tuple[int, ...]]
     output_types: Sequence[DType]
     states: dict[str, Any] = field(default_factory=dict)
+    on_host: frozenset[int] = frozenset()
 
     @property
     def input_shapes(self) -> Sequence[tuple[int, ...]]:
@@ -57,6 +58,12 @@ class ArrayContext:
 
     def variable(self, index: int) -> Any:
         raise LookupError(f"Input {index} of '{self.name}' is an array, not a variable")
+
+    def allocate(self, shape: tuple[int, ...], dtype: DType) -> Any:
+        raise LookupError(f"'{self.name}' can keep nothing: it is in no run")
+
+    def keep(self, container: Any) -> None:
+        raise LookupError(f"'{self.name}' can keep nothing: it is in no run")
 
 
 def evaluate(
@@ -86,7 +93,7 @@ def run_kernel(
     sizes = [] if kernel.dynamic else [tuple(shape.as_list()) for shape in inferred]
     outputs = [np.empty(size, dtype.base_dtype.as_numpy_dtype) for size, dtype in zip(sizes, types)]
     host = host_slots(op_def.inputs, op_def.host_inputs, attrs)
-    inputs = [value for index, value in enumerate(values) if index not in host]
+    inputs = [value for index, value in enumerate(values) if kernel.late or index not in host]
     arrays = ArrayContext(op_def.name, attrs, values, sizes, types)
     with np.errstate(all="ignore"):
         returned = kernel.bind(arrays, [*inputs, *outputs])()
