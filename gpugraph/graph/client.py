@@ -121,7 +121,10 @@ class Graph(Scopes, Collections):
     ) -> Operation:
         """The one way an operation comes into the graph: whole, or not at all."""
         self._check_not_finalized()
+        in_context = False
         for tensor in inputs:
+            if tensor.op._control_flow_context is not None:
+                in_context = True
             if tensor.op.graph is not self:
                 raise ValueError(
                     f"{tensor!r} must be from the same graph as the operation "
@@ -130,6 +133,8 @@ class Graph(Scopes, Collections):
                 )
         name = self._op_name(name or op_def.name)
         op = Operation(self, name, op_def, tuple(inputs), dtypes, attrs, here(self._origins))
+        if in_context:
+            self._check_contexts(op)
         if compute_shapes and op_def.infer is not None:
             _infer_shapes(op)
         self._enter_scopes(op)
@@ -141,6 +146,14 @@ class Graph(Scopes, Collections):
         for block in self._scope.controls:
             block.seen.add(op)
         return op
+
+    def _check_contexts(self, op: Operation) -> None:
+        """ValueError where an input is inside a loop that the op is not in."""
+        user = self._scope.control_flow
+        for tensor in op._inputs:
+            context = tensor.op._control_flow_context
+            if context is not None and context is not user:
+                context.check_use(tensor, op, user)
 
     def _op_name(self, name: str) -> str:
         if not is_name(name, bool(self._scope.name)):
@@ -170,12 +183,15 @@ class Graph(Scopes, Collections):
     def _replace_input(self, op: Operation, index: int, tensor: Tensor) -> None:
         """Makes `tensor` the input of `op` at `index`, and `op` its consumer."""
         with self._lock:
-            self._note_consumers()
             old = op._inputs[index]
-            op._inputs = (*op._inputs[:index], tensor, *op._inputs[index + 1 :])
-            if op._id >= 0:  # else it is just being made, and noted later
-                old._users.remove(op)  # type: ignore[union-attr]
-                tensor._users = [*(tensor._users or ()), op]
+            new = (*op._inputs[:index], tensor, *op._inputs[index + 1 :])
+            if op._id < 0:  # it is just being made, and noted later
+                op._inputs = new
+                return
+            self._note_consumers()
+            op._inputs = new
+            old._users.remove(op)  # type: ignore[union-attr]
+            tensor._users = [*(tensor._users or ()), op]
             self._changed.append(op)
 
     # -- looking

@@ -23,6 +23,7 @@ __all__ = [
     "get_collection_ref",
     "get_default_graph",
     "get_default_session",
+    "graph_of",
     "init_scope",
     "name_scope",
     "reset_default_graph",
@@ -124,7 +125,7 @@ class name_scope:
         return self._name
 
     def __enter__(self) -> str:
-        graph = _graph_of(self._values)
+        graph = graph_of(self._values)
         default = graph.as_default()
         scope = graph.name_scope(self._name)
         default.__enter__()
@@ -149,7 +150,7 @@ class name_scope:
             default.__exit__(kind, error, trace)
 
 
-def _graph_of(values: Iterable[Any]) -> Graph:
+def graph_of(values: Iterable[Any]) -> Graph:
     """The one graph of these values, or the default graph; ValueError for several."""
     graph: Graph | None = None
     first: Any = None

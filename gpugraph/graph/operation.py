@@ -178,6 +178,13 @@ class Operation:
         if len(self._control_inputs) > known:
             self.graph._changed.append(self)
 
+    def _remove_control_inputs(self, ops: Sequence[Operation]) -> None:
+        """Takes control inputs off that are there."""
+        kept = tuple([each for each in self._control_inputs if each not in ops])
+        if len(kept) < len(self._control_inputs):
+            self._control_inputs = kept
+            self.graph._changed.append(self)
+
     def _add_control_input(self, op: Operation) -> None:
         self._add_control_inputs([op])
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -20,7 +20,14 @@ from gpugraph.graph.tensor import Tensor
 if TYPE_CHECKING:
     from gpugraph.graph.client import Graph
 
-__all__ = ["ControlDependencies", "DeviceFunction", "ScopeState", "Scopes", "is_name"]
+__all__ = [
+    "ControlDependencies",
+    "DeviceFunction",
+    "ScopeState",
+    "Scopes",
+    "controls_of",
+    "is_name",
+]
 
 DeviceFunction = Callable[[Operation], Any]
 """From a new op to the device it asks for: a name, a spec, or None for no opinion."""
@@ -38,7 +45,17 @@ def is_name(name: str, inside: bool) -> bool:
 class ScopeState:
     """What holds for the next operation of one graph in one thread."""
 
-    __slots__ = ("colocate", "container", "control_flow", "controls", "device", "devices", "name")
+    __slots__ = (
+        "colocate",
+        "container",
+        "control_flow",
+        "controls",
+        "creators",
+        "device",
+        "devices",
+        "name",
+        "overrides",
+    )
 
     def __init__(self) -> None:
         self.name = ""
@@ -48,6 +65,8 @@ class ScopeState:
         self.colocate: tuple[Operation, ...] = ()
         self.control_flow: Any = None
         self.container = ""
+        self.overrides: Mapping[str, str] = {}  # op type to the name of its gradient
+        self.creators: tuple[Callable[..., Any], ...] = ()  # of variables, the innermost last
 
 
 class _PerThread(threading.local):
@@ -192,17 +211,55 @@ class Scopes:
         finally:
             state.container = old
 
+    @contextmanager
+    def gradient_override_map(self, op_type_map: Mapping[str, str]) -> Iterator[None]:
+        """Ops made inside, of the types that are keys, have the gradient that the value names.
+
+        Values are the names of `tf.RegisterGradient`. TypeError for what is no dict of strings.
+        """
+        if not isinstance(op_type_map, Mapping):
+            raise TypeError("op_type_map must be a dictionary mapping strings to strings")
+        for item in [*op_type_map.keys(), *op_type_map.values()]:
+            if not isinstance(item, str):
+                raise TypeError(f"op_type_map must map strings to strings, but holds {item!r}")
+        state = self._scope
+        old = state.overrides
+        state.overrides = {**old, **op_type_map}
+        try:
+            yield
+        finally:
+            state.overrides = old
+
+    @contextmanager
+    def _variable_creator_scope(self, creator: Callable[..., Any]) -> Iterator[None]:
+        """Variables made inside are made by `creator(next_creator, **arguments)`.
+
+        RuntimeError when it is left before a scope entered inside it was.
+        """
+        state = self._scope
+        old = state.creators
+        state.creators = new = (*old, creator)
+        try:
+            yield
+        finally:
+            nested = state.creators is new
+            state.creators = old
+            if not nested:
+                raise RuntimeError("Exiting variable_creator_scope without proper nesting.")
+
     def _enter_scopes(self, op: Operation) -> None:
         """Gives a new op what this thread's scopes say: device, control inputs, colocation."""
         state = self._scope
         if state.devices:
             op._device = _device_of(op, state) if state.device is None else state.device
         if state.controls:
-            op._control_inputs = _controls_of(op._inputs, state)
+            op._control_inputs = controls_of(op._inputs, state)
         if state.colocate:
             _colocate(op, state)
         if state.container and op._op_def.is_stateful and op._attrs.get("container") == "":
             op._attrs = {**op._attrs, "container": state.container}
+        if state.overrides and op.type in state.overrides:
+            op._attrs = {**op._attrs, "_gradient_op_type": state.overrides[op.type]}
         if state.control_flow is not None:
             op._control_flow_context = state.control_flow
             state.control_flow.add_op(op)
@@ -230,7 +287,7 @@ def _device_name(device: Any) -> str:
     return name
 
 
-def _controls_of(inputs: Sequence[Tensor], state: ScopeState) -> tuple[Operation, ...]:
+def controls_of(inputs: Sequence[Tensor], state: ScopeState) -> tuple[Operation, ...]:
     """Control inputs of a new op: a block adds none where an input was made inside it."""
     makers = {tensor.op for tensor in inputs}
     found: dict[Operation, None] = {}

@@ -331,7 +331,7 @@ def test_an_op_without_declaration_is_named(graph):
         attrs=tf.raw_ops.Neg.op_def.attrs,
     )
     made = graph.create_op("NobodyDeclaredThis", [x], [tf.float32], name="odd", op_def=odd)
-    with pytest.raises(LookupError, match=r"'odd' \(op type: NobodyDeclaredThis\).*test_gradients"):
+    with pytest.raises(LookupError, match=r"'odd' \(op type: NobodyDeclaredThis\).*test_backward"):
         tf.gradients(made.outputs[0], x)
 
 

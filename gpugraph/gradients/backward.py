@@ -8,9 +8,17 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from typing import Any
 
+from gpugraph.control_flow.contexts import is_exit
+from gpugraph.control_flow.gradient_state import (
+    LoopGradients,
+    find_loops,
+    is_cond_switch,
+    zeros_for_switch,
+)
+from gpugraph.gradients.registry import gradient_function
 from gpugraph.graph.client import Graph
 from gpugraph.graph.defaults import name_scope
 from gpugraph.graph.operation import Operation
@@ -19,7 +27,7 @@ from gpugraph.graph.tensor import Tensor
 from gpugraph.ops.constants import ones_like, zeros_like
 from gpugraph.ops.control import tuple as gated
 from gpugraph.ops.convert import convert_to_tensor
-from gpugraph.ops.declare import DECLARATIONS, raw_ops
+from gpugraph.ops.declare import raw_ops
 
 __all__ = ["AggregationMethod", "UnconnectedGradients", "gradients"]
 
@@ -87,6 +95,7 @@ def gradients(
             sweep.collect(y, _start(y, grad, index))
         sweep.run()
         found = [sweep.at(x) for x in sources]
+    sweep.finish()
     if unconnected_gradients == UnconnectedGradients.ZERO:
         return [zeros_like(x) if grad is None else grad for x, grad in zip(sources, found)]
     return found
@@ -146,18 +155,24 @@ class _Sweep:
         self.graph = graph
         self.colocate = colocate
         self.gate = False
-        self.stops = stops
         self.grads: dict[Tensor, list[Tensor]] = {}
-        self.within = _between(ys, xs)
         self.wanted = set(xs)
-        self.ready = deque[Operation]()
-        self.pending = dict.fromkeys(self.within, 0)
-        for op in self.within:
+        self.since = graph.version
+        between = _between(ys, xs)
+        self.loops, exits = find_loops(graph, between, colocate)
+        between.update(dict.fromkeys(exits))
+        self.pending = dict.fromkeys(between, 0)
+        for op in between:
             for tensor in op._inputs:
                 if tensor.op in self.pending:
                     self.pending[tensor.op] += 1
-        starts = dict.fromkeys(y.op for y in ys if y.op in self.pending)
-        self.ready.extend(op for op in starts if self.pending[op] == 0)
+        self.stops = stops.union(x.op for x in xs if not self._is_fed(x.op))
+        starts = dict.fromkeys(y.op for y in ys if self.pending.get(y.op) == 0)
+        self.ready = deque(starts)
+
+    def _is_fed(self, op: Operation) -> bool:
+        """Whether anything that gradients go back to is an input of the op."""
+        return any(self.pending.get(tensor.op) for tensor in op._inputs)
 
     def collect(self, tensor: Tensor, grad: Tensor | None) -> None:
         """Adds to what has arrived at a tensor."""
@@ -175,26 +190,60 @@ class _Sweep:
         return arrived[0]
 
     def run(self) -> None:
-        """Takes each op between ys and xs once, consumers first."""
+        """Takes each op between ys and xs, consumers first: once, but for Switches of loops."""
+        if self.loops is not None:
+            for tensor in self.loops.first_exits(self.pending, set(self.ready)):
+                if _is_trainable(tensor):
+                    self.collect(tensor, self.loops.zeros_for_exit(tensor))
+                    self.ready.append(tensor.op)
         while self.ready:
             op = self.ready.popleft()
             self._propagate(op)
             for tensor in op._inputs:
-                maker = tensor.op
-                if maker in self.pending:
-                    self.pending[maker] -= 1
-                    if self.pending[maker] == 0:
-                        self.ready.append(maker)
+                if tensor.op in self.pending:
+                    self._arrive(tensor)
+
+    def finish(self) -> None:
+        """Closes the backward loops, once all gradients are there."""
+        if self.loops is not None:
+            found = [grad for grads in self.grads.values() for grad in grads]
+            self.loops.finish(found, self.since)
+
+    def _arrive(self, tensor: Tensor) -> None:
+        """Says that a consumer of `tensor` has had its turn; the maker may have its own now."""
+        maker = tensor.op
+        self.pending[maker] -= 1
+        left = self.pending[maker]
+        if self.loops is None or maker._control_flow_context is None:
+            if left == 0:
+                self.ready.append(maker)
+        elif left == 0 and is_exit(maker):
+            self._leave_loop(self.loops, tensor)
+        elif left == 0 or (left > 0 and self.loops.is_loop_switch(maker)):
+            self.ready.append(maker)
+
+    def _leave_loop(self, loops: LoopGradients, tensor: Tensor) -> None:
+        used, unused = loops.exit_reached(tensor, self._has_gradient)
+        for each in unused if used else ():
+            if _is_trainable(each):
+                self.collect(each, loops.zeros_for_exit(each))
+        self.ready.extend(each.op for each in [*used, *unused])
+
+    def _has_gradient(self, op: Operation) -> bool:
+        return any(self.grads.get(tensor) for tensor in op._outputs)
 
     def _propagate(self, op: Operation) -> None:
-        if op in self.stops or not op._inputs:
+        """Takes the gradient at the op's outputs on to its inputs."""
+        if self.loops is None:
+            out_grads = [self.at(tensor) for tensor in op._outputs]
+        else:
+            with self.loops.backward(op, before=True):
+                out_grads = [self.at(tensor) for tensor in op._outputs]
+        if op in self.stops or not op._inputs or all(grad is None for grad in out_grads):
             return
-        if not any(t in self.wanted or t.op in self.pending for t in op._inputs):
-            return
-        out_grads = [self.at(tensor) for tensor in op._outputs]
-        if all(grad is None for grad in out_grads):
-            return
-        for tensor, grad in zip(op._inputs, self._in_grads(op, out_grads)):
+        with self.loops.backward(op) if self.loops is not None else nullcontext():
+            in_grads = self._in_grads(op, out_grads)
+        for tensor, grad in zip(op._inputs, in_grads):
             if grad is None or not (tensor in self.wanted or tensor.op in self.pending):
                 continue
             if not grad.shape.is_compatible_with(tensor.shape):
@@ -207,23 +256,18 @@ class _Sweep:
             self.collect(tensor, grad)
 
     def _in_grads(self, op: Operation, out_grads: list[Tensor | None]) -> list[Any]:
-        decl = DECLARATIONS.get(op.type)
-        if decl is None:
-            raise LookupError(
-                f"No gradient defined for operation '{op.name}' (op type: {op.type}), made at "
-                f"{op.origin}"
-            )
-        if not callable(decl.grad):
+        function = gradient_function(op)
+        if function is None:
             return [None] * len(op._inputs)
-        filled = [
-            zeros_like(tensor) if grad is None and _is_trainable(tensor) else grad
-            for tensor, grad in zip(op._outputs, out_grads)
-        ]
         with ExitStack() as stack:
             if self.colocate:
                 stack.enter_context(self.graph.colocate_with(op))
+            filled = [
+                self._zeros(op, tensor) if grad is None and _is_trainable(tensor) else grad
+                for tensor, grad in zip(op._outputs, out_grads)
+            ]
             stack.enter_context(self.graph.name_scope(f"{op.name}_grad"))
-            found = decl.grad(op, *filled)
+            found = function(op, *filled)
             grads = list(found) if isinstance(found, (list, tuple)) else [found]
             if len(grads) != len(op._inputs):
                 raise ValueError(
@@ -235,9 +279,17 @@ class _Sweep:
                     grads = gated(grads)
         return grads
 
+    def _zeros(self, op: Operation, tensor: Tensor) -> Tensor | None:
+        """The gradient at an output that nothing depends on, while other outputs have one."""
+        if op._control_flow_context is None:
+            return zeros_like(tensor)
+        if self.loops is not None:
+            return self.loops.zeros_for(op, tensor.value_index)
+        return zeros_for_switch(op, tensor) if is_cond_switch(op) else zeros_like(tensor)
 
-def _between(ys: Sequence[Tensor], xs: Sequence[Tensor]) -> set[Operation]:
-    """Ops on a path from an x to a y, both ends included."""
+
+def _between(ys: Sequence[Tensor], xs: Sequence[Tensor]) -> dict[Operation, None]:
+    """Ops on a path from an x to a y, both ends included, those nearest to the ys first."""
     from_xs = {x.op for x in xs}
     stack = list(from_xs)
     while stack:
@@ -246,12 +298,12 @@ def _between(ys: Sequence[Tensor], xs: Sequence[Tensor]) -> set[Operation]:
                 if consumer not in from_xs and _is_trainable(tensor):
                     from_xs.add(consumer)
                     stack.append(consumer)
-    reached = {y.op for y in ys if y.op in from_xs}
-    stack = list(reached)
-    while stack:
-        for tensor in stack.pop()._inputs:
+    reached = dict.fromkeys(y.op for y in ys if y.op in from_xs)
+    queue = deque(reached)
+    while queue:
+        for tensor in queue.popleft()._inputs:
             maker = tensor.op
             if maker in from_xs and maker not in reached and _is_trainable(tensor):
-                reached.add(maker)
-                stack.append(maker)
+                reached[maker] = None
+                queue.append(maker)
     return reached

@@ -1,0 +1,12 @@
+"""Branches and loops of the client's graph, as TensorFlow 1 builds them.
+
+`cond` and `while_loop` are made of Switch, Merge, Enter, Exit, NextIteration and LoopCond ops, and
+of contexts that route what is used inside. This face re-exports; it defines nothing.
+"""
+
+from gpugraph.control_flow.assertions import Assert
+from gpugraph.control_flow.branches import cond
+from gpugraph.control_flow.cases import case, switch_case
+from gpugraph.control_flow.loops import while_loop
+
+__all__ = ["Assert", "case", "cond", "switch_case", "while_loop"]

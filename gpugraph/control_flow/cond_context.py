@@ -1,0 +1,119 @@
+"""CondContext: one branch of a `cond`.
+
+Each outer tensor that the branch reads comes through a Switch of its own, on the branch's side of
+the predicate: where the branch is not taken it is dead, and so is all that is computed of it. Ops
+without inputs wait for the branch's pivot instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from gpugraph.control_flow.contexts import ControlFlowContext, current
+from gpugraph.control_flow.moves import merge, switch
+from gpugraph.control_flow.structures import as_flow
+from gpugraph.graph.operation import Operation
+from gpugraph.graph.tensor import Tensor
+from gpugraph.nest import map_structure
+from gpugraph.ops.control import with_dependencies
+from gpugraph.ops.convert import convert_to_tensor
+
+if TYPE_CHECKING:
+    from gpugraph.control_flow.while_context import WhileContext
+
+__all__ = ["CondContext"]
+
+
+class CondContext(ControlFlowContext):
+    """The branch of `pred` that is taken where it is `branch` (0: false, 1: true)."""
+
+    def __init__(self, pred: Tensor, pivot: Tensor, branch: int) -> None:
+        super().__init__(pred.graph)
+        self.pred = pred
+        self.pivot = pivot
+        self.branch = branch
+        self.known = {pred, pivot}
+        pivot.op._control_flow_context = self
+
+    @property
+    def loop(self) -> WhileContext | None:
+        return None if self.outer is None else self.outer.loop
+
+    @property
+    def back_prop(self) -> bool:  # type: ignore[override]
+        return self.loop is not None and self.loop.back_prop
+
+    @property
+    def control_pivot(self) -> Operation:
+        return self.pivot.op
+
+    def capture(self, tensor: Tensor) -> Tensor:
+        if tensor in self.known:
+            return self.stand_ins.get(tensor, tensor)
+        source = self._from_outer(tensor)
+        with self.graph.control_dependencies(None):
+            found = switch(source, self.pred)[self.branch]
+        found.op._control_flow_context = self
+        self.hide(found.op)
+        for context in self.outwards():
+            context.known.add(found)
+        self.stand_ins[tensor] = found
+        return found
+
+    def _from_outer(self, tensor: Tensor) -> Tensor:
+        """The tensor as the outer context sees it, known here from now on."""
+        self.known.add(tensor)
+        if self.outer is None:
+            return tensor
+        source = self.outer.capture(tensor)
+        self.known.add(source)
+        self.stand_ins[source] = source
+        return source
+
+    def add_op(self, op: Operation) -> None:
+        self.add_inputs(op)
+        self.drop_outer_controls(op)
+        if not op._inputs and not any(self._holds(each) for each in op._control_inputs):
+            op._control_inputs = (*op._control_inputs, self.pivot.op)
+        for context in self.outwards():
+            context.known.update(op._outputs)
+        self.hide(op)
+
+    def _holds(self, op: Operation) -> bool:
+        context: ControlFlowContext | None = op._control_flow_context
+        return context is not None and self in context.outwards()
+
+    # -- building
+
+    def build(self, function: Callable[[], Any]) -> tuple[Any, Any]:
+        """Calls the branch's function: what it returned, and the same as tensors of this branch."""
+        returned = function()
+        if returned is None:
+            return None, None
+        return returned, map_structure(self._result, returned)
+
+    def _result(self, value: Any) -> Tensor:
+        if isinstance(value, Operation):
+            return with_dependencies([value], self.pivot)
+        tensor = convert_to_tensor(as_flow(value))
+        if tensor in self.known:
+            return self.stand_ins.get(tensor, tensor)
+        source = self._from_outer(tensor)
+        found = switch(source, self.pred)[self.branch]
+        self.stand_ins[tensor] = found
+        return found
+
+    # -- gradients
+
+    def switch_gradient(self, op: Operation, *grads: Any) -> Sequence[Any]:
+        """Of a Switch that brought a tensor in: the gradient of the branch taken, or zeros."""
+        if grads[1 - self.branch] is None:
+            return [None, None]
+        return [merge(grads, name="cond_grad"), None]
+
+    def merge_gradient(self, op: Operation, grad: Tensor) -> Sequence[Any]:
+        """Of the Merge behind the two branches: the gradient goes to the branch taken."""
+        state = None if (now := current(self.graph)) is None else now.grad_state
+        pred = self.pred if state is None else state.predicate(self.pred)
+        return switch(grad, pred, name="cond_grad")

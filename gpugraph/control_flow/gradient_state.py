@@ -1,0 +1,219 @@
+"""LoopGradients: the loops that one call of `gradients` goes back through.
+
+`gradients` takes ops in an order in which consumers come first. In a loop there is none: a loop
+is begun when gradients at all its Exits are there, and its Switches are come to twice. This says
+when, and in which context the gradients of an op are made.
+
+Follows the ControlFlowState of TensorFlow's python/ops/control_flow_state.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, nullcontext
+
+from gpugraph.control_flow.cond_context import CondContext
+from gpugraph.control_flow.contexts import (
+    ControlFlowContext,
+    current,
+    is_exit,
+    loop_of,
+    loop_of_op,
+    within,
+)
+from gpugraph.control_flow.loop_gradients import LoopGradient
+from gpugraph.control_flow.moves import switch
+from gpugraph.graph.client import Graph
+from gpugraph.graph.operation import Operation
+from gpugraph.graph.tensor import Tensor
+from gpugraph.ops.constants import zeros, zeros_like
+from gpugraph.ops.convert import constant
+from gpugraph.ops.declare import raw_ops
+
+__all__ = ["LoopGradients", "find_loops", "is_cond_switch", "zeros_for_switch"]
+
+
+class LoopGradients:
+    """The records of the loops, each with its backward loop, by the forward loop."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self.home = current(graph)
+        self._by_loop: dict[ControlFlowContext, LoopGradient] = {}
+
+    def add(self, op: Operation) -> list[Operation]:
+        """Begins the backward loop of the loop that an Exit leaves; all Exits of a new loop."""
+        forward = loop_of_op(op)
+        if forward is None or forward in self._by_loop:
+            return []
+        outer = self._by_loop.get(loop_of(forward.outer))  # type: ignore[arg-type]
+        state = self._by_loop[forward] = LoopGradient(forward, outer, self.home)
+        return [each.op for each in state.forward_exits]
+
+    def __bool__(self) -> bool:
+        return bool(self._by_loop)
+
+    # -- where
+
+    def _state(self, op: Operation, before: bool) -> LoopGradient | None:
+        loop = loop_of_op(op)
+        if before and is_exit(op) and loop is not None:
+            loop = loop_of(loop.outer)
+        return None if loop is None else self._by_loop.get(loop)
+
+    def backward(self, op: Operation, before: bool = False) -> AbstractContextManager[None]:
+        """The context for gradients at the op's inputs; with `before`, at its outputs."""
+        state = self._state(op, before)
+        return nullcontext() if state is None else within(self.graph, state.grad_context)
+
+    # -- when
+
+    def is_loop_switch(self, op: Operation) -> bool:
+        """Whether it is the Switch of a loop variable."""
+        context = op._control_flow_context
+        return context is not None and context.loop is context and op in context.switches
+
+    def first_exits(self, pending: dict[Operation, int], ys: set[Operation]) -> list[Tensor]:
+        """Exits on which nothing depends, of the loops of which no other Exit is waited for."""
+        found: list[Tensor] = []
+        for state in self._by_loop.values():
+            for tensor in state.forward_exits:
+                if pending.get(tensor.op, 0) == 0:
+                    state.pending_exits -= 1
+                    if tensor.op not in ys:
+                        state.unused_exits.append(tensor)
+                    if state.pending_exits == 0:
+                        found += state.unused_exits
+            for entered in state.forward_context.enters:
+                if pending.get(entered.op, 0) == 0:
+                    pending[entered.op] = 1
+        return found
+
+    def exit_reached(
+        self, tensor: Tensor, has_gradient: Callable[[Operation], bool]
+    ) -> tuple[list[Tensor], list[Tensor]]:
+        """Says that the gradient at an Exit is there.
+
+        Returns the loop's Exits with a gradient and those without, if this was the last, else
+        nothing.
+        """
+        state = self._by_loop[tensor.op._control_flow_context]
+        state.deferred_exits.append(tensor)
+        state.pending_exits -= 1
+        if state.pending_exits:
+            return [], []
+        used: list[Tensor] = []
+        for each in state.deferred_exits:
+            (used if has_gradient(each.op) else state.unused_exits).append(each)
+        return used, state.unused_exits
+
+    def finish(self, found: Iterable[Tensor], since: int) -> None:
+        """Closes the backward loops. `found` are the gradients, made of ops from `since` on.
+
+        What is computed on the way to a gradient that nobody asked for, such as that at a constant
+        factor, is left where it is, but not waited for.
+        """
+        for state in self._by_loop.values():
+            state.finish()
+        needed = self._needed(found, since)
+        for state in self._by_loop.values():
+            state.forget(needed)
+
+    def _needed(self, found: Iterable[Tensor], since: int) -> set[Operation]:
+        """The ops made since then of which the gradients, and the loops themselves, are made."""
+        stack = [tensor.op for tensor in found]
+        stack += [op for op in self.graph._ops[since:] if op.type in ("NextIteration", "LoopCond")]
+        needed = set(stack)
+        while stack:
+            op = stack.pop()
+            sources = [tensor.op for tensor in op._inputs]
+            if op.type not in ("NextIteration", "ControlTrigger"):  # these wait for what is kept
+                sources += op._control_inputs
+            for source in sources:
+                if source not in needed and source._id >= since:
+                    needed.add(source)
+                    stack.append(source)
+        return needed
+
+    # -- zeros
+
+    def zeros_for_exit(self, tensor: Tensor) -> Tensor:
+        """The gradient at an Exit on which nothing depends."""
+        around = loop_of(tensor.op._control_flow_context.outer)
+        outer = None if around is None else self._by_loop.get(around)
+        known = tensor.shape.is_fully_defined()
+        if outer is None:
+            return zeros(tensor.shape, tensor.dtype) if known else _zeros_like(tensor)
+        if known:
+            with within(self.graph, outer.grad_context):
+                return zeros(tensor.shape, tensor.dtype)
+        with within(self.graph, around):
+            shape = raw_ops.Shape(tensor)
+        kept = outer.push(shape)
+        with within(self.graph, outer.grad_context):
+            return zeros(outer.pop(kept, shape), tensor.dtype)
+
+    def zeros_for(self, op: Operation, index: int) -> Tensor | None:
+        """The gradient at an output of `op` that nothing depends on, while others have one."""
+        if self.is_loop_switch(op):
+            return None
+        state = self._state(op, False)
+        tensor = op._outputs[index]
+        if state is None:
+            return zeros_for_switch(op, tensor) if is_cond_switch(op) else _zeros_like(tensor)
+        context: ControlFlowContext = op._control_flow_context
+        branch = context if is_cond_switch(op) and isinstance(context, CondContext) else None
+        if tensor.shape.is_fully_defined():
+            made = constant(0, tensor.dtype, tensor.shape)
+            if branch is None:
+                return made
+            return switch(made, state.predicate(branch.pred))[1 - branch.branch]
+        if branch is None:
+            with within(self.graph, context):
+                shape = raw_ops.Shape(tensor)
+        else:
+            shape = _shape_on_other_side(op, branch)
+        kept = state.push(shape, dead_branch=branch is not None)
+        return zeros(state.pop(kept, shape, branch is not None), tensor.dtype)
+
+
+def _zeros_like(tensor: Tensor) -> Tensor:
+    return zeros_like(tensor, optimize=False)
+
+
+def is_cond_switch(op: Operation) -> bool:
+    """Whether it is a Switch by which a tensor came into a branch."""
+    return op.type in ("Switch", "RefSwitch") and isinstance(op._control_flow_context, CondContext)
+
+
+def _shape_on_other_side(op: Operation, branch: CondContext) -> Tensor:
+    """The shape of what a branch's Switch switches, where that branch is not taken."""
+    with within(branch.graph, branch.outer):
+        dead = switch(op._inputs[0], branch.pred)[1 - branch.branch]
+        shape: Tensor = raw_ops.Shape(dead)
+    dead.op._control_flow_context = branch
+    shape.op._control_flow_context = branch
+    return shape
+
+
+def zeros_for_switch(op: Operation, tensor: Tensor) -> Tensor:
+    """Zeros where a branch is not taken: the gradient that its Switch has then."""
+    branch = op._control_flow_context
+    other = raw_ops.Switch(op._inputs[0], branch.pred)[1 - branch.branch]
+    pivot = raw_ops.Identity(other)
+    shape = raw_ops.Shape(other)
+    with branch.graph.control_dependencies([pivot]):
+        return zeros(shape, tensor.dtype)
+
+
+def find_loops(
+    graph: Graph, between: Iterable[Operation], colocate: bool
+) -> tuple[LoopGradients | None, list[Operation]]:
+    """The loops that are left by ops of `between`, and their Exits."""
+    loops = LoopGradients(graph)
+    exits: list[Operation] = []
+    for op in between:
+        if op._control_flow_context is not None and is_exit(op):
+            with graph.colocate_with(op) if colocate else nullcontext():
+                exits += loops.add(op)
+    return (loops if exits else None), exits

@@ -1,0 +1,17 @@
+"""Gradients: new ops that compute how tensors depend on others, and what a program says of them.
+
+This face re-exports; it defines nothing.
+"""
+
+from gpugraph.gradients.backward import AggregationMethod, UnconnectedGradients, gradients
+from gpugraph.gradients.custom import custom_gradient
+from gpugraph.gradients.registry import NotDifferentiable, RegisterGradient
+
+__all__ = [
+    "AggregationMethod",
+    "NotDifferentiable",
+    "RegisterGradient",
+    "UnconnectedGradients",
+    "custom_gradient",
+    "gradients",
+]

@@ -1,0 +1,193 @@
+"""Nested structures: lists, tuples, named tuples, dicts and attrs classes, flat and back.
+
+Whatever else there is (tensors, numbers, text, None) is a leaf. The leaves of a dict come in the
+order of its sorted keys, so that dicts with the same keys are alike, however they were filled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+__all__ = ["assert_same_structure", "flatten", "is_nested", "map_structure", "pack_sequence_as"]
+
+
+def is_nested(value: Any) -> bool:
+    """Whether `value` is a structure and no leaf."""
+    if isinstance(value, (str, bytes, bytearray)):
+        return False
+    return isinstance(value, (Sequence, Mapping)) or _is_attrs(value)
+
+
+def flatten(structure: Any) -> list[Any]:
+    """The leaves of `structure`, in order; a leaf gives a list of itself."""
+    if not is_nested(structure):
+        return [structure]
+    found: list[Any] = []
+    _collect(structure, found)
+    return found
+
+
+def _collect(structure: Any, found: list[Any]) -> None:
+    for part in _parts(structure):
+        if is_nested(part):
+            _collect(part, found)
+        else:
+            found.append(part)
+
+
+def pack_sequence_as(structure: Any, flat_sequence: Sequence[Any]) -> Any:
+    """`flat_sequence` in the form of `structure`.
+
+    TypeError when it is no sequence, ValueError when `structure` has another number of leaves.
+    """
+    if not is_nested(flat_sequence):
+        raise TypeError(
+            f"Attempted to pack {flat_sequence!r} of type {type(flat_sequence)} into a structure: "
+            "flat_sequence must be a sequence"
+        )
+    count = len(flatten(structure))
+    if count != len(flat_sequence):
+        raise ValueError(
+            f"Could not pack sequence. Structure had {count} elements, but flat_sequence had "
+            f"{len(flat_sequence)} elements. Structure: {structure}, flat_sequence: "
+            f"{flat_sequence}."
+        )
+    return _packed(structure, iter(flat_sequence))
+
+
+def _packed(structure: Any, leaves: Iterator[Any]) -> Any:
+    if not is_nested(structure):
+        return next(leaves)
+    return _like(structure, [_packed(part, leaves) for part in _parts(structure)])
+
+
+def map_structure(func: Callable[..., Any], *structures: Any, check_types: bool = True) -> Any:
+    """`func` of the leaves that stand at the same place, in the form of the first structure.
+
+    TypeError when `func` can't be called; the structures must be alike, see
+    `assert_same_structure`. ValueError without any.
+    """
+    if not callable(func):
+        raise TypeError(f"func must be callable, got: {func!r}")
+    if not structures:
+        raise ValueError("Must provide at least one structure")
+    for other in structures[1:]:
+        assert_same_structure(structures[0], other, check_types=check_types)
+    leaves = zip(*[flatten(each) for each in structures])
+    return _packed(structures[0], iter([func(*each) for each in leaves]))
+
+
+def assert_same_structure(nest1: Any, nest2: Any, check_types: bool = True) -> None:
+    """Refuses structures that are not nested alike: ValueError.
+
+    With `check_types`, sequences must also be of the same type (TypeError), dicts aside, and
+    dicts must have the same keys (ValueError).
+    """
+    try:
+        _check_same(nest1, nest2, check_types)
+    except (TypeError, ValueError) as error:
+        raise type(error)(
+            "The two structures don't have the same nested structure.\n\n"
+            f"First structure: {_described(nest1)}\n\nSecond structure: {_described(nest2)}\n\n"
+            f"More specifically: {error}\n"
+            f"Entire first structure:\n{_outline(nest1)}\n"
+            f"Entire second structure:\n{_outline(nest2)}"
+        ) from None
+
+
+def _check_same(one: Any, other: Any, check_types: bool) -> None:
+    nested = is_nested(one)
+    if nested != is_nested(other):
+        inner, outer = (one, other) if nested else (other, one)
+        raise ValueError(
+            f'Substructure "{_described(inner)}" is a sequence, while substructure '
+            f'"{_described(outer)}" is not'
+        )
+    if not nested:
+        return
+    if check_types:
+        _check_types(one, other)
+    parts, others = _parts(one), _parts(other)
+    if len(parts) != len(others):
+        raise ValueError(
+            "The two structures don't have the same number of elements. First structure: "
+            f"{_described(one)}. Second structure: {_described(other)}"
+        )
+    for part, its_like in zip(parts, others):
+        _check_same(part, its_like, check_types)
+
+
+def _check_types(one: Any, other: Any) -> None:
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        if set(one) != set(other):
+            raise ValueError(
+                "The two dictionaries don't have the same set of keys. First structure has keys "
+                f"{list(one)}, while second structure has keys {list(other)}"
+            )
+    elif type(one) is not type(other) and not _are_same_named_tuples(one, other):
+        raise TypeError(
+            f"The two structures don't have the same sequence type. First structure "
+            f"{_described(one)} has type {type(one).__name__}, while second structure "
+            f"{_described(other)} has type {type(other).__name__}"
+        )
+
+
+def _are_same_named_tuples(one: Any, other: Any) -> bool:
+    """Whether these are named tuples of classes that were written twice."""
+    fields = getattr(one, "_fields", None)
+    same = fields is not None and fields == getattr(other, "_fields", None)
+    return same and type(one).__name__ == type(other).__name__
+
+
+def _is_attrs(value: Any) -> bool:
+    return hasattr(type(value), "__attrs_attrs__")
+
+
+def _parts(structure: Any) -> Sequence[Any]:
+    """What a structure holds, one level down."""
+    if isinstance(structure, Mapping):
+        return [structure[key] for key in _keys(structure)]
+    if _is_attrs(structure):
+        kind: Any = type(structure)
+        return [getattr(structure, attribute.name) for attribute in kind.__attrs_attrs__]
+    found: Sequence[Any] = structure
+    return found
+
+
+def _keys(structure: Mapping[Any, Any]) -> list[Any]:
+    try:
+        return sorted(structure)
+    except TypeError as error:
+        raise TypeError(f"nest only supports dicts with sortable keys: {error}") from None
+
+
+def _like(structure: Any, parts: list[Any]) -> Any:
+    """A structure like `structure` that holds `parts`."""
+    kind = type(structure)
+    if isinstance(structure, Mapping):
+        held = dict(zip(_keys(structure), parts))
+        pairs = [(key, held[key]) for key in structure]
+        if hasattr(structure, "default_factory"):
+            return kind(structure.default_factory, pairs)
+        return kind(pairs)
+    if hasattr(structure, "_fields") or _is_attrs(structure):
+        return kind(*parts)
+    if kind is tuple:
+        return tuple(parts)
+    return parts if kind is list or isinstance(structure, range) else kind(parts)
+
+
+def _described(structure: Any) -> str:
+    return f"type={type(structure).__name__} str={structure}"
+
+
+class _Dot:
+    """A leaf in the outline of a structure."""
+
+    def __repr__(self) -> str:
+        return "."
+
+
+def _outline(structure: Any) -> str:
+    return str(_packed(structure, iter([_Dot()] * len(flatten(structure)))))
