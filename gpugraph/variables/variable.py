@@ -16,27 +16,25 @@ from gpugraph.graph.collections import GraphKeys
 from gpugraph.graph.operation import Operation
 from gpugraph.graph.stack import graph_stack, session_for
 from gpugraph.graph.tensor import OPERATOR_NAMES, OPERATORS, Tensor
-from gpugraph.ops.control import group
 from gpugraph.ops.convert import convert_to_tensor, register_tensor_conversion_function
 from gpugraph.ops.declare import raw_ops
-from gpugraph.ops.gathering import boolean_mask
+from gpugraph.ops.gathering import gather
+from gpugraph.ops.scattering import gather_nd
 from gpugraph.ops.state import initialized_value, with_initialized_reads
 from gpugraph.shapes import TensorShape, as_shape
+from gpugraph.variables.creators import CreatedByScopes
+from gpugraph.variables.modes import (
+    VariableAggregation,
+    VariableSynchronization,
+    checked_modes,
+    trains,
+)
+from gpugraph.variables.slices import SaveSliceInfo as _SaveSliceInfo
 
-__all__ = [
-    "Variable",
-    "global_variables",
-    "global_variables_initializer",
-    "is_variable_initialized",
-    "local_variables",
-    "local_variables_initializer",
-    "report_uninitialized_variables",
-    "trainable_variables",
-    "variables_initializer",
-]
+__all__ = ["Variable"]
 
 
-class Variable:
+class Variable(metaclass=CreatedByScopes):
     """A tensor that a session keeps. Usable wherever a tensor is.
 
     initial_value: anything a tensor can be made of, or a callable without arguments that gives
@@ -44,7 +42,10 @@ class Variable:
       shape unless `validate_shape` is False.
     trainable: whether optimizers change it by default (collection TRAINABLE_VARIABLES).
     collections: graph collections to join, [GLOBAL_VARIABLES] by default.
+    constraint: makes a new value of the value that an optimizer wrote, after each update.
     """
+
+    SaveSliceInfo = _SaveSliceInfo
 
     def __init__(
         self,
@@ -60,8 +61,8 @@ class Variable:
         import_scope: str | None = None,
         constraint: Any = None,
         use_resource: bool | None = None,
-        synchronization: Any = None,
-        aggregation: Any = None,
+        synchronization: Any = VariableSynchronization.AUTO,
+        aggregation: Any = VariableAggregation.NONE,
         shape: Any = None,
     ) -> None:
         if variable_def is not None or import_scope is not None:
@@ -71,15 +72,20 @@ class Variable:
         if constraint is not None and not callable(constraint):
             raise ValueError("The `constraint` argument must be a callable.")
         if use_resource:
-            raise ValueError("use_resource=True is not supported: only reference variables are")
+            raise ValueError(
+                f"use_resource=True is not supported, as variable '{name or 'Variable'}' asks: "
+                "only reference variables are"
+            )
         if isinstance(collections, str) or not isinstance(collections, (Iterable, type(None))):
             raise ValueError(
                 "collections argument to Variable constructor must be a list, tuple, or set. Got "
                 f"{collections!r} of type {type(collections)}"
             )
-        del expected_shape, synchronization, aggregation
-        self.trainable = trainable = trainable is not False
+        del expected_shape
+        self.synchronization, self.aggregation = checked_modes(synchronization, aggregation, name)
+        self.trainable = trainable = trains(trainable, self.synchronization)
         self.constraint = constraint
+        self._save_slice_info: _SaveSliceInfo | None = None
         self._graph: Graph = graph_stack.top()
         self._validate_shape = validate_shape
         self._caching_device = caching_device
@@ -101,6 +107,7 @@ class Variable:
             else:
                 inner = ""
                 value = convert_to_tensor(initial_value, wanted, name="initial_value")
+                _check_outside(value, scope[:-1])
             self._initial_value = value
             known = self._initial_value.shape if shape is None else as_shape(shape)
             if self._validate_shape and not known.is_fully_defined():
@@ -115,6 +122,7 @@ class Variable:
             )
             if inner:
                 self._take_along(graph._ops[made:], inner)
+                self._variable.op._attrs["_class"] = self._variable.op.colocation_groups()
             self._guarded_initial_value = self._safe_initial_value()
             self._initializer: Operation = raw_ops.Assign(
                 self._variable,
@@ -176,6 +184,14 @@ class Variable:
         read: Tensor = raw_ops.Identity(self._variable, name="read")
         return read
 
+    def sparse_read(self, indices: Any, name: str | None = None) -> Tensor:
+        """The rows at `indices`, as `tf.gather`."""
+        return gather(self, indices, name=name)
+
+    def gather_nd(self, indices: Any, name: str | None = None) -> Tensor:
+        """The slices at `indices`, as `tf.gather_nd`."""
+        return gather_nd(self, indices, name=name)
+
     @property
     def initial_value(self) -> Tensor:
         return self._initial_value
@@ -216,6 +232,17 @@ class Variable:
     @property
     def graph(self) -> Graph:
         return self._graph
+
+    @property
+    def _shared_name(self) -> str:
+        return self.op.name
+
+    def _set_save_slice_info(self, save_slice_info: _SaveSliceInfo) -> None:
+        """Says which part of which variable this is, for what saves it."""
+        self._save_slice_info = save_slice_info
+
+    def _get_save_slice_info(self) -> _SaveSliceInfo | None:
+        return self._save_slice_info
 
     # -- changing
 
@@ -284,6 +311,16 @@ class Variable:
         return self is other
 
 
+def _check_outside(value: Tensor, name: str) -> None:
+    """ValueError for an initial value that a branch or a loop makes: its run may never come."""
+    if value.op._control_flow_context is not None:
+        raise ValueError(
+            f"Initializer for variable {name} is from inside a control-flow construct, such as a "
+            f"loop or conditional: '{value.op.name}', made at {value.op.origin}. When creating a "
+            "variable inside a loop or conditional, use a lambda as the initializer."
+        )
+
+
 Variable.__array_priority__ = 100  # type: ignore[attr-defined]
 
 
@@ -312,59 +349,3 @@ def _as_tensor(
 
 
 register_tensor_conversion_function(Variable, _as_tensor, 20)
-
-
-def global_variables(scope: str | None = None) -> list[Any]:
-    """The variables of collection GLOBAL_VARIABLES, of names that match `scope` if given."""
-    found: list[Any] = graph_stack.top().get_collection(GraphKeys.GLOBAL_VARIABLES, scope)
-    return found
-
-
-def local_variables(scope: str | None = None) -> list[Any]:
-    """The variables of collection LOCAL_VARIABLES."""
-    found: list[Any] = graph_stack.top().get_collection(GraphKeys.LOCAL_VARIABLES, scope)
-    return found
-
-
-def trainable_variables(scope: str | None = None) -> list[Any]:
-    """The variables of collection TRAINABLE_VARIABLES."""
-    found: list[Any] = graph_stack.top().get_collection(GraphKeys.TRAINABLE_VARIABLES, scope)
-    return found
-
-
-def variables_initializer(var_list: Sequence[Any], name: str = "init") -> Operation:
-    """An operation that initializes these variables."""
-    return group(*[variable.initializer for variable in var_list], name=name)
-
-
-def global_variables_initializer() -> Operation:
-    """An operation that initializes all global variables made so far."""
-    return variables_initializer(global_variables())
-
-
-def local_variables_initializer() -> Operation:
-    """An operation that initializes all local variables made so far."""
-    return variables_initializer(local_variables())
-
-
-def is_variable_initialized(variable: Variable) -> Tensor:
-    """A bool scalar: whether the variable has a value in the session."""
-    made: Tensor = raw_ops.IsVariableInitialized(variable._ref())
-    return made
-
-
-def report_uninitialized_variables(
-    var_list: Sequence[Any] | None = None, name: str = "report_uninitialized_variables"
-) -> Tensor:
-    """A 1-D string tensor: the names of the variables that have no value yet."""
-    chosen = list(global_variables() + local_variables()) if var_list is None else list(var_list)
-    graph: Graph = graph_stack.top()
-    with graph.name_scope(name):
-        flags = [is_variable_initialized(each) for each in chosen]
-        with graph.device("/cpu:0"):
-            if not chosen:
-                return convert_to_tensor([], "string")
-            missing = raw_ops.LogicalNot(raw_ops.Pack(flags, name="stack"))
-            names = convert_to_tensor([each.op.name for each in chosen])
-            found: Tensor = boolean_mask(names, missing)
-            return found

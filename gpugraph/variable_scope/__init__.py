@@ -1,0 +1,41 @@
+"""Variables shared by name: `get_variable` makes a variable, or finds the one of that name.
+
+A graph has one `VariableStore`, which knows the variables by their full names. Each thread has
+its own stack of `VariableScope`s on that graph: the innermost says under which prefix a name is
+looked up, whether it must, may or must not exist already, and what is used where `get_variable`
+is not told: initializer, regularizer, device, dtype, partitioner, getter.
+
+    with tf.variable_scope("layer"):
+        w = tf.get_variable("w", [2, 3])            # layer/w
+    with tf.variable_scope("layer", reuse=True):
+        same = tf.get_variable("w")                 # the same variable
+
+`spec` is what is asked for, `store` finds or makes it (`single`, in parts: `shards`), `scope` has
+the scopes, `entering` the `with tf.variable_scope(...)` blocks, `messages` what went wrong.
+"""
+
+from gpugraph.variable_scope.create import create_partitioned_variables
+from gpugraph.variable_scope.entering import variable_op_scope, variable_scope
+from gpugraph.variable_scope.get import get_local_variable, get_variable
+from gpugraph.variable_scope.partitioners import (
+    fixed_size_partitioner,
+    min_max_variable_partitioner,
+    variable_axis_size_partitioner,
+)
+from gpugraph.variable_scope.scope import VariableScope, get_variable_scope
+from gpugraph.variable_scope.spec import AUTO_REUSE, no_regularizer
+
+__all__ = [
+    "AUTO_REUSE",
+    "VariableScope",
+    "create_partitioned_variables",
+    "fixed_size_partitioner",
+    "get_local_variable",
+    "get_variable",
+    "get_variable_scope",
+    "min_max_variable_partitioner",
+    "no_regularizer",
+    "variable_axis_size_partitioner",
+    "variable_op_scope",
+    "variable_scope",
+]

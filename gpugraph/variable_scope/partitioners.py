@@ -1,0 +1,103 @@
+"""Partitioners: into how many parts a variable of a shape and dtype is cut, along one axis."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from gpugraph.dtypes import DType
+from gpugraph.dtypes import string as string_type
+from gpugraph.shapes import TensorShape
+
+__all__ = [
+    "fixed_size_partitioner",
+    "min_max_variable_partitioner",
+    "variable_axis_size_partitioner",
+]
+
+Partitioner = Callable[..., list[int]]
+
+
+def fixed_size_partitioner(num_shards: int, axis: int = 0) -> Partitioner:
+    """`num_shards` parts along `axis`, or as many as there are rows where that is fewer."""
+
+    def partitioner(shape: TensorShape, dtype: DType, **_: Any) -> list[int]:
+        del dtype
+        return _along(axis, shape, min(num_shards, _rows(shape, axis)))
+
+    return partitioner
+
+
+def variable_axis_size_partitioner(
+    max_shard_bytes: int,
+    axis: int = 0,
+    bytes_per_string_element: int = 16,
+    max_shards: int | None = None,
+) -> Partitioner:
+    """As few parts along `axis` as keep each within `max_shard_bytes`, `max_shards` at most.
+
+    A part has one row at least, whatever its size. ValueError for limits that aren't positive.
+    """
+    if max_shard_bytes < 1 or bytes_per_string_element < 1:
+        raise ValueError(
+            "Both max_shard_bytes and bytes_per_string_element must be positive, but they are "
+            f"{max_shard_bytes} and {bytes_per_string_element}"
+        )
+    if max_shards is not None and max_shards < 1:
+        raise ValueError(f"max_shards must be positive, but it is {max_shards}")
+
+    def partitioner(shape: TensorShape, dtype: DType, **_: Any) -> list[int]:
+        rows = _rows(shape, axis)
+        row_bytes = _bytes(shape, dtype, bytes_per_string_element) // max(1, rows)
+        rows_per_shard = max(1, max_shard_bytes // max(1, row_bytes))
+        shards = math.ceil(rows / rows_per_shard)
+        return _along(axis, shape, shards if max_shards is None else min(max_shards, shards))
+
+    return partitioner
+
+
+def min_max_variable_partitioner(
+    max_partitions: int = 1,
+    axis: int = 0,
+    min_slice_size: int = 256 << 10,
+    bytes_per_string_element: int = 16,
+) -> Partitioner:
+    """At most `max_partitions` parts along `axis`, each of `min_slice_size` bytes or more."""
+
+    def partitioner(shape: TensorShape, dtype: DType, **_: Any) -> list[int]:
+        rows = _rows(shape, axis)
+        parts = math.ceil(_bytes(shape, dtype, bytes_per_string_element) / min_slice_size)
+        return _along(axis, shape, max(1, min(rows, max_partitions, parts)))
+
+    return partitioner
+
+
+def _along(axis: int, shape: TensorShape, parts: int) -> list[int]:
+    partitions = [1] * len(shape)
+    partitions[axis] = parts
+    return partitions
+
+
+def _rows(shape: TensorShape, axis: int) -> int:
+    """The size of the dimension to cut; ValueError where it's not there or open."""
+    if not isinstance(shape, TensorShape):
+        raise ValueError(f"shape is not a TensorShape: {shape!r}")
+    sizes = shape.as_list()
+    if not -len(sizes) <= axis < len(sizes):
+        raise ValueError(f"Can not partition variable along axis {axis} when shape is only {shape}")
+    size = sizes[axis]
+    if size is None:
+        raise ValueError(f"shape is not fully defined: {shape}")
+    return size
+
+
+def _bytes(shape: TensorShape, dtype: DType, bytes_per_string_element: int) -> int:
+    """The size of the whole variable; ValueError for what's no shape or dtype of one."""
+    elements = shape.num_elements()
+    if elements is None:
+        raise ValueError(f"shape is not fully defined: {shape}")
+    if not isinstance(dtype, DType):
+        raise ValueError(f"dtype is not a DType: {dtype!r}")
+    base = dtype.base_dtype
+    return elements * (bytes_per_string_element if base == string_type else base.size)

@@ -1,0 +1,45 @@
+"""Variables: tensors that keep their value from run to run, and what a graph knows of them.
+
+`variable` has the Variable itself, `creators` who may have a say when one is made, `modes` how
+replicas would share it, `partitioned` a variable in parts, and `collected` finds a graph's
+variables and initializes them.
+"""
+
+from gpugraph.variables.collected import (
+    assert_variables_initialized,
+    global_variables,
+    global_variables_initializer,
+    is_variable_initialized,
+    local_variables,
+    local_variables_initializer,
+    model_variables,
+    moving_average_variables,
+    report_uninitialized_variables,
+    trainable_variables,
+    variables_initializer,
+)
+from gpugraph.variables.creators import variable_creator_scope
+from gpugraph.variables.modes import VariableAggregation, VariableSynchronization
+from gpugraph.variables.partitioned import PartitionedVariable
+from gpugraph.variables.slices import SaveSliceInfo
+from gpugraph.variables.variable import Variable
+
+__all__ = [
+    "PartitionedVariable",
+    "SaveSliceInfo",
+    "Variable",
+    "VariableAggregation",
+    "VariableSynchronization",
+    "assert_variables_initialized",
+    "global_variables",
+    "global_variables_initializer",
+    "is_variable_initialized",
+    "local_variables",
+    "local_variables_initializer",
+    "model_variables",
+    "moving_average_variables",
+    "report_uninitialized_variables",
+    "trainable_variables",
+    "variable_creator_scope",
+    "variables_initializer",
+]
