@@ -20,6 +20,7 @@ from gpugraph import (
     linalg,
     math,
     memory,
+    nest,
     nn,
     random,
     session,
@@ -34,6 +35,7 @@ from gpugraph.config import (
     RunOptions,
     SessionOptions,
 )
+from gpugraph.control_flow import Assert, case, cond, switch_case, while_loop
 from gpugraph.dtypes import (
     DType,
     as_dtype,
@@ -57,7 +59,16 @@ from gpugraph.dtypes import (
     uint64,
 )
 from gpugraph.errors import OpError
-from gpugraph.gradients import AggregationMethod, UnconnectedGradients, gradients
+from gpugraph.functional import foldl, foldr, map_fn, scan
+from gpugraph.gradients import (
+    AggregationMethod,
+    NotDifferentiable,
+    RegisterGradient,
+    UnconnectedGradients,
+    custom_gradient,
+    gradients,
+)
+from gpugraph.gradients import NotDifferentiable as NoGradient
 from gpugraph.graph.client import Graph
 from gpugraph.graph.collections import GraphKeys
 from gpugraph.graph.defaults import (
@@ -71,6 +82,7 @@ from gpugraph.graph.defaults import (
     get_collection_ref,
     get_default_graph,
     get_default_session,
+    init_scope,
     name_scope,
     reset_default_graph,
 )
@@ -111,6 +123,7 @@ from gpugraph.ops.array_shapes import (
 )
 from gpugraph.ops.arrays import identity, rank, shape, shape_n, size, stop_gradient
 from gpugraph.ops.casting import cast, to_double, to_float, to_int32, to_int64
+from gpugraph.ops.clipping import clip_by_value
 from gpugraph.ops.complex_numbers import conj
 from gpugraph.ops.constants import (
     fill,
@@ -129,6 +142,7 @@ from gpugraph.ops.convert import (
 )
 from gpugraph.ops.declare import NO_GRADIENT, Attr, raw_ops, register_op
 from gpugraph.ops.gathering import boolean_mask, gather
+from gpugraph.ops.identity_n import identity_n
 from gpugraph.ops.initializers import Constant as constant_initializer
 from gpugraph.ops.initializers import GlorotNormal as glorot_normal_initializer
 from gpugraph.ops.initializers import GlorotUniform as glorot_uniform_initializer
@@ -166,12 +180,15 @@ from gpugraph.ops.reduction_functions import (
     reduce_prod,
     reduce_sum,
 )
+from gpugraph.ops.reverse_sequence import reverse_sequence
 from gpugraph.ops.scattering import gather_nd, scatter_nd, unsorted_segment_sum
+from gpugraph.ops.script import numpy_function, py_func
 from gpugraph.ops.selection import dynamic_stitch, lin_space, linspace, one_hot, unique
 from gpugraph.ops.sequences import cumprod, cumsum, range
 from gpugraph.ops.slicing import newaxis, slice, strided_slice
 from gpugraph.ops.splitting import split, unstack
 from gpugraph.ops.state import assign, assign_add, assign_sub
+from gpugraph.ops.tensor_array import TensorArray
 from gpugraph.ops.unary_functions import (
     abs,
     ceil,
@@ -200,15 +217,35 @@ from gpugraph.ops.unary_functions import (
 )
 from gpugraph.session import InteractiveSession, Session
 from gpugraph.shapes import Dimension, TensorShape
+from gpugraph.variable_scope import (
+    AUTO_REUSE,
+    VariableScope,
+    create_partitioned_variables,
+    fixed_size_partitioner,
+    get_local_variable,
+    get_variable,
+    get_variable_scope,
+    min_max_variable_partitioner,
+    no_regularizer,
+    variable_axis_size_partitioner,
+    variable_op_scope,
+    variable_scope,
+)
 from gpugraph.variables import (
     Variable,
+    VariableAggregation,
+    VariableSynchronization,
+    assert_variables_initialized,
     global_variables,
     global_variables_initializer,
     is_variable_initialized,
     local_variables,
     local_variables_initializer,
+    model_variables,
+    moving_average_variables,
     report_uninitialized_variables,
     trainable_variables,
+    variable_creator_scope,
     variables_initializer,
 )
 from gpugraph.variables import global_variables as all_variables
@@ -220,40 +257,49 @@ __version__ = "0.1.0"
 
 # fmt: off
 __all__ = [
-    "AggregationMethod", "Attr", "Call", "ConfigProto", "DType", "DeviceSpec", "Dimension",
-    "Elementwise", "GPUOptions", "Graph", "GraphKeys", "GraphOptions", "HostOnly",
-    "InteractiveSession", "NO_GRADIENT", "NodeDef", "OpDef", "OpError", "Operation",
-    "OptimizerOptions", "Reduction", "RunMetadata", "RunOptions", "Session", "SessionOptions",
-    "Source", "Tensor", "TensorShape", "UnconnectedGradients", "Variable", "__version__", "abs",
-    "add", "add_n", "add_to_collection", "add_to_collections", "all_variables", "argmax", "argmin",
-    "as_dtype", "assign", "assign_add", "assign_sub", "bool", "boolean_mask", "broadcast_to",
-    "cast", "ceil", "colocate_with", "complex128", "complex64", "concat", "conj", "constant",
-    "constant_initializer", "container", "control_dependencies", "convert_to_tensor", "cos",
-    "cumprod", "cumsum", "device", "devices", "div", "div_no_nan", "divide", "double", "dtypes",
-    "dynamic_stitch", "equal", "erf", "errors", "exp", "expand_dims", "expm1", "fill", "float16",
-    "float32", "float64", "floor", "floor_div", "floordiv", "floormod", "gather", "gather_nd",
-    "get_collection", "get_collection_ref", "get_default_graph", "get_default_session",
-    "global_variables", "global_variables_initializer", "glorot_normal_initializer",
-    "glorot_uniform_initializer", "gradients", "greater", "greater_equal", "group", "half",
-    "identity", "initialize_all_variables", "initialize_local_variables", "initialize_variables",
+    "AUTO_REUSE", "AggregationMethod", "Assert", "Attr", "Call", "ConfigProto", "DType",
+    "DeviceSpec", "Dimension", "Elementwise", "GPUOptions", "Graph", "GraphKeys", "GraphOptions",
+    "HostOnly", "InteractiveSession", "NO_GRADIENT", "NoGradient", "NodeDef", "NotDifferentiable",
+    "OpDef", "OpError", "Operation", "OptimizerOptions", "Reduction", "RegisterGradient",
+    "RunMetadata", "RunOptions", "Session", "SessionOptions", "Source", "Tensor", "TensorArray",
+    "TensorShape", "UnconnectedGradients", "Variable", "VariableAggregation", "VariableScope",
+    "VariableSynchronization", "__version__", "abs", "add", "add_n", "add_to_collection",
+    "add_to_collections", "all_variables", "argmax", "argmin", "as_dtype",
+    "assert_variables_initialized", "assign", "assign_add", "assign_sub", "bool", "boolean_mask",
+    "broadcast_to", "case", "cast", "ceil", "clip_by_value", "colocate_with", "complex128",
+    "complex64", "concat", "cond", "conj", "constant", "constant_initializer", "container",
+    "control_dependencies", "convert_to_tensor", "cos", "create_partitioned_variables", "cumprod",
+    "cumsum", "custom_gradient", "device", "devices", "div", "div_no_nan", "divide", "double",
+    "dtypes", "dynamic_stitch", "equal", "erf", "errors", "exp", "expand_dims", "expm1", "fill",
+    "fixed_size_partitioner", "float16", "float32", "float64", "floor", "floor_div", "floordiv",
+    "floormod", "foldl", "foldr", "gather", "gather_nd", "get_collection", "get_collection_ref",
+    "get_default_graph", "get_default_session", "get_local_variable", "get_variable",
+    "get_variable_scope", "global_variables", "global_variables_initializer",
+    "glorot_normal_initializer", "glorot_uniform_initializer", "gradients", "greater",
+    "greater_equal", "group", "half", "identity", "identity_n", "init_scope",
+    "initialize_all_variables", "initialize_local_variables", "initialize_variables",
     "initializers", "int16", "int32", "int64", "int8", "invert_permutation", "is_finite", "is_inf",
     "is_nan", "is_variable_initialized", "less", "less_equal", "lin_space", "linalg", "linspace",
     "local_variables", "local_variables_initializer", "log", "log1p", "logical_and", "logical_not",
-    "logical_or", "logical_xor", "math", "matmul", "matrix_transpose", "maximum", "memory",
-    "minimum", "mod", "multiply", "name_scope", "negative", "newaxis", "nn", "no_op", "not_equal",
-    "one_hot", "ones", "ones_initializer", "ones_like", "pad", "placeholder",
-    "placeholder_with_default", "pow", "random", "random_normal", "random_normal_initializer",
-    "random_uniform", "random_uniform_initializer", "range", "rank", "raw_ops", "reciprocal",
-    "reduce_all", "reduce_any", "reduce_logsumexp", "reduce_max", "reduce_mean", "reduce_min",
-    "reduce_prod", "reduce_sum", "register_kernel", "register_op",
-    "register_tensor_conversion_function", "report_uninitialized_variables", "reset_default_graph",
-    "reshape", "resource", "reverse", "rint", "round", "rsqrt", "scatter_nd", "session",
+    "logical_or", "logical_xor", "map_fn", "math", "matmul", "matrix_transpose", "maximum",
+    "memory", "min_max_variable_partitioner", "minimum", "mod", "model_variables",
+    "moving_average_variables", "multiply", "name_scope", "negative", "nest", "newaxis", "nn",
+    "no_op", "no_regularizer", "not_equal", "numpy_function", "one_hot", "ones",
+    "ones_initializer", "ones_like", "pad", "placeholder", "placeholder_with_default", "pow",
+    "py_func", "random", "random_normal", "random_normal_initializer", "random_uniform",
+    "random_uniform_initializer", "range", "rank", "raw_ops", "reciprocal", "reduce_all",
+    "reduce_any", "reduce_logsumexp", "reduce_max", "reduce_mean", "reduce_min", "reduce_prod",
+    "reduce_sum", "register_kernel", "register_op", "register_tensor_conversion_function",
+    "report_uninitialized_variables", "reset_default_graph", "reshape", "resource", "reverse",
+    "reverse_sequence", "rint", "round", "rsqrt", "scan", "scatter_nd", "session",
     "set_random_seed", "shape", "shape_n", "sigmoid", "sign", "sin", "size", "slice", "split",
     "sqrt", "square", "squared_difference", "squeeze", "stack", "stop_gradient", "strided_slice",
-    "string", "subtract", "tan", "tanh", "tensordot", "tile", "to_double", "to_float", "to_int32",
-    "to_int64", "train", "trainable_variables", "transpose", "truediv", "truncated_normal",
-    "truncated_normal_initializer", "truncatediv", "truncatemod", "tuple", "uint16", "uint32",
-    "uint64", "uint8", "unique", "unsorted_segment_sum", "unstack", "variables_initializer",
-    "variance_scaling_initializer", "where", "zeros", "zeros_initializer", "zeros_like",
+    "string", "subtract", "switch_case", "tan", "tanh", "tensordot", "tile", "to_double",
+    "to_float", "to_int32", "to_int64", "train", "trainable_variables", "transpose", "truediv",
+    "truncated_normal", "truncated_normal_initializer", "truncatediv", "truncatemod", "tuple",
+    "uint16", "uint32", "uint64", "uint8", "unique", "unsorted_segment_sum", "unstack",
+    "variable_axis_size_partitioner", "variable_creator_scope", "variable_op_scope",
+    "variable_scope", "variables_initializer", "variance_scaling_initializer", "where",
+    "while_loop", "zeros", "zeros_initializer", "zeros_like",
 ]
 # fmt: on

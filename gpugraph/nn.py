@@ -1,6 +1,7 @@
-"""Neural network functions: activations, losses over logits, biases, moments."""
+"""Neural network functions: activations, losses, biases, moments, recurrent networks."""
 
 from gpugraph.ops.activations import elu, leaky_relu, relu, relu6
+from gpugraph.ops.dropout import dropout
 from gpugraph.ops.gathering import embedding_lookup
 from gpugraph.ops.nn import bias_add, moments, xw_plus_b
 from gpugraph.ops.nn_losses import (
@@ -13,9 +14,20 @@ from gpugraph.ops.ranking import in_top_k, top_k
 from gpugraph.ops.reduction_functions import l2_loss
 from gpugraph.ops.softmax import log_softmax, softmax
 from gpugraph.ops.unary_functions import sigmoid, softplus, tanh
+from gpugraph.rnn import (
+    bidirectional_dynamic_rnn,
+    dynamic_rnn,
+    raw_rnn,
+    rnn_cell,
+    static_bidirectional_rnn,
+    static_rnn,
+)
 
 __all__ = [
     "bias_add",
+    "bidirectional_dynamic_rnn",
+    "dropout",
+    "dynamic_rnn",
     "elu",
     "embedding_lookup",
     "in_top_k",
@@ -23,8 +35,10 @@ __all__ = [
     "leaky_relu",
     "log_softmax",
     "moments",
+    "raw_rnn",
     "relu",
     "relu6",
+    "rnn_cell",
     "sigmoid",
     "sigmoid_cross_entropy_with_logits",
     "softmax",
@@ -32,6 +46,8 @@ __all__ = [
     "softmax_cross_entropy_with_logits_v2",
     "softplus",
     "sparse_softmax_cross_entropy_with_logits",
+    "static_bidirectional_rnn",
+    "static_rnn",
     "tanh",
     "top_k",
     "xw_plus_b",

@@ -165,6 +165,22 @@ add(
     lambda v: case(v(0, 3), i32(0)),
     reference=lambda x, axes: np.flip(x, tuple(axes.tolist())),
 )
+
+
+def _turned(x: Any, lengths: Any, seq_dim: int, batch_dim: int = 0) -> Any:
+    found = np.moveaxis(x, (batch_dim, seq_dim), (0, 1)).copy()
+    for row, count in enumerate(lengths.tolist()):
+        found[row, :count] = found[row, :count][::-1]
+    return np.moveaxis(found, (0, 1), (batch_dim, seq_dim))
+
+
+add(
+    "ReverseSequence",
+    lambda v: case(v(3, 4), i32(2, 4, 0), seq_dim=1),
+    lambda v: case(v(4, 2, 3), i64(1, 3, 4), seq_dim=0, batch_dim=2),
+    lambda v: case(v(0, 3), i64(), seq_dim=1),
+    reference=_turned,
+)
 add(
     "Tile",
     lambda v: case(v(2, 3), i32(1, 2)),

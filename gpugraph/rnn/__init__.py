@@ -1,0 +1,23 @@
+"""Recurrent networks: cells, and what calls a cell once for each step of a sequence.
+
+A cell is a function of one step's input and a state, which gives an output and the next state; it
+knows its variables, its `state_size` and `output_size`. `dynamic_rnn` calls it in one while loop,
+`static_rnn` builds it once for each step, `raw_rnn` lets the program say what happens between
+steps, and the bidirectional ones read a sequence from both ends.
+
+`layer` is what cells have of TensorFlow's layers: a name, a scope, variables. `cell` is RNNCell,
+`sizes` the shapes of states. `rnn_cell` holds the public cells.
+"""
+
+from gpugraph.rnn.bidirectional import bidirectional_dynamic_rnn, static_bidirectional_rnn
+from gpugraph.rnn.dynamic import dynamic_rnn
+from gpugraph.rnn.raw import raw_rnn
+from gpugraph.rnn.static import static_rnn
+
+__all__ = [
+    "bidirectional_dynamic_rnn",
+    "dynamic_rnn",
+    "raw_rnn",
+    "static_bidirectional_rnn",
+    "static_rnn",
+]

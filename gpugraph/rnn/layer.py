@@ -1,0 +1,247 @@
+"""What cells have of TensorFlow's layers: a name, a variable scope of their own, variables.
+
+The scope is opened where the layer is called first, under a name made of its class's or its own;
+from then on the layer finds its variables there, wherever it is called.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from gpugraph import dtypes
+from gpugraph.dtypes import DType, as_dtype
+from gpugraph.graph.client import Graph
+from gpugraph.graph.defaults import graph_of
+from gpugraph.graph.stack import graph_stack
+from gpugraph.graph.tensor import Tensor
+from gpugraph.nest import flatten, is_nested, map_structure
+from gpugraph.ops.convert import convert_to_tensor
+from gpugraph.variable_scope import VariableScope, get_variable, variable_scope
+from gpugraph.variables import PartitionedVariable
+
+__all__ = ["Layer"]
+
+_NAMES = ("__layer_names",)  # the collection that counts the layers of a graph by class
+
+
+class Layer:
+    """A function with variables. Subclasses say `call`, and make variables in `build` or there.
+
+    name: of the scope, by default made of the class's name: `BasicLSTMCell` is `basic_lstm_cell`.
+    dtype: of the variables, by default that of the first input.
+    """
+
+    input_rank: int | None = None
+    """Of what rank inputs must be; None: any."""
+
+    def __init__(
+        self, trainable: bool = True, name: str | None = None, dtype: Any = None, **kwargs: Any
+    ) -> None:
+        self._reuse = kwargs.pop("_reuse", None)
+        scope = kwargs.pop("_scope", None)
+        if kwargs:
+            raise TypeError(f"Keyword argument not understood: {', '.join(kwargs)}")
+        self.trainable = trainable
+        self.built = False
+        self._base_name = name or _snake_case(type(self).__name__)
+        self._name = name or _unique(self._base_name)
+        self._dtype = None if dtype is None else as_dtype(dtype).base_dtype
+        self._trainable_weights: list[Any] = []
+        self._non_trainable_weights: list[Any] = []
+        self._scope: VariableScope | None = None
+        self._called = False
+        self._graph: Graph | None = None
+        if scope is not None:
+            with variable_scope(scope) as self._scope:
+                pass
+
+    # -- what it says of itself
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    @property
+    def dtype(self) -> DType | None:
+        """That of the variables; None before it is known."""
+        return self._dtype
+
+    @property
+    def graph(self) -> Graph | None:
+        """The graph that it was called in first."""
+        return self._graph
+
+    @property
+    def scope_name(self) -> str:
+        """The name of its variable scope; ValueError before it was called."""
+        if self._scope is None:
+            raise ValueError(
+                f"No name available for layer scope because the layer '{self._name}' has not been "
+                "used yet: the scope is opened at the first call."
+            )
+        return self._scope.name
+
+    @property
+    def trainable_weights(self) -> list[Any]:
+        return list(self._trainable_weights) if self.trainable else []
+
+    @property
+    def non_trainable_weights(self) -> list[Any]:
+        if self.trainable:
+            return list(self._non_trainable_weights)
+        return self._trainable_weights + self._non_trainable_weights
+
+    @property
+    def weights(self) -> list[Any]:
+        """Its variables, the trainable ones first."""
+        return self.trainable_weights + self.non_trainable_weights
+
+    @property
+    def variables(self) -> list[Any]:
+        return self.weights
+
+    @property
+    def trainable_variables(self) -> list[Any]:
+        return self.trainable_weights
+
+    @property
+    def non_trainable_variables(self) -> list[Any]:
+        return self.non_trainable_weights
+
+    # -- what subclasses say
+
+    def build(self, inputs_shape: Any) -> None:
+        """Makes the variables, given the shape (or structure of shapes) of the first inputs."""
+
+    def call(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
+        """What the layer computes."""
+        raise NotImplementedError(f"{type(self).__name__} does not say what it computes: `call`")
+
+    # -- being called
+
+    def __call__(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
+        """Calls `call` within the layer's scope, after `build` the first time."""
+        self._set_scope(kwargs.pop("scope", None))
+        inputs = map_structure(_tensor_of_value, inputs)
+        self._check_graph(inputs)
+        with self._within(self._called or self._reuse):
+            if not self.built:
+                self._build(inputs)
+            outputs = self.call(inputs, *args, **kwargs)
+        self._called = True
+        return outputs
+
+    def _set_scope(self, scope: Any) -> None:
+        if self._scope is not None:
+            return
+        if self._reuse:
+            opened = variable_scope(self._base_name if scope is None else scope)
+        else:
+            opened = variable_scope(scope, default_name=self._base_name)
+        with opened as self._scope:
+            pass
+
+    @contextmanager
+    def _within(self, reuse: Any) -> Iterator[None]:
+        """In the layer's variable scope, and the name scope that this opened at first."""
+        with variable_scope(self._scope, reuse=reuse, auxiliary_name_scope=False) as scope:
+            graph: Graph = graph_stack.top()
+            with graph.name_scope(scope.original_name_scope):
+                yield
+
+    def _build(self, inputs: Any) -> None:
+        first = flatten(inputs)[0]
+        if self._dtype is None:
+            self._dtype = first.dtype.base_dtype
+        self._check_rank(first)
+        self.build(map_structure(lambda each: each.shape, inputs))
+        self.built = True
+
+    def _check_rank(self, tensor: Any) -> None:
+        rank = tensor.shape.rank
+        if self.input_rank is not None and rank not in (None, self.input_rank):
+            raise ValueError(
+                f"Input 0 of layer {self._name} is incompatible with the layer: expected "
+                f"ndim={self.input_rank}, found ndim={rank}. Full shape received: {tensor.shape}"
+            )
+
+    def _check_graph(self, inputs: Any) -> None:
+        graph = graph_of(flatten(inputs))
+        if self._graph is None:
+            self._graph = graph
+        elif graph is not self._graph:
+            raise ValueError(
+                f"Input graph and Layer graph are not the same: layer {self._name} was called "
+                f"first in {self._graph!r}, but {flatten(inputs)[0]!r} is of {graph!r}. Make a "
+                "layer for each graph."
+            )
+
+    # -- making variables
+
+    def add_weight(
+        self,
+        name: str,
+        shape: Any,
+        dtype: Any = None,
+        initializer: Any = None,
+        regularizer: Any = None,
+        trainable: bool = True,
+        constraint: Any = None,
+        use_resource: bool | None = None,
+        partitioner: Any = None,
+    ) -> Any:
+        """A variable in the layer's scope; see `tf.get_variable`."""
+        self._set_scope(None)
+        with self._within(self._called or self._reuse):
+            variable = get_variable(
+                name,
+                shape,
+                dtype=dtype or self._dtype or dtypes.float32,
+                initializer=initializer,
+                regularizer=regularizer,
+                trainable=trainable and self.trainable,
+                constraint=constraint,
+                use_resource=use_resource,
+                partitioner=partitioner,
+            )
+        self._know(variable, trainable)
+        return variable
+
+    add_variable = add_weight
+
+    def _know(self, variable: Any, trainable: bool) -> None:
+        """Lists a variable (its parts, where it is in parts) among the layer's."""
+        parts: Sequence[Any] = [variable]
+        if isinstance(variable, PartitionedVariable):
+            parts = list(variable)
+        weights = self._trainable_weights if trainable else self._non_trainable_weights
+        for part in parts:
+            if not any(part is each for each in weights):
+                weights.append(part)
+
+
+def _tensor_of_value(value: Any) -> Any:
+    """Numbers and arrays as tensors; what has a shape and dtype in the graph as it is."""
+    if isinstance(value, Tensor) or hasattr(value, "_as_graph_element") or value is None:
+        return value
+    return value if is_nested(value) else convert_to_tensor(value)
+
+
+def _snake_case(name: str) -> str:
+    """`BasicLSTMCell` as `basic_lstm_cell`; a name of a scope can't begin with `_`."""
+    split = re.sub("(.)([A-Z][a-z0-9]+)", r"\1_\2", name)
+    lowered = re.sub("([a-z])([A-Z])", r"\1_\2", split).lower()
+    return f"private{lowered}" if lowered.startswith("_") else lowered
+
+
+def _unique(base_name: str) -> str:
+    """`base_name` with the number of the layers so called in this graph."""
+    kept = graph_stack.top().get_collection_ref(_NAMES)
+    if not kept:
+        kept.append({})
+    counts: dict[str, int] = kept[0]
+    counts[base_name] = counts.get(base_name, 0) + 1
+    return f"{base_name}_{counts[base_name]}"
