@@ -23,7 +23,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from gpugraph.dtypes import DType
-from gpugraph.errors import DeadlineExceededError
+from gpugraph.errors import CancelledError, DeadlineExceededError
 
 __all__ = [
     "Clock",
@@ -112,18 +112,32 @@ def all_steps(steps: Sequence[Step]) -> Iterator[Step]:
 
 
 class Clock:
-    """When a run must be over, for steps that may take long."""
+    """When a run must be over, for steps that may take long: they `check` while it is `armed`."""
 
-    __slots__ = ("ends", "limit_s")
+    __slots__ = ("_cancelled", "_ends", "_limit_s", "armed")
 
     def __init__(self) -> None:
-        self.ends: float | None = None
-        self.limit_s: float | None = None
+        self.armed = False
+        self._cancelled = False
+        self._ends: float | None = None
+        self._limit_s: float | None = None
+
+    def start(self, limit_s: float | None) -> None:
+        """A run starts, which may take `limit_s` seconds (None: for ever)."""
+        self._limit_s = limit_s
+        self._ends = None if limit_s is None else monotonic() + limit_s
+        self.armed = self._cancelled or limit_s is not None
+
+    def cancel(self) -> None:
+        """Ends the run, and all to come, at the next check. Any thread may call this."""
+        self._cancelled = self.armed = True
 
     def check(self, where: str) -> None:
-        """DeadlineExceededError when the time is over."""
-        if self.ends is not None and monotonic() > self.ends:
-            raise DeadlineExceededError(None, None, f"Timed out {where} after {self.limit_s} s")
+        """CancelledError after `cancel`, DeadlineExceededError when the time is over."""
+        if self._cancelled:
+            raise CancelledError(None, None, f"The run was cancelled {where}")
+        if self._ends is not None and monotonic() > self._ends:
+            raise DeadlineExceededError(None, None, f"Timed out {where} after {self._limit_s} s")
 
 
 def blame(error: BaseException, run: Callable[[], Any] | None) -> None:

@@ -52,7 +52,8 @@ def dropout(
             return tensor
         drawn = random_uniform(_noise_shape(tensor, noise_shape), seed=seed, dtype=tensor.dtype)
         scale = 1 / (1 - share)
-        kept: Tensor = tensor * scale * cast(drawn >= share, tensor.dtype)
+        stays = drawn >= share
+        kept: Tensor = tensor * scale * cast(stays, tensor.dtype)
         kept.set_shape(tensor.shape)
         return kept
 

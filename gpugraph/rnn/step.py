@@ -15,7 +15,8 @@ from gpugraph.dtypes import DType
 from gpugraph.graph.client import Graph
 from gpugraph.graph.stack import graph_stack
 from gpugraph.graph.tensor import Tensor
-from gpugraph.nest import assert_same_structure, flatten, pack_sequence_as
+from gpugraph.nest import assert_same_structure, flatten, map_structure, pack_sequence_as
+from gpugraph.ops.convert import convert_to_tensor
 from gpugraph.ops.logical import where
 from gpugraph.ops.tensor_array import TensorArray
 from gpugraph.variable_scope import VariableScope
@@ -45,12 +46,16 @@ def cache_reads(scope: VariableScope) -> None:
 def initial_state(cell: Any, given: Any, batch_size: Any, dtype: Any) -> Any:
     """The state to begin with: as given, or zeros of `dtype`, which must be given then."""
     if given is not None:
-        return given
+        return map_structure(_tensor, given)
     if not dtype:
         raise ValueError("If there is no initial_state, you must give a dtype.")
     if getattr(cell, "get_initial_state", None) is not None:
         return cell.get_initial_state(inputs=None, batch_size=batch_size, dtype=dtype)
     return cell.zero_state(batch_size, dtype)
+
+
+def _tensor(state: Any) -> Any:
+    return state if isinstance(state, TensorArray) else convert_to_tensor(state)
 
 
 def state_dtype(explicit: Any, state: Any) -> Any:

@@ -8,7 +8,7 @@ what whole steps have written, and the plan can run again.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from time import monotonic, perf_counter_ns
+from time import perf_counter_ns
 from typing import Any
 
 from gpugraph.plan import FetchSlot, Plan, Step
@@ -76,8 +76,7 @@ def _execute_traced(
     plan: Plan, feeds: Sequence[Any], stats: StepStats | None, timeout_s: float | None
 ) -> list[Any]:
     clock = plan.clock
-    clock.limit_s = timeout_s
-    clock.ends = None if timeout_s is None else monotonic() + timeout_s
+    clock.start(timeout_s)
     try:
         for load, value in zip(plan.loads, feeds):
             load(value)
@@ -87,7 +86,7 @@ def _execute_traced(
         plan.warm = all(state.initialized for state in plan.variables)
         return [_fetched(slot) for slot in plan.fetches]
     finally:
-        clock.ends = None
+        clock.start(None)
         plan.reset()
 
 

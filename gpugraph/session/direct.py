@@ -156,6 +156,8 @@ class DirectSession(SessionBackend):
             self.closed = True
             plans = self.plans.drop_all()
             self.runners.clear()
+        for plan in plans:
+            plan.clock.cancel()  # a loop may be running, and may have no end
         wait_for(plans)
         self.resources.clear()
         for device in self.devices:

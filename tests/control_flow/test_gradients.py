@@ -337,3 +337,29 @@ def test_what_is_used_twice_is_kept_once(graph: tf.Graph) -> None:
     x = tf.placeholder(tf.float64, [3])
     tf.gradients(loop(3, lambda i, a: a * a * a, x), x)
     assert len(kept(graph)) == len(set(kept(graph))) == 2  # a and a * a
+
+
+def test_through_raw_switches_and_merges() -> None:
+    p, x = tf.placeholder(tf.bool, []), tf.placeholder(tf.float64, [3])
+    sides = tf.raw_ops.Switch(x, p)
+    merged = tf.raw_ops.Merge([tf.exp(sides.output_false), tf.square(sides.output_true)])
+    found = tf.gradients(merged.output, x)[0]
+    with tf.Session() as session:
+        np.testing.assert_allclose(session.run(found, {p: True, x: X}), 2 * X)
+        np.testing.assert_allclose(session.run(found, {p: False, x: X}), np.exp(X))
+
+
+def test_a_raw_loop_has_no_gradient() -> None:
+    x = tf.placeholder(tf.float64, [])
+    left = tf.raw_ops.Exit(tf.raw_ops.Enter(x, frame_name="loop"))
+    with pytest.raises(LookupError, match=r"'Exit' .*its loop was not made by tf.while_loop"):
+        tf.gradients(left, x)
+
+
+@pytest.mark.parametrize("how", [{"gate_gradients": True}, {"colocate_gradients_with_ops": True}])
+def test_gated_and_colocated_gradients(how: dict[str, bool]) -> None:
+    x, w = tf.placeholder(tf.float64, [3]), tf.placeholder(tf.float64, [3])
+    y = loop(3, lambda i, a: tf.cond(even(i), lambda: a * w, lambda: a + w), x)
+    with tf.Session() as session:
+        found = session.run(tf.gradients(y, [x, w], **how), {x: X, w: W})
+    np.testing.assert_allclose(found, [W * W, 2 * X * W + 2 * W])
