@@ -141,6 +141,7 @@ from gpugraph.ops.convert import (
     register_tensor_conversion_function,
 )
 from gpugraph.ops.declare import NO_GRADIENT, Attr, raw_ops, register_op
+from gpugraph.ops.dynamic_partition import dynamic_partition
 from gpugraph.ops.gathering import boolean_mask, gather
 from gpugraph.ops.identity_n import identity_n
 from gpugraph.ops.initializers import Constant as constant_initializer
@@ -270,14 +271,14 @@ __all__ = [
     "complex64", "concat", "cond", "conj", "constant", "constant_initializer", "container",
     "control_dependencies", "convert_to_tensor", "cos", "create_partitioned_variables", "cumprod",
     "cumsum", "custom_gradient", "device", "devices", "div", "div_no_nan", "divide", "double",
-    "dtypes", "dynamic_stitch", "equal", "erf", "errors", "exp", "expand_dims", "expm1", "fill",
-    "fixed_size_partitioner", "float16", "float32", "float64", "floor", "floor_div", "floordiv",
-    "floormod", "foldl", "foldr", "gather", "gather_nd", "get_collection", "get_collection_ref",
-    "get_default_graph", "get_default_session", "get_local_variable", "get_variable",
-    "get_variable_scope", "global_variables", "global_variables_initializer",
-    "glorot_normal_initializer", "glorot_uniform_initializer", "gradients", "greater",
-    "greater_equal", "group", "half", "identity", "identity_n", "init_scope",
-    "initialize_all_variables", "initialize_local_variables", "initialize_variables",
+    "dtypes", "dynamic_partition", "dynamic_stitch", "equal", "erf", "errors", "exp",
+    "expand_dims", "expm1", "fill", "fixed_size_partitioner", "float16", "float32", "float64",
+    "floor", "floor_div", "floordiv", "floormod", "foldl", "foldr", "gather", "gather_nd",
+    "get_collection", "get_collection_ref", "get_default_graph", "get_default_session",
+    "get_local_variable", "get_variable", "get_variable_scope", "global_variables",
+    "global_variables_initializer", "glorot_normal_initializer", "glorot_uniform_initializer",
+    "gradients", "greater", "greater_equal", "group", "half", "identity", "identity_n",
+    "init_scope", "initialize_all_variables", "initialize_local_variables", "initialize_variables",
     "initializers", "int16", "int32", "int64", "int8", "invert_permutation", "is_finite", "is_inf",
     "is_nan", "is_variable_initialized", "less", "less_equal", "lin_space", "linalg", "linspace",
     "local_variables", "local_variables_initializer", "log", "log1p", "logical_and", "logical_not",

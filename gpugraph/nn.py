@@ -2,7 +2,7 @@
 
 from gpugraph.ops.activations import elu, leaky_relu, relu, relu6
 from gpugraph.ops.dropout import dropout
-from gpugraph.ops.gathering import embedding_lookup
+from gpugraph.ops.embeddings import embedding_lookup
 from gpugraph.ops.nn import bias_add, moments, xw_plus_b
 from gpugraph.ops.nn_losses import (
     sigmoid_cross_entropy_with_logits,

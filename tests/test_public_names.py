@@ -70,6 +70,7 @@ device: device_name_or_function
 div: x y name
 div_no_nan: x y name
 divide: x y name
+dynamic_partition: data partitions num_partitions name
 dynamic_stitch: indices data name
 equal: x y name
 erf: x name

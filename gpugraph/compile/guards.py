@@ -20,7 +20,18 @@ from gpugraph.compile.schedule import Level
 from gpugraph.graph.frames import Frame, Frames
 from gpugraph.graph.runtime_graph import Node, NodeClass
 
-__all__ = ["ALWAYS", "NEVER", "Flow", "Found", "Guard", "Is", "either", "holds_never", "needed"]
+__all__ = [
+    "ALWAYS",
+    "NEVER",
+    "Flow",
+    "Found",
+    "Guard",
+    "Is",
+    "apart",
+    "either",
+    "holds_never",
+    "needed",
+]
 
 
 class Is(NamedTuple):
@@ -53,6 +64,11 @@ def holds_never(guard: Guard) -> bool:
     if guard >= NEVER:
         return True
     return any(isinstance(atom, Is) and Is(atom.pred, not atom.value) in guard for atom in guard)
+
+
+def apart(one: Guard, other: Guard) -> bool:
+    """Whether the two guards never hold at once."""
+    return holds_never(one | other)
 
 
 def either(guards: Iterable[Guard]) -> Guard | None:

@@ -23,6 +23,7 @@ import numpy as np
 
 from gpugraph.compile.lifetimes import Lifetimes
 from gpugraph.compile.loop_variables import LoopVariables
+from gpugraph.compile.merge_places import merge_places
 from gpugraph.compile.partition import memory_of_output
 from gpugraph.compile.unit import Home, Storage, TensorId, Unit, variable_key
 from gpugraph.dtypes import resource, string
@@ -73,6 +74,8 @@ class _Planner:
         self.end, self.extent = self.times.end, self.times.extent
         self.writers = self._writers()
         self.loops = LoopVariables(unit, self.times)
+        self.merge_of = merge_places(unit)
+        self.of_merge: dict[int, Storage] = {}
 
     def _views(self, node: Node) -> Mapping[int, int]:
         """Output to the input whose bytes it may be. A tensor sized at run time is passed on whole
@@ -142,6 +145,8 @@ class _Planner:
                 storage = Storage("constant", node.assigned_device, 0, at, at, node.name, 0, node)
             elif decl is not None and slot in decl.view:
                 storage = self._shared(at, node, slot, decl.view[slot], cell)
+            if storage is None and not cell:
+                storage = self._merged(at, node, slot, shape)
             if storage is None and not cell and not _is_one(shape):
                 storage = self._next_value(at, node, slot, shape)
                 if storage is None and decl is not None and slot in decl.alias:
@@ -185,6 +190,22 @@ class _Planner:
                 return None
         self.unit.moded[node.id] = f"view of {storage.owner}"
         return storage
+
+    def _merged(
+        self, at: int, node: Node, slot: int, shape: tuple[int, ...] | None
+    ) -> Storage | None:
+        """The place of the Merge that the tensor is for, which its first maker takes."""
+        merge = (
+            node if slot == 0 and node.id in self.of_merge else self.merge_of.get((node.id, slot))
+        )
+        if merge is None:
+            return None
+        if merge.id not in self.of_merge:
+            storage = self.of_merge[merge.id] = self._new(at, node, slot, shape, False)
+            storage.last = max(storage.last, self.extent.get((merge.id, 0), at))
+        if merge is not node:
+            self.unit.moded[node.id] = f"in place of {merge.name}"
+        return self.of_merge[merge.id]
 
     def _next_value(self, at: int, node: Node, slot: int, shape: object) -> Storage | None:
         """The storage of a loop variable whose next value this is, where it is free by now."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from gpugraph.compile.guards import ALWAYS, Guard, apart, holds_never
 from gpugraph.compile.partition import is_crossing, memory_of_output
 from gpugraph.compile.unit import Storage, TensorId, Unit, variable_key
 from gpugraph.errors import InternalError
-from gpugraph.graph.frames import enters_once
+from gpugraph.graph.frames import Frame, enters_once, is_loop_merge
 from gpugraph.graph.runtime_graph import Edge, Node, NodeClass
 from gpugraph.memory import ArenaPlan, Lifetime, check_offsets
 from gpugraph.ops.declare import DECLARATIONS
@@ -150,78 +151,131 @@ def _kept(unit: Unit) -> None:
     tensor is. Reading a reference reads what is there now. A Recv reads in its Send's place, and
     fetches are read at the end.
     """
-    held: dict[object, object] = {}
-    content: dict[TensorId, object] = {}
+    play = _Play(unit)
     sends = {recv.id: send for send, recv in unit.ways}
     for at, node in enumerate(unit.order):
         if node.node_class not in (NodeClass.SEND, NodeClass.RETVAL) and not _leaves(unit, node):
             for edge in sends.get(node.id, node).input_edges():
                 if not edge.is_back_edge:
-                    _read(unit, edge, at, held, content)
-            _write(unit, node, held, content)
+                    play.read(edge, at)
+            play.write(node)
         if node.type == "_LoopEnd":
-            _turn(unit, node, at, held, content)
+            play.turn(node, at)
     for node in unit.retvals:
-        _read(unit, node.input_edge(0), len(unit.order), held, content)
+        play.read(node.input_edge(0), len(unit.order))
+
+
+class _Play:
+    """What memory holds as the order goes on: several things, under guards that exclude them."""
+
+    def __init__(self, unit: Unit) -> None:
+        self.unit = unit
+        self.content: dict[TensorId, tuple[object, ...]] = {}
+        self._held: dict[object, list[tuple[Frame | None, Guard, object]]] = {}
+
+    def _place(self, node: Node) -> tuple[Frame | None, Guard]:
+        flow = self.unit.flow
+        if flow is None:
+            return None, ALWAYS
+        return flow.frames.at(node), flow.guards.get(node.id, ALWAYS)
+
+    def _hold(self, storage: Storage, node: Node, content: object) -> None:
+        self._layer(storage, *self._place(node), content)
+
+    def _layer(self, storage: Storage, frame: Frame | None, guard: Guard, content: object) -> None:
+        layers = self._held.get(_bytes(storage), [])
+        left = [each for each in layers if each[0] is frame and not each[1] >= guard]
+        self._held[_bytes(storage)] = [*left, (frame, guard, content)]
+
+    def held(self, storage: Storage, node: Node) -> object:
+        """What the memory holds when `node` runs."""
+        frame, guard = self._place(node)
+        for other, written, content in reversed(self._held.get(_bytes(storage), ())):
+            if other is not frame or not apart(guard, written):
+                return content
+        return None
+
+    def read(self, edge: Edge, at: int) -> None:
+        source, slot = edge.src, edge.src_output
+        storage = self.unit.homes[source.id, slot].storage
+        if source.output_types[slot].is_ref_dtype or storage.kind == "constant":
+            return
+        if storage.kind != "variable" and not storage.first <= at <= storage.last:
+            raise _fail(
+                edge.dst,
+                f"'{source.name}' lives in steps {storage.first} to {storage.last}, but is read "
+                f"in step {at}",
+            )
+        user = source if edge.dst.node_class is NodeClass.MERGE else edge.dst
+        if holds_never(self._place(user)[1]):
+            return
+        if self.held(storage, user) not in self.content[source.id, slot]:
+            raise _fail(edge.dst, f"'{source.name}' was overwritten before it is read")
+
+    def turn(self, end: Node, at: int) -> None:
+        """An iteration is over: what leads back is read; the variables have their places."""
+        unit, content = self.unit, self.content
+        assert unit.flow is not None
+        frame = next(each for each in unit.flow.frames.loops() if each.end is end)
+        for node in frame.next_iterations:
+            for edge in node._out:
+                if edge.is_back_edge:
+                    self.read(edge, at)
+        for merge in frame.merges:
+            self._hold(unit.homes[merge.id, 0].storage, merge, content[merge.id, 0][-1])
+        for node in frame.exits:  # read when the loop is over
+            edge = node.input_edge(0)
+            if _leaves(unit, node):
+                self.read(edge, at)
+                content[node.id, 0] = content[edge.src.id, edge.src_output]
+
+    def write(self, node: Node) -> None:
+        unit = self.unit
+        decl = DECLARATIONS.get(node.type)
+        for slot in decl.writes if decl is not None else ():
+            edge = node.input_edge(slot)
+            self._hold(unit.homes[edge.src.id, edge.src_output].storage, node, object())
+        if node.node_class is NodeClass.MERGE and not is_loop_merge(node):
+            self._merge(node)
+            return
+        is_view = unit.moded.get(node.id, "").startswith("view")
+        for slot, dtype in enumerate(node.output_types):
+            storage = unit.homes[node.id, slot].storage
+            held = self.held(storage, node) if is_view or dtype.is_ref_dtype else None
+            if held is None:
+                held = object()
+                self._hold(storage, node, held)
+            self.content[node.id, slot] = (held,)
+            if is_view and decl is not None and storage.kind == "arena":
+                edge = node.input_edge(decl.view[slot])
+                self.content[node.id, slot] = self.content[edge.src.id, edge.src_output]
+
+    def _merge(self, node: Node) -> None:
+        """A Merge is what the branches made in its place, or what is moved there from elsewhere."""
+        unit, flow = self.unit, self.unit.flow
+        assert flow is not None
+        storage = unit.homes[node.id, 0].storage
+        own: object = object()
+        known: list[object] = []
+        for edge in node.input_edges():
+            if unit.homes[edge.src.id, edge.src_output].storage is storage:
+                known += self.content[edge.src.id, edge.src_output]
+            else:
+                guard = flow.of_output(edge.src, edge.src_output)
+                self._layer(storage, flow.frames.at(node), guard, own)
+        self.content[node.id, 0] = (*known, own)
+        self._hold(unit.homes[node.id, 1].storage, node, own)
+        self.content[node.id, 1] = (own,)
 
 
 def _bytes(storage: Storage) -> object:
     return variable_key(storage.node) if storage.kind == "variable" and storage.node else storage
 
 
-def _read(
-    unit: Unit, edge: Edge, at: int, held: dict[object, object], content: dict[TensorId, object]
-) -> None:
-    source, slot = edge.src, edge.src_output
-    storage = unit.homes[source.id, slot].storage
-    if source.output_types[slot].is_ref_dtype or storage.kind == "constant":
-        return
-    if storage.kind != "variable" and not storage.first <= at <= storage.last:
-        raise _fail(edge.dst, f"'{source.name}' lives in steps {storage.first} to {storage.last}, "
-                    f"but is read in step {at}")  # fmt: skip
-    if held[_bytes(storage)] is not content[source.id, slot]:
-        raise _fail(edge.dst, f"'{source.name}' was overwritten before it is read")
-
-
-def _turn(
-    unit: Unit, end: Node, at: int, held: dict[object, object], content: dict[TensorId, object]
-) -> None:
-    """An iteration is over: what leads back is read; the loop's variables have their places."""
-    assert unit.flow is not None
-    frame = next(each for each in unit.flow.frames.loops() if each.end is end)
-    for node in frame.next_iterations:
-        for edge in node._out:
-            if edge.is_back_edge:
-                _read(unit, edge, at, held, content)
-    for merge in frame.merges:
-        held[_bytes(unit.homes[merge.id, 0].storage)] = content[merge.id, 0]
-    for node in frame.exits:  # read when the loop is over
-        edge = node.input_edge(0)
-        if _leaves(unit, node):
-            _read(unit, edge, at, held, content)
-            content[node.id, 0] = content[edge.src.id, edge.src_output]
-
-
 def _leaves(unit: Unit, node: Node) -> bool:
     """Whether the node is an Exit that is the very bytes which the loop left."""
     is_view = unit.moded.get(node.id, "").startswith("view")
     return node.node_class is NodeClass.EXIT and is_view
-
-
-def _write(
-    unit: Unit, node: Node, held: dict[object, object], content: dict[TensorId, object]
-) -> None:
-    decl = DECLARATIONS.get(node.type)
-    for slot in decl.writes if decl is not None else ():
-        edge = node.input_edge(slot)
-        held[_bytes(unit.homes[edge.src.id, edge.src_output].storage)] = object()
-    is_view = unit.moded.get(node.id, "").startswith("view")
-    for slot, dtype in enumerate(node.output_types):
-        place = _bytes(unit.homes[node.id, slot].storage)
-        if is_view or dtype.is_ref_dtype:
-            content[node.id, slot] = held.setdefault(place, object())
-        else:
-            content[node.id, slot] = held[place] = object()
 
 
 _CHECKS: dict[str, Callable[[Unit], None]] = {

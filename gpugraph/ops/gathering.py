@@ -1,4 +1,4 @@
-"""Elements picked by position along an axis: gather, masks, embeddings.
+"""Elements picked by position along an axis: gather and masks.
 
 Positions are checked before anything is written: one that is outside is an InvalidArgumentError.
 """
@@ -18,18 +18,14 @@ from gpugraph.graph.infer import InferContext
 from gpugraph.graph.tensor import Tensor
 from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.array_shapes import INDEX
-from gpugraph.ops.arrays import identity, ints, op_scope, size_at
+from gpugraph.ops.arrays import ints, op_scope, size_at
 from gpugraph.ops.constant_value import constant_value
 from gpugraph.ops.convert import convert_to_tensor
 from gpugraph.ops.declare import Attr, op, raw_ops
 from gpugraph.ops.shape_functions import UNKNOWN, normalize_axis
 from gpugraph.shapes import TensorShape
 
-__all__ = [
-    "boolean_mask",
-    "embedding_lookup",
-    "gather",
-]
+__all__ = ["boolean_mask", "gather"]
 
 
 def _check_inside(indices: Any, size: int, what: str = "indices") -> None:
@@ -238,35 +234,3 @@ def _merged(tensor: Tensor, first: int, count: int) -> Tensor:
     if sizes is not None:
         made.set_shape((*sizes[:first], None, *sizes[first + count :]))
     return made
-
-
-def embedding_lookup(
-    params: Any,
-    ids: Any,
-    partition_strategy: str = "mod",
-    name: str | None = None,
-    validate_indices: bool = True,
-    max_norm: Any = None,
-) -> Tensor:
-    """The rows of `params` (one tensor, or a list of one) at `ids`.
-
-    With `max_norm`, rows of a larger l2 norm are scaled down to it. ValueError for params that
-    are partitioned over several tensors, and for an unknown `partition_strategy`.
-    """
-    del validate_indices
-    if isinstance(params, (list, tuple)):
-        if len(params) != 1:
-            raise ValueError(f"embedding_lookup takes one params tensor, not {len(params)}")
-        params = params[0]
-    if partition_strategy not in ("mod", "div"):
-        raise ValueError(f"Unrecognized partition strategy: {partition_strategy}")
-    with op_scope(name, "embedding_lookup", params, ids) as scope:
-        positions = convert_to_tensor(ids, name="ids")
-        rows = gather(params, positions, name=scope)
-        if max_norm is None:
-            return identity(rows)
-        axes = raw_ops.Range(raw_ops.Rank(positions), raw_ops.Rank(rows), 1)
-        norm = raw_ops.Sqrt(raw_ops.Sum(raw_ops.Square(rows), axes, keep_dims=True))
-        limit = convert_to_tensor(max_norm, rows.dtype.base_dtype, name="max_norm")
-        scaled = raw_ops.RealDiv(raw_ops.Mul(rows, limit), raw_ops.Maximum(norm, limit))
-        return identity(scaled)

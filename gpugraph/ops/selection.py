@@ -227,17 +227,24 @@ def _stitch_back(op: Any, dy: Any) -> list[Any]:
     return [None] * len(indices) + [raw_ops.GatherV2(dy, where, 0) for where in indices]
 
 
-dynamic_stitch_op = op(
-    "DynamicStitch",
-    inputs="indices: N * int32, data: N * T",
-    outputs="merged: T",
-    attrs={"T": ALL},
-    infer=_infer_stitch,
-    cpu=Call(_stitch, dynamic=True),
-    gpu=_BY_VALUE,
-    grad=_stitch_back,
-    doc="merged[indices[m][i]] = data[m][i]; later ones win, gaps are zero.",
+def _declare_stitch(op_type: str, doc: str) -> Any:
+    return op(
+        op_type,
+        inputs="indices: N * int32, data: N * T",
+        outputs="merged: T",
+        attrs={"T": ALL},
+        infer=_infer_stitch,
+        cpu=Call(_stitch, dynamic=True),
+        gpu=_BY_VALUE,
+        grad=_stitch_back,
+        doc=doc,
+    )
+
+
+dynamic_stitch_op = _declare_stitch(
+    "DynamicStitch", "merged[indices[m][i]] = data[m][i]; later ones win, gaps are zero."
 )
+_declare_stitch("ParallelDynamicStitch", "DynamicStitch of indices that are all different.")
 
 
 def dynamic_stitch(indices: Any, data: Any, name: str | None = None) -> Tensor:

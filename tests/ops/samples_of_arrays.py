@@ -391,6 +391,25 @@ add(
     types=representatives(dtypes.ALL),
     reference=_stitched,
 )
+add(
+    "ParallelDynamicStitch",
+    lambda v: case([i32(0, 3), i32(2)], [v(2, 2), v(1, 2)]),
+    lambda v: case([i32(1), i32(0)], [v(1), v(1)]),
+    lambda v: case([i32()], [v(0, 3)]),
+    types=representatives(dtypes.ALL),
+    reference=_stitched,
+)
+add(
+    "DynamicPartition",
+    lambda v: case(v(4, 2), i32(1, 0, 1, 2), num_partitions=4),
+    lambda v: case(v(2, 2), np.array([[0, 1], [1, 0]], np.int32), num_partitions=2),
+    lambda v: case(v(), np.array(1, np.int32), num_partitions=2),
+    lambda v: case(v(0, 3), i32(), num_partitions=1),
+    types=representatives(dtypes.ALL),
+    reference=lambda data, parts, num_partitions: tuple(
+        data[parts == index] for index in range(num_partitions)
+    ),
+)
 
 # -- paddings
 

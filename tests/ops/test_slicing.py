@@ -221,14 +221,6 @@ class TestGather:
             order=2,
         )
 
-    def test_embedding_lookup(self):
-        table = random(4, 2)
-        same(gathering.embedding_lookup(table, [[0, 3]]), table[[[0, 3]]])
-        clipped = evaluate(gathering.embedding_lookup([table], [0, 3], max_norm=0.1))
-        assert (np.linalg.norm(clipped, axis=1) <= 0.1 + 1e-9).all()
-        with pytest.raises(ValueError):
-            gathering.embedding_lookup([table, table], [0])
-
 
 class TestCoordinates:
     @pytest.mark.parametrize(
