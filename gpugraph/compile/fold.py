@@ -15,10 +15,11 @@ from typing import Any
 import numpy as np
 
 from gpugraph.compile.inference import Inference
+from gpugraph.compile.needed import drop_unneeded
 from gpugraph.compile.schedule import loops_whole
 from gpugraph.compile.unit import Unit
 from gpugraph.graph.runtime_graph import Node, NodeClass, RuntimeGraph
-from gpugraph.graph.walks import reachable_backwards, topological_order
+from gpugraph.graph.walks import topological_order
 from gpugraph.ops.convert import CONST
 from gpugraph.ops.declare import DECLARATIONS
 from gpugraph.ops.evaluate import evaluate
@@ -49,7 +50,7 @@ def fold(unit: Unit) -> None:
         folding.inference.settle(order, folding.look)
         for node in order:
             folding.visit(node)
-        dropped = _drop_unneeded(unit)
+        dropped = drop_unneeded(unit)
         lines = [f"{unit.graph.find_id(key).name}: {why}" for key, why in unit.folded.items()]  # type: ignore[union-attr]
         say(f"{len(unit.folded)} tensors became constants, {dropped} ops were dropped", lines)
 
@@ -233,15 +234,3 @@ def _from_shapes(node: Node, shapes: Sequence[TensorShape]) -> list[Any] | None:
     if node.type == "Size":
         return [np.array(shapes[0].num_elements(), numpy_type)]
     return [np.array(shape.sizes, numpy_type) for shape in shapes]
-
-
-def _drop_unneeded(unit: Unit) -> int:
-    graph = unit.graph
-    kept = reachable_backwards(graph, unit.roots)
-    kept.update(node.id for node in unit.args)
-    unneeded = [node for node in graph.op_nodes() if node.id not in kept]
-    for node in unneeded:
-        graph.remove_node(node)
-        unit.shapes.pop(node.id, None)
-        unit.folded.pop(node.id, None)
-    return len(unneeded)

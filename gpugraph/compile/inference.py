@@ -20,7 +20,7 @@ from gpugraph.graph.infer import InferContext
 from gpugraph.graph.runtime_graph import Node, NodeClass
 from gpugraph.shapes import TensorShape
 
-__all__ = ["Inference"]
+__all__ = ["Inference", "container_of"]
 
 _UNKNOWN = TensorShape.of(None)
 _SCALAR = TensorShape.of(())
@@ -118,15 +118,8 @@ class Inference:
 
     # -- containers
 
-    def root(self, node: Node) -> Node | None:
-        """The node that makes the container to which a node's first input leads."""
-        source = node.input_edge(0).src
-        while source.node_class in _PASSING or source.type == "TensorArrayGradV3":
-            source = source.input_edge(0).src
-        return source if source.type in _ROOTS else None
-
     def _put(self, node: Node, shape: TensorShape) -> None:
-        root = self.root(node)
+        root = container_of(node)
         if root is None:
             return
         if node.type == "TensorArrayScatterV3" and shape.sizes is not None:
@@ -137,18 +130,19 @@ class Inference:
         self.elements[root.id] = shape if known is None else common_shape(known, shape)
 
     def _taken(self, node: Node, found: TensorShape) -> TensorShape:
-        root = self.root(node)
+        root = container_of(node)
         known = self.elements.get(root.id) if root is not None else None
         if known is None or known.sizes is None:
             return found
         if node.type == "TensorArrayGatherV3":
-            count = found.sizes[0] if found.sizes else None
+            edge = node.input_edge(1)
+            count = self.unit.shapes[edge.src.id][edge.src_output].num_elements()
             known = TensorShape.of((count, *known.sizes))
         return found.merge_with(known) if found.is_compatible_with(known) else found
 
     def note_push(self, node: Node, value: Any) -> None:
         """Keeps in mind the value that a StackPushV2 pushes, None if it isn't constant."""
-        root = self.root(node)
+        root = container_of(node)
         if root is not None:
             known = self.pushed.setdefault(root.id, value)
             if known is not value and not _equal(known, value):
@@ -156,17 +150,25 @@ class Inference:
 
     def popped(self, node: Node) -> Any:
         """The value that a StackPopV2 pops whenever it runs, or None."""
-        root = self.root(node)
+        root = container_of(node)
         return None if root is None else self.pushed.get(root.id)
 
     def array_size(self, node: Node) -> Any:
         """The size of the TensorArray that a TensorArraySizeV3 asks, where it is constant."""
-        root = self.root(node)
+        root = container_of(node)
         if root is None or root.type != "TensorArrayV3" or root.attrs.get("dynamic_size"):
             return None
         edge = root.input_edge(0)
         size = self.unit.values.get((edge.src.id, edge.src_output))
         return None if size is None else np.array(size, np.int32)
+
+
+def container_of(node: Node) -> Node | None:
+    """The node that makes the stack or TensorArray to which a node's first input leads."""
+    source = node.input_edge(0).src
+    while source.node_class in _PASSING or source.type == "TensorArrayGradV3":
+        source = source.input_edge(0).src
+    return source if source.type in _ROOTS else None
 
 
 def _equal(one: Any, other: Any) -> bool:

@@ -1,7 +1,7 @@
 """Simplify: ops that change nothing become Identity, which is a view and needs no step.
 
   Sum, Mean, Prod, Max and Min over no axes; AddN of one; Reshape to the same shape; Transpose
-  in the same order; Cast to the same dtype.
+  in the same order; Cast to the same dtype; a push onto a stack from which nobody pops.
 
 Gradients of broadcasting are full of them, once shapes are known: `fold` runs before. No other
 algebra is done. An op keeps its name, so that messages still tell of the user's op.
@@ -12,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from gpugraph.compile.inference import container_of
+from gpugraph.compile.needed import drop_unneeded
 from gpugraph.compile.unit import Unit
 from gpugraph.graph.runtime_graph import Node
 from gpugraph.ops.declare import DECLARATIONS
@@ -24,20 +26,36 @@ def simplify(unit: Unit) -> None:
     with unit.report("simplify") as say:
         lines = []
         replaced: dict[Node, Node] = {}
+        useless = _pushes_in_vain(unit)
         for node in unit.graph.op_nodes():
             why = _CHANGES_NOTHING.get(node.type)
             reason = why(unit, node) if why is not None else ""
             if reason:
                 replaced[node] = _as_identity(unit, node)
+            elif node in useless:
+                reason = "onto a stack from which nobody pops"
+                replaced[node] = _as_identity(unit, node, 1)
+            if reason:
                 lines.append(f"{node.name}: {node.type} {reason}")
         unit.roots = [replaced.get(node, node) for node in unit.roots]
+        if useless:
+            drop_unneeded(unit)
         say(f"{len(lines)} ops that change nothing became Identity", lines)
 
 
-def _as_identity(unit: Unit, node: Node) -> Node:
-    """Puts an Identity of the first input in the node's place, under its name."""
+def _pushes_in_vain(unit: Unit) -> set[Node]:
+    """What keeps tensors for a gradient that turned out to need no more than their shapes."""
+    nodes = unit.graph.op_nodes()
+    popped = {container_of(node) for node in nodes if node.type == "StackPopV2"}
+    pushes = [node for node in nodes if node.type == "StackPushV2"]
+    return {node for node in pushes if None not in popped and container_of(node) not in popped}
+
+
+def _as_identity(unit: Unit, node: Node, slot: int = 0) -> Node:
+    """Puts an Identity of an input in the node's place, under its name."""
     graph = unit.graph
-    first, *others = node.input_edges()
+    others = node.input_edges()
+    first = others.pop(slot)
     befores = dict.fromkeys(node.control_inputs)
     for edge in others:  # constants: what they wait for, the op waited for
         befores.update(dict.fromkeys(edge.src.control_inputs))
