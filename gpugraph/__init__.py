@@ -123,7 +123,7 @@ from gpugraph.ops.array_shapes import (
 )
 from gpugraph.ops.arrays import identity, rank, shape, shape_n, size, stop_gradient
 from gpugraph.ops.casting import cast, to_double, to_float, to_int32, to_int64
-from gpugraph.ops.clipping import clip_by_value
+from gpugraph.ops.clipping import clip_by_global_norm, clip_by_value, global_norm
 from gpugraph.ops.complex_numbers import conj
 from gpugraph.ops.constants import (
     fill,
@@ -267,20 +267,21 @@ __all__ = [
     "VariableSynchronization", "__version__", "abs", "add", "add_n", "add_to_collection",
     "add_to_collections", "all_variables", "argmax", "argmin", "as_dtype",
     "assert_variables_initialized", "assign", "assign_add", "assign_sub", "bool", "boolean_mask",
-    "broadcast_to", "case", "cast", "ceil", "clip_by_value", "colocate_with", "complex128",
-    "complex64", "concat", "cond", "conj", "constant", "constant_initializer", "container",
-    "control_dependencies", "convert_to_tensor", "cos", "create_partitioned_variables", "cumprod",
-    "cumsum", "custom_gradient", "device", "devices", "div", "div_no_nan", "divide", "double",
-    "dtypes", "dynamic_partition", "dynamic_stitch", "equal", "erf", "errors", "exp",
-    "expand_dims", "expm1", "fill", "fixed_size_partitioner", "float16", "float32", "float64",
-    "floor", "floor_div", "floordiv", "floormod", "foldl", "foldr", "gather", "gather_nd",
-    "get_collection", "get_collection_ref", "get_default_graph", "get_default_session",
-    "get_local_variable", "get_variable", "get_variable_scope", "global_variables",
-    "global_variables_initializer", "glorot_normal_initializer", "glorot_uniform_initializer",
-    "gradients", "greater", "greater_equal", "group", "half", "identity", "identity_n",
-    "init_scope", "initialize_all_variables", "initialize_local_variables", "initialize_variables",
-    "initializers", "int16", "int32", "int64", "int8", "invert_permutation", "is_finite", "is_inf",
-    "is_nan", "is_variable_initialized", "less", "less_equal", "lin_space", "linalg", "linspace",
+    "broadcast_to", "case", "cast", "ceil", "clip_by_global_norm", "clip_by_value",
+    "colocate_with", "complex128", "complex64", "concat", "cond", "conj", "constant",
+    "constant_initializer", "container", "control_dependencies", "convert_to_tensor", "cos",
+    "create_partitioned_variables", "cumprod", "cumsum", "custom_gradient", "device", "devices",
+    "div", "div_no_nan", "divide", "double", "dtypes", "dynamic_partition", "dynamic_stitch",
+    "equal", "erf", "errors", "exp", "expand_dims", "expm1", "fill", "fixed_size_partitioner",
+    "float16", "float32", "float64", "floor", "floor_div", "floordiv", "floormod", "foldl",
+    "foldr", "gather", "gather_nd", "get_collection", "get_collection_ref", "get_default_graph",
+    "get_default_session", "get_local_variable", "get_variable", "get_variable_scope",
+    "global_norm", "global_variables", "global_variables_initializer", "glorot_normal_initializer",
+    "glorot_uniform_initializer", "gradients", "greater", "greater_equal", "group", "half",
+    "identity", "identity_n", "init_scope", "initialize_all_variables",
+    "initialize_local_variables", "initialize_variables", "initializers", "int16", "int32",
+    "int64", "int8", "invert_permutation", "is_finite", "is_inf", "is_nan",
+    "is_variable_initialized", "less", "less_equal", "lin_space", "linalg", "linspace",
     "local_variables", "local_variables_initializer", "log", "log1p", "logical_and", "logical_not",
     "logical_or", "logical_xor", "map_fn", "math", "matmul", "matrix_transpose", "maximum",
     "memory", "min_max_variable_partitioner", "minimum", "mod", "model_variables",

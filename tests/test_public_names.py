@@ -51,6 +51,7 @@ broadcast_to: input shape name
 case: pred_fn_pairs default exclusive strict name
 cast: x dtype name
 ceil: x name
+clip_by_global_norm: t_list clip_norm use_norm name
 clip_by_value: t clip_value_min clip_value_max name
 colocate_with: op ignore_existing
 concat: values axis name
@@ -115,6 +116,7 @@ get_local_variable: name shape dtype initializer regularizer trainable collectio
 get_variable: name shape dtype initializer regularizer trainable collections caching_device
     partitioner validate_shape use_resource custom_getter constraint synchronization aggregation
 get_variable_scope:
+global_norm: t_list name
 global_variables: scope
 global_variables_initializer:
 glorot_normal_initializer: seed dtype

@@ -85,7 +85,9 @@ class LoopInMaking:
         if len(atoms) == 1 and isinstance(atoms[0], Is):
             split = self._split(atoms[0], frozenset(atoms))
             if split is not None:
-                return split[0], self.branches.predicate(atoms[0]), [*split[1], *turn]
+                asks = self.branches.predicate(atoms[0])
+                goes_on = asks if atoms[0].value else _opposite(asks)
+                return split[0], goes_on, [*split[1], *turn]
         if go_on is None:
             goes_on, carries = self._carried()
             turn = [*turn, *carries]
@@ -269,6 +271,10 @@ class LoopInMaking:
 
 def _always() -> bool:
     return True
+
+
+def _opposite(asks: Run) -> Run:
+    return lambda: not asks()
 
 
 def _nothing() -> None:

@@ -9,10 +9,11 @@ of the loop, in an order of their own: Enters, Merges, all else.
 from __future__ import annotations
 
 from gpugraph.compile.guards import Flow
+from gpugraph.compile.guards import ALWAYS
 from gpugraph.compile.schedule import Item, arranged, flattened
 from gpugraph.compile.unit import Unit
 from gpugraph.graph.frames import Frame, is_loop_merge
-from gpugraph.graph.runtime_graph import NodeClass
+from gpugraph.graph.runtime_graph import Node, NodeClass
 from gpugraph.graph.walks import depths
 from gpugraph.ops.declare import DECLARATIONS
 
@@ -43,11 +44,13 @@ def _order_flow(unit: Unit, flow: Flow, rank: dict[str, int]) -> None:
         def place(item: Item, depth: dict[Item, int] = level.depth) -> tuple[int, ...]:
             if isinstance(item, Frame):
                 return 1, depth[item], len(rank), item.enters[0].id
-            first = item.node_class is NodeClass.ENTER or is_loop_merge(item)
-            return int(not first), depth[item], rank[item.assigned_device], item.id
+            first = int(not _starts(item))
+            return first, depth[item], rank[item.assigned_device], item.id
 
         def guard(item: Item) -> object:
-            return flow.outer[item] if isinstance(item, Frame) else flow.guards[item.id]
+            if isinstance(item, Frame):
+                return flow.outer[item]
+            return ALWAYS if _starts(item) else flow.guards[item.id]
 
         orders[frame] = arranged(level, place, guard)
         for item in level.items:
@@ -56,6 +59,11 @@ def _order_flow(unit: Unit, flow: Flow, rank: dict[str, int]) -> None:
     for frame in flow.frames.loops():
         _add_end(unit, frame)
     unit.order = flattened(orders, flow.frames.root)
+
+
+def _starts(node: Node) -> bool:
+    """Whether a node does what it does before a loop's first iteration."""
+    return node.node_class is NodeClass.ENTER or is_loop_merge(node)
 
 
 def _add_end(unit: Unit, frame: Frame) -> None:

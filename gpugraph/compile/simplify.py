@@ -48,7 +48,18 @@ def _pushes_in_vain(unit: Unit) -> set[Node]:
     nodes = unit.graph.op_nodes()
     popped = {container_of(node) for node in nodes if node.type == "StackPopV2"}
     pushes = [node for node in nodes if node.type == "StackPushV2"]
-    return {node for node in pushes if None not in popped and container_of(node) not in popped}
+    if None in popped:
+        return set()
+    stacks = {node: container_of(node) for node in pushes}
+    return {
+        node for node, stack in stacks.items() if stack not in popped and _is_endless(unit, stack)
+    }
+
+
+def _is_endless(unit: Unit, stack: Node | None) -> bool:
+    """Whether a push can't be refused for the stack's size."""
+    size = _value(unit, stack, 0) if stack is not None else None
+    return size is not None and int(size) < 0
 
 
 def _as_identity(unit: Unit, node: Node, slot: int = 0) -> Node:

@@ -187,13 +187,38 @@ class _Play:
         left = [each for each in layers if each[0] is frame and not each[1] >= guard]
         self._held[_bytes(storage)] = [*left, (frame, guard, content)]
 
-    def held(self, storage: Storage, node: Node) -> object:
-        """What the memory holds when `node` runs."""
-        frame, guard = self._place(node)
+    def _reading(self, edge: Edge) -> tuple[Frame | None, Guard]:
+        """Where and under which guard the tensor of an edge is read."""
+        source, user, flow = edge.src, edge.dst, self.unit.flow
+        if flow is None:
+            return None, ALWAYS
+        if user.node_class is NodeClass.ENTER:  # before the loop
+            frame = flow.frames.at(user)
+            return frame.parent, flow.outer[frame]
+        if user.node_class is not NodeClass.MERGE:
+            return self._place(user)
+        frame = flow.frames.at(user)
+        return frame, flow.of_output(source, edge.src_output)
+
+    def held(self, storage: Storage, frame: Frame | None, guard: Guard) -> object:
+        """What the memory holds for those who read it there, under that guard."""
         for other, written, content in reversed(self._held.get(_bytes(storage), ())):
-            if other is not frame or not apart(guard, written):
+            if not self._are_apart(frame, guard, other, written):
                 return content
         return None
+
+    def _are_apart(
+        self, one: Frame | None, guard: Guard, other: Frame | None, written: Guard
+    ) -> bool:
+        """Whether two guards, each of its frame, never hold at once."""
+        flow = self.unit.flow
+        if flow is None or one is None or other is None:
+            return False
+        if one is not other:
+            shared = next(each for each in one.up() if each in list(other.up()))
+            guard = guard if one is shared else flow.outer[shared.child_towards(one)]
+            written = written if other is shared else flow.outer[shared.child_towards(other)]
+        return apart(guard, written)
 
     def read(self, edge: Edge, at: int) -> None:
         source, slot = edge.src, edge.src_output
@@ -206,11 +231,17 @@ class _Play:
                 f"'{source.name}' lives in steps {storage.first} to {storage.last}, but is read "
                 f"in step {at}",
             )
-        user = source if edge.dst.node_class is NodeClass.MERGE else edge.dst
-        if holds_never(self._place(user)[1]):
+        place = self._reading(edge)
+        if self._is_never(*place):
             return
-        if self.held(storage, user) not in self.content[source.id, slot]:
+        if self.held(storage, *place) not in self.content[source.id, slot]:
             raise _fail(edge.dst, f"'{source.name}' was overwritten before it is read")
+
+    def _is_never(self, frame: Frame | None, guard: Guard) -> bool:
+        """Whether nothing of that frame, under that guard, ever runs."""
+        loops = [each for each in frame.up() if each.parent is not None] if frame else []
+        outer = self.unit.flow.outer if self.unit.flow is not None else {}
+        return holds_never(guard) or any(holds_never(outer[each]) for each in loops)
 
     def turn(self, end: Node, at: int) -> None:
         """An iteration is over: what leads back is read; the variables have their places."""
@@ -226,7 +257,8 @@ class _Play:
         for node in frame.exits:  # read when the loop is over
             edge = node.input_edge(0)
             if _leaves(unit, node):
-                self.read(edge, at)
+                if any(not out.is_control for out in node._out):
+                    self.read(edge, at)
                 content[node.id, 0] = content[edge.src.id, edge.src_output]
 
     def write(self, node: Node) -> None:
@@ -241,7 +273,7 @@ class _Play:
         is_view = unit.moded.get(node.id, "").startswith("view")
         for slot, dtype in enumerate(node.output_types):
             storage = unit.homes[node.id, slot].storage
-            held = self.held(storage, node) if is_view or dtype.is_ref_dtype else None
+            held = self.held(storage, *self._place(node)) if is_view or dtype.is_ref_dtype else None
             if held is None:
                 held = object()
                 self._hold(storage, node, held)

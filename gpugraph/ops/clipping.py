@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+from gpugraph.graph.defaults import colocate_with
 from gpugraph.graph.tensor import Tensor
-from gpugraph.ops.arithmetic_functions import maximum, minimum
-from gpugraph.ops.arrays import op_scope
-from gpugraph.ops.convert import convert_to_tensor
+from gpugraph.ops.arithmetic_functions import maximum, minimum, multiply
+from gpugraph.ops.arrays import identity, op_scope
+from gpugraph.ops.convert import constant, convert_to_tensor
+from gpugraph.ops.joining import stack
+from gpugraph.ops.reduction_functions import l2_loss, reduce_sum
+from gpugraph.ops.unary_functions import sqrt
 
-__all__ = ["clip_by_value"]
+__all__ = ["clip_by_global_norm", "clip_by_value", "global_norm"]
 
 
 def clip_by_value(
@@ -27,3 +32,60 @@ def clip_by_value(
         clipped = maximum(lowered, clip_value_min, name=scope)
         values.shape.assert_is_compatible_with(clipped.shape)
         return clipped
+
+
+def global_norm(t_list: Any, name: str | None = None) -> Tensor:
+    """The norm of all elements of all tensors together: sqrt(sum of squares), a scalar.
+
+    t_list: a sequence of tensors of one floating dtype; None among them counts as nothing.
+    TypeError when it is no sequence.
+    """
+    _check_sequence(t_list)
+    with op_scope(name, "global_norm", *t_list):
+        halves = []
+        for each in _tensors(t_list):
+            if each is not None:
+                with colocate_with(each):
+                    halves.append(l2_loss(each))
+        half = reduce_sum(stack(halves))
+        return sqrt(multiply(half, constant(2.0, half.dtype)), name="global_norm")
+
+
+def clip_by_global_norm(
+    t_list: Any, clip_norm: Any, use_norm: Any = None, name: str | None = None
+) -> tuple[list[Tensor | None], Tensor]:
+    """The tensors, scaled down together so that their global norm is `clip_norm` at most.
+
+    t_list: a sequence of tensors of one floating dtype; None stays None. clip_norm: a scalar above
+      0. use_norm: the global norm, if it is known.
+
+    Returns the list of `t * clip_norm / max(norm, clip_norm)`, and the norm. Where the norm is not
+    finite, all elements become NaN, so that it is noticed. TypeError when `t_list` is no sequence.
+    Source: Pascanu et al., arXiv:1211.5063.
+    """
+    _check_sequence(t_list)
+    norm: Tensor = global_norm(t_list, name) if use_norm is None else use_norm
+    with op_scope(name, "clip_by_global_norm", *t_list, clip_norm) as scope:
+        one = constant(1.0, norm.dtype)
+        scale = clip_norm * minimum(1.0 / norm, one / clip_norm)
+        scale = scale + (norm - norm)  # 0, or NaN where the norm is not finite
+        clipped: list[Tensor | None] = []
+        for index, each in enumerate(_tensors(t_list)):
+            if each is None:
+                clipped.append(None)
+                continue
+            with colocate_with(each):
+                clipped.append(identity(each * scale, name=f"{scope}_{index}"))
+    return clipped, norm
+
+
+def _check_sequence(t_list: Any) -> None:
+    if not isinstance(t_list, Sequence) or isinstance(t_list, str):
+        raise TypeError(f"t_list should be a sequence of tensors, but it is {t_list!r}")
+
+
+def _tensors(t_list: Sequence[Any]) -> list[Tensor | None]:
+    return [
+        None if each is None else convert_to_tensor(each, name=f"t_{index}")
+        for index, each in enumerate(t_list)
+    ]

@@ -103,6 +103,7 @@ def test_a_kernel_with_foreign_memory_is_refused() -> None:
 
     class Context:
         name = "negated"
+        on_host: frozenset[int] = frozenset()
 
     context: Any = Context()
     own[:] = 1

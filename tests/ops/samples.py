@@ -25,6 +25,7 @@ UNSAMPLED = {
     "_Retval": _IN_PLANS,
     "_Send": _IN_PLANS,
     "_Recv": _IN_PLANS,
+    "_LoopEnd": _IN_PLANS,
     **dict.fromkeys(
         (
             "TensorArrayV3",
