@@ -218,6 +218,7 @@ from gpugraph.ops.unary_functions import (
 )
 from gpugraph.session import InteractiveSession, Session
 from gpugraph.shapes import Dimension, TensorShape
+from gpugraph.template import make_template
 from gpugraph.variable_scope import (
     AUTO_REUSE,
     VariableScope,
@@ -283,7 +284,7 @@ __all__ = [
     "int64", "int8", "invert_permutation", "is_finite", "is_inf", "is_nan",
     "is_variable_initialized", "less", "less_equal", "lin_space", "linalg", "linspace",
     "local_variables", "local_variables_initializer", "log", "log1p", "logical_and", "logical_not",
-    "logical_or", "logical_xor", "map_fn", "math", "matmul", "matrix_transpose", "maximum",
+    "logical_or", "logical_xor", "make_template", "map_fn", "math", "matmul", "matrix_transpose", "maximum",
     "memory", "min_max_variable_partitioner", "minimum", "mod", "model_variables",
     "moving_average_variables", "multiply", "name_scope", "negative", "nest", "newaxis", "nn",
     "no_op", "no_regularizer", "not_equal", "numpy_function", "one_hot", "ones",

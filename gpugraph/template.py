@@ -18,7 +18,8 @@ import functools
 import logging
 import threading
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ExitStack
+from copy import copy
 from typing import Any
 
 from gpugraph.errors import OpError
@@ -110,9 +111,11 @@ class Template:
     # -- calling
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        with self._enter() as scope:
-            if self._scope is None:
-                self._scope = scope
+        with ExitStack() as entered:
+            with self._lock:
+                scope = entered.enter_context(self._enter())
+                if self._scope is None:
+                    self._scope = copy(scope)
             try:
                 return self._call(args, kwargs)
             except Exception as error:

@@ -159,6 +159,7 @@ logical_and: x y name
 logical_not: x name
 logical_or: x y name
 logical_xor: x y name
+make_template: name_ func_ create_scope_now_ unique_name_ custom_getter_
 map_fn: fn elems dtype parallel_iterations back_prop swap_memory infer_shape name
 math.divide_no_nan: x y name
 math.in_top_k: predictions targets k name

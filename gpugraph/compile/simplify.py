@@ -46,7 +46,8 @@ def simplify(unit: Unit) -> None:
 def _pushes_in_vain(unit: Unit) -> set[Node]:
     """What keeps tensors for a gradient that turned out to need no more than their shapes."""
     nodes = unit.graph.op_nodes()
-    popped = {container_of(node) for node in nodes if node.type == "StackPopV2"}
+    others = ("StackPopV2", "StackCloseV2")
+    popped = {container_of(node) for node in nodes if node.type in others}
     pushes = [node for node in nodes if node.type == "StackPushV2"]
     if None in popped:
         return set()

@@ -184,7 +184,7 @@ class _Play:
 
     def _layer(self, storage: Storage, frame: Frame | None, guard: Guard, content: object) -> None:
         layers = self._held.get(_bytes(storage), [])
-        left = [each for each in layers if each[0] is frame and not each[1] >= guard]
+        left = [each for each in layers if each[0] is not frame or not each[1] >= guard]
         self._held[_bytes(storage)] = [*left, (frame, guard, content)]
 
     def _reading(self, edge: Edge) -> tuple[Frame | None, Guard]:
