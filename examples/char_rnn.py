@@ -28,11 +28,11 @@ def parse_arguments(arguments: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--text", metavar="FILE", type=Path, default=VERSE)
     parser.add_argument("--virtual-gpus", type=int, default=0, help="GPUs played by the host")
-    parser.add_argument("--steps", type=int, default=600)
-    parser.add_argument("--batch", type=int, default=16, help="rows that are read side by side")
+    parser.add_argument("--steps", type=int, default=1500)
+    parser.add_argument("--batch", type=int, default=8, help="rows that are read side by side")
     parser.add_argument("--length", type=int, default=32, help="characters of a row in a step")
-    parser.add_argument("--units", type=int, default=96)
-    parser.add_argument("--rate", type=float, default=0.01)
+    parser.add_argument("--units", type=int, default=64)
+    parser.add_argument("--rate", type=float, default=0.02, help="falls to 0 in the end")
     parser.add_argument("--clip", type=float, default=5.0, help="largest norm of the gradients")
     parser.add_argument("--sample", metavar="N", type=int, default=500, help="characters to write")
     parser.add_argument("--start", metavar="TEXT", default="\n", help="what the sample goes on from")
@@ -97,7 +97,8 @@ class Network:
             self.loss = tf.reduce_mean(errors, name="loss")
         variables = tf.trainable_variables()
         gradients, _ = tf.clip_by_global_norm(tf.gradients(self.loss, variables), options.clip)
-        optimizer = tf.train.AdamOptimizer(options.rate)
+        self.rate = tf.placeholder(tf.float32, [], name="rate")
+        optimizer = tf.train.AdamOptimizer(self.rate)
         self.train = optimizer.apply_gradients(zip(gradients, variables))
 
     def project(self, outputs: tf.Tensor) -> tf.Tensor:
@@ -145,7 +146,8 @@ def train(
     begun = time.perf_counter()
     for step in range(1, options.steps + 1):
         inputs, targets, anew = next(batches)
-        feeds = {network.inputs: inputs, network.targets: targets}
+        rate = options.rate * (1 - (step - 1) / options.steps)
+        feeds = {network.inputs: inputs, network.targets: targets, network.rate: rate}
         if not anew:
             feeds.update(zip(network.start, state))
         _, loss, state = session.run([network.train, network.loss, network.end], feeds)

@@ -143,8 +143,8 @@ def test_values_are_those_of_plain_python(program: list[Statement], seed: int, g
         np.testing.assert_allclose(value, wanted, rtol=1e-12, atol=1e-12)
 
 
-@given(statements(2), st.integers(0, 1000), st.sampled_from([0, 2]))
-@settings(max_examples=40, deadline=None)
+@given(statements(3), st.integers(0, 1000), st.sampled_from([0, 2]))
+@settings(max_examples=60, deadline=None)
 def test_gradients_are_those_of_plain_python(
     program: list[Statement], seed: int, gpus: int
 ) -> None:

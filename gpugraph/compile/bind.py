@@ -9,7 +9,7 @@ sized at run time are bound anew at each run, by `compile/dynamic.py`.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import ExitStack
 from functools import partial
 from typing import Any
@@ -19,6 +19,7 @@ from gpugraph.compile.branches import Branches
 from gpugraph.compile.context import Bound
 from gpugraph.compile.dynamic import DynamicCopy, DynamicStep
 from gpugraph.compile.guards import ALWAYS
+from gpugraph.compile.placed import placed
 from gpugraph.compile.regions import Entry
 from gpugraph.compile.unit import Home, TensorId, Unit
 from gpugraph.devices import VariableState
@@ -31,7 +32,6 @@ from gpugraph.plan import (
     Clock,
     FeedSlot,
     FetchSlot,
-    Placed,
     Plan,
     Step,
     all_steps,
@@ -73,7 +73,7 @@ def bind(unit: Unit) -> Plan:
         feeds,
         fetches,
         tuple(unit.transfers),
-        binder.placed(steps),
+        placed(unit, steps),
         tuple(unit.reports),
         dict(unit.arena_sizes),
         tuple(binder.variables.values()),
@@ -299,32 +299,6 @@ class Binder(Arrays):
         if home.shape == ():
             return FetchSlot(name, lambda: device.read(fixed)[()], source.origin)
         return FetchSlot(name, partial(device.read, fixed), source.origin)
-
-    def placed(self, steps: Sequence[Step]) -> tuple[Placed, ...]:
-        """Where each op of the plan is, and why."""
-        unit = self.unit
-        modes = {
-            step.name: step.kind
-            for step in all_steps(steps)
-            if step.kind in ("kernel", "copy", "send")
-        }
-        found = []
-        for node in unit.order:
-            if node.type == "_LoopEnd":
-                continue
-            mode = "folded" if node.id in unit.folded else unit.moded.get(node.id, "")
-            mode = mode or modes.get(node.name, "")
-            found.append(
-                Placed(
-                    node.name,
-                    node.type,
-                    node.assigned_device,
-                    unit.reasons.get(node.id, ""),
-                    mode or node.node_class.name.lower(),
-                    node.origin,
-                )
-            )
-        return tuple(found)
 
 
 def _check(state: VariableState) -> None:

@@ -85,8 +85,13 @@ class Lifetimes:
             last, inner = self._lifted(edge, last), self._lifted(edge, inner)
         if last > self.extent.get(key, -1):
             self.extent[key] = last
-        if self.flow is not None and node.node_class is not NodeClass.EXIT:
+        if self.flow is not None and not self._comes_after(node):
             self.inner[key] = max(inner, self.inner.get(key, -1))
+
+    def _comes_after(self, node: Node) -> bool:
+        """Whether a node takes what a loop left at its end, not in one of its iterations."""
+        assert self.flow is not None
+        return node.node_class is NodeClass.EXIT and node.id not in self.flow.irregular
 
     def _lifted(self, edge: Edge, at: int) -> int:
         """The position until which a tensor must last to be used at `at`."""

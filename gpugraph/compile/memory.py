@@ -298,6 +298,8 @@ class _Planner:
         flow = self.unit.flow
         if flow is not None and (is_loop_merge(node) or node.id in flow.irregular):
             frame = flow.frames.of[node.id]
+            if is_loop_merge(node):
+                self.unit.moded[node.id] = "loop variable"
             return self.times.begins[frame], self.times.ends(frame)
         return at, at
 

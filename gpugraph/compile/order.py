@@ -8,8 +8,7 @@ of the loop, in an order of their own: Enters, Merges, all else.
 
 from __future__ import annotations
 
-from gpugraph.compile.guards import Flow
-from gpugraph.compile.guards import ALWAYS
+from gpugraph.compile.guards import ALWAYS, Flow
 from gpugraph.compile.schedule import Item, arranged, flattened
 from gpugraph.compile.unit import Unit
 from gpugraph.graph.frames import Frame, is_loop_merge
