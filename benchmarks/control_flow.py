@@ -1,8 +1,9 @@
 """Loops and branches: gpugraph beside TensorFlow's v1 control flow and JAX.
 
-    python benchmarks/control_flow.py [--rows ROW ...] [--rounds N] [--json FILE]
+    python benchmarks/control_flow.py [--rows ROW ...] [--rounds N] [--json FILE] [--check]
 
-See benchmarks/peers.py for how peers are found and what is measured.
+All peers compute the same from the same numbers, as --check shows. See benchmarks/peers.py for how
+peers are found and what is measured.
 """
 
 from __future__ import annotations
@@ -76,10 +77,12 @@ def lstm_step(library: Callable[[], Any]) -> Callable[[], Any]:
     ids = tf.placeholder(tf.int32, [BATCH, TEXT])
     table = tf.Variable(random(VOCABULARY, UNITS))
     cell = tf.nn.rnn_cell.BasicLSTMCell(UNITS)
-    inputs = tf.nn.embedding_lookup(table, ids)
-    outputs, _ = tf.nn.dynamic_rnn(cell, inputs, dtype=tf.float32)
+    kernel = tf.constant_initializer(random(2 * UNITS, 4 * UNITS, seed=1))
+    with tf.variable_scope("network", initializer=kernel):
+        inputs = tf.nn.embedding_lookup(table, ids)
+        outputs, _ = tf.nn.dynamic_rnn(cell, inputs, dtype=tf.float32)
     flat = tf.reshape(outputs, [-1, UNITS])
-    logits = tf.matmul(flat, tf.Variable(random(UNITS, VOCABULARY, seed=1)))
+    logits = tf.matmul(flat, tf.Variable(random(UNITS, VOCABULARY, seed=2)))
     losses = tf.nn.sparse_softmax_cross_entropy_with_logits(
         labels=tf.reshape(ids, [-1]), logits=logits
     )
@@ -113,18 +116,24 @@ def lstm_step_in_jax() -> Callable[[], Any]:
         chosen = jnp.take_along_axis(jax.nn.log_softmax(logits), given[..., None], 2)
         return -chosen.mean()
 
+    @jax.jit  # type: ignore[misc]
     def train(weights: Any) -> Any:
-        grads = jax.grad(loss)(weights)
-        return [weight - 0.1 * grad for weight, grad in zip(weights, grads)]
+        now, grads = jax.value_and_grad(loss)(weights)
+        return [weight - 0.1 * grad for weight, grad in zip(weights, grads)], now
 
-    step = jax.jit(train)
     weights = [
         random(VOCABULARY, UNITS),
         random(2 * UNITS, 4 * UNITS, seed=1),
-        random(4 * UNITS, seed=2),
-        random(UNITS, VOCABULARY, seed=3),
+        np.zeros(4 * UNITS, np.float32),
+        random(UNITS, VOCABULARY, seed=2),
     ]
-    return lambda: jax.block_until_ready(step(weights))
+
+    def step() -> Any:
+        nonlocal weights
+        weights, now = jax.block_until_ready(train(weights))
+        return now
+
+    return step
 
 
 # -- beam search over 50 words
@@ -170,7 +179,8 @@ def beam_search_in_jax() -> Callable[[], Any]:
     @jax.jit  # type: ignore[misc]
     def search(start: Any) -> Any:
         first = (jnp.zeros(BEAM, jnp.int32), jnp.zeros(BEAM), start)
-        return jax.lax.scan(body, first, None, length=STEPS)
+        (_, scores, _), (found, parents) = jax.lax.scan(body, first, None, length=STEPS)
+        return found, parents, scores
 
     return lambda: jax.block_until_ready(search(value))
 

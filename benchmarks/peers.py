@@ -1,10 +1,12 @@
 """Runs rows of work side by side: gpugraph and whichever peers are installed.
 
 A row is a name and, for each peer, a function that prepares the work and returns what does it
-once. Each measurement is a process of its own; peers take turns, round after round. What is
-reported is the median over the rounds of each round's median.
+once, and gives its results. Each measurement is a process of its own; peers take turns, round
+after round. What is reported is the median over the rounds of each round's median.
 
     PEERS="tensorflow=/path/to/python jax=/path/to/python" python benchmarks/control_flow.py
+
+With --check nothing is timed: the results of all peers are compared with gpugraph's.
 
 Peers are looked for in this Python and in those that PEERS names. TensorFlow runs by its v1 API.
 """
@@ -20,17 +22,23 @@ import platform
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 __all__ = ["Rows", "main", "tensorflow"]
 
 Step = Callable[[], Any]
 Rows = Mapping[str, Mapping[str, Callable[[], Step]]]
 MODULES = {"gpugraph": "gpugraph", "tensorflow": "tensorflow", "jax": "jax", "numpy": "numpy"}
+PACKAGES = {"tensorflow": "tensorflow-cpu"}
 SECONDS = 1.0
+TOLERANCE = 1e-4
+"""How far the results of a peer may be from gpugraph's, relative to the largest of them."""
 
 
 def tensorflow() -> Any:
@@ -71,9 +79,9 @@ def pythons() -> dict[str, str]:
     return found
 
 
-def in_process(python: str, script: str, row: str, peer: str) -> float | None:
+def in_process(python: str, script: str, row: str, peer: str, *more: str) -> float | None:
     """One measurement; None, and the reason on stderr, where it fails."""
-    command = [python, script, "--one", row, peer]
+    command = [python, script, "--one", row, peer, *more]
     env = {**os.environ, "PYTHONPATH": str(Path(script).resolve().parents[1])}
     done = subprocess.run(command, capture_output=True, text=True, env=env, check=False)
     if done.returncode:
@@ -108,18 +116,71 @@ def show(results: Mapping[str, Mapping[str, float]]) -> None:
         print(f"{name:<44}{'   '.join(parts)}{ratio}")
 
 
+def results_of(step: Step) -> list[Any]:
+    """The numbers that the first three steps give; a training step's change as it learns."""
+    return [np.asarray(each) for _ in range(3) for each in leaves(step())]
+
+
+def leaves(result: Any) -> Iterator[Any]:
+    """The values in nested lists and tuples; None, what an operation gives, left out."""
+    if isinstance(result, (list, tuple)):
+        for each in result:
+            yield from leaves(each)
+    elif result is not None:
+        yield result
+
+
+def check(rows: Rows, script: str, names: Sequence[str]) -> bool:
+    """Prints how far the peers' results are from gpugraph's; whether that is near enough."""
+    known = pythons()
+    good = True
+    for name in names:
+        found: dict[str, list[Any]] = {}
+        with tempfile.TemporaryDirectory() as folder:
+            for peer in [peer for peer in rows[name] if peer in known]:
+                file = Path(folder) / f"{peer}.npz"
+                if in_process(known[peer], script, name, peer, "--keep", str(file)) is not None:
+                    with np.load(file) as kept:
+                        found[peer] = list(kept.values())
+                else:
+                    good = False
+        own = found.pop("gpugraph", [])
+        far = {peer: difference(values, own) for peer, values in found.items()}
+        good = good and all(each <= TOLERANCE for each in far.values())
+        parts = [f"{peer} {each:8.1e}" for peer, each in far.items()]
+        print(f"{name:<44}{'   '.join(parts)}")
+    return good
+
+
+def difference(found: Sequence[Any], wanted: Sequence[Any]) -> float:
+    """The largest difference, relative to the largest element of the result it is in."""
+    if [each.shape for each in found] != [each.shape for each in wanted]:
+        return float("inf")
+    return max(
+        float(np.abs(one.astype(float) - other).max() / (np.abs(other).max() or 1))
+        for one, other in zip(found, wanted)
+    )
+
+
 def main(rows: Rows, script: str) -> None:
     """The command line of a benchmark."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("--one", nargs=2, metavar=("ROW", "PEER"))
+    parser.add_argument("--one", nargs=2, metavar=("ROW", "PEER"), help=argparse.SUPPRESS)
+    parser.add_argument("--keep", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--rows", nargs="*", default=list(rows))
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--json", type=Path)
+    parser.add_argument("--check", action="store_true", help="compare results, time nothing")
     chosen = parser.parse_args()
     if chosen.one:
         row, peer = chosen.one
-        print(measure(rows[row][peer]()))
+        step = rows[row][peer]()
+        if chosen.keep:
+            np.savez(chosen.keep, *results_of(step))
+        print(0 if chosen.keep else measure(step))
         return
+    if chosen.check:
+        raise SystemExit(0 if check(rows, script, chosen.rows) else "results differ")
     results = compare(rows, script, chosen.rows, chosen.rounds)
     show(results)
     if chosen.json:
@@ -142,9 +203,6 @@ def machine() -> dict[str, Any]:
 
 
 def version(python: str, peer: str) -> str:
-    code = f"import importlib.metadata as m; print(m.version({_PACKAGES.get(peer, peer)!r}))"
+    code = f"import importlib.metadata as m; print(m.version({PACKAGES.get(peer, peer)!r}))"
     done = subprocess.run([python, "-c", code], capture_output=True, text=True, check=False)
     return done.stdout.strip()
-
-
-_PACKAGES = {"tensorflow": "tensorflow-cpu"}

@@ -16,6 +16,7 @@ import argparse
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -28,18 +29,21 @@ def parse_arguments(arguments: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--text", metavar="FILE", type=Path, default=VERSE)
     parser.add_argument("--virtual-gpus", type=int, default=0, help="GPUs played by the host")
-    parser.add_argument("--steps", type=int, default=1500)
+    parser.add_argument("--steps", type=int, default=1200)
     parser.add_argument("--batch", type=int, default=8, help="rows that are read side by side")
     parser.add_argument("--length", type=int, default=32, help="characters of a row in a step")
     parser.add_argument("--units", type=int, default=64)
-    parser.add_argument("--rate", type=float, default=0.02, help="falls to 0 in the end")
+    parser.add_argument("--rate", type=float, default=0.03, help="falls to 0 in the end")
     parser.add_argument("--clip", type=float, default=5.0, help="largest norm of the gradients")
     parser.add_argument("--sample", metavar="N", type=int, default=500, help="characters to write")
-    parser.add_argument("--start", metavar="TEXT", default="\n", help="what the sample goes on from")
+    parser.add_argument("--start", metavar="TEXT", default="The Walrus ", help="to go on from")
     parser.add_argument("--temperature", type=float, default=0.5, help="the higher, the bolder")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--losses", metavar="FILE", help="write each step's loss there, as hex")
-    return parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
+    if not options.start or options.sample < 0:
+        parser.error("a sample goes on from one character at least, and has 0 or more")
+    return options
 
 
 class Text:
@@ -116,9 +120,7 @@ class Network:
         known = tf.size(self.given)
         steps = known + self.count - 1
 
-        def step(
-            at: tf.Tensor, last: tf.Tensor, state: tf.Tensor, text: tf.TensorArray
-        ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor, tf.TensorArray]:
+        def step(at: tf.Tensor, last: tf.Tensor, state: Any, text: tf.TensorArray) -> Any:
             character = tf.cond(at < known, lambda: self.given[at], lambda: last)
             outputs, state = self.cell(tf.one_hot([character], self.characters), state)
             drawn = self.draw(self.project(outputs)[0] / self.temperature)
@@ -155,7 +157,8 @@ def train(
         if step % 50 == 0 or step == 1:
             print(f"step {step:4d}  loss {np.mean(losses[-50:]):.3f} nats a character")
     seconds = time.perf_counter() - begun
-    print(f"{len(losses)} steps in {seconds:.1f} s, {seconds / len(losses) * 1e3:.1f} ms a step")
+    each = seconds / max(len(losses), 1)
+    print(f"{len(losses)} steps in {seconds:.1f} s, {each * 1e3:.1f} ms a step")
     return losses
 
 

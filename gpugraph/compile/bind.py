@@ -19,11 +19,13 @@ from gpugraph.compile.branches import Branches
 from gpugraph.compile.context import Bound
 from gpugraph.compile.dynamic import DynamicCopy, DynamicStep
 from gpugraph.compile.guards import ALWAYS
+from gpugraph.compile.memory import passes_whole
 from gpugraph.compile.placed import placed
 from gpugraph.compile.regions import Entry
 from gpugraph.compile.unit import Home, TensorId, Unit
 from gpugraph.devices import VariableState
-from gpugraph.errors import InvalidArgumentError, ResourceExhaustedError
+from gpugraph.errors import InvalidArgumentError, ResourceExhaustedError, UnimplementedError
+from gpugraph.graph.node import Edge, origins
 from gpugraph.graph.op_def import host_slots
 from gpugraph.graph.runtime_graph import Node, NodeClass
 from gpugraph.kernel import Kernel, reference
@@ -169,6 +171,7 @@ class Binder(Arrays):
                 continue
             storage = self.unit.homes[edge.src.id, edge.src_output].storage
             if storage.node is None:
+                _check_no_reference(node, edge)
                 continue
             state = self.variable(storage.node)
             found[edge.dst_input] = state
@@ -299,6 +302,17 @@ class Binder(Arrays):
         if home.shape == ():
             return FetchSlot(name, lambda: device.read(fixed)[()], source.origin)
         return FetchSlot(name, partial(device.read, fixed), source.origin)
+
+
+def _check_no_reference(node: Node, edge: Edge) -> None:
+    """Raises where a node needs a reference but gets what may be one of several variables."""
+    if node.input_types[edge.dst_input].is_ref_dtype and not passes_whole(node):
+        raise UnimplementedError(
+            node.node_def,
+            None,
+            f"'{node.name}' needs to know the variable that it refers to, but "
+            f"'{edge.src.name}' may be one of several{origins(node)}",
+        )
 
 
 def _check(state: VariableState) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from gpugraph.compile.context import Cell
 from gpugraph.compile.dynamic import dying_cells
 from gpugraph.compile.guards import ALWAYS, Flow, Found, Guard, Is
 from gpugraph.compile.loop_binding import LoopInMaking
@@ -17,6 +18,8 @@ from gpugraph.compile.memory import passes_whole
 from gpugraph.compile.merging import merger
 from gpugraph.compile.moves import move
 from gpugraph.compile.regions import Entry, Flags, grouped
+from gpugraph.compile.unit import Storage
+from gpugraph.devices import Device, VariableState
 from gpugraph.errors import InvalidArgumentError
 from gpugraph.graph.frames import Frame, is_loop_merge
 from gpugraph.graph.runtime_graph import Node, NodeClass
@@ -37,6 +40,7 @@ class Branches:
         self.flags = Flags(flow.within)
         self.open: list[LoopInMaking] = []
         self.known: list[set[Any]] = [set()]  # what flags have their step, frame by frame
+        self._cells_until: dict[int, dict[Storage, None]] | None = None
 
     # -- following the order
 
@@ -68,7 +72,9 @@ class Branches:
         return True
 
     def _close(self) -> None:
-        loop = self.open.pop()
+        loop = self.open[-1]
+        step = loop.made()
+        self.open.pop()
         self.known.pop()
         self.binder.entries = loop.around
         guard = self.flow.outer[loop.frame]
@@ -76,11 +82,22 @@ class Branches:
         reset = loop.reset()
         if reset is not None:
             self.binder.entries.append(Entry(ALWAYS, reset))
-        self.binder.entries.append(Entry(guard, loop.made()))
+        self.binder.entries.append(Entry(guard, step))
 
     def frame(self) -> Frame | None:
         """The innermost loop that is open."""
         return self.open[-1].frame if self.open else None
+
+    def cells_until(self, end: int) -> list[Cell]:
+        """Cells that nobody needs after that position, the end of a loop."""
+        if self._cells_until is None:
+            found: dict[int, dict[Storage, None]] = {}
+            self._cells_until = found
+            for home in self.binder.unit.homes.values():
+                storage = home.storage
+                if storage.kind == "cell" and storage.node is None:
+                    found.setdefault(storage.last, {})[storage] = None
+        return [self.binder.cell(storage) for storage in self._cells_until.get(end, ())]
 
     def steps(self) -> list[Step]:
         """The steps of the plan."""
@@ -117,8 +134,7 @@ class Branches:
         home = self.binder.unit.homes[atom.pred]
         device = self.binder.devices[home.storage.device]
         if home.storage.kind == "cell":
-            source = self.binder.source(atom.pred, home)
-            return lambda: device.read(source()).item()
+            return partial(_scalar, device, self.binder.source(atom.pred, home))
         if home.shape != ():
             return partial(_refuse, home.shape)
         array = self.binder.array(home)
@@ -184,6 +200,8 @@ class Branches:
                 cell = home.storage.kind == "cell" and home.storage.node is None
                 take = cell and binder.cell(home.storage) in dying
                 run = move(binder, device, (key, home), ((node.id, 0), own), take)
+                if edge.src.output_types[edge.src_output].is_ref_dtype and home.storage.node:
+                    run = _checking(binder.variable(home.storage.node), run)
             inputs.append((self.flag_of(guard), run))
         run = self._merger(node, inputs)
         if dying:
@@ -201,18 +219,28 @@ class Branches:
         self, node: Node, inputs: list[tuple[int | None, Callable[[], Any]]]
     ) -> Callable[[], Any]:
         binder, flags = self.binder, self.flags
-        found, waits = None, None
         atom = Found(node.id, "merge")
-        if atom in self.flow.guards[node.id]:
-            found = flags.atom(atom)
-            waits = self.flag_of(self.flow.within[atom] - {atom})
+        found = flags.atom(atom) if atom in self.flow.guards[node.id] else None
         used = any(edge.src_output == 1 for edge in node._out)
         index = binder.array(binder.unit.homes[node.id, 1]) if used else None
-        return merger(flags.values, inputs, found, waits, index)
+        return merger(flags.values, inputs, found, index)
 
 
 def _nothing() -> None:
     """Moves what is in its place already."""
+
+
+def _checking(state: VariableState, run: Callable[[], Any]) -> Callable[[], Any]:
+    def move_if_initialized() -> None:
+        state.value  # noqa: B018 - an error if it isn't
+        run()
+
+    return move_if_initialized
+
+
+def _scalar(device: Device, source: Callable[[], Any]) -> Any:
+    array = source()
+    return device.read(array).item() if array.shape == () else _refuse(array.shape)
 
 
 def _refuse(shape: Any) -> Any:

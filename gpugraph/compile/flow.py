@@ -5,16 +5,17 @@ loop is one item of the order around it: it runs when all that enters it is aliv
 count from the start of an iteration. Graphs without control flow have no `unit.flow`.
 
 A dead tensor makes whoever takes it dead, over control edges and from device to device too; only
-a Merge lives on one of several, and a ControlTrigger on nothing.
+a Merge lives on one of several inputs, whatever it waits for, and a ControlTrigger on nothing.
 """
 
 from __future__ import annotations
 
-from gpugraph.compile.guards import ALWAYS, NEVER, Flow, Found, Guard, Is, either
+from gpugraph.compile.guards import ALWAYS, NEVER, Flow, Found, Guard, Is, either, holds_never
 from gpugraph.compile.schedule import levels
 from gpugraph.compile.unit import Unit
+from gpugraph.errors import InvalidArgumentError
 from gpugraph.graph.frames import Frame, enters_once, is_loop_merge, loop_frames
-from gpugraph.graph.node import Edge
+from gpugraph.graph.node import Edge, origins
 from gpugraph.graph.runtime_graph import Node, NodeClass
 
 __all__ = ["flow", "has_control_flow", "in_words"]
@@ -48,7 +49,20 @@ def flow(unit: Unit) -> None:
 
 def _found(unit: Unit) -> Flow:
     frames = loop_frames(unit.graph, unit.ways)
+    for node in unit.retvals:
+        if frames.at(node) is not frames.root:
+            raise _within(frames.at(node), node.input_edge(0))
     return Flow(frames, levels(unit.graph, frames, unit.ways))
+
+
+def _within(frame: Frame, fetched: Edge) -> InvalidArgumentError:
+    return InvalidArgumentError(
+        fetched.src.node_def,
+        None,
+        f"'{fetched.src.name}:{fetched.src_output}' cannot be fetched: it is inside the loop "
+        f"'{frame.name}', where each iteration makes it anew. Fetch what leaves the loop by an "
+        f"Exit{origins(fetched.src)}",
+    )
 
 
 def _told(unit: Unit, made: Flow) -> list[str]:
@@ -139,16 +153,14 @@ class _Guards:
         return NEVER if guard >= NEVER else guard
 
     def _merged(self, node: Node) -> Guard:
+        """A Merge waits for what it has to, but does not die with it."""
         made = self.made
-        waits = self._all([edge for edge in node._in if edge.is_control])
         if is_loop_merge(node):
             if made.frames.of[node.id] in made.carried:
-                return waits | self._found(node, "carried", ALWAYS)
-            return waits
+                return self._found(node, "carried", ALWAYS)
+            return ALWAYS
         found = either(self._all([edge]) for edge in node.input_edges())
-        if found is None:
-            found = self._found(node, "merge", waits)
-        return waits | found
+        return self._found(node, "merge", ALWAYS) if found is None else found
 
     def _found(self, node: Node, what: str, within: Guard) -> Guard:
         atom = Found(node.id, what)

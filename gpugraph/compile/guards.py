@@ -139,6 +139,8 @@ class Flow:
             return guard | self.sides[node.id][slot]
         if node.node_class is NodeClass.EXIT:
             frame = self.frames.of[node.id]
+            if holds_never(guard):
+                return NEVER
             left = {Found(node.id, "exit")} if node.id in self.irregular else ALWAYS
             return self.outer[frame] | left
         return guard

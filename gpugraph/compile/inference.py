@@ -107,13 +107,12 @@ class Inference:
         return found
 
     def _of_loop(self, node: Node) -> Sequence[TensorShape]:
-        if node.id not in self.merges:
-            shape: TensorShape | None = None
-            for edge in node._in:
-                if not edge.is_control and not edge.is_back_edge:
-                    given = self.unit.shapes[edge.src.id][edge.src_output]
-                    shape = given if shape is None else common_shape(shape, given)
-            self.merges[node.id] = _UNKNOWN if shape is None else shape
+        shape = self.merges.get(node.id)
+        for edge in node._in:
+            if not edge.is_control and not edge.is_back_edge:
+                given = self.unit.shapes[edge.src.id][edge.src_output]
+                shape = given if shape is None else common_shape(shape, given)
+        self.merges[node.id] = _UNKNOWN if shape is None else shape
         return [self.merges[node.id], _SCALAR]
 
     # -- containers

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gpugraph.compile.context import Cell
 from gpugraph.compile.guards import ALWAYS, NEVER, Found, Guard, Is
 from gpugraph.compile.loops import Loop
 from gpugraph.compile.moves import move
@@ -14,6 +13,7 @@ from gpugraph.compile.regions import Entry, grouped
 from gpugraph.compile.unit import Home, Storage, TensorId
 from gpugraph.errors import UnimplementedError
 from gpugraph.graph.frames import Frame
+from gpugraph.graph.node import origins
 from gpugraph.graph.runtime_graph import Node, NodeClass
 from gpugraph.plan import Step
 
@@ -48,24 +48,25 @@ class LoopInMaking:
 
     def made(self) -> Step:
         """The loop as one step."""
+        merges = sorted(self.frame.merges, key=lambda node: self.binder.positions[node.id])
         self.start += self._flags_at_start()
-        self.start += [self._started(merge) for merge in self.frame.merges]
-        turn = self._turn()
-        head, goes_on, tail = self._parts(turn)
+        self.start += [self._started(merge) for merge in merges]
+        head, goes_on, tail = self._parts(self._turn())
         parts = (tuple(self.start), tuple(head), tuple(tail))
         clock = self.binder.clock
-        loop = Loop(self.frame.name, parts, goes_on, self._dying(), clock)
+        loop = Loop(self.frame.name, parts, goes_on, self.branches.cells_until(self._ends()), clock)
         first = self.frame.enters[0]
+        asks = self.frame.loop_cond or first
         return Step(
             self.frame.name,
             "While",
-            (self.frame.loop_cond or first).assigned_device,
+            asks.assigned_device,
             self.binder.unit.depth[first.id],
             loop,
             first.origin,
             "loop",
             0,
-            (*self.start, *head, *tail),
+            (*self.start, *head, self.binder.step(asks, goes_on, "flag"), *tail),
         )
 
     def reset(self) -> Step | None:
@@ -82,12 +83,13 @@ class LoopInMaking:
         """What each iteration does first, whether it is not the last, and what else it does."""
         go_on = self.flow.go_on[self.frame]
         atoms = list(go_on or ())
+        later = self._later()
         if len(atoms) == 1 and isinstance(atoms[0], Is):
             split = self._split(atoms[0], frozenset(atoms))
             if split is not None:
                 asks = self.branches.predicate(atoms[0])
                 goes_on = asks if atoms[0].value else _opposite(asks)
-                return split[0], goes_on, [*split[1], *turn]
+                return split[0], goes_on, [*split[1], *turn, *later]
         if go_on is None:
             goes_on, carries = self._carried()
             turn = [*turn, *carries]
@@ -99,7 +101,7 @@ class LoopInMaking:
             flag = self.branches.flag_of(go_on)
             goes_on = partial(self.branches.flags.values.__getitem__, flag)
         steps = [entry.step for entry in grouped(self.branches.flags, self.entries)]
-        return steps, goes_on, turn
+        return steps, goes_on, [*turn, *later]
 
     def _split(self, atom: Is, go_on: Guard) -> tuple[list[Step], list[Step]] | None:
         """The entries before the loop's condition is asked and after, if they part so."""
@@ -171,11 +173,14 @@ class LoopInMaking:
     def _started(self, merge: Node) -> Step:
         """What gives a variable its first value."""
         forward = [edge for edge in merge._in if not edge.is_control and not edge.is_back_edge]
-        if len(forward) != 1 or forward[0].src.node_class is not NodeClass.ENTER:
+        entered = [edge.src.node_class is NodeClass.ENTER for edge in forward]
+        if entered != [True] or len(merge.input_types) != 2:
             raise UnimplementedError(
                 merge.node_def,
                 None,
-                f"'{merge.name}' of a loop must have one Enter among its inputs",
+                f"'{merge.name}' of a loop must have two inputs, an Enter and a NextIteration, "
+                f"but has {', '.join(edge.src.type for edge in merge.input_edges())}"
+                f"{origins(merge)}",
             )
         edge = forward[0]
         key = (edge.src.id, edge.src_output)
@@ -200,12 +205,7 @@ class LoopInMaking:
 
     def _turn(self) -> list[Step]:
         """What takes the variables to the next iteration, each read before it is written."""
-        steps = []
-        first = self._first()
-        if first:
-            steps.append(
-                self._flag_step("later", _setter(self.branches.flags.values, first, False))
-            )
+        indexes = []
         moves = []
         for merge in self.frame.merges:
             back = next(edge for edge in merge._in if edge.is_back_edge)
@@ -216,8 +216,15 @@ class LoopInMaking:
                 moves.append(_Move(merge, source, target))
             index = self._index(merge, back.dst_input)
             if index is not None:
-                steps.append(self.binder.step(merge, index))
-        return steps + self._in_turn(moves)
+                indexes.append(self.binder.step(merge, index))
+        return self._in_turn(moves) + indexes
+
+    def _later(self) -> list[Step]:
+        """What takes back, when all else is done, that this is the first iteration."""
+        first = self._first()
+        if not first:
+            return []
+        return [self._flag_step("later", _setter(self.branches.flags.values, first, False))]
 
     def _in_turn(self, moves: list[_Move]) -> list[Step]:
         """The moves in an order in which none overwrites what another still reads."""
@@ -232,10 +239,16 @@ class LoopInMaking:
                 moves[0] = free._replace(source=aside)
                 continue
             moves.remove(free)
-            storage = free.source[1].storage
-            alone = read.count(storage) == 1 and storage.last <= self._ends()
-            steps.append(self._step(free.merge, free.source, free.target, alone))
+            alone = read.count(free.source[1].storage) == 1
+            take = alone and self._is_own(free.source[1].storage)
+            steps.append(self._step(free.merge, free.source, free.target, take))
         return steps
+
+    def _is_own(self, storage: Storage) -> bool:
+        """Whether an iteration makes what the storage holds and nobody needs it afterwards."""
+        positions = self.binder.positions
+        begins = min(positions[node.id] for node in self.frame.enters)
+        return begins <= storage.first and storage.last <= self._ends()
 
     def _step(self, merge: Node, source: Place, target: Place, take: bool) -> Step:
         flags, flow = self.branches.flags, self.flow
@@ -257,16 +270,6 @@ class LoopInMaking:
     def _ends(self) -> int:
         assert self.frame.end is not None
         return self.binder.positions[self.frame.end.id]
-
-    def _dying(self) -> list[Cell]:
-        """Cells that nobody needs once the loop is over."""
-        end = self._ends()
-        storages = dict.fromkeys(home.storage for home in self.binder.unit.homes.values())
-        return [
-            self.binder.cell(storage)
-            for storage in storages
-            if storage.kind == "cell" and storage.node is None and storage.last == end
-        ]
 
 
 def _always() -> bool:

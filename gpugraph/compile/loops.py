@@ -50,6 +50,7 @@ class Loop:
             while True:
                 for current in head:
                     current()
+                current = goes_on
                 if not goes_on():
                     break
                 for current in tail:

@@ -25,7 +25,8 @@ from gpugraph.compile.lifetimes import Lifetimes
 from gpugraph.compile.loop_variables import LoopVariables
 from gpugraph.compile.merge_places import merge_places
 from gpugraph.compile.partition import memory_of_output
-from gpugraph.compile.unit import Home, Storage, TensorId, Unit, variable_key
+from gpugraph.compile.references import references
+from gpugraph.compile.unit import Home, Storage, Unit, variable_key
 from gpugraph.dtypes import resource, string
 from gpugraph.graph.frames import is_loop_merge
 from gpugraph.graph.runtime_graph import Node, NodeClass
@@ -72,6 +73,7 @@ class _Planner:
         self.storages: list[Storage] = []
         self.times = Lifetimes(unit, self._views)
         self.end, self.extent = self.times.end, self.times.extent
+        self.references = references(unit.order)
         self.writers = self._writers()
         self.loops = LoopVariables(unit, self.times)
         self.merge_of = merge_places(unit)
@@ -108,24 +110,14 @@ class _Planner:
 
     def _writers(self) -> dict[tuple[str, str], list[int]]:
         """Variable to the positions of the steps that write it, ascending."""
-        roots: dict[TensorId, tuple[str, str]] = {}
         writers: dict[tuple[str, str], list[int]] = {}
-        for at, node in enumerate(self.unit.order):
-            if node.node_class is NodeClass.VARIABLE:
-                roots[node.id, 0] = variable_key(node)
-                continue
-            if not any(dtype.is_ref_dtype for dtype in node.input_types):
-                continue
+        for at, node in enumerate(self.unit.order if self.references else ()):
             decl = DECLARATIONS.get(node.type)
-            for edge in node._in:
-                root = None if edge.is_control else roots.get((edge.src.id, edge.src_output))
-                if root is None or decl is None:
-                    continue
-                if edge.dst_input in decl.writes:
-                    writers.setdefault(root, []).append(at)
-                for output, source in decl.view.items():
-                    if source == edge.dst_input and node.output_types[output].is_ref_dtype:
-                        roots[node.id, output] = root
+            for slot in decl.writes if decl is not None else ():
+                edge = node.input_edge(slot)
+                variable = self.references.get((edge.src.id, edge.src_output))
+                if variable is not None:
+                    writers.setdefault(variable_key(variable), []).append(at)
         return writers
 
     def visit(self, at: int, node: Node) -> None:
@@ -143,6 +135,8 @@ class _Planner:
                 storage = self._variable(node, shape)
             elif node.node_class is NodeClass.CONSTANT:
                 storage = Storage("constant", node.assigned_device, 0, at, at, node.name, 0, node)
+            elif (variable := self.references.get((node.id, slot))) is not None:
+                storage = self._referred(node, slot, variable)
             elif decl is not None and slot in decl.view:
                 storage = self._shared(at, node, slot, decl.view[slot], cell)
             if storage is None and not cell:
@@ -162,6 +156,12 @@ class _Planner:
         self.unit.moded[node.id] = "variable"
         return Storage(kind, node.assigned_device, 0, 0, self.end, node.name, 0, node)
 
+    def _referred(self, node: Node, slot: int, variable: Node) -> Storage:
+        """The memory of the variable that an output refers to."""
+        if passes_whole(node):
+            self.unit.moded[node.id] = f"view of {variable.name}"
+        return self.unit.homes[variable.id, 0].storage
+
     def _source(self, node: Node, index: int) -> Home:
         edge = node.input_edge(index)
         return self.unit.homes[edge.src.id, edge.src_output]
@@ -171,6 +171,8 @@ class _Planner:
         home = self._source(node, index)
         storage = home.storage
         if node.output_types[slot].is_ref_dtype:
+            if passes_whole(node):
+                self.unit.moded[node.id] = f"view of {storage.owner}"
             return storage
         if self.unit.flow is not None and node.id in self.unit.flow.irregular:
             return None

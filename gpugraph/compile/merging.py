@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from gpugraph.errors import InvalidArgumentError
+from gpugraph.errors import InternalError
 
 __all__ = ["merger"]
 
@@ -16,23 +16,21 @@ def merger(
     flags: list[bool],
     inputs: Sequence[tuple[int | None, Move]],
     found: int | None,
-    waits: int | None,
     index: Any,
 ) -> Move:
     """What runs a Merge. `inputs` are flags (None: always alive) and what moves them.
 
-    found: the flag that says whether any was alive, if one must. waits: the flag without which
-    the Merge itself is dead. index: the array of the input's index, if somebody takes it.
+    found: the flag that says whether any was alive, if one must. index: the array of the input's
+    index, if somebody takes it.
     """
 
     def merge() -> None:
         chosen = -1
-        if waits is None or flags[waits]:
-            for at, (flag, _) in enumerate(inputs):
-                if flag is None or flags[flag]:
-                    if chosen >= 0:
-                        raise _two(chosen, at)
-                    chosen = at
+        for at, (flag, _) in enumerate(inputs):
+            if flag is None or flags[flag]:
+                if chosen >= 0:
+                    raise _two(chosen, at)
+                chosen = at
         if chosen >= 0:
             inputs[chosen][1]()
             if index is not None:
@@ -40,7 +38,7 @@ def merger(
         if found is not None:
             flags[found] = chosen >= 0
 
-    if len(inputs) == 2 and found is None and waits is None and index is None:
+    if len(inputs) == 2 and found is None and index is None:
         (one, first), (other, second) = inputs
         if one is not None and other is not None:
             return _of_two(flags, one, first, other, second)
@@ -61,8 +59,8 @@ def _of_two(flags: list[bool], one: int, first: Move, other: int, second: Move) 
     return merge
 
 
-def _two(one: int, other: int) -> InvalidArgumentError:
-    return InvalidArgumentError(
+def _two(one: int, other: int) -> InternalError:
+    return InternalError(
         None,
         None,
         f"Merge can not have more than one valid input: inputs {one} and {other} are both alive",

@@ -14,11 +14,15 @@ One walk in topological order: for each node, which writes it comes after, as bi
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
+from gpugraph.compile.references import references
+from gpugraph.compile.schedule import loops_whole
 from gpugraph.compile.unit import TensorId, Unit, variable_key
 from gpugraph.compile.ways import Ways
-from gpugraph.graph.frames import Frame
+from gpugraph.graph.frames import Frame, Frames, loop_frames
 from gpugraph.graph.node import Edge
-from gpugraph.graph.runtime_graph import Node, NodeClass
+from gpugraph.graph.runtime_graph import Node, NodeClass, RuntimeGraph
 from gpugraph.graph.walks import topological_order
 from gpugraph.ops.declare import DECLARATIONS
 
@@ -30,12 +34,13 @@ Key = tuple[str, str]
 def reread(unit: Unit) -> None:
     """Gives users of a read that come after writes which the read does not wait for their own."""
     with unit.report("reread") as say:
-        walk = _Walk(unit)
         made: list[str] = []
-        if walk.reads:
-            ways = Ways(unit)
-            for read, key in walk.reads:
-                made += _split(unit, walk, read, key, ways)
+        if any(node.node_class is NodeClass.VARIABLE for node in unit.graph.op_nodes()):
+            walk = _Walk(unit)
+            if walk.reads:
+                ways = Ways(unit)
+                for read, key in walk.reads:
+                    made += _split(walk, read, key, ways)
         say(f"{len(made)} reads of variables were made again after a write", made)
 
 
@@ -48,22 +53,33 @@ class _Walk:
         self.after: dict[int, int] = {}  # node id -> bits of the writes among its ancestors
         self.bits_of: dict[Key, int] = {}
         self.reads: list[tuple[Node, Key]] = []
-        roots: dict[TensorId, Key] = {}
+        self._frames = Frames()
+        self._in_loop: dict[Frame, int] = {}  # the bits of all writes in a loop
+        order = self._inputs_first(unit.graph)
+        roots = {key: variable_key(node) for key, node in references(order).items()}
         reads: list[tuple[Node, Key]] = []
-        for node in topological_order(unit.graph):
+        for node in order:
             bits = 0
             for edge in node._in:
                 bits |= self.reached(edge.src)
             self.after[node.id] = bits
-            if node.node_class is NodeClass.VARIABLE:
-                roots[node.id, 0] = variable_key(node)
-                continue
-            self._visit(node, roots, reads)
+            if node.node_class is not NodeClass.VARIABLE:
+                self._visit(node, roots, reads)
         self.reads = [(node, key) for node, key in reads if key in self.bits_of]
 
+    def _inputs_first(self, graph: RuntimeGraph) -> list[Node]:
+        if any(node.node_class is NodeClass.ENTER for node in graph.op_nodes()):
+            self._frames = loop_frames(graph)
+            return loops_whole(graph)
+        return topological_order(graph)
+
     def reached(self, node: Node) -> int:
-        """The bits of a node's ancestors, and its own if it writes."""
-        return self.after.get(node.id, 0) | self._own.get(node.id, 0)
+        """The bits of a node's ancestors, and its own if it writes; an Exit's are those of all
+        that its loop wrote."""
+        bits = self.after.get(node.id, 0) | self._own.get(node.id, 0)
+        if node.node_class is NodeClass.EXIT:
+            bits |= self._in_loop.get(self._frames.at(node), 0)
+        return bits
 
     def of(self, bits: int) -> list[Node]:
         """The writes whose bits these are."""
@@ -79,45 +95,62 @@ class _Walk:
                 bit = 1 << len(self.writes)
                 self.writes.append(node)
                 self._own[node.id] = self._own.get(node.id, 0) | bit
+                for frame in self._frames.at(node).up():
+                    self._in_loop[frame] = self._in_loop.get(frame, 0) | bit
                 self.bits_of[key] = self.bits_of.get(key, 0) | bit
-            for output, source in decl.view.items():
-                if source == edge.dst_input and node.output_types[output].is_ref_dtype:
-                    roots[node.id, output] = key
             if node.is_identity and node.name == f"{edge.src.name}/read":
                 reads.append((node, key))
 
 
-def _split(unit: Unit, walk: _Walk, read: Node, key: Key, ways: Ways) -> list[str]:
+def _split(walk: _Walk, read: Node, key: Key, ways: Ways) -> list[str]:
     """New reads for the users of `read` that come after writes it does not come after, and for
     those in a loop in which the variable is written."""
     bits = walk.bits_of[key]
     seen = walk.after[read.id] & bits
-    users: dict[tuple[Frame, Node | None, int], list[Edge]] = {}
+    users: dict[_Place, list[Edge]] = {}
     for edge, side in ways.users(read):
         if edge.dst.id not in walk.after:
             continue
-        frame = ways.frames.at(edge.dst)
+        frame = ways.frame_of(edge)
         missed = walk.after[edge.dst.id] & bits & ~seen
-        again = [write for write in walk.of(bits) if ways.repeats(frame, write)]
+        again = any(ways.repeats(frame, write) for write in walk.of(bits))
         if missed or again:
-            users.setdefault((frame, side, missed), []).append(edge)
+            place = _Place(frame, side, missed, _anchors(walk, edge, missed))
+            users.setdefault(place, []).append(edge)
     made = []
-    for (frame, side, missed), edges in users.items():
-        again = [write for write in walk.of(bits & ~missed) if ways.repeats(frame, write)]
-        made.append(_read_again(ways, walk, read, (frame, side, missed), edges, again))
+    for place, edges in users.items():
+        later = [
+            write for write in walk.of(bits & ~place.missed) if ways.repeats(place.frame, write)
+        ]
+        made.append(_read_again(ways, read, place, edges, later))
     return made
 
 
-def _read_again(
-    ways: Ways,
-    walk: _Walk,
-    read: Node,
-    place: tuple[Frame, Node | None, int],
-    edges: list[Edge],
-    later: list[Node],
-) -> str:
+class _Place(NamedTuple):
+    """Where some users of a variable are: a loop, the last branch on the way to them, the writes
+    they come after, and what of theirs comes after those writes."""
+
+    frame: Frame
+    side: Node | None
+    missed: int
+    anchors: frozenset[Node]
+
+
+def _anchors(walk: _Walk, edge: Edge, missed: int) -> frozenset[Node]:
+    """What a read for this user waits for, to come after the writes and to be alive with the user
+    (the writes themselves may be in branches that are not taken)."""
+    user = edge.dst
+    others = [
+        each.src
+        for each in user._in
+        if each is not edge and (each.is_control or user.node_class is not NodeClass.MERGE)
+    ]
+    return frozenset(node for node in others if walk.reached(node) & missed)
+
+
+def _read_again(ways: Ways, read: Node, place: _Place, edges: list[Edge], later: list[Node]) -> str:
     """One read for these users, after the writes they come after and before the `later` ones."""
-    frame, side, missed = place
+    frame, side, _, anchors = place
     graph = ways.unit.graph
     again = graph.copy_node(read)
     source, slot = ways.reference(read, frame)
@@ -127,23 +160,13 @@ def _read_again(
             graph.add_control_edge(before, again)
     if side is not None:
         graph.add_control_edge(side, again)
-    for write in _last(walk, missed):
-        if ways.frames.at(write) is frame:
-            graph.add_control_edge(write, again)
-    for write in later if side is None else ():  # else what waits would die with the branch
-        if ways.frames.at(write) is frame and not ways.leads(write, again):
-            graph.add_control_edge(again, write)
+    for before in sorted(anchors, key=lambda node: node.id):
+        graph.add_control_edge(before, again)
+    if side is None and not anchors:  # else what waits would die with a branch
+        for write in later:
+            if ways.frames.at(write) is frame and not ways.leads(write, again):
+                graph.add_control_edge(again, write)
     names = ", ".join(f"'{edge.dst.name}'" for edge in edges)
     for edge in list(edges):
         graph.update_edge(again, 0, edge.dst, edge.dst_input)
     return f"{again.name}: for {names}"
-
-
-def _last(walk: _Walk, bits: int) -> list[Node]:
-    """The writes among `bits` that no other of them comes after."""
-    found = []
-    while bits:
-        write = walk.writes[bits.bit_length() - 1]
-        found.append(write)
-        bits &= ~walk.reached(write)
-    return found

@@ -183,6 +183,8 @@ class _Play:
         self._layer(storage, *self._place(node), content)
 
     def _layer(self, storage: Storage, frame: Frame | None, guard: Guard, content: object) -> None:
+        if self._is_never(frame, guard):
+            return
         layers = self._held.get(_bytes(storage), [])
         left = [each for each in layers if each[0] is not frame or not each[1] >= guard]
         self._held[_bytes(storage)] = [*left, (frame, guard, content)]

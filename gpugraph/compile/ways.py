@@ -38,6 +38,14 @@ class Ways:
                 else:
                     yield edge, side
 
+    def frame_of(self, edge: Edge) -> Frame:
+        """The frame in which an edge's user takes its input."""
+        frame = self.frames.at(edge.dst)
+        if edge.dst.node_class is not NodeClass.ENTER:
+            return frame
+        assert frame.parent is not None
+        return frame.parent
+
     def repeats(self, frame: Frame, write: Node) -> bool:
         """Whether a loop that holds `frame` holds the write too."""
         around = set(frame.up()) - {self.frames.root}

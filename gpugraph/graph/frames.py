@@ -82,11 +82,11 @@ def is_loop_merge(node: Node) -> bool:
 
 
 def enters_once(node: Node) -> bool:
-    """Whether a node is an Enter of which only the loop's Merges take what enters."""
+    """Whether a node is an Enter for which only the loop's Merges wait."""
     return (
         node.node_class is NodeClass.ENTER
         and not node.attrs.get("is_constant")
-        and all(edge.is_control or is_loop_merge(edge.dst) for edge in node._out)
+        and all(is_loop_merge(edge.dst) for edge in node._out if edge.dst.is_op)
     )
 
 

@@ -1,37 +1,94 @@
-"""Values kept within limits."""
+"""Values kept within limits: each by itself, or all by their norm.
+
+IndexedSlices are clipped by their rows as these are (a row that comes twice counts as two), and
+stay IndexedSlices.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
+from gpugraph import dtypes
 from gpugraph.graph.defaults import colocate_with
+from gpugraph.graph.indexed_slices import IndexedSlices
 from gpugraph.graph.tensor import Tensor
 from gpugraph.ops.arithmetic_functions import maximum, minimum, multiply
-from gpugraph.ops.arrays import identity, op_scope
+from gpugraph.ops.arrays import identity, op_scope, rank, size
+from gpugraph.ops.casting import cast
+from gpugraph.ops.constants import ones_like
 from gpugraph.ops.convert import constant, convert_to_tensor
 from gpugraph.ops.joining import stack
+from gpugraph.ops.logical import where
 from gpugraph.ops.reduction_functions import l2_loss, reduce_sum
-from gpugraph.ops.unary_functions import sqrt
+from gpugraph.ops.sequences import range as range_of
+from gpugraph.ops.unary_functions import rsqrt, sqrt
 
-__all__ = ["clip_by_global_norm", "clip_by_value", "global_norm"]
+__all__ = [
+    "clip_by_average_norm",
+    "clip_by_global_norm",
+    "clip_by_norm",
+    "clip_by_value",
+    "global_norm",
+]
 
 
-def clip_by_value(
-    t: Any, clip_value_min: Any, clip_value_max: Any, name: str | None = None
-) -> Tensor:
+def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | None = None) -> Any:
     """`t` with what is below `clip_value_min` raised to it, and what is above the maximum lowered.
 
     The limits are scalars, or broadcast against `t`: ValueError when the result would be of
     another shape than `t`.
     """
     with op_scope(name, "clip_by_value", t, clip_value_min, clip_value_max) as scope:
-        values = convert_to_tensor(t, name="t")
+        values = _values(t)
         lowered = minimum(values, clip_value_max)
         values.shape.assert_is_compatible_with(lowered.shape)
         clipped = maximum(lowered, clip_value_min, name=scope)
         values.shape.assert_is_compatible_with(clipped.shape)
-        return clipped
+        return _like(t, clipped)
+
+
+def _values(t: Any) -> Tensor:
+    """A tensor to clip: of IndexedSlices their values."""
+    return convert_to_tensor(_rows(t), name="t")
+
+
+def _like(t: Any, values: Tensor) -> Any:
+    """Clipped values as what they were given as."""
+    if isinstance(t, IndexedSlices):
+        return IndexedSlices(values, t.indices, t.dense_shape)
+    return values
+
+
+def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = None) -> Any:
+    """`t`, scaled down to an l2 norm of `clip_norm` where it is above: t * clip_norm / norm.
+
+    axes: the dimensions over which norms are taken, all by default; then there is one norm.
+    clip_norm: a scalar above 0, or one that broadcasts against the norms. ValueError when the
+    result would be of another shape than `t`. A `t` of zeros stays, and its gradient is finite.
+    """
+    with op_scope(name, "clip_by_norm", t, clip_norm) as scope:
+        values = _values(t)
+        squares = reduce_sum(values * values, axes, keepdims=True)
+        some = squares > 0
+        norm = where(some, sqrt(where(some, squares, ones_like(squares))), squares)
+        scaled = values * clip_norm
+        values.shape.assert_is_compatible_with(scaled.shape)
+        return _like(t, identity(scaled / maximum(norm, clip_norm), name=scope))
+
+
+def clip_by_average_norm(t: Any, clip_norm: Any, name: str | None = None) -> Tensor:
+    """`t`, scaled down to an l2 norm per element of `clip_norm`, a scalar above 0.
+
+    t * clip_norm * min(number of elements / norm, 1 / clip_norm), as TensorFlow has it.
+    """
+    with op_scope(name, "clip_by_average_norm", t, clip_norm) as scope:
+        values = convert_to_tensor(t, name="t")
+        count = cast(size(values), dtypes.float32)
+        inverse = rsqrt(reduce_sum(values * values, range_of(rank(values))))
+        scaled = values * clip_norm
+        least = minimum(inverse * count, constant(1.0) / clip_norm)
+        return identity(scaled * least, name=scope)
 
 
 def global_norm(t_list: Any, name: str | None = None) -> Tensor:
@@ -45,7 +102,7 @@ def global_norm(t_list: Any, name: str | None = None) -> Tensor:
         halves = []
         for each in _tensors(t_list):
             if each is not None:
-                with colocate_with(each):
+                with colocate_with(each.op):
                     halves.append(l2_loss(each))
         half = reduce_sum(stack(halves))
         return sqrt(multiply(half, constant(2.0, half.dtype)), name="global_norm")
@@ -69,13 +126,13 @@ def clip_by_global_norm(
         one = constant(1.0, norm.dtype)
         scale = clip_norm * minimum(1.0 / norm, one / clip_norm)
         scale = scale + (norm - norm)  # 0, or NaN where the norm is not finite
-        clipped: list[Tensor | None] = []
-        for index, each in enumerate(_tensors(t_list)):
+        clipped: list[Any] = []
+        for index, (given, each) in enumerate(zip(t_list, _tensors(t_list))):
             if each is None:
                 clipped.append(None)
                 continue
-            with colocate_with(each):
-                clipped.append(identity(each * scale, name=f"{scope}_{index}"))
+            with colocate_with(each.op):
+                clipped.append(_like(given, identity(each * scale, name=f"{scope}_{index}")))
     return clipped, norm
 
 
@@ -85,7 +142,12 @@ def _check_sequence(t_list: Any) -> None:
 
 
 def _tensors(t_list: Sequence[Any]) -> list[Tensor | None]:
+    """What there is of each: of IndexedSlices their values."""
     return [
-        None if each is None else convert_to_tensor(each, name=f"t_{index}")
+        None if each is None else convert_to_tensor(_rows(each), name=f"t_{index}")
         for index, each in enumerate(t_list)
     ]
+
+
+def _rows(t: Any) -> Any:
+    return t.values if isinstance(t, IndexedSlices) else t

@@ -53,11 +53,12 @@ class ElementStack:
         """The number of elements."""
         return self._below + (self._top.used if self._top is not None else 0)
 
-    def push(self, value: Any, kind: Kind) -> None:
-        """Puts a copy of `value` on top. InvalidArgumentError when it is full or closed."""
+    def push(self, value: Any, kind: Kind, allocate: Allocate | None = None) -> None:
+        """Puts a copy of `value` on top, in memory that `allocate` gives (that of the device that
+        pushes). InvalidArgumentError when it is full or closed."""
         top = self._top
         if top is None or top.used == top.room or top.kind != kind or self.max_size >= 0:
-            top = self._with_room(kind)
+            top = self._with_room(kind, allocate or self._allocate)
         top.rows[top.used, ...] = value
         top.used += 1
 
@@ -78,7 +79,7 @@ class ElementStack:
             raise self._refused("is empty when calling Pop().")
         return self._top.kind[0]
 
-    def _with_room(self, kind: Kind) -> _Chunk:
+    def _with_room(self, kind: Kind, allocate: Allocate) -> _Chunk:
         """The chunk for one more element of this kind."""
         shape, dtype = kind
         self._check_open()
@@ -92,7 +93,7 @@ class ElementStack:
         room = 1
         if top is not None and top.kind == kind:
             room = max(1, min(2 * top.room, LARGEST_CHUNK // size))
-        made = _Chunk(self._allocate((room, *shape), self.dtype), room, kind)
+        made = _Chunk(allocate((room, *shape), self.dtype), room, kind)
         if top is not None:
             self._below += top.used
         self._chunks.append(made)

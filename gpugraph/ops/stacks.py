@@ -62,11 +62,12 @@ def _infer_push(context: InferContext) -> Sequence[TensorShape]:
 
 def _bind_push(context: KernelContext, handle: Any, elem: Any, output: Any) -> Run:
     kind = tuple(context.input_shapes[1]), context.input_types[1].base_dtype
+    allocate = context.allocate
     if output is elem:
-        return lambda: handle[()].push(elem, kind)
+        return lambda: handle[()].push(elem, kind, allocate)
 
     def push() -> None:
-        handle[()].push(elem, kind)
+        handle[()].push(elem, kind, allocate)
         output[...] = elem
 
     return push

@@ -80,3 +80,29 @@ def test_what_is_no_sequence_is_refused(no_sequence):
                 function(no_sequence)
             with pytest.raises(TypeError, match="t_list should be a sequence"):
                 function(tf.constant([1.0]))
+
+
+def test_clip_by_norm():
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.placeholder(tf.float32, [2, 2])
+        whole, by_row = tf.clip_by_norm(x, 2.5), tf.clip_by_norm(x, 2.5, axes=[1])
+        (gradient,) = tf.gradients(whole, x)
+        found = session.run([whole, by_row], {x: [[3, 4], [0, 0]]})
+        for each in found:
+            np.testing.assert_allclose(each, [[1.5, 2], [0, 0]], rtol=1e-6)
+        small = session.run([whole, by_row], {x: [[1, 0], [2, 1]]})
+        for each in small:
+            np.testing.assert_allclose(each, [[1, 0], [2, 1]], rtol=1e-6)
+        assert np.isfinite(session.run(gradient, {x: np.zeros((2, 2))})).all()
+        with pytest.raises(ValueError, match="incompatible"):
+            tf.clip_by_norm(x, [[[1.0]]])
+    assert whole.name == "clip_by_norm:0"
+
+
+def test_clip_by_average_norm():
+    with tf.Graph().as_default(), tf.Session() as session:
+        found = [tf.clip_by_average_norm([3.0, 4.0], norm) for norm in (0.5, 10.0)]
+        clipped, left = session.run(found)
+    np.testing.assert_allclose(clipped, [0.6, 0.8], rtol=1e-6)
+    np.testing.assert_allclose(left, [3, 4], rtol=1e-6)
+    assert found[0].name == "clip_by_average_norm:0"
