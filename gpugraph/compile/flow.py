@@ -18,7 +18,7 @@ from gpugraph.graph.frames import Frame, enters_once, is_loop_merge, loop_frames
 from gpugraph.graph.node import Edge, origins
 from gpugraph.graph.runtime_graph import Node, NodeClass
 
-__all__ = ["flow", "has_control_flow", "in_words"]
+__all__ = ["flow", "flow_of", "has_control_flow", "in_words"]
 
 _CLASSES = {NodeClass.SWITCH, NodeClass.MERGE, NodeClass.ENTER}
 _PASSING = {NodeClass.IDENTITY, NodeClass.SWITCH, NodeClass.LOOP_COND}
@@ -37,22 +37,24 @@ def flow(unit: Unit) -> None:
         if not has_control_flow(unit):
             say("no branches and no loops", ())
             return
-        unit.flow = made = _found(unit)
-        carried = -1
-        while carried < len(made.carried):  # a loop found out to be irregular changes its guards
-            carried = len(made.carried)
-            _Guards(unit, made).run()
+        unit.flow = made = flow_of(unit)
         loops = made.frames.loops()
         guards = {guard for guard in made.guards.values() if guard}
         say(f"{len(guards)} conditions, {len(loops)} loops", _told(unit, made))
 
 
-def _found(unit: Unit) -> Flow:
+def flow_of(unit: Unit) -> Flow:
+    """Frames and guards of the graph as it is. InvalidArgumentError for a fetch in a loop."""
     frames = loop_frames(unit.graph, unit.ways)
     for node in unit.retvals:
         if frames.at(node) is not frames.root:
             raise _within(frames.at(node), node.input_edge(0))
-    return Flow(frames, levels(unit.graph, frames, unit.ways))
+    made = Flow(frames, levels(unit.graph, frames, unit.ways))
+    carried = -1
+    while carried < len(made.carried):  # a loop found out to be irregular changes its guards
+        carried = len(made.carried)
+        _Guards(unit, made).run()
+    return made
 
 
 def _within(frame: Frame, fetched: Edge) -> InvalidArgumentError:
@@ -159,8 +161,12 @@ class _Guards:
             if made.frames.of[node.id] in made.carried:
                 return self._found(node, "carried", ALWAYS)
             return ALWAYS
-        found = either(self._all([edge]) for edge in node.input_edges())
-        return self._found(node, "merge", ALWAYS) if found is None else found
+        guards = [self._all([edge]) for edge in node.input_edges()]
+        found = either(guards)
+        if found is not None:
+            return found
+        shared = frozenset.intersection(*(each for each in guards if not holds_never(each)))
+        return self._found(node, "merge", shared)
 
     def _found(self, node: Node, what: str, within: Guard) -> Guard:
         atom = Found(node.id, what)

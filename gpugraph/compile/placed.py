@@ -24,6 +24,9 @@ def placed(unit: Unit, steps: Sequence[Step]) -> tuple[Placed, ...]:
         mode = "folded" if node.id in unit.folded else unit.moded.get(node.id, "")
         mode = mode or modes.get(node.name, "") or node.node_class.name.lower()
         where = node.assigned_device
+        for name, op_type, origin in unit.fused.get(node.id, ()):
+            said = f"fused into {node.name}"
+            found.append(Placed(name, op_type, where, _why(unit, node), said, origin))
         found.append(Placed(node.name, node.type, where, _why(unit, node), mode, node.origin))
     return tuple(found)
 

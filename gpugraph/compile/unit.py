@@ -82,6 +82,7 @@ class Unit:
 
     prune fills args, retvals, roots and kin (a variable's node id to the ops outside this run that
     refer to it, as nodes of another graph); fold shapes, values and folded; place reasons;
+    fuse fused (for each fused node the names, types and origins of its ops);
     partition ways and transfers; flow `flow`, where there is control flow; order order and depth;
     memory homes, moded and arena_sizes. Dicts are keyed by node id, or by tensor.
     """
@@ -105,6 +106,7 @@ class Unit:
     homes: dict[TensorId, Home] = field(default_factory=dict)
     moded: dict[int, str] = field(default_factory=dict)
     flow: Flow | None = None
+    fused: dict[int, list[tuple[str, str, Any]]] = field(default_factory=dict)
     arena_sizes: dict[str, int] = field(default_factory=dict)
     reports: list[PassReport] = field(default_factory=list)
     _kernels: dict[int, Kernel] = field(default_factory=dict)

@@ -26,6 +26,7 @@ UNSAMPLED = {
     "_Send": _IN_PLANS,
     "_Recv": _IN_PLANS,
     "_LoopEnd": _IN_PLANS,
+    "_Fused": _IN_PLANS,
     **dict.fromkeys(
         (
             "TensorArrayV3",
