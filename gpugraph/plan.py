@@ -114,10 +114,11 @@ def all_steps(steps: Sequence[Step]) -> Iterator[Step]:
 class Clock:
     """When a run must be over, for steps that may take long: they `check` while it is `armed`."""
 
-    __slots__ = ("_cancelled", "_ends", "_limit_s", "armed")
+    __slots__ = ("_cancelled", "_ends", "_limit_s", "armed", "stop")
 
     def __init__(self) -> None:
         self.armed = False
+        self.stop = np.zeros(1, np.int64)  # not 0 once cancelled: native code looks at it
         self._cancelled = False
         self._ends: float | None = None
         self._limit_s: float | None = None
@@ -131,6 +132,7 @@ class Clock:
     def cancel(self) -> None:
         """Ends the run, and all to come, at the next check. Any thread may call this."""
         self._cancelled = self.armed = True
+        self.stop[0] = 1
 
     def check(self, where: str) -> None:
         """CancelledError after `cancel`, DeadlineExceededError when the time is over."""

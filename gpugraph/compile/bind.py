@@ -67,7 +67,7 @@ def bind(unit: Unit) -> Plan:
         say(
             f"{kinds.count('kernel')} kernels, {kinds.count('copy')} copies between devices, "
             f"{kinds.count('guard')} guards of variables",
-            [],
+            binder.told,
         )
     return Plan(
         unit.key,
@@ -98,6 +98,7 @@ class Binder(Arrays):
         self.guard = ALWAYS  # of the node that is being bound
         self.guarded: set[Any] = set()
         self.clock = Clock()
+        self.told: list[str] = []
 
     def made(self) -> list[Step]:
         """The plan's steps."""

@@ -10,7 +10,7 @@ a Merge lives on one of several inputs, whatever it waits for, and a ControlTrig
 
 from __future__ import annotations
 
-from gpugraph.compile.guards import ALWAYS, NEVER, Flow, Found, Guard, Is, either, holds_never
+from gpugraph.compile.guards import ALWAYS, NEVER, Atom, Flow, Found, Guard, Is, either, holds_never
 from gpugraph.compile.schedule import levels
 from gpugraph.compile.unit import Unit
 from gpugraph.errors import InvalidArgumentError
@@ -85,10 +85,14 @@ def _told(unit: Unit, made: Flow) -> list[str]:
     return lines + [f"{count} ops run {in_words(unit, guard)}" for guard, count in under.items()]
 
 
+def _by_node(atom: Atom) -> tuple[int, str]:
+    return (atom.pred[0] if isinstance(atom, Is) else atom.node), str(atom)
+
+
 def in_words(unit: Unit, guard: Guard) -> str:
     """A guard for people: "if 'Less' is true and ..."."""
     parts = []
-    for atom in sorted(guard, key=str):
+    for atom in sorted(guard, key=_by_node):
         node = unit.graph.find_id(atom.pred[0] if isinstance(atom, Is) else atom.node)
         name = node.name if node is not None else "?"
         if isinstance(atom, Is):

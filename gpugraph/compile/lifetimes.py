@@ -22,7 +22,7 @@ class Lifetimes:
     """Positions in the order, and last uses.
 
     `views` says which outputs of a node may be the bytes of which inputs. `extent` counts all
-    uses, `inner` leaves those out that come after a loop, by an Exit.
+    uses, `inner` leaves those out that come after the tensor's own loop, by an Exit.
     """
 
     def __init__(self, unit: Unit, views: Callable[[Node], Mapping[int, int]]) -> None:
@@ -77,10 +77,11 @@ class Lifetimes:
         if self.flow is not None:
             at = self._lifted(edge, at)
         last = inner = at
+        within = self.extent if node.node_class is NodeClass.ENTER else self.inner
         for output, source in views.items():
             if source == edge.dst_input:
                 last = max(last, self.extent.get((node.id, output), at))
-                inner = max(inner, self.inner.get((node.id, output), at))
+                inner = max(inner, within.get((node.id, output), at))
         if self.flow is not None and last > at:
             last, inner = self._lifted(edge, last), self._lifted(edge, inner)
         if last > self.extent.get(key, -1):

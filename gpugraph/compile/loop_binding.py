@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from gpugraph.compile.guards import ALWAYS, NEVER, Found, Guard, Is
 from gpugraph.compile.loops import Loop
 from gpugraph.compile.moves import move
+from gpugraph.compile.native_loops import native_loop
 from gpugraph.compile.regions import Entry, grouped
 from gpugraph.compile.unit import Home, Storage, TensorId
 from gpugraph.errors import UnimplementedError
@@ -45,6 +46,9 @@ class LoopInMaking:
         self.around = around
         self.entries: list[Entry] = []
         self.start: list[Step] = []
+        positions, homes = self.binder.positions, self.binder.unit.homes
+        self.begins = min(positions[node.id] for node in frame.enters)
+        self.entered = {homes[node.id, 0].storage for node in frame.enters}
 
     def made(self) -> Step:
         """The loop as one step."""
@@ -55,6 +59,8 @@ class LoopInMaking:
         parts = (tuple(self.start), tuple(head), tuple(tail))
         clock = self.binder.clock
         loop = Loop(self.frame.name, parts, goes_on, self.branches.cells_until(self._ends()), clock)
+        native, why = native_loop(self.binder, self.frame, loop)
+        self.binder.told.append(f"loop {self.frame.name}: {why}")
         first = self.frame.enters[0]
         asks = self.frame.loop_cond or first
         return Step(
@@ -62,7 +68,7 @@ class LoopInMaking:
             "While",
             asks.assigned_device,
             self.binder.unit.depth[first.id],
-            loop,
+            native or loop,
             first.origin,
             "loop",
             0,
@@ -245,10 +251,9 @@ class LoopInMaking:
         return steps
 
     def _is_own(self, storage: Storage) -> bool:
-        """Whether an iteration makes what the storage holds and nobody needs it afterwards."""
-        positions = self.binder.positions
-        begins = min(positions[node.id] for node in self.frame.enters)
-        return begins <= storage.first and storage.last <= self._ends()
+        """Whether each iteration makes what the storage holds and nobody needs it afterwards."""
+        inside = self.begins <= storage.first and storage.last <= self._ends()
+        return inside and storage not in self.entered
 
     def _step(self, merge: Node, source: Place, target: Place, take: bool) -> Step:
         flags, flow = self.branches.flags, self.flow

@@ -13,6 +13,7 @@ from heapq import heappop, heappush
 from gpugraph.errors import InternalError, InvalidArgumentError
 from gpugraph.graph.cycles import validate_no_cycle
 from gpugraph.graph.frames import Frame, Frames, loop_frames
+from gpugraph.graph.node import origins
 from gpugraph.graph.runtime_graph import Node, RuntimeGraph
 
 __all__ = ["Item", "Level", "arranged", "flattened", "levels", "loops_whole"]
@@ -59,6 +60,8 @@ def levels(
 def _bind(found: dict[Frame, Level], frames: Frames, before: Node, after: Node) -> None:
     """Notes that `before` comes before `after`, where their frames part."""
     one, two = frames.at(before), frames.at(after)
+    if one is two and before.is_exit and after.is_enter:
+        raise _needs_itself(one)
     first: Item = before
     second: Item = after
     if one is not two:
@@ -97,9 +100,15 @@ def _measure(level: Level, graph: RuntimeGraph, ways: Collection[tuple[Node, Nod
         )
         if stuck is None:
             raise InternalError(None, None, "An order ended early although there is no cycle")
-        raise InvalidArgumentError(
-            None, None, f"The loop '{stuck.name}' needs its own result before it can start"
-        )
+        raise _needs_itself(stuck)
+
+
+def _needs_itself(frame: Frame) -> InvalidArgumentError:
+    return InvalidArgumentError(
+        None,
+        None,
+        f"The loop '{frame.name}' needs its own result before it can start{origins(*frame.enters)}",
+    )
 
 
 def arranged(

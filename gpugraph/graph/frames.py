@@ -41,11 +41,11 @@ class Frame:
     loop_cond: Node | None = None
     end: Node | None = None
     """The node that stands for the end of an iteration in the order; set by the order pass."""
+    depth: int = field(init=False)
+    """0 for the root."""
 
-    @property
-    def depth(self) -> int:
-        """0 for the root."""
-        return 0 if self.parent is None else self.parent.depth + 1
+    def __post_init__(self) -> None:
+        self.depth = 0 if self.parent is None else self.parent.depth + 1
 
     def up(self) -> Iterator[Frame]:
         """This frame, its parent and so on to the root."""

@@ -1,0 +1,230 @@
+"""Native loops: a loop whose ops are all elementwise over numbers, or vectors of one size, as one C
+function.
+
+The steps of the loop remain: they run until the function is compiled, which is begun in the
+background once the loop has taken a while, and wherever a run has a time limit. Only ops whose C
+text gives NumPy's very bits (arithmetic, comparisons, roots) may change over in the middle of a
+program; with others (`tanh`, `exp`) a loop becomes a function only where the program asks to wait
+for it before the first run (GPUGRAPH_NATIVE=wait).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gpugraph.compile.guards import ALWAYS
+from gpugraph.compile.loops import Loop
+from gpugraph.compile.memory import passes_whole
+from gpugraph.compile.unit import TensorId
+from gpugraph.devices.native import Fusion, NotNativeError, Prepared, prepare_loops
+from gpugraph.graph.frames import Frame, enters_once, is_loop_merge
+from gpugraph.graph.runtime_graph import Node, NodeClass
+from gpugraph.kernel import Elementwise
+from gpugraph.ops.kernels import find_kernel
+from gpugraph.plan import Clock, blame
+
+if TYPE_CHECKING:
+    from gpugraph.compile.bind import Binder
+
+__all__ = ["NativeLoop", "native_loop"]
+
+WORTHWHILE_S = 0.01
+"""Seconds in steps after which a loop is compiled: about a tenth of what the compiler takes."""
+
+_CALL = re.compile(r"\b([a-z]\w*)\(")
+_EXACT = {"sqrt", "fabs", "floor", "ceil", "rint", "isnan", "isinf", "isfinite"}
+
+
+class NativeLoop:
+    """Runs a loop as a C function, once there is one, else by its steps."""
+
+    __slots__ = ("_arrays", "_begin", "_clock", "_prepared", "_run", "_sizes", "_spent", "loop")
+
+    def __init__(
+        self,
+        loop: Loop,
+        begin: Callable[[], Prepared[Any]],
+        arrays: list[Any],
+        sizes: tuple[int, ...],
+        clock: Clock,
+        at_once: bool,
+    ) -> None:
+        self.loop = loop
+        self._begin = begin
+        self._arrays = arrays
+        self._sizes = sizes
+        self._clock = clock
+        self._prepared: Prepared[Any] | None = begin() if at_once else None
+        self._run: Callable[[], int] | None = None
+        self._spent = 0.0
+
+    def plain(self) -> NativeLoop:
+        """Shares what is compiled with this one: there are no guards in such a loop."""
+        return self
+
+    def __call__(self) -> None:
+        run = self._run
+        if self._clock.armed or (run is None and (run := self._ready()) is None):
+            start = perf_counter()
+            self.loop()
+            self._spent += perf_counter() - start
+            return
+        current: Callable[[], Any] | None = None
+        try:
+            for current in self.loop.start:
+                current()
+            current = run
+            run()
+        except Exception as error:
+            blame(error, current if current is not run else None)
+            raise
+        self._clock.check(f"in the loop '{self.loop.name}'")
+
+    def _ready(self) -> Callable[[], int] | None:
+        """The function bound to the loop's arrays, or None while there is none."""
+        if self._prepared is None:
+            if self._spent < WORTHWHILE_S:
+                return None
+            self._prepared = self._begin()
+        function = self._prepared.get()
+        if function is not None:
+            self._run = function.bind(self._arrays, self._sizes, stop=self._clock.stop)
+        return self._run
+
+
+def native_loop(binder: Binder, frame: Frame, loop: Loop) -> tuple[NativeLoop | None, str]:
+    """The loop as a function to be, or None; and why."""
+    if os.environ.get("GPUGRAPH_NATIVE") == "0":
+        return None, "native kernels are switched off"
+    try:
+        made = _Translation(binder, frame)
+        compiled, sizes = made.finish()
+    except NotNativeError as error:
+        return None, str(error)
+    waits = os.environ.get("GPUGRAPH_NATIVE") == "wait"
+    if not made.exact and not waits:
+        return None, f"{made.inexact} differs from NumPy's in the last bits; GPUGRAPH_NATIVE=wait"
+
+    def begin() -> Prepared[Any]:
+        return prepare_loops([compiled])[0]
+
+    native = NativeLoop(loop, begin, made.arrays, sizes, binder.clock, waits)
+    return native, "a native function, once it is compiled"
+
+
+class _Translation:
+    """A frame's nodes as values of a `Fusion`. NotNativeError for what it can't say."""
+
+    def __init__(self, binder: Binder, frame: Frame) -> None:
+        self.binder = binder
+        self.unit = binder.unit
+        self.frame = frame
+        self.fusion = Fusion()
+        self.values: dict[TensorId, int] = {}
+        self.inputs: dict[TensorId, int] = {}
+        self.arrays: list[Any] = []
+        self.inexact = ""
+        flow = self.unit.flow
+        assert flow is not None
+        self.flow = flow
+        go_on = flow.go_on[frame]
+        if go_on is None or len(go_on) != 1 or frame.loop_cond is None:
+            raise NotNativeError("it does not end by one condition")
+        self.go_on = go_on
+        for node in self.unit.order:
+            if flow.frames.at(node) is frame and node is not frame.end:
+                self._visit(node)
+
+    @property
+    def exact(self) -> bool:
+        return not self.inexact
+
+    def finish(self) -> tuple[Any, tuple[int, ...]]:
+        """The loop, and the sizes of its axes."""
+        changing = {}
+        for merge in self.frame.merges:
+            back = next(edge for edge in merge._in if edge.is_back_edge)
+            changing[self.values[merge.id, 0]] = self.values[back.src.id, back.src_output]
+        cond = self.frame.loop_cond
+        assert cond is not None
+        condition = self.values[cond.id, 0]
+        loop, sizes = self.fusion.finish_loop(condition, changing)
+        if len(sizes) > 1:
+            raise NotNativeError("its variables are not numbers or vectors of one size")
+        return loop, sizes
+
+    def _visit(self, node: Node) -> None:
+        if any(frame.parent is self.frame for frame in self.flow.frames.loops()):
+            raise NotNativeError("there is a loop in it")
+        guard = self.flow.guards[node.id]
+        if node.node_class is not NodeClass.EXIT and guard not in (ALWAYS, self.go_on):
+            raise NotNativeError(f"'{node.name}' is in a branch")
+        if self.unit.device_types[node.assigned_device] != "CPU":
+            raise NotNativeError(f"'{node.name}' is on {node.assigned_device}")
+        if node.id in self.flow.irregular:
+            raise NotNativeError(f"it may end without '{node.name}'")
+        if enters_once(node):
+            return  # the first value of a variable, which is moved to its place before
+        if node.node_class is NodeClass.ENTER:
+            key, _ = self.binder.home(node, 0)
+            self.values[node.id, 0] = self._input(key)
+        elif is_loop_merge(node):
+            if any(edge.src_output == 1 for edge in node._out):
+                raise NotNativeError(f"the index of '{node.name}' is taken")
+            self.values[node.id, 0] = self._input((node.id, 0))
+        elif node.node_class is NodeClass.CONSTANT:
+            self._constant(node)
+        elif passes_whole(node):
+            key, _ = self.binder.home(node, 0)
+            for slot in range(len(node.output_types)):
+                self.values[node.id, slot] = self.values[key]
+        else:
+            self._apply(node)
+
+    def _input(self, key: TensorId) -> int:
+        """The value of an array that is there before the loop."""
+        if key not in self.inputs:
+            home = self.unit.homes[key]
+            if home.shape is None or home.storage.kind not in ("arena", "constant"):
+                raise NotNativeError(f"'{home.storage.owner}' has no fixed place")
+            value = self.fusion.input(home.dtype, home.shape)
+            array = self.binder.array(home)
+            if not array.flags.c_contiguous:
+                raise NotNativeError(f"'{home.storage.owner}' is not C-ordered")
+            self.inputs[key] = value
+            self.arrays.append(array)
+        return self.inputs[key]
+
+    def _constant(self, node: Node) -> None:
+        value = node.attrs["value"]
+        if np.ndim(value) == 0:
+            dtype = node.output_types[0]
+            self.values[node.id, 0] = self.fusion.constant(value.item(), dtype)
+        else:
+            self.values[node.id, 0] = self._input((node.id, 0))
+
+    def _apply(self, node: Node) -> None:
+        entry = find_kernel(node.type, "GPU", node.attrs)
+        if entry is None or not isinstance(entry.kernel, Elementwise) or node.op_def.is_stateful:
+            raise NotNativeError(f"'{node.name}' ({node.type}) is not elementwise")
+        shape = self.unit.shapes[node.id][0]
+        if not shape.is_fully_defined():
+            raise NotNativeError(f"the shape of '{node.name}' is open")
+        text = entry.kernel.text
+        if any(name not in _EXACT for name in _CALL.findall(text)):
+            self.inexact = f"'{node.name}' ({node.type})"
+        given = []
+        for slot in range(node.num_inputs):
+            edge = node.input_edge(slot)
+            key = (edge.src.id, edge.src_output)
+            given.append(self.values[key] if key in self.values else self._input(key))
+        made = self.fusion.apply(entry.kernel, given, node.output_types[0])
+        if tuple(shape.as_list()) != self.fusion.shape(made):
+            raise NotNativeError(f"'{node.name}' is of another shape than its inputs")
+        self.values[node.id, 0] = made

@@ -1,0 +1,88 @@
+/* What generated CPU kernels are made of (gpugraph/devices/native writes them).
+
+   A kernel has one entry, `int entry(void *block)`; all it works on is in the block, which is
+   prepared once: pointers, sizes, how the work is cut into parts. The same parts are computed
+   whatever the number of threads, so results do not depend on it. */
+
+#include <stddef.h>
+#include <stdint.h>
+#include <time.h>
+
+typedef int (*gg_entry)(void *block);
+typedef void (*gg_part)(void *block, int64_t which);
+typedef void (*gg_parallel)(gg_part part, void *block, int64_t parts, int64_t threads);
+
+typedef struct {
+    gg_entry entry;
+    gg_parallel parallel; /* of the runtime: runs all parts, on at most so many threads */
+    int64_t threads;
+    int64_t parts;
+    int64_t rows;       /* product of all axes but the last */
+    int64_t inner;      /* the last axis */
+    int64_t rows_each;  /* rows of a part */
+    int64_t inner_each; /* elements along the last axis of a part */
+    int64_t across;     /* parts that a row is cut into */
+    int64_t failed;     /* whether a text that may fail (integers divided by 0) did */
+    volatile int64_t *stop; /* loops: end when it is not 0; may be null */
+    int64_t limit;          /* loops: at most so many iterations; negative: any number */
+    int64_t count;          /* loops: iterations done */
+    int64_t fresh;          /* loops: whether it begins anew */
+    const int64_t *sizes; /* of all axes */
+    void **at;            /* inputs, outputs, then what parts leave for each other */
+} gg_block;
+
+/* What an entry returns. */
+enum { GG_DONE = 0, GG_MORE = 1, GG_STOPPED = 2, GG_FAILED = 3 };
+
+/* No iteration of the loop that follows reads what another one wrote. Within an iteration order is
+   kept, so an output may be an input's memory, element for element. */
+#if defined(__clang__)
+#define GG_LOOP _Pragma("clang loop vectorize(assume_safety)")
+#elif defined(__GNUC__)
+#define GG_LOOP _Pragma("GCC ivdep")
+#else
+#define GG_LOOP
+#endif
+
+/* Reductions: element i of a block goes to lane i modulo GG_LANES, lanes are combined as a tree,
+   blocks as a tree. Each number takes part in about 16 + log2(n / 1024) + 6 operations at most,
+   and the order is the same for every instruction set. */
+#define GG_LANES 64
+#define GG_BLOCK 1024
+#define GG_DEPTH 56
+
+static inline int64_t gg_min(int64_t a, int64_t b) { return a < b ? a : b; }
+
+/* Nanoseconds of a clock that only goes forward. */
+static __attribute__((unused)) int64_t gg_now(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* -- float16 in memory, float in registers */
+
+static inline __attribute__((always_inline, unused)) float gg_from_half(uint16_t half) {
+    union { uint32_t u; float f; } magnitude, infinite, result;
+    uint32_t bits = half;
+    magnitude.u = (bits & 0x7fffu) << 13;
+    float scaled = magnitude.f * 0x1p112f; /* denormals too */
+    infinite.u = magnitude.u | 0x7f800000u;
+    result.f = (bits & 0x7c00u) == 0x7c00u ? infinite.f : scaled;
+    result.u |= (bits & 0x8000u) << 16;
+    return result.f;
+}
+
+/* Rounded to even. */
+static inline __attribute__((always_inline, unused)) uint16_t gg_to_half(float x) {
+    union { float f; uint32_t u; } in, low;
+    in.f = x;
+    uint32_t sign = (in.u >> 16) & 0x8000u, size = in.u & 0x7fffffffu;
+    uint32_t normal = (size - 0x38000000u + 0xfffu + ((size >> 13) & 1u)) >> 13;
+    low.u = size;
+    low.f += 0.5f; /* below 2^-14 a unit is 2^-24, as of floats from 0.5 to 1 */
+    uint32_t found = size < 0x38800000u ? low.u - 0x3f000000u : normal;
+    found = size >= 0x477ff000u ? 0x7c00u : found;
+    found = size > 0x7f800000u ? 0x7e00u : found;
+    return (uint16_t)(sign | found);
+}
