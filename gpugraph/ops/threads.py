@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from queue import SimpleQueue
 from typing import Any
 
 import numpy as np
 
 __all__ = ["run_all", "thread_count"]
 
-_POOLS: dict[int, ThreadPoolExecutor] = {}
-"""The pool of this process; a forked child makes its own."""
+Work = Callable[[], Any]
 
 
 def thread_count() -> int:
@@ -25,21 +25,50 @@ def thread_count() -> int:
     return os.cpu_count() or 1
 
 
-def run_all(works: Sequence[Callable[[], Any]]) -> None:
+class _Pool:
+    """Daemon threads that take works from one queue."""
+
+    def __init__(self, size: int) -> None:
+        self._works: SimpleQueue[tuple[Work, SimpleQueue[BaseException | None]]] = SimpleQueue()
+        for at in range(size):
+            name = f"gpugraph-kernels-{at}"
+            threading.Thread(target=self._serve, name=name, daemon=True).start()
+
+    def start(self, work: Work, ended: SimpleQueue[BaseException | None]) -> None:
+        self._works.put((work, ended))
+
+    def _serve(self) -> None:
+        np.seterr(all="ignore")  # as in runs; each thread has settings of its own
+        while True:
+            work, ended = self._works.get()
+            try:
+                work()
+            except BaseException as error:
+                ended.put(error)
+            else:
+                ended.put(None)
+            del work, ended
+
+
+_POOLS: dict[int, _Pool] = {}
+"""The pool of this process; a forked child makes its own."""
+_MAKING = threading.Lock()
+
+
+def run_all(works: Sequence[Work]) -> None:
     """Runs the works at once, the first in this thread; raises the first error when all ended."""
     pool = _POOLS.get(os.getpid())
     if pool is None:
-        pool = _POOLS[os.getpid()] = ThreadPoolExecutor(max(thread_count() - 1, 1), "gpugraph")
-    others = [pool.submit(_quietly, work) for work in works[1:]]
+        with _MAKING:
+            pool = _POOLS.get(os.getpid()) or _Pool(max(thread_count() - 1, 1))
+            _POOLS[os.getpid()] = pool
+    ended: SimpleQueue[BaseException | None] = SimpleQueue()
+    for work in works[1:]:
+        pool.start(work, ended)
     try:
         works[0]()
     finally:
-        errors = [error for error in (other.exception() for other in others) if error is not None]
-    if errors:
-        raise errors[0]
-
-
-def _quietly(work: Callable[[], Any]) -> None:
-    """NumPy's floating point warnings are off in runs; other threads have settings of their own."""
-    with np.errstate(all="ignore"):
-        work()
+        errors = [ended.get() for _ in works[1:]]
+    for error in errors:
+        if error is not None:
+            raise error
