@@ -1,4 +1,4 @@
-"""The command line: `gpugraph explain PROGRAM` and `gpugraph devices`."""
+"""The command line: `gpugraph explain PROGRAM`, `gpugraph scopes PROGRAM`, `gpugraph devices`."""
 
 from __future__ import annotations
 
@@ -11,9 +11,12 @@ from collections.abc import Sequence
 
 from gpugraph.config import ConfigProto, GPUOptions, SessionOptions
 from gpugraph.devices import list_local_devices, no_gpu_reason
+from gpugraph.graph.client import Graph
 from gpugraph.memory import human_readable_bytes
 from gpugraph.session.direct import PLAN_LISTENERS
 from gpugraph.session.explain import Explanation
+from gpugraph.variable_scope import explain_variables
+from gpugraph.variables.variable import VARIABLE_LISTENERS, Variable
 
 __all__ = ["main"]
 
@@ -26,13 +29,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "explain", help="run a program and say how each of its plans runs, and why"
     )
     explain.add_argument("--ops", action="store_true", help="a line for each operation too")
-    explain.add_argument("program", help="the Python file of the program")
-    explain.add_argument("arguments", nargs=argparse.REMAINDER, help="the program's arguments")
+    scopes = commands.add_parser(
+        "scopes", help="run a program and print its variables by scope, and which lines share them"
+    )
+    for command in (explain, scopes):
+        command.add_argument("program", help="the Python file of the program")
+        command.add_argument("arguments", nargs=argparse.REMAINDER, help="the program's arguments")
     devices = commands.add_parser("devices", help="list the devices that a session would have")
     devices.add_argument("--virtual-gpus", type=_count, default=0, help="GPUs played by the host")
     chosen = parser.parse_args(arguments)
     if chosen.command == "devices":
         return _devices(chosen.virtual_gpus)
+    try:
+        with open(chosen.program, "rb"):
+            pass
+    except OSError as error:
+        what = f"can't open the program {chosen.program!r}: {error.strerror}"
+        print(f"gpugraph: {what}", file=sys.stderr)
+        return 2
+    if chosen.command == "scopes":
+        return _scopes(chosen.program, chosen.arguments)
     return _explain(chosen.program, chosen.arguments, chosen.ops)
 
 
@@ -54,12 +70,6 @@ def _devices(virtual_gpus: int) -> int:
 
 
 def _explain(program: str, arguments: Sequence[str], ops: bool) -> int:
-    try:
-        with open(program, "rb"):
-            pass
-    except OSError as error:
-        print(f"gpugraph: can't open the program {program!r}: {error.strerror}", file=sys.stderr)
-        return 2
     count = 0
 
     def tell(explanation: Explanation) -> None:
@@ -74,6 +84,24 @@ def _explain(program: str, arguments: Sequence[str], ops: bool) -> int:
         return _run(program, arguments)
     finally:
         PLAN_LISTENERS.remove(tell)
+
+
+def _scopes(program: str, arguments: Sequence[str]) -> int:
+    graphs: dict[Graph, None] = {}
+
+    def keep(variable: Variable) -> None:
+        graphs[variable.graph] = None
+
+    VARIABLE_LISTENERS.append(keep)
+    try:
+        return _run(program, arguments)
+    finally:
+        VARIABLE_LISTENERS.remove(keep)
+        sys.stdout.flush()
+        for count, graph in enumerate(graphs, 1):
+            print(f"-- graph {count}: {explain_variables(graph)}\n", file=sys.stderr)
+        if not graphs:
+            print("the program made no variables", file=sys.stderr, flush=True)
 
 
 def _run(program: str, arguments: Sequence[str]) -> int:

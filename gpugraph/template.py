@@ -227,9 +227,9 @@ class Template:
 
     @property
     def non_trainable_variables(self) -> list[Any]:
-        """Its global and local variables that are not trainable."""
+        """Its global variables that are not trainable."""
         trained = set(map(id, self.trainable_variables))
-        return [each for each in self.variables if id(each) not in trained]
+        return [each for each in self.global_variables if id(each) not in trained]
 
     non_trainable_weights = non_trainable_variables
 

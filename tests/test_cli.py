@@ -10,6 +10,7 @@ import pytest
 
 from gpugraph.cli import main
 from gpugraph.session.direct import PLAN_LISTENERS
+from gpugraph.variables.variable import VARIABLE_LISTENERS
 
 
 @pytest.fixture
@@ -91,6 +92,56 @@ def test_a_missing_program_is_one_line(
     assert main(["explain", str(folder / "none.py")]) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert "none.py" in line and "No such file" in line
+
+
+def test_scopes_tells_the_variables_of_each_graph(
+    folder: pathlib.Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "shares.py").write_text(
+        "import sys\n"
+        "import gpugraph as tf\n"
+        "def tower():\n"
+        "    with tf.variable_scope('tower', reuse=tf.AUTO_REUSE):\n"
+        "        return tf.get_variable('w', [4, 4])\n"
+        "with tf.Graph().as_default():\n"
+        "    tower()\n"
+        "    tower()\n"
+        "with tf.Graph().as_default():\n"
+        "    tf.Variable(1.0, name='alone')\n"
+        "print('done', sys.argv[1:])\n"
+    )
+    assert main(["scopes", str(folder / "shares.py"), "a", "--b"]) == 0
+    said = capsys.readouterr()
+    assert said.out == "done ['a', '--b']\n"
+    assert said.err.splitlines() == [
+        "-- graph 1: 1 variable, 64B",
+        "tower/  1 variable, 64B",
+        "  w  (4, 4) float32  64B  trainable",
+        "      made    shares.py:5 (in tower) < shares.py:7 (in <module>)",
+        "      reused  shares.py:5 (in tower) < shares.py:8 (in <module>)",
+        "",
+        "-- graph 2: 1 variable, 4B",
+        "alone  () float32  4B  trainable  a tf.Variable, not shared by name",
+        "    made    shares.py:10 (in <module>)",
+        "",
+    ]
+    assert VARIABLE_LISTENERS == []
+
+
+def test_scopes_of_a_program_that_raises_and_of_one_without_variables(
+    folder: pathlib.Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "raises.py").write_text(
+        "import gpugraph as tf\ntf.get_variable('left_over', [2])\n1 / 0\n"
+    )
+    assert main(["scopes", str(folder / "raises.py")]) == 1
+    said = capsys.readouterr().err
+    assert said.index("ZeroDivisionError") < said.index("left_over  (2,) float32  8B")
+    (folder / "none.py").write_text("print('nothing')\n")
+    assert main(["scopes", str(folder / "none.py")]) == 0
+    assert capsys.readouterr().err == "the program made no variables\n"
+    assert main(["scopes", str(folder / "missing.py")]) == 2
+    assert "missing.py" in capsys.readouterr().err
 
 
 def test_devices_are_listed(capsys: pytest.CaptureFixture[str]) -> None:

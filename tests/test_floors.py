@@ -48,7 +48,9 @@ FLOORS: tuple[tuple[str, tuple[str, ...]], ...] = (
 
 # The top floor. `errors` and `train` are public names too, and have their floors above.
 ROOT = "__init__"
-FACES = (ROOT, "nn", "math", "random", "linalg", "initializers", "losses", "keras", "compat")
+FACES = (
+    ROOT, "nn", "math", "random", "linalg", "initializers", "losses", "keras", "compat", "contrib"
+)  # fmt: skip
 PROGRAMS = ("cli", "__main__")
 
 # On a floor below, and yet not to be known.

@@ -12,10 +12,12 @@ is not told: initializer, regularizer, device, dtype, partitioner, getter.
 
 `spec` is what is asked for, `store` finds or makes it (`single`, in parts: `shards`), `scope` has
 the scopes, `entering` the `with tf.variable_scope(...)` blocks, `messages` what went wrong.
+`explain` tells of a graph which variables are where and which lines share them.
 """
 
 from gpugraph.variable_scope.create import create_partitioned_variables
 from gpugraph.variable_scope.entering import variable_op_scope, variable_scope
+from gpugraph.variable_scope.explain import explain_variables
 from gpugraph.variable_scope.get import get_local_variable, get_variable
 from gpugraph.variable_scope.partitioners import (
     fixed_size_partitioner,
@@ -29,6 +31,7 @@ __all__ = [
     "AUTO_REUSE",
     "VariableScope",
     "create_partitioned_variables",
+    "explain_variables",
     "fixed_size_partitioner",
     "get_local_variable",
     "get_variable",

@@ -1,7 +1,8 @@
 """The store: a graph's shared variables by their full names.
 
 `get` finds or makes what a `VariableSpec` asks for, through the custom getter where one is set.
-One thread at a time makes a variable: two that ask for the same name get the same one.
+One thread at a time makes a variable: two that ask for the same name get the same one. It keeps
+from where each was asked for, which `explain_variables` tells.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any
 from gpugraph import dtypes
 from gpugraph.dtypes import as_dtype
 from gpugraph.graph.client import Graph
+from gpugraph.graph.origin import Origin, here
 from gpugraph.graph.stack import graph_stack
 from gpugraph.variable_scope.getters import passes
 from gpugraph.variable_scope.messages import already_there, made_at, not_there
@@ -45,11 +47,16 @@ def variable_store(graph: Graph | None = None) -> VariableStore:
 
 
 class VariableStore:
-    """`variables` by name, parts of variables among them, and `partitioned` those in parts."""
+    """`variables` by name, parts of variables among them, and `partitioned` those in parts.
+
+    sites: for each name the lines that asked for it and got it: (line, whether it was made then)
+      to how often.
+    """
 
     def __init__(self) -> None:
         self.variables: dict[str, Any] = {}
         self.partitioned: dict[str, PartitionedVariable] = {}
+        self.sites: dict[str, dict[tuple[Origin, bool], int]] = {}
         self._lock = threading.RLock()
 
     def get(self, spec: VariableSpec, custom_getter: Callable[..., Any] | None = None) -> Any:
@@ -144,12 +151,21 @@ class VariableStore:
             if spec.reuse is False:
                 raise already_there(spec.name, found)
             check_same(spec, found)
+            self._note(spec.name, made=False)
             return found
         if spec.reuse is True:
             raise not_there(spec.name, [*self.variables, *self.partitioned])
         made = make_single(spec, part)
         self.variables[spec.name] = made
+        self._note(spec.name, made=True)
         return made
+
+    def _note(self, name: str, made: bool) -> None:
+        """Keeps which line got the variable just now."""
+        graph: Graph = graph_stack.top()
+        sites = self.sites.setdefault(name, {})
+        site = here(graph._origins), made
+        sites[site] = sites.get(site, 0) + 1
 
     # -- in parts
 
@@ -168,6 +184,7 @@ class VariableStore:
         found = self.partitioned.get(name)
         if found is not None:
             _check_found(replace(spec, shape=shape), found, partitions)
+            self._note(name, made=False)
             return found
         if spec.reuse is True or partitions is None:
             raise not_there(name, self.partitioned, "PartitionedVariable")
@@ -180,6 +197,7 @@ class VariableStore:
         ]
         made = PartitionedVariable(name, shape, parts[0].dtype.base_dtype, parts, partitions)
         self.partitioned[name] = made
+        self._note(name, made=True)
         return made
 
     def _part(

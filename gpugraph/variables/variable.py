@@ -7,7 +7,7 @@ its initializer on.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from gpugraph.dtypes import DType, as_dtype
@@ -29,9 +29,13 @@ from gpugraph.variables.modes import (
     checked_modes,
     trains,
 )
+from gpugraph.variables.scatter import by_coordinates, by_rows
 from gpugraph.variables.slices import SaveSliceInfo as _SaveSliceInfo
 
-__all__ = ["Variable"]
+__all__ = ["VARIABLE_LISTENERS", "Variable"]
+
+VARIABLE_LISTENERS: list[Callable[[Variable], None]] = []
+"""What is called with each variable that is made, for tools that watch a program."""
 
 
 class Variable(metaclass=CreatedByScopes):
@@ -95,6 +99,8 @@ class Variable(metaclass=CreatedByScopes):
         with self._graph.as_default(), self._graph.control_dependencies(None):
             self._build(initial_value, name or "Variable", dtype, shape)
         self._graph.add_to_collections(keys, self)
+        for listen in VARIABLE_LISTENERS:
+            listen(self)
 
     def _build(self, initial_value: Any, name: str, dtype: Any, shape: Any) -> None:
         graph = self._graph
@@ -284,6 +290,18 @@ class Variable(metaclass=CreatedByScopes):
         """`self -= delta`; gives the reference, or the operation without `read_value`."""
         made = raw_ops.AssignSub(self._variable, delta, use_locking=use_locking, name=name)
         return made if read_value else made.op
+
+    scatter_update = by_rows("scatter_update", "Writes the rows of IndexedSlices")
+    scatter_add = by_rows("scatter_add", "Adds IndexedSlices")
+    scatter_sub = by_rows("scatter_sub", "Subtracts IndexedSlices")
+    scatter_mul = by_rows("scatter_mul", "Multiplies the rows that IndexedSlices name")
+    scatter_div = by_rows("scatter_div", "Divides the rows that IndexedSlices name")
+    scatter_min = by_rows("scatter_min", "Takes the minimum of rows and of IndexedSlices")
+    scatter_max = by_rows("scatter_max", "Takes the maximum of rows and of IndexedSlices")
+    batch_scatter_update = by_rows("batch_scatter_update", "Writes rows, batch entry by entry")
+    scatter_nd_update = by_coordinates("scatter_nd_update", "As `tf.scatter_nd_update`.")
+    scatter_nd_add = by_coordinates("scatter_nd_add", "As `tf.scatter_nd_add`.")
+    scatter_nd_sub = by_coordinates("scatter_nd_sub", "As `tf.scatter_nd_sub`.")
 
     def load(self, value: Any, session: Any = None) -> None:
         """Assigns a value at once in `session`, or in the default session."""

@@ -1,0 +1,163 @@
+"""`arg_scope`: arguments that functions are called with by default, inside a `with` block.
+
+    with arg_scope([conv2d, fully_connected], weights_regularizer=l2_regularizer(1e-4)):
+        with arg_scope([conv2d], padding="SAME") as defaults:
+            net = conv2d(images, 64, [3, 3])            # both arguments; what the call says wins
+    with arg_scope(defaults):                           # all of them again
+        ...
+
+Only functions decorated with `add_arg_scope` take part. Each thread has its own scopes, empty at
+its start: threads that build models side by side do not disturb each other, which in TensorFlow's
+one stack for all threads they do. A scope that can't be entered leaves those around it alone.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import threading
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+__all__ = [
+    "add_arg_scope",
+    "arg_scope",
+    "arg_scope_func_key",
+    "arg_scoped_arguments",
+    "current_arg_scope",
+    "has_arg_scope",
+]
+
+Scope = dict[Any, dict[str, Any]]
+"""From the key of a function to its arguments, by name."""
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+_POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+
+class _Scopes(threading.local):
+    """The scopes that a thread is in, innermost last, each with all that holds in it."""
+
+    def __init__(self) -> None:
+        self.stack: list[Scope] = [{}]
+
+
+_SCOPES = _Scopes()
+_DECORATED: weakref.WeakKeyDictionary[Any, tuple[str, ...]] = weakref.WeakKeyDictionary()
+"""From a decorated function to the names of its arguments that have defaults."""
+
+
+def arg_scope_func_key(op: Any) -> Any:
+    """What `op` is known by in a scope: the function that was decorated."""
+    return getattr(op, "_key_op", op)
+
+
+def current_arg_scope() -> Scope:
+    """What holds here: the arguments of each function, by its key. Not to be changed."""
+    return _SCOPES.stack[-1]
+
+
+def has_arg_scope(func: Any) -> bool:
+    """Whether `func` was decorated with `add_arg_scope`."""
+    try:
+        return arg_scope_func_key(func) in _DECORATED
+    except TypeError:  # what can't be a key was not
+        return False
+
+
+def arg_scoped_arguments(func: Any) -> tuple[str, ...]:
+    """The names of the arguments of a decorated function that have defaults.
+
+    ValueError for a function that is not decorated.
+    """
+    _check_decorated(func)
+    return _DECORATED[arg_scope_func_key(func)]
+
+
+@contextmanager
+def arg_scope(list_ops_or_scope: Any, **kwargs: Any) -> Iterator[Scope]:
+    """Inside, calls of these functions take `kwargs` where they do not say otherwise.
+
+    list_ops_or_scope: a list or tuple of functions, whose arguments are added to those that hold
+      already; or a scope, as `with arg_scope(...) as scope` gave it, which replaces all that
+      holds (`{}`: nothing does).
+
+    Gives the scope. TypeError for anything else; ValueError for a scope with `kwargs`, and for a
+    function that is not decorated with `add_arg_scope`. An argument that a function does not
+    know fails where it is called, with TypeError.
+    """
+    entered = _entered(list_ops_or_scope, kwargs)
+    stack = _SCOPES.stack
+    stack.append(entered)
+    try:
+        yield entered
+    finally:
+        stack.pop()
+
+
+def _entered(given: Any, arguments: Mapping[str, Any]) -> Scope:
+    """What holds inside."""
+    if isinstance(given, dict):
+        if arguments:
+            raise ValueError(
+                "A scope that is entered again holds its own arguments, so kwargs must be empty, "
+                f"but they are: {', '.join(arguments)}. Enter it first, then arg_scope([...], ...)."
+            )
+        return _copy(given)
+    if not isinstance(given, (list, tuple)):
+        raise TypeError(
+            "list_ops_or_scope must either be a list/tuple or reused scope (i.e. dict), but it is "
+            f"{given!r}"
+        )
+    scope = _copy(current_arg_scope())
+    for op in given:
+        _check_decorated(op)
+        scope.setdefault(arg_scope_func_key(op), {}).update(arguments)
+    return scope
+
+
+def _copy(scope: Scope) -> Scope:
+    return {key: dict(arguments) for key, arguments in scope.items()}
+
+
+def _check_decorated(op: Any) -> None:
+    if not has_arg_scope(op):
+        name = getattr(op, "__qualname__", None) or repr(op)
+        raise ValueError(
+            f"{getattr(op, '__module__', '')}.{name} is not decorated with @add_arg_scope: it "
+            "takes no arguments from an arg_scope"
+        )
+
+
+def add_arg_scope(func: _F) -> _F:
+    """The function with its arguments open to `arg_scope`; its name and docstring are kept."""
+    key = arg_scope_func_key(func)
+    parameters = _parameters(func)
+    names = [each.name for each in parameters if each.kind in _POSITIONAL]
+
+    @functools.wraps(func)
+    def func_with_args(*args: Any, **kwargs: Any) -> Any:
+        scoped = current_arg_scope().get(key)
+        if scoped:
+            by_position = names[: len(args)]
+            kwargs = {
+                **{name: value for name, value in scoped.items() if name not in by_position},
+                **kwargs,
+            }
+        return func(*args, **kwargs)
+
+    if key not in _DECORATED:
+        with_default = (each for each in parameters if each.default is not inspect.Parameter.empty)
+        _DECORATED[key] = tuple(each.name for each in with_default)
+    func_with_args._key_op = key  # type: ignore[attr-defined]
+    return func_with_args  # type: ignore[return-value]
+
+
+def _parameters(func: Callable[..., Any]) -> Iterable[inspect.Parameter]:
+    """What `func` takes; nothing where it doesn't tell, as some written in C don't."""
+    try:
+        return list(inspect.signature(func).parameters.values())
+    except ValueError:
+        return []

@@ -1,0 +1,94 @@
+"""What layers have in common: their variables, their collections, and how they are switched."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from gpugraph.control_flow import cond
+from gpugraph.graph.client import Graph
+from gpugraph.graph.collections import GraphKeys
+from gpugraph.graph.stack import graph_stack
+from gpugraph.graph.tensor import Tensor
+from gpugraph.layers.model_variables import model_variable
+from gpugraph.ops.constant_value import constant_value
+from gpugraph.variable_scope import get_variable_scope
+from gpugraph.variable_scope.store import variable_store
+from gpugraph.variables import PartitionedVariable
+
+__all__ = ["collect_outputs", "collections_of", "layer_variable", "pair", "static_bool", "switch"]
+
+
+def collections_of(variables_collections: Any, name: str) -> list[str]:
+    """Which collections a layer's variable `name` is to join: a dict says it of each."""
+    if isinstance(variables_collections, Mapping):
+        found = variables_collections.get(name)
+    else:
+        found = variables_collections
+    return [] if found is None else [found] if isinstance(found, str) else list(found)
+
+
+def layer_variable(
+    name: str,
+    shape: Any,
+    dtype: Any,
+    initializer: Any,
+    regularizer: Any,
+    trainable: bool,
+    variables_collections: Any,
+    kind: str,
+) -> Any:
+    """A layer's variable; what a regularizer makes of a new one is under `kind`/Regularizer."""
+    graph: Graph = graph_stack.top()
+    prefix = get_variable_scope().name
+    full_name = f"{prefix}/{name}" if prefix else name
+    store = variable_store()
+    is_new = full_name not in store.variables and full_name not in store.partitioned
+    made = model_variable(
+        name, shape=shape, dtype=dtype, initializer=initializer, trainable=trainable
+    )
+    parts = list(made) if isinstance(made, PartitionedVariable) else [made]
+    for key in collections_of(variables_collections, name):
+        there = graph.get_collection_ref(key)
+        there.extend(part for part in parts if all(each is not part for each in there))
+    if regularizer is not None and is_new:
+        for part in parts:
+            with graph.name_scope(f"{kind}/Regularizer"):
+                loss = regularizer(part)
+            if loss is not None:
+                graph.add_to_collection(GraphKeys.REGULARIZATION_LOSSES, loss)
+    return made
+
+
+def collect_outputs(outputs_collections: Any, alias: str, outputs: Tensor) -> Tensor:
+    """Adds a layer's outputs to collections, by the name of its scope; gives them back."""
+    if outputs_collections:
+        name = alias.removesuffix("/")
+        vars(outputs)["aliases"] = [*getattr(outputs, "aliases", ()), name]
+        graph: Graph = graph_stack.top()
+        graph.add_to_collections(outputs_collections, outputs)
+    return outputs
+
+
+def static_bool(value: Any) -> bool | None:
+    """Whether it is true, if that is known while the graph is built."""
+    if isinstance(value, Tensor):
+        known = constant_value(value)
+        return None if known is None else bool(known)
+    return bool(value)
+
+
+def switch(chosen: Any, true_fn: Callable[[], Any], false_fn: Callable[[], Any]) -> Any:
+    """What the one or the other function gives: now where that is known, else in a run."""
+    known = static_bool(chosen)
+    if known is None:
+        return cond(chosen, true_fn, false_fn)
+    return true_fn() if known else false_fn()
+
+
+def pair(value: Any, name: str) -> tuple[int, int]:
+    """A number for height and width, or one for each; ValueError for anything else."""
+    both = (value, value) if isinstance(value, int) else tuple(value)
+    if len(both) != 2:
+        raise ValueError(f"{name} must be a number or two (height, width), but it is {value!r}")
+    return int(both[0]), int(both[1])

@@ -1,0 +1,168 @@
+"""Variables of a model: got by `tf.get_variable`, into collections that layers agree on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from gpugraph.arg_scope import add_arg_scope
+from gpugraph.graph.client import Graph
+from gpugraph.graph.collections import GraphKeys
+from gpugraph.graph.stack import graph_stack
+from gpugraph.variable_scope import VariableScope, get_variable
+from gpugraph.variables.modes import VariableAggregation, VariableSynchronization
+
+__all__ = [
+    "add_model_variable",
+    "get_local_variables",
+    "get_model_variables",
+    "get_trainable_variables",
+    "get_unique_variable",
+    "get_variables",
+    "get_variables_by_name",
+    "get_variables_by_suffix",
+    "model_variable",
+    "variable",
+]
+
+
+@add_arg_scope
+def variable(
+    name: str,
+    shape: Any = None,
+    dtype: Any = None,
+    initializer: Any = None,
+    regularizer: Any = None,
+    trainable: bool = True,
+    collections: Sequence[str] | None = None,
+    caching_device: Any = None,
+    device: Any = None,
+    partitioner: Any = None,
+    custom_getter: Callable[..., Any] | None = None,
+    use_resource: bool | None = None,
+    synchronization: Any = VariableSynchronization.AUTO,
+    aggregation: Any = VariableAggregation.NONE,
+) -> Any:
+    """`tf.get_variable` on `device`, a name or function of an op. `arg_scope` may say the rest."""
+    graph: Graph = graph_stack.top()
+    keys = [GraphKeys.GLOBAL_VARIABLES] if collections is None else dict.fromkeys(collections)
+    with graph.device(device or ""):
+        return get_variable(
+            name,
+            shape=shape,
+            dtype=dtype,
+            initializer=initializer,
+            regularizer=regularizer,
+            trainable=trainable,
+            collections=list(keys),
+            caching_device=caching_device,
+            partitioner=partitioner,
+            use_resource=use_resource,
+            custom_getter=custom_getter,
+            synchronization=synchronization,
+            aggregation=aggregation,
+        )
+
+
+@add_arg_scope
+def model_variable(
+    name: str,
+    shape: Any = None,
+    dtype: Any = None,
+    initializer: Any = None,
+    regularizer: Any = None,
+    trainable: bool = True,
+    collections: Sequence[str] | None = None,
+    caching_device: Any = None,
+    device: Any = None,
+    partitioner: Any = None,
+    custom_getter: Callable[..., Any] | None = None,
+    use_resource: bool | None = None,
+    synchronization: Any = VariableSynchronization.AUTO,
+    aggregation: Any = VariableAggregation.NONE,
+) -> Any:
+    """As `variable`, but always of the collections GLOBAL_VARIABLES and MODEL_VARIABLES."""
+    keys = [*(collections or ()), GraphKeys.GLOBAL_VARIABLES, GraphKeys.MODEL_VARIABLES]
+    return variable(
+        name,
+        shape=shape,
+        dtype=dtype,
+        initializer=initializer,
+        regularizer=regularizer,
+        trainable=trainable,
+        collections=keys,
+        caching_device=caching_device,
+        device=device,
+        partitioner=partitioner,
+        custom_getter=custom_getter,
+        use_resource=use_resource,
+        synchronization=synchronization,
+        aggregation=aggregation,
+    )
+
+
+def add_model_variable(var: Any) -> None:
+    """Adds a variable to the collection MODEL_VARIABLES, unless it is there."""
+    graph: Graph = graph_stack.top()
+    if all(each is not var for each in graph.get_collection(GraphKeys.MODEL_VARIABLES)):
+        graph.add_to_collection(GraphKeys.MODEL_VARIABLES, var)
+
+
+# -- finding them
+
+
+def get_variables(
+    scope: Any = None, suffix: str | None = None, collection: str = GraphKeys.GLOBAL_VARIABLES
+) -> list[Any]:
+    """The variables of a collection by their names.
+
+    scope: a VariableScope, or a regex, that names begin with.
+    suffix: what they end with.
+    """
+    prefix = scope.name if isinstance(scope, VariableScope) else scope
+    if suffix is not None:
+        ending = suffix if ":" in suffix else f"{suffix}:"
+        prefix = f"{prefix or ''}.*{ending}"
+    graph: Graph = graph_stack.top()
+    return graph.get_collection(collection, prefix)
+
+
+def get_model_variables(scope: Any = None, suffix: str | None = None) -> list[Any]:
+    """The variables of MODEL_VARIABLES, as `get_variables` finds them."""
+    return get_variables(scope, suffix, GraphKeys.MODEL_VARIABLES)
+
+
+def get_local_variables(scope: Any = None, suffix: str | None = None) -> list[Any]:
+    """The variables of LOCAL_VARIABLES, as `get_variables` finds them."""
+    return get_variables(scope, suffix, GraphKeys.LOCAL_VARIABLES)
+
+
+def get_trainable_variables(scope: Any = None, suffix: str | None = None) -> list[Any]:
+    """The variables of TRAINABLE_VARIABLES, as `get_variables` finds them."""
+    return get_variables(scope, suffix, GraphKeys.TRAINABLE_VARIABLES)
+
+
+def get_variables_by_suffix(suffix: str, scope: Any = None) -> list[Any]:
+    """The global variables whose names end with `suffix`."""
+    return get_variables(scope, suffix)
+
+
+def get_variables_by_name(given_name: str, scope: Any = None) -> list[Any]:
+    """The global variables under `scope` whose names, without their scopes, are `given_name`."""
+    found = get_variables(scope)
+    return [each for each in found if f"/{each.op.name}".endswith(f"/{given_name}")]
+
+
+def get_unique_variable(var_op_name: str) -> Any:
+    """The global variable of this full name; ValueError where there is none.
+
+    Where others have names that begin so, the one that is just that is meant.
+    """
+    candidates = get_variables(var_op_name)
+    for each in candidates:
+        if each.op.name == var_op_name:
+            return each
+    if not candidates:
+        raise ValueError(f"Couldn't find variable {var_op_name}")
+    near = ", ".join(each.op.name for each in candidates)
+    raise ValueError(f"Variable {var_op_name} does not uniquely identify a variable: {near}")

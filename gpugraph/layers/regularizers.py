@@ -1,0 +1,137 @@
+"""Regularizers: functions of a variable that give a penalty, a scalar, to add to the loss.
+
+`tf.get_variable(..., regularizer=...)` and scopes take them; the penalties of new variables are
+collected in REGULARIZATION_LOSSES.
+"""
+
+from __future__ import annotations
+
+import logging
+import numbers
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from gpugraph.graph.client import Graph
+from gpugraph.graph.collections import GraphKeys
+from gpugraph.graph.defaults import name_scope
+from gpugraph.graph.stack import graph_stack
+from gpugraph.graph.tensor import Tensor
+from gpugraph.ops.arithmetic_functions import add_n, multiply
+from gpugraph.ops.convert import convert_to_tensor
+from gpugraph.ops.reduction_functions import l2_loss, reduce_sum
+from gpugraph.ops.unary_functions import abs as absolute
+
+__all__ = [
+    "apply_regularization",
+    "l1_l2_regularizer",
+    "l1_regularizer",
+    "l2_regularizer",
+    "sum_regularizer",
+]
+
+_LOG = logging.getLogger("gpugraph")
+
+Regularizer = Callable[[Any], "Tensor | None"]
+
+
+def l1_regularizer(scale: float, scope: str | None = None) -> Regularizer:
+    """`scale` times the sum of the absolute values; 0.0 gives no penalty.
+
+    ValueError for an integer, and for what is less than 0.
+    """
+    return _scaled(scale, scope, "l1_regularizer", lambda weights: reduce_sum(absolute(weights)))
+
+
+def l2_regularizer(scale: float, scope: str | None = None) -> Regularizer:
+    """`scale` times half the sum of the squares; 0.0 gives no penalty.
+
+    ValueError for an integer, and for what is less than 0.
+    """
+    return _scaled(scale, scope, "l2_regularizer", l2_loss)
+
+
+def _scaled(
+    scale: Any, scope: str | None, name: str, measure: Callable[[Any], Tensor]
+) -> Regularizer:
+    _check_no_integer("scale", scale)
+    if isinstance(scale, numbers.Real):
+        if scale < 0.0:
+            raise ValueError(f"Setting a scale less than 0 on a regularizer: {scale:g}")
+        if scale == 0.0:
+            _LOG.info("Scale of 0 disables regularizer.")
+            return lambda _: None
+
+    def regularize(weights: Any) -> Tensor:
+        with name_scope(scope, name, [weights]) as inside:
+            factor = convert_to_tensor(scale, weights.dtype.base_dtype, name="scale")
+            return multiply(factor, measure(weights), name=inside)
+
+    return regularize
+
+
+def _check_no_integer(name: str, scale: Any) -> None:
+    if isinstance(scale, numbers.Integral):
+        raise ValueError(f"{name} cannot be an integer: {scale}; write {scale}.0")
+
+
+def l1_l2_regularizer(
+    scale_l1: float = 1.0, scale_l2: float = 1.0, scope: str | None = None
+) -> Regularizer:
+    """The sum of an `l1_regularizer` and an `l2_regularizer`, or one of them if the other is 0.0.
+
+    ValueError for integers, and for what is less than 0.
+    """
+    _check_no_integer("scale_l1", scale_l1)
+    _check_no_integer("scale_l2", scale_l2)
+    scope = scope or "l1_l2_regularizer"
+    if scale_l1 == 0.0:
+        return l2_regularizer(scale_l2, scope)
+    if scale_l2 == 0.0:
+        return l1_regularizer(scale_l1, scope)
+    both = sum_regularizer([l1_regularizer(scale_l1), l2_regularizer(scale_l2)], scope)
+    assert both is not None
+    return both
+
+
+def sum_regularizer(
+    regularizer_list: Iterable[Regularizer | None], scope: str | None = None
+) -> Regularizer | None:
+    """The sum of these regularizers' penalties, None left out; None where there are none."""
+    regularizers = [each for each in regularizer_list if each is not None]
+    if not regularizers:
+        return None
+
+    def regularize(weights: Any) -> Tensor | None:
+        with name_scope(scope, "sum_regularizer", [weights]) as inside:
+            made = [each(weights) for each in regularizers]
+            penalties = [each for each in made if each is not None]
+            return add_n(penalties, name=inside) if penalties else None
+
+    return regularize
+
+
+def apply_regularization(
+    regularizer: Regularizer, weights_list: Sequence[Any] | None = None
+) -> Tensor:
+    """The sum of the penalties of all weights, which joins REGULARIZATION_LOSSES.
+
+    weights_list: variables or tensors, or by default the collection WEIGHTS.
+
+    ValueError without weights, and for a penalty that is no scalar.
+    """
+    graph: Graph = graph_stack.top()
+    weights = list(weights_list or graph.get_collection(GraphKeys.WEIGHTS))
+    if not weights:
+        raise ValueError("No weights to regularize: weights_list and collection WEIGHTS are empty.")
+    with name_scope("get_regularization_penalty", values=weights) as scope:
+        made = [regularizer(each) for each in weights]
+        penalties = [convert_to_tensor(0.0) if each is None else each for each in made]
+        for each, penalty in zip(weights, penalties):
+            if penalty.shape.rank != 0:
+                raise ValueError(
+                    "regularizer must return a scalar Tensor instead of a Tensor with rank "
+                    f"{penalty.shape.rank}, as it did for {each}"
+                )
+        total = add_n(penalties, name=scope)
+    graph.add_to_collection(GraphKeys.REGULARIZATION_LOSSES, total)
+    return total
