@@ -13,6 +13,7 @@ holds, `GPUOptions(virtual_gpus=n)` rehearses a placement on GPUs played by the 
 """
 
 from gpugraph import (
+    contrib,
     devices,
     dtypes,
     errors,
@@ -67,6 +68,7 @@ from gpugraph.gradients import (
     UnconnectedGradients,
     custom_gradient,
     gradients,
+    hessians,
 )
 from gpugraph.gradients import NotDifferentiable as NoGradient
 from gpugraph.graph.client import Graph
@@ -87,6 +89,7 @@ from gpugraph.graph.defaults import (
     reset_default_graph,
 )
 from gpugraph.graph.device_name import DeviceSpec
+from gpugraph.graph.indexed_slices import IndexedSlices
 from gpugraph.graph.op_def import NodeDef, OpDef
 from gpugraph.graph.operation import Operation
 from gpugraph.graph.tensor import Tensor
@@ -123,7 +126,13 @@ from gpugraph.ops.array_shapes import (
 )
 from gpugraph.ops.arrays import identity, rank, shape, shape_n, size, stop_gradient
 from gpugraph.ops.casting import cast, to_double, to_float, to_int32, to_int64
-from gpugraph.ops.clipping import clip_by_global_norm, clip_by_value, global_norm
+from gpugraph.ops.clipping import (
+    clip_by_average_norm,
+    clip_by_global_norm,
+    clip_by_norm,
+    clip_by_value,
+    global_norm,
+)
 from gpugraph.ops.complex_numbers import conj
 from gpugraph.ops.constants import (
     fill,
@@ -182,6 +191,19 @@ from gpugraph.ops.reduction_functions import (
     reduce_sum,
 )
 from gpugraph.ops.reverse_sequence import reverse_sequence
+from gpugraph.ops.scatter_updates import (
+    batch_scatter_update,
+    scatter_add,
+    scatter_div,
+    scatter_max,
+    scatter_min,
+    scatter_mul,
+    scatter_nd_add,
+    scatter_nd_sub,
+    scatter_nd_update,
+    scatter_sub,
+    scatter_update,
+)
 from gpugraph.ops.scattering import gather_nd, scatter_nd, unsorted_segment_sum
 from gpugraph.ops.script import numpy_function, py_func
 from gpugraph.ops.selection import dynamic_stitch, lin_space, linspace, one_hot, unique
@@ -223,6 +245,7 @@ from gpugraph.variable_scope import (
     AUTO_REUSE,
     VariableScope,
     create_partitioned_variables,
+    explain_variables,
     fixed_size_partitioner,
     get_local_variable,
     get_variable,
@@ -261,46 +284,49 @@ __version__ = "0.1.0"
 __all__ = [
     "AUTO_REUSE", "AggregationMethod", "Assert", "Attr", "Call", "ConfigProto", "DType",
     "DeviceSpec", "Dimension", "Elementwise", "GPUOptions", "Graph", "GraphKeys", "GraphOptions",
-    "HostOnly", "InteractiveSession", "NO_GRADIENT", "NoGradient", "NodeDef", "NotDifferentiable",
-    "OpDef", "OpError", "Operation", "OptimizerOptions", "Reduction", "RegisterGradient",
-    "RunMetadata", "RunOptions", "Session", "SessionOptions", "Source", "Tensor", "TensorArray",
-    "TensorShape", "UnconnectedGradients", "Variable", "VariableAggregation", "VariableScope",
-    "VariableSynchronization", "__version__", "abs", "add", "add_n", "add_to_collection",
-    "add_to_collections", "all_variables", "argmax", "argmin", "as_dtype",
-    "assert_variables_initialized", "assign", "assign_add", "assign_sub", "bool", "boolean_mask",
-    "broadcast_to", "case", "cast", "ceil", "clip_by_global_norm", "clip_by_value",
-    "colocate_with", "complex128", "complex64", "concat", "cond", "conj", "constant",
-    "constant_initializer", "container", "control_dependencies", "convert_to_tensor", "cos",
+    "HostOnly", "IndexedSlices", "InteractiveSession", "NO_GRADIENT", "NoGradient", "NodeDef",
+    "NotDifferentiable", "OpDef", "OpError", "Operation", "OptimizerOptions", "Reduction",
+    "RegisterGradient", "RunMetadata", "RunOptions", "Session", "SessionOptions", "Source",
+    "Tensor", "TensorArray", "TensorShape", "UnconnectedGradients", "Variable",
+    "VariableAggregation", "VariableScope", "VariableSynchronization", "__version__", "abs", "add",
+    "add_n", "add_to_collection", "add_to_collections", "all_variables", "argmax", "argmin",
+    "as_dtype", "assert_variables_initialized", "assign", "assign_add", "assign_sub",
+    "batch_scatter_update", "bool", "boolean_mask", "broadcast_to", "case", "cast", "ceil",
+    "clip_by_average_norm", "clip_by_global_norm", "clip_by_norm", "clip_by_value", "colocate_with",
+    "complex128", "complex64", "concat", "cond", "conj", "constant", "constant_initializer",
+    "container", "contrib", "control_dependencies", "convert_to_tensor", "cos",
     "create_partitioned_variables", "cumprod", "cumsum", "custom_gradient", "device", "devices",
     "div", "div_no_nan", "divide", "double", "dtypes", "dynamic_partition", "dynamic_stitch",
-    "equal", "erf", "errors", "exp", "expand_dims", "expm1", "fill", "fixed_size_partitioner",
-    "float16", "float32", "float64", "floor", "floor_div", "floordiv", "floormod", "foldl",
-    "foldr", "gather", "gather_nd", "get_collection", "get_collection_ref", "get_default_graph",
-    "get_default_session", "get_local_variable", "get_variable", "get_variable_scope",
-    "global_norm", "global_variables", "global_variables_initializer", "glorot_normal_initializer",
-    "glorot_uniform_initializer", "gradients", "greater", "greater_equal", "group", "half",
-    "identity", "identity_n", "init_scope", "initialize_all_variables",
-    "initialize_local_variables", "initialize_variables", "initializers", "int16", "int32",
-    "int64", "int8", "invert_permutation", "is_finite", "is_inf", "is_nan",
-    "is_variable_initialized", "less", "less_equal", "lin_space", "linalg", "linspace",
+    "equal", "erf", "errors", "exp", "expand_dims", "explain_variables", "expm1", "fill",
+    "fixed_size_partitioner", "float16", "float32", "float64", "floor", "floor_div", "floordiv",
+    "floormod", "foldl", "foldr", "gather", "gather_nd", "get_collection", "get_collection_ref",
+    "get_default_graph", "get_default_session", "get_local_variable", "get_variable",
+    "get_variable_scope", "global_norm", "global_variables", "global_variables_initializer",
+    "glorot_normal_initializer", "glorot_uniform_initializer", "gradients", "greater",
+    "greater_equal", "group", "half", "hessians", "identity", "identity_n", "init_scope",
+    "initialize_all_variables", "initialize_local_variables", "initialize_variables",
+    "initializers", "int16", "int32", "int64", "int8", "invert_permutation", "is_finite", "is_inf",
+    "is_nan", "is_variable_initialized", "less", "less_equal", "lin_space", "linalg", "linspace",
     "local_variables", "local_variables_initializer", "log", "log1p", "logical_and", "logical_not",
-    "logical_or", "logical_xor", "make_template", "map_fn", "math", "matmul", "matrix_transpose", "maximum",
-    "memory", "min_max_variable_partitioner", "minimum", "mod", "model_variables",
+    "logical_or", "logical_xor", "make_template", "map_fn", "math", "matmul", "matrix_transpose",
+    "maximum", "memory", "min_max_variable_partitioner", "minimum", "mod", "model_variables",
     "moving_average_variables", "multiply", "name_scope", "negative", "nest", "newaxis", "nn",
-    "no_op", "no_regularizer", "not_equal", "numpy_function", "one_hot", "ones",
-    "ones_initializer", "ones_like", "pad", "placeholder", "placeholder_with_default", "pow",
-    "py_func", "random", "random_normal", "random_normal_initializer", "random_uniform",
-    "random_uniform_initializer", "range", "rank", "raw_ops", "reciprocal", "reduce_all",
-    "reduce_any", "reduce_logsumexp", "reduce_max", "reduce_mean", "reduce_min", "reduce_prod",
-    "reduce_sum", "register_kernel", "register_op", "register_tensor_conversion_function",
-    "report_uninitialized_variables", "reset_default_graph", "reshape", "resource", "reverse",
-    "reverse_sequence", "rint", "round", "rsqrt", "scan", "scatter_nd", "session",
-    "set_random_seed", "shape", "shape_n", "sigmoid", "sign", "sin", "size", "slice", "split",
-    "sqrt", "square", "squared_difference", "squeeze", "stack", "stop_gradient", "strided_slice",
-    "string", "subtract", "switch_case", "tan", "tanh", "tensordot", "tile", "to_double",
-    "to_float", "to_int32", "to_int64", "train", "trainable_variables", "transpose", "truediv",
-    "truncated_normal", "truncated_normal_initializer", "truncatediv", "truncatemod", "tuple",
-    "uint16", "uint32", "uint64", "uint8", "unique", "unsorted_segment_sum", "unstack",
+    "no_op", "no_regularizer", "not_equal", "numpy_function", "one_hot", "ones", "ones_initializer",
+    "ones_like", "pad", "placeholder", "placeholder_with_default", "pow", "py_func", "random",
+    "random_normal", "random_normal_initializer", "random_uniform", "random_uniform_initializer",
+    "range", "rank", "raw_ops", "reciprocal", "reduce_all", "reduce_any", "reduce_logsumexp",
+    "reduce_max", "reduce_mean", "reduce_min", "reduce_prod", "reduce_sum", "register_kernel",
+    "register_op", "register_tensor_conversion_function", "report_uninitialized_variables",
+    "reset_default_graph", "reshape", "resource", "reverse", "reverse_sequence", "rint", "round",
+    "rsqrt", "scan", "scatter_add", "scatter_div", "scatter_max", "scatter_min", "scatter_mul",
+    "scatter_nd", "scatter_nd_add", "scatter_nd_sub", "scatter_nd_update", "scatter_sub",
+    "scatter_update", "session", "set_random_seed", "shape", "shape_n", "sigmoid", "sign", "sin",
+    "size", "slice", "split", "sqrt", "square", "squared_difference", "squeeze", "stack",
+    "stop_gradient", "strided_slice", "string", "subtract", "switch_case", "tan", "tanh",
+    "tensordot", "tile", "to_double", "to_float", "to_int32", "to_int64", "train",
+    "trainable_variables", "transpose", "truediv", "truncated_normal",
+    "truncated_normal_initializer", "truncatediv", "truncatemod", "tuple", "uint16", "uint32",
+    "uint64", "uint8", "unique", "unsorted_segment_sum", "unstack",
     "variable_axis_size_partitioner", "variable_creator_scope", "variable_op_scope",
     "variable_scope", "variables_initializer", "variance_scaling_initializer", "where",
     "while_loop", "zeros", "zeros_initializer", "zeros_like",

@@ -1,9 +1,20 @@
-"""Neural network functions: activations, losses, biases, moments, recurrent networks."""
+"""Neural networks: activations, losses, convolution, pooling, biases, moments, recurrence."""
 
 from gpugraph.ops.activations import elu, leaky_relu, relu, relu6
+from gpugraph.ops.convolution_functions import (
+    avg_pool,
+    conv2d,
+    conv2d_backprop_filter,
+    conv2d_backprop_input,
+    conv2d_transpose,
+    depthwise_conv2d,
+    depthwise_conv2d_native,
+    max_pool,
+    separable_conv2d,
+)
 from gpugraph.ops.dropout import dropout
 from gpugraph.ops.embeddings import embedding_lookup
-from gpugraph.ops.nn import bias_add, moments, xw_plus_b
+from gpugraph.ops.nn import batch_normalization, bias_add, moments, xw_plus_b
 from gpugraph.ops.nn_losses import (
     sigmoid_cross_entropy_with_logits,
     softmax_cross_entropy_with_logits,
@@ -24,8 +35,16 @@ from gpugraph.rnn import (
 )
 
 __all__ = [
+    "avg_pool",
+    "batch_normalization",
     "bias_add",
     "bidirectional_dynamic_rnn",
+    "conv2d",
+    "conv2d_backprop_filter",
+    "conv2d_backprop_input",
+    "conv2d_transpose",
+    "depthwise_conv2d",
+    "depthwise_conv2d_native",
     "dropout",
     "dynamic_rnn",
     "elu",
@@ -34,11 +53,13 @@ __all__ = [
     "l2_loss",
     "leaky_relu",
     "log_softmax",
+    "max_pool",
     "moments",
     "raw_rnn",
     "relu",
     "relu6",
     "rnn_cell",
+    "separable_conv2d",
     "sigmoid",
     "sigmoid_cross_entropy_with_logits",
     "softmax",

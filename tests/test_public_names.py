@@ -12,7 +12,8 @@ import pytest
 
 import gpugraph as tf
 
-FACES = (tf, tf.nn, tf.math, tf.random, tf.linalg, tf.initializers)
+CONTRIB = (tf.contrib, tf.contrib.framework, tf.contrib.layers, tf.contrib.slim)
+FACES = (tf, tf.nn, tf.math, tf.random, tf.linalg, tf.initializers, *CONTRIB)
 ROOMS = (tf.train, tf.errors, tf.dtypes, tf.devices, tf.memory, tf.session, tf.nn.rnn_cell)
 
 # TensorFlow 1.15's parameters, in order, `self` left out; a line that is indented goes on.
@@ -21,6 +22,7 @@ Assert: condition data summarize name
 DeviceSpec: job replica task device_type device_index
 Dimension: value
 Graph:
+IndexedSlices: values indices dense_shape
 InteractiveSession: target graph config
 NoGradient: op_type
 NotDifferentiable: op_type
@@ -30,8 +32,8 @@ Session: target graph config
 TensorArray: dtype size dynamic_size clear_after_read tensor_array_name handle flow infer_shape
     element_shape colocate_with_first_write_call name
 TensorShape: dims
-Variable: initial_value trainable collections validate_shape caching_device name variable_def
-    dtype expected_shape import_scope constraint use_resource synchronization aggregation shape
+Variable: initial_value trainable collections validate_shape caching_device name variable_def dtype
+    expected_shape import_scope constraint use_resource synchronization aggregation shape
 VariableScope: reuse name initializer regularizer caching_device partitioner custom_getter
     name_scope dtype use_resource constraint
 abs: x name
@@ -46,12 +48,15 @@ assert_variables_initialized: var_list
 assign: ref value validate_shape use_locking name
 assign_add: ref value use_locking name
 assign_sub: ref value use_locking name
+batch_scatter_update: ref indices updates use_locking name
 boolean_mask: tensor mask name axis
 broadcast_to: input shape name
 case: pred_fn_pairs default exclusive strict name
 cast: x dtype name
 ceil: x name
+clip_by_average_norm: t clip_norm name
 clip_by_global_norm: t_list clip_norm use_norm name
+clip_by_norm: t clip_norm axes name
 clip_by_value: t clip_value_min clip_value_max name
 colocate_with: op ignore_existing
 concat: values axis name
@@ -60,6 +65,48 @@ conj: x name
 constant: value dtype shape name verify_shape
 constant_initializer: value dtype verify_shape
 container: container_name
+contrib.framework.add_arg_scope: func
+contrib.framework.add_model_variable: var
+contrib.framework.arg_scope: list_ops_or_scope
+contrib.framework.arg_scope_func_key: op
+contrib.framework.arg_scoped_arguments: func
+contrib.framework.current_arg_scope:
+contrib.framework.get_local_variables: scope suffix
+contrib.framework.get_model_variables: scope suffix
+contrib.framework.get_trainable_variables: scope suffix
+contrib.framework.get_unique_variable: var_op_name
+contrib.framework.get_variables: scope suffix collection
+contrib.framework.get_variables_by_name: given_name scope
+contrib.framework.get_variables_by_suffix: suffix scope
+contrib.framework.has_arg_scope: func
+contrib.framework.model_variable: name shape dtype initializer regularizer trainable collections
+    caching_device device partitioner custom_getter use_resource synchronization aggregation
+contrib.framework.variable: name shape dtype initializer regularizer trainable collections
+    caching_device device partitioner custom_getter use_resource synchronization aggregation
+contrib.layers.apply_regularization: regularizer weights_list
+contrib.layers.avg_pool2d: inputs kernel_size stride padding data_format outputs_collections scope
+contrib.layers.batch_norm: inputs decay center scale epsilon activation_fn param_initializers
+    param_regularizers updates_collections is_training reuse variables_collections
+    outputs_collections trainable batch_weights fused data_format zero_debias_moving_mean scope
+    renorm renorm_clipping renorm_decay adjustment
+contrib.layers.conv2d: inputs num_outputs kernel_size stride padding data_format rate activation_fn
+    normalizer_fn normalizer_params weights_initializer weights_regularizer biases_initializer
+    biases_regularizer reuse variables_collections outputs_collections trainable scope
+contrib.layers.dropout: inputs keep_prob noise_shape is_training outputs_collections scope seed
+contrib.layers.flatten: inputs outputs_collections scope
+contrib.layers.fully_connected: inputs num_outputs activation_fn normalizer_fn normalizer_params
+    weights_initializer weights_regularizer biases_initializer biases_regularizer reuse
+    variables_collections outputs_collections trainable scope
+contrib.layers.l1_l2_regularizer: scale_l1 scale_l2 scope
+contrib.layers.l1_regularizer: scale scope
+contrib.layers.l2_regularizer: scale scope
+contrib.layers.linear: inputs num_outputs
+contrib.layers.max_pool2d: inputs kernel_size stride padding data_format outputs_collections scope
+contrib.layers.repeat: inputs repetitions layer
+contrib.layers.stack: inputs layer stack_args
+contrib.layers.sum_regularizer: regularizer_list scope
+contrib.layers.variance_scaling_initializer: factor mode uniform seed dtype
+contrib.layers.xavier_initializer: uniform seed dtype
 control_dependencies: control_inputs
 convert_to_tensor: value dtype name preferred_dtype dtype_hint
 cos: x name
@@ -125,6 +172,7 @@ gradients: ys xs grad_ys name colocate_gradients_with_ops gate_gradients aggrega
     stop_gradients unconnected_gradients
 greater: x y name
 greater_equal: x y name
+hessians: ys xs name colocate_gradients_with_ops gate_gradients aggregation_method
 identity: input name
 identity_n: input name
 init_scope:
@@ -178,9 +226,20 @@ moving_average_variables: scope
 multiply: x y name
 name_scope: name default_name values
 negative: x name
+nn.avg_pool: value ksize strides padding data_format name input
+nn.batch_normalization: x mean variance offset scale variance_epsilon name
 nn.bias_add: value bias data_format name
 nn.bidirectional_dynamic_rnn: cell_fw cell_bw inputs sequence_length initial_state_fw
     initial_state_bw dtype parallel_iterations swap_memory time_major scope
+nn.conv2d: input filter strides padding use_cudnn_on_gpu data_format dilations name filters
+nn.conv2d_backprop_filter: input filter_sizes out_backprop strides padding use_cudnn_on_gpu
+    data_format dilations name
+nn.conv2d_backprop_input: input_sizes filter out_backprop strides padding use_cudnn_on_gpu
+    data_format dilations name filters
+nn.conv2d_transpose: value filter output_shape strides padding data_format name input filters
+    dilations
+nn.depthwise_conv2d: input filter strides padding rate name data_format dilations
+nn.depthwise_conv2d_native: input filter strides padding data_format dilations name
 nn.dropout: x keep_prob noise_shape seed name rate
 nn.dynamic_rnn: cell inputs sequence_length initial_state dtype parallel_iterations swap_memory
     time_major scope
@@ -190,10 +249,13 @@ nn.in_top_k: predictions targets k name
 nn.l2_loss: t name
 nn.leaky_relu: features alpha name
 nn.log_softmax: logits axis name dim
+nn.max_pool: value ksize strides padding data_format name input
 nn.moments: x axes shift name keep_dims keepdims
 nn.raw_rnn: cell loop_fn parallel_iterations swap_memory scope
 nn.relu: features name
 nn.relu6: features name
+nn.separable_conv2d: input depthwise_filter pointwise_filter strides padding rate name data_format
+    dilations
 nn.sigmoid_cross_entropy_with_logits: _sentinel labels logits name
 nn.softmax: logits axis name dim
 nn.softmax_cross_entropy_with_logits: _sentinel labels logits dim name axis
@@ -257,7 +319,17 @@ rnn.rnn_cell.ResidualWrapper: cell residual_fn
 round: x name
 rsqrt: x name
 scan: fn elems initializer parallel_iterations back_prop swap_memory infer_shape reverse name
+scatter_add: ref indices updates use_locking name
+scatter_div: ref indices updates use_locking name
+scatter_max: ref indices updates use_locking name
+scatter_min: ref indices updates use_locking name
+scatter_mul: ref indices updates use_locking name
 scatter_nd: indices updates shape name
+scatter_nd_add: ref indices updates use_locking name
+scatter_nd_sub: ref indices updates use_locking name
+scatter_nd_update: ref indices updates use_locking name
+scatter_sub: ref indices updates use_locking name
+scatter_update: ref indices updates use_locking name
 set_random_seed: seed
 shape: input name out_type
 shape_n: input out_type name
@@ -285,15 +357,39 @@ to_double: x name
 to_float: x name
 to_int32: x name
 to_int64: x name
+train.AdadeltaOptimizer: learning_rate rho epsilon use_locking name
+train.AdagradDAOptimizer: learning_rate global_step initial_gradient_squared_accumulator_value
+    l1_regularization_strength l2_regularization_strength use_locking name
+train.AdagradOptimizer: learning_rate initial_accumulator_value use_locking name
 train.AdamOptimizer: learning_rate beta1 beta2 epsilon use_locking name
+train.ExponentialMovingAverage: decay num_updates zero_debias name
+train.FtrlOptimizer: learning_rate learning_rate_power initial_accumulator_value
+    l1_regularization_strength l2_regularization_strength use_locking name accum_name
+    linear_name l2_shrinkage_regularization_strength
 train.GradientDescentOptimizer: learning_rate use_locking name
 train.MomentumOptimizer: learning_rate momentum use_locking name use_nesterov
 train.Optimizer: use_locking name
+train.ProximalAdagradOptimizer: learning_rate initial_accumulator_value
+    l1_regularization_strength l2_regularization_strength use_locking name
+train.ProximalGradientDescentOptimizer: learning_rate l1_regularization_strength
+    l2_regularization_strength use_locking name
+train.RMSPropOptimizer: learning_rate decay momentum epsilon use_locking centered name
 train.assert_global_step: global_step_tensor
+train.cosine_decay: learning_rate global_step decay_steps alpha name
+train.cosine_decay_restarts: learning_rate global_step first_decay_steps t_mul m_mul alpha name
 train.create_global_step: graph
+train.exponential_decay: learning_rate global_step decay_steps decay_rate staircase name
 train.get_global_step: graph
 train.get_or_create_global_step: graph
 train.global_step: sess global_step_tensor
+train.inverse_time_decay: learning_rate global_step decay_steps decay_rate staircase name
+train.linear_cosine_decay: learning_rate global_step decay_steps num_periods alpha beta name
+train.natural_exp_decay: learning_rate global_step decay_steps decay_rate staircase name
+train.noisy_linear_cosine_decay: learning_rate global_step decay_steps initial_variance
+train.piecewise_constant: x boundaries values name
+train.piecewise_constant_decay: x boundaries values name
+train.polynomial_decay: learning_rate global_step decay_steps end_learning_rate power cycle name
+    variance_decay num_periods alpha beta name
 trainable_variables: scope
 transpose: a perm name conjugate
 truediv: x y name
@@ -309,8 +405,8 @@ variable_axis_size_partitioner: max_shard_bytes axis bytes_per_string_element ma
 variable_creator_scope: variable_creator
 variable_op_scope: values name_or_scope default_name initializer regularizer caching_device
     partitioner custom_getter reuse dtype use_resource constraint
-variable_scope: name_or_scope default_name values initializer regularizer caching_device
-    partitioner custom_getter reuse dtype use_resource constraint auxiliary_name_scope
+variable_scope: name_or_scope default_name values initializer regularizer caching_device partitioner
+    custom_getter reuse dtype use_resource constraint auxiliary_name_scope
 variables_initializer: var_list name
 variance_scaling_initializer: scale mode distribution seed dtype
 where: condition x y name
@@ -327,7 +423,7 @@ AUTO_REUSE AggregationMethod Attr Call ConfigProto DType Elementwise GPUOptions 
 GraphOptions
 HostOnly NodeDef OpDef Operation OptimizerOptions Reduction RunMetadata RunOptions
 SessionOptions Source Tensor UnconnectedGradients VariableAggregation VariableSynchronization
-all_variables group initialize_all_variables
+all_variables explain_variables group initialize_all_variables
 initialize_local_variables initialize_variables initializers.Initializer register_kernel
 register_op errors.InaccessibleTensorError errors.OperatorNotAllowedInGraphError
 rnn.rnn_cell.LSTMStateTuple

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpugraph.compile.guards import ALWAYS
+from gpugraph.compile.guards import ALWAYS, Is
 from gpugraph.compile.loops import Loop
 from gpugraph.compile.memory import passes_whole
 from gpugraph.compile.unit import TensorId
@@ -133,10 +133,8 @@ class _Translation:
         flow = self.unit.flow
         assert flow is not None
         self.flow = flow
-        go_on = flow.go_on[frame]
-        if go_on is None or len(go_on) != 1 or frame.loop_cond is None:
-            raise NotNativeError("it does not end by one condition")
-        self.go_on = go_on
+        self.go_on = flow.go_on[frame] or ALWAYS
+        self.asked = self._asked()
         for node in self.unit.order:
             if flow.frames.at(node) is frame and node is not frame.end:
                 self._visit(node)
@@ -145,16 +143,20 @@ class _Translation:
     def exact(self) -> bool:
         return not self.inexact
 
+    def _asked(self) -> TensorId:
+        """The predicate with which the loop goes on."""
+        atoms = list(self.go_on)
+        if len(atoms) != 1 or not isinstance(atoms[0], Is) or not atoms[0].value:
+            raise NotNativeError("it does not go on by one condition")
+        return atoms[0].pred
+
     def finish(self) -> tuple[Any, tuple[int, ...]]:
         """The loop, and the sizes of its axes."""
         changing = {}
         for merge in self.frame.merges:
             back = next(edge for edge in merge._in if edge.is_back_edge)
             changing[self.values[merge.id, 0]] = self.values[back.src.id, back.src_output]
-        cond = self.frame.loop_cond
-        assert cond is not None
-        condition = self.values[cond.id, 0]
-        loop, sizes = self.fusion.finish_loop(condition, changing)
+        loop, sizes = self.fusion.finish_loop(self.values[self.asked], changing)
         if len(sizes) > 1:
             raise NotNativeError("its variables are not numbers or vectors of one size")
         return loop, sizes
@@ -180,12 +182,22 @@ class _Translation:
             self.values[node.id, 0] = self._input((node.id, 0))
         elif node.node_class is NodeClass.CONSTANT:
             self._constant(node)
+        elif node.node_class is NodeClass.EXIT:
+            self._leave(node)
         elif passes_whole(node):
             key, _ = self.binder.home(node, 0)
             for slot in range(len(node.output_types)):
                 self.values[node.id, slot] = self.values[key]
         else:
             self._apply(node)
+
+    def _leave(self, node: Node) -> None:
+        """Only the variables have places that the function writes."""
+        homes = self.unit.homes
+        places = [homes[merge.id, 0].storage for merge in self.frame.merges]
+        places += [homes[enter.id, 0].storage for enter in self.frame.enters]
+        if homes[node.id, 0].storage not in places:
+            raise NotNativeError(f"'{node.name}' is no variable of it")
 
     def _input(self, key: TensorId) -> int:
         """The value of an array that is there before the loop."""

@@ -11,8 +11,10 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from gpugraph.control_flow.contexts import ControlFlowContext, current
-from gpugraph.control_flow.moves import merge, switch
+from gpugraph.control_flow.moves import switch
+from gpugraph.control_flow.slices import merge_gradients, switch_gradient
 from gpugraph.control_flow.structures import as_flow
+from gpugraph.graph.indexed_slices import IndexedSlices
 from gpugraph.graph.operation import Operation
 from gpugraph.graph.tensor import Tensor
 from gpugraph.nest import map_structure
@@ -110,10 +112,10 @@ class CondContext(ControlFlowContext):
         """Of a Switch that brought a tensor in: the gradient of the branch taken, or zeros."""
         if grads[1 - self.branch] is None:
             return [None, None]
-        return [merge(grads, name="cond_grad"), None]
+        return [merge_gradients(grads, op._inputs[0], name="cond_grad"), None]
 
-    def merge_gradient(self, op: Operation, grad: Tensor) -> Sequence[Any]:
+    def merge_gradient(self, op: Operation, grad: Tensor | IndexedSlices) -> Sequence[Any]:
         """Of the Merge behind the two branches: the gradient goes to the branch taken."""
         state = None if (now := current(self.graph)) is None else now.grad_state
         pred = self.pred if state is None else state.predicate(self.pred)
-        return switch(grad, pred, name="cond_grad")
+        return switch_gradient(grad, pred, name="cond_grad")

@@ -19,13 +19,16 @@ from typing import Any
 from gpugraph.control_flow.cond_context import CondContext
 from gpugraph.control_flow.contexts import ControlFlowContext, output_context, within
 from gpugraph.control_flow.moves import constant_enter, exit_loop, merge, next_iteration, switch
+from gpugraph.control_flow.slices import accumulated_slices, can_accumulate
 from gpugraph.control_flow.while_context import WhileContext
 from gpugraph.graph.client import Graph
+from gpugraph.graph.indexed_slices import IndexedSlices
 from gpugraph.graph.operation import Operation
 from gpugraph.graph.tensor import Tensor
 from gpugraph.ops.constants import zeros
 from gpugraph.ops.convert import constant
 from gpugraph.ops.declare import raw_ops
+from gpugraph.ops.indexed_slices import dense
 
 __all__ = ["LoopGradient"]
 
@@ -266,7 +269,10 @@ class LoopGradient:
         return entered
 
     def turn(
-        self, op: Operation, exit_grad: Tensor | None, body_grad: Tensor | None
+        self,
+        op: Operation,
+        exit_grad: Tensor | None,
+        body_grad: Tensor | IndexedSlices | None,
     ) -> Tensor | None:
         """The gradient at a loop variable's Switch, which is come to from both sides.
 
@@ -276,18 +282,22 @@ class LoopGradient:
         merged = self.turns.get(op)
         if merged is not None:
             if body_grad is not None:
-                self.grad_context.close(merged, body_grad)
+                self.grad_context.close(merged, dense(body_grad))
             return None
         if exit_grad is not None:
             self.turns[op] = merge([exit_grad, exit_grad], name="b_switch")
         return self.turns.get(op)
 
-    def end(self, op: Operation, grad: Tensor) -> Tensor:
+    def end(self, op: Operation, grad: Tensor | IndexedSlices) -> Tensor | IndexedSlices:
         """The gradient at an Enter, after the last backward iteration."""
         loop = self.grad_context
         if op.get_attr("is_constant"):
-            return self._accumulated(op, grad)
-        left = exit_loop(grad)
+            source = op._inputs[0]
+            known = self.outer is None or source.shape.is_fully_defined()
+            if known and isinstance(grad, IndexedSlices) and can_accumulate(grad):
+                return accumulated_slices(loop, self._around(), grad, source)
+            return self._accumulated(op, dense(grad))
+        left = exit_loop(dense(grad))
         loop.exits.append(left)
         loop.leave([left])
         return left
@@ -310,8 +320,7 @@ class LoopGradient:
 
     def _zero(self, op: Operation, grad: Tensor) -> Tensor:
         """Zeros to begin the sum with: what it is where the loop has no iteration."""
-        around = self.grad_context.outer
-        within_around = within(self.graph, around if around is not None else self.home)
+        within_around = within(self.graph, self._around())
         if grad.shape.is_fully_defined():
             with within_around:
                 return constant(0, grad.dtype, grad.shape, name="b_acc")
@@ -324,6 +333,11 @@ class LoopGradient:
         kept = self.outer.push(shape)
         with within_around:
             return zeros(self.outer.pop(kept, shape), grad.dtype)
+
+    def _around(self) -> ControlFlowContext | None:
+        """What the backward loop is in."""
+        around = self.grad_context.outer
+        return around if around is not None else self.home
 
     def finish(self) -> None:
         """Closes the backward loop for variables that don't depend on their former values."""

@@ -15,7 +15,7 @@ would run without end: they wait for a pivot, the first loop variable of the ite
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gpugraph.control_flow.contexts import (
     ControlFlowContext,
@@ -28,10 +28,12 @@ from gpugraph.control_flow.contexts import (
 )
 from gpugraph.control_flow.moves import enter, is_constant_enter, next_iteration, switch
 from gpugraph.graph.client import Graph
+from gpugraph.graph.indexed_slices import IndexedSlices
 from gpugraph.graph.operation import Operation
 from gpugraph.graph.scopes import controls_of
 from gpugraph.graph.tensor import Tensor
 from gpugraph.ops.declare import raw_ops
+from gpugraph.ops.indexed_slices import dense
 
 if TYPE_CHECKING:
     from gpugraph.control_flow.loop_gradients import LoopGradient
@@ -207,7 +209,7 @@ class WhileContext(ControlFlowContext):
             )
         return self._backward().begin(op, grad)
 
-    def switch_gradient(self, op: Operation, *grads: Tensor | None) -> Sequence[Tensor | None]:
+    def switch_gradient(self, op: Operation, *grads: Any) -> Sequence[Tensor | None]:
         """Where a loop variable goes on or out: called for either way, see `LoopGradient.turn`."""
         if current(self.graph) is self:
             raise ValueError(
@@ -218,11 +220,11 @@ class WhileContext(ControlFlowContext):
             )
         return [self._backward().turn(op, *grads), None]
 
-    def merge_gradient(self, op: Operation, grad: Tensor) -> Sequence[Tensor]:
+    def merge_gradient(self, op: Operation, grad: Tensor | IndexedSlices) -> Sequence[Tensor]:
         """Back to what the loop variable was before the loop, and in the iteration before."""
-        return self._backward().grad_context.switch(grad)
+        return self._backward().grad_context.switch(dense(grad))
 
-    def enter_gradient(self, op: Operation, grad: Tensor) -> Tensor:
+    def enter_gradient(self, op: Operation, grad: Tensor | IndexedSlices) -> Tensor | IndexedSlices:
         """Out of the backward loop; in a loop's own body, which has none, just on."""
         now = current(self.graph)
         state = None if now is None else now.grad_state

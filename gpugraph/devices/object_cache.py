@@ -110,11 +110,10 @@ class ObjectCache:
     def _prune(self) -> None:
         """Removes what was longest unused, down to three quarters of the bound."""
         files = []
-        try:
-            for entry in os.scandir(self.folder):
-                files.append((entry.stat().st_mtime, entry.stat().st_size, entry.path))
-        except OSError:
-            return  # another process is at it too
+        with contextlib.suppress(OSError), os.scandir(self.folder) as entries:
+            for entry in entries:
+                with contextlib.suppress(OSError):  # gone: others are at it too
+                    files.append((entry.stat().st_mtime, entry.stat().st_size, entry.path))
         total = sum(size for _, size, _ in files)
         if total <= self.most_bytes:
             return

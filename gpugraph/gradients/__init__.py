@@ -5,6 +5,7 @@ This face re-exports; it defines nothing.
 
 from gpugraph.gradients.backward import AggregationMethod, UnconnectedGradients, gradients
 from gpugraph.gradients.custom import custom_gradient
+from gpugraph.gradients.hessians import hessians
 from gpugraph.gradients.registry import NotDifferentiable, RegisterGradient
 
 __all__ = [
@@ -14,4 +15,5 @@ __all__ = [
     "UnconnectedGradients",
     "custom_gradient",
     "gradients",
+    "hessians",
 ]

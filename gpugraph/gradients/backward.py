@@ -2,6 +2,9 @@
 
 Backpropagation over the ops between `xs` and `ys`, each op once, after all its consumers: its
 outputs' gradients are summed and handed to the gradient function of its declaration.
+
+A gradient is a tensor, or IndexedSlices where only some rows of it are not 0. Few gradient
+functions of ours can take the latter; to all others it is given as a tensor.
 """
 
 from __future__ import annotations
@@ -21,15 +24,29 @@ from gpugraph.control_flow.gradient_state import (
 from gpugraph.gradients.registry import gradient_function
 from gpugraph.graph.client import Graph
 from gpugraph.graph.defaults import name_scope
+from gpugraph.graph.indexed_slices import IndexedSlices
 from gpugraph.graph.operation import Operation
 from gpugraph.graph.stack import graph_stack
 from gpugraph.graph.tensor import Tensor
 from gpugraph.ops.constants import ones_like, zeros_like
 from gpugraph.ops.control import tuple as gated
 from gpugraph.ops.convert import convert_to_tensor
-from gpugraph.ops.declare import raw_ops
+from gpugraph.ops.declare import DECLARATIONS, raw_ops
+from gpugraph.ops.indexed_slices import dense, joined_slices
 
 __all__ = ["AggregationMethod", "UnconnectedGradients", "gradients"]
+
+
+Gradient = Tensor | IndexedSlices
+
+_TAKE_SLICES = frozenset(
+    ("Identity", "RefIdentity", "IdentityN", "Cast", "AddN", "PlaceholderWithDefault")
+    + ("Switch", "RefSwitch", "Merge", "RefMerge", "Enter", "RefEnter")
+    + ("NextIteration", "RefNextIteration")
+)
+"""Op types of ours whose gradient functions can take IndexedSlices."""
+_EXPECT_SLICES = frozenset(("Reshape", "GatherV2"))
+"""Those that make a tensor of it without a warning."""
 
 
 class UnconnectedGradients:
@@ -40,7 +57,10 @@ class UnconnectedGradients:
 
 
 class AggregationMethod:
-    """How gradients that meet at a tensor are combined: always by one AddN."""
+    """How gradients that meet at a tensor are combined: always by one AddN.
+
+    Where all are IndexedSlices their rows are joined.
+    """
 
     ADD_N = 0
     DEFAULT = ADD_N
@@ -59,7 +79,9 @@ def gradients(
     stop_gradients: Any = None,
     unconnected_gradients: str = UnconnectedGradients.NONE,
 ) -> list[Any]:
-    """The gradient of the sum of `ys` with respect to each of `xs`, as tensors.
+    """The gradient of the sum of `ys` with respect to each of `xs`.
+
+    A tensor, or IndexedSlices where it is the rows that some `gather` took of an x.
 
     grad_ys: gradients at `ys`, ones by default. stop_gradients: tensors taken as constant.
     An x that no y depends on gets None, or zeros if `unconnected_gradients` is "zero".
@@ -117,7 +139,7 @@ def _is_trainable(tensor: Tensor) -> bool:
     return dtype.is_floating or dtype.is_complex
 
 
-def _start(y: Tensor, grad: Any, index: int) -> Tensor:
+def _start(y: Tensor, grad: Any, index: int) -> Gradient:
     """The gradient at one of `ys`."""
     dtype = y.dtype.base_dtype
     if not (_is_trainable(y) or dtype.is_integer):
@@ -128,6 +150,8 @@ def _start(y: Tensor, grad: Any, index: int) -> Tensor:
                 f"Gradients of complex tensors must set grad_ys ({y.name} is {dtype.name})"
             )
         return ones_like(y, name=f"grad_ys_{index}")
+    if isinstance(grad, IndexedSlices):
+        return _start_of_rows(y, grad, index)
     start = convert_to_tensor(grad, name=f"grad_y_{index}", preferred_dtype=dtype)
     if start.dtype.base_dtype is not dtype:
         raise TypeError(
@@ -139,6 +163,24 @@ def _start(y: Tensor, grad: Any, index: int) -> Tensor:
         )
     made: Tensor = raw_ops.Identity(start, name=f"grad_ys_{index}")
     return made
+
+
+def _start_of_rows(y: Tensor, grad: IndexedSlices, index: int) -> IndexedSlices:
+    """The gradient at one of `ys`, given as slices."""
+    if grad.dtype.base_dtype is not y.dtype.base_dtype:
+        raise TypeError(
+            f"The gradient given for {y.name} is {grad.dtype.name}, but {y.name} is "
+            f"{y.dtype.base_dtype.name}"
+        )
+    parts = [
+        None if part is None else raw_ops.Identity(part, name=f"grad_ys_{index}_{name}")
+        for name, part in (
+            ("values", grad.values),
+            ("indices", grad.indices),
+            ("shape", grad.dense_shape),
+        )
+    ]
+    return IndexedSlices(*parts)
 
 
 class _Sweep:
@@ -155,7 +197,7 @@ class _Sweep:
         self.graph = graph
         self.colocate = colocate
         self.gate = False
-        self.grads: dict[Tensor, list[Tensor]] = {}
+        self.grads: dict[Tensor, list[Gradient]] = {}
         self.wanted = set(xs)
         self.since = graph.version
         between = _between(ys, xs)
@@ -174,20 +216,27 @@ class _Sweep:
         """Whether anything that gradients go back to is an input of the op."""
         return any(self.pending.get(tensor.op) for tensor in op._inputs)
 
-    def collect(self, tensor: Tensor, grad: Tensor | None) -> None:
+    def collect(self, tensor: Tensor, grad: Gradient | None) -> None:
         """Adds to what has arrived at a tensor."""
         if grad is not None:
             self.grads.setdefault(tensor, []).append(grad)
 
-    def at(self, tensor: Tensor) -> Tensor | None:
+    def at(self, tensor: Tensor) -> Gradient | None:
         """The gradient at a tensor: the sum of all that arrived, or None."""
         arrived = self.grads.get(tensor)
         if not arrived:
             return None
         if len(arrived) > 1:
-            with self.graph.colocate_with(arrived[0].op, ignore_existing=True):
-                arrived[:] = [raw_ops.AddN(list(arrived))]
+            arrived[:] = [self._sum(list(arrived))]
         return arrived[0]
+
+    def _sum(self, arrived: list[Gradient]) -> Gradient:
+        slices = [grad for grad in arrived if isinstance(grad, IndexedSlices)]
+        if len(slices) == len(arrived):
+            return joined_slices(slices)
+        with self.graph.colocate_with(arrived[0].op, ignore_existing=True):
+            made: Tensor = raw_ops.AddN(arrived)
+        return made
 
     def run(self) -> None:
         """Takes each op between ys and xs, consumers first: once, but for Switches of loops."""
@@ -207,7 +256,7 @@ class _Sweep:
         """Closes the backward loops, once all gradients are there."""
         if self.loops is not None:
             found = [grad for grads in self.grads.values() for grad in grads]
-            self.loops.finish(found, self.since)
+            self.loops.finish([part for grad in found for part in _parts(grad)], self.since)
 
     def _arrive(self, tensor: Tensor) -> None:
         """Says that a consumer of `tensor` has had its turn; the maker may have its own now."""
@@ -239,6 +288,8 @@ class _Sweep:
         else:
             with self.loops.backward(op, before=True):
                 out_grads = [self.at(tensor) for tensor in op._outputs]
+                if is_exit(op):
+                    out_grads = [None if each is None else dense(each) for each in out_grads]
         if op in self.stops or not op._inputs or all(grad is None for grad in out_grads):
             return
         with self.loops.backward(op) if self.loops is not None else nullcontext():
@@ -255,7 +306,7 @@ class _Sweep:
                 grad.set_shape(tensor._shape)
             self.collect(tensor, grad)
 
-    def _in_grads(self, op: Operation, out_grads: list[Tensor | None]) -> list[Any]:
+    def _in_grads(self, op: Operation, out_grads: list[Gradient | None]) -> list[Any]:
         function = gradient_function(op)
         if function is None:
             return [None] * len(op._inputs)
@@ -267,7 +318,7 @@ class _Sweep:
                 for tensor, grad in zip(op._outputs, out_grads)
             ]
             stack.enter_context(self.graph.name_scope(f"{op.name}_grad"))
-            found = function(op, *filled)
+            found = function(op, *[_as_taken(op, grad) for grad in filled])
             grads = list(found) if isinstance(found, (list, tuple)) else [found]
             if len(grads) != len(op._inputs):
                 raise ValueError(
@@ -286,6 +337,21 @@ class _Sweep:
         if self.loops is not None:
             return self.loops.zeros_for(op, tensor.value_index)
         return zeros_for_switch(op, tensor) if is_cond_switch(op) else zeros_like(tensor)
+
+
+def _parts(grad: Gradient) -> list[Tensor]:
+    return grad._parts() if isinstance(grad, IndexedSlices) else [grad]
+
+
+def _as_taken(op: Operation, grad: Gradient | None) -> Gradient | None:
+    """The gradient as the op's gradient function takes it; a program's own takes it as it is."""
+    if not isinstance(grad, IndexedSlices):
+        return grad
+    name = op._attrs.get("_gradient_op_type", op.type)
+    name = name if isinstance(name, str) else name.decode()
+    if name in _TAKE_SLICES or name not in DECLARATIONS:
+        return grad
+    return dense(grad) if name in _EXPECT_SLICES else convert_to_tensor(grad)
 
 
 def _between(ys: Sequence[Tensor], xs: Sequence[Tensor]) -> dict[Operation, None]:

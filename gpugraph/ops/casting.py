@@ -10,11 +10,12 @@ import numpy as np
 
 from gpugraph import dtypes
 from gpugraph.dtypes import NUMERIC, as_dtype
+from gpugraph.graph.indexed_slices import IndexedSlices
 from gpugraph.graph.tensor import Tensor
 from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.arrays import op_scope
 from gpugraph.ops.convert import convert_to_tensor
-from gpugraph.ops.declare import Attr, op, raw_ops
+from gpugraph.ops.declare import Attr, op
 from gpugraph.ops.shape_functions import same_shape
 
 __all__ = ["cast", "to_double", "to_float", "to_int32", "to_int64"]
@@ -34,7 +35,7 @@ def _copy_unsafe(context: KernelContext, x: Any, out: Any) -> Callable[[], Any]:
 def _cast_gradient(op: Any, dy: Any) -> list[Any]:
     source = op.inputs[0].dtype.base_dtype
     inexact = all(each.is_floating or each.is_complex for each in (source, dy.dtype))
-    return [raw_ops.Cast(dy, DstT=source) if inexact else None]
+    return [cast(dy, source) if inexact else None]
 
 
 _cast = op(
@@ -55,7 +56,7 @@ def cast(x: Any, dtype: Any, name: str | None = None) -> Tensor:
     """`x` in the type `dtype`; `x` itself where it has it already.
 
     A float becomes an integer by cutting off its fraction, a complex number a real one by
-    dropping its imaginary part. TypeError for strings.
+    dropping its imaginary part. IndexedSlices become such. TypeError for strings.
     """
     wanted = as_dtype(dtype).base_dtype
     if isinstance(x, Tensor):
@@ -63,6 +64,9 @@ def cast(x: Any, dtype: Any, name: str | None = None) -> Tensor:
             return x
         made: Tensor = _cast(x, DstT=wanted, name=name or "Cast")
         return made
+    if isinstance(x, IndexedSlices):
+        values = cast(x.values, wanted, name)
+        return IndexedSlices(values, x.indices, x.dense_shape)  # type: ignore[return-value]
     with op_scope(name, "Cast", x) as scope:
         tensor = convert_to_tensor(x, name="x")
         if tensor.dtype.base_dtype is wanted:

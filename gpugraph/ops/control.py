@@ -12,6 +12,7 @@ from typing import Any
 
 from gpugraph.dtypes import ALL
 from gpugraph.graph.client import Graph
+from gpugraph.graph.indexed_slices import IndexedSlices
 from gpugraph.graph.operation import Operation
 from gpugraph.graph.stack import graph_stack
 from gpugraph.graph.tensor import Tensor
@@ -138,9 +139,12 @@ def _after(graph: Graph, ops: list[Operation], device: str | None, name: str | N
 def tuple(tensors: Any, name: str | None = None, control_inputs: Any = None) -> list[Any]:
     """The same tensors, each there only once all of them and `control_inputs` are.
 
-    None stays None. ValueError without any tensor.
+    None stays None, IndexedSlices stay such. ValueError without any tensor.
     """
-    given = [None if each is None else convert_to_tensor(each) for each in tensors]
+    given = [
+        each if each is None or isinstance(each, IndexedSlices) else convert_to_tensor(each)
+        for each in tensors
+    ]
     waited = [each.op for each in given if each is not None]
     if not waited:
         raise ValueError(f"Must have at least one Tensor: {tensors}")
@@ -150,7 +154,10 @@ def tuple(tensors: Any, name: str | None = None, control_inputs: Any = None) -> 
         return [None if each is None else _gated(graph, gate, each) for each in given]
 
 
-def _gated(graph: Graph, gate: Operation, tensor: Tensor) -> Tensor:
+def _gated(graph: Graph, gate: Operation, tensor: Any) -> Any:
+    if isinstance(tensor, IndexedSlices):
+        values = _gated(graph, gate, tensor.values)
+        return IndexedSlices(values, tensor.indices, tensor.dense_shape)
     with graph.control_dependencies([gate]), graph.colocate_with(tensor.op):
         made: Tensor = raw_ops.Identity(tensor, name="control_dependency")
     return made

@@ -14,21 +14,22 @@ import numpy as np
 from gpugraph import dtypes
 from gpugraph.dtypes import ALL
 from gpugraph.errors import InvalidArgumentError
+from gpugraph.graph.indexed_slices import IndexedSlices
 from gpugraph.graph.infer import InferContext
 from gpugraph.graph.tensor import Tensor
 from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.array_shapes import INDEX
-from gpugraph.ops.arrays import ints, op_scope, size_at
+from gpugraph.ops.arrays import ints, op_scope, shape, size
 from gpugraph.ops.constant_value import constant_value
 from gpugraph.ops.convert import convert_to_tensor
 from gpugraph.ops.declare import Attr, op, raw_ops
 from gpugraph.ops.shape_functions import UNKNOWN, normalize_axis
 from gpugraph.shapes import TensorShape
 
-__all__ = ["boolean_mask", "gather"]
+__all__ = ["boolean_mask", "check_inside", "gather"]
 
 
-def _check_inside(indices: Any, size: int, what: str = "indices") -> None:
+def check_inside(indices: Any, size: int, what: str = "indices") -> None:
     """InvalidArgumentError that names the first of `indices` outside [0, size)."""
     if indices.size == 0 or (indices.min() >= 0 and indices.max() < size):
         return
@@ -79,7 +80,7 @@ def _bind_gather(context: KernelContext, params: Any, indices: Any, out: Any) ->
     parts = _batch_parts(batch, params, indices, out)
 
     def run() -> None:
-        _check_inside(indices, size)
+        check_inside(indices, size)
         for source, where, target in parts:
             np.take(source, where, axis - batch, target, "clip")
 
@@ -96,7 +97,7 @@ def _bind_gather_by_index(
     parts = _batch_parts(batch, params, indices, out)
 
     def run() -> None:
-        _check_inside(indices, size)
+        check_inside(indices, size)
         for source, where, target in parts:
             np.copyto(target, source[before + (where,)])
 
@@ -108,11 +109,21 @@ def _gather_back(op: Any, dy: Any) -> list[Any]:
     value = constant_value(axis)
     first = value is not None and int(value) == 0
     if first and op.get_attr("batch_dims") == 0:
-        dx = raw_ops.UnsortedSegmentSum(dy, indices, size_at(params, 0))
-    else:
-        dx = _gather_back_anywhere(op, dy)
+        return [_gathered_rows(params, indices, dy), None, None]
+    dx = _gather_back_anywhere(op, dy)
     dx.set_shape(params.shape)
     return [dx, None, None]
+
+
+def _gathered_rows(params: Tensor, indices: Tensor, dy: Tensor) -> IndexedSlices:
+    """The gradient at `params` as what it is: some rows of it, in the order of `indices`."""
+    with params.graph.colocate_with(params.op):  # it may be large
+        whole = shape(params)
+    count: Any = raw_ops.ExpandDims(size(indices), 0)
+    sizes = raw_ops.ConcatV2([count, whole[1:]], 0, name="concat")
+    rows = raw_ops.Reshape(dy, sizes)
+    rows.set_shape(TensorShape.of((indices.shape.num_elements(),)).concatenate(params.shape[1:]))
+    return IndexedSlices(rows, raw_ops.Reshape(indices, count), whole)
 
 
 def _gather_back_anywhere(op: Any, dy: Any) -> Any:

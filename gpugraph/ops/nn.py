@@ -1,4 +1,4 @@
-"""Layers' own arithmetic: adding a bias along the channels, mean and variance."""
+"""Layers' own arithmetic: a bias along the channels, mean and variance, and normalizing by them."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from gpugraph.graph.infer import InferContext
 from gpugraph.graph.tensor import Tensor
 from gpugraph.kernel import Call, Elementwise, KernelContext
 from gpugraph.ops.arrays import int_argument, op_scope, shape_of
+from gpugraph.ops.casting import cast
 from gpugraph.ops.convert import convert_to_tensor
 from gpugraph.ops.declare import Attr, op, raw_ops
 from gpugraph.ops.kernels import register_kernel
@@ -22,7 +23,7 @@ from gpugraph.ops.linalg import matmul
 from gpugraph.ops.shape_functions import UNKNOWN, of_rank
 from gpugraph.shapes import TensorShape
 
-__all__ = ["bias_add", "moments", "xw_plus_b"]
+__all__ = ["batch_normalization", "bias_add", "moments", "xw_plus_b"]
 
 
 # -- bias
@@ -194,3 +195,27 @@ def _without(value: Tensor, axes: Any) -> Any:
         return raw_ops.Sum(value, axes)  # over axes of size 1
     chosen = [int(axis) for axis in np.atleast_1d(np.asarray(axes, np.int64))]
     return raw_ops.Squeeze(value, squeeze_dims=chosen) if chosen else value
+
+
+def batch_normalization(
+    x: Any,
+    mean: Any,
+    variance: Any,
+    offset: Any,
+    scale: Any,
+    variance_epsilon: float,
+    name: str | None = None,
+) -> Tensor:
+    """(x - mean) / sqrt(variance + variance_epsilon) * scale + offset.
+
+    Everything broadcasts against `x`; `offset` and `scale` may be None.
+    """
+    with op_scope(name, "batchnorm", x, mean, variance, scale, offset):
+        source = convert_to_tensor(x, name="x")
+        factor = raw_ops.Rsqrt(convert_to_tensor(variance) + variance_epsilon)
+        if scale is not None:
+            factor = factor * scale
+        scaled = source * cast(factor, source.dtype.base_dtype)
+        moved = -convert_to_tensor(mean) * factor if offset is None else offset - mean * factor
+        made: Tensor = scaled + cast(moved, source.dtype.base_dtype)
+        return made

@@ -25,7 +25,7 @@ from gpugraph.ops.kernels import HostOnly
 from gpugraph.ops.shape_functions import UNKNOWN
 from gpugraph.shapes import TensorShape
 
-__all__ = ["gather_nd", "scatter_nd", "unsorted_segment_sum"]
+__all__ = ["Coordinates", "combine_rows", "gather_nd", "scatter_nd", "unsorted_segment_sum"]
 
 _ON_HOST = HostOnly("positions are checked, and repeated ones added up in order, on the host")
 
@@ -51,7 +51,7 @@ def _infer_gather_nd(context: InferContext) -> Sequence[TensorShape]:
     return [TensorShape.of((*indices[:-1], *params[depth:]))]
 
 
-class _Coordinates:
+class Coordinates:
     """Rows of coordinates as numbers of rows of a tensor of shape (prod(sizes), rest)."""
 
     def __init__(self, context: KernelContext, indices: Any, sizes: Sequence[int]) -> None:
@@ -86,7 +86,7 @@ class _Coordinates:
 def _bind_gather_nd(
     context: KernelContext, params: Any, indices: Any, out: Any
 ) -> Callable[[], Any]:
-    find_rows = _Coordinates(context, indices, params.shape)
+    find_rows = Coordinates(context, indices, params.shape)
     count = prod(params.shape[: indices.shape[-1]])
     rest = prod(params.shape[indices.shape[-1] :])
     source = params.reshape(count, rest)
@@ -137,32 +137,35 @@ def _infer_scatter_nd(context: InferContext) -> Sequence[TensorShape]:
 
 
 _LONG_ROW = 256
-"""Elements from which on adding row by row is faster than adding single elements."""
+"""Elements from which on going row by row is faster than going by single elements."""
 _BLOCK = 1 << 16
 
 
-def _add_rows(target: Any, rows: Any, values: Any) -> None:
-    """target[rows[i]] += values[i], in order; target and values are matrices."""
+def combine_rows(combine: Any, target: Any, rows: Any, values: Any) -> None:
+    """target[rows[i]] = combine(target[rows[i]], values[i]), in order, by a ufunc `combine`.
+
+    target and values are matrices.
+    """
     width = values.shape[1]
     if width >= _LONG_ROW:
         for row, value in zip(rows.tolist(), values, strict=True):
-            target[row] += value
+            combine(target[row], value, out=target[row])
         return
     if width == 1:
-        np.add.at(target[:, 0], rows.astype(np.intp), values[:, 0])
+        combine.at(target[:, 0], rows.astype(np.intp), values[:, 0])
         return
     flat, columns = target.reshape(-1), np.arange(width)
     step = max(1, _BLOCK // max(width, 1))
     for start in range(0, len(rows), step):
         block = slice(start, start + step)
         where = rows[block, None].astype(np.intp) * width + columns
-        np.add.at(flat, where.reshape(-1), values[block].reshape(-1))
+        combine.at(flat, where.reshape(-1), values[block].reshape(-1))
 
 
 def _bind_scatter_nd(
     context: KernelContext, indices: Any, updates: Any, out: Any
 ) -> Callable[[], Any]:
-    find_rows = _Coordinates(context, indices, out.shape)
+    find_rows = Coordinates(context, indices, out.shape)
     count = prod(out.shape[: indices.shape[-1]])
     rest = prod(out.shape[indices.shape[-1] :])
     target = out.reshape(count, rest)
@@ -171,7 +174,7 @@ def _bind_scatter_nd(
     def run() -> None:
         rows = find_rows()
         out.fill(0)
-        _add_rows(target, rows, values)
+        combine_rows(np.add, target, rows, values)
 
     return run
 
@@ -232,9 +235,9 @@ def _bind_segment_sum(_: KernelContext, data: Any, segment_ids: Any, out: Any) -
         out.fill(0)
         if ids.size and ids.min() < 0:
             kept = ids >= 0
-            _add_rows(target, ids[kept], values[kept])
+            combine_rows(np.add, target, ids[kept], values[kept])
         else:
-            _add_rows(target, ids, values)
+            combine_rows(np.add, target, ids, values)
 
     return run
 

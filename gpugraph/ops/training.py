@@ -18,16 +18,20 @@ import numpy as np
 from gpugraph.dtypes import FLOATING
 from gpugraph.graph.infer import InferContext
 from gpugraph.kernel import Call, Elementwise, Kernel, KernelContext
+from gpugraph.ops.call import OpFunction
 from gpugraph.ops.declare import NO_GRADIENT, Attr, op
 from gpugraph.ops.shape_functions import SCALAR
 from gpugraph.shapes import TensorShape
 
 __all__ = [
+    "UPDATES",
+    "Update",
     "apply_adagrad",
     "apply_adam",
     "apply_gradient_descent",
     "apply_momentum",
     "apply_rms_prop",
+    "declare_update",
 ]
 
 _PIECE = 1 << 15
@@ -89,6 +93,33 @@ def _kernels(update: Update, arrays: Sequence[int], temporaries: int) -> dict[st
     }
 
 
+UPDATES: dict[str, tuple[Update, int]] = {}
+"""How each optimizer changes variable and slots, and how many temporaries it takes."""
+
+
+def declare_update(
+    name: str,
+    inputs: str,
+    arrays: Sequence[int],
+    update: Update,
+    temporaries: int,
+    doc: str,
+    **attrs: Any,
+) -> OpFunction:
+    """Declares the op type `Apply<name>`; `arrays` are variable, slots and gradient."""
+    UPDATES[name] = update, temporaries
+    return op(
+        f"Apply{name}",
+        inputs=inputs,
+        attrs={**_ATTRS, **attrs},
+        infer=_infer(arrays),
+        writes=arrays[:-1],
+        **_kernels(update, arrays, temporaries),
+        **_COMMON,
+        doc=doc,
+    )
+
+
 _ATTRS = {"T": FLOATING, "use_locking": Attr("bool", False)}
 _COMMON: dict[str, Any] = {
     "outputs": "out: Ref(T)",
@@ -143,14 +174,13 @@ def _momentum(
     np.subtract(var, step, out=var)
 
 
-apply_momentum = op(
-    "ApplyMomentum",
-    inputs="var: Ref(T), accum: Ref(T), lr: T, grad: T, momentum: T",
-    attrs={**_ATTRS, "use_nesterov": Attr("bool", False)},
-    infer=_infer((0, 1, 3)),
-    writes=[0, 1],
-    **_kernels(_momentum, (0, 1, 3), 2),
-    **_COMMON,
+apply_momentum = declare_update(
+    "Momentum",
+    "var: Ref(T), accum: Ref(T), lr: T, grad: T, momentum: T",
+    (0, 1, 3),
+    _momentum,
+    2,
+    use_nesterov=Attr("bool", False),
     doc="accum = accum * momentum + grad; var -= lr * accum, "
     "or with use_nesterov var -= lr * grad + lr * momentum * accum.",
 )
@@ -192,15 +222,14 @@ def _adam(
     np.subtract(var, step, out=var)
 
 
-apply_adam = op(
-    "ApplyAdam",
-    inputs="var: Ref(T), m: Ref(T), v: Ref(T), beta1_power: T, beta2_power: T, lr: T, beta1: T, "
+apply_adam = declare_update(
+    "Adam",
+    "var: Ref(T), m: Ref(T), v: Ref(T), beta1_power: T, beta2_power: T, lr: T, beta1: T, "
     "beta2: T, epsilon: T, grad: T",
-    attrs={**_ATTRS, "use_nesterov": Attr("bool", False)},
-    infer=_infer((0, 1, 2, 9)),
-    writes=[0, 1, 2],
-    **_kernels(_adam, (0, 1, 2, 9), 2),
-    **_COMMON,
+    (0, 1, 2, 9),
+    _adam,
+    2,
+    use_nesterov=Attr("bool", False),
     doc="m += (grad - m) * (1 - beta1); v += (grad**2 - v) * (1 - beta2); "
     "var -= lr * sqrt(1 - beta2_power) / (1 - beta1_power) * m / (sqrt(v) + epsilon), "
     "with use_nesterov beta1 * m + (1 - beta1) * grad in place of the last m.",
@@ -223,14 +252,13 @@ def _adagrad(
     np.subtract(var, step, out=var)
 
 
-apply_adagrad = op(
-    "ApplyAdagrad",
-    inputs="var: Ref(T), accum: Ref(T), lr: T, grad: T",
-    attrs={**_ATTRS, "update_slots": Attr("bool", True)},
-    infer=_infer((0, 1, 3)),
-    writes=[0, 1],
-    **_kernels(_adagrad, (0, 1, 3), 2),
-    **_COMMON,
+apply_adagrad = declare_update(
+    "Adagrad",
+    "var: Ref(T), accum: Ref(T), lr: T, grad: T",
+    (0, 1, 3),
+    _adagrad,
+    2,
+    update_slots=Attr("bool", True),
     doc="accum += grad**2 (unless update_slots is false); var -= lr * grad / sqrt(accum)",
 )
 
@@ -262,14 +290,12 @@ def _rms_prop(
     np.subtract(var, mom, out=var)
 
 
-apply_rms_prop = op(
-    "ApplyRMSProp",
-    inputs="var: Ref(T), ms: Ref(T), mom: Ref(T), lr: T, rho: T, momentum: T, epsilon: T, grad: T",
-    attrs=_ATTRS,
-    infer=_infer((0, 1, 2, 7)),
-    writes=[0, 1, 2],
-    **_kernels(_rms_prop, (0, 1, 2, 7), 2),
-    **_COMMON,
+apply_rms_prop = declare_update(
+    "RMSProp",
+    "var: Ref(T), ms: Ref(T), mom: Ref(T), lr: T, rho: T, momentum: T, epsilon: T, grad: T",
+    (0, 1, 2, 7),
+    _rms_prop,
+    2,
     doc="ms += (grad**2 - ms) * (1 - rho); "
     "mom = momentum * mom + lr * grad / sqrt(ms + epsilon); var -= mom",
 )

@@ -1,7 +1,8 @@
 """Fetches: any nesting of lists, tuples, named tuples and dicts, as a flat list and back.
 
-Leaves are tensors, operations, variables or names. What is fetched twice is computed once and
-given twice, the same object. Other types join by `register_session_run_conversion_functions`.
+Leaves are tensors, operations, variables, names or IndexedSlices. What is fetched twice is
+computed once and given twice, the same object. Other types join by
+`register_session_run_conversion_functions`.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import Any
 
 from gpugraph.errors import InaccessibleTensorError
 from gpugraph.graph.client import Graph
+from gpugraph.graph.indexed_slices import IndexedSlices, IndexedSlicesValue
 from gpugraph.graph.operation import Operation
 from gpugraph.graph.tensor import Tensor
 
@@ -39,6 +41,13 @@ def register_session_run_conversion_functions(
         if issubclass(tensor_type, known):
             raise ValueError(f"{tensor_type} has already been registered so ignore it.")
     _EXPANSIONS.insert(0, (tensor_type, fetch_function, feed_function))
+
+
+register_session_run_conversion_functions(
+    IndexedSlices,
+    lambda slices: (slices._parts(), lambda values: IndexedSlicesValue(*values)),
+    lambda slices, value: list(zip(slices._parts(), value)),
+)
 
 
 def feed_conversion(key: Any) -> FeedConversion | None:

@@ -6,12 +6,16 @@ from collections.abc import Sequence
 from typing import Any
 
 from gpugraph.graph.client import Graph
+from gpugraph.graph.indexed_slices import IndexedSlices
 from gpugraph.graph.operation import Operation
 from gpugraph.graph.stack import graph_stack
 from gpugraph.graph.tensor import Tensor
 from gpugraph.ops.casting import cast
+from gpugraph.ops.control import group
 from gpugraph.ops.convert import convert_to_tensor
 from gpugraph.ops.declare import raw_ops
+from gpugraph.ops.scatter_updates import scatter_add
+from gpugraph.ops.unary_functions import sqrt
 from gpugraph.train.optimizer import Optimizer
 from gpugraph.variables import Variable
 
@@ -75,6 +79,26 @@ class AdamOptimizer(Optimizer):
             grad,
             use_locking=self._use_locking,
         )
+
+    def _apply_sparse(self, grad: IndexedSlices, var: Variable) -> Any:
+        """m and v decay in all rows, and all rows move by them, as if the others had zeros."""
+        dtype = var.dtype.base_dtype
+        power1, power2 = (cast(power.value(), dtype) for power in self._powers(var.graph))
+        rate, beta1, beta2, epsilon = (cast(self._tensors[name], dtype) for name in self._settings)
+        rate = rate * sqrt(1.0 - power2) / (1.0 - power1)
+        m = self._decayed(var, "m", beta1, grad.indices, grad.values * (1.0 - beta1))
+        squares = (grad.values * grad.values) * (1.0 - beta2)
+        v = self._decayed(var, "v", beta2, grad.indices, squares)
+        root = sqrt(v)
+        step = var.assign_sub(rate * m / (root + epsilon), use_locking=self._use_locking)
+        return group(step, m, v)
+
+    def _decayed(self, var: Variable, name: str, beta: Tensor, rows: Tensor, new: Tensor) -> Tensor:
+        """The slot after slot = beta * slot, and `new` added to its rows."""
+        slot = self._slots[name][var]
+        kept = slot.assign(slot.value() * beta, use_locking=self._use_locking)
+        with var.graph.control_dependencies([kept]):
+            return scatter_add(slot, rows, new, use_locking=self._use_locking)
 
     def _finish(self, update_ops: Sequence[Any], name_scope: str) -> Operation:
         """The powers go on once every variable has used them."""

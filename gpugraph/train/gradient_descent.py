@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from gpugraph.graph.indexed_slices import IndexedSlices
 from gpugraph.graph.tensor import Tensor
 from gpugraph.ops.casting import cast
 from gpugraph.ops.convert import convert_to_tensor
@@ -36,6 +37,12 @@ class GradientDescentOptimizer(Optimizer):
             grad,
             use_locking=self._use_locking,
         )
+
+    def _apply_sparse_duplicate_indices(self, grad: IndexedSlices, var: Variable) -> Any:
+        """Rows that come several times are subtracted several times."""
+        step = raw_ops.Mul(grad.values, cast(self._rate, grad.dtype.base_dtype), name="mul")
+        delta = IndexedSlices(step, grad.indices, grad.dense_shape)
+        return var.scatter_sub(delta, use_locking=self._use_locking)
 
 
 class MomentumOptimizer(Optimizer):
@@ -74,6 +81,20 @@ class MomentumOptimizer(Optimizer):
             self._slots["momentum"][var]._ref(),
             cast(self._rate, dtype),
             grad,
+            cast(self._factor, dtype),
+            use_locking=self._use_locking,
+            use_nesterov=self._use_nesterov,
+        )
+
+    def _apply_sparse(self, grad: IndexedSlices, var: Variable) -> Any:
+        """Momentum goes on in the rows that have a gradient, and rests in all others."""
+        dtype = var.dtype.base_dtype
+        return raw_ops.SparseApplyMomentum(
+            var._ref(),
+            self._slots["momentum"][var]._ref(),
+            cast(self._rate, dtype),
+            grad.values,
+            grad.indices,
             cast(self._factor, dtype),
             use_locking=self._use_locking,
             use_nesterov=self._use_nesterov,

@@ -3,17 +3,20 @@
 An optimizer makes its own variables (slots: one per variable and name, beside it) before it makes
 the update ops, so that one `global_variables_initializer` covers them. A subclass, here or in a
 program, says which slots there are (`_create_slots`), makes tensors of its settings (`_prepare`),
-the op that changes a variable (`_apply_dense`), and what comes after all of them (`_finish`).
+the op that changes a variable (`_apply_dense`) or some rows of it (`_apply_sparse`, for gradients
+that are IndexedSlices), and what comes after all of them (`_finish`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from gpugraph.gradients import gradients
 from gpugraph.graph.client import Graph
 from gpugraph.graph.collections import GraphKeys
+from gpugraph.graph.indexed_slices import IndexedSlices
 from gpugraph.graph.operation import Operation
 from gpugraph.graph.stack import graph_stack
 from gpugraph.graph.tensor import Tensor
@@ -24,7 +27,7 @@ from gpugraph.ops.convert import convert_to_tensor
 from gpugraph.ops.declare import raw_ops
 from gpugraph.variables import Variable
 
-__all__ = ["Optimizer"]
+__all__ = ["Optimizer", "summed_by_row"]
 
 
 class Optimizer:
@@ -158,6 +161,13 @@ class Optimizer:
 
     def _update(self, graph: Graph, grad: Any, variable: Variable) -> Any:
         with graph.name_scope(f"update_{variable.op.name}"), graph.colocate_with(variable.op):
+            if isinstance(grad, IndexedSlices):
+                if variable.constraint is not None:
+                    raise RuntimeError(
+                        "Cannot use a constraint function on a sparse variable: the gradient of "
+                        f"'{variable.name}' is IndexedSlices"
+                    )
+                return self._apply_sparse_duplicate_indices(grad, variable)
             update = self._apply_dense(grad, variable)
             if variable.constraint is None:
                 return update
@@ -194,12 +204,24 @@ class Optimizer:
         """The slot `slot_name` of `var`, initialized to `val`."""
         return self._slot(var, slot_name, op_name, val)
 
+    def _initialized_slot(
+        self, var: Variable, initializer: Callable[..., Any], slot_name: str, op_name: str
+    ) -> Variable:
+        """The slot `slot_name` of `var`, of its shape, with what an initializer gives."""
+        shape, dtype = var.shape, var.dtype.base_dtype
+        return self._slot(var, slot_name, op_name, lambda: initializer(shape, dtype=dtype))
+
     def _slot(self, var: Variable, slot_name: str, op_name: str, initial: Any) -> Variable:
         slots = self._slots.setdefault(slot_name, {})
         if var not in slots:
             graph = var.graph
             with graph.name_scope(None), graph.colocate_with(var.op):
-                slots[var] = Variable(initial, trainable=False, name=f"{var.op.name}/{op_name}")
+                slot = Variable(initial, trainable=False, name=f"{var.op.name}/{op_name}")
+            info = var._get_save_slice_info()
+            if info is not None:
+                name = slot.op.name[len(var.op.name) + 1 :]
+                slot._set_save_slice_info(replace(info, full_name=f"{info.full_name}/{name}"))
+            slots[var] = slot
         return slots[var]
 
     def _create_non_slot_variable(
@@ -232,6 +254,14 @@ class Optimizer:
         """The op that changes `var` by `grad`."""
         raise NotImplementedError(f"{type(self).__name__} does not say how a variable changes")
 
+    def _apply_sparse_duplicate_indices(self, grad: IndexedSlices, var: Variable) -> Any:
+        """The op that changes rows of `var` by `grad`, in which a row may come several times."""
+        return self._apply_sparse(summed_by_row(grad), var)
+
+    def _apply_sparse(self, grad: IndexedSlices, var: Variable) -> Any:
+        """The op that changes rows of `var` by `grad`, in which each comes once."""
+        raise NotImplementedError(f"{type(self).__name__} does not say how rows change")
+
     def _finish(self, update_ops: Sequence[Any], name_scope: str) -> Operation:
         """The operation, named `name_scope`, that has run when all is done."""
         return group(*update_ops, name=name_scope)
@@ -243,10 +273,17 @@ def _check_trained(tensor: Tensor | Variable) -> None:
         raise ValueError(f"Invalid type {tensor.dtype.name} for {tensor.name}: it must be floating")
 
 
-def _gradient(grad: Any) -> Tensor | None:
-    """A gradient as a tensor, or None; TypeError for what can be no tensor."""
-    if grad is None:
-        return None
+def summed_by_row(grad: IndexedSlices) -> IndexedSlices:
+    """The same with each row once: the sum of all that `grad` has of it."""
+    rows, where = raw_ops.Unique(grad.indices)
+    summed = raw_ops.UnsortedSegmentSum(grad.values, where, raw_ops.Shape(rows)[0])
+    return IndexedSlices(summed, rows, grad.dense_shape)
+
+
+def _gradient(grad: Any) -> Tensor | IndexedSlices | None:
+    """A gradient as a tensor or slices, or None; TypeError for what can be no tensor."""
+    if grad is None or isinstance(grad, IndexedSlices):
+        return grad
     try:
         return convert_to_tensor(grad)
     except TypeError as error:

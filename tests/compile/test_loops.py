@@ -290,7 +290,13 @@ def test_cells_of_a_loop_are_freed_when_it_is_over():
 # -- the end
 
 
-def test_a_loop_that_goes_on_while_its_condition_is_false():
+NATIVE = pytest.mark.parametrize("native", ["0", "wait"])
+"""By its steps, and as a C function where there is a compiler."""
+
+
+@NATIVE
+def test_a_loop_that_goes_on_while_its_condition_is_false(monkeypatch: Any, native: str):
+    monkeypatch.setenv("GPUGRAPH_NATIVE", native)
     loop = RawLoop()
     over = raw_ops.LoopCond(tf.greater(loop.count, loop.constant(5)))
     loop.backs.clear()
@@ -298,6 +304,29 @@ def test_a_loop_that_goes_on_while_its_condition_is_false():
     loop.back(loop.count, sides.output_false + loop.constant(2))
     loop.close()
     assert run([raw_ops.Exit(sides.output_true)]) == [6]
+
+
+@NATIVE
+def test_an_exit_of_what_is_no_variable(monkeypatch: Any, native: str):
+    """Of what the last iteration made before it knew that it was the last."""
+    monkeypatch.setenv("GPUGRAPH_NATIVE", native)
+    loop = RawLoop(5)
+    last, _ = loop.switch(loop.count * loop.constant(10), loop.goes_on)
+    loop.close()
+    assert run([last, loop.left]) == [50, 5]
+
+
+@NATIVE
+def test_a_loop_that_does_not_go_on_by_its_loop_cond(monkeypatch: Any, native: str):
+    monkeypatch.setenv("GPUGRAPH_NATIVE", native)
+    loop = RawLoop(2)
+    loop.backs.clear()
+    left, going = loop.switch(loop.count, tf.less(loop.count, loop.constant(6)))
+    one = loop.constant(1)
+    with tf.control_dependencies([loop.goes_on]):
+        loop.back(loop.count, going + one)
+    loop.close()
+    assert run([left]) == [6]
 
 
 def test_a_variable_that_ends_before_the_others():

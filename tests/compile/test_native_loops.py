@@ -75,7 +75,10 @@ def test_vectors_and_what_does_not_change(monkeypatch):
     [
         (lambda a: tf.reshape(tf.matmul(tf.reshape(a, [1, 3]), tf.ones([3, 3])), [3]), "Reshape"),
         (lambda a: tf.cond(a[0] > 0, lambda: a, lambda: -a), "StridedSlice"),
-        (lambda a: tf.while_loop(lambda j: j < 2, lambda j: j + 1.0, [0.0]) * 0.0 + a, "a loop in it"),
+        (
+            lambda a: tf.while_loop(lambda j: j < 2, lambda j: j + 1.0, [0.0]) * 0.0 + a,
+            "a loop in it",
+        ),
         (tf.tanh, "last bits"),
     ],
 )

@@ -90,3 +90,82 @@ def test_a_run_without_writes_keeps_the_shared_reads():
         plan = session.explain([v + 1.0, v * 2.0])
     assert plan.reports[1].summary.startswith("0 reads")
     assert [each.op_type for each in plan.placed].count("Identity") == 1
+
+
+def after(op: tf.Operation | tf.Tensor, make) -> tf.Tensor:
+    with tf.control_dependencies([op]):
+        return make()
+
+
+@pytest.mark.parametrize("taken", [False, True])
+def test_a_write_in_a_branch_is_seen_by_who_comes_after_the_branch(taken):
+    """If the branch is not taken the write is dead, and who comes after it lives all the same."""
+    v = tf.Variable(1.0)
+    written = tf.cond(
+        tf.placeholder_with_default(taken, []), lambda: v.assign(5.0) + 0.0, lambda: tf.zeros([])
+    )
+    seen = after(written, lambda: [v + 0.0, v * 2.0, tf.identity(v)])
+    apart = v - 1.0
+    assert run([*seen, apart]) == ([5.0, 10.0, 5.0, 0.0] if taken else [1.0, 2.0, 1.0, 0.0])
+
+
+def test_users_in_one_branch_see_what_was_written_in_another_one():
+    v, p = tf.Variable(1.0), tf.placeholder_with_default(True, [])
+    first = tf.cond(p, lambda: v.assign(5.0) + 0.0, lambda: v * 1.0)
+    asked = after(first, lambda: tf.logical_not(p))
+    second = tf.cond(asked, lambda: v * 100.0, lambda: v * 10.0)
+    assert run([first, second]) == [5.0, 50.0]
+
+
+@pytest.mark.parametrize("times", [0, 1, 3])
+def test_the_writes_of_a_loop_are_seen_by_who_comes_after_it(times):
+    v = tf.Variable([1.0, 2.0])
+    last = tf.while_loop(
+        lambda i: i < times, lambda i: after(v.assign_add([1.0, 1.0]), lambda: i + 1), [0]
+    )
+    seen = after(last, lambda: [v + 0.0, tf.identity(v), v.read_value()])
+    apart = v + 0.0
+    want = [1.0 + times, 2.0 + times]
+    assert [each.tolist() for each in run([*seen, apart])] == [want, want, want, [1.0, 2.0]]
+
+
+def test_the_writes_of_an_inner_loop_are_seen_in_the_outer_one():
+    v = tf.Variable(0.0)
+
+    def body(i, seen):
+        inner = tf.while_loop(
+            lambda j: j < 2, lambda j: after(v.assign_add(1.0), lambda: j + 1), [0]
+        )
+        return i + 1, after(inner, lambda: seen * 10.0 + v)
+
+    assert run(tf.while_loop(lambda i, _: i < 3, body, [0, 0.0])[1]) == 246.0
+
+
+def test_each_iteration_reads_what_the_last_one_wrote():
+    v = tf.Variable(1.0)
+
+    def body(i, seen):
+        read = seen * 10.0 + v
+        return after(v.assign_add(read * 0.0 + 1.0), lambda: i + 1), read
+
+    assert run(tf.while_loop(lambda i, _: i < 4, body, [0, 0.0])[1]) == 1234.0
+
+
+def test_a_loop_that_writes_the_variable_it_begins_with():
+    v = tf.Variable([1.0, 2.0])
+
+    def body(i, x):
+        return i + 1, after(v.assign_add(x), lambda: x * 2.0)
+
+    last = tf.while_loop(lambda i, _: i < 3, body, [0, v])[1]
+    seen = after(last, lambda: v + 0.0)
+    assert [each.tolist() for each in run([last, seen])] == [[8.0, 16.0], [8.0, 16.0]]
+
+
+def test_a_loop_that_begins_with_what_was_written():
+    v = tf.Variable(1.0)
+    start = after(v.assign(5.0), lambda: v + 0.0)
+    last = tf.while_loop(lambda i, _: i < 2, lambda i, x: (i + 1, x + v), [0, start])[1]
+    assert run(last) in (7.0, 15.0)  # the loop's own reads are ordered after nothing
+    held = after(v.assign(5.0), lambda: tf.identity(v))
+    assert run(tf.while_loop(lambda i, _: i < 2, lambda i, x: (i + 1, x * 2.0), [0, held])[1]) == 20

@@ -26,6 +26,7 @@ from gpugraph.graph.tensor import Tensor
 from gpugraph.kernel import Call
 from gpugraph.ops.declare import DECLARATIONS, raw_ops
 from gpugraph.ops.evaluate import ArrayContext
+from gpugraph.ops.indexed_slices import dense
 from gpugraph.ops.kernels import find_kernel
 from gpugraph.shapes import TensorShape
 
@@ -149,7 +150,7 @@ def gradients(y: Tensor, xs: Sequence[Tensor], grad_y: Any = None) -> list[Any]:
             if dx is not None:
                 assert dx.dtype.base_dtype is source.dtype.base_dtype, (op.type, dx)
                 assert dx.shape.is_compatible_with(source.shape), (op.type, dx, source)
-                received.setdefault(source, []).append(dx)
+                received.setdefault(source, []).append(dense(dx))
     return [_total(received.get(x)) for x in xs]
 
 

@@ -14,10 +14,14 @@ import numpy as np
 from gpugraph import dtypes
 from gpugraph.dtypes import as_dtype
 
+from . import samples_of_training
 from .samples_of_arrays import one_hot_rows
+from .samples_of_windows import WINDOWED
 from .sampling import TABLE, add, case, elementwise, i32, i64, representatives
 
-__all__ = ["RANDOM", "TABLE", "UNSAMPLED"]
+__all__ = ["RANDOM", "TABLE", "UNSAMPLED", "WINDOWED"]
+
+assert samples_of_training.FORMULAS  # its samples are in the table by now
 
 _IN_PLANS = "it stands in plans only, and the bind pass makes of it what it says"
 UNSAMPLED = {
@@ -641,6 +645,60 @@ for _shape in ((2, 3), (), (0, 2)):
         lambda v, s=_shape: case(v(*s)),
         reference=lambda ref: np.array(True),
     )
+
+
+def _in_order(combine: Any) -> Any:
+    """What a scatter update makes of a variable: one row after the other."""
+
+    def reference(ref: Any, at: Any, updates: Any, **_: Any) -> Any:
+        result = ref.copy()
+        spread = np.broadcast_to(updates, at.shape + ref.shape[1:])
+        for place in np.ndindex(at.shape):
+            result[at[place]] = combine(result[at[place]], spread[place])
+        return result
+
+    return reference
+
+
+def _at_coordinates(combine: Any) -> Any:
+    def reference(ref: Any, at: Any, updates: Any, **_: Any) -> Any:
+        result = ref.copy()
+        for place in np.ndindex(at.shape[:-1]):
+            where = tuple(at[place])
+            result[where] = combine(result[where], updates[place])
+        return result
+
+    return reference
+
+
+_SCATTERS: dict[str, Any] = {
+    "Update": lambda old, new: new,
+    "Add": np.add,
+    "Sub": np.subtract,
+    "Mul": np.multiply,
+    "Div": lambda x, y: np.trunc(x / y) if np.asarray(x).dtype.kind in "iu" else x / y,
+    "Min": np.minimum,
+    "Max": np.maximum,
+}
+for _name, _combine in _SCATTERS.items():
+    add(
+        f"Scatter{_name}",
+        lambda v: case(v(4, 2), i32(2, 0, 2), v(3, 2)),
+        lambda v: case(v(4), np.array([[1, 3]]), v()),
+        lambda v: case(v(3, 300), i64(1, 1), v(2, 300)),
+        lambda v: case(v(3, 2), i32(), v(0, 2)),
+        lambda v: case(v(2, 1, 2), np.array(1, np.int32), v(1, 2), use_locking=True),
+        reference=_in_order(_combine),
+    )
+    if _name in ("Update", "Add", "Sub"):
+        add(
+            f"ScatterNd{_name}",
+            lambda v: case(v(4, 2), np.array([[2], [0], [2]], np.int32), v(3, 2)),
+            lambda v: case(v(2, 3), np.array([[1, 2], [0, 0]]), v(2)),
+            lambda v: case(v(3), i64(1), v()),
+            lambda v: case(v(3, 2), np.zeros((0, 1), np.int32), v(0, 2)),
+            reference=_at_coordinates(_combine),
+        )
 
 # -- made of nothing
 

@@ -69,6 +69,8 @@ def test_a_partitioned_variable():
     assert found.shape.as_list() == [None, 2]
     loss = tf.reduce_sum(tf.square(found))
     gradients = tf.gradients(loss, tf.trainable_variables())
+    assert all(isinstance(each, tf.IndexedSlices) for each in gradients)
+    gradients = [tf.convert_to_tensor(each) for each in gradients]
     at = [10, 1, 4, 1]
     rows, by_part = value_of([found, gradients], {ids: at})
     np.testing.assert_array_equal(rows, TABLE[at])

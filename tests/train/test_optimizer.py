@@ -15,6 +15,17 @@ OPTIMIZERS = {
     "descent": lambda: tf.train.GradientDescentOptimizer(0.1),
     "momentum": lambda: tf.train.MomentumOptimizer(0.1, 0.9),
     "adam": lambda: tf.train.AdamOptimizer(0.1),
+    "adagrad": lambda: tf.train.AdagradOptimizer(0.1),
+    "adadelta": lambda: tf.train.AdadeltaOptimizer(1.0),
+    "rmsprop": lambda: tf.train.RMSPropOptimizer(0.1),
+    "centered rmsprop": lambda: tf.train.RMSPropOptimizer(0.1, centered=True),
+    "ftrl": lambda: tf.train.FtrlOptimizer(0.1),
+    "shrinking ftrl": lambda: tf.train.FtrlOptimizer(0.1, l2_shrinkage_regularization_strength=0.1),
+    "proximal descent": lambda: tf.train.ProximalGradientDescentOptimizer(0.1),
+    "proximal adagrad": lambda: tf.train.ProximalAdagradOptimizer(0.1),
+    "dual averaging": lambda: tf.train.AdagradDAOptimizer(
+        0.1, tf.train.get_or_create_global_step()
+    ),
 }
 EACH = pytest.mark.parametrize("make", OPTIMIZERS.values(), ids=OPTIMIZERS.keys())
 

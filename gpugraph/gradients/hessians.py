@@ -1,0 +1,63 @@
+"""Hessians: second derivatives of scalars, one row of the matrix after the other in a loop."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gpugraph.control_flow import while_loop
+from gpugraph.gradients.backward import gradients
+from gpugraph.graph.tensor import Tensor
+from gpugraph.ops.array_shapes import reshape
+from gpugraph.ops.arrays import shape, size
+from gpugraph.ops.convert import constant, convert_to_tensor
+from gpugraph.ops.declare import raw_ops
+from gpugraph.ops.joining import concat
+from gpugraph.ops.tensor_array import TensorArray
+
+__all__ = ["hessians"]
+
+
+def hessians(
+    ys: Any,
+    xs: Any,
+    name: str = "hessians",
+    colocate_gradients_with_ops: bool = False,
+    gate_gradients: bool = False,
+    aggregation_method: int | None = None,
+) -> list[Tensor]:
+    """The second derivatives of the sum of `ys` with respect to each of `xs`, by itself.
+
+    Shape of each: x.shape + x.shape. LookupError where a gradient has none of its own, ValueError
+    for an x that no y depends on. `name` has no effect, as in TensorFlow.
+    """
+    del name
+    sources = [convert_to_tensor(x) for x in (xs if isinstance(xs, (list, tuple)) else [xs])]
+    how: dict[str, Any] = {
+        "colocate_gradients_with_ops": colocate_gradients_with_ops,
+        "gate_gradients": gate_gradients,
+        "aggregation_method": aggregation_method,
+    }
+    found = gradients(ys, sources, **how)
+    return [_hessian(first, x, how) for first, x in zip(found, sources)]
+
+
+def _hessian(first: Any, x: Tensor, how: dict[str, Any]) -> Tensor:
+    """The gradients by `x` of each element of the gradient `first` at it."""
+    if first is None:
+        raise ValueError(f"There is no Hessian at {x.name}: nothing in ys depends on it")
+    flat = reshape(first, [-1])
+    count = size(x)
+
+    def row(index: Tensor, rows: TensorArray) -> tuple[Any, TensorArray]:
+        second = gradients(flat[index], x, **how)[0]
+        return index + 1, rows.write(index, _row(second, x))
+
+    rows = TensorArray(x.dtype.base_dtype, count)
+    _, filled = while_loop(lambda index, _: index < count, row, [constant(0), rows])
+    sizes = shape(x)
+    return reshape(filled.stack(), concat([sizes, sizes], 0))
+
+
+def _row(second: Any, x: Tensor) -> Any:
+    """One row; zeros where the gradient does not depend on x."""
+    return raw_ops.ZerosLike(x) if second is None else convert_to_tensor(second)

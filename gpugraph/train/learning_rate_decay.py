@@ -1,0 +1,279 @@
+"""Learning rates that change with the number of steps: scalars made of the global step.
+
+All take a global step (an integer tensor or variable; ValueError for None) and compute in the
+dtype of the learning rate; `decay_steps` and the rest may be numbers or tensors.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from gpugraph import dtypes
+from gpugraph.control_flow import cond
+from gpugraph.graph.tensor import Tensor
+from gpugraph.ops.arithmetic_functions import add as plus
+from gpugraph.ops.arithmetic_functions import minimum, multiply, pow, truediv
+from gpugraph.ops.arrays import op_scope
+from gpugraph.ops.casting import cast
+from gpugraph.ops.convert import convert_n_to_tensor, convert_to_tensor
+from gpugraph.ops.gathering import gather
+from gpugraph.ops.joining import stack
+from gpugraph.ops.logical import equal, greater, where
+from gpugraph.ops.random import random_normal
+from gpugraph.ops.reduction_functions import reduce_sum
+from gpugraph.ops.unary_functions import ceil, cos, exp, floor, log, negative, sqrt
+
+__all__ = [
+    "cosine_decay",
+    "cosine_decay_restarts",
+    "exponential_decay",
+    "inverse_time_decay",
+    "linear_cosine_decay",
+    "natural_exp_decay",
+    "noisy_linear_cosine_decay",
+    "piecewise_constant",
+    "polynomial_decay",
+]
+
+
+@contextmanager
+def _decay(
+    name: str | None, default: str, rate: Any, global_step: Any, *numbers: Any
+) -> Iterator[tuple[str, Tensor, Tensor, list[Tensor]]]:
+    """The scope, and the rate, the step and all other numbers in the rate's dtype."""
+    if global_step is None:
+        raise ValueError(f"global_step is required for {default}.")
+    with op_scope(name, default, rate, global_step) as scope:
+        first = convert_to_tensor(rate, name="initial_learning_rate")
+        others = [cast(number, first.dtype.base_dtype) for number in numbers]
+        yield scope, first, cast(global_step, first.dtype.base_dtype), others
+
+
+def exponential_decay(
+    learning_rate: Any,
+    global_step: Any,
+    decay_steps: Any,
+    decay_rate: Any,
+    staircase: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """learning_rate * decay_rate ** (global_step / decay_steps), a scalar.
+
+    staircase: the quotient is floored, so that the rate changes every `decay_steps` steps.
+    """
+    numbers = decay_steps, decay_rate
+    with _decay(name, "ExponentialDecay", learning_rate, global_step, *numbers) as found:
+        scope, first, step, (steps, rate) = found
+        return multiply(first, pow(rate, _periods(step, steps, staircase)), name=scope)
+
+
+def _periods(step: Tensor, steps: Tensor, staircase: bool) -> Tensor:
+    passed = truediv(step, steps)
+    return floor(passed) if staircase else passed
+
+
+def natural_exp_decay(
+    learning_rate: Any,
+    global_step: Any,
+    decay_steps: Any,
+    decay_rate: Any,
+    staircase: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """learning_rate * exp(-decay_rate * global_step / decay_steps); see `exponential_decay`."""
+    rate = exp(negative(convert_to_tensor(decay_rate, dtype_hint=dtypes.float32)))
+    return exponential_decay(learning_rate, global_step, decay_steps, rate, staircase, name)
+
+
+def inverse_time_decay(
+    learning_rate: Any,
+    global_step: Any,
+    decay_steps: Any,
+    decay_rate: Any,
+    staircase: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """learning_rate / (1 + decay_rate * global_step / decay_steps); see `exponential_decay`."""
+    numbers = decay_steps, decay_rate
+    with _decay(name, "InverseTimeDecay", learning_rate, global_step, *numbers) as found:
+        scope, first, step, (steps, rate) = found
+        slower = plus(1.0, multiply(rate, _periods(step, steps, staircase)))
+        return truediv(first, slower, name=scope)
+
+
+def piecewise_constant(
+    x: Any, boundaries: Sequence[Any], values: Sequence[Any], name: str | None = None
+) -> Tensor:
+    """values[0] where x is at most boundaries[0], values[1] up to boundaries[1], and so on.
+
+    x: a scalar. boundaries: increasing, of x's dtype (int32 may stand for int64). values: one more
+      than boundaries, of one dtype. ValueError for other lengths and dtypes.
+    """
+    if len(boundaries) != len(values) - 1:
+        raise ValueError("The length of boundaries should be 1 less than the length of values")
+    with op_scope(name, "PiecewiseConstant", x, *boundaries, *values) as scope:
+        point = convert_to_tensor(x)
+        limits = [_limit(each, point) for each in convert_n_to_tensor(boundaries)]
+        choices = convert_n_to_tensor(values)
+        for each in choices:
+            if each.dtype.base_dtype is not choices[0].dtype.base_dtype:
+                raise ValueError(
+                    "Values must have elements all with the same dtype "
+                    f"({choices[0].dtype.name} vs {each.dtype.name})."
+                )
+        if not limits:
+            return choices[0]
+        passed = reduce_sum(cast(greater(point, stack(limits)), dtypes.int32))
+        return gather(stack(choices), passed, name=scope)
+
+
+def _limit(limit: Tensor, point: Tensor) -> Tensor:
+    wanted, given = point.dtype.base_dtype, limit.dtype.base_dtype
+    if given is dtypes.int32 and wanted is dtypes.int64:
+        return cast(limit, wanted)
+    if given is not wanted:
+        raise ValueError(
+            f"Boundaries ({given.name}) must have the same dtype as x ({wanted.name})."
+        )
+    return limit
+
+
+def polynomial_decay(
+    learning_rate: Any,
+    global_step: Any,
+    decay_steps: Any,
+    end_learning_rate: Any = 0.0001,
+    power: Any = 1.0,
+    cycle: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """From learning_rate to end_learning_rate in `decay_steps` steps, where it stays.
+
+    (learning_rate - end) * (1 - step / decay_steps) ** power + end. cycle: in place of staying it
+    goes on with the next multiple of `decay_steps`.
+    """
+    numbers = decay_steps, end_learning_rate, power
+    with _decay(name, "PolynomialDecay", learning_rate, global_step, *numbers) as found:
+        scope, first, step, (steps, end, exponent) = found
+        if cycle:
+            times = ceil(truediv(step, steps))
+            steps = multiply(steps, where(equal(step, 0.0), times + 1.0, times))
+        else:
+            step = minimum(step, steps)
+        left = pow(1.0 - truediv(step, steps), exponent)
+        return plus(multiply(first - end, left), end, name=scope)
+
+
+def _wave(fraction: Any) -> Tensor:
+    """From 1 to 0 along half a cosine."""
+    made: Tensor = 0.5 * (1.0 + cos(math.pi * fraction))
+    return made
+
+
+def cosine_decay(
+    learning_rate: Any,
+    global_step: Any,
+    decay_steps: Any,
+    alpha: Any = 0.0,
+    name: str | None = None,
+) -> Tensor:
+    """From learning_rate to alpha * learning_rate along half a cosine, in `decay_steps` steps.
+
+    Source: Loshchilov and Hutter, arXiv:1608.03983.
+    """
+    numbers = decay_steps, alpha
+    with _decay(name, "CosineDecay", learning_rate, global_step, *numbers) as found:
+        _, first, step, (steps, least) = found
+        part = (1.0 - least) * _wave(truediv(minimum(step, steps), steps)) + least
+        return multiply(first, part)
+
+
+def cosine_decay_restarts(
+    learning_rate: Any,
+    global_step: Any,
+    first_decay_steps: Any,
+    t_mul: Any = 2.0,
+    m_mul: Any = 1.0,
+    alpha: Any = 0.0,
+    name: str | None = None,
+) -> Tensor:
+    """`cosine_decay` again and again: each period `t_mul` times as long as the one before.
+
+    m_mul: what the rate at the start of a period is to that of the one before.
+    Source: Loshchilov and Hutter, arXiv:1608.03983.
+    """
+    numbers = first_decay_steps, alpha, t_mul, m_mul
+    with _decay(name, "SGDRDecay", learning_rate, global_step, *numbers) as found:
+        scope, first, step, (steps, least, longer, factor) = found
+        passed = truediv(step, steps)
+        period, fraction = cond(
+            equal(longer, 1.0), lambda: _equal_period(passed), lambda: _growing(passed, longer)
+        )
+        part = (1.0 - least) * (pow(factor, period) * _wave(fraction)) + least
+        return multiply(first, part, name=scope)
+
+
+def _equal_period(passed: Tensor) -> tuple[Tensor, Tensor]:
+    """In which period, and how far in it, where all have length 1."""
+    period = floor(passed)
+    return period, passed - period
+
+
+def _growing(passed: Tensor, longer: Tensor) -> tuple[Tensor, Tensor]:
+    """The same where each period is `longer` times as long as the one before."""
+    period = floor(log(1.0 - passed * (1.0 - longer)) / log(longer))
+    length = pow(longer, period)
+    before = (1.0 - length) / (1.0 - longer)
+    return period, (passed - before) / length
+
+
+def linear_cosine_decay(
+    learning_rate: Any,
+    global_step: Any,
+    decay_steps: Any,
+    num_periods: Any = 0.5,
+    alpha: Any = 0.0,
+    beta: Any = 0.001,
+    name: str | None = None,
+) -> Tensor:
+    """learning_rate * ((alpha + linear) * cosine + beta), over `decay_steps` steps.
+
+    linear falls from 1 to 0, cosine goes through `num_periods` periods. Source: Bello et al., 2017,
+    Neural Optimizer Search with Reinforcement Learning.
+    """
+    numbers = decay_steps, num_periods, alpha, beta
+    with _decay(name, "LinearCosineDecay", learning_rate, global_step, *numbers) as found:
+        scope, first, step, (steps, periods, more, rest) = found
+        done = minimum(step, steps)
+        linear = truediv(steps - done, steps)
+        part = (more + linear) * _wave(2.0 * periods * truediv(done, steps)) + rest
+        return multiply(first, part, name=scope)
+
+
+def noisy_linear_cosine_decay(
+    learning_rate: Any,
+    global_step: Any,
+    decay_steps: Any,
+    initial_variance: Any = 1.0,
+    variance_decay: Any = 0.55,
+    num_periods: Any = 0.5,
+    alpha: Any = 0.0,
+    beta: Any = 0.001,
+    name: str | None = None,
+) -> Tensor:
+    """`linear_cosine_decay` with noise on the linear part.
+
+    Its variance is initial_variance / (1 + global_step) ** variance_decay.
+    """
+    numbers = decay_steps, initial_variance, variance_decay, num_periods, alpha, beta
+    with _decay(name, "NoisyLinearCosineDecay", learning_rate, global_step, *numbers) as found:
+        scope, first, step, (steps, variance, fall, periods, more, rest) = found
+        done = minimum(step, steps)
+        spread = sqrt(variance / pow(1.0 + done, fall))
+        noise = random_normal([], stddev=spread, dtype=first.dtype.base_dtype)
+        linear = truediv(steps - done, steps) + noise
+        part = (more + linear) * _wave(2.0 * periods * truediv(done, steps)) + rest
+        return multiply(first, part, name=scope)

@@ -1,0 +1,157 @@
+"""Moving averages of variables: shadows that follow them slowly, for evaluation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from gpugraph import dtypes
+from gpugraph.graph.client import Graph
+from gpugraph.graph.collections import GraphKeys
+from gpugraph.graph.operation import Operation
+from gpugraph.graph.stack import graph_stack
+from gpugraph.graph.tensor import Tensor
+from gpugraph.ops.arithmetic_functions import minimum, pow
+from gpugraph.ops.casting import cast
+from gpugraph.ops.constants import zeros
+from gpugraph.ops.control import group
+from gpugraph.ops.convert import convert_to_tensor
+from gpugraph.ops.state import assign, assign_add, assign_sub
+from gpugraph.variables import (
+    Variable,
+    global_variables,
+    moving_average_variables,
+    trainable_variables,
+)
+
+__all__ = ["ExponentialMovingAverage"]
+
+
+class ExponentialMovingAverage:
+    """Keeps `average -= (1 - decay) * (average - variable)` for each of some variables.
+
+    num_updates: a count of updates, an int tensor or variable; the decay then is at most
+      (1 + num_updates) / (10 + num_updates), so that averages move faster in the beginning.
+    zero_debias: averages of tensors, which begin as 0, are corrected for that.
+    """
+
+    def __init__(
+        self,
+        decay: Any,
+        num_updates: Any = None,
+        zero_debias: bool = False,
+        name: str = "ExponentialMovingAverage",
+    ) -> None:
+        self._decay = decay
+        self._num_updates = num_updates
+        self._zero_debias = zero_debias
+        self._name = name
+        self._averages: dict[Any, Variable] = {}
+        self._debiased: dict[Any, tuple[Variable, Variable]] = {}
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    def apply(self, var_list: Sequence[Any] | None = None) -> Operation:
+        """An operation that brings the averages of `var_list` up to date.
+
+        var_list: variables, all trainable ones by default, and tensors. Makes the averages when
+        they are new: a variable's begins as its value, a tensor's as zeros. Neither is trainable;
+        variables join the collection MOVING_AVERAGE_VARIABLES. TypeError for dtypes that are not
+        floating.
+        """
+        graph: Graph = graph_stack.top()
+        given = list(trainable_variables() if var_list is None else var_list)
+        for each in given:
+            if not each.dtype.base_dtype.is_floating:
+                raise TypeError(f"The variables must be half, float, or double: {each.name}")
+            if each not in self._averages:
+                self._averages[each] = self._new_average(graph, each)
+        with graph.name_scope(self._name) as scope:
+            decay = self._current_decay()
+            updates = [self._update(graph, each, decay) for each in given]
+            return group(*updates, name=scope)
+
+    def _new_average(self, graph: Graph, source: Any) -> Variable:
+        name = f"{source.op.name}/{self._name}"
+        with graph.name_scope(None), graph.control_dependencies(None):
+            if not isinstance(source, Variable):
+                return self._zeros(name, source)
+            with graph.colocate_with(source.op):
+                average = Variable(source.initialized_value(), trainable=False, name=name)
+        known = graph.get_collection_ref(GraphKeys.MOVING_AVERAGE_VARIABLES)
+        if source not in known:
+            known.append(source)
+        return average
+
+    def _zeros(self, name: str, like: Any) -> Variable:
+        shape, dtype = like.shape, like.dtype.base_dtype
+        return Variable(lambda: zeros(shape, dtype), trainable=False, name=name)
+
+    def _current_decay(self) -> Tensor:
+        decay = convert_to_tensor(self._decay, name="decay")
+        if self._num_updates is None:
+            return decay
+        count = cast(self._num_updates, dtypes.float32, name="num_updates")
+        return minimum(decay, (1.0 + count) / (10.0 + count))
+
+    def _update(self, graph: Graph, source: Any, decay: Tensor) -> Tensor:
+        average, value = self._averages[source], convert_to_tensor(source)
+        with graph.name_scope("AssignMovingAvg") as scope:
+            rest = cast(1.0 - decay, average.dtype.base_dtype)
+            if not self._zero_debias or isinstance(source, Variable):
+                return assign_sub(average, (average.value() - value) * rest, name=scope)
+            return self._unbiased(graph, source, value, rest, scope)
+
+    def _unbiased(
+        self, graph: Graph, source: Any, value: Tensor, rest: Tensor, scope: str
+    ) -> Tensor:
+        """The average from zeros on, divided by what the weights of all values so far add up to."""
+        average = self._averages[source]
+        if source not in self._debiased:
+            self._debiased[source] = self._new_counts(graph, average)
+        biased, steps = self._debiased[source]
+        moved = assign_sub(biased, (biased.value() - value) * rest)
+        count = assign_add(steps, 1.0)
+        return assign(average, moved / (1.0 - pow(1.0 - rest, count)), name=scope)
+
+    def _new_counts(self, graph: Graph, average: Variable) -> tuple[Variable, Variable]:
+        name, dtype = average.op.name, average.dtype.base_dtype
+        with graph.name_scope(None), graph.control_dependencies(None):
+            with graph.colocate_with(average.op):
+                biased = self._zeros(f"{name}/biased", average)
+                steps = Variable(
+                    lambda: zeros([], dtype), trainable=False, name=f"{name}/local_step"
+                )
+        return biased, steps
+
+    def average(self, var: Any) -> Variable | None:
+        """The variable that holds the average of `var`, or None."""
+        return self._averages.get(var)
+
+    def average_name(self, var: Any) -> str:
+        """The name of the average of `var`, made or not: what a checkpoint has it under."""
+        if var in self._averages:
+            return self._averages[var].op.name
+        graph: Graph = graph_stack.top()
+        with graph.name_scope(None):
+            return graph.unique_name(f"{var.op.name}/{self._name}", mark_as_used=False)
+
+    def variables_to_restore(
+        self, moving_avg_variables: Sequence[Variable] | None = None
+    ) -> dict[str, Variable]:
+        """What to read from a checkpoint, by name: averages into the variables they are of.
+
+        moving_avg_variables: those that have averages, by default all that are trainable or in
+        MOVING_AVERAGE_VARIABLES. All other variables are read under their own names.
+        """
+        if moving_avg_variables is None:
+            moving_avg_variables = [*trainable_variables(), *moving_average_variables()]
+        averaged = list(dict.fromkeys(moving_avg_variables))
+        found = {self.average_name(each): each for each in averaged}
+        names = {each.name for each in averaged}
+        for each in global_variables():
+            if each.name not in names:
+                found.setdefault(each.op.name, each)
+        return found

@@ -1,0 +1,218 @@
+"""The walk over the registry's texts: each, as a native kernel, computes what its host `Call` does.
+
+One kernel an op, dtype and kind of sample, all compiled as one text; then samples, special values
+and extreme integers go through both. What has no native kernel is said by data, with reasons.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gpugraph as tf
+from gpugraph.devices.compiler import compiler
+from gpugraph.devices.native import (
+    NOT_NATIVE,
+    Fused,
+    Fusion,
+    NotNativeError,
+    Prepared,
+    not_native,
+    prepare,
+)
+from gpugraph.dtypes import as_dtype
+from gpugraph.graph.client import output_types
+from gpugraph.graph.op_def import host_slots
+from gpugraph.kernel import Elementwise, Reduction
+from gpugraph.ops.declare import DECLARATIONS
+from gpugraph.ops.kernels import find_kernel
+from gpugraph.ops.reductions import reduced_axes
+
+from .one_op import Alone
+from .samples import TABLE
+from .sampling import Sample
+
+pytestmark = pytest.mark.skipif(bool(compiler().reason), reason=compiler().reason)
+
+ULPS = 8
+"""Units in the last place between both: 4 are allowed to each."""
+
+SPECIAL = {
+    "f": [0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 3.7, 1e-3, 20.0, -20.0, np.inf, -np.inf, np.nan],
+    "i": [0, 1, -1, 2, -2, 5, -7, 100],
+    "u": [0, 1, 2, 3, 5, 7, 100, 255],
+    "b": [True, False],
+}
+SHAPED = {"ApplyGradientDescent", "BiasAdd", "PlaceholderWithDefault"}
+"""Ops whose inputs have different shapes, or one that is said."""
+
+UNDEFINED = {"Cast": "C leaves open what a NaN or an infinity is as an integer"}
+
+
+@dataclass
+class Case:
+    """An op on a sample, as a program and as its host `Call`."""
+
+    op_type: str
+    sample: Sample
+    inputs: list[np.ndarray]
+    alone: Alone
+    fused: Fused
+
+    def run(self, prepared: Prepared[Any]) -> list[np.ndarray]:
+        function = prepared.get(wait=True)
+        assert function is not None, prepared.reason
+        outputs = [np.empty(each.shape, each.dtype) for each in self.alone.outputs]
+        function.bind(self.inputs, outputs, self.fused.sizes)()
+        return outputs
+
+
+def kernel_of(op_type: str, sample: Sample) -> Any:
+    entry = find_kernel(op_type, "GPU", sample.all_attrs(DECLARATIONS[op_type].op_def))
+    return entry.kernel if entry is not None else None
+
+
+def make(op_type: str, sample: Sample) -> Case | None:
+    """The case of a sample; None of ops without text. NotNativeError with the reason."""
+    kernel = kernel_of(op_type, sample)
+    if not isinstance(kernel, (Elementwise, Reduction)):
+        return None
+    if sample.attrs.get("incompatible_shape_error") is False:
+        return None  # shapes may not fit: there is nothing to compute of elements
+    op_def = DECLARATIONS[op_type].op_def
+    attrs = sample.all_attrs(op_def)
+    result = output_types(op_def, attrs)[0].base_dtype
+    reason = not_native(*(as_dtype(each.dtype) for each in sample.flat), result)
+    if reason:
+        raise NotNativeError(reason)
+    alone = Alone(op_type, sample, kernel.host)
+    host = host_slots(op_def.inputs, op_def.host_inputs, attrs)
+    inputs = [np.array(each) for slot, each in enumerate(sample.flat) if slot not in host]
+    fusion = Fusion()
+    given = [fusion.input(as_dtype(each.dtype), each.shape) for each in inputs]
+    if isinstance(kernel, Elementwise):
+        if op_type == "Select" and inputs[0].ndim == 1 and inputs[1].ndim > 1:
+            fusion = Fusion()  # a vector chooses along the first axis
+            first = fusion.input(tf.bool, (len(inputs[0]), *(1,) * (inputs[1].ndim - 1)))
+            given = [first, *(fusion.input(result, each.shape) for each in inputs[1:])]
+        value = fusion.apply(kernel, given, result)
+    else:
+        axes = None
+        if host:
+            axes = sorted(reduced_axes(sample.flat[min(host)], inputs[0].ndim))
+        value = fusion.reduce(kernel, given[0], axes)
+    shape = alone.outputs[0].shape
+    fusion.output(value, shape if isinstance(kernel, Elementwise) else None)
+    return Case(op_type, sample, inputs, alone, fusion.finish())
+
+
+def texts() -> Iterator[tuple[str, Sample]]:
+    for op_type, entry in sorted(TABLE.items()):
+        for sample in entry.samples:
+            if isinstance(kernel_of(op_type, sample), (Elementwise, Reduction)):
+                yield op_type, sample
+
+
+def with_values(op_type: str, sample: Sample) -> Sample | None:
+    """The op on special values of the sample's dtypes, each with each."""
+    op_def = DECLARATIONS[op_type].op_def
+    kinds = [array.dtype for array in sample.flat]
+    if op_def.host_inputs or any(each.kind not in SPECIAL for each in kinds):
+        return None
+    pools = [SPECIAL[each.kind] for each in kinds]
+    if not isinstance(kernel_of(op_type, sample), Elementwise) or len(pools) != len(op_def.inputs):
+        return None
+    if op_type in SHAPED:
+        return None
+    rows = list(product(*pools))
+    columns = [np.array(each, dtype) for each, dtype in zip(zip(*rows), kinds)]
+    if ("Div" in op_type or "Mod" in op_type) and kinds[-1].kind in "iu":
+        columns[-1][columns[-1] == 0] = 3
+    return Sample(tuple(columns), sample.attrs)
+
+
+@pytest.fixture(scope="module")
+def cases() -> list[tuple[Case, Prepared[Any]]]:
+    """All of them, compiled in one go."""
+    made = []
+    for op_type, sample in texts():
+        try:
+            case = make(op_type, sample)
+        except NotNativeError:
+            continue
+        if case is not None:
+            made.append(case)
+    return list(zip(made, prepare([case.fused.program for case in made])))
+
+
+def differs(found: np.ndarray, wanted: np.ndarray, ulps: int) -> str:
+    """Where they differ, or nothing."""
+    if found.dtype.kind != "f":
+        return "" if found.tolist() == wanted.tolist() else f"{found} instead of {wanted}"
+    with np.errstate(all="ignore"):
+        size = np.spacing(np.maximum(np.abs(wanted), np.finfo(wanted.dtype).tiny))
+        error = np.abs(found.astype(np.longdouble) - wanted) / size
+        good = (found == wanted) | (np.isnan(found) & np.isnan(wanted)) | (error <= ulps)
+        if wanted.dtype == np.float16:  # a text is computed in float32: nothing overflows within
+            good |= ~np.isfinite(found) & ~np.isfinite(wanted)
+    if good.all():
+        return ""
+    return f"{found[~good].ravel()[:4]} instead of {wanted[~good].ravel()[:4]}"
+
+
+def test_what_is_not_native_is_so_by_dtypes_or_axes() -> None:
+    refused = {}
+    for op_type, sample in texts():
+        try:
+            make(op_type, sample)
+        except NotNativeError as error:
+            refused[op_type, str(error)] = {as_dtype(each.dtype) for each in sample.flat}
+    assert refused, "complex samples, at least"
+    for (op_type, reason), types in refused.items():
+        by_axes = reason.startswith("a reduction over axes")
+        assert by_axes or types & set(NOT_NATIVE), f"{op_type} is refused: {reason}"
+
+
+def test_samples_agree_with_the_host(cases: list[tuple[Case, Prepared[Any]]]) -> None:
+    failures = []
+    assert len(cases) > 400
+    for case, prepared in cases:
+        (found,), (wanted,) = case.run(prepared), case.alone()
+        said = differs(found, wanted, ULPS)
+        if said:
+            failures.append(f"{case.op_type} of {case.sample.label}: {said}")
+    assert not failures, "\n".join(["", *failures])
+
+
+def test_special_values_agree_with_the_host(cases: list[tuple[Case, Prepared[Any]]]) -> None:
+    failures, seen = [], set()
+    for case, _ in cases:
+        kinds = tuple(each.dtype for each in case.sample.flat)
+        if (case.op_type, kinds, str(case.sample.attrs)) in seen:
+            continue
+        seen.add((case.op_type, kinds, str(case.sample.attrs)))
+        sample = with_values(case.op_type, case.sample)
+        if sample is None:
+            continue
+        made = make(case.op_type, sample)
+        assert made is not None
+        try:
+            (wanted,) = made.alone()
+        except tf.errors.InvalidArgumentError:
+            continue
+        [prepared] = prepare([made.fused.program])
+        (found,) = made.run(prepared)
+        if case.op_type in UNDEFINED:
+            defined = np.isfinite(sample.flat[0].astype(np.float64))
+            defined &= sample.flat[0].astype(np.float64) >= 0
+            found, wanted = found[defined], wanted[defined]
+        said = differs(found, wanted, ULPS)
+        if said:
+            failures.append(f"{case.op_type} of {kinds[0]}: {said}")
+    assert len(seen) > 200
+    assert not failures, "\n".join(["", *failures])

@@ -1,0 +1,131 @@
+"""ExponentialMovingAverage: values step by step, names, collections, what to restore."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+import gpugraph as tf
+
+
+@pytest.fixture(autouse=True)
+def graph() -> Iterator[tf.Graph]:
+    with tf.Graph().as_default() as graph:
+        yield graph
+
+
+def followed(update, average, change, values):
+    """The average after each of some changes."""
+    seen = []
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        for value in values:
+            change(session, value)
+            session.run(update)
+            seen.append(session.run(average).tolist())
+    return seen
+
+
+VALUES = [1.0, 5.0, -2.0, 0.5]
+
+
+def test_of_a_variable():
+    v = tf.Variable(3.0, name="v")
+    averages = tf.train.ExponentialMovingAverage(0.9)
+    update = averages.apply([v])
+    assert update.name == "ExponentialMovingAverage"
+    assert averages.average(v).op.name == "v/ExponentialMovingAverage"
+    found = followed(update, averages.average(v), lambda s, value: v.load(value, s), VALUES)
+    wanted = 3.0
+    for seen, value in zip(found, VALUES):
+        wanted = 0.9 * wanted + 0.1 * value
+        assert seen == pytest.approx(wanted, rel=1e-6)
+
+
+def test_of_a_tensor():
+    x = tf.Variable(0.0, name="x")
+    doubled = tf.multiply(x, 2.0, name="doubled")
+    plain = tf.train.ExponentialMovingAverage(0.9)
+    corrected = tf.train.ExponentialMovingAverage(0.9, zero_debias=True, name="corrected")
+    updates = [plain.apply([doubled]), corrected.apply([doubled])]
+    both = tf.stack([plain.average(doubled), corrected.average(doubled)])
+    found = followed(updates, both, lambda s, value: x.load(value, s), VALUES)
+    total = weight = 0.0
+    for seen, value in zip(found, VALUES):
+        total, weight = 0.9 * total + 0.2 * value, 0.9 * weight + 0.1
+        np.testing.assert_allclose(seen, [total, total / weight], rtol=1e-5)
+    names = [each.op.name for each in tf.global_variables()]
+    assert names == [
+        "x", "doubled/ExponentialMovingAverage", "doubled/corrected",
+        "doubled/corrected/biased", "doubled/corrected/local_step",
+    ]  # fmt: skip
+
+
+def test_with_a_count_of_updates():
+    v, count = tf.Variable(0.0), tf.Variable(0, trainable=False)
+    averages = tf.train.ExponentialMovingAverage(0.5, num_updates=count)
+    update = averages.apply([v])
+
+    def change(session, value):
+        v.load(value, session)
+        session.run(count.assign_add(3))
+
+    wanted = 0.0
+    found = followed(update, averages.average(v), change, VALUES)
+    for index, (seen, value) in enumerate(zip(found, VALUES), 1):
+        decay = min(0.5, (1 + 3 * index) / (10 + 3 * index))
+        wanted = decay * wanted + (1 - decay) * value
+        assert seen == pytest.approx(wanted, rel=1e-5)
+
+
+def test_collections_and_defaults():
+    v = tf.Variable(1.0, name="v")
+    tf.Variable(1.0, trainable=False, name="rest")
+    averages = tf.train.ExponentialMovingAverage(0.9)
+    averages.apply()
+    averages.apply([v])  # once more, of the same average
+    assert tf.moving_average_variables() == [v]
+    assert [each.op.name for each in tf.trainable_variables()] == ["v"]
+    assert [each.op.name for each in tf.global_variables()] == [
+        "v", "rest", "v/ExponentialMovingAverage",
+    ]  # fmt: skip
+    assert averages.name == "ExponentialMovingAverage"
+    assert tf.train.ExponentialMovingAverage(0.9, name="shadow").name == "shadow"
+
+
+def test_names_and_what_to_restore():
+    with tf.name_scope("model"):
+        v = tf.Variable(1.0, name="v")
+        other = tf.Variable(1.0, trainable=False, name="other")
+        averages = tf.train.ExponentialMovingAverage(0.9)
+        averages.apply([v])
+        assert averages.average_name(v) == "model/v/ExponentialMovingAverage"
+        assert averages.average_name(other) == "model/other/ExponentialMovingAverage"
+        assert averages.average(other) is None
+    assert averages.variables_to_restore() == {
+        "model/v/ExponentialMovingAverage": v,
+        "model/other": other,
+    }
+    assert averages.variables_to_restore([other])["model/other/ExponentialMovingAverage"] is other
+
+
+def test_integers_are_refused():
+    with pytest.raises(TypeError, match="must be half, float, or double"):
+        tf.train.ExponentialMovingAverage(0.9).apply([tf.Variable(1)])
+
+
+def test_beside_its_variable_and_after_training(graph):
+    with tf.device("/gpu:1"):
+        v = tf.Variable(1.0, name="v")
+    step = tf.train.GradientDescentOptimizer(1.0).minimize(v * 2.0)
+    averages = tf.train.ExponentialMovingAverage(0.5)
+    with tf.control_dependencies([step]):
+        update = averages.apply([v])
+    assert averages.average(v).op.colocation_groups() == [b"loc:@v"]
+    config = tf.ConfigProto(gpu_options=tf.GPUOptions(virtual_gpus=2))
+    with tf.Session(config=config) as session:
+        session.run(tf.global_variables_initializer())
+        session.run(update)
+        assert session.run([v, averages.average(v)]) in ([-1.0, 0.0], [-1.0, 1.0])
