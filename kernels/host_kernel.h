@@ -49,6 +49,7 @@ enum { GG_DONE = 0, GG_MORE = 1, GG_STOPPED = 2, GG_FAILED = 3 };
    and the order is the same for every instruction set. */
 #define GG_LANES 64
 #define GG_BLOCK 1024
+#define GG_SHORT 16 /* up to so many elements are combined one after the other */
 #define GG_DEPTH 56
 
 static inline int64_t gg_min(int64_t a, int64_t b) { return a < b ? a : b; }

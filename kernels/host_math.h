@@ -2,7 +2,7 @@
 
    A kernel's text says exp(x), tanh(x), ...; the macros at the end choose by the type of x. float
    functions are polynomials of their own (trigonometry: host_trigonometry.h), but for fmod; double
-   ones are too, but for pow, fmod, erf and trigonometry, which are the C library's. NaN, infinities,
+   ones are too, but for pow, fmod, erf and trigonometry, which are the C library's. NaN, infinity,
    signed zeros and denormals are what they are in the C library (which zero fmax gives of both is
    open). With a fused multiply-add (FMA, NEON) results may differ from those without in the last
    place.
@@ -184,8 +184,8 @@ GG_INLINE float gg_log1p_f32(float x) {
     return x > -1.0f ? (x < INFINITY ? found : x) : outside;
 }
 
-/* -- float: the error function: x + x P(x^2) below 0.9 (off by 1.2e-8), then 1 - exp(P(|x|)) (off by
-   1.7e-9) up to 3.95, where it is 1 */
+/* -- float: the error function: x + x P(x^2) below 0.9 (off by 1.2e-8), then 1 - exp(P(|x|)) (off
+   by 1.7e-9) up to 3.95, where it is 1 */
 
 GG_INLINE float gg_erf_f32(float x) {
     float size = __builtin_fabsf(x), r = x * x;

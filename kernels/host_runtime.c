@@ -124,6 +124,37 @@ int gg_sequence(void *at) {
     return GG_DONE;
 }
 
+/* -- matrix products, by a BLAS that was found in this process */
+
+typedef struct {
+    gg_entry entry;
+    void *function; /* cblas_sgemm or cblas_dgemm */
+    int64_t is_wide; /* whether its integers have 64 bits */
+    int64_t transposes_a, transposes_b;
+    int64_t m, n, k, lda, ldb, ldc;
+    void *a, *b, *c;
+} gg_product;
+
+#define GG_GEMM(name, real)                                                                        \
+    typedef void (*gg_narrow_##name)(int, int, int, int, int, int, real, const real *, int,        \
+                                     const real *, int, real, real *, int);                        \
+    typedef void (*gg_wide_##name)(int, int, int, int64_t, int64_t, int64_t, real, const real *,   \
+                                   int64_t, const real *, int64_t, real, real *, int64_t);         \
+    int name(void *at) {                                                                           \
+        gg_product *p = at;                                                                        \
+        int ta = p->transposes_a ? 112 : 111, tb = p->transposes_b ? 112 : 111;                    \
+        if (p->is_wide)                                                                            \
+            ((gg_wide_##name)p->function)(101, ta, tb, p->m, p->n, p->k, 1, p->a, p->lda, p->b,    \
+                                          p->ldb, 0, p->c, p->ldc);                                \
+        else                                                                                       \
+            ((gg_narrow_##name)p->function)(101, ta, tb, (int)p->m, (int)p->n, (int)p->k, 1, p->a, \
+                                            (int)p->lda, p->b, (int)p->ldb, 0, p->c, (int)p->ldc); \
+        return GG_DONE;                                                                            \
+    }
+
+GG_GEMM(gg_gemm_f32, float)
+GG_GEMM(gg_gemm_f64, double)
+
 /* -- called from Python, by its stable ABI, whose functions are given rather than linked
 
    A call is a builtin function (PyCFunction_NewEx) without arguments; its `self` is a tuple that
@@ -166,6 +197,6 @@ struct {
     int flags;
     const char *doc;
 } gg_calls[2] = {
-    {"native_kernel", gg_call, GG_NO_ARGUMENTS, "Runs a native kernel; 0 when it is done."},
-    {"native_kernel", gg_call_released, GG_NO_ARGUMENTS, "Runs a native kernel; 0 when it is done."},
+    {"native_kernel", gg_call, GG_NO_ARGUMENTS, "Runs a kernel; 0 when it is done."},
+    {"native_kernel", gg_call_released, GG_NO_ARGUMENTS, "Runs a kernel; 0 when it is done."},
 };

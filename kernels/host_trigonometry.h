@@ -1,8 +1,8 @@
 /* sin, cos and tan of floats, branch-free for all of them, for fused CPU kernels (see host_math.h).
 
    x / pi is reduced modulo 2 by a table over the exponents of x: a double has 29 bits more than a
-   float, so that products with the first 29 bits of (2^e / pi) mod 2 are exact; the next 53 bits are
-   a second number. What is left is one polynomial in double. Of doubles they are the C library's.
+   float, so products with the first 29 bits of (2^e / pi) mod 2 are exact; the next 53 bits are a
+   second number. What is left is one polynomial in double. Of doubles they are the C library's.
 
    Largest error, measured over all exponents: 0.6 units of the last place. */
 

@@ -189,7 +189,9 @@ class _Telling:
             exits[op] = values[op.inputs[0]]
 
     def op(self, op: Op, values: Values, back: dict[Op, Any]) -> None:
-        if op.kind not in ("trigger", "merge") and any((before, ALIVE) not in values for before in op.after):
+        if op.kind not in ("trigger", "merge") and any(
+            (before, ALIVE) not in values for before in op.after
+        ):
             return
         alive = [(at, each) for at, each in enumerate(op.inputs) if each in values]
         if op in back:
@@ -209,16 +211,14 @@ class _Telling:
         values[op, ALIVE] = True
 
     def loop(self, loop: int, values: Values) -> None:
-        """Runs a loop if all that enters it is alive."""
+        """Runs a loop; what enters it dead is dead in it."""
         own = [op for op in self.ops if op.loop == loop]
-        enters = [op for op in own if op.kind == "enter"]
-        if any(op.inputs[0] not in values for op in enters):
-            return
+        enters = [op for op in own if op.kind == "enter" and op.inputs[0] in values]
         entered = {(op, 0): values[op.inputs[0]] for op in enters}
         merges = [op for op in own if _is_loop_merge(op)]
         back = _taken(merges, entered)
         exits: dict[Op, Any] = {}
-        first = True
+        first = bool(enters)
         while back or first:
             inner: Values = {}
             for op in enters:

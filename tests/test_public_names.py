@@ -386,10 +386,10 @@ train.inverse_time_decay: learning_rate global_step decay_steps decay_rate stair
 train.linear_cosine_decay: learning_rate global_step decay_steps num_periods alpha beta name
 train.natural_exp_decay: learning_rate global_step decay_steps decay_rate staircase name
 train.noisy_linear_cosine_decay: learning_rate global_step decay_steps initial_variance
+    variance_decay num_periods alpha beta name
 train.piecewise_constant: x boundaries values name
 train.piecewise_constant_decay: x boundaries values name
 train.polynomial_decay: learning_rate global_step decay_steps end_learning_rate power cycle name
-    variance_decay num_periods alpha beta name
 trainable_variables: scope
 transpose: a perm name conjugate
 truediv: x y name

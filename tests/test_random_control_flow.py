@@ -50,7 +50,7 @@ def plain_op(kind: str, a: Dual, b: Dual) -> Dual:
     if kind == "sub":
         return x - y, dx - dy
     if kind == "mul":
-        return x * y * 0.5, (dx * y + x * dy) * 0.5
+        return np.sin(x) * y, np.cos(x) * dx * y + np.sin(x) * dy  # which no loop makes overflow
     if kind == "tanh":
         return np.tanh(x), dx * (1 - np.tanh(x) ** 2)
     if kind == "sin":
@@ -85,7 +85,7 @@ def graph_op(kind: str, x: Any, y: Any) -> Any:
     if kind == "sub":
         return x - y
     if kind == "mul":
-        return x * y * 0.5
+        return tf.sin(x) * y
     if kind == "tanh":
         return tf.tanh(x)
     if kind == "sin":

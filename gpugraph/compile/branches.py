@@ -80,6 +80,8 @@ class Branches:
         guard = self.flow.outer[loop.frame]
         self.need(guard)
         reset = loop.reset()
+        for node in loop.frame.enters:
+            self.need(self.flow.entered.get(node.id, ALWAYS))
         if reset is not None:
             self.binder.entries.append(Entry(ALWAYS, reset))
         self.binder.entries.append(Entry(guard, step))
@@ -158,6 +160,18 @@ class Branches:
         self.need(guard)
         return None if guard == ALWAYS else self.flags.guard(guard)
 
+    def if_alive(self, guard: Guard | None, run: Callable[[], Any]) -> Callable[[], Any]:
+        """`run`, where it must not be done unless the guard holds."""
+        if not guard:
+            return run
+        flags, own = self.flags.values, self.flags.guard(guard)
+
+        def run_if_alive() -> None:
+            if flags[own]:
+                run()
+
+        return run_if_alive
+
     # -- nodes
 
     def _pass(self, node: Node) -> None:
@@ -173,7 +187,8 @@ class Branches:
             take = len(node.output_types) == 1 and bool(dying)
             run = move(binder, binder.runner(node), (key, home), ((node.id, slot), own), take)
             if node.node_class is NodeClass.ENTER:
-                self.open[-1].start.append(binder.step(node, run))
+                guarded = self.if_alive(self.flow.entered.get(node.id), run)
+                self.open[-1].start.append(binder.step(node, guarded))
             else:
                 binder.add(node, run, "kernel")
         if node.id in self.flow.irregular:

@@ -1,7 +1,7 @@
 """Flow: which loop each op is in, and under which condition it is alive.
 
 Ops of equal guards (`compile/guards.py`) become regions of the plan that run or are skipped. A
-loop is one item of the order around it: it runs when all that enters it is alive. Inside, guards
+loop is one item of the order around it: it runs when what enters it may be alive. Inside, guards
 count from the start of an iteration. Graphs without control flow have no `unit.flow`.
 
 A dead tensor makes whoever takes it dead, over control edges and from device to device too; only
@@ -114,11 +114,13 @@ class _Guards:
         made = self.made
         made.guards.clear()
         made.irregular.clear()
-        made.outer = dict.fromkeys(made.frames.loops(), ALWAYS)
+        made.entered.clear()
         self._frame(made.frames.root)
 
     def _frame(self, frame: Frame) -> None:
         level = self.made.levels[frame]
+        if frame.parent is not None:
+            self._enter(frame)
         for item in sorted(level.items, key=level.depth.__getitem__):
             if isinstance(item, Frame):
                 self._frame(item)
@@ -133,8 +135,6 @@ class _Guards:
         made = self.made
         kind = node.node_class
         if kind is NodeClass.ENTER:
-            frame = made.frames.of[node.id]
-            made.outer[frame] |= self._all(list(node._in))
             return self._entering(node)
         if kind is NodeClass.CONTROL_TRIGGER:
             return ALWAYS
@@ -145,11 +145,26 @@ class _Guards:
             return self._merged(node)
         return self._all(list(node._in))
 
+    def _enter(self, frame: Frame) -> None:
+        """Says when a loop runs: under the condition that all share which enter it."""
+        made = self.made
+        guards = {node.id: self._all(list(node._in)) for node in frame.enters}
+        outer = made.outer[frame] = frozenset.intersection(*guards.values())
+        made.entered.update({key: guard for key, guard in guards.items() if guard != outer})
+        if any(made.started(node) is not None for node in frame.merges):
+            made.carried.add(frame)
+
     def _entering(self, node: Node) -> Guard:
         """What enters for one iteration only is dead in the others, but where a Merge takes it."""
-        if node.attrs.get("is_constant") or enters_once(node):
-            return ALWAYS
-        return self._found(node, "first", ALWAYS)
+        guard = ALWAYS
+        entered = self.made.entered.get(node.id, ALWAYS)
+        if holds_never(entered):
+            return NEVER
+        if entered:
+            guard |= self._found(node, "entered", ALWAYS)
+        if not node.attrs.get("is_constant") and not enters_once(node):
+            guard |= self._found(node, "first", ALWAYS)
+        return guard
 
     def _all(self, edges: list[Edge]) -> Guard:
         guard = ALWAYS
@@ -214,8 +229,9 @@ class _Guards:
         go_on = made.go_on[frame] = self._go_on(frame)
         if go_on is None:
             made.carried.add(frame)
+        may_be_empty = all(node.id in made.entered for node in frame.enters)
         for node in frame.exits:
-            if go_on is None or go_on != _opposite(made.guards[node.id]):
+            if may_be_empty or go_on is None or go_on != _opposite(made.guards[node.id]):
                 made.irregular.add(node.id)
                 atom = Found(node.id, "exit")
                 made.within[atom] = made.outer[frame] | {atom}

@@ -45,7 +45,8 @@ class Found(NamedTuple):
     """What the step of a node (`node`, its id) finds out in each run or iteration.
 
     `what` is "merge" (some input was alive), "exit" (the loop left by it), "carried" (a loop's
-    Merge has a value in this iteration), or "first" (this is the loop's first iteration).
+    Merge has a value in this iteration), "first" (this is the loop's first iteration), or
+    "entered" (the Enter's input was alive, where the loop runs without it too).
     """
 
     node: int
@@ -114,7 +115,8 @@ def needed(guard: Guard, within: dict[Atom, Guard]) -> list[Atom]:
 class Flow:
     """Frames, and guards inside each.
 
-    guards: of each node, inside its frame. outer: of each loop, in the frame around it. go_on: the
+    guards: of each node, inside its frame. outer: of each loop, in the frame around it. entered: of
+    what enters a loop that runs without it too, in the frame around it, by Enter. go_on: the
     guard under which a loop has another iteration, or None where each Merge has its own
     (`carried`). irregular: Exits by which a loop may or may not be left. sides: what the two
     outputs of a Switch add to its guard. pred_of: the predicate of a Switch, behind all that only
@@ -125,6 +127,7 @@ class Flow:
     levels: dict[Frame, Level]
     guards: dict[int, Guard] = field(default_factory=dict)
     outer: dict[Frame, Guard] = field(default_factory=dict)
+    entered: dict[int, Guard] = field(default_factory=dict)
     go_on: dict[Frame, Guard | None] = field(default_factory=dict)
     carried: set[Frame] = field(default_factory=set)
     irregular: set[int] = field(default_factory=set)
@@ -144,3 +147,11 @@ class Flow:
             left = {Found(node.id, "exit")} if node.id in self.irregular else ALWAYS
             return self.outer[frame] | left
         return guard
+
+    def started(self, merge: Node) -> Guard | None:
+        """The condition, outside, under which a loop variable has a first value, if the loop runs
+        without it too."""
+        for edge in merge._in:
+            if edge.src.node_class is NodeClass.ENTER and not edge.is_control:
+                return self.entered.get(edge.src.id)
+        return None

@@ -58,7 +58,8 @@ class LoopInMaking:
         head, goes_on, tail = self._parts(self._turn())
         parts = (tuple(self.start), tuple(head), tuple(tail))
         clock = self.binder.clock
-        loop = Loop(self.frame.name, parts, goes_on, self.branches.cells_until(self._ends()), clock)
+        cells = self.branches.cells_until(self._ends())
+        loop = Loop(self.frame.name, parts, goes_on, cells, clock, self._entered())
         native, why = native_loop(self.binder, self.frame, loop)
         self.binder.told.append(f"loop {self.frame.name}: {why}")
         first = self.frame.enters[0]
@@ -151,14 +152,18 @@ class LoopInMaking:
 
     def _flags_at_start(self) -> list[Step]:
         flags = self.branches.flags
-        carried = [
-            flags.atom(Found(merge.id, "carried"))
-            for merge in self.frame.merges
-            if self.frame in self.flow.carried
-        ]
-        steps = (
-            [self._flag_step("carried", _setter(flags.values, carried, True))] if carried else []
-        )
+        copies = []
+        if self.frame in self.flow.carried:
+            for merge in self.frame.merges:
+                copies.append((flags.atom(Found(merge.id, "carried")), self.flow.started(merge)))
+        for node in self.frame.enters:
+            if node.id in self.flow.entered:
+                own = flags.atom(Found(node.id, "entered"))
+                copies.append((own, self.flow.entered[node.id]))
+        steps = []
+        if copies:
+            ways = [(own, None if guard is None else flags.guard(guard)) for own, guard in copies]
+            steps.append(self._flag_step("entered", _copier(flags.values, ways)))
         first = self._first()
         if first:
             steps.append(self._flag_step("first", _setter(flags.values, first, True)))
@@ -173,6 +178,15 @@ class LoopInMaking:
     def _flag_step(self, name: str, run: Run) -> Step:
         host = self.binder.unit.host
         return Step(f"{self.frame.name}/{name}", "Enter", host, 0, run, None, "flag")
+
+    def _entered(self) -> Run | None:
+        """Whether anything that enters is alive; None where it is if the loop runs at all."""
+        guards = [self.flow.entered.get(node.id) for node in self.frame.enters]
+        if None in guards:
+            return None
+        flags = self.branches.flags
+        own = [flags.guard(guard) for guard in guards if guard is not None]
+        return lambda: any(map(flags.values.__getitem__, own))
 
     # -- variables
 
@@ -194,7 +208,8 @@ class LoopInMaking:
         take = home.storage.last <= self.binder.positions[merge.id]
         run = self._move(merge, (key, home), take)
         index = self._index(merge, edge.dst_input)
-        return self.binder.step(merge, run if index is None else _both(run, index))
+        run = run if index is None else _both(run, index)
+        return self.binder.step(merge, self.branches.if_alive(self.flow.started(merge), run))
 
     def _move(self, merge: Node, source: Place, take: bool) -> Run:
         own = ((merge.id, 0), self.binder.unit.homes[merge.id, 0])
@@ -256,13 +271,11 @@ class LoopInMaking:
         return inside and storage not in self.entered
 
     def _step(self, merge: Node, source: Place, target: Place, take: bool) -> Step:
-        flags, flow = self.branches.flags, self.flow
+        flow = self.flow
         run = move(self.binder, self.binder.runner(merge), source, target, take)
         if self.frame in flow.carried:
             back = next(edge for edge in merge._in if edge.is_back_edge)
-            flag = self.branches.flag_of(flow.guards[back.src.id])
-            if flag is not None:
-                run = _if_alive(flags.values, flag, run)
+            run = self.branches.if_alive(flow.guards[back.src.id], run)
         return self.binder.step(merge, run)
 
     def _aside(self, going: _Move) -> Place:
@@ -297,17 +310,19 @@ def _setter(flags: list[bool], own: Sequence[int], value: bool) -> Run:
     return set_flags
 
 
+def _copier(flags: list[bool], ways: Sequence[tuple[int, int | None]]) -> Run:
+    """What gives flags the values of others; those without another are up."""
+
+    def copy() -> None:
+        for own, other in ways:
+            flags[own] = other is None or flags[other]
+
+    return copy
+
+
 def _both(one: Run, other: Run) -> Run:
     def run() -> None:
         one()
         other()
 
     return run
-
-
-def _if_alive(flags: list[bool], flag: int, run: Run) -> Run:
-    def move_if_alive() -> None:
-        if flags[flag]:
-            run()
-
-    return move_if_alive

@@ -1,5 +1,6 @@
 """Loops: a frame as one step that runs its body again and again.
 
+entered   whether anything that enters is alive, where it may be that nothing is
 start     what enters, to the places of the loop variables
 head      what each iteration computes to know whether it is the last
 goes_on   whether it isn't
@@ -20,7 +21,7 @@ __all__ = ["Loop"]
 class Loop:
     """Runs a loop. The parts are steps, so that an error finds the one that raised it."""
 
-    __slots__ = ("clock", "dying", "goes_on", "head", "name", "parts", "start", "tail")
+    __slots__ = ("clock", "dying", "entered", "goes_on", "head", "name", "parts", "start", "tail")
 
     def __init__(
         self,
@@ -29,6 +30,7 @@ class Loop:
         goes_on: Callable[[], Any],
         dying: Sequence[Cell],
         clock: Clock,
+        entered: Callable[[], bool] | None = None,
         guarded: bool = True,
     ) -> None:
         self.name = name
@@ -37,11 +39,16 @@ class Loop:
         self.goes_on = goes_on
         self.dying = dying
         self.clock = clock
+        self.entered = entered
 
     def plain(self) -> Loop:
-        return Loop(self.name, self.parts, self.goes_on, self.dying, self.clock, False)
+        return Loop(
+            self.name, self.parts, self.goes_on, self.dying, self.clock, self.entered, False
+        )
 
     def __call__(self) -> None:
+        if self.entered is not None and not self.entered():
+            return
         head, tail, goes_on, clock = self.head, self.tail, self.goes_on, self.clock
         current: Callable[[], Any] | None = None
         try:

@@ -196,7 +196,7 @@ class _Play:
             return None, ALWAYS
         if user.node_class is NodeClass.ENTER:  # before the loop
             frame = flow.frames.at(user)
-            return frame.parent, flow.outer[frame]
+            return frame.parent, flow.of_output(source, edge.src_output)
         if user.node_class is not NodeClass.MERGE:
             return self._place(user)
         frame = flow.frames.at(user)
@@ -236,8 +236,20 @@ class _Play:
         place = self._reading(edge)
         if self._is_never(*place):
             return
+        if self._entered(storage, *place):
+            return  # it was read by the Enter, and what is outside waits until the loop is over
         if self.held(storage, *place) not in self.content[source.id, slot]:
             raise _fail(edge.dst, f"'{source.name}' was overwritten before it is read")
+
+    def _entered(self, storage: Storage, frame: Frame | None, guard: Guard) -> bool:
+        """Whether the memory was last written outside of the loop in which it is read."""
+        if frame is None or frame.parent is None:
+            return False
+        above = list(frame.parent.up())
+        for other, written, _ in reversed(self._held.get(_bytes(storage), ())):
+            if other in above or not self._are_apart(frame, guard, other, written):
+                return other in above
+        return False
 
     def _is_never(self, frame: Frame | None, guard: Guard) -> bool:
         """Whether nothing of that frame, under that guard, ever runs."""

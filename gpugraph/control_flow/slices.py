@@ -11,6 +11,7 @@ from gpugraph.control_flow.while_context import WhileContext
 from gpugraph.graph.indexed_slices import IndexedSlices
 from gpugraph.graph.tensor import Tensor
 from gpugraph.ops.arrays import shape
+from gpugraph.ops.control import with_dependencies
 from gpugraph.ops.convert import constant
 from gpugraph.ops.indexed_slices import as_slices
 from gpugraph.ops.joining import concat
@@ -28,9 +29,11 @@ def merge_gradients(grads: Sequence[Any], source: Tensor, name: str) -> Tensor |
     if not any(isinstance(grad, IndexedSlices) for grad in grads):
         return merge(grads, name)
     with source.graph.name_scope(name):
-        parts = [as_slices(grad)._parts()[:2] for grad in grads]
-        values, indices = (merge(each) for each in zip(*parts))
-        return IndexedSlices(values, indices, shape(source))
+        parts = [as_slices(grad) for grad in grads]
+        values = merge([each.values for each in parts])
+        # indices may be constants too, so that they are made to die with their values
+        rows = [with_dependencies([each.values], each.indices) for each in parts]
+        return IndexedSlices(values, merge(rows), shape(source))
 
 
 def switch_gradient(grad: Tensor | IndexedSlices, pred: Tensor, name: str) -> tuple[Any, Any]:

@@ -40,7 +40,7 @@ __all__ = ["AggregationMethod", "UnconnectedGradients", "gradients"]
 Gradient = Tensor | IndexedSlices
 
 _TAKE_SLICES = frozenset(
-    ("Identity", "RefIdentity", "IdentityN", "Cast", "AddN", "PlaceholderWithDefault")
+    ("Identity", "RefIdentity", "IdentityN", "Cast", "AddN", "ConcatV2")
     + ("Switch", "RefSwitch", "Merge", "RefMerge", "Enter", "RefEnter")
     + ("NextIteration", "RefNextIteration")
 )
@@ -234,8 +234,17 @@ class _Sweep:
         slices = [grad for grad in arrived if isinstance(grad, IndexedSlices)]
         if len(slices) == len(arrived):
             return joined_slices(slices)
-        with self.graph.colocate_with(arrived[0].op, ignore_existing=True):
-            made: Tensor = raw_ops.AddN(arrived)
+        first = next(grad for grad in arrived if isinstance(grad, Tensor))
+        if not slices:
+            with self.graph.colocate_with(first.op, ignore_existing=True):
+                made: Tensor = raw_ops.AddN(arrived)
+            return made
+        with self.graph.name_scope("AddN") as scope:  # rows are added up wherever that can be done
+            whole = [
+                convert_to_tensor(grad, name=f"inputs_{at}") for at, grad in enumerate(arrived)
+            ]
+            with self.graph.colocate_with(first.op, ignore_existing=True):
+                made = raw_ops.AddN(whole, name=scope)
         return made
 
     def run(self) -> None:

@@ -13,11 +13,13 @@ import numpy as np
 
 from gpugraph import dtypes
 from gpugraph.dtypes import ALL, DType
+from gpugraph.graph.indexed_slices import IndexedSlices
 from gpugraph.graph.infer import InferContext
 from gpugraph.graph.tensor import Tensor
 from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.array_shapes import INDEX
-from gpugraph.ops.arrays import identity, ints, op_scope, run_all
+from gpugraph.ops.arrays import identity, ints, op_scope, run_all, shape
+from gpugraph.ops.constant_value import constant_value
 from gpugraph.ops.convert import (
     constant,
     convert_to_tensor,
@@ -87,6 +89,11 @@ def _concat_back(op: Any, dy: Any) -> list[Any]:
     parts, axis = op.inputs[:-1], op.inputs[-1]
     if len(parts) == 1:
         return [dy, None]
+    if isinstance(dy, IndexedSlices):
+        value = constant_value(axis)
+        if value is not None and int(value) in (0, -(parts[0].shape.rank or 0)):
+            return [*_rows_by_part(parts, dy), None]
+        dy = convert_to_tensor(dy)
     if axis.dtype.base_dtype is not dtypes.int32:
         axis = raw_ops.Cast(axis, DstT=dtypes.int32)
     shapes = raw_ops.ShapeN(parts)
@@ -95,6 +102,23 @@ def _concat_back(op: Any, dy: Any) -> list[Any]:
     for piece, part in zip(pieces, parts, strict=True):
         piece.set_shape(part.shape)
     return [*pieces, None]
+
+
+def _rows_by_part(parts: Sequence[Tensor], dy: IndexedSlices) -> list[IndexedSlices]:
+    """Of some rows of the whole, those that come from each part, numbered as they are there."""
+    found = []
+    first: Any = constant(0, dy.indices.dtype.base_dtype)
+    for part in parts:
+        sizes = shape(part)
+        last = first + raw_ops.Cast(sizes[0], DstT=dy.indices.dtype.base_dtype)
+        inside = raw_ops.LogicalAnd(
+            raw_ops.GreaterEqual(dy.indices, first), raw_ops.Less(dy.indices, last)
+        )
+        chosen = raw_ops.Squeeze(raw_ops.Where(inside), squeeze_dims=[1])
+        indices = raw_ops.Sub(raw_ops.GatherV2(dy.indices, chosen, 0), first)
+        found.append(IndexedSlices(raw_ops.GatherV2(dy.values, chosen, 0), indices, sizes))
+        first = last
+    return found
 
 
 _concat = op(

@@ -274,9 +274,13 @@ def _check_trained(tensor: Tensor | Variable) -> None:
 
 
 def summed_by_row(grad: IndexedSlices) -> IndexedSlices:
-    """The same with each row once: the sum of all that `grad` has of it."""
-    rows, where = raw_ops.Unique(grad.indices)
-    summed = raw_ops.UnsortedSegmentSum(grad.values, where, raw_ops.Shape(rows)[0])
+    """The same with each row once: the sum of all that `grad` has of it.
+
+    Not beside the variable: what finds rows runs on the host, wherever the variable is.
+    """
+    with grad.graph.colocate_with(None, ignore_existing=True):
+        rows, where = raw_ops.Unique(grad.indices)
+        summed = raw_ops.UnsortedSegmentSum(grad.values, where, raw_ops.Shape(rows)[0])
     return IndexedSlices(summed, rows, grad.dense_shape)
 
 

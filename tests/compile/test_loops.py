@@ -371,6 +371,53 @@ def test_a_loop_without_a_way_back_is_run_once():
     assert np.allclose(got, [np.exp([1.0, 2.0]), [1.0, 2.0]])
 
 
+@pytest.mark.parametrize("kind", ["arena", "cell"])
+def test_what_enters_dead_is_dead_inside_and_all_else_goes_on(kind: str):
+    p = tf.placeholder(tf.bool, [])
+    sides = raw_ops.Switch(kinds()[kind][0][0], p)
+    loop = RawLoop(3)
+    if kind == "arena":
+        dead = loop.variable(sides.output_true)
+    else:  # of a size that is known when it is made
+        dead = loop.variable(sides.output_true, step=lambda x: tf.concat([x, x], 0))
+    used = loop.variable(tf.constant([1.0, 2.0], tf.float64))
+    lost = loop.variable(
+        tf.constant(1.0, tf.float64),
+        step=lambda x: x + tf.reduce_sum(loop.enter(sides.output_true, True)),
+    )
+    loop.close()
+    for _ in range(2):
+        assert [each.tolist() for each in run([used, loop.left], {p: False})] == [[8.0, 16.0], 3]
+        for each in (dead, lost):
+            with pytest.raises(InvalidArgumentError, match="does not have value"):
+                run([used, each], {p: False})
+        assert len(run([dead, lost], {p: True})) == 2
+
+
+@pytest.mark.parametrize("taken", [None, 0, 1])
+def test_a_loop_into_which_nothing_alive_leads_is_not_run(taken: int | None):
+    """What enters has no condition in common; inside, a ControlTrigger waits for nothing."""
+    p, q = tf.placeholder(tf.bool, []), tf.placeholder(tf.bool, [])
+    one = raw_ops.Switch(tf.constant([1.0, 2.0]), p).output_true
+    other = raw_ops.Switch(tf.constant([3.0, 4.0]), q).output_true
+    entered = [raw_ops.Enter(each, frame_name="f", is_constant=True) for each in (one, other)]
+    with tf.control_dependencies([each.op for each in entered]):
+        trigger = raw_ops.ControlTrigger()
+    with tf.control_dependencies([trigger]):
+        left = raw_ops.Exit(tf.constant(5.0))
+    first = raw_ops.Merge([raw_ops.Exit(entered[0]), raw_ops.Exit(entered[1])]).output
+    merged = raw_ops.Merge([left]).output
+    feeds = {p: taken == 0, q: taken == 1}
+    if taken is None:
+        for each in (first, merged):
+            with pytest.raises(InvalidArgumentError, match="does not have value"):
+                run([each], feeds)
+    else:
+        assert [each.tolist() for each in run([first, merged], feeds)] == [
+            [1.0 + 2 * taken, 2.0 + 2 * taken], 5.0,
+        ]  # fmt: skip
+
+
 def test_a_variable_has_one_start_and_one_way_back():
     """TensorFlow's graphs know no other loops."""
     loop = RawLoop()

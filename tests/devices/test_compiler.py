@@ -1,4 +1,4 @@
-"""The C compiler: found, missing, broken, slow; its cache and its thread; forks, other processes."""
+"""The C compiler: found, missing, broken, slow; its cache, its thread; forks, other processes."""
 
 from __future__ import annotations
 

@@ -96,6 +96,7 @@ THROUGH: dict[str, tuple[Callable[[Any], Any], type]] = {
     "sum": (lambda v: tf.gather(tf.add_n([v, v]), [3]), tf.IndexedSlices),
     "reshape": (lambda v: tf.gather(tf.reshape(v, [5, 3, 1]), [3, 3]), tf.Tensor),
     "lookup of a lookup": (lambda v: 2.0 * tf.gather(tf.gather(v, [0, 3]), [1]), tf.IndexedSlices),
+    "concat": (lambda v: tf.gather(tf.concat([v[:2], v[2:]], 0), [3, 3]), tf.Tensor),
     "product": (lambda v: tf.gather(v * 2.0, [3]), tf.Tensor),
 }
 
@@ -206,3 +207,32 @@ def test_gated():
     values = run([rows, plain])
     np.testing.assert_array_equal(values[0].values, [[1, 1, 1]])
     np.testing.assert_array_equal(values[1], TABLE[1])
+
+
+def test_through_the_parts_of_a_table():
+    partitioner = tf.fixed_size_partitioner(3)
+    whole = tf.get_variable("w", initializer=tf.constant(TABLE), partitioner=partitioner)
+    parts = [each._ref() for each in whole]
+    grads = tf.gradients(tf.reduce_sum(tf.gather(whole, [4, 0, 4]) ** 2), parts)
+    assert all(isinstance(each, tf.IndexedSlices) for each in grads)
+    values = run(grads)
+    assert [each.indices.tolist() for each in values] == [[0], [], [0, 0]]
+    assert [each.dense_shape.tolist() for each in values] == [[2, 3], [2, 3], [1, 3]]
+    np.testing.assert_array_equal(values[2].values, 2 * TABLE[[4, 4]])
+    side = tf.constant(TABLE)
+    (grad,) = tf.gradients(tf.reduce_sum(tf.gather(tf.concat([side, side], 1), [1])), side)
+    assert isinstance(grad, tf.Tensor)
+    np.testing.assert_array_equal(run(grad)[:, 0], [0, 2, 0, 0, 0])
+
+
+def test_constant_indices_in_a_branch_of_a_loop():
+    v, pred = table(), tf.placeholder(tf.bool, [])
+
+    def body(i, a):
+        row = tf.cond(pred, lambda: tf.gather(v, i), lambda: tf.gather(v, [3, 1])[1])
+        return i + 1, a + row
+
+    _, total = tf.while_loop(lambda i, _: i < 3, body, [0, tf.zeros([3])])
+    (grad,) = tf.gradients(tf.reduce_sum(total), v._ref())
+    for taken, wanted in ((True, [1, 1, 1, 0, 0]), (False, [0, 3, 0, 0, 0])):
+        np.testing.assert_array_equal(dense_of(grad, {pred: taken})[:, 0], wanted)

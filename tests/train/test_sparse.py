@@ -161,14 +161,21 @@ def test_parts_of_a_table():
     assert list(info.var_offset) == [3, 0]
 
 
-def test_on_a_gpu():
-    with tf.device("/gpu:0"):
-        v = tf.Variable(TABLE, name="v")
-    step = tf.train.MomentumOptimizer(0.5, 0.9).minimize(tf.reduce_sum(tf.gather(v, IDS)))
-    options = tf.GPUOptions(virtual_gpus=1)
-    config = tf.ConfigProto(gpu_options=options, allow_soft_placement=True)
-    with tf.Session(config=config) as session:
-        session.run(tf.global_variables_initializer())
-        session.run(step)
-        moved = session.run(v) - TABLE
-    np.testing.assert_allclose(moved[:, 0], [0, -0.5, 0, -1, 0], atol=1e-6)
+@pytest.mark.parametrize("make", ALL.values(), ids=ALL.keys())
+@pytest.mark.parametrize("dense_too", [False, True])
+def test_on_a_gpu(make, dense_too):
+    """The variable and its slots stay there; rows are found on the host."""
+    found = []
+    for device, gpus in (("/gpu:0", 1), ("/cpu:0", 0)):
+        with tf.Graph().as_default():
+            with tf.device(device):
+                v = tf.Variable(TABLE, name="v")
+            loss = tf.reduce_sum(tf.gather(v, IDS) ** 2)
+            loss = loss + tf.reduce_sum(v) if dense_too else loss
+            step = make().minimize(loss, tf.train.get_or_create_global_step())
+            config = tf.ConfigProto(gpu_options=tf.GPUOptions(virtual_gpus=gpus))
+            with tf.Session(config=config) as session:
+                session.run(tf.global_variables_initializer())
+                session.run(step)
+                found.append(session.run(v))
+    np.testing.assert_array_equal(*found)

@@ -51,7 +51,7 @@ def estimate(program: Program, elements: int) -> float:
         if isinstance(value, Input):
             each += 0.1 * wide * (bool(value.spans) and all(value.spans))
         elif isinstance(value, Apply) and EXPENSIVE.search(value.text):
-            each += 0.6 * wide
+            each += 0.4 * wide
         else:
             each += 0.05 * wide
     return elements * (each + 0.1 * len(program.outputs))

@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from math import prod
 from typing import Any, NamedTuple
 
-from gpugraph.devices.native.element_types import not_native
+from gpugraph.devices.native.element_types import literal, not_native
 from gpugraph.devices.native.program import (
     Apply,
     Constant,
@@ -62,7 +62,7 @@ class Fusion:
     def constant(self, value: Any, dtype: DType) -> int:
         """A number that becomes part of the text."""
         self._check(dtype)
-        return self._add(Constant(dtype.base_dtype, value), ())
+        return self._add(Constant(dtype.base_dtype, literal(value, dtype.base_dtype)), ())
 
     def apply(
         self,

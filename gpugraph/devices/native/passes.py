@@ -25,8 +25,8 @@ class Passes:
         """Declares values that are no elements; `load` says where an input's number is."""
         return [self.values.statement(at, lambda each: load.format(each)) for at in wanted]
 
-    def body(self, each: Pass, place: str) -> list[str]:
-        """What is done with element `e`; `place` is where a reduction's lane is."""
+    def body(self, each: Pass) -> list[str]:
+        """What is done with element `e`, but reductions along the row."""
         kept = {at: f"q{slot}[e]" for at, slot in each.kept.items()}
         lines = []
         for at in sorted({*each.values, *(each.kept.keys() & self._used(each))}):
@@ -39,9 +39,6 @@ class Passes:
         for at in each.columns:
             name, sums = self.values.reduction(at), f"g{at}[e]"
             lines.append(f"{sums} = {name}_two({sums}, {self.values.mapped(at)});")
-        for at in each.lanes:
-            name, lane = self.values.reduction(at), f"lane{at}[{place}]"
-            lines.append(f"{lane} = {name}_two({lane}, {self.values.mapped(at)});")
         return lines
 
     def _used(self, each: Pass) -> set[int]:
@@ -53,29 +50,40 @@ class Passes:
         """The pass over elements `start` to `stop`; totals are pushed to tree<reduction>."""
         if not each.lanes:
             head = "GG_LOOP for (int64_t e = start; e < stop; e++) {"
-            return [head, *indented(self.body(each, "")), "}"]
-        lines = ["for (int64_t from = start; from < stop; from += GG_BLOCK) {"]
-        inside = ["const int64_t to = gg_min(from + GG_BLOCK, stop);", "int64_t i = from;"]
+            return [head, *indented(self.body(each)), "}"]
+        body = ["const int64_t e = i + l;", *self.body(each)]
+        inside = [
+            "const int64_t to = gg_min(from + GG_BLOCK, stop);",
+            "const int is_short = to - from <= GG_SHORT;",
+            "int64_t i = from;",
+        ]
+        full, tail = [], []
         for at in each.lanes:
-            kind, name = self.values.kind(at), self.values.reduction(at)
-            inside.append(f"{kind} lane{at}[GG_LANES];")
-            inside.append(f"for (int64_t l = 0; l < GG_LANES; l++) lane{at}[l] = {name}_start();")
-        body = ["const int64_t e = i + l;", *self.body(each, "l")]
+            name, element = self.values.reduction(at), self.values.mapped(at)
+            inside += [
+                f"{self.values.kind(at)} lane{at}[GG_LANES], tail{at}[GG_LANES];",
+                "if (!is_short)",
+                f"    for (int64_t l = 0; l < GG_LANES; l++) lane{at}[l] = {name}_start();",
+            ]
+            full.append(f"lane{at}[l] = {name}_two(lane{at}[l], {element});")
+            tail.append(f"tail{at}[l] = {element};")
         inside += [
             "for (; i + GG_LANES <= to; i += GG_LANES) {",
             "    GG_LOOP for (int64_t l = 0; l < GG_LANES; l++) {",
-            *indented(indented(body)),
+            *indented(indented([*body, *full])),
             "    }",
             "}",
             "const int64_t rest = to - i;",
             "GG_LOOP for (int64_t l = 0; l < rest; l++) {",
-            *indented(body),
+            *indented([*body, *tail]),
             "}",
         ]
         for at in each.lanes:
             name = self.values.reduction(at)
-            inside.append(f"{name}_push(&tree{at}, {name}_lanes(lane{at}));")
-        return [*lines, *indented(inside), "}"]
+            short, wide = f"{name}_short(tail{at}, rest)", f"{name}_lanes(lane{at}, tail{at}, rest)"
+            inside.append(f"{name}_push(&tree{at}, is_short ? {short} : {wide});")
+        head = "for (int64_t from = start; from < stop; from += GG_BLOCK) {"
+        return [head, *indented(inside), "}"]
 
     def tree(self, at: int) -> str:
         tree = f"tree{at}"

@@ -16,6 +16,9 @@ from gpugraph.devices.native.text import KernelText
 
 __all__ = ["Prepared", "prepare", "prepare_loops", "unit_text"]
 
+UNIT = 16
+"""Functions of one text: enough to share what each compilation costs, and soon done."""
+
 Made = TypeVar("Made")
 
 
@@ -48,7 +51,7 @@ _LOOPS: dict[Loop, Prepared[LoopFunction]] = {}
 
 
 def prepare(programs: Sequence[Program]) -> list[Prepared[Function]]:
-    """Begins to compile programs, all that are new as one text. Programs are compiled once.
+    """Begins to compile programs, those that are new, several as one text; each once.
 
     In the background, unless GPUGRAPH_NATIVE is "wait".
     """
@@ -64,10 +67,12 @@ def _prepare(wanted: Sequence[Any], known: dict[Any, Any], text: Any, function: 
     new = [each for each in dict.fromkeys(wanted) if each not in known]
     if new:
         RUNTIME.start()
-        texts = [text(each) for each in new]
-        name = f"{len(texts)} native kernels" if len(texts) > 1 else "a native kernel"
-        compilation = compiler().start(unit_text([each.text for each in texts]), name)
-        for each, its_text in zip(new, texts):
+    texts = [text(each) for each in new]
+    for first in range(0, len(new), UNIT):
+        unit = texts[first : first + UNIT]
+        name = f"{len(unit)} native kernels" if len(unit) > 1 else "a native kernel"
+        compilation = compiler().start(unit_text([each.text for each in unit]), name)
+        for each, its_text in zip(new[first:], unit):
             known[each] = Prepared(compilation, _maker(function, its_text))
     return [known[each] for each in wanted]
 

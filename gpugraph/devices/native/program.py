@@ -28,10 +28,10 @@ class Input(NamedTuple):
 
 
 class Constant(NamedTuple):
-    """A number that is part of the text."""
+    """A number that is part of the text: `literal` is its C text, which tells -0 from 0."""
 
     dtype: DType
-    value: float | int | bool
+    literal: str
 
 
 class Apply(NamedTuple):

@@ -8,7 +8,6 @@ from gpugraph.devices.native.element_types import (
     C_TYPES,
     DIVISION,
     can_fail,
-    literal,
     result_type,
 )
 from gpugraph.devices.native.program import Apply, Constant, Input, Program, Reduce
@@ -26,7 +25,13 @@ GG_INLINE {T} {name}_total({name}_tree *tree) {{
     while (tree->depth) total = {name}_two(tree->of[--tree->depth], total);
     return total;
 }}
-GG_INLINE {T} {name}_lanes({T} *lane) {{
+GG_INLINE {T} {name}_short(const {T} *tail, int64_t rest) {{
+    {T} total = {name}_start();
+    for (int64_t l = 0; l < rest; l++) total = {name}_two(total, tail[l]);
+    return total;
+}}
+GG_INLINE {T} {name}_lanes({T} *lane, const {T} *tail, int64_t rest) {{
+    for (int64_t l = 0; l < rest; l++) lane[l] = {name}_two(lane[l], tail[l]);
     for (int64_t width = GG_LANES / 2; width; width /= 2)
         for (int64_t l = 0; l < width; l++) lane[l] = {name}_two(lane[l], lane[l + width]);
     return lane[0];
@@ -149,7 +154,7 @@ class Values:
         if isinstance(value, Input):
             return self.load(at, load(at))
         if isinstance(value, Constant):
-            return literal(value.value, value.dtype)
+            return value.literal
         if isinstance(value, Reduce):
             name = self.reduction(at)
             one = f"{name}_two({name}_start(), {self.mapped(at)})"
