@@ -14,24 +14,20 @@ from contextlib import ExitStack
 from functools import partial
 from typing import Any
 
-from gpugraph.compile.arrays import Arrays, at_node
+from gpugraph.compile.arrays import at_node
 from gpugraph.compile.branches import Branches
 from gpugraph.compile.context import Bound
 from gpugraph.compile.dynamic import DynamicCopy, DynamicStep
-from gpugraph.compile.guards import ALWAYS
-from gpugraph.compile.memory import passes_whole
+from gpugraph.compile.making import Making
 from gpugraph.compile.placed import placed
-from gpugraph.compile.regions import Entry
 from gpugraph.compile.unit import Home, TensorId, Unit
 from gpugraph.devices import VariableState
-from gpugraph.errors import InvalidArgumentError, ResourceExhaustedError, UnimplementedError
-from gpugraph.graph.node import Edge, origins
+from gpugraph.errors import InvalidArgumentError, ResourceExhaustedError
 from gpugraph.graph.op_def import host_slots
 from gpugraph.graph.runtime_graph import Node, NodeClass
 from gpugraph.kernel import Kernel, reference
 from gpugraph.ops.declare import DECLARATIONS
 from gpugraph.plan import (
-    Clock,
     FeedSlot,
     FetchSlot,
     Plan,
@@ -88,17 +84,12 @@ def bind(unit: Unit) -> Plan:
     )
 
 
-class Binder(Arrays):
+class Binder(Making):
     """The steps in the making, over the plan's arrays."""
 
     def __init__(self, unit: Unit) -> None:
         super().__init__(unit)
-        self.entries: list[Entry] = []
         self.branches = Branches(self, unit.flow) if unit.flow is not None else None
-        self.guard = ALWAYS  # of the node that is being bound
-        self.guarded: set[Any] = set()
-        self.clock = Clock()
-        self.told: list[str] = []
 
     def made(self) -> list[Step]:
         """The plan's steps."""
@@ -126,7 +117,7 @@ class Binder(Arrays):
         if node.node_class is NodeClass.RECV:
             self.add(node, self._copy(node), "copy")
             return
-        variables = self._refs(node)
+        variables = self.refs(node)
         decl = DECLARATIONS.get(node.type)
         is_view = unit.moded.get(node.id, "").startswith("view")
         if decl is not None and decl.view and is_view and not node.op_def.is_stateful:
@@ -143,52 +134,6 @@ class Binder(Arrays):
         if decl is not None and decl.writes and node.attrs.get("use_locking"):
             run = _locking(run, [variables[index] for index in decl.writes])
         self.add(node, run)
-
-    def add(self, node: Node, run: Callable[[], Any], kind: str = "kernel") -> None:
-        """Adds a step of a node, under the node's guard."""
-        self.entries.append(Entry(self.guard, self.step(node, run, kind)))
-
-    def step(self, node: Node, run: Callable[[], Any], kind: str = "kernel") -> Step:
-        """A step of a node."""
-        size = 0
-        for slot in range(len(node.output_types)):
-            size += self.unit.homes[node.id, slot].storage.size
-        return Step(
-            node.name,
-            node.type,
-            node.assigned_device,
-            self.unit.depth[node.id],
-            run,
-            node.origin,
-            kind,
-            size,
-        )
-
-    def _refs(self, node: Node) -> dict[int, VariableState]:
-        """The variables behind the node's inputs; those it reads are guarded once in the plan."""
-        found: dict[int, VariableState] = {}
-        for edge in node._in:
-            if edge.is_control or not edge.src.output_types[edge.src_output].is_ref_dtype:
-                continue
-            storage = self.unit.homes[edge.src.id, edge.src_output].storage
-            if storage.node is None:
-                _check_no_reference(node, edge)
-                continue
-            state = self.variable(storage.node)
-            found[edge.dst_input] = state
-            if not node.op_def.allows_uninitialized_input:
-                self._guard(node, storage.node, edge.src, state)
-        return found
-
-    def _guard(self, node: Node, variable: Node, source: Node, state: VariableState) -> None:
-        """Checks, once wherever nodes live together, that a variable is initialized."""
-        frame = self.branches.frame() if self.branches is not None else None
-        key = (variable.id, frame, self.guard)
-        if key in self.guarded or (variable.id, None, ALWAYS) in self.guarded:
-            return
-        self.guarded.add(key)
-        named = source if node.node_class is NodeClass.RETVAL else node
-        self.add(named, partial(_check, state), "guard")
 
     def _bound(
         self, node: Node, kernel: Kernel, variables: dict[int, VariableState]
@@ -235,7 +180,7 @@ class Binder(Arrays):
         if not self._is_fixed(send, self.recvs[send.id]):
             source = self.source(key, home)
             post, label = self.mailbox.send, self._way(send)
-            self._refs(send)
+            self.refs(send)
             self.add(send, partial(post, label, source), "send")
 
     def _is_fixed(self, send: Node, recv: Node) -> bool:
@@ -254,7 +199,7 @@ class Binder(Arrays):
         key, home = self.home(send, 0)
         own = self.unit.homes[recv.id, 0]
         source, target = self.devices[send.assigned_device], self.devices[recv.assigned_device]
-        self._refs(send)
+        self.refs(send)
         if not self._is_fixed(send, recv):
             return DynamicCopy(self, recv, self._way(send), (source, target), key, own)
         return target.copy_from(source, self.array(home), self.array(own))
@@ -295,7 +240,7 @@ class Binder(Arrays):
     def _fetch(self, node: Node, name: str, source: Node, key: TensorId, home: Home) -> FetchSlot:
         device = self.devices[home.storage.device]
         if home.storage.node is not None and home.storage.kind != "constant":
-            self._refs(node)
+            self.refs(node)
         if home.storage.kind == "cell":
             array = self.source(key, home)
             return FetchSlot(name, lambda: device.read(array())[()], source.origin)
@@ -303,22 +248,6 @@ class Binder(Arrays):
         if home.shape == ():
             return FetchSlot(name, lambda: device.read(fixed)[()], source.origin)
         return FetchSlot(name, partial(device.read, fixed), source.origin)
-
-
-def _check_no_reference(node: Node, edge: Edge) -> None:
-    """Raises where a node needs a reference but gets what may be one of several variables."""
-    if node.input_types[edge.dst_input].is_ref_dtype and not passes_whole(node):
-        raise UnimplementedError(
-            node.node_def,
-            None,
-            f"'{node.name}' needs to know the variable that it refers to, but "
-            f"'{edge.src.name}' may be one of several{origins(node)}",
-        )
-
-
-def _check(state: VariableState) -> None:
-    """Raises unless the variable is initialized."""
-    state.value  # noqa: B018
 
 
 def _alive(flags: list[bool], flag: int, node: Node, read: Callable[[], Any]) -> Callable[[], Any]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from gpugraph.compile.conditions import Conditions
 from gpugraph.compile.guards import ALWAYS, NEVER, Found, Guard, Is
 from gpugraph.compile.loops import Loop
 from gpugraph.compile.moves import move
@@ -17,9 +18,6 @@ from gpugraph.graph.frames import Frame
 from gpugraph.graph.node import origins
 from gpugraph.graph.runtime_graph import Node, NodeClass
 from gpugraph.plan import Step
-
-if TYPE_CHECKING:
-    from gpugraph.compile.branches import Branches
 
 __all__ = ["LoopInMaking"]
 
@@ -38,42 +36,42 @@ class _Move(NamedTuple):
 class LoopInMaking:
     """Collects a frame's entries until its end comes. `around` is the list of the outer frame."""
 
-    def __init__(self, branches: Branches, frame: Frame, around: list[Entry]) -> None:
-        self.branches = branches
-        self.binder = branches.binder
-        self.flow = branches.flow
+    def __init__(self, conditions: Conditions, frame: Frame, around: list[Entry]) -> None:
+        self.conditions = conditions
+        self.making = conditions.making
+        self.flow = conditions.flow
         self.frame = frame
         self.around = around
         self.entries: list[Entry] = []
         self.start: list[Step] = []
-        positions, homes = self.binder.positions, self.binder.unit.homes
+        positions, homes = self.making.positions, self.making.unit.homes
         self.begins = min(positions[node.id] for node in frame.enters)
         self.entered = {homes[node.id, 0].storage for node in frame.enters}
 
     def made(self) -> Step:
         """The loop as one step."""
-        merges = sorted(self.frame.merges, key=lambda node: self.binder.positions[node.id])
+        merges = sorted(self.frame.merges, key=lambda node: self.making.positions[node.id])
         self.start += self._flags_at_start()
         self.start += [self._started(merge) for merge in merges]
         head, goes_on, tail = self._parts(self._turn())
         parts = (tuple(self.start), tuple(head), tuple(tail))
-        clock = self.binder.clock
-        cells = self.branches.cells_until(self._ends())
+        clock = self.making.clock
+        cells = self.making.cells_until(self._ends())
         loop = Loop(self.frame.name, parts, goes_on, cells, clock, self._entered())
-        native, why = native_loop(self.binder, self.frame, loop)
-        self.binder.told.append(f"loop {self.frame.name}: {why}")
+        native, why = native_loop(self.making, self.frame, loop)
+        self.making.told.append(f"loop {self.frame.name}: {why}")
         first = self.frame.enters[0]
         asks = self.frame.loop_cond or first
         return Step(
             self.frame.name,
             "While",
             asks.assigned_device,
-            self.binder.unit.depth[first.id],
+            self.making.unit.depth[first.id],
             native or loop,
             first.origin,
             "loop",
             0,
-            (*self.start, *head, self.binder.step(asks, goes_on, "flag"), *tail),
+            (*self.start, *head, self.making.step(asks, goes_on, "flag"), *tail),
         )
 
     def reset(self) -> Step | None:
@@ -81,8 +79,8 @@ class LoopInMaking:
         exits = [node for node in self.frame.exits if node.id in self.flow.irregular]
         if not exits:
             return None
-        own = [self.branches.flags.atom(Found(node.id, "exit")) for node in exits]
-        return self._flag_step("not left", _setter(self.branches.flags.values, own, False))
+        own = [self.conditions.flags.atom(Found(node.id, "exit")) for node in exits]
+        return self._flag_step("not left", _setter(self.conditions.flags.values, own, False))
 
     # -- parts
 
@@ -94,7 +92,7 @@ class LoopInMaking:
         if len(atoms) == 1 and isinstance(atoms[0], Is):
             split = self._split(atoms[0], frozenset(atoms))
             if split is not None:
-                asks = self.branches.predicate(atoms[0])
+                asks = self.conditions.predicate(atoms[0])
                 goes_on = asks if atoms[0].value else _opposite(asks)
                 return split[0], goes_on, [*split[1], *turn, *later]
         if go_on is None:
@@ -105,14 +103,14 @@ class LoopInMaking:
         elif go_on == ALWAYS:
             goes_on = _always
         else:
-            flag = self.branches.flag_of(go_on)
-            goes_on = partial(self.branches.flags.values.__getitem__, flag)
-        steps = [entry.step for entry in grouped(self.branches.flags, self.entries)]
+            flag = self.conditions.flag_of(go_on)
+            goes_on = partial(self.conditions.flags.values.__getitem__, flag)
+        steps = [entry.step for entry in grouped(self.conditions.flags, self.entries)]
         return steps, goes_on, [*turn, *later]
 
     def _split(self, atom: Is, go_on: Guard) -> tuple[list[Step], list[Step]] | None:
         """The entries before the loop's condition is asked and after, if they part so."""
-        flags = self.branches.flags
+        flags = self.conditions.flags
         own = flags.atom(atom)
         at = 0
         while at < len(self.entries):
@@ -131,12 +129,12 @@ class LoopInMaking:
 
     def _carried(self) -> tuple[Run, list[Step]]:
         """Where each variable ends on its own: whether any goes on, and what says which do."""
-        flags = self.branches.flags.values
+        flags = self.conditions.flags.values
         ways = []
         for merge in self.frame.merges:
             back = next(edge for edge in merge._in if edge.is_back_edge)
-            flag = self.branches.flag_of(self.flow.guards[back.src.id])
-            ways.append((flag, self.branches.flags.atom(Found(merge.id, "carried"))))
+            flag = self.conditions.flag_of(self.flow.guards[back.src.id])
+            ways.append((flag, self.conditions.flags.atom(Found(merge.id, "carried"))))
 
         def alive() -> list[bool]:
             return [flag is None or flags[flag] for flag, _ in ways]
@@ -151,7 +149,7 @@ class LoopInMaking:
         return goes_on, [self._flag_step("carried", carry)]
 
     def _flags_at_start(self) -> list[Step]:
-        flags = self.branches.flags
+        flags = self.conditions.flags
         copies = []
         if self.frame in self.flow.carried:
             for merge in self.frame.merges:
@@ -171,12 +169,12 @@ class LoopInMaking:
 
     def _first(self) -> list[int]:
         """Flags of what enters for the first iteration only."""
-        flags = self.branches.flags
+        flags = self.conditions.flags
         atoms = [Found(node.id, "first") for node in self.frame.enters]
         return [flags.atom(atom) for atom in atoms if atom in self.flow.within]
 
     def _flag_step(self, name: str, run: Run) -> Step:
-        host = self.binder.unit.host
+        host = self.making.unit.host
         return Step(f"{self.frame.name}/{name}", "Enter", host, 0, run, None, "flag")
 
     def _entered(self) -> Run | None:
@@ -184,7 +182,7 @@ class LoopInMaking:
         guards = [self.flow.entered.get(node.id) for node in self.frame.enters]
         if None in guards:
             return None
-        flags = self.branches.flags
+        flags = self.conditions.flags
         own = [flags.guard(guard) for guard in guards if guard is not None]
         return lambda: any(map(flags.values.__getitem__, own))
 
@@ -204,24 +202,24 @@ class LoopInMaking:
             )
         edge = forward[0]
         key = (edge.src.id, edge.src_output)
-        home = self.binder.unit.homes[key]
-        take = home.storage.last <= self.binder.positions[merge.id]
+        home = self.making.unit.homes[key]
+        take = home.storage.last <= self.making.positions[merge.id]
         run = self._move(merge, (key, home), take)
         index = self._index(merge, edge.dst_input)
         run = run if index is None else _both(run, index)
-        return self.binder.step(merge, self.branches.if_alive(self.flow.started(merge), run))
+        return self.making.step(merge, self.conditions.if_alive(self.flow.started(merge), run))
 
     def _move(self, merge: Node, source: Place, take: bool) -> Run:
-        own = ((merge.id, 0), self.binder.unit.homes[merge.id, 0])
+        own = ((merge.id, 0), self.making.unit.homes[merge.id, 0])
         if own[1].storage is source[1].storage:
             return _nothing
-        return move(self.binder, self.binder.runner(merge), source, own, take)
+        return move(self.making, self.making.runner(merge), source, own, take)
 
     def _index(self, merge: Node, slot: int) -> Run | None:
         """What says by which input a value came, if somebody takes that."""
         if not any(edge.src_output == 1 for edge in merge._out):
             return None
-        array = self.binder.array(self.binder.unit.homes[merge.id, 1])
+        array = self.making.array(self.making.unit.homes[merge.id, 1])
         return partial(array.__setitem__, (), slot)
 
     def _turn(self) -> list[Step]:
@@ -231,13 +229,13 @@ class LoopInMaking:
         for merge in self.frame.merges:
             back = next(edge for edge in merge._in if edge.is_back_edge)
             key = (back.src.id, back.src_output)
-            source = (key, self.binder.unit.homes[key])
-            target = ((merge.id, 0), self.binder.unit.homes[merge.id, 0])
+            source = (key, self.making.unit.homes[key])
+            target = ((merge.id, 0), self.making.unit.homes[merge.id, 0])
             if source[1].storage is not target[1].storage:
                 moves.append(_Move(merge, source, target))
             index = self._index(merge, back.dst_input)
             if index is not None:
-                indexes.append(self.binder.step(merge, index))
+                indexes.append(self.making.step(merge, index))
         return self._in_turn(moves) + indexes
 
     def _later(self) -> list[Step]:
@@ -245,7 +243,7 @@ class LoopInMaking:
         first = self._first()
         if not first:
             return []
-        return [self._flag_step("later", _setter(self.branches.flags.values, first, False))]
+        return [self._flag_step("later", _setter(self.conditions.flags.values, first, False))]
 
     def _in_turn(self, moves: list[_Move]) -> list[Step]:
         """The moves in an order in which none overwrites what another still reads."""
@@ -272,11 +270,11 @@ class LoopInMaking:
 
     def _step(self, merge: Node, source: Place, target: Place, take: bool) -> Step:
         flow = self.flow
-        run = move(self.binder, self.binder.runner(merge), source, target, take)
+        run = move(self.making, self.making.runner(merge), source, target, take)
         if self.frame in flow.carried:
             back = next(edge for edge in merge._in if edge.is_back_edge)
-            run = self.branches.if_alive(flow.guards[back.src.id], run)
-        return self.binder.step(merge, run)
+            run = self.conditions.if_alive(flow.guards[back.src.id], run)
+        return self.making.step(merge, run)
 
     def _aside(self, going: _Move) -> Place:
         """A place of its own for a value while others move."""
@@ -287,7 +285,7 @@ class LoopInMaking:
 
     def _ends(self) -> int:
         assert self.frame.end is not None
-        return self.binder.positions[self.frame.end.id]
+        return self.making.positions[self.frame.end.id]
 
 
 def _always() -> bool:

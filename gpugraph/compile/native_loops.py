@@ -14,12 +14,13 @@ import os
 import re
 from collections.abc import Callable
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from gpugraph.compile.guards import ALWAYS, Is
 from gpugraph.compile.loops import Loop
+from gpugraph.compile.making import Making
 from gpugraph.compile.memory import passes_whole
 from gpugraph.compile.unit import TensorId
 from gpugraph.devices.native import Fusion, NotNativeError, Prepared, prepare_loops
@@ -28,9 +29,6 @@ from gpugraph.graph.runtime_graph import Node, NodeClass
 from gpugraph.kernel import Elementwise
 from gpugraph.ops.kernels import find_kernel
 from gpugraph.plan import Clock, blame
-
-if TYPE_CHECKING:
-    from gpugraph.compile.bind import Binder
 
 __all__ = ["NativeLoop", "native_loop"]
 
@@ -98,12 +96,12 @@ class NativeLoop:
         return self._run
 
 
-def native_loop(binder: Binder, frame: Frame, loop: Loop) -> tuple[NativeLoop | None, str]:
+def native_loop(making: Making, frame: Frame, loop: Loop) -> tuple[NativeLoop | None, str]:
     """The loop as a function to be, or None; and why."""
     if os.environ.get("GPUGRAPH_NATIVE") == "0":
         return None, "native kernels are switched off"
     try:
-        made = _Translation(binder, frame)
+        made = _Translation(making, frame)
         compiled, sizes = made.finish()
     except NotNativeError as error:
         return None, str(error)
@@ -114,16 +112,16 @@ def native_loop(binder: Binder, frame: Frame, loop: Loop) -> tuple[NativeLoop | 
     def begin() -> Prepared[Any]:
         return prepare_loops([compiled])[0]
 
-    native = NativeLoop(loop, begin, made.arrays, sizes, binder.clock, waits)
+    native = NativeLoop(loop, begin, made.arrays, sizes, making.clock, waits)
     return native, "a native function, once it is compiled"
 
 
 class _Translation:
     """A frame's nodes as values of a `Fusion`. NotNativeError for what it can't say."""
 
-    def __init__(self, binder: Binder, frame: Frame) -> None:
-        self.binder = binder
-        self.unit = binder.unit
+    def __init__(self, making: Making, frame: Frame) -> None:
+        self.making = making
+        self.unit = making.unit
         self.frame = frame
         self.fusion = Fusion()
         self.values: dict[TensorId, int] = {}
@@ -174,7 +172,7 @@ class _Translation:
         if enters_once(node):
             return  # the first value of a variable, which is moved to its place before
         if node.node_class is NodeClass.ENTER:
-            key, _ = self.binder.home(node, 0)
+            key, _ = self.making.home(node, 0)
             self.values[node.id, 0] = self._input(key)
         elif is_loop_merge(node):
             if any(edge.src_output == 1 for edge in node._out):
@@ -185,7 +183,7 @@ class _Translation:
         elif node.node_class is NodeClass.EXIT:
             self._leave(node)
         elif passes_whole(node):
-            key, _ = self.binder.home(node, 0)
+            key, _ = self.making.home(node, 0)
             for slot in range(len(node.output_types)):
                 self.values[node.id, slot] = self.values[key]
         else:
@@ -206,7 +204,7 @@ class _Translation:
             if home.shape is None or home.storage.kind not in ("arena", "constant"):
                 raise NotNativeError(f"'{home.storage.owner}' has no fixed place")
             value = self.fusion.input(home.dtype, home.shape)
-            array = self.binder.array(home)
+            array = self.making.array(home)
             if not array.flags.c_contiguous:
                 raise NotNativeError(f"'{home.storage.owner}' is not C-ordered")
             self.inputs[key] = value

@@ -21,9 +21,13 @@ ROOT = Path(module.__file__).resolve().parents[2]
 ANSWER = "int answer(void) { return 42; }\n"
 
 
-@pytest.fixture
-def cc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Compiler:
+@pytest.fixture(autouse=True)
+def _in_the_background(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("GPUGRAPH_NATIVE", raising=False)
+
+
+@pytest.fixture
+def cc(tmp_path: Path) -> Compiler:
     return Compiler(compiler().command, tmp_path / "cache")
 
 

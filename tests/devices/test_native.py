@@ -267,6 +267,7 @@ GOOD = np.zeros(4, np.float32)
         ([GOOD, np.zeros(5, np.float32)], (4,), "Array 1 of a native kernel must be"),
         ([GOOD.astype(np.float64), GOOD], (4,), "float32 with 4 elements, but is float64[4]"),
         ([np.zeros(8, np.float32)[::2], GOOD], (4,), "not C-ordered"),
+        ([GOOD, np.frombuffer(bytes(16), np.float32)], (4,), "read-only"),
     ],
 )
 def test_arrays_that_do_not_fit_are_refused(arrays: Any, sizes: Any, said: str) -> None:
@@ -314,10 +315,14 @@ def test_no_compiler_is_a_reason_and_no_error(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setenv("GPUGRAPH_NATIVE", "0")
     fusion = Fusion()
     fusion.output(fusion.apply("x + (T)424242", [fusion.input(tf.float32, (3,))], tf.float32))
-    [prepared] = prepare([fusion.finish().program])
+    program = fusion.finish().program
+    [prepared] = prepare([program])
     assert prepared.get() is None
     assert prepared.get(wait=True) is None
     assert "GPUGRAPH_NATIVE=0" in prepared.reason
+    monkeypatch.delenv("GPUGRAPH_NATIVE")
+    [prepared] = prepare([program])
+    assert prepared.get(wait=True) is not None
 
 
 def test_a_text_that_is_no_c_is_a_reason() -> None:

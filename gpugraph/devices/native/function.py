@@ -82,6 +82,7 @@ class Function:
         wanted = [(at, spans[at]) for at in program.inputs]
         wanted += zip(program.outputs, program.along)
         _check(program.values, program.axes, wanted, [*inputs, *outputs], sizes)
+        _check_writeable(outputs)
         block, keep, work = self._block(inputs, outputs, sizes)
         call = self._runtime.call(block, keep, work >= RELEASE_NANOSECONDS)
         if not self._text.values.can_fail:
@@ -155,6 +156,8 @@ class LoopFunction:
         fit, InvalidArgumentError (at the call) for integers divided by zero.
         """
         _check(self.loop.values, self.loop.axes, self._wanted, arrays, sizes)
+        inputs = [at for at, _ in self._wanted]
+        _check_writeable([arrays[inputs.index(at)] for at in self.loop.variables])
         block = Block(self._entry, self._runtime.parallel, 1, 1, 1, prod(sizes), limit=limit)
         if stop is not None:
             block.stop = stop.ctypes.data
@@ -201,12 +204,21 @@ def _check(
     for place, ((at, along), array) in enumerate(zip(wanted, given)):
         count = prod(size for size, runs in zip(sizes, along) if runs)
         numpy_type = np.dtype(values[at].dtype.as_numpy_dtype)
-        is_ordered = array.flags.c_contiguous
-        if array.dtype != numpy_type or array.size != count or not is_ordered:
+        if array.dtype != numpy_type or array.size != count or not _is_plain(array):
             raise InternalError(
                 None,
                 None,
                 f"Array {place} of a native kernel must be C-ordered {numpy_type} with {count} "
                 f"elements, but is {array.dtype}{list(array.shape)}"
-                + ("" if is_ordered else ", not C-ordered"),
+                + ("" if _is_plain(array) else ", not C-ordered in memory"),
             )
+
+
+def _check_writeable(arrays: Sequence[Any]) -> None:
+    if not all(each.flags.writeable for each in arrays):
+        raise InternalError(None, None, "A native kernel can't write to a read-only array")
+
+
+def _is_plain(array: Any) -> bool:
+    flags = array.flags
+    return isinstance(array, np.ndarray) and flags.c_contiguous and flags.aligned

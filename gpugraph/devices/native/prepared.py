@@ -64,6 +64,8 @@ def prepare_loops(loops: Sequence[Loop]) -> list[Prepared[LoopFunction]]:
 
 
 def _prepare(wanted: Sequence[Any], known: dict[Any, Any], text: Any, function: Any) -> list[Any]:
+    if compiler().reason:
+        known = {}  # of a compiler that is switched off for now nothing is remembered
     new = [each for each in dict.fromkeys(wanted) if each not in known]
     if new:
         RUNTIME.start()

@@ -141,11 +141,13 @@ class _Shared:
 
     def __init__(self) -> None:
         self._compilation: Compilation | None = None
+        self._was_refused = False
         self._runtime: Runtime | None = None
 
     def start(self) -> Compilation:
-        """Begins to compile it, once."""
-        if self._compilation is None:
+        """Begins to compile it, once; anew if there was no compiler before."""
+        if self._compilation is None or (self._was_refused and not compiler().reason):
+            self._was_refused = bool(compiler().reason)
             text = kernel_file("host_kernel.h") + kernel_file("host_runtime.c")
             self._compilation = compiler().start(text, "the runtime of native kernels")
         return self._compilation
