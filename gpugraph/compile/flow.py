@@ -146,13 +146,36 @@ class _Guards:
         return self._all(list(node._in))
 
     def _enter(self, frame: Frame) -> None:
-        """Says when a loop runs: under the condition that all share which enter it."""
+        """Says when a loop runs: under the condition that all share with which it starts."""
         made = self.made
         guards = {node.id: self._all(list(node._in)) for node in frame.enters}
-        outer = made.outer[frame] = frozenset.intersection(*guards.values())
-        made.entered.update({key: guard for key, guard in guards.items() if guard != outer})
+        starts = frame.enters
+        if len(set(guards.values())) > 1 and self._follows_variables(frame):
+            starts = [node for node in frame.enters if enters_once(node) and node._out]
+        made.starts[frame] = starts
+        outer = made.outer[frame] = frozenset.intersection(*(guards[node.id] for node in starts))
+        made.entered.update({key: guard for key, guard in guards.items() if not guard <= outer})
         if any(made.started(node) is not None for node in frame.merges):
             made.carried.add(frame)
+
+    def _follows_variables(self, frame: Frame) -> bool:
+        """Whether a loop does nothing, refuses nothing and is not left where none of its variables
+        is alive."""
+        found = {node.id for node in frame.merges}
+        stack = list(frame.merges)
+        while stack:
+            for edge in stack.pop()._out:
+                after = edge.dst
+                if after.is_op and after.id not in found:
+                    found.add(after.id)
+                    if after.node_class is not NodeClass.EXIT or after not in frame.exits:
+                        stack.append(after)
+        acting = [
+            item
+            for item in self.made.levels[frame].items
+            if not isinstance(item, Frame) and (item.op_def.is_stateful or item.is_merge)
+        ]
+        return bool(found) and all(node.id in found for node in (*frame.exits, *acting))
 
     def _entering(self, node: Node) -> Guard:
         """What enters for one iteration only is dead in the others, but where a Merge takes it."""
@@ -196,16 +219,10 @@ class _Guards:
         """Finds the predicate behind what passes it on, and what a Switch's sides say of it."""
         made = self.made
         edge = node.input_edge(1)
-        source, slot = edge.src, edge.src_output
-        while source.node_class in _PASSING or source.node_class is NodeClass.RECV:
-            if source.node_class is NodeClass.RECV:
-                source = self.sends[source.id]
-            elif source.output_types[slot].is_ref_dtype:
-                break
-            edge = source.input_edge(0)
-            source, slot = edge.src, edge.src_output
-        known = self.unit.values.get((source.id, slot))
+        source, slot = self._behind(edge.src, edge.src_output)
+        known = self._known(source, slot)
         if known is not None:
+            made.pred_of.pop(node.id, None)
             made.sides[node.id] = (NEVER, ALWAYS) if known else (ALWAYS, NEVER)
             return
         atoms = Is((source.id, slot), False), Is((source.id, slot), True)
@@ -213,6 +230,33 @@ class _Guards:
         made.sides[node.id] = frozenset(atoms[:1]), frozenset(atoms[1:])
         for atom in atoms:
             made.within[atom] = made.of_output(source, slot) | {atom}
+
+    def _behind(self, source: Node, slot: int) -> tuple[Node, int]:
+        """What makes a predicate, behind what passes it on."""
+        while source.node_class in _PASSING or source.node_class is NodeClass.RECV:
+            if source.node_class is NodeClass.RECV:
+                source = self.sends[source.id]
+            elif source.output_types[slot].is_ref_dtype:
+                break
+            edge = source.input_edge(0)
+            source, slot = edge.src, edge.src_output
+        return source, slot
+
+    def _known(self, source: Node, slot: int) -> bool | None:
+        """The value of a predicate that is constant, or under which a loop around is run at all."""
+        made = self.made
+        while True:
+            value = self.unit.values.get((source.id, slot))
+            if value is not None:
+                return bool(value)
+            if source.node_class is not NodeClass.ENTER or not source.attrs.get("is_constant"):
+                return None
+            outer = made.outer[made.frames.of[source.id]]
+            edge = source.input_edge(0)
+            source, slot = self._behind(edge.src, edge.src_output)
+            for said in (False, True):
+                if Is((source.id, slot), said) in outer:
+                    return said
 
     def _go_on(self, frame: Frame) -> Guard | None:
         """The guard under which there is another iteration, if one says it for all variables."""
@@ -229,7 +273,7 @@ class _Guards:
         go_on = made.go_on[frame] = self._go_on(frame)
         if go_on is None:
             made.carried.add(frame)
-        may_be_empty = all(node.id in made.entered for node in frame.enters)
+        may_be_empty = all(node.id in made.entered for node in made.starts[frame])
         for node in frame.exits:
             if may_be_empty or go_on is None or go_on != _opposite(made.guards[node.id]):
                 made.irregular.add(node.id)

@@ -22,6 +22,7 @@ class RawLoop:
         self.goes_on = raw_ops.LoopCond(tf.less(self.count, self.constant(limit)))
         self.left, going = self.switch(self.count, self.goes_on)
         self.back(self.count, going + self.constant(1))
+        self.pivot = tf.identity(going)
 
     def enter(self, value: Any, is_constant: bool = False) -> tf.Tensor:
         return raw_ops.Enter(value, frame_name=self.name, is_constant=is_constant)
@@ -31,8 +32,9 @@ class RawLoop:
         return self.enter(self.outside(value), True)
 
     def outside(self, value: Any) -> tf.Tensor:
-        """A constant where the loop is."""
-        return self.around.constant(value) if self.around else tf.convert_to_tensor(value)
+        """A constant where the loop is, which is there if the loop around it goes on."""
+        with tf.control_dependencies([self.around.pivot] if self.around else []):
+            return tf.convert_to_tensor(value)
 
     def merge(self, start: tf.Tensor) -> tf.Tensor:
         entered = self.enter(start)
