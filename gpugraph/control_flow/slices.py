@@ -10,7 +10,7 @@ from gpugraph.control_flow.moves import exit_loop, merge, switch
 from gpugraph.control_flow.while_context import WhileContext
 from gpugraph.graph.indexed_slices import IndexedSlices
 from gpugraph.graph.tensor import Tensor
-from gpugraph.ops.arrays import shape
+from gpugraph.ops.arrays import value_shape
 from gpugraph.ops.convert import constant
 from gpugraph.ops.indexed_slices import as_slices
 from gpugraph.ops.joining import concat
@@ -30,7 +30,7 @@ def merge_gradients(grads: Sequence[Any], source: Tensor, name: str) -> Tensor |
     with source.graph.name_scope(name):
         parts = [as_slices(grad)._parts()[:2] for grad in grads]
         values, indices = (merge(each) for each in zip(*parts))
-        return IndexedSlices(values, indices, shape(source))
+        return IndexedSlices(values, indices, value_shape(source))
 
 
 def switch_gradient(grad: Tensor | IndexedSlices, pred: Tensor, name: str) -> tuple[Any, Any]:
@@ -60,7 +60,7 @@ def accumulated_slices(
     with within(graph, around):
         values = constant(0, grad.dtype.base_dtype, [1, *rest.as_list()], name="b_acc")
         indices = constant(0, grad.indices.dtype.base_dtype, [1])
-        sizes = shape(source)
+        sizes = value_shape(source)
     with within(graph, loop):
         entered = []
         for first in (indices, values):

@@ -147,6 +147,7 @@ def _read_variables(graph: Graph, ops: Sequence[Operation], args: Sequence[Tenso
 def _variable_behind(op: Operation) -> Operation | None:
     """The variable that the op is, or reads, through whatever branches and loops."""
     moves = ("Identity", "RefIdentity", "Enter", "RefEnter", "Switch", "RefSwitch")
+    moves += ("ReadVariableOp",)
     while op.type in moves:
         op = op._inputs[0].op
-    return op if op.type == "VariableV2" else None
+    return op if op.type in ("VariableV2", "VarHandleOp") else None
