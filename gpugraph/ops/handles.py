@@ -37,7 +37,8 @@ def change(op_type: str, variable: Tensor, *inputs: Any, **attrs: Any) -> Any:
     twin, dtype_attr = BY_HANDLE[op_type]
     decl = DECLARATIONS[twin]
     known = {key: value for key, value in attrs.items() if key in (*decl.op_def.attrs, "name")}
-    return decl.function(variable, *inputs, **{dtype_attr: value_dtype(variable)}, **known)
+    known[dtype_attr] = value_dtype(variable)
+    return decl.function(variable, *inputs, **known)
 
 
 def change_variable(op_type: str, ref: Any, *inputs: Any, **attrs: Any) -> Any:

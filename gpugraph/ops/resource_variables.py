@@ -34,7 +34,10 @@ assert sparse_training and state
 
 
 class Lowering(NamedTuple):
-    """The op that compilation puts in the place of one, and its attrs that are called otherwise."""
+    """The op that compilation puts in the place of one, and its attrs that are called otherwise.
+
+    Its `T` or `dtype` is the variable's.
+    """
 
     op_type: str
     renamed: Mapping[str, str] = MappingProxyType({})
@@ -42,7 +45,7 @@ class Lowering(NamedTuple):
 
 LOWERED: dict[str, Lowering] = {
     "VarHandleOp": Lowering("VariableV2"),
-    "ReadVariableOp": Lowering("Identity", {"T": "dtype"}),
+    "ReadVariableOp": Lowering("Identity"),
     "VarIsInitializedOp": Lowering("IsVariableInitialized"),
     "VariableShape": Lowering("Shape"),
     "ResourceGather": Lowering("GatherV2", {"Tparams": "dtype"}),
@@ -217,7 +220,7 @@ def _declare(name: str, like_type: str, dtype_attr: str, attrs: Sequence[str]) -
         doc=f"As {like_type}, by a handle, and without an output: {like.summary}",
         **_LOWERED,
     )
-    LOWERED[name] = Lowering(like_type, {"T": dtype_attr})
+    LOWERED[name] = Lowering(like_type)
     BY_HANDLE[like_type] = ByHandle(name, dtype_attr)
 
 

@@ -1,8 +1,9 @@
 """Variables: tensors that keep their value from run to run, and what a graph knows of them.
 
-`variable` has the Variable itself, `resource` the kind that has a handle, `kinds` which is made, `creators` who may have a say when one is made, `modes` how
-replicas would share it, `partitioned` a variable in parts, and `collected` finds a graph's
-variables and initializes them.
+`variable` has the Variable itself, `resource` the kind that has a handle, `kinds` says which of
+the two is made, `creators` who may have a say then, `modes` how replicas would share it,
+`partitioned` a variable in parts, and `collected` finds a graph's variables and initializes
+them.
 """
 
 from gpugraph.variables.collected import (

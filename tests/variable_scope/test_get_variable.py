@@ -100,7 +100,6 @@ def test_a_scopes_initializer_is_inherited():
         ({"shape": [None, 2]}, r"is not valid.*\(\?, 2\)"),
         ({"initializer": tf.zeros_initializer()}, "is not valid"),
         ({"shape": [1], "collections": "mine"}, "collections .*must be a list, tuple, or set"),
-        ({"shape": [1], "use_resource": True}, "use_resource=True is not supported.*'v'"),
         ({"shape": [1], "constraint": 3}, "must be a callable"),
         ({"shape": [1], "synchronization": 9}, "Invalid variable synchronization mode: 9"),
         ({"shape": [1], "aggregation": "sum"}, "Invalid variable aggregation mode: 'sum'"),
