@@ -193,7 +193,7 @@ class Scopes:
         state = self._scope
         groups = () if ignore_existing else state.colocate
         if op is not None:
-            element = graph.as_graph_element(op)
+            element = graph.as_graph_element(getattr(op, "handle", op))
             groups = (*groups, element.op if isinstance(element, Tensor) else element)
         old = state.colocate, state.devices, state.device
         state.colocate, state.devices, state.device = groups, (), ""

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from gpugraph.dtypes import resource
+from gpugraph.dtypes import DType, resource
 from gpugraph.graph.handles import value_dtype
 from gpugraph.graph.tensor import Tensor
+from gpugraph.ops.convert import convert_to_tensor
 from gpugraph.ops.declare import DECLARATIONS
 
 __all__ = ["BY_HANDLE", "ByHandle", "change", "change_variable"]
@@ -35,10 +36,17 @@ def change(op_type: str, variable: Tensor, *inputs: Any, **attrs: Any) -> Any:
     if variable._dtype is not resource:
         return DECLARATIONS[op_type].function(variable, *inputs, **attrs)
     twin, dtype_attr = BY_HANDLE[op_type]
+    dtype = value_dtype(variable)
+    inputs = (*inputs[:-1], convert_to_tensor(inputs[-1], _dtype_of_last(twin, dtype)))
     decl = DECLARATIONS[twin]
     known = {key: value for key, value in attrs.items() if key in (*decl.op_def.attrs, "name")}
-    known[dtype_attr] = value_dtype(variable)
+    known[dtype_attr] = dtype
     return decl.function(variable, *inputs, **known)
+
+
+def _dtype_of_last(op_type: str, dtype: DType) -> DType | None:
+    """What the last input of the op is converted to: as TensorFlow has it, before the others."""
+    return dtype if DECLARATIONS[op_type].op_def.inputs[-1].type_attr in ("T", "dtype") else None
 
 
 def change_variable(op_type: str, ref: Any, *inputs: Any, **attrs: Any) -> Any:

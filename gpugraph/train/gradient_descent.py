@@ -46,6 +46,12 @@ class GradientDescentOptimizer(Optimizer):
         delta = IndexedSlices(step, grad.indices, grad.dense_shape)
         return var.scatter_sub(delta, use_locking=self._use_locking)
 
+    def _resource_apply_sparse_duplicate_indices(
+        self, grad: Tensor, handle: Variable, indices: Tensor
+    ) -> Any:
+        step = -grad * cast(self._rate, grad.dtype.base_dtype)
+        return change("ScatterAdd", handle._ref(), indices, step)
+
 
 class MomentumOptimizer(Optimizer):
     """accum = momentum * accum + gradient; var -= learning_rate * accum (or Nesterov's form).

@@ -48,9 +48,10 @@ class ResourceVariable(Variable):
     def _initialize(self) -> Operation:
         with self._graph.name_scope("IsInitialized"):
             self._is_initialized_op: Tensor = raw_ops.VarIsInitializedOp(self._variable)
-        made: Operation = raw_ops.AssignVariableOp(
-            self._variable, self._guarded_initial_value, name="Assign"
-        )
+        with self._graph.colocate_with(None, ignore_existing=True):
+            made: Operation = raw_ops.AssignVariableOp(
+                self._variable, self._guarded_initial_value, name="Assign"
+            )
         return made
 
     def _read(self) -> Tensor:
