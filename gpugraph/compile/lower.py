@@ -27,7 +27,7 @@ from gpugraph.ops.declare import DECLARATIONS
 from gpugraph.ops.resource_variables import LOWERED, Lowering
 from gpugraph.shapes import TensorShape
 
-__all__ = ["Lowered", "add_axis", "lowered", "lowered_dtype", "ref_slots", "refuse_handle"]
+__all__ = ["Lowered", "add_axis", "lowered", "ref_slots", "refuse_handle"]
 
 
 class Lowered(NamedTuple):
@@ -57,15 +57,19 @@ def lowered(op: Operation) -> Lowered | None:
             f"variable, but '{op._inputs[0].name}' is none",
         )
     attrs = _attrs(op, op_def, lowering, maker)
-    inputs = [lowered_dtype(tensor) for tensor in op._inputs]
+    refs = _ref_slots(op_def, attrs)
+    inputs = [
+        _dtype(tensor) if slot in refs else _dtype(tensor).base_dtype
+        for slot, tensor in enumerate(op._inputs)
+    ]
     if op.type == "ResourceGather":
         inputs.append(int32)  # see `add_axis`
     device = op._device if op is maker else ""
     return Lowered(op_def, attrs, inputs, output_types(op_def, attrs), device)
 
 
-def lowered_dtype(tensor: Tensor) -> DType:
-    """The dtype that a tensor is taken in: a reference for the handle of a variable."""
+def _dtype(tensor: Tensor) -> DType:
+    """What a tensor is as a node's output: a reference where it is the handle of a variable."""
     maker = handle_maker(tensor) if tensor._dtype is resource else None
     if maker is None:
         return tensor._dtype.base_dtype
@@ -91,15 +95,20 @@ def _attrs(op: Operation, op_def: OpDef, lowering: Lowering, maker: Operation) -
         attrs["validate_shape"] = known
     elif op.type == "ResourceGather":
         attrs["Taxis"] = int32
-    if not any(arg.is_ref for arg in op_def.inputs):
-        attrs["_class"] = maker.colocation_groups()  # it is read where it is
+    if not any(arg.is_ref for arg in op_def.inputs) and op.type != "ResourceGatherNd":
+        attrs["_class"] = maker.colocation_groups()  # it is read where it is, if that is possible
     return attrs
 
 
 def ref_slots(op: Operation) -> frozenset[int]:
     """The inputs that must be references: others that are given one read the variable."""
     found = lowered(op)
-    op_def, attrs = (op._op_def, op._attrs) if found is None else (found.op_def, found.attrs)
+    if found is not None:
+        return _ref_slots(found.op_def, found.attrs)
+    return _ref_slots(op._op_def, op._attrs)
+
+
+def _ref_slots(op_def: OpDef, attrs: dict[str, Any]) -> frozenset[int]:
     refs = [index for index, arg in enumerate(op_def.inputs) if arg.is_ref]
     return host_slots(op_def.inputs, frozenset(refs), attrs) if refs else _NO_SLOTS
 

@@ -201,7 +201,7 @@ def gather(
     """
     del validate_indices
     first = constant_value(axis) if isinstance(axis, Tensor) else axis or batch_dims
-    if hasattr(params, "handle") and not batch_dims and first == 0:
+    if hasattr(params, "_after_change") and not batch_dims and first == 0:
         found: Tensor = params.sparse_read(indices, name=name)
         return found
     made: Tensor = _gather(
