@@ -42,11 +42,9 @@ class Lowered(NamedTuple):
 
 def lowered(op: Operation) -> Lowered | None:
     """What stands for the operation; None where it has to do with no resource variable."""
-    lowering = LOWERED.get(op._op_def.name)
+    lowering = _lowering(op)
     if lowering is None:
-        if op._op_def.name not in HANDLE_MOVES or handle_maker(op._inputs[0]) is None:
-            return None
-        lowering = Lowering(f"Ref{op._op_def.name}")
+        return None
     op_def = DECLARATIONS[lowering.op_type].op_def
     maker = op if op.type == "VarHandleOp" else handle_maker(op._inputs[0])
     if maker is None:
@@ -57,7 +55,7 @@ def lowered(op: Operation) -> Lowered | None:
             f"variable, but '{op._inputs[0].name}' is none",
         )
     attrs = _attrs(op, op_def, lowering, maker)
-    refs = _ref_slots(op_def, attrs)
+    refs = _slots(op_def, op)
     inputs = [
         _dtype(tensor) if slot in refs else _dtype(tensor).base_dtype
         for slot, tensor in enumerate(op._inputs)
@@ -66,6 +64,15 @@ def lowered(op: Operation) -> Lowered | None:
         inputs.append(int32)  # see `add_axis`
     device = op._device if op is maker else ""
     return Lowered(op_def, attrs, inputs, output_types(op_def, attrs), device)
+
+
+def _lowering(op: Operation) -> Lowering | None:
+    kind = op._op_def.name
+    if kind in LOWERED:
+        return LOWERED[kind]
+    if kind in HANDLE_MOVES and handle_maker(op._inputs[0]) is not None:
+        return Lowering(f"Ref{kind}")
+    return None
 
 
 def _dtype(tensor: Tensor) -> DType:
@@ -102,15 +109,13 @@ def _attrs(op: Operation, op_def: OpDef, lowering: Lowering, maker: Operation) -
 
 def ref_slots(op: Operation) -> frozenset[int]:
     """The inputs that must be references: others that are given one read the variable."""
-    found = lowered(op)
-    if found is not None:
-        return _ref_slots(found.op_def, found.attrs)
-    return _ref_slots(op._op_def, op._attrs)
+    lowering = _lowering(op)
+    return _slots(op._op_def if lowering is None else DECLARATIONS[lowering.op_type].op_def, op)
 
 
-def _ref_slots(op_def: OpDef, attrs: dict[str, Any]) -> frozenset[int]:
+def _slots(op_def: OpDef, op: Operation) -> frozenset[int]:
     refs = [index for index, arg in enumerate(op_def.inputs) if arg.is_ref]
-    return host_slots(op_def.inputs, frozenset(refs), attrs) if refs else _NO_SLOTS
+    return host_slots(op_def.inputs, frozenset(refs), op._attrs) if refs else _NO_SLOTS
 
 
 _NO_SLOTS: frozenset[int] = frozenset()
