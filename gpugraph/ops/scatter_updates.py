@@ -190,7 +190,7 @@ _declare_nd("ScatterNdSub", _by(np.subtract), NUMERIC, "-=")
 def scatter_update(
     ref: Any, indices: Any, updates: Any, use_locking: bool = True, name: str | None = None
 ) -> Tensor:
-    """ref[indices[i]] = updates[i] for each i; gives the reference.
+    """ref[indices[i]] = updates[i] for each i; gives what `tf.assign` gives.
 
     ref: a variable of rank 1 or more. indices: ints of any shape. updates: of shape
       indices.shape + ref.shape[1:], or a scalar. Of several updates of a row the last one stays.

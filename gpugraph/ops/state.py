@@ -230,7 +230,8 @@ def assign(
     use_locking: bool | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Writes `value` into the variable `ref`; gives the reference.
+    """Writes `value` into the variable `ref`; gives the reference, or the resource variable as it
+    is then.
 
     With `validate_shape` (the default) the shape must be the variable's: ValueError.
     """
@@ -248,7 +249,7 @@ def assign(
 def assign_add(
     ref: Any, value: Any, use_locking: bool | None = None, name: str | None = None
 ) -> Tensor:
-    """ref += value; gives the reference."""
+    """ref += value; gives what `assign` gives."""
     made: Tensor = change_variable(
         "AssignAdd", ref, value, use_locking=bool(use_locking), name=name
     )
@@ -258,7 +259,7 @@ def assign_add(
 def assign_sub(
     ref: Any, value: Any, use_locking: bool | None = None, name: str | None = None
 ) -> Tensor:
-    """ref -= value; gives the reference."""
+    """ref -= value; gives what `assign` gives."""
     made: Tensor = change_variable(
         "AssignSub", ref, value, use_locking=bool(use_locking), name=name
     )
