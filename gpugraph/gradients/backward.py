@@ -21,6 +21,7 @@ from gpugraph.control_flow.gradient_state import (
     is_cond_switch,
     zeros_for_switch,
 )
+from gpugraph.dtypes import resource
 from gpugraph.gradients.registry import gradient_function
 from gpugraph.graph.client import Graph
 from gpugraph.graph.defaults import name_scope
@@ -145,7 +146,9 @@ def _tensor(value: Any, name: str) -> Tensor:
 
 def _is_trainable(tensor: Tensor) -> bool:
     """Whether a gradient can flow through the tensor, or the variable it is a handle of."""
-    dtype = value_dtype(tensor)
+    dtype = tensor._dtype.base_dtype
+    if dtype is resource:
+        dtype = value_dtype(tensor)
     return dtype.is_floating or dtype.is_complex
 
 
