@@ -189,9 +189,7 @@ class _Telling:
             exits[op] = values[op.inputs[0]]
 
     def op(self, op: Op, values: Values, back: dict[Op, Any]) -> None:
-        if op.kind not in ("trigger", "merge") and any(
-            (before, ALIVE) not in values for before in op.after
-        ):
+        if op.kind not in ("trigger", "merge") and any((before, ALIVE) not in values for before in op.after):
             return
         alive = [(at, each) for at, each in enumerate(op.inputs) if each in values]
         if op in back:
