@@ -117,9 +117,11 @@ custom_gradient: f
 device: device_name_or_function
 div: x y name
 div_no_nan: x y name
+disable_resource_variables:
 divide: x y name
 dynamic_partition: data partitions num_partitions name
 dynamic_stitch: indices data name
+enable_resource_variables:
 equal: x y name
 erf: x name
 errors.AbortedError: node_def op message
@@ -302,6 +304,7 @@ register_tensor_conversion_function: base_type conversion_func priority
 report_uninitialized_variables: var_list name
 reset_default_graph:
 reshape: tensor shape name
+resource_variables_enabled:
 reverse: tensor axis name
 reverse_sequence: input seq_lengths seq_axis batch_axis name seq_dim batch_dim
 rint: x name

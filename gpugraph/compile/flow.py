@@ -50,9 +50,11 @@ def flow_of(unit: Unit) -> Flow:
         if frames.at(node) is not frames.root:
             raise _within(frames.at(node), node.input_edge(0))
     made = Flow(frames, levels(unit.graph, frames, unit.ways))
-    carried = -1
-    while carried < len(made.carried):  # a loop found out to be irregular changes its guards
-        carried = len(made.carried)
+    known = -1, -1
+    while known != (len(made.carried), len(made.leading)):  # what is found out changes guards
+        if known[1] != len(made.leading):
+            made.carried.clear()
+        known = len(made.carried), len(made.leading)
         _Guards(unit, made).run()
     return made
 
@@ -146,36 +148,36 @@ class _Guards:
         return self._all(list(node._in))
 
     def _enter(self, frame: Frame) -> None:
-        """Says when a loop runs: under the condition that all share with which it starts."""
+        """Says when a loop runs: if all that leads it is alive, and what all share that enters."""
         made = self.made
         guards = {node.id: self._all(list(node._in)) for node in frame.enters}
-        starts = frame.enters
-        if len(set(guards.values())) > 1 and self._follows_variables(frame):
-            starts = [node for node in frame.enters if enters_once(node) and node._out]
-        made.starts[frame] = starts
-        outer = made.outer[frame] = frozenset.intersection(*(guards[node.id] for node in starts))
-        made.entered.update({key: guard for key, guard in guards.items() if not guard <= outer})
+        outer = frozenset.intersection(*guards.values())
+        outer = outer.union(*(guard for key, guard in guards.items() if key in made.leading))
+        made.outer[frame] = outer
+        for key, guard in guards.items():
+            if not guard <= outer:
+                made.entered[key] = guard | outer
         if any(made.started(node) is not None for node in frame.merges):
             made.carried.add(frame)
 
-    def _follows_variables(self, frame: Frame) -> bool:
-        """Whether a loop does nothing, refuses nothing and is not left where none of its variables
-        is alive."""
-        found = {node.id for node in frame.merges}
-        stack = list(frame.merges)
-        while stack:
-            for edge in stack.pop()._out:
-                after = edge.dst
-                if after.is_op and after.id not in found:
-                    found.add(after.id)
-                    if after.node_class is not NodeClass.EXIT or after not in frame.exits:
-                        stack.append(after)
-        acting = [
-            item
-            for item in self.made.levels[frame].items
-            if not isinstance(item, Frame) and (item.op_def.is_stateful or item.is_merge)
-        ]
-        return bool(found) and all(node.id in found for node in (*frame.exits, *acting))
+    def _note_leading(self, frame: Frame) -> None:
+        """Finds out what a loop neither does anything nor is left without."""
+        made = self.made
+        asked = [made.guards[node.id] for node in frame.exits]
+        for item in made.levels[frame].items:
+            if isinstance(item, Frame):
+                asked.append(made.outer[item])
+            elif item.op_def.is_stateful or (item.is_merge and not is_loop_merge(item)):
+                asked.append(made.guards[item.id])
+        asked = [guard for guard in asked if not holds_never(guard)]
+        shared = frozenset.intersection(*asked) if asked else ALWAYS
+        found = {atom.node for atom in shared if isinstance(atom, Found) and atom.what == "entered"}
+        for node in frame.merges:
+            carried = Found(node.id, "carried")
+            back = next(edge.src for edge in node._in if edge.is_back_edge)
+            if carried in shared and carried in made.guards[back.id]:
+                found.update(edge.src.id for edge in node._in if edge.src.is_enter)
+        made.leading |= found & made.entered.keys()
 
     def _entering(self, node: Node) -> Guard:
         """What enters for one iteration only is dead in the others, but where a Merge takes it."""
@@ -273,12 +275,14 @@ class _Guards:
         go_on = made.go_on[frame] = self._go_on(frame)
         if go_on is None:
             made.carried.add(frame)
-        may_be_empty = all(node.id in made.entered for node in made.starts[frame])
+        may_be_empty = all(node.id in made.entered for node in frame.enters)
         for node in frame.exits:
             if may_be_empty or go_on is None or go_on != _opposite(made.guards[node.id]):
                 made.irregular.add(node.id)
                 atom = Found(node.id, "exit")
                 made.within[atom] = made.outer[frame] | {atom}
+        if any(node.id in made.entered for node in frame.enters):
+            self._note_leading(frame)
 
 
 def _opposite(guard: Guard) -> Guard | None:

@@ -115,19 +115,20 @@ def needed(guard: Guard, within: dict[Atom, Guard]) -> list[Atom]:
 class Flow:
     """Frames, and guards inside each.
 
-    guards: of each node, inside its frame. outer: of each loop, in the frame around it. starts: the
-    Enters without which a loop does nothing. entered: of what enters a loop that runs without it
-    too, in the frame around it, by Enter. go_on: the guard under which a loop has another
-    iteration, or None where each Merge has its own (`carried`). irregular: Exits by which a loop
-    may or may not be left. sides: what the two outputs of a Switch add to its guard. pred_of: the
-    predicate of a Switch, behind all that only passes it on; none where its value is known.
+    guards: of each node, inside its frame. outer: of each loop, in the frame around it. leading:
+    Enters without which their loop does nothing, so that it is not run. entered: of what enters a
+    loop that runs without it too, in the frame around it, by Enter. go_on: the guard under which a
+    loop has another iteration, or None where each Merge has its own (`carried`). irregular: Exits
+    by which a loop may or may not be left. sides: what the two outputs of a Switch add to its
+    guard. pred_of: the predicate of a Switch, behind all that only passes it on; none where its
+    value is known.
     """
 
     frames: Frames
     levels: dict[Frame, Level]
     guards: dict[int, Guard] = field(default_factory=dict)
     outer: dict[Frame, Guard] = field(default_factory=dict)
-    starts: dict[Frame, list[Node]] = field(default_factory=dict)
+    leading: set[int] = field(default_factory=set)
     entered: dict[int, Guard] = field(default_factory=dict)
     go_on: dict[Frame, Guard | None] = field(default_factory=dict)
     carried: set[Frame] = field(default_factory=set)

@@ -179,7 +179,7 @@ class LoopInMaking:
 
     def _entered(self) -> Run | None:
         """Whether anything that enters is alive; None where it is if the loop runs at all."""
-        guards = [self.flow.entered.get(node.id) for node in self.flow.starts[self.frame]]
+        guards = [self.flow.entered.get(node.id) for node in self.frame.enters]
         if None in guards:
             return None
         flags = self.conditions.flags

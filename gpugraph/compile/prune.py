@@ -3,7 +3,8 @@
 Reverse reachability over data and control inputs from fetches and targets. A fed tensor becomes
 an `_Arg` and cuts off its producers; each fetched tensor gets a `_Retval`. An op that is needed
 for another output keeps its place beside the `_Arg` of the fed one. What only waits for a fed
-placeholder, by a control edge, waits for its `_Arg`.
+placeholder, by a control edge, waits for its `_Arg`. Resource variables become reference
+variables on the way: see `compile/lower.py`.
 
 A variable is placed once and stays, so that where it goes must not depend on which run comes
 first: ops of the whole graph that write it, or refer to it, are noted as its kin.
@@ -13,10 +14,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from gpugraph.compile.lower import add_axis, lowered, ref_slots, refuse_handle
 from gpugraph.compile.unit import FeedSpec, Target, Unit, variable_key
+from gpugraph.dtypes import resource
 from gpugraph.errors import InvalidArgumentError
 from gpugraph.graph.client import Graph
-from gpugraph.graph.op_def import host_slots
 from gpugraph.graph.operation import Operation
 from gpugraph.graph.runtime_graph import Node, NodeClass, RuntimeGraph
 from gpugraph.graph.tensor import Tensor
@@ -49,6 +51,7 @@ def prune(
         args = {tensor: _add_arg(unit, tensor, feed) for tensor, feed in fed.items()}
         _add_edges(unit.graph, nodes, args)
         for index, tensor in enumerate(fetches):
+            refuse_handle(tensor)
             _add_retval(unit, index, tensor, nodes, args)
         unit.roots = [*unit.retvals, *(nodes[op] for op in targets)]
         say(f"{len(needed)} of {graph.version} operations are needed", ())
@@ -107,12 +110,23 @@ def _listed(sizes: Sequence[int | None]) -> str:
 
 
 def _add_op(graph: RuntimeGraph, op: Operation) -> Node:
+    low = lowered(op)
+    if low is not None:
+        return graph.add_node(
+            op.name,
+            low.op_def,
+            attrs=low.attrs,
+            input_types=low.input_types,
+            output_types=low.output_types,
+            requested_device=low.device,
+            origin=op.origin,
+        )
     op_def, attrs = op._op_def, op._attrs
     if op_def.name == "VariableV2" and _is_resizable(op):
         attrs = {**attrs, "_resizable": True}
     elif op_def.name == "PlaceholderWithDefault":  # not fed, so of the shape of its default
         op_def, attrs = DECLARATIONS["Identity"].op_def, {"T": attrs["dtype"]}
-    refs = _ref_slots(op)
+    refs = ref_slots(op)
     return graph.add_node(
         op.name,
         op_def,
@@ -127,24 +141,16 @@ def _add_op(graph: RuntimeGraph, op: Operation) -> Node:
     )
 
 
-def _ref_slots(op: Operation) -> frozenset[int]:
-    """The inputs that must be references: others that are given one read the variable."""
-    args = op._op_def.inputs
-    refs = [index for index, arg in enumerate(args) if arg.is_ref]
-    return host_slots(args, frozenset(refs), op._attrs) if refs else _NO_SLOTS
-
-
-_NO_SLOTS: frozenset[int] = frozenset()
-
-
 def _referring(variable: Operation) -> list[Operation]:
-    """The ops of the whole graph that take a reference to the variable, in no order."""
+    """The ops of the whole graph that take a reference to the variable, or its handle, in no
+    order. What only reads it is none of them."""
     found: dict[Operation, None] = {}
     stack = [variable]
     while stack:
         for tensor in stack.pop()._outputs:
-            for op in tensor.consumers() if tensor._dtype.is_ref_dtype else ():
-                takes = any(op._inputs[slot] is tensor for slot in _ref_slots(op))
+            refers = tensor._dtype.is_ref_dtype or tensor._dtype is resource
+            for op in tensor.consumers() if refers else ():
+                takes = any(op._inputs[slot] is tensor for slot in ref_slots(op))
                 if takes and op not in found:
                     found[op] = None
                     stack.append(op)
@@ -210,6 +216,8 @@ def _add_edges(graph: RuntimeGraph, nodes: dict[Operation, Node], args: dict[Ten
                 graph.add_edge(arg, 0, node, index)
             else:
                 graph.add_edge(nodes[tensor.op], tensor.value_index, node, index)
+        if op.type == "ResourceGather":
+            add_axis(graph, op, node)
         for before in op._control_inputs:
             graph.add_control_edge(nodes.get(before) or args[before._outputs[0]], node)
 

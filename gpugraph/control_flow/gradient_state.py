@@ -24,8 +24,10 @@ from gpugraph.control_flow.contexts import (
 from gpugraph.control_flow.loop_gradients import LoopGradient
 from gpugraph.control_flow.moves import switch
 from gpugraph.graph.client import Graph
+from gpugraph.graph.handles import value_dtype, value_static_shape
 from gpugraph.graph.operation import Operation
 from gpugraph.graph.tensor import Tensor
+from gpugraph.ops.arrays import value_shape
 from gpugraph.ops.constants import zeros, zeros_like
 from gpugraph.ops.convert import constant
 from gpugraph.ops.declare import raw_ops
@@ -163,18 +165,19 @@ class LoopGradients:
             return zeros_for_switch(op, tensor) if is_cond_switch(op) else _zeros_like(tensor)
         context: ControlFlowContext = op._control_flow_context
         branch = context if is_cond_switch(op) and isinstance(context, CondContext) else None
-        if tensor.shape.is_fully_defined():
-            made = constant(0, tensor.dtype, tensor.shape)
+        dtype, known = value_dtype(tensor), value_static_shape(tensor)
+        if known.is_fully_defined():
+            made = constant(0, dtype, known)
             if branch is None:
                 return made
             return switch(made, state.predicate(branch.pred))[1 - branch.branch]
         if branch is None:
             with within(self.graph, context):
-                shape = raw_ops.Shape(tensor)
+                shape = value_shape(tensor, optimize=False)
         else:
             shape = _shape_on_other_side(op, branch)
         kept = state.push(shape, dead_branch=branch is not None)
-        return zeros(state.pop(kept, shape, branch is not None), tensor.dtype)
+        return zeros(state.pop(kept, shape, branch is not None), dtype)
 
 
 def _zeros_like(tensor: Tensor) -> Tensor:
@@ -190,7 +193,7 @@ def _shape_on_other_side(op: Operation, branch: CondContext) -> Tensor:
     """The shape of what a branch's Switch switches, where that branch is not taken."""
     with within(branch.graph, branch.outer):
         dead = switch(op._inputs[0], branch.pred)[1 - branch.branch]
-        shape: Tensor = raw_ops.Shape(dead)
+        shape = value_shape(dead, optimize=False)
     dead.op._control_flow_context = branch
     shape.op._control_flow_context = branch
     return shape
@@ -201,9 +204,9 @@ def zeros_for_switch(op: Operation, tensor: Tensor) -> Tensor:
     branch = op._control_flow_context
     other = raw_ops.Switch(op._inputs[0], branch.pred)[1 - branch.branch]
     pivot = raw_ops.Identity(other)
-    shape = raw_ops.Shape(other)
+    shape = value_shape(other, optimize=False)
     with branch.graph.control_dependencies([pivot]):
-        return zeros(shape, tensor.dtype)
+        return zeros(shape, value_dtype(tensor))
 
 
 def find_loops(

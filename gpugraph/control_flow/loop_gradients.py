@@ -22,9 +22,11 @@ from gpugraph.control_flow.moves import constant_enter, exit_loop, merge, next_i
 from gpugraph.control_flow.slices import accumulated_slices, can_accumulate
 from gpugraph.control_flow.while_context import WhileContext
 from gpugraph.graph.client import Graph
+from gpugraph.graph.handles import value_static_shape
 from gpugraph.graph.indexed_slices import IndexedSlices
 from gpugraph.graph.operation import Operation
 from gpugraph.graph.tensor import Tensor
+from gpugraph.ops.arrays import value_shape
 from gpugraph.ops.constants import zeros
 from gpugraph.ops.convert import constant
 from gpugraph.ops.declare import raw_ops
@@ -293,7 +295,7 @@ class LoopGradient:
         loop = self.grad_context
         if op.get_attr("is_constant"):
             source = op._inputs[0]
-            known = self.outer is None or source.shape.is_fully_defined()
+            known = self.outer is None or value_static_shape(source).is_fully_defined()
             if known and isinstance(grad, IndexedSlices) and can_accumulate(grad):
                 return accumulated_slices(loop, self._around(), grad, source)
             return self._accumulated(op, dense(grad))
@@ -327,9 +329,9 @@ class LoopGradient:
         value = op._inputs[0]
         if self.outer is None:
             with within_around:
-                return zeros(raw_ops.Shape(value), grad.dtype)
+                return zeros(value_shape(value, optimize=False), grad.dtype)
         with within(self.graph, self.forward_context.outer):
-            shape = raw_ops.Shape(value)
+            shape = value_shape(value, optimize=False)
         kept = self.outer.push(shape)
         with within_around:
             return zeros(self.outer.pop(kept, shape), grad.dtype)

@@ -10,7 +10,7 @@ from gpugraph.control_flow.moves import exit_loop, merge, switch
 from gpugraph.control_flow.while_context import WhileContext
 from gpugraph.graph.indexed_slices import IndexedSlices
 from gpugraph.graph.tensor import Tensor
-from gpugraph.ops.arrays import shape
+from gpugraph.ops.arrays import value_shape
 from gpugraph.ops.control import with_dependencies
 from gpugraph.ops.convert import constant
 from gpugraph.ops.indexed_slices import as_slices
@@ -33,7 +33,7 @@ def merge_gradients(grads: Sequence[Any], source: Tensor, name: str) -> Tensor |
         values = merge([each.values for each in parts])
         # indices may be constants too, so that they are made to die with their values
         rows = [with_dependencies([each.values], each.indices) for each in parts]
-        return IndexedSlices(values, merge(rows), shape(source))
+        return IndexedSlices(values, merge(rows), value_shape(source))
 
 
 def switch_gradient(grad: Tensor | IndexedSlices, pred: Tensor, name: str) -> tuple[Any, Any]:
@@ -63,7 +63,7 @@ def accumulated_slices(
     with within(graph, around):
         values = constant(0, grad.dtype.base_dtype, [1, *rest.as_list()], name="b_acc")
         indices = constant(0, grad.indices.dtype.base_dtype, [1])
-        sizes = shape(source)
+        sizes = value_shape(source)
     with within(graph, loop):
         entered = []
         for first in (indices, values):

@@ -21,14 +21,17 @@ from gpugraph.control_flow.gradient_state import (
     is_cond_switch,
     zeros_for_switch,
 )
+from gpugraph.dtypes import resource
 from gpugraph.gradients.registry import gradient_function
 from gpugraph.graph.client import Graph
 from gpugraph.graph.defaults import name_scope
+from gpugraph.graph.handles import handle_maker, value_dtype, value_static_shape
 from gpugraph.graph.indexed_slices import IndexedSlices
 from gpugraph.graph.operation import Operation
 from gpugraph.graph.stack import graph_stack
 from gpugraph.graph.tensor import Tensor
-from gpugraph.ops.constants import ones_like, zeros_like
+from gpugraph.ops.arrays import value_shape
+from gpugraph.ops.constants import ones_like, zeros, zeros_like
 from gpugraph.ops.control import tuple as gated
 from gpugraph.ops.convert import convert_to_tensor
 from gpugraph.ops.declare import DECLARATIONS, raw_ops
@@ -40,7 +43,7 @@ __all__ = ["AggregationMethod", "UnconnectedGradients", "gradients"]
 Gradient = Tensor | IndexedSlices
 
 _TAKE_SLICES = frozenset(
-    ("Identity", "RefIdentity", "IdentityN", "Cast", "AddN", "ConcatV2")
+    ("Identity", "RefIdentity", "IdentityN", "ReadVariableOp", "Cast", "AddN", "ConcatV2")
     + ("Switch", "RefSwitch", "Merge", "RefMerge", "Enter", "RefEnter")
     + ("NextIteration", "RefNextIteration")
 )
@@ -119,7 +122,7 @@ def gradients(
         found = [sweep.at(x) for x in sources]
     sweep.finish()
     if unconnected_gradients == UnconnectedGradients.ZERO:
-        return [zeros_like(x) if grad is None else grad for x, grad in zip(sources, found)]
+        return [_zeros_at(x) if grad is None else grad for x, grad in zip(sources, found)]
     return found
 
 
@@ -134,9 +137,18 @@ def _tensor(value: Any, name: str) -> Tensor:
 
 
 def _is_trainable(tensor: Tensor) -> bool:
-    """Whether a gradient can flow through the tensor."""
-    dtype = tensor.dtype.base_dtype
+    """Whether a gradient can flow through the tensor, or the variable it is a handle of."""
+    dtype = tensor._dtype.base_dtype
+    if dtype is resource:
+        dtype = value_dtype(tensor)
     return dtype.is_floating or dtype.is_complex
+
+
+def _zeros_at(tensor: Tensor) -> Tensor:
+    """The gradient where there is none."""
+    if handle_maker(tensor) is None:
+        return zeros_like(tensor)
+    return zeros(value_shape(tensor), value_dtype(tensor))
 
 
 def _start(y: Tensor, grad: Any, index: int) -> Gradient:
@@ -306,13 +318,14 @@ class _Sweep:
         for tensor, grad in zip(op._inputs, in_grads):
             if grad is None or not (tensor in self.wanted or tensor.op in self.pending):
                 continue
-            if not grad.shape.is_compatible_with(tensor.shape):
+            shape = value_static_shape(tensor)
+            if not grad.shape.is_compatible_with(shape):
                 raise ValueError(
                     f"The gradient function of '{op.name}' (op type: {op.type}) gave shape "
-                    f"{grad.shape} for its input {tensor.name} of shape {tensor.shape}"
+                    f"{grad.shape} for its input {tensor.name} of shape {shape}"
                 )
-            if tensor._shape.sizes is not None:
-                grad.set_shape(tensor._shape)
+            if shape.sizes is not None:
+                grad.set_shape(shape)
             self.collect(tensor, grad)
 
     def _in_grads(self, op: Operation, out_grads: list[Gradient | None]) -> list[Any]:
@@ -342,10 +355,10 @@ class _Sweep:
     def _zeros(self, op: Operation, tensor: Tensor) -> Tensor | None:
         """The gradient at an output that nothing depends on, while other outputs have one."""
         if op._control_flow_context is None:
-            return zeros_like(tensor)
+            return _zeros_at(tensor)
         if self.loops is not None:
             return self.loops.zeros_for(op, tensor.value_index)
-        return zeros_for_switch(op, tensor) if is_cond_switch(op) else zeros_like(tensor)
+        return zeros_for_switch(op, tensor) if is_cond_switch(op) else _zeros_at(tensor)
 
 
 def _parts(grad: Gradient) -> list[Tensor]:

@@ -144,9 +144,13 @@ def _read_variables(graph: Graph, ops: Sequence[Operation], args: Sequence[Tenso
     return [each for each in trainable if each.op in read]
 
 
+_MOVES = frozenset(
+    ("Identity", "RefIdentity", "Enter", "RefEnter", "Switch", "RefSwitch", "ReadVariableOp")
+)
+
+
 def _variable_behind(op: Operation) -> Operation | None:
     """The variable that the op is, or reads, through whatever branches and loops."""
-    moves = ("Identity", "RefIdentity", "Enter", "RefEnter", "Switch", "RefSwitch")
-    while op.type in moves:
+    while op.type in _MOVES:
         op = op._inputs[0].op
-    return op if op.type == "VariableV2" else None
+    return op if op.type in ("VariableV2", "VarHandleOp") else None

@@ -31,30 +31,32 @@ def hessians(
     for an x that no y depends on. `name` has no effect, as in TensorFlow.
     """
     del name
-    sources = [convert_to_tensor(x) for x in (xs if isinstance(xs, (list, tuple)) else [xs])]
+    listed = list(xs) if isinstance(xs, (list, tuple)) else [xs]
+    sources = [x.handle if hasattr(x, "handle") else convert_to_tensor(x) for x in listed]
     how: dict[str, Any] = {
         "colocate_gradients_with_ops": colocate_gradients_with_ops,
         "gate_gradients": gate_gradients,
         "aggregation_method": aggregation_method,
     }
     found = gradients(ys, sources, **how)
-    return [_hessian(first, x, how) for first, x in zip(found, sources)]
+    values = [convert_to_tensor(x) for x in listed]
+    return [_hessian(*each, how) for each in zip(found, sources, values)]
 
 
-def _hessian(first: Any, x: Tensor, how: dict[str, Any]) -> Tensor:
-    """The gradients by `x` of each element of the gradient `first` at it."""
+def _hessian(first: Any, x: Tensor, value: Tensor, how: dict[str, Any]) -> Tensor:
+    """The gradients by `x`, which has this value, of each element of the gradient `first` at it."""
     if first is None:
         raise ValueError(f"There is no Hessian at {x.name}: nothing in ys depends on it")
     flat = reshape(first, [-1])
-    count = size(x)
+    count = size(value)
 
     def row(index: Tensor, rows: TensorArray) -> tuple[Any, TensorArray]:
         second = gradients(flat[index], x, **how)[0]
-        return index + 1, rows.write(index, _row(second, x))
+        return index + 1, rows.write(index, _row(second, value))
 
-    rows = TensorArray(x.dtype.base_dtype, count)
+    rows = TensorArray(value.dtype.base_dtype, count)
     _, filled = while_loop(lambda index, _: index < count, row, [constant(0), rows])
-    sizes = shape(x)
+    sizes = shape(value)
     return reshape(filled.stack(), concat([sizes, sizes], 0))
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from gpugraph.dtypes import DType
 from gpugraph.graph.collections import Collections
+from gpugraph.graph.handles import handle_maker
 from gpugraph.graph.infer import InferContext
 from gpugraph.graph.op_def import NodeDef, OpDef, VersionDef, complete_attrs
 from gpugraph.graph.operation import Operation
@@ -355,6 +356,10 @@ class _OpContext(InferContext):
     def partial(self, index: int) -> TensorShape | None:
         found: TensorShape | None = CONSTANT_VALUE[0](self._inputs[index], True)
         return found
+
+    def variable_shape(self, index: int) -> TensorShape:
+        maker = handle_maker(self._inputs[index])
+        return TensorShape.of(None) if maker is None else maker._attrs["shape"]
 
 
 def _infer_shapes(op: Operation) -> None:

@@ -55,6 +55,11 @@ class InferContext:
         """Input `index`, a vector of sizes that are partly known, as a shape; None if none is."""
         return self._partial(index)
 
+    def variable_shape(self, index: int) -> TensorShape:
+        """What is known of the shape of the variable that input `index` is a handle of."""
+        del index
+        return TensorShape.of(None)
+
     def value_as_shape(self, index: int) -> TensorShape:
         """Input `index`, a vector of sizes, read as a shape; -1 and unknown sizes are open."""
         value = self.value(index)

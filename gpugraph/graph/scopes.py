@@ -172,7 +172,9 @@ class Scopes:
             control_inputs = [control_inputs]
         ops: dict[Operation, None] = {}
         for item in control_inputs:
-            element = getattr(item, "handle", item)
+            element = item
+            if hasattr(item, "handle"):  # a resource variable, or a TensorArray
+                element = getattr(item, "op", item.handle)
             if not isinstance(element, (Operation, Tensor, str, bytes)):
                 element = getattr(element, "op", element)  # of what is made of tensors
             element = graph.as_graph_element(element)
@@ -191,7 +193,7 @@ class Scopes:
         state = self._scope
         groups = () if ignore_existing else state.colocate
         if op is not None:
-            element = graph.as_graph_element(op)
+            element = graph.as_graph_element(getattr(op, "handle", op))
             groups = (*groups, element.op if isinstance(element, Tensor) else element)
         old = state.colocate, state.devices, state.device
         state.colocate, state.devices, state.device = groups, (), ""

@@ -15,6 +15,7 @@ import numpy as np
 from gpugraph import dtypes
 from gpugraph.dtypes import ALL, as_dtype
 from gpugraph.graph.client import Graph
+from gpugraph.graph.handles import handle_maker, value_static_shape
 from gpugraph.graph.infer import InferContext
 from gpugraph.graph.stack import graph_stack
 from gpugraph.graph.tensor import Tensor
@@ -39,6 +40,7 @@ __all__ = [
     "shape",
     "shape_n",
     "shape_of",
+    "value_shape",
     "size",
     "size_at",
     "stop_gradient",
@@ -272,6 +274,17 @@ def shape(
         with source.graph.as_default():
             return constant(np.array(sizes, element.as_numpy_dtype), name=name or "Shape")
     made: Tensor = _shape(source, out_type=element, name=name)
+    return made
+
+
+def value_shape(tensor: Tensor, optimize: bool = True) -> Tensor:
+    """The shape of a tensor; of the handle of a resource variable, that of the variable."""
+    if handle_maker(tensor) is None:
+        return shape(tensor, optimize=optimize)
+    sizes = value_static_shape(tensor).sizes
+    if optimize and sizes is not None and None not in sizes:
+        return constant(np.array(sizes, np.int32))
+    made: Tensor = raw_ops.VariableShape(tensor)
     return made
 
 

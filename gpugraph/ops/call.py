@@ -211,6 +211,8 @@ class OpFunction:
     def _input(
         self, arg: ArgDef, value: Any, wanted: DType | None, attrs: dict[str, Any]
     ) -> Tensor:
+        if arg.is_ref and hasattr(value, "handle"):
+            raise self._no_reference(arg, value.name)
         try:
             tensor = convert_to_tensor(value, wanted, arg.name, as_ref=arg.is_ref)
         except ValueError as error:
@@ -222,15 +224,18 @@ class OpFunction:
                 f"not match the type {wanted.name} that its other inputs or its attrs ask for."
             ) from error
         if arg.is_ref and not tensor.dtype.is_ref_dtype:
-            raise TypeError(
-                f"'{self.op_def.name}' Op requires that input '{arg.name}' be a mutable tensor (a "
-                f"tf.Variable), but {tensor.name} is none"
-            )
+            raise self._no_reference(arg, tensor.name)
         if arg.type_attr:
             dtype = tensor.dtype.base_dtype
             self._check_allowed(arg.type_attr, dtype, arg.name)
             attrs.setdefault(arg.type_attr, dtype)
         return tensor
+
+    def _no_reference(self, arg: ArgDef, name: str) -> TypeError:
+        return TypeError(
+            f"'{self.op_def.name}' Op requires that input '{arg.name}' be a mutable tensor (a "
+            f"tf.Variable that is no resource), but {name} is none"
+        )
 
     def _list_input(self, arg: ArgDef, values: Any, attrs: dict[str, Any]) -> list[Tensor]:
         if not isinstance(values, (list, tuple)):

@@ -14,19 +14,20 @@ import numpy as np
 from gpugraph import dtypes
 from gpugraph.dtypes import ALL
 from gpugraph.errors import InvalidArgumentError
+from gpugraph.graph.handles import value_static_shape
 from gpugraph.graph.indexed_slices import IndexedSlices
 from gpugraph.graph.infer import InferContext
 from gpugraph.graph.tensor import Tensor
 from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.array_shapes import INDEX
-from gpugraph.ops.arrays import ints, op_scope, shape, size
+from gpugraph.ops.arrays import ints, op_scope, size, value_shape
 from gpugraph.ops.constant_value import constant_value
 from gpugraph.ops.convert import convert_to_tensor
 from gpugraph.ops.declare import Attr, op, raw_ops
 from gpugraph.ops.shape_functions import UNKNOWN, normalize_axis
 from gpugraph.shapes import TensorShape
 
-__all__ = ["boolean_mask", "check_inside", "gather"]
+__all__ = ["boolean_mask", "check_inside", "gather", "gathered_rows"]
 
 
 def check_inside(indices: Any, size: int, what: str = "indices") -> None:
@@ -109,20 +110,24 @@ def _gather_back(op: Any, dy: Any) -> list[Any]:
     value = constant_value(axis)
     first = value is not None and int(value) == 0
     if first and op.get_attr("batch_dims") == 0:
-        return [_gathered_rows(params, indices, dy), None, None]
+        return [gathered_rows(params, indices, dy), None, None]
     dx = _gather_back_anywhere(op, dy)
     dx.set_shape(params.shape)
     return [dx, None, None]
 
 
-def _gathered_rows(params: Tensor, indices: Tensor, dy: Tensor) -> IndexedSlices:
-    """The gradient at `params` as what it is: some rows of it, in the order of `indices`."""
+def gathered_rows(params: Tensor, indices: Tensor, dy: Tensor) -> IndexedSlices:
+    """The gradient at `params` as what it is: some rows of it, in the order of `indices`.
+
+    params: a tensor, or the handle of a resource variable.
+    """
     with params.graph.colocate_with(params.op):  # it may be large
-        whole = shape(params)
+        whole = value_shape(params)
     count: Any = raw_ops.ExpandDims(size(indices), 0)
     sizes = raw_ops.ConcatV2([count, whole[1:]], 0, name="concat")
     rows = raw_ops.Reshape(dy, sizes)
-    rows.set_shape(TensorShape.of((indices.shape.num_elements(),)).concatenate(params.shape[1:]))
+    known = TensorShape.of((indices.shape.num_elements(),))
+    rows.set_shape(known.concatenate(value_static_shape(params)[1:]))
     return IndexedSlices(rows, raw_ops.Reshape(indices, count), whole)
 
 
@@ -195,6 +200,10 @@ def gather(
     InvalidArgumentError in a run for an index outside [0, size). `validate_indices` has no effect.
     """
     del validate_indices
+    first = constant_value(axis) if isinstance(axis, Tensor) else axis or batch_dims
+    if hasattr(params, "_after_change") and not batch_dims and first == 0:
+        found: Tensor = params.sparse_read(indices, name=name)
+        return found
     made: Tensor = _gather(
         params, indices, batch_dims if axis is None else axis, batch_dims=batch_dims, name=name
     )

@@ -22,6 +22,7 @@ from gpugraph.ops.arrays import op_scope, shape
 from gpugraph.ops.convert import convert_to_tensor
 from gpugraph.ops.declare import NO_GRADIENT, Attr, op, raw_ops
 from gpugraph.ops.gathering import check_inside
+from gpugraph.ops.handles import change_variable
 from gpugraph.ops.scattering import Coordinates, combine_rows
 from gpugraph.shapes import TensorShape
 
@@ -97,9 +98,9 @@ def _bind_rows(combine: Combine) -> Callable[..., Callable[[], Any]]:
     return bind
 
 
-def _declare(name: str, combine: Combine, types: Any, formula: str, locking: bool = False) -> Any:
+def _declare(name: str, combine: Combine, types: Any, formula: str, locking: bool = False) -> None:
     kernel = Call(make=_bind_rows(combine))
-    return op(
+    op(
         name,
         inputs="ref: Ref(T), indices: Tindices, updates: T",
         outputs="output_ref: Ref(T)",
@@ -115,19 +116,13 @@ def _declare(name: str, combine: Combine, types: Any, formula: str, locking: boo
     )
 
 
-_scatter_update = _declare(
-    "ScatterUpdate", _replace, ALL, "ref[indices[i]] = updates[i]", locking=True
-)
-_scatter_add = _declare("ScatterAdd", _by(np.add), NUMERIC, "ref[indices[i]] += updates[i]")
-_scatter_sub = _declare("ScatterSub", _by(np.subtract), NUMERIC, "ref[indices[i]] -= updates[i]")
-_scatter_mul = _declare("ScatterMul", _by(np.multiply), NUMERIC, "ref[indices[i]] *= updates[i]")
-_scatter_div = _declare("ScatterDiv", _divide, NUMERIC, "ref[indices[i]] /= updates[i]")
-_scatter_min = _declare(
-    "ScatterMin", _by(np.minimum), REAL, "ref[indices[i]] = min(ref[indices[i]], updates[i])"
-)
-_scatter_max = _declare(
-    "ScatterMax", _by(np.maximum), REAL, "ref[indices[i]] = max(ref[indices[i]], updates[i])"
-)
+_declare("ScatterUpdate", _replace, ALL, "ref[indices[i]] = updates[i]", locking=True)
+_declare("ScatterAdd", _by(np.add), NUMERIC, "ref[indices[i]] += updates[i]")
+_declare("ScatterSub", _by(np.subtract), NUMERIC, "ref[indices[i]] -= updates[i]")
+_declare("ScatterMul", _by(np.multiply), NUMERIC, "ref[indices[i]] *= updates[i]")
+_declare("ScatterDiv", _divide, NUMERIC, "ref[indices[i]] /= updates[i]")
+_declare("ScatterMin", _by(np.minimum), REAL, "ref[indices[i]] = min(ref[indices[i]], updates[i])")
+_declare("ScatterMax", _by(np.maximum), REAL, "ref[indices[i]] = max(ref[indices[i]], updates[i])")
 
 
 # -- by coordinates
@@ -165,9 +160,9 @@ def _bind_coordinates(combine: Combine) -> Callable[..., Callable[[], Any]]:
     return bind
 
 
-def _declare_nd(name: str, combine: Combine, types: Any, sign: str, locking: bool = False) -> Any:
+def _declare_nd(name: str, combine: Combine, types: Any, sign: str, locking: bool = False) -> None:
     kernel = Call(make=_bind_coordinates(combine))
-    return op(
+    op(
         name,
         inputs="ref: Ref(T), indices: Tindices, updates: T",
         outputs="output_ref: Ref(T)",
@@ -184,9 +179,9 @@ def _declare_nd(name: str, combine: Combine, types: Any, sign: str, locking: boo
     )
 
 
-_scatter_nd_update = _declare_nd("ScatterNdUpdate", _replace, ALL, "=", locking=True)
-_scatter_nd_add = _declare_nd("ScatterNdAdd", _by(np.add), NUMERIC, "+=")
-_scatter_nd_sub = _declare_nd("ScatterNdSub", _by(np.subtract), NUMERIC, "-=")
+_declare_nd("ScatterNdUpdate", _replace, ALL, "=", locking=True)
+_declare_nd("ScatterNdAdd", _by(np.add), NUMERIC, "+=")
+_declare_nd("ScatterNdSub", _by(np.subtract), NUMERIC, "-=")
 
 
 # -- as functions
@@ -195,7 +190,7 @@ _scatter_nd_sub = _declare_nd("ScatterNdSub", _by(np.subtract), NUMERIC, "-=")
 def scatter_update(
     ref: Any, indices: Any, updates: Any, use_locking: bool = True, name: str | None = None
 ) -> Tensor:
-    """ref[indices[i]] = updates[i] for each i; gives the reference.
+    """ref[indices[i]] = updates[i] for each i; gives what `tf.assign` gives.
 
     ref: a variable of rank 1 or more. indices: ints of any shape. updates: of shape
       indices.shape + ref.shape[1:], or a scalar. Of several updates of a row the last one stays.
@@ -203,7 +198,9 @@ def scatter_update(
     ValueError for other shapes, TypeError for what is no variable. InvalidArgumentError in a run
     for an index outside [0, ref.shape[0]); then nothing is written. The same holds for all below.
     """
-    made: Tensor = _scatter_update(ref, indices, updates, use_locking=use_locking, name=name)
+    made: Tensor = change_variable(
+        "ScatterUpdate", ref, indices, updates, use_locking=use_locking, name=name
+    )
     return made
 
 
@@ -211,7 +208,9 @@ def scatter_add(
     ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
 ) -> Tensor:
     """ref[indices[i]] += updates[i] for each i, in order; see `scatter_update`."""
-    made: Tensor = _scatter_add(ref, indices, updates, use_locking=use_locking, name=name)
+    made: Tensor = change_variable(
+        "ScatterAdd", ref, indices, updates, use_locking=use_locking, name=name
+    )
     return made
 
 
@@ -219,7 +218,9 @@ def scatter_sub(
     ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
 ) -> Tensor:
     """ref[indices[i]] -= updates[i] for each i, in order; see `scatter_update`."""
-    made: Tensor = _scatter_sub(ref, indices, updates, use_locking=use_locking, name=name)
+    made: Tensor = change_variable(
+        "ScatterSub", ref, indices, updates, use_locking=use_locking, name=name
+    )
     return made
 
 
@@ -227,7 +228,9 @@ def scatter_mul(
     ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
 ) -> Tensor:
     """ref[indices[i]] *= updates[i] for each i, in order; see `scatter_update`."""
-    made: Tensor = _scatter_mul(ref, indices, updates, use_locking=use_locking, name=name)
+    made: Tensor = change_variable(
+        "ScatterMul", ref, indices, updates, use_locking=use_locking, name=name
+    )
     return made
 
 
@@ -238,7 +241,9 @@ def scatter_div(
 
     InvalidArgumentError in a run for integers divided by zero; else see `scatter_update`.
     """
-    made: Tensor = _scatter_div(ref, indices, updates, use_locking=use_locking, name=name)
+    made: Tensor = change_variable(
+        "ScatterDiv", ref, indices, updates, use_locking=use_locking, name=name
+    )
     return made
 
 
@@ -246,7 +251,9 @@ def scatter_min(
     ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
 ) -> Tensor:
     """ref[indices[i]] = min(ref[indices[i]], updates[i]) for each i; see `scatter_update`."""
-    made: Tensor = _scatter_min(ref, indices, updates, use_locking=use_locking, name=name)
+    made: Tensor = change_variable(
+        "ScatterMin", ref, indices, updates, use_locking=use_locking, name=name
+    )
     return made
 
 
@@ -254,7 +261,9 @@ def scatter_max(
     ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
 ) -> Tensor:
     """ref[indices[i]] = max(ref[indices[i]], updates[i]) for each i; see `scatter_update`."""
-    made: Tensor = _scatter_max(ref, indices, updates, use_locking=use_locking, name=name)
+    made: Tensor = change_variable(
+        "ScatterMax", ref, indices, updates, use_locking=use_locking, name=name
+    )
     return made
 
 
@@ -266,7 +275,9 @@ def scatter_nd_update(
     updates: of shape indices.shape[:-1] + ref.shape[indices.shape[-1]:]. ValueError for other
     shapes. InvalidArgumentError in a run for coordinates outside; then nothing is written.
     """
-    made: Tensor = _scatter_nd_update(ref, indices, updates, use_locking=use_locking, name=name)
+    made: Tensor = change_variable(
+        "ScatterNdUpdate", ref, indices, updates, use_locking=use_locking, name=name
+    )
     return made
 
 
@@ -274,7 +285,9 @@ def scatter_nd_add(
     ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
 ) -> Tensor:
     """ref[indices[i]] += updates[i] by coordinates; see `scatter_nd_update`."""
-    made: Tensor = _scatter_nd_add(ref, indices, updates, use_locking=use_locking, name=name)
+    made: Tensor = change_variable(
+        "ScatterNdAdd", ref, indices, updates, use_locking=use_locking, name=name
+    )
     return made
 
 
@@ -282,7 +295,9 @@ def scatter_nd_sub(
     ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
 ) -> Tensor:
     """ref[indices[i]] -= updates[i] by coordinates; see `scatter_nd_update`."""
-    made: Tensor = _scatter_nd_sub(ref, indices, updates, use_locking=use_locking, name=name)
+    made: Tensor = change_variable(
+        "ScatterNdSub", ref, indices, updates, use_locking=use_locking, name=name
+    )
     return made
 
 

@@ -16,7 +16,8 @@ from gpugraph.graph.infer import InferContext
 from gpugraph.graph.operation import Operation
 from gpugraph.graph.tensor import Tensor
 from gpugraph.kernel import Call, Elementwise, KernelContext
-from gpugraph.ops.declare import NO_GRADIENT, Attr, op, raw_ops
+from gpugraph.ops.declare import NO_GRADIENT, Attr, op
+from gpugraph.ops.handles import change_variable
 from gpugraph.ops.shape_functions import SCALAR, from_attr
 from gpugraph.shapes import TensorShape
 
@@ -229,11 +230,13 @@ def assign(
     use_locking: bool | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Writes `value` into the variable `ref`; gives the reference.
+    """Writes `value` into the variable `ref`; gives the reference, or the resource variable as it
+    is then.
 
     With `validate_shape` (the default) the shape must be the variable's: ValueError.
     """
-    made: Tensor = raw_ops.Assign(
+    made: Tensor = change_variable(
+        "Assign",
         ref,
         value,
         validate_shape=validate_shape is not False,
@@ -246,14 +249,18 @@ def assign(
 def assign_add(
     ref: Any, value: Any, use_locking: bool | None = None, name: str | None = None
 ) -> Tensor:
-    """ref += value; gives the reference."""
-    made: Tensor = raw_ops.AssignAdd(ref, value, use_locking=bool(use_locking), name=name)
+    """ref += value; gives what `assign` gives."""
+    made: Tensor = change_variable(
+        "AssignAdd", ref, value, use_locking=bool(use_locking), name=name
+    )
     return made
 
 
 def assign_sub(
     ref: Any, value: Any, use_locking: bool | None = None, name: str | None = None
 ) -> Tensor:
-    """ref -= value; gives the reference."""
-    made: Tensor = raw_ops.AssignSub(ref, value, use_locking=bool(use_locking), name=name)
+    """ref -= value; gives what `assign` gives."""
+    made: Tensor = change_variable(
+        "AssignSub", ref, value, use_locking=bool(use_locking), name=name
+    )
     return made

@@ -13,7 +13,7 @@ from gpugraph.graph.tensor import Tensor
 from gpugraph.ops.casting import cast
 from gpugraph.ops.control import group
 from gpugraph.ops.convert import convert_to_tensor
-from gpugraph.ops.declare import raw_ops
+from gpugraph.ops.handles import change
 from gpugraph.ops.scatter_updates import scatter_add
 from gpugraph.ops.unary_functions import sqrt
 from gpugraph.train.optimizer import Optimizer
@@ -67,11 +67,16 @@ class AdamOptimizer(Optimizer):
 
     def _apply_dense(self, grad: Tensor, var: Variable) -> Any:
         dtype = var.dtype.base_dtype
-        return raw_ops.ApplyAdam(
+        powers = [
+            power if power.dtype.base_dtype is dtype else cast(power.value(), dtype)
+            for power in self._powers(var.graph)
+        ]
+        return change(
+            "ApplyAdam",
             var._ref(),
             self._slots["m"][var]._ref(),
             self._slots["v"][var]._ref(),
-            *[cast(power.value(), dtype) for power in self._powers(var.graph)],
+            *powers,
             cast(self._tensors["learning_rate"], dtype),
             cast(self._tensors["beta1"], dtype),
             cast(self._tensors["beta2"], dtype),

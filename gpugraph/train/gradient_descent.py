@@ -10,6 +10,7 @@ from gpugraph.graph.tensor import Tensor
 from gpugraph.ops.casting import cast
 from gpugraph.ops.convert import convert_to_tensor
 from gpugraph.ops.declare import raw_ops
+from gpugraph.ops.handles import change
 from gpugraph.train.optimizer import Optimizer
 from gpugraph.variables import Variable
 
@@ -31,7 +32,8 @@ class GradientDescentOptimizer(Optimizer):
         )
 
     def _apply_dense(self, grad: Tensor, var: Variable) -> Any:
-        return raw_ops.ApplyGradientDescent(
+        return change(
+            "ApplyGradientDescent",
             var._ref(),
             cast(self._rate, var.dtype.base_dtype),
             grad,
@@ -43,6 +45,12 @@ class GradientDescentOptimizer(Optimizer):
         step = raw_ops.Mul(grad.values, cast(self._rate, grad.dtype.base_dtype), name="mul")
         delta = IndexedSlices(step, grad.indices, grad.dense_shape)
         return var.scatter_sub(delta, use_locking=self._use_locking)
+
+    def _resource_apply_sparse_duplicate_indices(
+        self, grad: Tensor, handle: Variable, indices: Tensor
+    ) -> Any:
+        step = -grad * cast(self._rate, grad.dtype.base_dtype)
+        return change("ScatterAdd", handle._ref(), indices, step)
 
 
 class MomentumOptimizer(Optimizer):
@@ -76,7 +84,8 @@ class MomentumOptimizer(Optimizer):
 
     def _apply_dense(self, grad: Tensor, var: Variable) -> Any:
         dtype = var.dtype.base_dtype
-        return raw_ops.ApplyMomentum(
+        return change(
+            "ApplyMomentum",
             var._ref(),
             self._slots["momentum"][var]._ref(),
             cast(self._rate, dtype),
@@ -89,7 +98,8 @@ class MomentumOptimizer(Optimizer):
     def _apply_sparse(self, grad: IndexedSlices, var: Variable) -> Any:
         """Momentum goes on in the rows that have a gradient, and rests in all others."""
         dtype = var.dtype.base_dtype
-        return raw_ops.SparseApplyMomentum(
+        return change(
+            "SparseApplyMomentum",
             var._ref(),
             self._slots["momentum"][var]._ref(),
             cast(self._rate, dtype),

@@ -18,6 +18,7 @@ from gpugraph.ops.control import group
 from gpugraph.ops.convert import convert_to_tensor
 from gpugraph.ops.state import assign, assign_add, assign_sub
 from gpugraph.variables import (
+    ResourceVariable,
     Variable,
     global_variables,
     moving_average_variables,
@@ -79,7 +80,12 @@ class ExponentialMovingAverage:
             if not isinstance(source, Variable):
                 return self._zeros(name, source)
             with graph.colocate_with(source.op):
-                average = Variable(source.initialized_value(), trainable=False, name=name)
+                average = Variable(
+                    source.initialized_value(),
+                    trainable=False,
+                    name=name,
+                    use_resource=isinstance(source, ResourceVariable),
+                )
         known = graph.get_collection_ref(GraphKeys.MOVING_AVERAGE_VARIABLES)
         if source not in known:
             known.append(source)

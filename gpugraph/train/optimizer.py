@@ -25,7 +25,8 @@ from gpugraph.ops.control import group
 from gpugraph.ops.control import tuple as gated
 from gpugraph.ops.convert import convert_to_tensor
 from gpugraph.ops.declare import raw_ops
-from gpugraph.variables import Variable
+from gpugraph.ops.handles import change
+from gpugraph.variables import ResourceVariable, Variable
 
 __all__ = ["Optimizer", "summed_by_row"]
 
@@ -167,8 +168,15 @@ class Optimizer:
                         "Cannot use a constraint function on a sparse variable: the gradient of "
                         f"'{variable.name}' is IndexedSlices"
                     )
+                if isinstance(variable, ResourceVariable):
+                    return self._resource_apply_sparse_duplicate_indices(
+                        grad.values, variable, grad.indices
+                    )
                 return self._apply_sparse_duplicate_indices(grad, variable)
-            update = self._apply_dense(grad, variable)
+            if isinstance(variable, ResourceVariable):
+                update = self._resource_apply_dense(grad, variable)
+            else:
+                update = self._apply_dense(grad, variable)
             if variable.constraint is None:
                 return update
             with graph.control_dependencies([update]):
@@ -176,8 +184,8 @@ class Optimizer:
 
     def _count(self, graph: Graph, done: Operation, step: Any, scope: str) -> Operation:
         with graph.control_dependencies([done]), graph.colocate_with(step.op):
-            counted: Tensor = raw_ops.AssignAdd(step._ref(), 1, name=scope)
-        return counted.op
+            counted = change("AssignAdd", step._ref(), 1, name=scope)
+        return counted.op if isinstance(counted, Tensor) else counted
 
     # -- slots
 
@@ -216,7 +224,12 @@ class Optimizer:
         if var not in slots:
             graph = var.graph
             with graph.name_scope(None), graph.colocate_with(var.op):
-                slot = Variable(initial, trainable=False, name=f"{var.op.name}/{op_name}")
+                slot = Variable(
+                    initial,
+                    trainable=False,
+                    name=f"{var.op.name}/{op_name}",
+                    use_resource=isinstance(var, ResourceVariable),
+                )
             info = var._get_save_slice_info()
             if info is not None:
                 name = slot.op.name[len(var.op.name) + 1 :]
@@ -231,7 +244,12 @@ class Optimizer:
         key = (name, colocate_with.graph)
         if key not in self._non_slots:
             with colocate_with.graph.colocate_with(colocate_with.op):
-                self._non_slots[key] = Variable(initial_value, trainable=False, name=name)
+                self._non_slots[key] = Variable(
+                    initial_value,
+                    trainable=False,
+                    name=name,
+                    use_resource=isinstance(colocate_with, ResourceVariable),
+                )
         return self._non_slots[key]
 
     def _get_non_slot_variable(self, name: str, graph: Graph | None = None) -> Variable | None:
@@ -261,6 +279,23 @@ class Optimizer:
     def _apply_sparse(self, grad: IndexedSlices, var: Variable) -> Any:
         """The op that changes rows of `var` by `grad`, in which each comes once."""
         raise NotImplementedError(f"{type(self).__name__} does not say how rows change")
+
+    def _resource_apply_dense(self, grad: Tensor, handle: Variable) -> Any:
+        """`_apply_dense` for a resource variable, where that isn't the same."""
+        return self._apply_dense(grad, handle)
+
+    def _resource_apply_sparse_duplicate_indices(
+        self, grad: Tensor, handle: Variable, indices: Tensor
+    ) -> Any:
+        """`_apply_sparse_duplicate_indices` for a resource variable, of rows and their numbers."""
+        if type(self)._resource_apply_sparse is not Optimizer._resource_apply_sparse:
+            summed = summed_by_row(IndexedSlices(grad, indices))
+            return self._resource_apply_sparse(summed.values, handle, summed.indices)
+        return self._apply_sparse_duplicate_indices(IndexedSlices(grad, indices), handle)
+
+    def _resource_apply_sparse(self, grad: Tensor, handle: Variable, indices: Tensor) -> Any:
+        """`_apply_sparse` for a resource variable, where that isn't the same."""
+        return self._apply_sparse(IndexedSlices(grad, indices), handle)
 
     def _finish(self, update_ops: Sequence[Any], name_scope: str) -> Operation:
         """The operation, named `name_scope`, that has run when all is done."""

@@ -9,7 +9,7 @@ from gpugraph.graph.indexed_slices import IndexedSlices
 from gpugraph.graph.tensor import Tensor
 from gpugraph.ops.casting import cast
 from gpugraph.ops.convert import convert_to_tensor
-from gpugraph.ops.declare import raw_ops
+from gpugraph.ops.handles import change
 from gpugraph.train.optimizer import Optimizer
 from gpugraph.variables import Variable
 
@@ -54,8 +54,8 @@ class OneOpOptimizer(Optimizer):
         numbers = self._numbers(var)
         rest = [*grad, *numbers] if self._grad_first else [*numbers, *grad]
         slots = [self._slots[name][var]._ref() for name in self._slot_order]
-        make = getattr(raw_ops, f"{kind}{self._update_name}")
-        return make(var._ref(), *slots, *rest, use_locking=self._use_locking)
+        op_type = f"{kind}{self._update_name}"
+        return change(op_type, var._ref(), *slots, *rest, use_locking=self._use_locking)
 
     def _apply_dense(self, grad: Tensor, var: Variable) -> Any:
         return self._applied("Apply", var, [grad])

@@ -37,7 +37,7 @@ def not_there(name: str, known: Iterable[str], kind: str = "Variable") -> ValueE
         "set reuse=tf.AUTO_REUSE (or None) in the variable_scope."
     )
     stranger = graph_stack.top()._by_name.get(name)
-    if stranger is not None and stranger.type == "VariableV2":
+    if stranger is not None and stranger.type in ("VariableV2", "VarHandleOp"):
         text += f" There is a tf.Variable of this name, made at {stranger.origin}: it isn't shared."
     near = difflib.get_close_matches(name, list(known), _NEAREST)
     if near:

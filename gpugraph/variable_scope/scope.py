@@ -20,6 +20,7 @@ from gpugraph.ops.convert import convert_to_tensor
 from gpugraph.variable_scope.spec import VariableSpec
 from gpugraph.variable_scope.store import VariableStore, variable_store
 from gpugraph.variables import PartitionedVariable
+from gpugraph.variables.kinds import SCOPE_CHOICE
 from gpugraph.variables.modes import VariableAggregation, VariableSynchronization
 
 __all__ = ["ScopeStack", "VariableScope", "get_variable_scope", "scope_stack"]
@@ -297,3 +298,6 @@ def scope_stack(graph: Graph | None = None) -> ScopeStack:
 def get_variable_scope() -> VariableScope:
     """The variable scope of this thread in the default graph."""
     return scope_stack().current
+
+
+SCOPE_CHOICE.append(lambda: get_variable_scope().use_resource)

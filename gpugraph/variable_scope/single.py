@@ -46,7 +46,7 @@ def make_single(spec: VariableSpec, part: PartitionInfo | None = None) -> Any:
         dtype=dtype,
         validate_shape=spec.validate_shape,
         constraint=spec.constraint,
-        use_resource=bool(spec.use_resource),
+        use_resource=spec.use_resource,
         synchronization=spec.synchronization,
         aggregation=spec.aggregation,
     )

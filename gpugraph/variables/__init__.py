@@ -1,8 +1,9 @@
 """Variables: tensors that keep their value from run to run, and what a graph knows of them.
 
-`variable` has the Variable itself, `creators` who may have a say when one is made, `modes` how
-replicas would share it, `partitioned` a variable in parts, and `collected` finds a graph's
-variables and initializes them.
+`variable` has the Variable itself, `resource` the kind that has a handle, `kinds` says which of
+the two is made, `creators` who may have a say then, `modes` how replicas would share it,
+`partitioned` a variable in parts, and `collected` finds a graph's variables and initializes
+them.
 """
 
 from gpugraph.variables.collected import (
@@ -19,18 +20,27 @@ from gpugraph.variables.collected import (
     variables_initializer,
 )
 from gpugraph.variables.creators import variable_creator_scope
+from gpugraph.variables.kinds import (
+    disable_resource_variables,
+    enable_resource_variables,
+    resource_variables_enabled,
+)
 from gpugraph.variables.modes import VariableAggregation, VariableSynchronization
 from gpugraph.variables.partitioned import PartitionedVariable
+from gpugraph.variables.resource import ResourceVariable
 from gpugraph.variables.slices import SaveSliceInfo
 from gpugraph.variables.variable import Variable
 
 __all__ = [
     "PartitionedVariable",
+    "ResourceVariable",
     "SaveSliceInfo",
     "Variable",
     "VariableAggregation",
     "VariableSynchronization",
     "assert_variables_initialized",
+    "disable_resource_variables",
+    "enable_resource_variables",
     "global_variables",
     "global_variables_initializer",
     "is_variable_initialized",
@@ -39,6 +49,7 @@ __all__ = [
     "model_variables",
     "moving_average_variables",
     "report_uninitialized_variables",
+    "resource_variables_enabled",
     "trainable_variables",
     "variable_creator_scope",
     "variables_initializer",

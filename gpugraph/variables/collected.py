@@ -78,8 +78,7 @@ def local_variables_initializer() -> Operation:
 
 def is_variable_initialized(variable: Variable) -> Tensor:
     """A bool scalar: whether the variable has a value in the session."""
-    made: Tensor = raw_ops.IsVariableInitialized(variable._ref())
-    return made
+    return variable._is_initialized()
 
 
 def report_uninitialized_variables(

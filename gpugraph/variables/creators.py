@@ -24,16 +24,24 @@ class CreatedByScopes(type):
     """
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        if cls.__base__ is not object:
+            return super().__call__(*args, **kwargs)
         graph: Graph = graph_stack.top()
         creators = graph._scope.creators
-        if not creators or cls.__base__ is not object:
-            return super().__call__(*args, **kwargs)
         bound = cls.__signature__.bind(*args, **kwargs)
+        if not creators:
+            return cls._make(*bound.args, **bound.kwargs)
         bound.apply_defaults()
-        make: Callable[..., Any] = super().__call__
+        make: Callable[..., Any] = cls._make
         for creator in creators:
             make = partial(creator, make)
         return make(**bound.arguments)
+
+    def _make(cls, *args: Any, **kwargs: Any) -> Any:
+        """An instance of the class, or of the subclass that its `_kind` chooses."""
+        given = cls.__signature__.bind(*args, **kwargs).arguments
+        chosen: Any = cls._kind(given.get("use_resource"))  # type: ignore[attr-defined]
+        return type.__call__(chosen, *args, **kwargs)
 
     @property
     def __signature__(cls) -> inspect.Signature:

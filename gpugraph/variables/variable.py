@@ -2,7 +2,7 @@
 
 `Variable` is TensorFlow 1's reference variable: a VariableV2 op, an Assign that initializes it,
 and an Identity `read` by which everyone reads it. Its value lives in a session, from the run of
-its initializer on.
+its initializer on. `resource.ResourceVariable` is the other kind.
 """
 
 from __future__ import annotations
@@ -19,10 +19,12 @@ from gpugraph.graph.tensor import OPERATOR_NAMES, OPERATORS, Tensor
 from gpugraph.ops.convert import convert_to_tensor, register_tensor_conversion_function
 from gpugraph.ops.declare import raw_ops
 from gpugraph.ops.gathering import gather
+from gpugraph.ops.handles import change
 from gpugraph.ops.scattering import gather_nd
 from gpugraph.ops.state import initialized_value, with_initialized_reads
 from gpugraph.shapes import TensorShape, as_shape
 from gpugraph.variables.creators import CreatedByScopes
+from gpugraph.variables.kinds import uses_resource
 from gpugraph.variables.modes import (
     VariableAggregation,
     VariableSynchronization,
@@ -32,7 +34,7 @@ from gpugraph.variables.modes import (
 from gpugraph.variables.scatter import by_coordinates, by_rows
 from gpugraph.variables.slices import SaveSliceInfo as _SaveSliceInfo
 
-__all__ = ["VARIABLE_LISTENERS", "Variable"]
+__all__ = ["KINDS", "VARIABLE_LISTENERS", "Variable"]
 
 VARIABLE_LISTENERS: list[Callable[[Variable], None]] = []
 """What is called with each variable that is made, for tools that watch a program."""
@@ -47,7 +49,12 @@ class Variable(metaclass=CreatedByScopes):
     trainable: whether optimizers change it by default (collection TRAINABLE_VARIABLES).
     collections: graph collections to join, [GLOBAL_VARIABLES] by default.
     constraint: makes a new value of the value that an optimizer wrote, after each update.
+    use_resource: whether it is a resource variable, `resource.ResourceVariable`; by default what
+      the variable scope says, else `tf.resource_variables_enabled()`.
     """
+
+    _initializer_scope = False
+    """Whether an initial value that is no callable is made in the scope `Initializer`, too."""
 
     SaveSliceInfo = _SaveSliceInfo
 
@@ -75,17 +82,12 @@ class Variable(metaclass=CreatedByScopes):
             raise ValueError("initial_value must be specified.")
         if constraint is not None and not callable(constraint):
             raise ValueError("The `constraint` argument must be a callable.")
-        if use_resource:
-            raise ValueError(
-                f"use_resource=True is not supported, as variable '{name or 'Variable'}' asks: "
-                "only reference variables are"
-            )
         if isinstance(collections, str) or not isinstance(collections, (Iterable, type(None))):
             raise ValueError(
                 "collections argument to Variable constructor must be a list, tuple, or set. Got "
                 f"{collections!r} of type {type(collections)}"
             )
-        del expected_shape
+        del expected_shape, use_resource  # it has chosen the class by now
         self.synchronization, self.aggregation = checked_modes(synchronization, aggregation, name)
         self.trainable = trainable = trains(trainable, self.synchronization)
         self.constraint = constraint
@@ -102,17 +104,24 @@ class Variable(metaclass=CreatedByScopes):
         for listen in VARIABLE_LISTENERS:
             listen(self)
 
+    @classmethod
+    def _kind(cls, use_resource: bool | None) -> type[Variable]:
+        """The class of which a variable is made that asks for `use_resource`."""
+        return KINDS[uses_resource(use_resource)]
+
     def _build(self, initial_value: Any, name: str, dtype: Any, shape: Any) -> None:
         graph = self._graph
         wanted = None if dtype is None else as_dtype(dtype)
         with graph.name_scope(name) as scope:
             made = graph.version
-            if callable(initial_value):
+            inner = ""
+            if callable(initial_value) or self._initializer_scope:
                 with graph.name_scope("Initializer") as inner, graph.device(None):
-                    value = convert_to_tensor(initial_value(), wanted, name="initial_value")
+                    given = initial_value() if callable(initial_value) else initial_value
+                    value = convert_to_tensor(given, wanted, name="initial_value")
             else:
-                inner = ""
                 value = convert_to_tensor(initial_value, wanted, name="initial_value")
+            if not callable(initial_value):
                 _check_outside(value, scope[:-1])
             self._initial_value = value
             known = self._initial_value.shape if shape is None else as_shape(shape)
@@ -121,22 +130,31 @@ class Variable(metaclass=CreatedByScopes):
                     f"initial_value must have a shape specified: {self._initial_value} (of the "
                     f"variable '{scope[:-1]}'); give validate_shape=False to leave it open"
                 )
-            self._variable: Tensor = raw_ops.VariableV2(
-                dtype=self._initial_value.dtype.base_dtype,
-                shape=known if self._validate_shape else TensorShape.of(None),
-                name=scope,
-            )
+            self._variable = self._hold(known, scope)
             if inner:
                 self._take_along(graph._ops[made:], inner)
                 self._variable.op._attrs["_class"] = self._variable.op.colocation_groups()
             self._guarded_initial_value = self._safe_initial_value()
-            self._initializer: Operation = raw_ops.Assign(
-                self._variable,
-                self._guarded_initial_value,
-                validate_shape=self._validate_shape,
-                name="Assign",
-            ).op
+            self._initializer: Operation = self._initialize()
             self._snapshot = self._read()
+
+    def _hold(self, shape: TensorShape, scope: str) -> Tensor:
+        """The op that holds the value."""
+        made: Tensor = raw_ops.VariableV2(
+            dtype=self._initial_value.dtype.base_dtype,
+            shape=shape if self._validate_shape else TensorShape.of(None),
+            name=scope,
+        )
+        return made
+
+    def _initialize(self) -> Operation:
+        made: Tensor = raw_ops.Assign(
+            self._variable,
+            self._guarded_initial_value,
+            validate_shape=self._validate_shape,
+            name="Assign",
+        )
+        return made.op
 
     def _take_along(self, ops: Sequence[Operation], scope: str) -> None:
         """Puts the ops of an initializer, made before the variable was, beside it."""
@@ -192,11 +210,11 @@ class Variable(metaclass=CreatedByScopes):
 
     def sparse_read(self, indices: Any, name: str | None = None) -> Tensor:
         """The rows at `indices`, as `tf.gather`."""
-        return gather(self, indices, name=name)
+        return gather(self.value(), indices, name=name)
 
     def gather_nd(self, indices: Any, name: str | None = None) -> Tensor:
         """The slices at `indices`, as `tf.gather_nd`."""
-        return gather_nd(self, indices, name=name)
+        return gather_nd(self.value(), indices, name=name)
 
     @property
     def initial_value(self) -> Tensor:
@@ -260,14 +278,14 @@ class Variable(metaclass=CreatedByScopes):
         read_value: bool = True,
     ) -> Any:
         """`self = value`; gives the reference, or the operation without `read_value`."""
-        made = raw_ops.Assign(
-            self._variable,
+        return self._changed_by(
+            "Assign",
             value,
+            read_value,
             validate_shape=self._validate_shape,
             use_locking=use_locking,
             name=name,
         )
-        return made if read_value else made.op
 
     def assign_add(
         self,
@@ -277,8 +295,7 @@ class Variable(metaclass=CreatedByScopes):
         read_value: bool = True,
     ) -> Any:
         """`self += delta`; gives the reference, or the operation without `read_value`."""
-        made = raw_ops.AssignAdd(self._variable, delta, use_locking=use_locking, name=name)
-        return made if read_value else made.op
+        return self._changed_by("AssignAdd", delta, read_value, use_locking=use_locking, name=name)
 
     def assign_sub(
         self,
@@ -288,8 +305,15 @@ class Variable(metaclass=CreatedByScopes):
         read_value: bool = True,
     ) -> Any:
         """`self -= delta`; gives the reference, or the operation without `read_value`."""
-        made = raw_ops.AssignSub(self._variable, delta, use_locking=use_locking, name=name)
+        return self._changed_by("AssignSub", delta, read_value, use_locking=use_locking, name=name)
+
+    def _changed_by(self, op_type: str, value: Any, read_value: bool, **attrs: Any) -> Any:
+        made = change(op_type, self._variable, value, **attrs)
         return made if read_value else made.op
+
+    def _is_initialized(self) -> Tensor:
+        made: Tensor = raw_ops.IsVariableInitialized(self._variable)
+        return made
 
     scatter_update = by_rows("scatter_update", "Writes the rows of IndexedSlices")
     scatter_add = by_rows("scatter_add", "Adds IndexedSlices")
@@ -310,7 +334,7 @@ class Variable(metaclass=CreatedByScopes):
 
     def eval(self, session: Any = None) -> Any:
         """The value in `session`, or in the default session."""
-        return self._variable.eval(session=session)
+        return self._as_graph_element().eval(session=session)
 
     def set_shape(self, shape: Any) -> None:
         self._variable.set_shape(shape)
@@ -339,12 +363,15 @@ def _check_outside(value: Tensor, name: str) -> None:
         )
 
 
+KINDS: dict[bool, type[Variable]] = {False: Variable}
+"""The classes of variables: by whether they are resources."""
+
 Variable.__array_priority__ = 100  # type: ignore[attr-defined]
 
 
 def _operator(name: str) -> Any:
     def operate(self: Variable, *others: Any) -> Any:
-        return OPERATORS[name](self._snapshot, *others)
+        return OPERATORS[name](self.value(), *others)
 
     operate.__name__ = name
     return operate
@@ -363,7 +390,7 @@ def _as_tensor(
             f"Incompatible type conversion requested to type '{dtype.name}' for variable "
             f"'{value.name}' of type '{value.dtype.base_dtype.name}'"
         )
-    return value._variable if as_ref else value._snapshot
+    return value._ref() if as_ref else value.value()
 
 
 register_tensor_conversion_function(Variable, _as_tensor, 20)

@@ -149,6 +149,26 @@ def test_a_loop_whose_variables_end_on_their_own():
     assert loops_of([loop.left, other])[0].endswith("2 loop variables; each ends on its own")
 
 
+def test_loops_in_branches_and_their_gradients_go_on_by_one_condition():
+    """So that their Exits are views, and their next values made where the last ones are."""
+    p, x = pred(), tf.placeholder_with_default([1.0, 2.0], [2])
+
+    def branch(x: Any) -> Any:
+        def body(i: Any, x: Any, unused: Any) -> Any:
+            inner = tf.while_loop(lambda j, _: j < 2, lambda j, y: (j + 1, tf.tanh(y)), [0, x])[1]
+            return i + 1, tf.cond(i > 0, lambda: tf.sin(inner), lambda: x * inner), unused + x
+
+        return tf.while_loop(lambda i, *_: i < 3, body, [0, x, x])[1]
+
+    y = tf.cond(p, lambda: branch(x), lambda: branch(tf.cos(x)))
+    unit = compiled([y, *tf.gradients(y, x)], {p: ()}, upto="flow")
+    assert unit.flow is not None
+    assert len(unit.flow.frames.loops()) == 8
+    assert not unit.flow.carried
+    assert not unit.flow.irregular
+    assert not unit.flow.entered
+
+
 def test_a_loop_that_is_never_gone_on_with():
     entered = raw_ops.Enter(tf.constant(1.0), frame_name="once", is_constant=True)
     unit = compiled([raw_ops.Exit(tf.exp(entered))], upto="flow")

@@ -100,7 +100,6 @@ def test_a_scopes_initializer_is_inherited():
         ({"shape": [None, 2]}, r"is not valid.*\(\?, 2\)"),
         ({"initializer": tf.zeros_initializer()}, "is not valid"),
         ({"shape": [1], "collections": "mine"}, "collections .*must be a list, tuple, or set"),
-        ({"shape": [1], "use_resource": True}, "use_resource=True is not supported.*'v'"),
         ({"shape": [1], "constraint": 3}, "must be a callable"),
         ({"shape": [1], "synchronization": 9}, "Invalid variable synchronization mode: 9"),
         ({"shape": [1], "aggregation": "sum"}, "Invalid variable aggregation mode: 'sum'"),
@@ -199,11 +198,85 @@ def test_a_constraint_is_not_inherited():
         assert jump.constraint is None
 
 
+def kind(variable):
+    return {"VariableV2": "reference", "VarHandleOp": "resource"}[variable.op.type]
+
+
+@pytest.fixture
+def _enabled():
+    tf.enable_resource_variables()
+    yield
+    tf.disable_resource_variables()
+
+
 @pytest.mark.parametrize("use_resource", [None, False])
-def test_reference_variables_are_what_there_is(use_resource):
+def test_variables_are_references_unless_resources_are_asked_for(use_resource):
     with tf.variable_scope("a", use_resource=use_resource) as scope:
         assert scope.use_resource is use_resource
-        assert tf.get_variable("v", [1]).op.type == "VariableV2"
+        assert kind(tf.get_variable("v", [1])) == "reference"
+        assert kind(tf.get_variable("w", [1], use_resource=True)) == "resource"
+
+
+def test_a_scope_passes_on_that_its_variables_are_resources():
+    with tf.variable_scope("a", use_resource=True):
+        with tf.variable_scope("b") as inner:
+            assert inner.use_resource is True
+            assert kind(tf.get_variable("v", [1])) == "resource"
+            assert kind(tf.get_variable("w", [1], use_resource=False)) == "reference"
+            assert kind(tf.Variable(1.0)) == "resource"
+            assert kind(tf.Variable(1.0, use_resource=False)) == "reference"
+        with tf.variable_scope("c", use_resource=False):
+            assert kind(tf.get_variable("v", [1])) == "reference"
+    with tf.variable_scope(inner):
+        assert kind(tf.get_variable("x", [1])) == "resource"
+
+
+@pytest.mark.usefixtures("_enabled")
+def test_what_is_enabled_holds_where_nothing_is_asked_for():
+    assert tf.resource_variables_enabled()
+    with tf.variable_scope("a") as scope:
+        assert scope.use_resource is None
+        assert kind(tf.get_variable("v", [1])) == "resource"
+    assert kind(tf.get_variable("w", [1], use_resource=False)) == "reference"
+    assert kind(tf.Variable(1.0)) == "resource"
+    tf.disable_resource_variables()
+    assert not tf.resource_variables_enabled()
+    assert kind(tf.Variable(1.0)) == "reference"
+
+
+def test_a_shared_resource_variable_is_found_by_its_name():
+    with tf.variable_scope("a", use_resource=True):
+        made = tf.get_variable("v", [2])
+    with tf.variable_scope("a", reuse=True):
+        assert tf.get_variable("v", [2]) is made
+        with pytest.raises(ValueError, match="shape"):
+            tf.get_variable("v", [3])
+        with pytest.raises(ValueError, match="dtype"):
+            tf.get_variable("v", [2], dtype=tf.int32)
+
+
+def test_a_creator_is_told_and_may_choose():
+    def creator(make, **given):
+        seen.append(given["use_resource"])
+        return make(**{**given, "use_resource": True})
+
+    seen: list[bool | None] = []
+    with tf.variable_creator_scope(creator):
+        assert kind(tf.get_variable("v", [1])) == "resource"
+        assert kind(tf.Variable(1.0, use_resource=False)) == "resource"
+    assert seen == [None, False]
+
+
+def test_parts_of_a_resource_variable_are_resources():
+    with tf.variable_scope("p", use_resource=True, partitioner=tf.fixed_size_partitioner(2)):
+        whole = tf.get_variable("v", [4, 2], initializer=tf.ones_initializer())
+    assert [kind(part) for part in whole] == ["resource"] * 2
+    grads = tf.gradients(tf.reduce_sum(tf.convert_to_tensor(whole) ** 2.0), list(whole))
+    rows = tf.nn.embedding_lookup(whole, [3, 0])
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        assert [grad.tolist() for grad in session.run(grads)] == [[[2, 2]] * 2] * 2
+        assert session.run(rows).tolist() == [[1, 1]] * 2
 
 
 # -- what a scope says

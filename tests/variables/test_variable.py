@@ -565,7 +565,6 @@ def test_trained_variables_are_initialized_again_as_a_whole(gpus):
         ({"initial_value": 1.0, "collections": "variables"}, ValueError, "list, tuple, or set"),
         ({"initial_value": 1.0, "collections": 3}, ValueError, "list, tuple, or set"),
         ({"initial_value": 1.5, "dtype": tf.int32}, TypeError, "Expected int32"),
-        ({"initial_value": 1.0, "use_resource": True}, ValueError, "use_resource"),
         ({"initial_value": 1.0, "variable_def": object()}, ValueError, "variable_def"),
         ({"initial_value": 1.0, "name": "not a name"}, ValueError, "not a valid scope name"),
         ({"initial_value": [[1.0], [1.0, 2.0]]}, ValueError, "dense tensor"),
