@@ -43,7 +43,7 @@ FLOORS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ),
     (APART, ("compile", "runtime")),
     (APART, ("session",)),
-    (APART, ("layers", "rnn", "train", "summary", "formats", "cluster")),
+    (APART, ("contrib_layers", "layers", "rnn", "train", "summary", "formats", "cluster")),
 )
 
 # The top floor. `errors` and `train` are public names too, and have their floors above.

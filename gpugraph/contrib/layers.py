@@ -1,6 +1,6 @@
 """`tf.contrib.layers`: layers as functions, regularizers and initializers."""
 
-from gpugraph.layers import (
+from gpugraph.contrib_layers import (
     apply_regularization,
     avg_pool2d,
     batch_norm,

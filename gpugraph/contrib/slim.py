@@ -8,7 +8,7 @@ from gpugraph.arg_scope import (
     current_arg_scope,
     has_arg_scope,
 )
-from gpugraph.layers import (
+from gpugraph.contrib_layers import (
     add_model_variable,
     apply_regularization,
     avg_pool2d,

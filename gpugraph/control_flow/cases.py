@@ -99,7 +99,7 @@ def _last_as_default(
             "of other predicates are True: "
         )
         none_true = _at_most(others, 0, said)
-        data = ["Input error: None of conditions evaluate as True:", everyone]
+        data = ["Input error: None of conditions evaluated as True:", everyone]
         with graph.control_dependencies([none_true, Assert(last, data)]):
             return actions[-1]()
 

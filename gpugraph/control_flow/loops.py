@@ -46,7 +46,7 @@ def while_loop(
     back_prop: whether gradients may be taken through the loop. swap_memory: whether what they
       need of the iterations may be kept in host memory.
     maximum_iterations: an int scalar, after which the loop ends in any case.
-    return_same_structure: a list of one stays one; else it is its element.
+    return_same_structure: a structure of one tensor stays one; else it is its element.
 
     Returns what the structure of `body`'s result holds at the end.
 
@@ -70,17 +70,17 @@ def while_loop(
                 is_list = lone and isinstance(shape_invariants, (list, tuple))
                 held = shape_invariants[0] if is_list else shape_invariants
                 shape_invariants = (TensorShape([]), held)
-            lone = False
         if shape_invariants is not None:
             assert_same_structure(loop_vars, shape_invariants)
         graph: Graph = graph_stack.top()
         context = WhileContext(graph, parallel_iterations, back_prop, swap_memory, limit)
         if context.outer is None:
             graph.add_to_collection(GraphKeys.WHILE_CONTEXT, context)
-        result = _Loop(context, loop_vars, shape_invariants).build(cond, body)
+        loop = _Loop(context, loop_vars, shape_invariants)
+        result = loop.build(cond, body)
     if counted:
         return result[1]
-    return result[0] if lone else result
+    return result[0] if len(loop.originals) == 1 and not return_same_structure else result
 
 
 def _check(cond: Any, body: Any, loop_vars: Any, parallel_iterations: int) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import gpugraph as tf
 from gpugraph.ops.declare import raw_ops
 
-__all__ = ["RawLoop"]
+__all__ = ["RawLoop", "times"]
 
 
 class RawLoop:
@@ -68,3 +68,11 @@ class RawLoop:
             variable.op._update_input(1, value)
         self.backs.clear()
         return self.left
+
+
+def times(count: int, body: Any, start: list[Any], **given: Any) -> list[Any]:
+    """The variables of a tf.while_loop after `count` iterations."""
+    last = tf.while_loop(
+        lambda i, *_: i < count, lambda i, *held: [i + 1, *body(*held)], [0, *start], **given
+    )
+    return last[1:]

@@ -43,7 +43,7 @@ def test_without_a_default_one_must_be_true() -> None:
         assert session.run(y, {p: False, q: True}) == 2
         with pytest.raises(tf.errors.InvalidArgumentError) as found:
             session.run(y, {p: False, q: False})
-    assert "None of conditions evaluate as True:] [0 0]" in found.value.message
+    assert "None of conditions evaluated as True:] [0 0]" in found.value.message
 
 
 def test_exclusive_predicates() -> None:

@@ -326,3 +326,12 @@ def test_a_raw_loop_needs_no_context() -> None:
     left = tf.raw_ops.Exit(sides.output_false)
     assert run(left, {n: 5}) == 5
     assert run(left, {n: 0}) == 0
+
+
+def test_one_nested_variable_stays_in_its_list() -> None:
+    found = tf.while_loop(
+        lambda q: q[0] < 3, lambda q: [(q[0] + 1, q[1])], [(tf.constant(0), tf.constant(1))]
+    )
+    assert run(found, {}) == [(3, 1)]
+    lone = tf.while_loop(lambda q: q[0] < 3, lambda q: [[q[0] + 1]], [[tf.constant(0)]])
+    assert run(lone, {}) == [3]

@@ -205,7 +205,7 @@ def test_exceptions_become_tensorflows(error: type[Exception], kind: type[Except
     assert "in shallow" in message
     assert "in deep" in message
     assert "[[node PyFunc " in message
-    assert "script.py\", line" not in message.replace("test_script.py", ""), "ours is no news"
+    assert 'script.py", line' not in message.replace("test_script.py", ""), "ours is no news"
 
 
 def test_a_run_that_was_stopped_is_no_error_of_the_function() -> None:

@@ -8,9 +8,9 @@ from functools import partial
 from typing import Any
 
 from gpugraph.arg_scope import add_arg_scope
+from gpugraph.contrib_layers.making import collect_outputs, switch
 from gpugraph.graph.defaults import name_scope
 from gpugraph.graph.tensor import Tensor
-from gpugraph.layers.making import collect_outputs, switch
 from gpugraph.ops import dropout as dropout_ops
 from gpugraph.ops.array_shapes import reshape
 from gpugraph.ops.arrays import identity, shape

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from gpugraph.contrib_layers.model_variables import model_variable
 from gpugraph.control_flow import cond
 from gpugraph.graph.client import Graph
 from gpugraph.graph.collections import GraphKeys
 from gpugraph.graph.stack import graph_stack
 from gpugraph.graph.tensor import Tensor
-from gpugraph.layers.model_variables import model_variable
 from gpugraph.ops.constant_value import constant_value
 from gpugraph.variable_scope import get_variable_scope
 from gpugraph.variable_scope.store import variable_store

@@ -6,9 +6,9 @@ from functools import partial
 from typing import Any
 
 from gpugraph.arg_scope import add_arg_scope
+from gpugraph.contrib_layers.initializers import xavier_initializer
+from gpugraph.contrib_layers.making import collect_outputs, layer_variable
 from gpugraph.graph.tensor import Tensor
-from gpugraph.layers.initializers import xavier_initializer
-from gpugraph.layers.making import collect_outputs, layer_variable
 from gpugraph.ops.activations import relu
 from gpugraph.ops.convert import convert_to_tensor
 from gpugraph.ops.initializers import Zeros

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 from gpugraph.arg_scope import add_arg_scope
+from gpugraph.contrib_layers.dense import XAVIER, ZEROS, finish
+from gpugraph.contrib_layers.making import collect_outputs, layer_variable, pair
 from gpugraph.graph.defaults import name_scope
 from gpugraph.graph.tensor import Tensor
-from gpugraph.layers.dense import XAVIER, ZEROS, finish
-from gpugraph.layers.making import collect_outputs, layer_variable, pair
 from gpugraph.ops import convolution_functions
 from gpugraph.ops.activations import relu
 from gpugraph.ops.convert import convert_to_tensor

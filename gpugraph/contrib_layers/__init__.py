@@ -6,14 +6,14 @@ penalties of weights, `initializers` what weights begin as, `model_variables` th
 model and how they are found; `making` is what layers have in common.
 """
 
-from gpugraph.layers.convolutional import avg_pool2d, conv2d, convolution2d, max_pool2d
-from gpugraph.layers.dense import fully_connected, linear
-from gpugraph.layers.initializers import (
+from gpugraph.contrib_layers.convolutional import avg_pool2d, conv2d, convolution2d, max_pool2d
+from gpugraph.contrib_layers.dense import fully_connected, linear
+from gpugraph.contrib_layers.initializers import (
     variance_scaling_initializer,
     xavier_initializer,
     xavier_initializer_conv2d,
 )
-from gpugraph.layers.model_variables import (
+from gpugraph.contrib_layers.model_variables import (
     add_model_variable,
     get_local_variables,
     get_model_variables,
@@ -25,15 +25,15 @@ from gpugraph.layers.model_variables import (
     model_variable,
     variable,
 )
-from gpugraph.layers.normalization import batch_norm
-from gpugraph.layers.regularizers import (
+from gpugraph.contrib_layers.normalization import batch_norm
+from gpugraph.contrib_layers.regularizers import (
     apply_regularization,
     l1_l2_regularizer,
     l1_regularizer,
     l2_regularizer,
     sum_regularizer,
 )
-from gpugraph.layers.shaping import dropout, flatten, repeat, stack
+from gpugraph.contrib_layers.shaping import dropout, flatten, repeat, stack
 
 __all__ = [
     "add_model_variable",

@@ -1,30 +1,34 @@
-"""docs/variable_sharing.md: its Python runs as it stands there, and printed what it says."""
+"""The pages in docs/ that show programs: each runs as it stands there, and prints what it says."""
 
 from __future__ import annotations
 
 import contextlib
 import io
 import re
+from itertools import pairwise
 from pathlib import Path
+
+import pytest
 
 import gpugraph as tf
 from gpugraph.cli import main
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGE = (ROOT / "docs" / "variable_sharing.md").read_text("utf-8")
 
 
-def blocks() -> list[tuple[str, str]]:
-    """(kind, text) of each block."""
-    return re.findall(r"```(\w+)\n(.*?)```", PAGE, re.DOTALL)
+def blocks(page: str = "variable_sharing") -> list[tuple[str, str]]:
+    """(kind, text) of each block of a page."""
+    text = (ROOT / "docs" / f"{page}.md").read_text("utf-8")
+    return re.findall(r"```(\w+)\n(.*?)```", text, re.DOTALL)
 
 
-def test_each_block_of_python_prints_what_stands_below_it() -> None:
-    kinds = [kind for kind, _ in blocks()]
-    assert kinds.count("python") >= 5
+@pytest.mark.parametrize(("page", "count"), [("variable_sharing", 5), ("control_flow", 3)])
+def test_each_block_of_python_prints_what_stands_below_it(page: str, count: int) -> None:
+    found = blocks(page)
+    assert [kind for kind, _ in found].count("python") >= count
     names: dict[str, object] = {}
     with tf.Graph().as_default():
-        for (kind, code), (below, expected) in zip(blocks(), blocks()[1:]):
+        for (kind, code), (below, expected) in pairwise(found):
             if kind != "python":
                 continue
             assert below == "text"

@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gpugraph.arg_scope import add_arg_scope
+from gpugraph.contrib_layers.making import collect_outputs, collections_of, static_bool, switch
+from gpugraph.contrib_layers.model_variables import model_variable
 from gpugraph.graph.client import Graph
 from gpugraph.graph.collections import GraphKeys
 from gpugraph.graph.stack import graph_stack
 from gpugraph.graph.tensor import Tensor
-from gpugraph.layers.making import collect_outputs, collections_of, static_bool, switch
-from gpugraph.layers.model_variables import model_variable
 from gpugraph.ops.arithmetic_functions import maximum
 from gpugraph.ops.arrays import identity, op_scope, shape
 from gpugraph.ops.casting import cast

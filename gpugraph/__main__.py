@@ -1,0 +1,12 @@
+"""`python -m gpugraph`: the command line, where the `gpugraph` command is not installed."""
+
+from __future__ import annotations
+
+import sys
+
+from gpugraph.cli import main
+
+__all__: list[str] = []
+
+if __name__ == "__main__":
+    sys.exit(main())
