@@ -6,7 +6,9 @@ Every session that a test makes verifies its plans between any two compile passe
 from __future__ import annotations
 
 import os
+import signal
 import time
+from collections.abc import Iterator
 
 import hypothesis
 import pytest
@@ -20,6 +22,14 @@ hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
 
 # The GPU device will answer this itself when it comes.
 NO_GPU: str | None = "no CUDA GPU device in this build: gpugraph.devices knows only the CPU so far"
+
+
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Ctrl-C is Python's affair, though a shell may have set it to be ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -134,7 +134,7 @@ def test_division_by_zero_names_the_loop(native):
 
 
 @needs_compiler
-def test_an_endless_loop_ends_by_time_by_close_and_by_interrupt(native):
+def test_an_endless_loop_ends_by_time_by_close_and_by_interrupt(native, interruptible):
     loop = tf.while_loop(lambda i: i >= 0, lambda i: i * 0, [0])
     with tf.Session() as session:
         with pytest.raises(tf.errors.DeadlineExceededError):

@@ -169,7 +169,7 @@ def test_a_flag_ends_it_from_another_thread() -> None:
     assert run() <= 1024
 
 
-def test_ctrl_c_ends_it() -> None:
+def test_ctrl_c_ends_it(interruptible: None) -> None:
     run = endless()
     timer = threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()
