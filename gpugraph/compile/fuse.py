@@ -29,8 +29,8 @@ from gpugraph.ops.kernels import find_kernel
 
 __all__ = ["LARGE", "Group", "fuse"]
 
-LARGE = 1 << 16
-"""Elements from which a group is worth its tiles: about where two tensors leave the cache."""
+LARGE = 1 << 18
+"""Elements from which a group is worth its tiles: smaller tensors stay in the cache anyway."""
 
 _SHAPED = {"Select"}
 """Ops whose inputs don't broadcast as NumPy's do."""

@@ -31,6 +31,9 @@ __all__ = ["TILE", "Member"]
 TILE = 1 << 15
 """Elements of a tile: with a handful of float32 temporaries it stays in a core's own cache."""
 
+TILES_A_THREAD = 8
+"""What is worth waking a thread for: about 100 us of work."""
+
 Run = Callable[[], Any]
 
 
@@ -95,7 +98,7 @@ def _bind(context: KernelContext, *arrays: Any) -> Run:
     count = len(context.input_shapes)
     tiled = _Tiled(members, context.input_types, arrays[:count], arrays[count:])
     tiles = tiled.tiles()
-    shares = min(thread_count(), len(tiles))
+    shares = max(1, min(thread_count(), len(tiles) // TILES_A_THREAD))
     bounds = [len(tiles) * at // shares for at in range(shares + 1)]
     parts = [tiled.bound(tiles[a:b]) for a, b in pairwise(bounds)]
     if shares == 1:

@@ -28,6 +28,7 @@ def small(monkeypatch):
     """Everything is large, and a tile is two rows."""
     monkeypatch.setattr(sys.modules["gpugraph.compile.fuse"], "LARGE", 2)
     monkeypatch.setattr(sys.modules["gpugraph.ops.fused"], "TILE", 8)
+    monkeypatch.setattr(sys.modules["gpugraph.ops.fused"], "TILES_A_THREAD", 1)
 
 
 def fused(unit):
