@@ -16,6 +16,7 @@ context first.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -43,7 +44,7 @@ _WAYS_IN = ("Enter", "RefEnter", "Switch", "RefSwitch")
 _EXITS = ("Exit", "RefExit")
 
 
-class ControlFlowContext:
+class ControlFlowContext(ABC):
     """What branches and loops have in common."""
 
     back_prop = True
@@ -57,22 +58,22 @@ class ControlFlowContext:
     # -- what the two kinds answer
 
     @property
+    @abstractmethod
     def loop(self) -> WhileContext | None:
         """The innermost loop that this is, or is in."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def control_pivot(self) -> Operation | None:
         """The op after which ops of this context run that wait for nothing else in it."""
-        raise NotImplementedError
 
+    @abstractmethod
     def capture(self, tensor: Tensor) -> Tensor:
         """What stands for `tensor` in here: itself, or a Switch or Enter of it."""
-        raise NotImplementedError
 
+    @abstractmethod
     def add_op(self, op: Operation) -> None:
         """Makes a new op one of this context: its inputs captured, its control inputs inside."""
-        raise NotImplementedError
 
     # -- what they share
 
