@@ -12,12 +12,27 @@ the host, to rehearse placements and memory limits without a GPU.
 
 from __future__ import annotations
 
-import copy
-import numbers
-import operator
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Generic, TypeVar, overload
+from typing import Any
+
+from gpugraph.messages import (
+    Field,
+    Message,
+    anything,
+    boolean,
+    choice,
+    integer,
+    list_of,
+    map_of,
+    message,
+    number,
+    text,
+    to_float,
+    to_int,
+    to_message,
+    to_str,
+)
 
 __all__ = [
     "ConfigProto",
@@ -25,135 +40,13 @@ __all__ = [
     "GraphOptions",
     "Message",
     "OptimizerOptions",
+    "RewriterConfig",
     "RunMetadata",
     "RunOptions",
     "SessionOptions",
 ]
 
-T = TypeVar("T")
-M = TypeVar("M", bound="Message")
-Convert = Callable[[str, Any], T]
-
 _VIRTUAL_GPU_MEBIBYTES = 256
-
-
-class Field(Generic[T]):
-    """A declared field of a Message: a default, and a check that converts what is assigned."""
-
-    def __init__(self, default: Callable[[], T], convert: Convert[T]) -> None:
-        self.default = default
-        self._convert = convert
-
-    def __set_name__(self, owner: type[Message], name: str) -> None:
-        self.name = name
-        self._where = f"{owner.__name__}.{name}"
-
-    @overload
-    def __get__(self, instance: None, owner: type[Message]) -> Field[T]: ...
-
-    @overload
-    def __get__(self, instance: Message, owner: type[Message]) -> T: ...
-
-    def __get__(self, instance: Message | None, owner: type[Message]) -> Field[T] | T:
-        if instance is None:
-            return self
-        values = instance.__dict__
-        if self.name not in values:
-            values[self.name] = self.default()
-        value: T = values[self.name]
-        return value
-
-    def __set__(self, instance: Message, value: Any) -> None:
-        instance.__dict__[self.name] = self._convert(self._where, value)
-
-
-class Message:
-    """Base of the settings: declared fields, given by keyword or assigned.
-
-    Two messages are equal if they are of one class and all fields are. None as a keyword's
-    value means the default; a dict can stand for a nested message.
-
-    Raises:
-      ValueError: a field that does not exist, or a value out of its range.
-      TypeError: a value of the wrong type.
-    """
-
-    _fields: ClassVar[dict[str, Field[Any]]] = {}
-
-    def __init_subclass__(cls) -> None:
-        declared = {name: value for name, value in vars(cls).items() if isinstance(value, Field)}
-        cls._fields = {**cls._fields, **declared}
-
-    def __init__(self, **values: Any) -> None:
-        for name, value in values.items():
-            if value is None:
-                self._check(name)
-            else:
-                setattr(self, name, value)
-
-    def _check(self, name: str) -> None:
-        if name not in self._fields:
-            raise ValueError(
-                f'{type(self).__name__} has no field "{name}"; its fields are: '
-                + ", ".join(sorted(self._fields))
-            )
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        self._check(name)
-        object.__setattr__(self, name, value)
-
-    def CopyFrom(self, other: Message) -> None:
-        """Take over all fields of `other`; TypeError unless it is of the same class."""
-        if type(other) is not type(self):
-            raise TypeError(f"{type(self).__name__}.CopyFrom got {type(other).__name__}")
-        values = copy.deepcopy(other.__dict__)
-        self.__dict__.clear()
-        self.__dict__.update(values)
-
-    def __eq__(self, other: object) -> bool:
-        if type(other) is not type(self):
-            return NotImplemented
-        return all(getattr(self, name) == getattr(other, name) for name in self._fields)
-
-    def __repr__(self) -> str:
-        changed = [
-            f"{name}={getattr(self, name)!r}"
-            for name, declared in self._fields.items()
-            if getattr(self, name) != declared.default()
-        ]
-        return f"{type(self).__name__}({', '.join(changed)})"
-
-
-def _wrong(where: str, expected: str, value: object) -> TypeError:
-    return TypeError(f"{where} must be {expected}, got {value!r} of type {type(value).__name__}")
-
-
-def _to_bool(where: str, value: Any) -> bool:
-    try:
-        return bool(operator.index(value))
-    except TypeError:
-        raise _wrong(where, "a bool", value) from None
-
-
-def _to_int(where: str, value: Any) -> int:
-    if isinstance(value, bool):
-        raise _wrong(where, "an int", value)
-    try:
-        return int(operator.index(value))
-    except TypeError:
-        raise _wrong(where, "an int", value) from None
-
-
-def _to_float(where: str, value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        raise _wrong(where, "a number", value)
-    return float(value)
-
-
-def _to_str(where: str, value: Any) -> str:
-    if not isinstance(value, str):
-        raise _wrong(where, "a string", value)
-    return value
 
 
 def _to_virtual_gpus(where: str, value: Any) -> list[int]:
@@ -166,75 +59,6 @@ def _to_virtual_gpus(where: str, value: Any) -> list[int]:
                 f"each in MiB, none of them negative; got {value!r}"
             )
     return [_VIRTUAL_GPU_MEBIBYTES] * int(items[0]) if counted else [int(item) for item in items]
-
-
-def _boolean() -> Field[bool]:
-    return Field(bool, _to_bool)
-
-
-def _integer() -> Field[int]:
-    return Field(int, _to_int)
-
-
-def _number() -> Field[float]:
-    return Field(float, _to_float)
-
-
-def _text() -> Field[str]:
-    return Field(str, _to_str)
-
-
-def _anything() -> Field[Any]:
-    return Field(lambda: None, lambda where, value: value)
-
-
-def _choice(**numbers_by_name: int) -> Field[int]:
-    """An enumeration, assigned by number or name; the first is the default."""
-
-    def convert(where: str, value: Any) -> int:
-        number = numbers_by_name.get(value) if isinstance(value, str) else _to_int(where, value)
-        if number is None or number not in numbers_by_name.values():
-            choices = ", ".join(f"{name} ({n})" for name, n in numbers_by_name.items())
-            raise ValueError(f"{where} must be one of {choices}; got {value!r}")
-        return number
-
-    return Field(lambda: next(iter(numbers_by_name.values())), convert)
-
-
-def _list_of(convert: Convert[T]) -> Field[list[T]]:
-    def convert_all(where: str, value: Any) -> list[T]:
-        if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
-            raise _wrong(where, "a list", value)
-        return [convert(f"{where}[{i}]", item) for i, item in enumerate(value)]
-
-    return Field(list, convert_all)
-
-
-def _map_of(convert: Convert[T]) -> Field[dict[str, T]]:
-    def convert_all(where: str, value: Any) -> dict[str, T]:
-        if not isinstance(value, Mapping):
-            raise _wrong(where, "a dict", value)
-        return {
-            _to_str(f"{where} key", key): convert(f"{where}[{key!r}]", item)
-            for key, item in value.items()
-        }
-
-    return Field(dict, convert_all)
-
-
-def _to_message(cls: type[M]) -> Convert[M]:
-    def convert(where: str, value: Any) -> M:
-        if isinstance(value, Mapping):
-            return cls(**value)
-        if not isinstance(value, cls):
-            raise _wrong(where, f"a {cls.__qualname__}", value)
-        return copy.deepcopy(value)
-
-    return convert
-
-
-def _message(cls: type[M]) -> Field[M]:
-    return Field(cls, _to_message(cls))
 
 
 class GPUOptions(Message):
@@ -257,16 +81,16 @@ class GPUOptions(Message):
         class VirtualDevices(Message):
             """Fields: memory_limit_mb, the memory of each part of one GPU in MiB."""
 
-            memory_limit_mb = _list_of(_to_float)
+            memory_limit_mb = list_of(to_float)
 
-        virtual_devices = _list_of(_to_message(VirtualDevices))
+        virtual_devices = list_of(to_message(VirtualDevices))
 
-    per_process_gpu_memory_fraction = _number()
-    allow_growth = _boolean()
-    allocator_type = _text()
-    visible_device_list = _text()
-    force_gpu_compatible = _boolean()
-    experimental = _message(Experimental)
+    per_process_gpu_memory_fraction = number()
+    allow_growth = boolean()
+    allocator_type = text()
+    visible_device_list = text()
+    force_gpu_compatible = boolean()
+    experimental = message(Experimental)
     virtual_gpus = Field[list[int]](list, _to_virtual_gpus)
 
 
@@ -288,12 +112,39 @@ class OptimizerOptions(Message):
     ON_1 = 1
     ON_2 = 2
 
-    do_common_subexpression_elimination = _boolean()
-    do_constant_folding = _boolean()
-    max_folded_constant_in_bytes = _integer()
-    do_function_inlining = _boolean()
-    opt_level = _choice(L1=L1, L0=L0)
-    global_jit_level = _choice(DEFAULT=DEFAULT, OFF=OFF, ON_1=ON_1, ON_2=ON_2)
+    do_common_subexpression_elimination = boolean()
+    do_constant_folding = boolean()
+    max_folded_constant_in_bytes = integer()
+    do_function_inlining = boolean()
+    opt_level = choice(L1=L1, L0=L0)
+    global_jit_level = choice(DEFAULT=DEFAULT, OFF=OFF, ON_1=ON_1, ON_2=ON_2)
+
+
+class RewriterConfig(Message):
+    """Which rewrites of the graph are done, one by one.
+
+    Fields:
+      constant_folding: what follows from constants and known shapes becomes constant.
+      arithmetic_optimization: ops that cancel each other, or change nothing, are left out.
+      common_subgraph_elimination: ops that compute the same are done once.
+      dependency_optimization: ops that are only waited for, and change nothing, are not run.
+      remapping: a convolution, the addition of a bias and an activation are one op.
+      disable_meta_optimizer: none of these.
+    Each but the last is ON, OFF, AGGRESSIVE (here the same as ON), or DEFAULT: as
+    OptimizerOptions says.
+    """
+
+    DEFAULT = 0
+    ON = 1
+    OFF = 2
+    AGGRESSIVE = 3
+
+    constant_folding = choice(DEFAULT=DEFAULT, ON=ON, OFF=OFF, AGGRESSIVE=AGGRESSIVE)
+    arithmetic_optimization = choice(DEFAULT=DEFAULT, ON=ON, OFF=OFF, AGGRESSIVE=AGGRESSIVE)
+    common_subgraph_elimination = choice(DEFAULT=DEFAULT, ON=ON, OFF=OFF, AGGRESSIVE=AGGRESSIVE)
+    dependency_optimization = choice(DEFAULT=DEFAULT, ON=ON, OFF=OFF, AGGRESSIVE=AGGRESSIVE)
+    remapping = choice(DEFAULT=DEFAULT, ON=ON, OFF=OFF, AGGRESSIVE=AGGRESSIVE)
+    disable_meta_optimizer = boolean()
 
 
 class GraphOptions(Message):
@@ -301,6 +152,7 @@ class GraphOptions(Message):
 
     Fields:
       optimizer_options: see OptimizerOptions.
+      rewrite_options: see RewriterConfig.
       place_pruned_graph: place only what a run needs, not the whole graph.
       infer_shapes: note inferred shapes on the nodes.
       build_cost_model, build_cost_model_after: steps between two cost models, 0 for none, and
@@ -310,14 +162,15 @@ class GraphOptions(Message):
       timeline_step: record a timeline each so many steps; 0 for never.
     """
 
-    optimizer_options = _message(OptimizerOptions)
-    place_pruned_graph = _boolean()
-    infer_shapes = _boolean()
-    build_cost_model = _integer()
-    build_cost_model_after = _integer()
-    enable_bfloat16_sendrecv = _boolean()
-    enable_recv_scheduling = _boolean()
-    timeline_step = _integer()
+    optimizer_options = message(OptimizerOptions)
+    place_pruned_graph = boolean()
+    infer_shapes = boolean()
+    build_cost_model = integer()
+    build_cost_model_after = integer()
+    enable_bfloat16_sendrecv = boolean()
+    enable_recv_scheduling = boolean()
+    timeline_step = integer()
+    rewrite_options = message(RewriterConfig)
 
 
 class ConfigProto(Message):
@@ -338,17 +191,17 @@ class ConfigProto(Message):
       isolate_session_state: share no variables with other sessions of a cluster.
     """
 
-    device_count = _map_of(_to_int)
-    intra_op_parallelism_threads = _integer()
-    inter_op_parallelism_threads = _integer()
-    use_per_session_threads = _boolean()
-    allow_soft_placement = _boolean()
-    log_device_placement = _boolean()
-    device_filters = _list_of(_to_str)
-    gpu_options = _message(GPUOptions)
-    graph_options = _message(GraphOptions)
-    operation_timeout_in_ms = _integer()
-    isolate_session_state = _boolean()
+    device_count = map_of(to_int)
+    intra_op_parallelism_threads = integer()
+    inter_op_parallelism_threads = integer()
+    use_per_session_threads = boolean()
+    allow_soft_placement = boolean()
+    log_device_placement = boolean()
+    device_filters = list_of(to_str)
+    gpu_options = message(GPUOptions)
+    graph_options = message(GraphOptions)
+    operation_timeout_in_ms = integer()
+    isolate_session_state = boolean()
 
 
 class RunOptions(Message):
@@ -367,24 +220,24 @@ class RunOptions(Message):
     HARDWARE_TRACE = 2
     FULL_TRACE = 3
 
-    trace_level = _choice(
+    trace_level = choice(
         NO_TRACE=NO_TRACE,
         SOFTWARE_TRACE=SOFTWARE_TRACE,
         HARDWARE_TRACE=HARDWARE_TRACE,
         FULL_TRACE=FULL_TRACE,
     )
-    timeout_in_ms = _integer()
-    inter_op_thread_pool = _integer()
-    output_partition_graphs = _boolean()
-    report_tensor_allocations_upon_oom = _boolean()
+    timeout_in_ms = integer()
+    inter_op_thread_pool = integer()
+    output_partition_graphs = boolean()
+    report_tensor_allocations_upon_oom = boolean()
 
 
 class RunMetadata(Message):
     """What a run reports: step_stats and cost_graph, None until filled; partition_graphs."""
 
-    step_stats = _anything()
-    partition_graphs = _list_of(lambda where, value: value)
-    cost_graph = _anything()
+    step_stats = anything()
+    partition_graphs = list_of(lambda where, value: value)
+    cost_graph = anything()
 
 
 @dataclass

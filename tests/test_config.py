@@ -11,6 +11,7 @@ from gpugraph.config import (
     GPUOptions,
     GraphOptions,
     OptimizerOptions,
+    RewriterConfig,
     RunMetadata,
     RunOptions,
     SessionOptions,
@@ -42,7 +43,19 @@ def test_defaults():
     assert config.gpu_options.experimental.virtual_devices == []
     assert config.graph_options.optimizer_options.opt_level == OptimizerOptions.L1 == 0
     assert config.graph_options.optimizer_options.global_jit_level == OptimizerOptions.DEFAULT
+    assert config.graph_options.rewrite_options.constant_folding == RewriterConfig.DEFAULT == 0
     assert RunOptions().trace_level == RunOptions.NO_TRACE == 0
+
+
+def test_rewrites_are_toggled_by_number_or_name():
+    config = ConfigProto()
+    rewrites = config.graph_options.rewrite_options
+    rewrites.constant_folding = RewriterConfig.OFF
+    rewrites.common_subgraph_elimination = "ON"
+    assert (rewrites.constant_folding, rewrites.common_subgraph_elimination) == (2, 1)
+    assert rewrites.AGGRESSIVE == 3
+    with pytest.raises(ValueError, match=r"arithmetic_optimization must be one of DEFAULT \(0\)"):
+        rewrites.arithmetic_optimization = 7
 
 
 def test_nested_messages_are_made_on_access_and_stay():

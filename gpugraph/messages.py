@@ -1,0 +1,224 @@
+"""Messages: records of declared fields that behave like TensorFlow's protocol messages.
+
+Every field has a type and a default; a nested message exists as soon as it is looked at; what is
+assigned is checked at once and copied. A name or a type that does not fit is an error that says
+what would. The settings in `config` are made of these.
+"""
+
+from __future__ import annotations
+
+import copy
+import numbers
+import operator
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, ClassVar, Generic, TypeVar, overload
+
+__all__ = [
+    "Field",
+    "Message",
+    "anything",
+    "boolean",
+    "choice",
+    "integer",
+    "list_of",
+    "map_of",
+    "message",
+    "number",
+    "text",
+    "to_float",
+    "to_int",
+    "to_message",
+    "to_str",
+]
+
+T = TypeVar("T")
+M = TypeVar("M", bound="Message")
+Convert = Callable[[str, Any], T]
+
+
+class Field(Generic[T]):
+    """A declared field of a Message: a default, and a check that converts what is assigned."""
+
+    def __init__(self, default: Callable[[], T], convert: Convert[T]) -> None:
+        self.default = default
+        self._convert = convert
+
+    def __set_name__(self, owner: type[Message], name: str) -> None:
+        self.name = name
+        self._where = f"{owner.__name__}.{name}"
+
+    @overload
+    def __get__(self, instance: None, owner: type[Message]) -> Field[T]: ...
+
+    @overload
+    def __get__(self, instance: Message, owner: type[Message]) -> T: ...
+
+    def __get__(self, instance: Message | None, owner: type[Message]) -> Field[T] | T:
+        if instance is None:
+            return self
+        values = instance.__dict__
+        if self.name not in values:
+            values[self.name] = self.default()
+        value: T = values[self.name]
+        return value
+
+    def __set__(self, instance: Message, value: Any) -> None:
+        instance.__dict__[self.name] = self._convert(self._where, value)
+
+
+class Message:
+    """Base of the settings: declared fields, given by keyword or assigned.
+
+    Two messages are equal if they are of one class and all fields are. None as a keyword's
+    value means the default; a dict can stand for a nested message.
+
+    Raises:
+      ValueError: a field that does not exist, or a value out of its range.
+      TypeError: a value of the wrong type.
+    """
+
+    _fields: ClassVar[dict[str, Field[Any]]] = {}
+
+    def __init_subclass__(cls) -> None:
+        declared = {name: value for name, value in vars(cls).items() if isinstance(value, Field)}
+        cls._fields = {**cls._fields, **declared}
+
+    def __init__(self, **values: Any) -> None:
+        for name, value in values.items():
+            if value is None:
+                self._check(name)
+            else:
+                setattr(self, name, value)
+
+    def _check(self, name: str) -> None:
+        if name not in self._fields:
+            raise ValueError(
+                f'{type(self).__name__} has no field "{name}"; its fields are: '
+                + ", ".join(sorted(self._fields))
+            )
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        self._check(name)
+        object.__setattr__(self, name, value)
+
+    def CopyFrom(self, other: Message) -> None:
+        """Take over all fields of `other`; TypeError unless it is of the same class."""
+        if type(other) is not type(self):
+            raise TypeError(f"{type(self).__name__}.CopyFrom got {type(other).__name__}")
+        values = copy.deepcopy(other.__dict__)
+        self.__dict__.clear()
+        self.__dict__.update(values)
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return all(getattr(self, name) == getattr(other, name) for name in self._fields)
+
+    def __repr__(self) -> str:
+        changed = [
+            f"{name}={getattr(self, name)!r}"
+            for name, declared in self._fields.items()
+            if getattr(self, name) != declared.default()
+        ]
+        return f"{type(self).__name__}({', '.join(changed)})"
+
+
+def wrong(where: str, expected: str, value: object) -> TypeError:
+    return TypeError(f"{where} must be {expected}, got {value!r} of type {type(value).__name__}")
+
+
+def to_bool(where: str, value: Any) -> bool:
+    try:
+        return bool(operator.index(value))
+    except TypeError:
+        raise wrong(where, "a bool", value) from None
+
+
+def to_int(where: str, value: Any) -> int:
+    if isinstance(value, bool):
+        raise wrong(where, "an int", value)
+    try:
+        return int(operator.index(value))
+    except TypeError:
+        raise wrong(where, "an int", value) from None
+
+
+def to_float(where: str, value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise wrong(where, "a number", value)
+    return float(value)
+
+
+def to_str(where: str, value: Any) -> str:
+    if not isinstance(value, str):
+        raise wrong(where, "a string", value)
+    return value
+
+
+def boolean() -> Field[bool]:
+    return Field(bool, to_bool)
+
+
+def integer() -> Field[int]:
+    return Field(int, to_int)
+
+
+def number() -> Field[float]:
+    return Field(float, to_float)
+
+
+def text() -> Field[str]:
+    return Field(str, to_str)
+
+
+def anything() -> Field[Any]:
+    return Field(lambda: None, lambda where, value: value)
+
+
+def choice(**numbers_by_name: int) -> Field[int]:
+    """An enumeration, assigned by number or name; the first is the default."""
+
+    def convert(where: str, value: Any) -> int:
+        number = numbers_by_name.get(value) if isinstance(value, str) else to_int(where, value)
+        if number is None or number not in numbers_by_name.values():
+            choices = ", ".join(f"{name} ({n})" for name, n in numbers_by_name.items())
+            raise ValueError(f"{where} must be one of {choices}; got {value!r}")
+        return number
+
+    return Field(lambda: next(iter(numbers_by_name.values())), convert)
+
+
+def list_of(convert: Convert[T]) -> Field[list[T]]:
+    def convert_all(where: str, value: Any) -> list[T]:
+        if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
+            raise wrong(where, "a list", value)
+        return [convert(f"{where}[{i}]", item) for i, item in enumerate(value)]
+
+    return Field(list, convert_all)
+
+
+def map_of(convert: Convert[T]) -> Field[dict[str, T]]:
+    def convert_all(where: str, value: Any) -> dict[str, T]:
+        if not isinstance(value, Mapping):
+            raise wrong(where, "a dict", value)
+        return {
+            to_str(f"{where} key", key): convert(f"{where}[{key!r}]", item)
+            for key, item in value.items()
+        }
+
+    return Field(dict, convert_all)
+
+
+def to_message(cls: type[M]) -> Convert[M]:
+    def convert(where: str, value: Any) -> M:
+        if isinstance(value, Mapping):
+            return cls(**value)
+        if not isinstance(value, cls):
+            raise wrong(where, f"a {cls.__qualname__}", value)
+        return copy.deepcopy(value)
+
+    return convert
+
+
+def message(cls: type[M]) -> Field[M]:
+    return Field(cls, to_message(cls))
