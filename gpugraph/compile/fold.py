@@ -3,6 +3,7 @@
 One walk in topological order infers every shape. A stateless op whose inputs are all constant and
 whose outputs are small becomes a constant, evaluated by its own CPU kernel, so the run's answers
 do not change. So do shapes, sizes and ranks of tensors whose shape is known, without their value.
+Where folding is switched off, such values serve to infer shapes, and the ops stay.
 What only the folded ops needed is dropped, but for what acts beside its outputs (an assignment, a
 draw of random numbers): a constant runs after whatever its op had to wait for.
 """
@@ -16,7 +17,9 @@ import numpy as np
 
 from gpugraph.compile.inference import Inference
 from gpugraph.compile.needed import drop_unneeded
+from gpugraph.compile.pure import is_pure
 from gpugraph.compile.schedule import loops_whole
+from gpugraph.compile.switches import why_off
 from gpugraph.compile.unit import Unit
 from gpugraph.graph.runtime_graph import Node, NodeClass, RuntimeGraph
 from gpugraph.graph.walks import topological_order
@@ -27,8 +30,9 @@ from gpugraph.shapes import TensorShape
 
 __all__ = ["fold"]
 
-LARGEST_FOLDED = 4096
-"""Elements up to which an output is folded: beyond, keeping it costs more than making it."""
+LARGEST_FOLDED = 65536
+"""Bytes up to which an output is folded: beyond, keeping it costs more than making it.
+`OptimizerOptions.max_folded_constant_in_bytes` says otherwise."""
 
 _OF_SHAPE = {"Shape", "Size", "Rank", "ShapeN"}
 _FLOW = {
@@ -45,11 +49,17 @@ _HARMLESS = {NodeClass.VARIABLE, NodeClass.ARG, NodeClass.RETVAL}
 def fold(unit: Unit) -> None:
     """Fills `unit.shapes`, `unit.values` and `unit.folded`."""
     with unit.report("fold") as say:
+        off = why_off(unit, "constant_folding")
         folding = _Folding(unit)
         order = _inputs_first(unit.graph)
         folding.inference.settle(order, folding.look)
         for node in order:
-            folding.visit(node)
+            values = folding.look(node)
+            if values is not None and not off:
+                folding.replace(node, values)
+        if off:
+            say(off, ())
+            return
         dropped = drop_unneeded(unit)
         lines = [f"{unit.graph.find_id(key).name}: {why}" for key, why in unit.folded.items()]  # type: ignore[union-attr]
         say(f"{len(unit.folded)} tensors became constants, {dropped} ops were dropped", lines)
@@ -73,6 +83,8 @@ class _Folding:
         self.inference = Inference(unit)
         self.acting: set[int] = set()
         self.sides: dict[tuple[int, int], Node] = {}
+        options = unit.target.config.graph_options.optimizer_options
+        self.largest = options.max_folded_constant_in_bytes or LARGEST_FOLDED
 
     def look(self, node: Node) -> list[Any] | None:
         """Infers the node's shapes; the values of its outputs, where they are constant."""
@@ -102,18 +114,12 @@ class _Folding:
             value = self.inference.popped(node)
             values = None if value is None else [value]
         else:
-            values = _constants(unit, node, sources, shapes)
+            values = self._constants(node, sources, shapes)
         for slot, value in enumerate(values or ()):
             unit.values[node.id, slot] = value
         if node.type == "StackPushV2":
             self.inference.note_push(node, unit.values.get(sources[1]))
         return values
-
-    def visit(self, node: Node) -> None:
-        """Settles one node."""
-        values = self.look(node)
-        if values is not None:
-            self._replace(node, values)
 
     def _pass(self, node: Node, sources: list[tuple[int, int]]) -> None:
         """What is constant before a branch or a loop is constant in it."""
@@ -123,7 +129,34 @@ class _Folding:
                 for slot in range(len(node.output_types)):
                     self.unit.values[node.id, slot] = value
 
-    def _replace(self, node: Node, values: list[Any]) -> None:
+    def _constants(
+        self, node: Node, sources: list[tuple[int, int]], shapes: Sequence[TensorShape]
+    ) -> list[Any] | None:
+        """The node's outputs where they are constants from now on."""
+        unit, values = self.unit, self.unit.values
+        if node.type in _OF_SHAPE:
+            return _from_shapes(node, [unit.shapes[source][slot] for source, slot in sources])
+        if not sources or not shapes or not is_pure(node):
+            return None
+        given = []
+        for source in sources:
+            value = values.get(source)
+            if value is None:
+                return None
+            given.append(value)
+        for shape, dtype in zip(shapes, node.output_types):
+            count = shape.num_elements()
+            if count is not None and count * dtype.size > self.largest:
+                return None
+        try:
+            made = evaluate(node.op_def, node.attrs, given)
+        except Exception:  # whatever a kernel raises, the run raises, and names the node
+            return None
+        if made is None or any(value.nbytes > self.largest for value in made):
+            return None
+        return made
+
+    def replace(self, node: Node, values: list[Any]) -> None:
         """Makes a constant of each output that somebody takes."""
         unit, graph = self.unit, self.unit.graph
         waits = self._waits(node)
@@ -194,34 +227,6 @@ def _add_constant(unit: Unit, node: Node, slot: int, value: Any) -> Node:
     unit.values[constant.id, 0] = value
     unit.folded[constant.id] = f"{node.type} of constants or known shapes"
     return constant
-
-
-def _constants(
-    unit: Unit, node: Node, sources: list[tuple[int, int]], shapes: Sequence[TensorShape]
-) -> list[Any] | None:
-    """The node's outputs where they are constants from now on."""
-    if node.type in _OF_SHAPE:
-        return _from_shapes(node, [unit.shapes[source][slot] for source, slot in sources])
-    if node.op_def.is_stateful or not sources or not shapes:
-        return None
-    values = unit.values
-    given = []
-    for source in sources:
-        value = values.get(source)
-        if value is None:
-            return None
-        given.append(value)
-    for shape in shapes:
-        count = shape.num_elements()
-        if count is not None and count > LARGEST_FOLDED:
-            return None
-    try:
-        made = evaluate(node.op_def, node.attrs, given)
-    except Exception:  # whatever a kernel raises, the run raises, and names the node
-        return None
-    if made is None or any(value.size > LARGEST_FOLDED for value in made):
-        return None
-    return made
 
 
 def _from_shapes(node: Node, shapes: Sequence[TensorShape]) -> list[Any] | None:

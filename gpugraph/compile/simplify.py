@@ -13,10 +13,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from gpugraph.compile.inference import container_of
-from gpugraph.compile.needed import drop_unneeded
+from gpugraph.compile.replacing import Replacing, known_value
+from gpugraph.compile.switches import why_off
 from gpugraph.compile.unit import Unit
 from gpugraph.graph.runtime_graph import Node
-from gpugraph.ops.declare import DECLARATIONS
 
 __all__ = ["simplify"]
 
@@ -24,22 +24,24 @@ __all__ = ["simplify"]
 def simplify(unit: Unit) -> None:
     """Replaces nodes of the graph, and in `unit.roots` and `unit.shapes`."""
     with unit.report("simplify") as say:
-        lines = []
-        replaced: dict[Node, Node] = {}
+        off = why_off(unit, "arithmetic_optimization")
+        if off:
+            say(off, ())
+            return
+        replacing = Replacing(unit)
+        lines = replacing.lines
         useless = _pushes_in_vain(unit)
         for node in unit.graph.op_nodes():
             why = _CHANGES_NOTHING.get(node.type)
             reason = why(unit, node) if why is not None else ""
+            slot = 0
+            if not reason and node in useless:
+                reason, slot = "onto a stack from which nobody pops", 1
             if reason:
-                replaced[node] = _as_identity(unit, node)
-            elif node in useless:
-                reason = "onto a stack from which nobody pops"
-                replaced[node] = _as_identity(unit, node, 1)
-            if reason:
+                edge = node.input_edge(slot)
+                replacing.put_identity(node, (edge.src, edge.src_output))
                 lines.append(f"{node.name}: {node.type} {reason}")
-        unit.roots = [replaced.get(node, node) for node in unit.roots]
-        if useless:
-            drop_unneeded(unit)
+        replacing.finish()
         say(f"{len(lines)} ops that change nothing became Identity", lines)
 
 
@@ -63,45 +65,9 @@ def _is_endless(unit: Unit, stack: Node | None) -> bool:
     return size is not None and int(size) < 0
 
 
-def _as_identity(unit: Unit, node: Node, slot: int = 0) -> Node:
-    """Puts an Identity of an input in the node's place, under its name."""
-    graph = unit.graph
-    others = node.input_edges()
-    first = others.pop(slot)
-    befores = dict.fromkeys(node.control_inputs)
-    for edge in others:  # constants: what they wait for, the op waited for
-        befores.update(dict.fromkeys(edge.src.control_inputs))
-    takers = list(node._out)
-    shapes = unit.shapes.pop(node.id)
-    graph.remove_node(node)
-    dtype = node.output_types[0]
-    attrs = {"T": dtype.base_dtype}
-    attrs.update({key: value for key, value in node.attrs.items() if key == "_class"})
-    same = graph.add_node(
-        node.name,
-        DECLARATIONS["Identity"].op_def,
-        attrs=attrs,
-        input_types=[dtype],
-        output_types=[dtype],
-        requested_device=node.requested_device,
-        origin=node.origin,
-    )
-    graph.add_edge(first.src, first.src_output, same, 0)
-    for before in befores:
-        graph.add_control_edge(before, same)
-    for edge in takers:
-        if edge.is_control:
-            graph.add_control_edge(same, edge.dst)
-        else:
-            graph.add_edge(same, 0, edge.dst, edge.dst_input)
-    unit.shapes[same.id] = shapes
-    return same
-
-
 def _value(unit: Unit, node: Node, slot: int) -> Any:
     """The value of an input where it is constant, else None."""
-    edge = node.input_edge(slot)
-    return unit.values.get((edge.src.id, edge.src_output))
+    return known_value(unit, node.input_edge(slot))
 
 
 def _over_no_axes(unit: Unit, node: Node) -> str:
