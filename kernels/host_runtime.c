@@ -124,36 +124,122 @@ int gg_sequence(void *at) {
     return GG_DONE;
 }
 
-/* -- matrix products, by a BLAS that was found in this process */
+/* -- matrix products, by a BLAS that was found in this process
+
+   Its threads are not used: it divides work by how many it has, and on few processors takes longer
+   with two than with one up to 30 million multiplications. While products run it has one thread,
+   and they are cut into blocks, by their sizes alone, for the threads above. */
 
 typedef struct {
     gg_entry entry;
-    void *function; /* cblas_sgemm or cblas_dgemm */
-    int64_t is_wide; /* whether its integers have 64 bits */
+    void *gemm, *gemv; /* of CBLAS, for the type of the elements */
+    int64_t is_wide;   /* whether its integers have 64 bits */
+    int64_t item;      /* bytes of an element: 4 or 8 */
+    int64_t kind;      /* what follows */
     int64_t transposes_a, transposes_b;
     int64_t m, n, k, lda, ldb, ldc;
-    void *a, *b, *c;
-} gg_product;
+    int64_t count;            /* products */
+    int64_t m_each, n_each;   /* rows and columns of a block */
+    int64_t m_count, n_count; /* blocks of a product */
+    int64_t each;             /* blocks of a part */
+    int64_t parts, threads;
+    char **a, **b, **c;
+} gg_products;
 
-#define GG_GEMM(name, real)                                                                        \
-    typedef void (*gg_narrow_##name)(int, int, int, int, int, int, real, const real *, int,        \
-                                     const real *, int, real, real *, int);                        \
-    typedef void (*gg_wide_##name)(int, int, int, int64_t, int64_t, int64_t, real, const real *,   \
-                                   int64_t, const real *, int64_t, real, real *, int64_t);         \
-    int name(void *at) {                                                                           \
-        gg_product *p = at;                                                                        \
+enum { GG_MATRICES = 0, GG_COLUMN = 1, GG_ROW = 2 }; /* gemm; gemv for n = 1; gemv for m = 1 */
+
+static struct {
+    int (*get)(void);
+    void (*set)(int);
+    pthread_mutex_t lock;
+    int64_t users;
+    int before; /* threads that the BLAS had, and gets back; 0: none to give back */
+} gg_blas = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* Who was at it when a process forked is not in the new one; what is to give back is kept. */
+static void gg_blas_after_fork(void) {
+    static const pthread_mutex_t open = PTHREAD_MUTEX_INITIALIZER;
+    gg_blas.lock = open;
+    gg_blas.users = 0;
+}
+
+/* Which functions tell and set the number of its threads. */
+void gg_blas_threads(void *get, void *set) {
+    if (!gg_blas.set) pthread_atfork(NULL, NULL, gg_blas_after_fork);
+    gg_blas.get = (int (*)(void))get;
+    gg_blas.set = (void (*)(int))set;
+}
+
+/* One thread for the BLAS, until the last one who asked for it leaves. */
+static void gg_blas_enter(void) {
+    if (!gg_blas.set) return;
+    pthread_mutex_lock(&gg_blas.lock);
+    if (!gg_blas.users++) {
+        if (!gg_blas.before) gg_blas.before = gg_blas.get();
+        if (gg_blas.before != 1) gg_blas.set(1);
+    }
+    pthread_mutex_unlock(&gg_blas.lock);
+}
+
+static void gg_blas_leave(void) {
+    if (!gg_blas.set) return;
+    pthread_mutex_lock(&gg_blas.lock);
+    if (!--gg_blas.users) {
+        if (gg_blas.before != 1) gg_blas.set(gg_blas.before);
+        gg_blas.before = 0;
+    }
+    pthread_mutex_unlock(&gg_blas.lock);
+}
+
+#define GG_BLAS(real, integer, which)                                                              \
+    typedef void (*gg_gemm_##which)(int, int, int, integer, integer, integer, real, const void *,  \
+                                    integer, const void *, integer, real, void *, integer);        \
+    typedef void (*gg_gemv_##which)(int, int, integer, integer, real, const void *, integer,       \
+                                    const void *, integer, real, void *, integer);                 \
+    static void gg_block_##which(const gg_products *p, const char *a, const char *b, char *c,      \
+                                 int64_t m, int64_t n) {                                           \
         int ta = p->transposes_a ? 112 : 111, tb = p->transposes_b ? 112 : 111;                    \
-        if (p->is_wide)                                                                            \
-            ((gg_wide_##name)p->function)(101, ta, tb, p->m, p->n, p->k, 1, p->a, p->lda, p->b,    \
-                                          p->ldb, 0, p->c, p->ldc);                                \
+        integer k = p->k, lda = p->lda, ldb = p->ldb, ldc = p->ldc;                                \
+        if (p->kind == GG_MATRICES)                                                                \
+            ((gg_gemm_##which)p->gemm)(101, ta, tb, m, n, k, 1, a, lda, b, ldb, 0, c, ldc);        \
+        else if (p->kind == GG_COLUMN)                                                             \
+            ((gg_gemv_##which)p->gemv)(101, ta, ta == 111 ? m : k, ta == 111 ? k : m, 1, a, lda,   \
+                                       b, tb == 111 ? ldb : 1, 0, c, ldc);                         \
         else                                                                                       \
-            ((gg_narrow_##name)p->function)(101, ta, tb, (int)p->m, (int)p->n, (int)p->k, 1, p->a, \
-                                            (int)p->lda, p->b, (int)p->ldb, 0, p->c, (int)p->ldc); \
-        return GG_DONE;                                                                            \
+            ((gg_gemv_##which)p->gemv)(101, tb == 111 ? 112 : 111, tb == 111 ? k : n,              \
+                                       tb == 111 ? n : k, 1, b, ldb, a, ta == 111 ? 1 : lda, 0, c, \
+                                       1);                                                         \
     }
 
-GG_GEMM(gg_gemm_f32, float)
-GG_GEMM(gg_gemm_f64, double)
+GG_BLAS(float, int, f32)
+GG_BLAS(double, int, f64)
+GG_BLAS(float, int64_t, wide_f32)
+GG_BLAS(double, int64_t, wide_f64)
+
+static void gg_products_part(void *at, int64_t part) {
+    const gg_products *p = at;
+    int64_t blocks = p->m_count * p->n_count, last = gg_min((part + 1) * p->each, p->count * blocks);
+    for (int64_t unit = part * p->each; unit < last; unit++) {
+        int64_t which = unit / blocks, block = unit % blocks;
+        int64_t i = block / p->n_count * p->m_each, j = block % p->n_count * p->n_each;
+        int64_t m = gg_min(p->m_each, p->m - i), n = gg_min(p->n_each, p->n - j);
+        const char *a = p->a[which] + i * (p->transposes_a ? 1 : p->lda) * p->item;
+        const char *b = p->b[which] + j * (p->transposes_b ? p->ldb : 1) * p->item;
+        char *c = p->c[which] + (i * p->ldc + j) * p->item;
+        if (p->item == 4)
+            (p->is_wide ? gg_block_wide_f32 : gg_block_f32)(p, a, b, c, m, n);
+        else
+            (p->is_wide ? gg_block_wide_f64 : gg_block_f64)(p, a, b, c, m, n);
+    }
+}
+
+int gg_multiply(void *at) {
+    gg_products *p = at;
+    gg_blas_enter();
+    gg_run_parallel(gg_products_part, p, p->parts, gg_blas.set ? p->threads : 1);
+    gg_blas_leave();
+    return GG_DONE;
+}
 
 /* -- called from Python, by its stable ABI, whose functions are given rather than linked
 

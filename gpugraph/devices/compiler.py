@@ -62,6 +62,9 @@ NATIVE_FLAGS = ("-march=native", "-mcpu=native", "")
 TIME_LIMIT = 60.0
 """Seconds after which a compiler is stopped."""
 
+_NICE = 10
+"""How far a compiler in the background stands back."""
+
 _SAID = 600
 """Characters of a compiler's message that a reason repeats."""
 
@@ -275,6 +278,9 @@ class Compiler:
             )
         except OSError as error:
             return 127, f"it can't be run: {error.strerror or error}"
+        if threading.current_thread() is self._thread:
+            with contextlib.suppress(OSError):  # what the program does meanwhile goes first
+                os.setpriority(os.PRIO_PGRP, child.pid, _NICE)
         with child, self._stopped_at_exit(child):
             try:
                 said = child.communicate(text.encode(), timeout=self.time_limit)[0]

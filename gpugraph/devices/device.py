@@ -198,7 +198,10 @@ class HostDevice(Device):
         return True
 
     def write(self, array: NDArray[Any], value: NDArray[Any]) -> None:
-        array[()] = value  # a quarter of what np.copyto takes for a scalar
+        if array.dtype.hasobject:
+            array[...] = value  # by () a string would become an array within this one
+        else:
+            array[()] = value  # a quarter of what np.copyto takes for a scalar
 
     def read(self, array: NDArray[Any]) -> NDArray[Any]:
         return array.copy()
@@ -208,7 +211,7 @@ class HostDevice(Device):
     ) -> Callable[[], Any]:
         if not isinstance(source, HostDevice):
             return lambda: self.write(target, source.read(array))
-        return partial(target.__setitem__, (), array)
+        return partial(target.__setitem__, ... if target.dtype.hasobject else (), array)
 
     def bind(
         self, kernel: Kernel, context: KernelContext, arrays: Sequence[NDArray[Any]]

@@ -81,6 +81,17 @@ class Made:
         self.values[at] = _wide(np.asarray(value, dtype.as_numpy_dtype))
         return at
 
+    def index(self, size: int, dtype: DType = tf.int32) -> int:
+        at = self.fusion.index(size, dtype)
+        self.values[at] = np.arange(size, dtype=dtype.as_numpy_dtype)
+        return at
+
+    def expand(self, value: int, shape: Sequence[int]) -> int:
+        at = self.fusion.expand(value, shape)
+        assert np.broadcast_shapes(self.fusion.shape(at), shape) == tuple(shape)
+        self.values[at] = np.reshape(self.values[value], self.fusion.shape(at))
+        return at
+
     def apply(self, text: str, *inputs: int, dtype: DType = tf.float32) -> int:
         at = self.fusion.apply(text, inputs, dtype)
         with np.errstate(all="ignore"):

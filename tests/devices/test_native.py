@@ -73,10 +73,11 @@ def test_shapes_that_differ_by_size_alone_share_a_program() -> None:
         made.output(made.apply("x + y", x, bias))
         return made.finish()
 
-    one, other = program(3, 4), program(50, 60)
+    one, other = program(3, 70), program(50, 80)
     assert one.program == other.program
-    assert (one.sizes, other.sizes) == ((3, 4), (50, 60))
+    assert (one.sizes, other.sizes) == ((3, 70), (50, 80))
     assert prepare([one.program]) == prepare([other.program])
+    assert program(3, 4).program != program(3, 5).program, "narrow rows have loops of their own"
 
 
 def test_several_outputs_and_constants() -> None:

@@ -28,13 +28,26 @@ def draw_shape(draw: Any, space: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(size if draw(st.booleans()) else 1 for size in space[kept:])
 
 
+def draw_input(draw: Any, made: Made, shape: tuple[int, ...], seed: int) -> int:
+    """An input of this shape, or one (or what is made of it) of fewer axes, expanded to it."""
+    array = np.random.default_rng(seed).uniform(-2, 2, shape).astype(np.float32)
+    if draw(st.booleans()):
+        return made.input(array)
+    value = made.input(array.reshape([size for size in shape if size != 1]))
+    if draw(st.booleans()):
+        value = made.apply("-x", value)
+    return made.expand(value, shape)
+
+
 def draw_program(draw: Any) -> Made:
     space = draw(st.sampled_from(SPACES))
-    made, random = Made(), np.random.default_rng(draw(st.integers(0, 1000)))
+    made = Made()
     values = []
     for _ in range(draw(st.integers(1, 3))):
         shape = draw(st.sampled_from([space, draw_shape(draw, space)]))
-        values.append(made.input(random.uniform(-2, 2, shape).astype(np.float32)))
+        values.append(draw_input(draw, made, shape, draw(st.integers(0, 1000))))
+    if space and draw(st.booleans()):
+        values.append(made.cast(made.index(space[-1]), tf.float32))
     values.append(made.constant(draw(st.sampled_from([0.5, -1.0, 2.0]))))
     leaves, flags = list(values), []
     for _ in range(draw(st.integers(1, 9))):

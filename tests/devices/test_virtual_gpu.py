@@ -120,7 +120,8 @@ def test_constants_are_copied_to_it() -> None:
     assert gpu.constant(np.zeros(3)) is None
 
 
-def test_a_program_runs_there_with_the_cpu_s_results() -> None:
+def test_a_program_runs_there_with_the_cpu_s_results(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GPUGRAPH_NATIVE", "0")
     value = np.random.RandomState(0).randn(20, 30).astype(np.float32)
     results = []
     for device in ("/cpu:0", "/gpu:0", "/gpu:1"):

@@ -3,7 +3,9 @@
     Fusion      told what is computed of which shapes; gives a program     fusion, program
     prepare     programs compiled in the background                        prepared
     Function    bound to arrays: a call of 50 ns and what it computes      function, runtime
-    product     a matrix product by NumPy's BLAS, as such a call           blas
+    products    matrix products by NumPy's BLAS, as such a call            blas
+    move        a copy from one strided array to another, as such a call   moves
+    SourceFile  C functions of single ops, written by hand                 source
     sequence    calls, one after the other, as one                         here
     Loop        variables, a condition, next values: a whole while loop    loop_text
 
@@ -15,13 +17,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from gpugraph.devices.native.blas import blas_reason, product
+from gpugraph.devices.native.blas import (
+    blas_reason,
+    blas_threads_reason,
+    product,
+    products,
+)
 from gpugraph.devices.native.element_types import NOT_NATIVE, not_native
 from gpugraph.devices.native.function import Function, LoopFunction, estimate
 from gpugraph.devices.native.fusion import Fused, Fusion
+from gpugraph.devices.native.moves import move
 from gpugraph.devices.native.prepared import Prepared, prepare, prepare_loops
 from gpugraph.devices.native.program import Loop, NotNativeError, Program
 from gpugraph.devices.native.runtime import RUNTIME
+from gpugraph.devices.native.source import SourceFile, prepare_source
 
 __all__ = [
     "NOT_NATIVE",
@@ -33,18 +42,39 @@ __all__ = [
     "NotNativeError",
     "Prepared",
     "Program",
+    "SourceFile",
     "blas_reason",
+    "blas_threads_reason",
     "estimate",
+    "failed_at",
+    "move",
     "not_native",
     "prepare",
     "prepare_loops",
+    "prepare_source",
     "product",
+    "products",
+    "runtime_reason",
     "sequence",
 ]
 
 
+def failed_at(call: Callable[[], int]) -> int:
+    """Which of its calls ended a `sequence` that has returned something true."""
+    runtime = RUNTIME.get(True)
+    assert runtime is not None, "there are calls, so there is a runtime"
+    return runtime.failed_at(call)
+
+
+def runtime_reason(wait: bool) -> str | None:
+    """Why there is no runtime of native code; empty where there is, None while it is compiled."""
+    if RUNTIME.get(wait) is not None:
+        return ""
+    return RUNTIME.reason or None
+
+
 def sequence(calls: Sequence[Callable[[], int]]) -> Callable[[], int]:
-    """What `Function.bind` (of kernels that can't fail), `product` and this returned, as one."""
+    """Calls as one: of `Function.bind` (kernels that can't fail), `products`, `move` and this."""
     runtime = RUNTIME.get(True)
     assert runtime is not None, "there are calls, so there is a runtime"
     return runtime.sequence(calls)

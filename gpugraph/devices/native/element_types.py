@@ -11,12 +11,11 @@ from gpugraph.dtypes import DType
 
 __all__ = [
     "C_TYPES",
-    "DIVISION",
     "EXPENSIVE",
     "TRIGONOMETRY",
     "NOT_NATIVE",
     "CType",
-    "can_fail",
+    "failure",
     "literal",
     "not_native",
     "result_type",
@@ -72,7 +71,7 @@ EXPENSIVE = re.compile(r"\b(exp|expm1|log|log1p|tanh|erf|sin|cos|tan|pow|fmod)\(
 
 TRIGONOMETRY = re.compile(r"\b(sin|cos|tan)\(")
 
-DIVISION = "y == (T)0"
+DIVISION = "y == (T)0", "Integer division by zero"
 """When an integer text that divides fails: its host `Call` raises InvalidArgumentError then."""
 
 
@@ -84,9 +83,10 @@ def not_native(*types: DType) -> str:
     return ""
 
 
-def can_fail(text: str, dtype: DType) -> bool:
-    """Whether the text divides integers by y, so that a zero must end the run."""
-    return (dtype.is_integer or dtype.is_bool) and bool(re.search(r"[/%] *y\b", text))
+def failure(text: str, dtype: DType) -> tuple[str, str]:
+    """When a text fails by itself, and what that says: where it divides integers by zero."""
+    divides = (dtype.is_integer or dtype.is_bool) and re.search(r"[/%] *y\b", text)
+    return DIVISION if divides else ("", "")
 
 
 def result_type(source: DType, target: DType) -> str:

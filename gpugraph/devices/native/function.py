@@ -74,25 +74,40 @@ class Function:
         C-ordered NumPy arrays, in the order in which `Fusion` was told of inputs and outputs, each
         with as many elements as the axes (of these sizes) have that it runs along. An output may
         be an input's memory if it is the whole of it. One call at a time. It returns something
-        false. InternalError when an array does not fit, InvalidArgumentError (at the call) for
-        integers divided by zero.
+        false. InternalError when an array does not fit, InvalidArgumentError (at the call) where
+        integers are divided by zero or a text fails.
         """
+        call = self.call(inputs, outputs, sizes)
+        if not self.can_fail:
+            return call
+
+        def run() -> None:
+            if call():
+                raise _failed(self._text.values.failure)
+
+        return run
+
+    @property
+    def can_fail(self) -> bool:
+        """Whether it may refuse what is in its inputs."""
+        return self._text.values.can_fail
+
+    def call(
+        self, inputs: Sequence[Any], outputs: Sequence[Any], sizes: Sequence[int]
+    ) -> Callable[[], int]:
+        """As `bind`, for a `sequence`: what returns something true where it fails."""
         program = self.program
         spans = program.spans()
         wanted = [(at, spans[at]) for at in program.inputs]
         wanted += zip(program.outputs, program.along)
         _check(program.values, program.axes, wanted, [*inputs, *outputs], sizes)
+        if program.narrow and sizes[-1] != program.narrow:
+            raise InternalError(
+                None, None, f"A kernel of {program.narrow} columns was given {sizes[-1]}"
+            )
         _check_writeable(outputs)
         block, keep, work = self._block(inputs, outputs, sizes)
-        call = self._runtime.call(block, keep, work >= RELEASE_NANOSECONDS)
-        if not self._text.values.can_fail:
-            return call
-
-        def run() -> None:
-            if call():
-                raise _divided_by_zero()
-
-        return run
+        return self._runtime.call(block, keep, work >= RELEASE_NANOSECONDS)
 
     def _block(
         self, inputs: Sequence[Any], outputs: Sequence[Any], sizes: Sequence[int]
@@ -135,6 +150,7 @@ class LoopFunction:
 
     def __init__(self, text: LoopText, library: ctypes.CDLL, runtime: Runtime) -> None:
         self.loop = text.loop
+        self._failure = text.values.failure
         self._entry = address_of(getattr(library, text.name))
         self._runtime = runtime
         spans = text.program.spans()
@@ -168,14 +184,14 @@ class LoopFunction:
             while (status := call()) == MORE:
                 pass  # here Python handles signals
             if status == FAILED:
-                raise _divided_by_zero()
+                raise _failed(self._failure)
             return int(block.count)
 
         return run
 
 
-def _divided_by_zero() -> InvalidArgumentError:
-    return InvalidArgumentError(None, None, "Integer division by zero")
+def _failed(said: str) -> InvalidArgumentError:
+    return InvalidArgumentError(None, None, said)
 
 
 def _place(block: Block, arrays: Sequence[Any], sizes: Sequence[int]) -> tuple[Any, ...]:

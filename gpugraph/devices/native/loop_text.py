@@ -40,6 +40,8 @@ class LoopText(Passes):
 
     def _check(self) -> None:
         loop, spans = self.loop, self.program.spans()
+        if self.program.inputs != loop.inputs:
+            raise NotNativeError("a loop's arrays run along one axis")
         if loop.axes > 1:
             raise NotNativeError("a loop's variables are numbers or vectors of one size")
         if any(spans[loop.condition]) or not loop.values[loop.condition].dtype.is_bool:

@@ -13,7 +13,17 @@ from typing import NamedTuple
 
 from gpugraph.dtypes import DType
 
-__all__ = ["Apply", "Constant", "Input", "Loop", "NotNativeError", "Program", "Reduce", "Value"]
+__all__ = [
+    "Apply",
+    "Constant",
+    "Index",
+    "Input",
+    "Loop",
+    "NotNativeError",
+    "Program",
+    "Reduce",
+    "Value",
+]
 
 
 class NotNativeError(Exception):
@@ -21,10 +31,14 @@ class NotNativeError(Exception):
 
 
 class Input(NamedTuple):
-    """An array, or one number where it runs along no axis."""
+    """An array, or one number where it runs along no axis.
+
+    source: the input whose array this is, along other axes; -1: it is its own.
+    """
 
     dtype: DType
     spans: tuple[bool, ...]
+    source: int = -1
 
 
 class Constant(NamedTuple):
@@ -34,13 +48,24 @@ class Constant(NamedTuple):
     literal: str
 
 
+class Index(NamedTuple):
+    """Where an element is along the last axis; 0 where that has size 1."""
+
+    dtype: DType
+    spans: tuple[bool, ...]
+
+
 class Apply(NamedTuple):
-    """An `Elementwise` text of earlier values: its `T` is `type`, its `U` the result's `dtype`."""
+    """An `Elementwise` text of earlier values: its `T` is `type`, its `U` the result's `dtype`.
+
+    fails: a text of the same that, where it holds, fails the run, and what that says.
+    """
 
     text: str
     inputs: tuple[int, ...]
     dtype: DType
     type: DType
+    fails: tuple[str, str] = ("", "")
 
 
 class Reduce(NamedTuple):
@@ -58,24 +83,36 @@ class Reduce(NamedTuple):
     axis: str
 
 
-Value = Input | Constant | Apply | Reduce
+Value = Input | Constant | Index | Apply | Reduce
 
 
 class Program(NamedTuple):
     """The values in order, which of them are outputs, and along which axes each output runs.
 
-    Along what an output runs and its value doesn't, the value is repeated.
+    Along what an output runs and its value doesn't, the value is repeated. narrow: the size of the
+    last axis, where it is so small that it is part of the text; else 0.
     """
 
     axes: int
     values: tuple[Value, ...]
     outputs: tuple[int, ...]
     along: tuple[tuple[bool, ...], ...]
+    narrow: int = 0
 
     @property
     def inputs(self) -> list[int]:
-        """The values that are inputs."""
+        """The values that are inputs with arrays of their own."""
+        return [at for at in self.arrays if self.source(at) == at]
+
+    @property
+    def arrays(self) -> list[int]:
+        """The values that are read from arrays."""
         return [at for at, value in enumerate(self.values) if isinstance(value, Input)]
+
+    def source(self, at: int) -> int:
+        """The input whose array value `at` is."""
+        value = self.values[at]
+        return value.source if isinstance(value, Input) and value.source >= 0 else at
 
     @property
     def reductions(self) -> dict[int, Reduce]:
@@ -125,7 +162,7 @@ class Program(NamedTuple):
         found: list[tuple[bool, ...]] = []
         none = (False,) * self.axes
         for value in self.values:
-            if isinstance(value, Input):
+            if isinstance(value, (Input, Index)):
                 found.append(value.spans)
             elif isinstance(value, Constant):
                 found.append(none)

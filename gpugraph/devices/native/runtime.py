@@ -1,4 +1,6 @@
-"""The C side that all native kernels share (kernels/host_runtime.c), loaded once, and its threads.
+"""The C side that all native kernels share (kernels/host_runtime.c, host_moves.c), and its threads.
+
+It is loaded once.
 
 A kernel is called through a builtin function without arguments whose `self` holds the address of
 the kernel's block: 45 ns, where a call by ctypes takes 200.
@@ -108,6 +110,10 @@ class Runtime:
         several = _Several(self._sequence, len(parts), 0, ctypes.addressof(blocks))
         return self.call(several, (blocks, *calls), any(each[1] for each in parts))
 
+    def failed_at(self, call: Call) -> int:
+        """Which of the calls of a `sequence` ended it."""
+        return int(call_of(call)[2].failed)
+
     def threads(self) -> int:
         """How many threads have been made."""
         return int(self.library.gg_thread_count())
@@ -148,7 +154,8 @@ class _Shared:
         """Begins to compile it, once; anew if there was no compiler before."""
         if self._compilation is None or (self._was_refused and not compiler().reason):
             self._was_refused = bool(compiler().reason)
-            text = kernel_file("host_kernel.h") + kernel_file("host_runtime.c")
+            files = ("host_kernel.h", "host_runtime.c", "host_moves.c")
+            text = "".join(map(kernel_file, files))
             self._compilation = compiler().start(text, "the runtime of native kernels")
         return self._compilation
 

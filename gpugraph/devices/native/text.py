@@ -38,6 +38,7 @@ class KernelText(Passes):
         super().__init__(program, Values(program, self.name))
         self.made: Schedule = schedule(program)
         self.inputs = program.inputs
+        self.arrays = program.arrays
         self.scratch: dict[int, str] = {}
         trailing = program.trailing()
         of_rows = set(program.reductions) - set(trailing)
@@ -58,12 +59,15 @@ class KernelText(Passes):
         if at in self.scratch:
             own = list(self.scratch).index(at)
             return len(self.inputs) + len(self.program.outputs) + own
-        return self.inputs.index(at)
+        return self.inputs.index(self.program.source(at))
 
     def _addresses(self) -> list[str]:
         """Declares a<input>, o<output>, s<reduction>."""
-        lines = ["gg_block *b = block;", "const int64_t inner = b->inner; (void)inner;"]
-        for at in self.inputs:
+        lines = [
+            "gg_block *b = block;",
+            f"const int64_t inner = {self.program.narrow or 'b->inner'}; (void)inner;",
+        ]
+        for at in self.arrays:
             lines.append(f"const {self.values.memory(at)} *a{at} = b->at[{self._slot(at)}];")
         for slot, at in enumerate(self.program.outputs):
             place = len(self.inputs) + slot
@@ -90,8 +94,7 @@ class KernelText(Passes):
             *self._addresses(),
             "int64_t row = which / b->across * b->rows_each;",
             "const int64_t end = gg_min(row + b->rows_each, b->rows);",
-            "const int64_t start = which % b->across * b->inner_each;",
-            "const int64_t stop = gg_min(start + b->inner_each, inner);",
+            *self._share(),
             *self.numbers(made.once),
             *self._strides(),
             *(self.tree(at) for at in sums),
@@ -107,6 +110,15 @@ class KernelText(Passes):
         part = f"static void {self.name}_part(void *block, int64_t which) {{\n"
         part += as_text([*lines, *self._ended()]) + "}\n"
         return part + self._entry(_RUN.format(part=f"{self.name}_part"), self._late())
+
+    def _share(self) -> list[str]:
+        """Declares which elements of a row the part has."""
+        if self.program.narrow:
+            return ["const int64_t start = 0, stop = inner;"]
+        return [
+            "const int64_t start = which % b->across * b->inner_each;",
+            "const int64_t stop = gg_min(start + b->inner_each, inner);",
+        ]
 
     def _row(self) -> list[str]:
         """All passes over one row."""
@@ -131,7 +143,7 @@ class KernelText(Passes):
         lines = []
         for axis in range(self.program.axes - 1):
             lines.append(f"const int64_t n{axis} = b->sizes[{axis}]; (void)n{axis};")
-        for at in self.inputs:
+        for at in self.arrays:
             value = self.program.values[at]
             assert isinstance(value, Input)
             for axis in range(self.program.axes - 1):
@@ -155,7 +167,7 @@ class KernelText(Passes):
             lines.append("const int64_t i0 = left;")
         else:
             lines.append("const int64_t i0 = row; (void)i0;")
-        for at in self.inputs:
+        for at in self.arrays:
             value = self.program.values[at]
             assert isinstance(value, Input)
             steps = [f"i{axis} * t{at}_{axis}" for axis in range(outer) if value.spans[axis]]
@@ -216,7 +228,7 @@ class KernelText(Passes):
                 *self._addresses(),
                 "const int64_t start = which * b->inner_each;",
                 "const int64_t stop = gg_min(start + b->inner_each, inner);",
-                *(f"const {values.memory(at)} *p{at} = a{at};" for at in self.inputs),
+                *(f"const {values.memory(at)} *p{at} = a{at};" for at in self.arrays),
                 *(
                     f"{values.memory(at)} *q{slot} = o{slot};"
                     for slot, at in enumerate(self.program.outputs)

@@ -6,13 +6,12 @@ from collections.abc import Callable, Sequence
 
 from gpugraph.devices.native.element_types import (
     C_TYPES,
-    DIVISION,
-    can_fail,
+    failure,
     result_type,
 )
-from gpugraph.devices.native.program import Apply, Constant, Input, Program, Reduce
+from gpugraph.devices.native.program import Apply, Constant, Index, Input, Program, Reduce
 
-__all__ = ["Values"]
+__all__ = ["Values", "failure_of"]
 
 _TREE = """typedef struct {{ {T} of[GG_DEPTH]; int64_t depth, turn; }} {name}_tree;
 GG_INLINE void {name}_push({name}_tree *tree, {T} value) {{
@@ -54,10 +53,8 @@ class Values:
         self.program = program
         self.prefix = prefix
         self.text = ""
-        self.can_fail = any(
-            isinstance(value, Apply) and can_fail(value.text, value.type)
-            for value in program.values
-        )
+        self.failure = failure_of(program)
+        self.can_fail = bool(self.failure)
         self._names: dict[tuple[object, ...], str] = {}
         for value in program.values:
             if isinstance(value, Apply):
@@ -69,7 +66,7 @@ class Values:
 
     def _signature(self, value: Apply) -> tuple[object, ...]:
         operands = tuple(self.program.values[each].dtype for each in value.inputs)
-        return value.text, operands, value.dtype, value.type
+        return value.text, operands, value.dtype, value.type, value.fails
 
     def _name(self, key: tuple[object, ...], value: Apply | Reduce) -> None:
         if key not in self._names:
@@ -90,9 +87,10 @@ class Values:
             f"GG_INLINE {result} {name}({given or 'void'}) {{ typedef {kind} T; typedef {wide} U; "
             f"return {value.text}; }}\n"
         )
-        if can_fail(value.text, value.type):
+        when, _ = _failure(value)
+        if when:
             self.text += (
-                f"GG_INLINE int {name}_fails({given}) {{ typedef {kind} T; return {DIVISION}; }}\n"
+                f"GG_INLINE int {name}_fails({given}) {{ typedef {kind} T; return {when}; }}\n"
             )
 
     def _define_reduce(self, name: str, value: Reduce) -> None:
@@ -155,6 +153,8 @@ class Values:
             return self.load(at, load(at))
         if isinstance(value, Constant):
             return value.literal
+        if isinstance(value, Index):
+            return f"({self.kind(at)})e" if any(value.spans) else "0"
         if isinstance(value, Reduce):
             name = self.reduction(at)
             one = f"{name}_two({name}_start(), {self.mapped(at)})"
@@ -165,10 +165,20 @@ class Values:
 
     def _check(self, at: int) -> str:
         value = self.program.values[at]
-        if not isinstance(value, Apply) or not can_fail(value.text, value.type):
+        if not isinstance(value, Apply) or not _failure(value)[0]:
             return ""
         name = self._names[self._signature(value)]
         return f" bad |= {name}_fails({_list(value.inputs)});"
+
+
+def failure_of(program: Program) -> str:
+    """What a program says when it fails; empty where it can't."""
+    failures = [_failure(each) for each in program.values if isinstance(each, Apply)]
+    return ", or ".join(dict.fromkeys(said for when, said in failures if when))
+
+
+def _failure(value: Apply) -> tuple[str, str]:
+    return value.fails if value.fails[0] else failure(value.text, value.type)
 
 
 def _list(inputs: Sequence[int]) -> str:

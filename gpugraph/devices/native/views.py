@@ -1,0 +1,48 @@
+"""What is known of NumPy views before native code works on their memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+__all__ = ["addresses", "are_apart", "overlap", "said"]
+
+_MOST_WORK: Any = 10_000
+"""Candidates that are looked at: a few microseconds."""
+
+
+def said(array: Any) -> str:
+    """A view in a message."""
+    return f"{array.dtype}{list(array.shape)} with strides {list(array.strides)}"
+
+
+def overlap(a: Any, b: Any) -> bool:
+    """Whether two views share memory, or it takes long to know."""
+    try:
+        return bool(np.shares_memory(a, b, _MOST_WORK))
+    except np.exceptions.TooHardError:
+        return True
+
+
+def are_apart(sizes: Sequence[int], strides: Sequence[int], item: int) -> bool:
+    """Whether each index has memory of its own: yes only where axes are nested in each other."""
+    if 0 in sizes:
+        return True
+    extent = item
+    for stride, size in sorted((abs(stride), size) for stride, size in zip(strides, sizes)):
+        if size > 1:
+            if stride < extent:
+                return False
+            extent += (size - 1) * stride
+    return True
+
+
+def addresses(array: Any, axes: int) -> Any:
+    """Where each index of the first axes begins, in C order, as an array."""
+    found = np.full((1,), array.ctypes.data, np.uintp)
+    for size, stride in zip(array.shape[:axes], array.strides[:axes]):
+        steps = (np.arange(size) * stride).astype(np.uintp)
+        found = (found[:, None] + steps).reshape(-1)
+    return found

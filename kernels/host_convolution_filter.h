@@ -1,0 +1,164 @@
+/* The gradient of a convolution by its filter (see host_convolution.h).
+
+   The matrix is the gradient of the results, its rows the windows; lines go from window to window.
+   Rows of windows are cut into groups of what a cache holds, of which each leaves a sum; these are
+   added up in order. */
+
+#ifndef GG_CONVOLUTION_FILTER
+#define GG_CONVOLUTION_FILTER
+
+#define GG_CONV_SECOND_CACHE 786432 /* bytes of images and gradient in a group */
+#define GG_CONV_SUMMED 8192         /* elements of a part of what adds up groups */
+
+/* Into parts by rows of the filter and by groups of rows of windows. */
+typedef struct {
+    gg_conv c;
+    int64_t low_y, low_x, height, width; /* of the images with padding */
+    int64_t is_padded;
+    int64_t lines;                     /* rows of windows of all images */
+    int64_t groups, lines_each;        /* groups of them: each leaves a sum */
+    int64_t filter_parts, filter_each; /* places in the filter of a part */
+    int64_t sums;                      /* where scratch has them */
+    const char *from, *matrix;
+} gg_conv_filter;
+
+/* Places in parts of some tiles; groups of what the cache holds, but of some 256 windows at least,
+   for each has its sum, and as few as are enough for 32 parts. */
+static void gg_conv_filter_cut(gg_conv_filter *f, int64_t size) {
+    gg_conv *c = &f->c;
+    int64_t tile = GG_CONV_PLACES(gg_min(gg_max(c->vectors, 1), GG_CONV_VECTORS));
+    int64_t tiles = gg_ceil(c->depth, tile), in_parts = gg_min(gg_max(tiles / 8, 1), 16);
+    f->filter_each = gg_max(gg_ceil(tiles, in_parts), 1) * tile;
+    f->filter_parts = gg_ceil(c->depth, f->filter_each);
+    f->lines = c->images * c->y.result;
+    int64_t line = (c->y.stride * c->x.stride * c->channels + c->outputs) * c->x.result * size;
+    int64_t held = GG_CONV_SECOND_CACHE / gg_max(line, 1);
+    held = gg_min(held, gg_ceil(f->lines * f->filter_parts, 32));
+    held = gg_max(held, gg_ceil(256, gg_max(c->x.result, 1)));
+    held = gg_max(held, gg_ceil(f->lines, 64));
+    f->groups = gg_ceil(f->lines, gg_max(held, 1));
+    f->lines_each = gg_max(gg_ceil(f->lines, gg_max(f->groups, 1)), 1);
+    f->groups = gg_ceil(f->lines, f->lines_each);
+}
+
+static gg_conv_filter gg_conv_filter_of(gg_source *source, int64_t size) {
+    gg_conv_filter f = {gg_conv_of(source, 0, size)};
+    gg_conv *c = &f.c;
+    c->is_turned = 0;
+    f.low_y = gg_conv_low(&c->y, 0), f.low_x = gg_conv_low(&c->x, 0);
+    int64_t high_y = gg_conv_high(&c->y, c->y.result - 1);
+    int64_t high_x = gg_conv_high(&c->x, c->x.result - 1);
+    f.is_padded = f.low_y < 0 || f.low_x < 0 || high_y >= c->y.source || high_x >= c->x.source;
+    if (!f.is_padded) f.low_y = f.low_x = 0;
+    f.height = f.is_padded ? high_y - f.low_y + 1 : c->y.source;
+    f.width = f.is_padded ? high_x - f.low_x + 1 : c->x.source;
+    gg_conv_filter_cut(&f, size);
+    int64_t padded = f.is_padded ? c->images * f.height * f.width * c->channels * size : 0;
+    int64_t windows = c->images * c->y.result * c->x.result;
+    c->pad = 0;
+    c->packed = gg_lines(padded);
+    f.sums = c->packed + (c->is_plain ? 0 : gg_lines(windows * c->vectors * GG_VECTOR));
+    c->slots = f.sums + (f.groups > 1 ? gg_lines(f.groups * c->depth * c->outputs * size) : 0);
+    c->segments = 0;
+    c->places = gg_lines(f.lines_each * sizeof(gg_segment));
+    c->slot_bytes = c->places + 2 * gg_lines(f.filter_each * sizeof(int64_t));
+    return f;
+}
+#endif
+
+/* An image with its padding, and the gradient's rows as rows of the packed matrix. */
+static void GG_NAME(gg_conv_prepare_part)(void *at, int64_t which) {
+    const gg_conv_filter *f = at;
+    const gg_conv *c = &f->c;
+    char *scratch = c->source->scratch;
+    if (f->is_padded) {
+        int64_t size = c->y.source * c->x.source * c->channels;
+        int64_t padded = f->height * f->width * c->channels;
+        const gg_real *image = (const gg_real *)c->source->at[0] + which * size;
+        GG_NAME(gg_conv_pad)(c, image, f->low_y, f->height, f->low_x, f->width,
+                             (gg_real *)(scratch + c->pad) + which * padded);
+    }
+    int64_t each = c->y.result * c->x.result;
+    const gg_real *slope = c->source->at[1];
+    for (int64_t row = which * each; !c->is_plain && row < (which + 1) * each; row++)
+        GG_NAME(gg_conv_pack_row)(c->outputs, (gg_real *)(scratch + c->packed), c->images * each,
+                                  row, slope + row * c->outputs, 1);
+}
+
+/* Some places in the filter, over a group of rows of windows. */
+static void GG_NAME(gg_conv_filter_part)(void *at, int64_t which) {
+    const gg_conv_filter *f = at;
+    const gg_conv *c = &f->c;
+    int64_t group = which / f->filter_parts, have = 0;
+    int64_t first = which % f->filter_parts * f->filter_each;
+    int64_t last = gg_min(first + f->filter_each, c->depth);
+    int64_t line = group * f->lines_each, end = gg_min(line + f->lines_each, f->lines);
+    char *slot = gg_take(c->source, c->source->scratch + c->slots, c->slot_bytes);
+    gg_segment *segments = (gg_segment *)(slot + c->segments);
+    int64_t *from_at = (int64_t *)(slot + c->places);
+    int64_t *to_at = from_at + (c->slot_bytes - c->places) / (2 * sizeof(int64_t));
+    for (int64_t each = first; each < last; each++) {
+        int64_t tap = each / c->channels, y = tap / c->x.window * c->y.dilation;
+        int64_t row = y - c->y.before - f->low_y;
+        int64_t column = tap % c->x.window * c->x.dilation - c->x.before - f->low_x;
+        from_at[each - first] = (row * f->width + column) * c->channels + each % c->channels;
+        to_at[each - first] = each * c->outputs;
+    }
+    for (int64_t each = line; each < end; each++) {
+        int64_t row = each / c->y.result * f->height + each % c->y.result * c->y.stride;
+        gg_segment one = {row * f->width * c->channels, c->x.result};
+        have = gg_conv_add(segments, have, c->x.stride * c->channels, one);
+    }
+    gg_real *sums = (gg_real *)(c->source->scratch + f->sums) + group * c->depth * c->outputs;
+    GG_NAME(gg_lines_by_matrix) m = {
+        .from = (const gg_real *)f->from, .from_at = from_at, .to_at = to_at,
+        .places = last - first,
+        .to = f->groups > 1 ? sums : c->source->at[2], .outputs = c->outputs, .segments = segments,
+        .segment_count = have, .step = c->x.stride * c->channels,
+        .matrix = (const gg_real *)f->matrix, .rows = f->lines * c->x.result,
+        .first_row = line * c->x.result};
+    GG_NAME(gg_conv_multiply)(&m);
+    gg_give(slot);
+}
+
+static void GG_NAME(gg_conv_sum_part)(void *at, int64_t which) {
+    const gg_conv_filter *f = at;
+    int64_t all = f->c.depth * f->c.outputs, first = which * GG_CONV_SUMMED;
+    int64_t count = gg_min(GG_CONV_SUMMED, all - first);
+    const gg_real *from = (const gg_real *)(f->c.source->scratch + f->sums) + first;
+    gg_real *to = (gg_real *)f->c.source->at[2] + first;
+    memcpy(to, from, count * sizeof(gg_real));
+    for (int64_t group = 1; group < f->groups; group++) {
+        from += all;
+        GG_LOOP for (int64_t each = 0; each < count; each++) to[each] += from[each];
+    }
+}
+
+void GG_NAME(gg_conv2d_back_filter_plan)(gg_source *source) {
+    gg_conv_set_count(source, 0, 2, 1);
+    gg_conv_filter f = gg_conv_filter_of(source, sizeof(gg_real));
+    gg_conv_set_work(&f.c);
+    source->scratch_bytes = f.c.slots + gg_slots_bytes(source, f.c.slot_bytes);
+}
+
+/* images, gradient of the results -> gradient by the filter */
+int GG_NAME(gg_conv2d_back_filter)(void *block) {
+    gg_source *source = block;
+    gg_conv_filter f = gg_conv_filter_of(source, sizeof(gg_real));
+    gg_conv *c = &f.c;
+    int64_t results = c->depth * c->outputs;
+    if (!results) return GG_DONE;
+    if (!f.lines || !c->x.result) {
+        memset(source->at[2], 0, results * sizeof(gg_real));
+        return GG_DONE;
+    }
+    f.from = f.is_padded ? source->scratch + c->pad : source->at[0];
+    f.matrix = c->is_plain ? source->at[1] : source->scratch + c->packed;
+    if (f.is_padded || !c->is_plain)
+        source->parallel(GG_NAME(gg_conv_prepare_part), &f, c->images, source->threads);
+    source->parallel(GG_NAME(gg_conv_filter_part), &f, f.groups * f.filter_parts, source->threads);
+    if (f.groups > 1)
+        source->parallel(GG_NAME(gg_conv_sum_part), &f, gg_ceil(results, GG_CONV_SUMMED),
+                         results > 32768 ? source->threads : 1);
+    return GG_DONE;
+}

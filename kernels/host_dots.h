@@ -1,0 +1,63 @@
+/* The product of host_product.h for a matrix of so few columns that they would leave most of a
+   vector empty: vectors lie along the lines instead. Of a few lines and all columns there is a
+   vector of sums each, whose elements are added up at the end.
+
+   The matrix is turned: column after column. Lines are of whole vectors, number after number. */
+
+#ifndef GG_DOTS
+#define GG_DOTS
+#define GG_DOT_PLACES 6
+#define GG_DOT_COLUMNS 4
+
+/* Up to how many columns, of so many elements a vector. */
+static int64_t gg_dot_most(int64_t lanes) { return gg_min(lanes / 4, GG_DOT_COLUMNS); }
+#endif
+
+/* The sum of a vector's elements, as a tree. */
+GG_ALWAYS gg_real GG_NAME(gg_dot_sum)(GG_NAME(gg_vector) x) {
+    gg_real each[GG_REAL_LANES];
+    *(GG_NAME(gg_vector) *)each = x;
+    for (int64_t half = GG_REAL_LANES / 2; half; half /= 2)
+        for (int64_t lane = 0; lane < half; lane++) each[lane] += each[lane + half];
+    return each[0];
+}
+
+GG_ALWAYS void GG_NAME(gg_dot_tiles)(const int columns, const GG_NAME(gg_lines_by_matrix) * m) {
+    for (int64_t start = 0; start < m->places; start += GG_DOT_PLACES) {
+        GG_NAME(gg_vector) sum[GG_DOT_PLACES][GG_DOT_COLUMNS];
+        const gg_real *line[GG_DOT_PLACES], *matrix = m->matrix + m->first_row;
+        int64_t last = m->places - 1;
+        GG_UNROLL for (int p = 0; p < GG_DOT_PLACES; p++) {
+            line[p] = m->from + m->from_at[gg_min(start + p, last)];
+            GG_UNROLL for (int c = 0; c < columns; c++) sum[p][c] = (GG_NAME(gg_vector)){0};
+        }
+        for (int64_t s = 0; s < m->segment_count; s++) {
+            int64_t at = m->segments[s].offset, end = at + m->segments[s].count;
+            for (; at < end; at += GG_REAL_LANES, matrix += GG_REAL_LANES) {
+                GG_NAME(gg_vector) row[GG_DOT_COLUMNS];
+                GG_UNROLL for (int c = 0; c < columns; c++)
+                    row[c] = *(const GG_NAME(gg_vector) *)(matrix + c * m->rows);
+                GG_UNROLL for (int p = 0; p < GG_DOT_PLACES; p++) {
+                    GG_NAME(gg_vector) x = *(const GG_NAME(gg_vector) *)(line[p] + at);
+                    GG_UNROLL for (int c = 0; c < columns; c++) GG_CONV_ADD(sum[p][c], x, row[c]);
+                }
+            }
+        }
+        GG_UNROLL for (int p = 0; p < GG_DOT_PLACES; p++) {
+            gg_real *to = m->to + m->to_at[gg_min(start + p, last)];
+            GG_UNROLL for (int c = 0; c < columns; c++) {
+                gg_real whole = GG_NAME(gg_dot_sum)(sum[p][c]);
+                to[c] = m->bias ? GG_NAME(gg_cut)(whole, m->bias[c], m->cut) : whole;
+            }
+        }
+    }
+}
+
+static void GG_NAME(gg_dots)(const GG_NAME(gg_lines_by_matrix) * m) {
+    switch (m->outputs) {
+    case 1: GG_NAME(gg_dot_tiles)(1, m); break;
+    case 2: GG_NAME(gg_dot_tiles)(2, m); break;
+    case 3: GG_NAME(gg_dot_tiles)(3, m); break;
+    case 4: GG_NAME(gg_dot_tiles)(4, m); break;
+    }
+}

@@ -1,0 +1,60 @@
+/* Windows over images, one dimension at a time, for convolutions and their gradients by the images.
+
+   Parameters: n, h, w, c, kh, kw, outputs, oh, ow, then stride, dilation and padding before, each
+   of y and x. In the gradient by the images with strides, positions that are seen by the same
+   elements of the windows form a phase. */
+
+#ifndef GG_WINDOWS
+#define GG_WINDOWS
+
+#define GG_WINDOW_PARAMETERS 15
+
+/* One dimension: where in the source the windows of the results are. */
+typedef struct {
+    int64_t source, result, window, stride, dilation, before;
+    int64_t phases; /* the stride for the gradient by the images, whose source are windows; or 1 */
+    int64_t step;   /* in the source, from one result of a phase to the next */
+    int is_back;
+} gg_conv_axis;
+
+static gg_conv_axis gg_conv_axis_of(const int64_t *at, int is_x, int is_back) {
+    int64_t images = at[1 + is_x], windows = at[7 + is_x], stride = at[9 + is_x];
+    gg_conv_axis axis = {images, windows, at[4 + is_x], stride, at[11 + is_x], at[13 + is_x]};
+    axis.is_back = is_back;
+    axis.phases = is_back ? stride : 1;
+    axis.step = is_back ? 1 : stride;
+    if (is_back) axis.source = windows, axis.result = images;
+    return axis;
+}
+
+/* The first and the last position of the source that the results from `first` to `last` see. */
+static int64_t gg_conv_low(const gg_conv_axis *axis, int64_t first) {
+    if (!axis->is_back) return first * axis->stride - axis->before;
+    return -gg_floor((axis->window - 1) * axis->dilation - axis->before - first, axis->stride);
+}
+
+static int64_t gg_conv_high(const gg_conv_axis *axis, int64_t last) {
+    if (axis->is_back) return gg_floor(last + axis->before, axis->stride);
+    return last * axis->stride - axis->before + (axis->window - 1) * axis->dilation;
+}
+
+/* Where the first result of a phase sees the window's element `tap`; whether it does at all. */
+static int gg_conv_sees(const gg_conv_axis *axis, int64_t phase, int64_t tap, int64_t *position) {
+    int64_t at = phase + axis->before - tap * axis->dilation;
+    *position = axis->is_back ? at / axis->stride : -at;
+    return !axis->is_back || at % axis->stride == 0;
+}
+
+/* The element that is `order`th in the source. */
+static int64_t gg_conv_tap(const gg_conv_axis *axis, int64_t order) {
+    return axis->is_back ? axis->window - 1 - order : order;
+}
+
+/* How many elements images, filter and windows have, by their places among the arrays. */
+static void gg_conv_set_count(gg_source *source, int images, int filter, int windows) {
+    const int64_t *at = source->parameters;
+    source->count[images] = at[0] * at[1] * at[2] * at[3];
+    source->count[filter] = at[4] * at[5] * at[3] * at[6];
+    source->count[windows] = at[0] * at[7] * at[8] * at[6];
+}
+#endif
