@@ -5,6 +5,10 @@
     Reduction    a C expression that combines two elements, with its start and its finish
     Source       a function in one of the CUDA files of `kernels/`
 
+Beside its kernels an op may say what native code for the CPU is made of (`Native`): texts for the
+same fused kernels as those of elementwise ops (`Recipe`), matrix products (`Products`), what is
+copied where (`Moves`), or a C function (`HostSource`).
+
 A device turns a kernel into a callable when a plan is bound. Every kernel that is text carries
 the `Call` that says the same in NumPy: host devices (virtual GPUs too) run that one, and tests
 hold the text against it.
@@ -18,11 +22,28 @@ from typing import Any, NamedTuple, Protocol
 
 from gpugraph.dtypes import DType
 
-__all__ = ["Call", "Elementwise", "Kernel", "KernelContext", "Reduction", "Source", "reference"]
+__all__ = [
+    "Builder",
+    "Call",
+    "Elementwise",
+    "HostSource",
+    "Kernel",
+    "KernelContext",
+    "Moves",
+    "Native",
+    "Products",
+    "Recipe",
+    "Reduction",
+    "Signature",
+    "Source",
+    "note_op",
+    "noted_op",
+    "reference",
+]
 
 
-class KernelContext(Protocol):
-    """What a kernel may know when it is bound: all sizes, attrs, and the host inputs' values."""
+class Signature(Protocol):
+    """What is known of an op before it has arrays: sizes, attrs, and the host inputs' values."""
 
     @property
     def name(self) -> str:
@@ -43,12 +64,16 @@ class KernelContext(Protocol):
     @property
     def output_types(self) -> Sequence[DType]: ...
 
+    def value(self, index: int) -> Any:
+        """The array of host input `index`."""
+
+
+class KernelContext(Signature, Protocol):
+    """What a kernel may know when it is bound."""
+
     @property
     def on_host(self) -> frozenset[int]:
         """Which of the arrays lie in host memory whatever the device (those of `late` kernels)."""
-
-    def value(self, index: int) -> Any:
-        """The array of host input `index`."""
 
     def scratch(self, shape: tuple[int, ...], dtype: DType) -> Any:
         """An array of the device that is this step's own."""
@@ -61,6 +86,9 @@ class KernelContext(Protocol):
 
     def allocate(self, shape: tuple[int, ...], dtype: DType) -> Any:
         """A block of the device's memory, taken during a run: its `array`, and `release()`."""
+
+    def own(self, container: Any) -> None:
+        """Says that `container.release()` is to be called when the plan goes."""
 
     def keep(self, container: Any) -> None:
         """Says, during a run, that `container.release()` is to be called when the run is over."""
@@ -122,6 +150,92 @@ class Source(NamedTuple):
 Kernel = Call | Elementwise | Reduction | Source
 
 
+class Builder(Protocol):
+    """Takes down what is computed, value by value; each is known by the number that made it."""
+
+    def constant(self, value: Any, dtype: DType) -> int:
+        """A number that becomes part of the text."""
+
+    def index(self, size: int, dtype: DType) -> int:
+        """The vector 0, 1, ... size - 1: where each element is along the last axis."""
+
+    def apply(
+        self,
+        kernel: Elementwise | str,
+        inputs: Sequence[int],
+        dtype: DType,
+        type: DType | None = None,
+        fails: tuple[str, str] = ("", ""),
+    ) -> int:
+        """An elementwise text of values, which broadcast; `type` is its T, by default that of the
+        last input. `fails`: a text of the same that, where it holds, fails the whole run with
+        InvalidArgumentError, and what that says."""
+
+    def reduce(self, kernel: Reduction, value: int, axes: Sequence[int] | None = None) -> int:
+        """A reduction over axes of a value, which stay with size 1; over all by default."""
+
+    def expand(self, value: int, shape: Sequence[int]) -> int:
+        """The value as one of this shape, which has further axes of size 1."""
+
+    def shape(self, value: int) -> tuple[int, ...]:
+        """A value's shape."""
+
+    def dtype(self, value: int) -> DType:
+        """A value's dtype."""
+
+
+class Recipe(NamedTuple):
+    """An op said in texts.
+
+    `build(builder, signature, inputs)` gives the values of the op's outputs; of an op that writes
+    variables those of the inputs it writes, in the order of the inputs. `inputs` has the values of
+    all inputs but those on the host, which the signature knows. A value's shape may differ from its
+    output's by axes of size 1. Raises NotImplementedError, with the reason, for attrs or shapes
+    that it has no texts for.
+    """
+
+    build: Callable[[Builder, Signature, Sequence[int]], Sequence[int]]
+
+
+class Moves(NamedTuple):
+    """An op that only copies: `views(signature, *inputs, *outputs)` gives pairs of NumPy arrays,
+    views of these or numbers of the same dtype, each of which is copied (and broadcast) to the
+    second of its pair, in turn. Host inputs are not given, as in a `Call`."""
+
+    views: Callable[..., Sequence[tuple[Any, Any]]]
+
+
+class Products(NamedTuple):
+    """An op that is matrix products: `matrices(signature, *inputs, *outputs)` gives triples
+    (a, b, out) of views of these with equal leading axes: out = a @ b."""
+
+    matrices: Callable[..., Sequence[tuple[Any, Any, Any]]]
+
+
+class HostSource(NamedTuple):
+    """The C function `function` of the file `kernels/<file>`, given the arrays' addresses and the
+    integers that `parameters(signature)` gives. It raises NotImplementedError, with the reason,
+    for attrs or shapes that the function does not do."""
+
+    file: str
+    function: str
+    parameters: Callable[[Signature], Sequence[int]]
+
+
+Native = Recipe | Moves | Products | HostSource
+
+
 def reference(kernel: Kernel) -> Call:
     """The NumPy `Call` that says the same."""
     return kernel if isinstance(kernel, Call) else kernel.host
+
+
+def note_op(error: BaseException, name: str, origin: Any) -> None:
+    """Notes on an error which op of several that run as one raised it, and where that was made."""
+    error.__dict__.setdefault("_raised_in", (name, origin))
+
+
+def noted_op(error: BaseException) -> tuple[str, Any] | None:
+    """What `note_op` noted."""
+    found: tuple[str, Any] | None = error.__dict__.get("_raised_in")
+    return found

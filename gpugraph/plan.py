@@ -73,7 +73,8 @@ class Step(NamedTuple):
 
     `kind` is "kernel", "copy" (a Recv), "send" (of a tensor sized at run time), "guard" (a check
     that a variable is initialized), "flag" (whether a condition holds), "region" (steps that run
-    under a condition) or "loop". The last two run their `body`.
+    under a condition), "stretch" (steps that may become native calls) or "loop". The last three
+    run their `body`. In traces what runs as native code is "native".
     """
 
     name: str

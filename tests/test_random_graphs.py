@@ -175,6 +175,8 @@ def check_one_run(draw: Any, session: tf.Session, made: list[Made]) -> None:
 @given(st.data())
 def test_placement_changes_no_bit(data: st.DataObject) -> None:
     """The same graph with everything on the CPU gives the very same numbers."""
+    plain = tf.OptimizerOptions(global_jit_level=tf.OptimizerOptions.OFF)
+    by_numpy = tf.GraphOptions(optimizer_options=plain)
     draw = data.draw
     with tf.Graph().as_default():
         made = [draw_leaf(draw) for _ in range(draw(st.integers(1, 3)))]
@@ -185,8 +187,8 @@ def test_placement_changes_no_bit(data: st.DataObject) -> None:
         answers = []
         initializer = tf.global_variables_initializer()
         for config in (
-            tf.ConfigProto(gpu_options=tf.GPUOptions(virtual_gpus=2)),
-            tf.ConfigProto(allow_soft_placement=True),
+            tf.ConfigProto(gpu_options=tf.GPUOptions(virtual_gpus=2), graph_options=by_numpy),
+            tf.ConfigProto(allow_soft_placement=True, graph_options=by_numpy),
         ):
             with tf.Session(config=config) as session:
                 session.run(initializer)

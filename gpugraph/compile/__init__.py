@@ -4,7 +4,12 @@
     reread     who runs after a write of a variable reads what was written
     fold       exact shapes; what follows from them becomes constant
     simplify   ops that change nothing are views
+    transposes what a matrix product can do itself
+    cancel     ops that undo each other are views
+    common     ops that compute the same are done once
+    dependencies  ops that are only waited for are not run
     place      a device for every op, with its reason
+    remap      a convolution does its bias and activation itself
     fuse       groups of ops that run as one kernel
     partition  Send and Recv between devices
     flow       which loop each op is in, and under which condition it runs
@@ -22,6 +27,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from gpugraph.compile.bind import bind
+from gpugraph.compile.cancel import cancel
+from gpugraph.compile.common import common
+from gpugraph.compile.dependencies import dependencies
 from gpugraph.compile.flow import flow
 from gpugraph.compile.fold import fold
 from gpugraph.compile.fuse import fuse
@@ -30,8 +38,10 @@ from gpugraph.compile.order import order
 from gpugraph.compile.partition import partition
 from gpugraph.compile.place import place
 from gpugraph.compile.prune import prune
+from gpugraph.compile.remap import remap
 from gpugraph.compile.reread import reread
 from gpugraph.compile.simplify import simplify
+from gpugraph.compile.transposes import transposes
 from gpugraph.compile.unit import FeedSpec, Target, Unit
 from gpugraph.compile.verify import verify
 from gpugraph.graph.client import Graph
@@ -46,7 +56,12 @@ PASSES: tuple[Callable[[Unit], None], ...] = (
     reread,
     fold,
     simplify,
+    transposes,
+    cancel,
+    common,
+    dependencies,
     place,
+    remap,
     fuse,
     partition,
     flow,

@@ -26,7 +26,7 @@ class Holdings:
     """What a plan holds while it lives: memory of its own, cells, what it shares with others."""
 
     def __init__(self, mailbox: Mailbox) -> None:
-        self.owned: list[Block] = []
+        self.owned: list[Any] = []  # of blocks, and of what else is to be released
         self.cells: dict[Storage, Cell] = {}
         self.objects: dict[Storage, Any] = {}  # arrays of one handle each
         self.kept: list[Any] = []  # what kernels made for the time of a run

@@ -19,6 +19,7 @@ from gpugraph.compile.branches import Branches
 from gpugraph.compile.context import Bound
 from gpugraph.compile.dynamic import DynamicCopy, DynamicStep
 from gpugraph.compile.making import Making
+from gpugraph.compile.native_steps import Candidate, native_of
 from gpugraph.compile.placed import placed
 from gpugraph.compile.unit import Home, TensorId, Unit
 from gpugraph.devices import VariableState
@@ -95,7 +96,7 @@ class Binder(Making):
         """The plan's steps."""
         if self.branches is not None:
             return self.branches.steps()
-        return [entry.step for entry in self.entries]
+        return [entry.step for entry in self.stretched(self.entries)]
 
     # -- steps
 
@@ -123,21 +124,23 @@ class Binder(Making):
         if decl is not None and decl.view and is_view and not node.op_def.is_stateful:
             return
         kernel = unit.kernel(node)
+        native = None
         try:
-            run = self._bound(node, kernel, variables)
+            run, native = self._bound(node, kernel, variables)
         except ResourceExhaustedError as error:
             raise at_node(error, node) from error
         except Exception as error:
             run = _raiser(error)
+        assigns = False
         if decl is not None and decl.writes and node.op_def.allows_uninitialized_input:
-            run = _marking(run, [variables[index] for index in decl.writes])
+            run, assigns = _marking(run, [variables[index] for index in decl.writes]), True
         if decl is not None and decl.writes and node.attrs.get("use_locking"):
-            run = _locking(run, [variables[index] for index in decl.writes])
-        self.add(node, run)
+            run, native = _locking(run, [variables[index] for index in decl.writes]), None
+        self.add(node, run, "kernel", None if assigns else native, assigns)
 
     def _bound(
         self, node: Node, kernel: Kernel, variables: dict[int, VariableState]
-    ) -> Callable[[], Any]:
+    ) -> tuple[Callable[[], Any], Candidate | None]:
         homes, values = self.unit.homes, self.unit.values
         keys: list[TensorId] = [(0, 0)] * len(node.input_types)
         for edge in node._in:
@@ -149,11 +152,13 @@ class Binder(Making):
         kinds = [home.storage.kind for _, home in (*inputs, *outputs)]
         late = reference(kernel).late
         if "cell" in kinds or not (late or all(keys[slot] in values for slot in host)):
-            return DynamicStep(self, node, kernel, variables, inputs, outputs, host)
+            return DynamicStep(self, node, kernel, variables, inputs, outputs, host), None
+        taken = [slot for slot in range(len(inputs)) if late or slot not in host]
         given = [
-            values[key] if slot in host and key in values else self.array(home)
-            for slot, (key, home) in enumerate(inputs)
-            if late or slot not in host
+            values[keys[slot]]
+            if slot in host and keys[slot] in values
+            else self.array(homes[keys[slot]])
+            for slot in taken
         ]
         results = [self.array(home) for _, home in outputs]
         context = Bound(
@@ -172,7 +177,23 @@ class Binder(Making):
             self.holdings.kept,
             host if late else frozenset(),
         )
-        return self.runner(node).bind(kernel, context, [*given, *results])
+        run = self.runner(node).bind(kernel, context, [*given, *results])
+        native = native_of(node)
+        if native is None or late or self.unit.device_types[node.assigned_device] != "CPU":
+            return run, None
+        types = [node.input_types[slot].base_dtype for slot in taken]
+        kinds = [homes[keys[slot]].storage.kind for slot in taken]
+        kept = frozenset([at for at, kind in enumerate(kinds) if kind == "variable"])
+        return run, Candidate(
+            native,
+            context,
+            types,
+            [*given, *results],
+            len(given),
+            kept,
+            tuple(sorted(DECLARATIONS[node.type].writes)),
+            partial(self.runner(node).bind, kernel),
+        )
 
     def _send(self, send: Node) -> None:
         """Nothing to do where both ends are fixed: the Recv's copy is the whole way."""

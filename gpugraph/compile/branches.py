@@ -86,7 +86,8 @@ class Branches:
 
     def steps(self) -> list[Step]:
         """The steps of the plan."""
-        return [entry.step for entry in grouped(self.flags, self.making.entries)]
+        entries = self.making.stretched(self.making.entries)
+        return [entry.step for entry in grouped(self.flags, entries)]
 
     # -- nodes
 

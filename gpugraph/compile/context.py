@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -68,7 +69,7 @@ class Bound:
         variables: Mapping[int, VariableState],
         device: Device,
         resources: Resources,
-        owned: list[Block],
+        owned: list[Any],
         kept: list[Any],
         on_host: frozenset[int] = frozenset(),
     ) -> None:
@@ -98,9 +99,19 @@ class Bound:
         self._owned.append(block)
         return block.array
 
+    def owning(self, owned: list[Any]) -> Bound:
+        """The same for a step bound elsewhere, whose scratch goes into `owned`."""
+        made = copy.copy(self)
+        made._owned = owned
+        return made
+
     def allocate(self, shape: tuple[int, ...], dtype: DType) -> Block:
         """A block of the device's memory, which the caller releases."""
         return self._device.allocate(shape, dtype, self.name)
+
+    def own(self, container: Any) -> None:
+        """Has `container.release()` called when the plan goes."""
+        self._owned.append(container)
 
     def keep(self, container: Any) -> None:
         """Has `container.release()` called when the run is over."""

@@ -1,41 +1,42 @@
-"""Fuse: groups of elementwise ops over large tensors become one step, which goes tile by tile.
+"""Fuse: groups of ops become one step each.
 
 It looks at the whole placed graph, since fusing inside one device's partition can close a cycle
-through another device. An op joins a group of what it reads where
+through another device. An op joins the groups of what it reads where
 
-  - both are elementwise over tensors of one static shape, of LARGE elements or more,
-  - on the same host device, in the same loop and under the same condition,
+  - all go over the same space (`fusible`), on the same host device, in the same loop and under the
+    same condition; what has one number a row may be with what has a row of them,
+  - the value that it takes is known within a kernel: a sum over all rows isn't,
   - and no other input of the op depends on the group (the group stays convex).
 
-Small tensors gain nothing: they are in the cache in any case. `OptimizerOptions.opt_level` L0
-leaves every op a step of its own.
+With a C compiler each group becomes one native kernel, at first by its ops' own kernels. Without
+one only large elementwise tensors are fused, and go tile by tile: small ones gain nothing, for they
+are in the cache in any case. `OptimizerOptions.opt_level` L0 leaves every op a step of its own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field
 
 from gpugraph.compile.flow import flow_of, has_control_flow
-from gpugraph.compile.rewrite import rewrite
+from gpugraph.compile.fusible import Said, Shape, Space, fusible, is_large
+from gpugraph.compile.jit import jit
+from gpugraph.compile.rewrite import Record, rewrite
 from gpugraph.compile.schedule import loops_whole
 from gpugraph.compile.unit import Unit
 from gpugraph.config import OptimizerOptions
 from gpugraph.graph.frames import Frame
+from gpugraph.graph.node import Edge
 from gpugraph.graph.runtime_graph import Node, NodeClass
 from gpugraph.graph.walks import topological_order
-from gpugraph.kernel import Elementwise, reference
-from gpugraph.ops.kernels import find_kernel
 
-__all__ = ["LARGE", "Group", "fuse"]
+__all__ = ["MOST", "Group", "fuse"]
 
-LARGE = 1 << 18
-"""Elements from which a group is worth its tiles: smaller tensors stay in the cache anyway."""
+MOST = 256
+"""What a group may weigh: a compiler's time grows faster than the text."""
 
-_SHAPED = {"Select"}
-"""Ops whose inputs don't broadcast as NumPy's do."""
-_RAISING = {"Div", "FloorDiv", "FloorMod", "Mod", "Pow", "TruncateDiv", "TruncateMod"}
-"""Ops that refuse some integers: they stay steps of their own, which errors name."""
+HEAVY = {"Sin": 16, "Cos": 16, "Tan": 16, "Pow": 8, "Erf": 4}
+"""What ops weigh whose functions are long; all others 1."""
 
 
 @dataclass(eq=False)
@@ -44,8 +45,10 @@ class Group:
     groups it took in, `above` those of all groups that it depends on."""
 
     key: Hashable
+    sizes: Shape
     nodes: list[Node]
     bits: int
+    is_elementwise: bool
     above: int = 0
     into: Group | None = field(default=None)
 
@@ -56,6 +59,10 @@ class Group:
             group = group.into
         return group
 
+    def is_tiled(self) -> bool:
+        """Whether it goes tile by tile where there is no native kernel."""
+        return self.is_elementwise and is_large(self.sizes)
+
 
 def fuse(unit: Unit) -> None:
     """Replaces the nodes of each group of two or more by one `_Fused`."""
@@ -64,75 +71,85 @@ def fuse(unit: Unit) -> None:
         if options.opt_level == OptimizerOptions.L0:
             say("switched off: opt_level is L0", ())
             return
-        groups = [group for group in _Search(unit).groups() if len(group.nodes) > 1]
-        lines = [rewrite(unit, group.nodes) for group in groups]
-        count = sum(len(group.nodes) for group in groups)
-        say(f"{count} ops became {len(groups)} fused steps" if groups else "nothing to fuse", lines)
+        native = jit(unit.target.config)
+        lines: list[str] = []
+        count = fused = 0
+        search = _Search(unit, native.is_on)
+        for group in search.groups():
+            for record in _kernels(search, group):
+                lines.append(rewrite(record, group.is_tiled()))
+                count, fused = count + len(record.group), fused + 1
+        done = f"{count} ops became {fused} fused steps" if fused else "nothing to fuse"
+        say(done if native.is_on else f"{done} (no native kernels: {native.reason})", lines)
+
+
+def _kernels(search: _Search, group: Group) -> Iterator[Record]:
+    """The group, in as few parts as can be one kernel each."""
+    todo = [group.nodes]
+    while todo:
+        nodes = todo.pop()
+        if len(nodes) < 2:
+            continue
+        if sum(HEAVY.get(node.type, 1) for node in nodes) <= MOST:
+            record = Record(search.unit, nodes, search.signatures)
+            if not search.native or record.is_one_kernel():
+                yield record
+                continue
+        half = len(nodes) // 2
+        todo += [nodes[half:], nodes[:half]]
 
 
 class _Search:
     """One walk over the graph, inputs first."""
 
-    def __init__(self, unit: Unit) -> None:
+    def __init__(self, unit: Unit, native: bool) -> None:
         self.unit = unit
+        self.native = native
         self.found: list[Group] = []
         self.group_of: dict[int, Group] = {}
+        self.spaces: dict[int, Space] = {}
+        self.signatures: dict[int, Said] = {}
+        self.at: dict[int, int] = {}  # when the walk came to a node
         self.above: dict[int, int] = {}  # by node id: the bits of the groups it depends on
+        self.known_at: dict[int, int] = {}  # the turn at which that was so
+        self.turn = 0  # counts how often a group grew on which others depend
+        self.depended_on = 0
         self.loops: dict[Frame, int] = {}  # the same of a loop, which runs as a whole
 
     def groups(self) -> list[Group]:
+        """What may be fused, each with its nodes in an order of inputs first."""
         unit = self.unit
-        nodes = [node for node in unit.graph.op_nodes() if self._is_large(node)]
-        if len(nodes) < 2:
+        for node in unit.graph.op_nodes():
+            found = fusible(unit, node, self.native)
+            if found is not None:
+                self.signatures[node.id], self.spaces[node.id] = found
+        if len(self.spaces) < 2:
             return []
-        large = {node.id for node in nodes}
         if has_control_flow(unit):
             flow = flow_of(unit)
             for node in loops_whole(unit.graph):
                 frame = flow.frames.at(node)
-                self._visit(node, (frame, flow.guards[node.id]), node.id in large)
+                self._visit(node, (frame, flow.guards[node.id]))
                 self._note_loop(node, frame)
         else:
             for node in topological_order(unit.graph):
-                self._visit(node, None, node.id in large)
-        return [group for group in self.found if group.into is None]
+                self._visit(node, None)
+        groups = [each for each in self.found if each.into is None and len(each.nodes) > 1]
+        for group in groups:
+            group.nodes.sort(key=lambda node: self.at[node.id])
+        return groups
 
-    def _is_large(self, node: Node) -> bool:
-        """Whether the node is elementwise over a large tensor on a host device."""
-        entry = find_kernel(node.type, "GPU", node.attrs)
-        if entry is None or not isinstance(entry.kernel, Elementwise):
-            return False
-        shape = self.unit.shapes[node.id][0]
-        count = shape.num_elements()
-        if count is None or count < LARGE or node.op_def.is_stateful or node.type in _SHAPED:
-            return False
-        if node.type in _RAISING and node.output_types[0].is_integer:
-            return False
-        call = reference(self.unit.kernel(node))
-        plain = not (call.dynamic or call.late or node.op_def.host_inputs)
-        return plain and self.unit.device_types[node.assigned_device] == "CPU" and self._fits(node)
-
-    def _fits(self, node: Node) -> bool:
-        """Whether each input is of the output's shape, or broadcasts to it."""
-        sizes = self.unit.shapes[node.id][0].sizes
-        assert sizes is not None
-        for edge in node.input_edges():
-            given = self.unit.shapes[edge.src.id][edge.src_output].sizes
-            if given is None or None in given or len(given) > len(sizes):
-                return False
-            if edge.src.output_types[edge.src_output].is_ref_dtype:
-                return False
-            if any(a not in (b, 1) for a, b in zip(given[::-1], sizes[::-1])):
-                return False
-        return True
-
-    def _visit(self, node: Node, place: Hashable, is_large: bool) -> None:
+    def _visit(self, node: Node, place: Hashable) -> None:
+        self.at[node.id] = len(self.at)
         below = 0
         for edge in node._in:
             if not edge.is_back_edge:
                 below |= self._reach(edge.src)
         self.above[node.id] = below
-        if is_large:
+        self.known_at[node.id] = self.turn
+        if node.id not in self.spaces:
+            self.depended_on |= below
+        else:
             self._join(node, place)
 
     def _note_loop(self, node: Node, frame: Frame) -> None:
@@ -141,34 +158,86 @@ class _Search:
             self.loops[frame] = self.loops.get(frame, 0) | self.above[node.id]
         elif node.node_class is NodeClass.EXIT:
             self.above[node.id] |= self.loops[frame]
+            self.known_at[node.id] = -1  # what the loop depends on may depend on more by now
 
     def _reach(self, node: Node) -> int:
-        """The bits of the groups that a node is in or depends on."""
+        """The bits of the groups that a node is in or depends on, by what these are now."""
+        if self.known_at.get(node.id, self.turn) != self.turn:
+            self.above[node.id] = self._closed(self.above[node.id])
+            self.known_at[node.id] = self.turn
+        found = self.above.get(node.id, 0)
         group = self.group_of.get(node.id)
-        return self.above.get(node.id, 0) | (group.whole().bits if group is not None else 0)
+        if group is not None:
+            whole = group.whole()
+            found |= whole.bits | whole.above
+        return found
+
+    def _closed(self, bits: int) -> int:
+        """The groups, and all that they depend on by now."""
+        todo = found = bits
+        while todo:
+            each = self.found[todo.bit_length() - 1].whole()
+            found |= each.bits | each.above
+            todo &= ~each.bits
+        return found
+
+    def _tell(self, grown: Group) -> None:
+        """Who depends on a group depends on what it has come to depend on."""
+        if not grown.bits & self.depended_on:
+            return
+        self.turn += 1
+        for each in self.found:
+            if each.into is None and each.above & grown.bits:
+                each.above |= (grown.above | grown.bits) & ~each.bits
 
     def _join(self, node: Node, place: Hashable) -> None:
         """Puts the node into the groups of its inputs, where they stay convex."""
-        shape = self.unit.shapes[node.id][0].sizes
-        key = (node.assigned_device, place, shape)
+        space = self.spaces[node.id]
+        key = (node.assigned_device, place)
         joined: Group | None = None
+        merged = False
+        sizes = space.sizes
         for edge in node.input_edges():
             found = self.group_of.get(edge.src.id)
             group = found.whole() if found is not None else None
             if group is None or group is joined or group.key != key:
                 continue
-            if not self._is_free(node, group, joined):
+            if joined is not None:
+                sizes = joined.sizes
+            common = self._common(group.sizes, sizes)
+            if common is None or not self._is_free(node, group, joined):
                 continue
+            sizes = common
             if joined is None:
                 joined = group
             else:
                 _take_in(joined, group)
+                merged = True
+            joined.sizes = sizes
         if joined is None:
-            joined = Group(key, [], 1 << len(self.found))
+            joined = Group(key, sizes, [], 1 << len(self.found), True)
             self.found.append(joined)
         joined.nodes.append(node)
-        joined.above |= self.above[node.id] & ~joined.bits
+        joined.is_elementwise = joined.is_elementwise and self._is_even(space, joined)
+        new = self._reach(node) & ~joined.bits
         self.group_of[node.id] = joined
+        self.depended_on |= new
+        if new & ~joined.above or merged:
+            joined.above |= new
+            self._tell(joined)
+
+    def _common(self, one: Shape, other: Shape) -> Shape | None:
+        """The space of both, if one kernel may go over them."""
+        if one == other:
+            return one
+        if not self.native or len(one) != len(other) or not one or one[:-1] != other[:-1]:
+            return None
+        if 1 not in (one[-1], other[-1]):
+            return None
+        return max(one, other)
+
+    def _is_even(self, space: Space, group: Group) -> bool:
+        return space.is_elementwise and space.sizes == group.sizes
 
     def _is_free(self, node: Node, group: Group, joined: Group | None) -> bool:
         """Whether no way from the group to the node, or to what it joined, leads through others."""
@@ -177,17 +246,26 @@ class _Search:
                 continue
             source = self.group_of.get(edge.src.id)
             whole = source.whole() if source is not None else None
-            if whole is group or (joined is not None and whole is joined):
-                continue
+            if whole is not None and (whole is group or whole is joined):
+                if self._is_inside(edge):
+                    continue
+                return False
             if self._reach(edge.src) & group.bits:
                 return False
         if joined is None:
             return True
         return not (joined.above & group.bits or group.above & joined.bits)
 
+    def _is_inside(self, edge: Edge) -> bool:
+        """Whether a kernel knows the value before all is done."""
+        return edge.is_control or self.spaces[edge.src.id].inside[edge.src_output]
+
 
 def _take_in(joined: Group, group: Group) -> None:
     joined.nodes += group.nodes
     joined.bits |= group.bits
     joined.above = (joined.above | group.above) & ~joined.bits
+    joined.is_elementwise = (
+        joined.is_elementwise and group.is_elementwise and joined.sizes == group.sizes
+    )
     group.into = joined

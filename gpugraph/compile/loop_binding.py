@@ -53,13 +53,15 @@ class LoopInMaking:
         merges = sorted(self.frame.merges, key=lambda node: self.making.positions[node.id])
         self.start += self._flags_at_start()
         self.start += [self._started(merge) for merge in merges]
+        native, why = native_loop(self.making, self.frame)
+        self.making.told.append(f"loop {self.frame.name}: {why}")
+        if native is None:
+            self.entries = self.making.stretched(self.entries)
         head, goes_on, tail = self._parts(self._turn())
         parts = (tuple(self.start), tuple(head), tuple(tail))
         clock = self.making.clock
         cells = self.making.cells_until(self._ends())
         loop = Loop(self.frame.name, parts, goes_on, cells, clock, self._entered())
-        native, why = native_loop(self.making, self.frame, loop)
-        self.making.told.append(f"loop {self.frame.name}: {why}")
         first = self.frame.enters[0]
         asks = self.frame.loop_cond or first
         return Step(
@@ -67,7 +69,7 @@ class LoopInMaking:
             "While",
             asks.assigned_device,
             self.making.unit.depth[first.id],
-            native or loop,
+            loop if native is None else native(loop),
             first.origin,
             "loop",
             0,

@@ -6,15 +6,18 @@ guard and the loop of the node that is being bound, and the checks that variable
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
 from gpugraph.compile.arrays import Arrays
 from gpugraph.compile.context import Cell
 from gpugraph.compile.guards import ALWAYS
+from gpugraph.compile.jit import jit
 from gpugraph.compile.memory import passes_whole
+from gpugraph.compile.native_steps import Candidate
 from gpugraph.compile.regions import Entry
+from gpugraph.compile.stretches import stretched
 from gpugraph.compile.unit import Storage, Unit
 from gpugraph.devices import VariableState
 from gpugraph.errors import UnimplementedError
@@ -36,12 +39,27 @@ class Making(Arrays):
         self.guard = ALWAYS  # of the node that is being bound
         self.guarded: set[Any] = set()
         self.clock = Clock()
+        self.jit = jit(unit.target.config)
         self.told: list[str] = []
         self._cells_until: dict[int, dict[Storage, None]] | None = None
 
-    def add(self, node: Node, run: Callable[[], Any], kind: str = "kernel") -> None:
+    def add(
+        self,
+        node: Node,
+        run: Callable[[], Any],
+        kind: str = "kernel",
+        native: Candidate | None = None,
+        assigns: bool = False,
+    ) -> None:
         """Adds a step of a node, under the node's guard."""
-        self.entries.append(Entry(self.guard, self.step(node, run, kind)))
+        step = self.step(node, run, kind)
+        self.entries.append(Entry(self.guard, step, (), (), native, assigns))
+
+    def stretched(self, entries: Sequence[Entry]) -> list[Entry]:
+        """Entries, with stretches of those that may be native."""
+        if not self.jit.is_on:
+            return list(entries)
+        return stretched(entries, self.jit.waits, self.told)
 
     def step(self, node: Node, run: Callable[[], Any], kind: str = "kernel") -> Step:
         """A step of a node."""

@@ -2,16 +2,11 @@
 function.
 
 The steps of the loop remain: they run until the function is compiled, which is begun in the
-background once the loop has taken a while, and wherever a run has a time limit. Only ops whose C
-text gives NumPy's very bits (arithmetic, comparisons, roots) may change over in the middle of a
-program; with others (`tanh`, `exp`) a loop becomes a function only where the program asks to wait
-for it before the first run (GPUGRAPH_NATIVE=wait).
+background once the loop has taken a while, and wherever a run has a time limit.
 """
 
 from __future__ import annotations
 
-import os
-import re
 from collections.abc import Callable
 from time import perf_counter
 from typing import Any
@@ -19,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from gpugraph.compile.guards import ALWAYS, Is
+from gpugraph.compile.jit import tell
 from gpugraph.compile.loops import Loop
 from gpugraph.compile.making import Making
 from gpugraph.compile.memory import passes_whole
@@ -28,15 +24,13 @@ from gpugraph.graph.frames import Frame, enters_once, is_loop_merge
 from gpugraph.graph.runtime_graph import Node, NodeClass
 from gpugraph.kernel import Elementwise
 from gpugraph.ops.kernels import find_kernel
+from gpugraph.ops.texts import build
 from gpugraph.plan import Clock, blame
 
 __all__ = ["NativeLoop", "native_loop"]
 
 WORTHWHILE_S = 0.01
 """Seconds in steps after which a loop is compiled: about a tenth of what the compiler takes."""
-
-_CALL = re.compile(r"\b([a-z]\w*)\(")
-_EXACT = {"sqrt", "fabs", "floor", "ceil", "rint", "isnan", "isinf", "isfinite"}
 
 
 class NativeLoop:
@@ -91,28 +85,29 @@ class NativeLoop:
                 return None
             self._prepared = self._begin()
         function = self._prepared.get()
+        if function is None and self._prepared.reason:
+            tell(self._prepared.reason)
         if function is not None:
             self._run = function.bind(self._arrays, self._sizes, stop=self._clock.stop)
         return self._run
 
 
-def native_loop(making: Making, frame: Frame, loop: Loop) -> tuple[NativeLoop | None, str]:
-    """The loop as a function to be, or None; and why."""
-    if os.environ.get("GPUGRAPH_NATIVE") == "0":
-        return None, "native kernels are switched off"
+def native_loop(making: Making, frame: Frame) -> tuple[Callable[[Loop], NativeLoop] | None, str]:
+    """What makes a function to be of the loop's steps, or None; and why."""
+    if not making.jit.is_on:
+        return None, f"no native kernels: {making.jit.reason}"
     try:
         made = _Translation(making, frame)
         compiled, sizes = made.finish()
     except NotNativeError as error:
         return None, str(error)
-    waits = os.environ.get("GPUGRAPH_NATIVE") == "wait"
-    if not made.exact and not waits:
-        return None, f"{made.inexact} differs from NumPy's in the last bits; GPUGRAPH_NATIVE=wait"
 
     def begin() -> Prepared[Any]:
         return prepare_loops([compiled])[0]
 
-    native = NativeLoop(loop, begin, made.arrays, sizes, making.clock, waits)
+    def native(loop: Loop) -> NativeLoop:
+        return NativeLoop(loop, begin, made.arrays, sizes, making.clock, making.jit.waits)
+
     return native, "a native function, once it is compiled"
 
 
@@ -127,7 +122,6 @@ class _Translation:
         self.values: dict[TensorId, int] = {}
         self.inputs: dict[TensorId, int] = {}
         self.arrays: list[Any] = []
-        self.inexact = ""
         flow = self.unit.flow
         assert flow is not None
         self.flow = flow
@@ -136,10 +130,6 @@ class _Translation:
         for node in self.unit.order:
             if flow.frames.at(node) is frame and node is not frame.end:
                 self._visit(node)
-
-    @property
-    def exact(self) -> bool:
-        return not self.inexact
 
     def _asked(self) -> TensorId:
         """The predicate with which the loop goes on."""
@@ -186,6 +176,8 @@ class _Translation:
             key, _ = self.making.home(node, 0)
             for slot in range(len(node.output_types)):
                 self.values[node.id, slot] = self.values[key]
+        elif node.type == "_Fused":
+            self._fused(node)
         else:
             self._apply(node)
 
@@ -219,6 +211,31 @@ class _Translation:
         else:
             self.values[node.id, 0] = self._input((node.id, 0))
 
+    def _taken(self, node: Node) -> list[int]:
+        """The values that a node takes."""
+        given = []
+        for slot in range(node.num_inputs):
+            edge = node.input_edge(slot)
+            key = (edge.src.id, edge.src_output)
+            given.append(self.values[key] if key in self.values else self._input(key))
+        return given
+
+    def _fused(self, node: Node) -> None:
+        """The ops of a fused step."""
+        values = self._taken(node)
+        for member in node.attrs["members"]:
+            if not isinstance(member.texts, Elementwise):
+                raise NotNativeError(f"'{member.name}' ({member.op_type}) is not elementwise")
+            made = build(self.fusion, member.texts, member, [values[k] for k in member.sources])
+            self._check(member.name, made[0], member.output_shapes[0])
+            values += made
+        for slot, value in enumerate(node.attrs["stores"]):
+            self.values[node.id, slot] = values[value]
+
+    def _check(self, name: str, value: int, shape: tuple[int, ...]) -> None:
+        if self.fusion.shape(value) != shape:
+            raise NotNativeError(f"'{name}' is of another shape than its inputs")
+
     def _apply(self, node: Node) -> None:
         entry = find_kernel(node.type, "GPU", node.attrs)
         if entry is None or not isinstance(entry.kernel, Elementwise) or node.op_def.is_stateful:
@@ -226,15 +243,6 @@ class _Translation:
         shape = self.unit.shapes[node.id][0]
         if not shape.is_fully_defined():
             raise NotNativeError(f"the shape of '{node.name}' is open")
-        text = entry.kernel.text
-        if any(name not in _EXACT for name in _CALL.findall(text)):
-            self.inexact = f"'{node.name}' ({node.type})"
-        given = []
-        for slot in range(node.num_inputs):
-            edge = node.input_edge(slot)
-            key = (edge.src.id, edge.src_output)
-            given.append(self.values[key] if key in self.values else self._input(key))
-        made = self.fusion.apply(entry.kernel, given, node.output_types[0])
-        if tuple(shape.as_list()) != self.fusion.shape(made):
-            raise NotNativeError(f"'{node.name}' is of another shape than its inputs")
+        made = self.fusion.apply(entry.kernel, self._taken(node), node.output_types[0])
+        self._check(node.name, made, tuple(size or 0 for size in shape.as_list()))
         self.values[node.id, 0] = made

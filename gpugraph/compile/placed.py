@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from gpugraph.compile.flow import in_words
 from gpugraph.compile.unit import Unit
@@ -28,7 +28,19 @@ def placed(unit: Unit, steps: Sequence[Step]) -> tuple[Placed, ...]:
             said = f"fused into {node.name}"
             found.append(Placed(name, op_type, where, _why(unit, node), said, origin))
         found.append(Placed(node.name, node.type, where, _why(unit, node), mode, node.origin))
+    if unit.absorbed:
+        found += _absorbed(unit, {each.name: each for each in found})
     return tuple(found)
+
+
+def _absorbed(unit: Unit, known: dict[str, Placed]) -> Iterator[Placed]:
+    """The ops that others do, where those are part of the plan."""
+    for name, (op_type, origin, by, said) in unit.absorbed.items():
+        while by not in known and by in unit.absorbed:
+            by = unit.absorbed[by].by
+        if by in known and name not in known:
+            where, reason = known[by].device, known[by].reason
+            yield Placed(name, op_type, where, reason, f"{said} {by}", origin)
 
 
 def _why(unit: Unit, node: Node) -> str:

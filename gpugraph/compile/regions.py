@@ -12,18 +12,25 @@ from itertools import groupby
 from typing import Any, NamedTuple
 
 from gpugraph.compile.guards import ALWAYS, Atom, Guard, Is, holds_never, needed
+from gpugraph.compile.native_steps import Candidate
 from gpugraph.plan import Step, blame, runs_of
 
 __all__ = ["Entry", "Flags", "Region", "grouped"]
 
 
 class Entry(NamedTuple):
-    """A step and the guard under which it runs; `sets`, for a flag's own step, are the flags."""
+    """A step and the guard under which it runs.
+
+    `sets`, for a flag's own step, are the flags; `native` is what the step may be as native code;
+    `assigns` says that it gives a variable its first value.
+    """
 
     guard: Guard
     step: Step
     sets: tuple[int, ...] = ()
     reads: tuple[int, ...] = ()
+    native: Candidate | None = None
+    assigns: bool = False
 
 
 class Region:

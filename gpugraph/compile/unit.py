@@ -24,7 +24,7 @@ from gpugraph.ops.kernels import HostOnly, find_kernel
 from gpugraph.plan import Mailbox, PassReport, PlanKey, Transfer
 from gpugraph.shapes import TensorShape
 
-__all__ = ["FeedSpec", "Home", "Storage", "Target", "Unit", "variable_key"]
+__all__ = ["Absorbed", "FeedSpec", "Home", "Storage", "Target", "Unit", "variable_key"]
 
 TensorId = tuple[int, int]
 """A tensor of the runtime graph: node id and output slot."""
@@ -76,12 +76,22 @@ class Home(NamedTuple):
     dtype: DType
 
 
+class Absorbed(NamedTuple):
+    """An op that is gone, since op `by` does it too; `said` is how, in front of that name."""
+
+    op_type: str
+    origin: Any
+    by: str
+    said: str
+
+
 @dataclass
 class Unit:
     """One compilation.
 
     prune fills args, retvals, roots and kin (a variable's node id to the ops outside this run that
-    refer to it, as nodes of another graph); fold shapes, values and folded; place reasons;
+    refer to it, as nodes of another graph); fold shapes, values and folded; transposes,
+    cancel, common and remap absorbed (by name, the ops that others do besides); place reasons;
     fuse fused (for each fused node the names, types and origins of its ops);
     partition ways and transfers; flow `flow`, where there is control flow; order order and depth;
     memory homes, moded and arena_sizes. Dicts are keyed by node id, or by tensor.
@@ -107,6 +117,7 @@ class Unit:
     moded: dict[int, str] = field(default_factory=dict)
     flow: Flow | None = None
     fused: dict[int, list[tuple[str, str, Any]]] = field(default_factory=dict)
+    absorbed: dict[str, Absorbed] = field(default_factory=dict)
     arena_sizes: dict[str, int] = field(default_factory=dict)
     reports: list[PassReport] = field(default_factory=list)
     _kernels: dict[int, Kernel] = field(default_factory=dict)

@@ -1,198 +1,150 @@
-"""Fused: several elementwise ops as one step, which goes over large tensors tile by tile.
+"""Fused: several ops as one step.
 
-    for each tile:  a = x * 1.5;  b = a + 0.3;  c = tanh(b) ...
-
-A tile and the few temporaries of a group stay in the cache, where op after op over whole tensors
-would go to memory and back each time. Each op runs by its own host kernel, so that the answers are
-the same to the bit. Tiles are shared among threads, which NumPy lets run at once.
+A group of elementwise ops and reductions is one native function where there is a C compiler: its
+texts are in `members`. Until that is there, and where it can't be, the ops run by their own host
+kernels, one after the other; large elementwise groups tile by tile (`tiles`).
 
 The fuse pass makes these ops; programs don't.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import pairwise
-from math import prod
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any
 
-import numpy as np
-
-from gpugraph.dtypes import DType
 from gpugraph.graph.infer import InferContext
-from gpugraph.kernel import Call, KernelContext
+from gpugraph.kernel import Builder, Call, KernelContext, Recipe, Signature, note_op
 from gpugraph.ops.declare import NO_GRADIENT, Attr, op
-from gpugraph.ops.threads import run_all, thread_count
+from gpugraph.ops.members import Member, MemberContext
+from gpugraph.ops.texts import build
+from gpugraph.ops.tiles import tiled
 from gpugraph.shapes import TensorShape
 
-__all__ = ["TILE", "Member"]
-
-TILE = 1 << 15
-"""Elements of a tile: with a handful of float32 temporaries it stays in a core's own cache."""
-
-TILES_A_THREAD = 8
-"""What is worth waking a thread for: about 100 us of work."""
+__all__ = ["Steps"]
 
 Run = Callable[[], Any]
 
 
-class Member(NamedTuple):
-    """One op of a group. `sources` are inputs of the group, by index, or, negative (~index), what
-    earlier members made; `store` is the output that it makes, or -1."""
-
-    name: str
-    op_type: str
-    attrs: Mapping[str, Any]
-    kernel: Call
-    sources: tuple[int, ...]
-    dtype: DType
-    store: int
-
-
-@dataclass
-class _TileContext:
-    """The `KernelContext` of a member on one tile."""
-
-    name: str
-    attrs: Mapping[str, Any]
-    input_shapes: Sequence[tuple[int, ...]]
-    output_shapes: Sequence[tuple[int, ...]]
-    input_types: Sequence[DType]
-    output_types: Sequence[DType]
-    room: dict[Any, Any]
-    on_host: frozenset[int] = frozenset()
-    taken: int = 0
-
-    def scratch(self, shape: tuple[int, ...], dtype: DType) -> Any:
-        """One array for all tiles that one thread goes over in turn."""
-        key = (self.name, self.taken, shape, dtype)
-        self.taken += 1
-        if key not in self.room:
-            self.room[key] = np.empty(shape, dtype.as_numpy_dtype)
-        return self.room[key]
-
-    def value(self, index: int) -> Any:
-        raise LookupError(f"'{self.name}' has no inputs on the host")
-
-    def state(self, make: Callable[[], Any]) -> Any:
-        raise LookupError(f"'{self.name}' keeps no state")
-
-    def variable(self, index: int) -> Any:
-        raise LookupError(f"'{self.name}' refers to no variable")
-
-    def allocate(self, shape: tuple[int, ...], dtype: DType) -> Any:
-        raise LookupError(f"'{self.name}' keeps nothing")
-
-    def keep(self, container: Any) -> None:
-        raise LookupError(f"'{self.name}' keeps nothing")
-
-
 def _infer(context: InferContext) -> Sequence[TensorShape]:
-    shape: TensorShape = context.attrs["shape"]
-    return [shape] * context.num_outputs
+    shapes: Sequence[TensorShape] = context.attrs["shapes"]
+    return shapes
 
 
 def _bind(context: KernelContext, *arrays: Any) -> Run:
     members: Sequence[Member] = context.attrs["members"]
+    stores: Sequence[int] = context.attrs["stores"]
     count = len(context.input_shapes)
-    tiled = _Tiled(members, context.input_types, arrays[:count], arrays[count:])
-    tiles = tiled.tiles()
-    shares = max(1, min(thread_count(), len(tiles) // TILES_A_THREAD))
-    bounds = [len(tiles) * at // shares for at in range(shares + 1)]
-    parts = [tiled.bound(tiles[a:b]) for a, b in pairwise(bounds)]
-    if shares == 1:
-        return _in_turn(parts[0])
-    works = [_in_turn(part) for part in parts]
-    return lambda: run_all(works)
+    if context.attrs["tiled"]:
+        return tiled(members, stores, arrays[:count], arrays[count:])
+    return Steps(context, members, stores, arrays)
 
 
-def _in_turn(runs: Sequence[Run]) -> Run:
-    def run() -> None:
-        for each in runs:
-            each()
+class Steps:
+    """Members in turn over whole tensors; bound, and given memory, when first called.
 
-    return run
+    `release` gives the memory back, until the next call.
+    """
 
-
-class _Tiled:
-    """A group over its arrays."""
+    __slots__ = ("arrays", "blocks", "context", "members", "runs", "stores")
 
     def __init__(
         self,
+        context: KernelContext,
         members: Sequence[Member],
-        types: Sequence[DType],
-        inputs: Sequence[Any],
-        outputs: Sequence[Any],
+        stores: Sequence[int],
+        arrays: Sequence[Any],
     ) -> None:
+        self.context = context
         self.members = members
-        self.types = types
-        shape = outputs[0].shape
-        self.is_flat = all(each.shape == shape or each.size == 1 for each in inputs)
-        self.rank = 1 if self.is_flat else len(shape)
-        self.length = prod(shape) if self.is_flat else shape[0]
-        self.row = 1 if self.is_flat else prod(shape[1:])
-        self.inputs = [self._shaped(each, shape) for each in inputs]
-        self.outputs = [each.reshape(-1) if self.is_flat else each for each in outputs]
+        self.stores = stores
+        self.arrays = arrays
+        self.runs: list[Run] | None = None
+        self.blocks: list[Any] = []
+        context.own(self)
 
-    def _shaped(self, array: Any, shape: tuple[int, ...]) -> Any:
-        if not self.is_flat:
-            return array
-        return array.reshape(-1) if array.shape == shape else array.reshape(())
+    def __call__(self) -> None:
+        if self.runs is None:
+            self.runs = self._bound()
+        at = 0
+        try:
+            for at, run in enumerate(self.runs):  # noqa: B007 - which it was
+                run()
+        except Exception as error:
+            note_op(error, self.members[at].name, self.members[at].origin)
+            raise
 
-    def tiles(self) -> list[slice]:
-        """The parts of the first dimension, in order."""
-        step = max(1, TILE // max(self.row, 1))
-        return [slice(at, min(at + step, self.length)) for at in range(0, self.length, step)]
+    def release(self) -> None:
+        self.runs = None
+        blocks, self.blocks = self.blocks, []
+        for block in blocks:
+            block.release()
 
-    def _part(self, array: Any, tile: slice) -> Any:
-        if array.ndim == self.rank and array.shape[0] == self.length and self.length > 1:
-            return array[tile]
-        return array
+    def room(self, shape: tuple[int, ...], dtype: Any) -> Any:
+        """An array that is there until `release`."""
+        self.blocks.append(self.context.allocate(shape, dtype))
+        return self.blocks[-1].array
 
-    def bound(self, tiles: Sequence[slice]) -> list[Run]:
-        """What one thread calls for its tiles; they share temporaries."""
-        room: dict[Any, Any] = {}
-        runs: list[Run] = []
-        for tile in tiles:
-            runs += self._on(tile, room)
-        return runs
-
-    def _on(self, tile: slice, room: dict[Any, Any]) -> list[Run]:
-        inputs = [self._part(each, tile) for each in self.inputs]
-        outputs = [each[tile] for each in self.outputs]
-        shape = outputs[0].shape
-        slots = _slots(self.members)
-        made: list[Any] = []
+    def _bound(self) -> list[Run]:
+        count = len(self.context.input_shapes)
+        values = list(self.arrays[:count])
+        kept = dict(zip(self.stores, self.arrays[count:]))
+        rooms = _Rooms(self.room, self._last_uses())
         runs = []
         for at, member in enumerate(self.members):
-            given = [inputs[k] if k >= 0 else made[~k] for k in member.sources]
-            types = [self.types[k] if k >= 0 else self.members[~k].dtype for k in member.sources]
-            result = outputs[member.store] if member.store >= 0 else None
-            if result is None:
-                key = (slots[at], shape, member.dtype)
-                if key not in room:
-                    room[key] = np.empty(shape, member.dtype.as_numpy_dtype)
-                result = room[key]
-            made.append(result)
-            shapes = [each.shape for each in given]
-            context = _TileContext(
-                member.name, member.attrs, shapes, [shape], types, [member.dtype], room
-            )
-            runs.append(member.kernel.bind(context, [*given, result]))
+            given = [values[k] for k in member.sources]
+            made: list[Any] = []
+            for shape, dtype in zip(member.output_shapes, member.output_types):
+                value = len(values) + len(made)
+                array = kept.get(value)
+                made.append(rooms.take(value, shape, dtype) if array is None else array)
+            values += made
+            shapes = member.input_shapes, member.output_shapes
+            context = MemberContext(member, *shapes, rooms.scratch)
+            runs.append(member.kernel.bind(context, [*given, *made]))
+            rooms.free(at)
         return runs
 
+    def _last_uses(self) -> dict[int, int]:
+        """By value: the member that takes it last."""
+        return {k: at for at, member in enumerate(self.members) for k in member.sources}
 
-def _slots(members: Sequence[Member]) -> list[int]:
-    """A number for each member's temporary; one is used again once nobody reads it any more."""
-    last = {~k: at for at, member in enumerate(members) for k in member.sources if k < 0}
-    free: list[int] = []
-    slots: list[int] = []
-    for at, member in enumerate(members):
-        slots.append(free.pop() if free else len(slots))
-        dying = {~k for k in member.sources if k < 0 and last[~k] == at}
-        free += [slots[each] for each in dying if members[each].store < 0]
-    return slots
+
+class _Rooms:
+    """Memory for what lies between members, used again after a last use."""
+
+    def __init__(self, room: Callable[..., Any], last: dict[int, int]) -> None:
+        self.room = room
+        self.last = last
+        self.in_use: dict[int, Any] = {}
+        self.spare: dict[Any, list[Any]] = {}
+
+    def take(self, value: int, shape: tuple[int, ...], dtype: Any) -> Any:
+        """An array for a value."""
+        spare = self.spare.get((shape, dtype.base_dtype))
+        array = spare.pop() if spare else self.room(shape, dtype.base_dtype)
+        self.in_use[value] = array, (shape, dtype.base_dtype)
+        return array
+
+    def scratch(self, key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+        """An array of a member's own."""
+        del key
+        return self.room(shape, dtype)
+
+    def free(self, at: int) -> None:
+        """Takes back what nobody needs after the member `at`."""
+        over = [value for value in self.in_use if self.last.get(value, -1) <= at]
+        for value in over:
+            array, kind = self.in_use.pop(value)
+            self.spare.setdefault(kind, []).append(array)
+
+
+def _build(builder: Builder, signature: Signature, inputs: Sequence[int]) -> Sequence[int]:
+    values = list(inputs)
+    for member in signature.attrs["members"]:
+        given = [values[k] for k in member.sources]
+        made = build(builder, member.texts, member, given)
+        values += made
+    return [values[k] for k in signature.attrs["stores"]]
 
 
 op(
@@ -202,12 +154,15 @@ op(
     attrs={
         "Tin": Attr("list(type)"),
         "Tout": Attr("list(type)"),
-        "shape": Attr("shape"),
+        "shapes": Attr("any"),
         "members": Attr("any"),
+        "stores": Attr("any"),
+        "tiled": Attr("bool"),
     },
     infer=_infer,
     cpu=Call(make=_bind),
     gpu=Call(make=_bind),
+    native=Recipe(_build),
     grad=NO_GRADIENT,
-    doc="Elementwise ops over tensors of one shape, tile by tile.",
+    doc="Several ops as one step.",
 )

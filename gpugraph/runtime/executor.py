@@ -98,6 +98,10 @@ def _run_traced(plan: Plan, step: Step, stats: StepStats | None) -> None:
             for inner in step.body:
                 _run_traced(plan, inner, stats)
         return
+    if step.kind == "stretch":
+        for inner in step.run.parts():  # type: ignore[attr-defined]
+            _run_traced(plan, inner, stats)
+        return
     try:
         if stats is None:
             step.run()

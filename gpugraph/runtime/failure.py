@@ -13,6 +13,7 @@ from gpugraph.errors import (
     error_code_from_exception_type,
     exception_type_from_error_code,
 )
+from gpugraph.kernel import noted_op
 from gpugraph.plan import FetchSlot, Step
 
 __all__ = ["as_op_error", "same_kind"]
@@ -30,12 +31,13 @@ _CLASSES: tuple[tuple[type[Exception], type[OpError]], ...] = (
 def as_op_error(error: Exception, step: Step | FetchSlot) -> OpError:
     """`error` as TensorFlow's class, its message naming the step and where it was made."""
     message = error.message if isinstance(error, OpError) else f"{type(error).__name__}: {error}"
+    name, origin = noted_op(error) or (step.name, step.origin)
     if "[[node" not in message:
-        where = f"defined at {step.origin}" if step.origin is not None else "made by the runtime"
+        where = f"defined at {origin}" if origin is not None else "made by the runtime"
         on = f", on {step.device}" if isinstance(step, Step) else ""
-        message = f"{message}\n\t [[node {step.name} ({where}){on}]]"
+        message = f"{message}\n\t [[node {name} ({where}){on}]]"
     made = same_kind(error, None, None, message)
-    made.node_name = step.name  # type: ignore[attr-defined]
+    made.node_name = name  # type: ignore[attr-defined]
     return made
 
 

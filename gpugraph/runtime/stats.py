@@ -37,7 +37,7 @@ def timed(stats: StepStats, step: Step) -> None:
     stats.dev_stats.setdefault(step.device, []).append(
         NodeExecStats(
             step.name,
-            f"{step.name} = {step.op_type}",
+            f"{step.name} = {step.op_type}" + (", native" if step.kind == "native" else ""),
             (start - stats.start_ns) / 1000,
             (end - start) / 1000,
             step.output_bytes,

@@ -61,7 +61,12 @@ class Explanation:
         ways = "\n".join(
             f"{way.tensor}: {way.source} -> {way.target} ({_size(way)})" for way in self.transfers
         )
-        return "\n\n".join(part for part in (self.summary(), self.table(), ways) if part)
+        told = "\n".join(self._told())
+        return "\n\n".join(part for part in (self.summary(), told, self.table(), ways) if part)
+
+    def _told(self) -> Sequence[str]:
+        """What is native, and why other steps are not."""
+        return [line for report in self.reports if report.name == "bind" for line in report.lines]
 
 
 def _size(way: Transfer) -> str:

@@ -1,7 +1,7 @@
 """Fetches: any nesting of lists, tuples, named tuples and dicts, as a flat list and back.
 
-Leaves are tensors, operations, variables, names or IndexedSlices. What is fetched twice is
-computed once and given twice, the same object. Other types join by
+Leaves are tensors, operations, variables, names, IndexedSlices or SparseTensors. What is fetched
+twice is computed once and given twice, the same object. Other types join by
 `register_session_run_conversion_functions`.
 """
 
@@ -15,6 +15,7 @@ from gpugraph.graph.client import Graph
 from gpugraph.graph.indexed_slices import IndexedSlices, IndexedSlicesValue
 from gpugraph.graph.operation import Operation
 from gpugraph.graph.tensor import Tensor
+from gpugraph.ops.sparse_tensor import SparseTensor, SparseTensorValue
 
 __all__ = ["FetchPlan", "feed_conversion", "register_session_run_conversion_functions"]
 
@@ -47,6 +48,12 @@ register_session_run_conversion_functions(
     IndexedSlices,
     lambda slices: (slices._parts(), lambda values: IndexedSlicesValue(*values)),
     lambda slices, value: list(zip(slices._parts(), value)),
+)
+
+register_session_run_conversion_functions(
+    SparseTensor,
+    lambda sparse: (sparse._parts(), lambda values: SparseTensorValue(*values)),
+    lambda sparse, value: list(zip(sparse._parts(), value)),
 )
 
 

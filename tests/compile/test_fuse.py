@@ -26,9 +26,9 @@ def graph():
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
     """Everything is large, and a tile is two rows."""
-    monkeypatch.setattr(sys.modules["gpugraph.compile.fuse"], "LARGE", 2)
-    monkeypatch.setattr(sys.modules["gpugraph.ops.fused"], "TILE", 8)
-    monkeypatch.setattr(sys.modules["gpugraph.ops.fused"], "TILES_A_THREAD", 1)
+    monkeypatch.setattr(sys.modules["gpugraph.compile.fusible"], "LARGE", 2)
+    monkeypatch.setattr(sys.modules["gpugraph.ops.tiles"], "TILE", 8)
+    monkeypatch.setattr(sys.modules["gpugraph.ops.tiles"], "TILES_A_THREAD", 1)
 
 
 def fused(unit):
@@ -50,7 +50,7 @@ def test_a_chain_becomes_one_step():
     y = tf.tanh(tf.multiply(x, 2.0, name="a"), name="b") + 1.0
     unit = compiled([y], {x: SHAPE}, upto="fuse")
     assert fused(unit) == [["a", "add", "b"]]
-    assert unit.reports[-1].summary == "3 ops became 1 fused steps"
+    assert unit.reports[-1].summary.startswith("3 ops became 1 fused steps")
     assert "a, b, add" in unit.reports[-1].lines[0]
 
 
@@ -73,9 +73,10 @@ def test_what_leads_out_and_back_in_stays_apart():
 def test_a_control_input_from_outside_may_not_close_a_cycle():
     x = placeholder()
     a = tf.exp(x, name="a")
-    with tf.control_dependencies([tf.matmul(a, tf.ones([4, 4]))]):
+    product = tf.matmul(a, tf.ones([4, 4]))
+    with tf.control_dependencies([product]):
         b = tf.tanh(a, name="b")
-    unit = compiled([tf.add(b, 1.0, name="c")], {x: SHAPE}, upto="memory")
+    unit = compiled([tf.add(b, 1.0, name="c"), product], {x: SHAPE}, upto="memory")
     assert fused(unit) == [["b", "c"]]
 
 
@@ -107,11 +108,11 @@ def test_shapes_and_devices_do_not_mix():
 
 
 def test_small_tensors_are_left_alone(monkeypatch):
-    monkeypatch.setattr(sys.modules["gpugraph.compile.fuse"], "LARGE", 25)
+    monkeypatch.setattr(sys.modules["gpugraph.compile.fusible"], "LARGE", 25)
     x = placeholder()
     unit = compiled([tf.tanh(tf.exp(x))], {x: SHAPE}, upto="fuse")
     assert "_Fused" not in types(unit)
-    assert unit.reports[-1].summary == "nothing to fuse"
+    assert unit.reports[-1].summary.startswith("nothing to fuse")
 
 
 def test_it_can_be_switched_off_and_says_so():
@@ -187,7 +188,7 @@ def built(program, inputs):
 @settings(max_examples=60, deadline=None)
 def test_answers_are_the_same_to_the_bit(program, tile, threads, data):
     with pytest.MonkeyPatch.context() as patch, tf.Graph().as_default():
-        patch.setattr(sys.modules["gpugraph.ops.fused"], "TILE", tile)
+        patch.setattr(sys.modules["gpugraph.ops.tiles"], "TILE", tile)
         patch.setenv("GPUGRAPH_THREADS", str(threads))
         inputs = [placeholder(shape, f"x{at}") for at, shape in enumerate(OPERANDS)]
         results = built(program, inputs)
@@ -199,3 +200,20 @@ def test_answers_are_the_same_to_the_bit(program, tile, threads, data):
         with tf.Session() as session, tf.Session(config=unfused()) as plain:
             for got, want in zip(session.run(chosen, feeds), plain.run(chosen, feeds)):
                 np.testing.assert_array_equal(got, want)
+
+
+def test_a_group_that_grows_is_seen_by_those_that_came_before():
+    x = placeholder()
+    with tf.device("/cpu:0"):
+        a = tf.exp(x, name="a")
+    with tf.device("/cpu:1"):
+        other = tf.tanh(x, name="other")
+        taken = tf.sin(a, name="taken")
+    with tf.device("/cpu:0"):
+        grown = tf.add(a, other, name="grown")
+    with tf.device("/cpu:1"):
+        last = tf.add(taken, other, name="last")
+    unit = compiled([grown, last], {x: SHAPE}, upto="memory", target=make_target(cpus=2))
+    assert not any({"a", "grown"} <= set(each) for each in fused(unit)) or not any(
+        {"other", "last"} <= set(each) for each in fused(unit)
+    )

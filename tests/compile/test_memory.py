@@ -112,7 +112,7 @@ def test_the_other_input_of_a_like_pair_serves_too():
 def test_a_kernel_of_several_passes_gets_only_what_it_declared():
     x, dy = fed(), fed(name="dy")
     y = raw_ops.SqrtGrad(tf.sqrt(x, name="root"), dy, name="y")
-    unit = planned([y, tf.identity(tf.sqrt(x) * 2.0)], {x: (4,), dy: (4,)})
+    unit = planned([y, tf.identity(tf.rsqrt(x) * 2.0)], {x: (4,), dy: (4,)})
     assert DECLARATIONS["SqrtGrad"].alias == {0: 0}
     assert share(unit, "root", "y")
     y = raw_ops.SqrtGrad(x, dy, name="kept")
@@ -171,11 +171,12 @@ def test_a_feed_lives_from_the_first_step_and_an_unread_one_hurts_nobody():
 def test_a_view_shares_bytes_and_needs_no_step():
     x = fed((2, 3))
     a = tf.exp(x, name="a")
-    y = tf.expand_dims(tf.reshape(tf.identity(a), [6], name="flat"), 0, name="y")
-    unit = planned([y], {x: (2, 3)})
+    flat = tf.reshape(tf.identity(a), [6], name="flat")
+    y = tf.expand_dims(flat, 0, name="y")
+    unit = planned([y, flat], {x: (2, 3)})
     assert share(unit, "a", "flat", "y")
     assert home(unit, "y").shape == (1, 6)
-    plan = make_plan([y], {x: (2, 3)})
+    plan = make_plan([y, flat], {x: (2, 3)})
     assert [step.name for step in plan.steps] == ["a"]
     plan.release()
 
@@ -390,7 +391,9 @@ def may_overwrite(decl, kernel):
 ALIASED = sorted(
     name
     for name, decl in DECLARATIONS.items()
-    if 0 in decl.alias and not any(arg.type is tf.resource for arg in decl.op_def.inputs)
+    if 0 in decl.alias
+    and not any(arg.type is tf.resource for arg in decl.op_def.inputs)
+    and not name.startswith("TensorScatter")  # whose inputs are of different shapes
 )
 
 
@@ -439,5 +442,6 @@ def result(kernel, decl, attrs, inputs, out):
     if out is None:
         out = np.empty(shape, dtype.as_numpy_dtype)
     context = ArrayContext(decl.op_def.name, attrs, inputs, [shape], [dtype])
-    kernel.bind(context, [*inputs, out])()
+    with np.errstate(all="ignore"):
+        kernel.bind(context, [*inputs, out])()
     return out

@@ -124,7 +124,7 @@ def test_control_edges_cross_without_a_pair():
     first = on("/gpu:0", tf.negative, x, name="first")
     with tf.control_dependencies([first]), tf.device("/gpu:1"):
         last = tf.exp(x, name="last")
-    unit = parted([last], {x: (2,)})
+    unit = parted([last, first.op], {x: (2,)})
     assert [way[0] for way in ways(unit)] == ["_arg_x_0_0", "_arg_x_0_0"]  # and not "first"
     assert node(unit, "first") in node(unit, "last").control_inputs
 
@@ -195,7 +195,10 @@ def test_each_tensor_goes_once_to_each_device_that_needs_it(data):
             for tensor in op.inputs
             if tensor.op.type not in ("Const", "VariableV2") and at[tensor.op.name] != at[op.name]
         }
-        unit = parted(fetches)
+        target = make_target(gpus=2)
+        options = target.config.graph_options.optimizer_options
+        options.opt_level = tf.OptimizerOptions.L0  # equal ops stay apart
+        unit = compiled(fetches, {}, upto="partition", target=target)
         assert sorted((way.tensor, way.target) for way in unit.transfers) == sorted(expected)
         assert types(unit).count("_Send") == types(unit).count("_Recv") == len(expected)
 

@@ -290,14 +290,14 @@ def test_a_request_counts_more_than_a_heuristic():
 
 
 def test_a_constant_follows_its_consumers_where_they_agree():
-    big = np.zeros(5000, np.float32)
+    big = np.zeros(20000, np.float32)
     one, two = tf.constant(big, name="one"), tf.constant(big, name="two")
     with tf.device("/gpu:1"):
         x, y = tf.add(one, two, name="x"), tf.negative(one, name="y")
     with tf.device("/cpu:0"):
         z = tf.negative(two, name="z")
-    some = tf.placeholder(tf.float32, [5000], name="some")
-    unit = placed([x, y, z, tf.add(x, some)], {some: (5000,)})  # too large to fold
+    some = tf.placeholder(tf.float32, [20000], name="some")
+    unit = placed([x, y, z, tf.add(x, some)], {some: (20000,)})  # too large to fold
     assert (where(unit, "one"), where(unit, "two")) == ("GPU:1", "GPU:0")
     assert reason(unit, "one") == "follows its consumers"
     assert reason(unit, "two") == "GPU has the highest priority"

@@ -243,6 +243,6 @@ def test_sessions_verify_when_they_are_asked_to(monkeypatch):
             session.run(tf.constant(np.float32(1)) + 1.0)
     assert seen[:2] == ["asked: ", "asked: 1"]
     assert seen[2:] == [
-        "prune", "reread", "fold", "simplify", "place", "fuse", "partition", "flow", "order",
-        "memory",
+        "prune", "reread", "fold", "simplify", "transposes", "cancel", "common", "dependencies",
+        "place", "remap", "fuse", "partition", "flow", "order", "memory",
     ]  # fmt: skip

@@ -1,0 +1,124 @@
+"""Remap: a convolution adds its bias, and cuts its results, itself.
+
+  Conv2D, then BiasAdd (or Add, AddV2 of a vector along the channels), then Relu or Relu6, if there
+  is one: one `_FusedConv2D`
+
+The results never go to memory in between, so that nobody else may take them there, or wait for
+them. It takes the name of the last of the ops. The bits are those of the ops apart. Only where the
+convolution is native, on the host's own CPU: to NumPy nothing is gained.
+`RewriterConfig.remapping`, as in Grappler.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from gpugraph.compile.fusible import said
+from gpugraph.compile.jit import jit
+from gpugraph.compile.replacing import Replacing, is_reference
+from gpugraph.compile.switches import why_off
+from gpugraph.compile.unit import Unit
+from gpugraph.graph.runtime_graph import Edge, Node
+from gpugraph.kernel import HostSource
+from gpugraph.ops.declare import DECLARATIONS
+from gpugraph.ops.fused_convolution import ACTIVATIONS
+
+__all__ = ["remap"]
+
+_ADDITIONS = ("BiasAdd", "Add", "AddV2")
+
+
+def remap(unit: Unit) -> None:
+    """Replaces the last op of each such group; the others are dropped."""
+    with unit.report("remap") as say:
+        native = jit(unit.target.config)
+        why = why_off(unit, "remapping") or ("" if native.is_on else native.reason)
+        if why:
+            say(why, ())
+            return
+        roots = {node.id for node in unit.roots}
+        replacing = Replacing(unit)
+        for node in unit.graph.op_nodes():
+            if node.type == "Conv2D":
+                found = _found(unit, node, roots)
+                if found is not None:
+                    _put(replacing, found)
+        replacing.finish()
+        lines = replacing.lines
+        say(f"{len(lines)} convolutions add their biases themselves", lines)
+
+
+class _Found(NamedTuple):
+    """A convolution, the addition that takes it, the bias, and the activation, if there is one."""
+
+    convolution: Node
+    addition: Node
+    bias: Edge
+    activation: Node | None
+
+
+def _found(unit: Unit, node: Node, roots: set[int]) -> _Found | None:
+    """What a convolution may do itself."""
+    if not _is_native(unit, node) or any(is_reference(edge) for edge in node.input_edges()):
+        return None
+    taken = _only_taker(node, roots)
+    if taken is None or taken.dst.type not in _ADDITIONS:
+        return None
+    addition = taken.dst
+    bias = addition.input_edge(1 - taken.dst_input)
+    if not _is_bias(unit, node, addition, bias):
+        return None
+    after = _only_taker(addition, roots)
+    if after is None or after.dst.type not in ACTIVATIONS:
+        return _Found(node, addition, bias, None)
+    return _Found(node, addition, bias, after.dst)
+
+
+def _is_native(unit: Unit, node: Node) -> bool:
+    """Whether a convolution on the CPU has a native function for its attrs, and known shapes."""
+    if unit.device_types[node.assigned_device] != "CPU":
+        return False
+    signature, native = said(unit, node), DECLARATIONS[node.type].native
+    if signature is None or not isinstance(native, HostSource):
+        return False
+    if any(0 in shape for shape in (*signature.input_shapes, *signature.output_shapes)):
+        return False
+    try:
+        native.parameters(signature)
+    except NotImplementedError:
+        return False
+    return True
+
+
+def _only_taker(node: Node, roots: set[int]) -> Edge | None:
+    """The one edge from a node that nobody fetches or waits for; its end is on the same device."""
+    if node.id in roots or len(node._out) != 1:
+        return None
+    (edge,) = node._out
+    if edge.is_control or edge.dst.assigned_device != node.assigned_device:
+        return None
+    return edge
+
+
+def _is_bias(unit: Unit, node: Node, addition: Node, bias: Edge) -> bool:
+    """Whether the addition is of one number a channel: the last axis, as it is native."""
+    outputs = unit.shapes[node.id][0][-1]
+    given = unit.shapes[bias.src.id][bias.src_output]
+    if is_reference(bias) or given.sizes != (outputs.value,):
+        return False
+    return addition.type != "BiasAdd" or addition.attrs["data_format"] in ("NHWC", b"NHWC")
+
+
+def _put(replacing: Replacing, found: _Found) -> None:
+    convolution, addition, bias, activation = found
+    last = activation or addition
+    passed = [convolution, addition] if activation else [convolution]
+    fused = ["BiasAdd", *([activation.type] if activation else ())]
+    attrs = {key: value for key, value in convolution.attrs.items() if not key.startswith("_")}
+    attrs |= {"num_args": 1, "fused_ops": fused, "epsilon": 1e-4}
+    edges = [*convolution.input_edges(), bias]
+    names = ", ".join(node.name for node in (*passed, last))
+    replacing.lines.append(f"{last.name}: Conv2D with {', '.join(fused)}: {names}")
+    replacing.put(
+        last, "_FusedConv2D", attrs, [(edge.src, edge.src_output) for edge in edges], passed
+    )
