@@ -1,8 +1,11 @@
 """Runs rows of work side by side: gpugraph and whichever peers are installed.
 
-A row is a name and, for each peer, a function that prepares the work and returns what does it
-once, and gives its results. Each measurement is a process of its own; peers take turns, round
-after round. What is reported is the median over the rounds of each round's median.
+A row is a name and, for each column, a function that prepares the work: it returns what does it
+once (`Step`), or `Work`, or the time it took itself (`Once`). Each measurement is a process of its
+own; columns take turns, round after round. What is reported is the median over the rounds of each
+round's median, after a warm-up: for gpugraph it lasts until the kernels that are compiled in the
+background are there. Each process also tells how long it took to prepare, how long the first step
+took (earlier rounds may have left compiled code in caches), and its largest resident size.
 
     PEERS="tensorflow=/path/to/python jax=/path/to/python" python benchmarks/control_flow.py
 
@@ -19,26 +22,76 @@ import importlib.util
 import json
 import os
 import platform
+import resource
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from peers_table import show
 
-__all__ = ["Rows", "main", "tensorflow"]
+__all__ = ["Once", "Rows", "Work", "main", "tensorflow"]
 
 Step = Callable[[], Any]
-Rows = Mapping[str, Mapping[str, Callable[[], Step]]]
-MODULES = {"gpugraph": "gpugraph", "tensorflow": "tensorflow", "jax": "jax", "numpy": "numpy"}
-PACKAGES = {"tensorflow": "tensorflow-cpu"}
-SECONDS = 1.0
-TOLERANCE = 1e-4
-"""How far the results of a peer may be from gpugraph's, relative to the largest of them."""
+Record = dict[str, float]
+
+
+class Work(NamedTuple):
+    """A step whose results, where it gives none, are asked for apart.
+
+    per: by how much the time is divided, for a step that does the same many times.
+    """
+
+    step: Step
+    results: Step | None = None
+    per: int = 1
+
+
+class Once(NamedTuple):
+    """Work that could be done once only, and was: the seconds it took, and what it gave."""
+
+    seconds: float
+    result: Any
+
+
+Rows = Mapping[str, Mapping[str, Callable[[], Step | Work | Once]]]
+
+
+class Column(NamedTuple):
+    """Which package a column needs, and with what in the environment it runs."""
+
+    package: str
+    settings: Mapping[str, str] = {}
+
+
+COLUMNS = {
+    "gpugraph": Column("gpugraph"),
+    "gpugraph, NumPy": Column("gpugraph", {"GPUGRAPH_NATIVE": "0"}),
+    "gpugraph, waiting": Column("gpugraph", {"GPUGRAPH_NATIVE": "wait"}),
+    "tensorflow": Column("tensorflow"),
+    "jax": Column("jax"),
+    "torch": Column("torch"),
+    "torch.compile": Column("torch"),
+    "onnxruntime": Column("onnxruntime"),
+    "numpy": Column("numpy"),
+}
+DISTRIBUTIONS = {"tensorflow": "tensorflow-cpu"}
+CACHES = ("XDG_CACHE_HOME", "TORCHINDUCTOR_CACHE_DIR")
+"""Where gpugraph and torch keep what they compiled."""
+
+SECONDS, WARM_SECONDS, COMPILE_SECONDS = 1.0, 0.3, 60.0
+PROCESS_SECONDS = 300
+TOLERANCE = 5e-4
+"""How far the results of a peer may be from gpugraph's, relative to the largest of them.
+
+The most is between Adam of TensorFlow and of torch, which adds epsilon to another quotient: 2e-4 in
+the loss after two steps.
+"""
 
 
 def tensorflow() -> Any:
@@ -53,72 +106,77 @@ def tensorflow() -> Any:
     return tf
 
 
+# -- in the process that measures
+
+
+def one(prepare: Callable[[], Step | Work | Once], column: str, keep: Path | None) -> Record:
+    """One measurement, or its results kept in a file; importing the package is not timed."""
+    package = COLUMNS[column].package
+    tensorflow() if package == "tensorflow" else importlib.import_module(package)
+    start = time.perf_counter()
+    made = prepare()
+    built = time.perf_counter() - start
+    record: Record = {}
+    if keep is not None:
+        np.savez(keep, *results_of(made))
+    elif isinstance(made, Once):
+        record["us"] = made.seconds * 1e6
+    else:
+        work = made if isinstance(made, Work) else Work(made)
+        record |= {"build_ms": built * 1e3, "first_ms": timed(work.step) * 1e3}
+        warm_up(work.step, package == "gpugraph")
+        record["us"] = measure(work.step) / work.per
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return {**record, "peak_mb": most / (1e6 if sys.platform == "darwin" else 1e3)}
+
+
+def timed(step: Step) -> float:
+    start = time.perf_counter()
+    step()
+    return time.perf_counter() - start
+
+
+def warm_up(step: Step, native: bool) -> None:
+    """Steps for a while; then again, until the background has nothing left to compile."""
+    for turn in range(3 if native else 1):
+        ends = time.perf_counter() + WARM_SECONDS
+        step()
+        while time.perf_counter() < ends:
+            step()
+        if native:
+            wait_for_kernels(turn)
+
+
+def wait_for_kernels(turn: int) -> None:
+    """Texts are compiled in order: when one that is asked for now is done, all are."""
+    compiler = importlib.import_module("gpugraph.devices.compiler").compiler()
+    ends = time.perf_counter() + COMPILE_SECONDS
+    if not compiler.reason:
+        last = compiler.start(f"int gg_benchmark_{turn};\n", "the last of the queue")
+        while not last.done and time.perf_counter() < ends:
+            time.sleep(0.02)
+
+
 def measure(step: Step) -> float:
     """The median time of a step, in microseconds."""
-    step()
-    step()
     times: list[float] = []
     ends = time.perf_counter() + SECONDS
     while len(times) < 5 or (time.perf_counter() < ends and len(times) < 10_000):
-        start = time.perf_counter()
-        step()
-        times.append(time.perf_counter() - start)
+        times.append(timed(step))
     return statistics.median(times) * 1e6
 
 
-def pythons() -> dict[str, str]:
-    """The Python of each peer that is there."""
-    found = {
-        peer: sys.executable
-        for peer, module in MODULES.items()
-        if importlib.util.find_spec(module) is not None
-    }
-    for entry in os.environ.get("PEERS", "").split():
-        peer, _, path = entry.partition("=")
-        found[peer] = path
-    return found
-
-
-def in_process(python: str, script: str, row: str, peer: str, *more: str) -> float | None:
-    """One measurement; None, and the reason on stderr, where it fails."""
-    command = [python, script, "--one", row, peer, *more]
-    env = {**os.environ, "PYTHONPATH": str(Path(script).resolve().parents[1])}
-    done = subprocess.run(command, capture_output=True, text=True, env=env, check=False)
-    if done.returncode:
-        print(f"{row} by {peer} failed:\n{done.stderr[-2000:]}", file=sys.stderr)
-        return None
-    return float(done.stdout.split()[-1])
-
-
-def compare(rows: Rows, script: str, names: Sequence[str], rounds: int) -> dict[str, Any]:
-    """Medians in microseconds, by row and peer."""
-    known = pythons()
-    taken: dict[str, dict[str, list[float]]] = {name: {} for name in names}
-    for _ in range(rounds):
-        for name in names:
-            for peer in rows[name]:
-                time_us = in_process(known[peer], script, name, peer) if peer in known else None
-                if time_us is not None:
-                    taken[name].setdefault(peer, []).append(time_us)
-    return {
-        name: {peer: statistics.median(times) for peer, times in found.items()}
-        for name, found in taken.items()
-    }
-
-
-def show(results: Mapping[str, Mapping[str, float]]) -> None:
-    """Prints one line a row: microseconds of each, and how many times faster gpugraph is."""
-    for name, found in results.items():
-        own = found.get("gpugraph")
-        parts = [f"{peer} {time_us:10.1f}" for peer, time_us in found.items()]
-        others = [time_us for peer, time_us in found.items() if peer != "gpugraph"]
-        ratio = f"   best peer / gpugraph {min(others) / own:6.2f}" if own and others else ""
-        print(f"{name:<44}{'   '.join(parts)}{ratio}")
-
-
-def results_of(step: Step) -> list[Any]:
+def results_of(made: Step | Work | Once) -> list[Any]:
     """The numbers that the first three steps give; a training step's change as it learns."""
-    return [np.asarray(each) for _ in range(3) for each in leaves(step())]
+    if isinstance(made, Once):
+        return [np.asarray(each) for each in leaves(made.result)]
+    work = made if isinstance(made, Work) else Work(made)
+    found = []
+    for _ in range(3):
+        given = work.step()
+        result = given if work.results is None else work.results()
+        found += [np.array(each) for each in leaves(result)]
+    return found
 
 
 def leaves(result: Any) -> Iterator[Any]:
@@ -130,25 +188,107 @@ def leaves(result: Any) -> Iterator[Any]:
         yield result
 
 
+# -- in the process that compares
+
+
+def pythons() -> dict[str, str]:
+    """The Python of each package that is there."""
+    found = {
+        column.package: sys.executable
+        for column in COLUMNS.values()
+        if importlib.util.find_spec(column.package) is not None
+    }
+    for entry in os.environ.get("PEERS", "").split():
+        package, _, path = entry.partition("=")
+        found[package] = path
+    return found
+
+
+def in_process(
+    script: str, row: str, column: str, *more: str, cold: bool = False, like: str = ""
+) -> Record | None:
+    """One measurement; None, and the reason on stderr, where it fails.
+
+    cold: what packages keep of earlier compilations is not there. like: the column whose settings
+    it has, if not its own.
+    """
+    package, settings = COLUMNS[like or column]
+    command = [pythons()[package], script, "--one", row, column, *more]
+    env = {**os.environ, "PYTHONPATH": str(Path(script).resolve().parents[1]), **settings}
+    with tempfile.TemporaryDirectory() as folder:
+        env |= dict.fromkeys(CACHES, folder) if cold else {}
+        try:
+            done = subprocess.run(
+                command,
+                capture_output=True,
+                text=True,
+                env=env,
+                check=False,
+                timeout=PROCESS_SECONDS,
+            )
+        except subprocess.TimeoutExpired:
+            print(f"{row} by {column}: over {PROCESS_SECONDS} s", file=sys.stderr)
+            return None
+    if done.returncode:
+        print(f"{row} by {column} failed:\n{done.stderr[-2000:]}", file=sys.stderr)
+        return None
+    record: Record = json.loads(done.stdout.splitlines()[-1])
+    return record
+
+
+def compare(
+    rows: Rows, script: str, names: Sequence[str], rounds: int, cold: Collection[str]
+) -> dict[str, dict[str, Record]]:
+    """Medians over the rounds, by row and column; what failed once is not tried again."""
+    known = pythons()
+    taken: dict[str, dict[str, list[Record]]] = {
+        name: {column: [] for column in rows[name] if COLUMNS[column].package in known}
+        for name in names
+    }
+    for _ in range(rounds):
+        for name, columns in taken.items():
+            for column in list(columns):
+                record = in_process(script, name, column, cold=name in cold)
+                if record is None:
+                    del columns[column]
+                else:
+                    columns[column].append(record)
+    return {
+        name: {column: middle(records) for column, records in columns.items()}
+        for name, columns in taken.items()
+    }
+
+
+def middle(records: Sequence[Record]) -> Record:
+    return {key: statistics.median(each[key] for each in records) for key in records[0]}
+
+
 def check(rows: Rows, script: str, names: Sequence[str]) -> bool:
-    """Prints how far the peers' results are from gpugraph's; whether that is near enough."""
+    """Prints how far the peers' results are from gpugraph's; whether that is near enough.
+
+    gpugraph waits for its kernels: the first steps would else be without them.
+    """
     known = pythons()
     good = True
     for name in names:
         found: dict[str, list[Any]] = {}
         with tempfile.TemporaryDirectory() as folder:
-            for peer in [peer for peer in rows[name] if peer in known]:
-                file = Path(folder) / f"{peer}.npz"
-                if in_process(known[peer], script, name, peer, "--keep", str(file)) is not None:
+            for column in [each for each in rows[name] if COLUMNS[each].package in known]:
+                file = Path(folder) / f"{column}.npz"
+                like = "gpugraph, waiting" if column == "gpugraph" else column
+                if in_process(script, name, column, "--keep", str(file), like=like) is not None:
                     with np.load(file) as kept:
-                        found[peer] = list(kept.values())
+                        found[column] = list(kept.values())
                 else:
                     good = False
         own = found.pop("gpugraph", [])
-        far = {peer: difference(values, own) for peer, values in found.items()}
+        if not own:
+            print(f"{name:<46}nothing of gpugraph's to compare", flush=True)
+            continue
+        far = {column: difference(values, own) for column, values in found.items()}
         good = good and all(each <= TOLERANCE for each in far.values())
-        parts = [f"{peer} {each:8.1e}" for peer, each in far.items()]
-        print(f"{name:<44}{'   '.join(parts)}")
+        parts = [f"{column} {each:8.1e}" for column, each in far.items()]
+        print(f"{name:<46}{'   '.join(parts)}", flush=True)
     return good
 
 
@@ -162,29 +302,37 @@ def difference(found: Sequence[Any], wanted: Sequence[Any]) -> float:
     )
 
 
-def main(rows: Rows, script: str) -> None:
-    """The command line of a benchmark."""
+# -- the command line
+
+
+def main(rows: Rows, script: str, cold: Collection[str] = ()) -> None:
+    """The command line of a benchmark; `cold` rows are run without caches of compiled code."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("--one", nargs=2, metavar=("ROW", "PEER"), help=argparse.SUPPRESS)
+    parser.add_argument("--one", nargs=2, metavar=("ROW", "COLUMN"), help=argparse.SUPPRESS)
     parser.add_argument("--keep", type=Path, help=argparse.SUPPRESS)
-    parser.add_argument("--rows", nargs="*", default=list(rows))
+    parser.add_argument("--rows", nargs="*", help="those whose names contain one of these words")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--json", type=Path)
     parser.add_argument("--check", action="store_true", help="compare results, time nothing")
     chosen = parser.parse_args()
     if chosen.one:
-        row, peer = chosen.one
-        step = rows[row][peer]()
-        if chosen.keep:
-            np.savez(chosen.keep, *results_of(step))
-        print(0 if chosen.keep else measure(step))
+        row, column = chosen.one
+        print(json.dumps(one(rows[row][column], column, chosen.keep)))
         return
+    words = chosen.rows or [""]
+    names = [name for name in rows if any(word in name for word in words)]
+    if not names:
+        parser.error(f"no row has one of {words} in its name; rows: {', '.join(rows)}")
     if chosen.check:
-        raise SystemExit(0 if check(rows, script, chosen.rows) else "results differ")
-    results = compare(rows, script, chosen.rows, chosen.rounds)
+        raise SystemExit(0 if check(rows, script, names) else "results differ")
+    results = compare(rows, script, names, chosen.rounds, cold)
     show(results)
     if chosen.json:
-        record = {"machine": machine(), "unit": "us", "rows": results}
+        times = {
+            name: {column: record["us"] for column, record in found.items()}
+            for name, found in results.items()
+        }
+        record = {"machine": machine(), "unit": "us", "rows": times, "processes": results}
         chosen.json.write_text(json.dumps(record, indent=1) + "\n")
 
 
@@ -198,11 +346,13 @@ def machine() -> dict[str, Any]:
         "machine": platform.machine(),
         "python": platform.python_version(),
         "commit": described.stdout.strip(),
-        "versions": {peer: version(path, peer) for peer, path in pythons().items()},
+        "versions": {package: version(path, package) for package, path in pythons().items()},
     }
 
 
-def version(python: str, peer: str) -> str:
-    code = f"import importlib.metadata as m; print(m.version({PACKAGES.get(peer, peer)!r}))"
+def version(python: str, package: str) -> str:
+    """What the package says of itself; gpugraph may be run from its folder."""
+    name = DISTRIBUTIONS.get(package, package)
+    code = f"import importlib.metadata as m; print(m.version({name!r}))"
     done = subprocess.run([python, "-c", code], capture_output=True, text=True, check=False)
     return done.stdout.strip()

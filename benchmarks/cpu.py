@@ -1,0 +1,140 @@
+"""Speed on the CPU: gpugraph beside TensorFlow's v1 API, JAX, torch, onnxruntime and NumPy.
+
+    python benchmarks/cpu.py [--rows WORD ...] [--rounds N] [--json FILE] [--check]
+
+All peers do the same work from the same numbers, as --check shows, each by its usual means: what a
+step is given are NumPy arrays, its result is there when the step ends. gpugraph and TensorFlow run
+the same program by `Session.run`; weights are variables. JAX: one jitted function a step, nothing
+donated. torch: eager (fused optimizers), and the forward pass and loss by torch.compile.
+onnxruntime: inference only. NumPy: by hand, where that is done. The 10 million elements are neither
+fed nor fetched: gpugraph and TensorFlow assign a variable to another, the others have them where
+they keep arrays.
+
+"gpugraph" is what a user gets without settings once its kernels, compiled in the background, are
+there; "gpugraph, NumPy" is without native kernels. In the rows of a first run no kernel is there
+yet: caches are empty, and "gpugraph, waiting" waits for its kernels. What these rows leave out, in
+all columns, is the import and a first small program.
+
+See benchmarks/peers.py for how peers are found and what is measured.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
+
+from control_flow import scalar_loop, scalar_loop_in_jax
+from cpu_numbers import Chain, Convnet, Expression, Mixed, Mlp, Transformer
+from peers import Rows, main, tensorflow
+
+__all__ = ["Sizes", "rows"]
+
+
+class Sizes(NamedTuple):
+    """How much work each row is."""
+
+    chain: Chain = Chain()
+    small: Mlp = Mlp((64, 128, 10), 32, "sgd", 0.1)
+    expression: Expression = Expression()
+    large: Mlp = Mlp((784, 1024, 1024, 10), 256, "adam", 1e-3)
+    convnet: Convnet = Convnet()
+    forward: Transformer = Transformer(4, 8, 128, 256, 8)
+    training: Transformer = Transformer(2, 4, 64, 128, 4)
+    mixed: Mixed = Mixed()
+
+
+TINY = Sizes(
+    Chain(20),
+    Mlp((6, 5, 4), 3, "sgd", 0.1),
+    Expression(100),
+    Mlp((6, 5, 5, 4), 3, "adam", 1e-3),
+    Convnet(2, 8, (3, 4)),
+    Transformer(2, 2, 4, 8, 2),
+    Transformer(2, 2, 4, 8, 2),
+    Mixed(20),
+)
+"""The same rows, but small enough for a test."""
+
+
+def own() -> Any:
+    return importlib.import_module("gpugraph")
+
+
+def by(module: str, function: str, *given: Any) -> Callable[[], Any]:
+    """A function of a module that only its package's users can import."""
+    return lambda: getattr(importlib.import_module(module), function)(*given)
+
+
+def row(name: str, *given: Any, without: str = "", hand: bool = False) -> dict[str, Any]:
+    """The columns of a row: `name` in each module; `without` names those that lack it."""
+    found = {
+        "gpugraph": by("cpu_graph", name, own, *given),
+        "gpugraph, NumPy": by("cpu_graph", name, own, *given),
+        "tensorflow": by("cpu_graph", name, tensorflow, *given),
+        "jax": by("cpu_jax", name, *given),
+        "torch": by("cpu_torch", name, False, *given),
+        "torch.compile": by("cpu_torch", name, True, *given),
+        "onnxruntime": by("cpu_onnx", name, *given),
+        "numpy": by("cpu_numpy", name, *given),
+    }
+    lacking = [*without.split(), *([] if hand else ["numpy"])]
+    return {column: function for column, function in found.items() if column not in lacking}
+
+
+def inference(name: str, work: Any) -> dict[str, Any]:
+    return {**row(name, work, False), "onnxruntime": by("cpu_onnx", name, work)}
+
+
+def training(name: str, *given: Any, hand: bool = False) -> dict[str, Any]:
+    return row(name, *given, without="onnxruntime", hand=hand)
+
+
+def first_runs(work: Mixed, whole: bool) -> dict[str, Any]:
+    """Neither eager torch nor onnxruntime builds a graph from a program."""
+    graph = {
+        column: by("cpu_graph", "first_run", own, work, whole)
+        for column in ("gpugraph", "gpugraph, NumPy", "gpugraph, waiting")
+    }
+    others = {
+        "tensorflow": by("cpu_graph", "first_run", tensorflow, work, whole),
+        "jax": by("cpu_jax", "first_run", work, whole),
+    }
+    last = ("torch.compile", "cpu_torch") if whole else ("onnxruntime", "cpu_onnx")
+    return {**graph, **others, last[0]: by(last[1], "first_run", work)}
+
+
+FIRST, WHOLE = "first run of 1,000 ops", "building and first run of 1,000 ops"
+
+
+def rows(sizes: Sizes) -> Rows:
+    """All rows, for work of these sizes."""
+    loop = {
+        "gpugraph": partial(scalar_loop, own),
+        "gpugraph, NumPy": partial(scalar_loop, own),
+        "tensorflow": partial(scalar_loop, tensorflow),
+        "jax": scalar_loop_in_jax,
+    }
+    building = row("building", sizes.mixed, without="torch torch.compile onnxruntime")
+    return {
+        "one op, fed scalar": row("one_op", hand=True),
+        "1,500 scalar ops in a chain": row("chain", sizes.chain, hand=True),
+        "MLP 64-128-10, batch 32, SGD step": training("mlp", sizes.small, hand=True),
+        "tanh(1.5x+.3)*sigmoid(.7x)+exp(-x*x), 10 M": row(
+            "expression", sizes.expression, hand=True
+        ),
+        "MLP 784-1024-1024-10, batch 256, Adam step": training("mlp", sizes.large),
+        "conv, pool, conv, pool, 32x28x28, forward": inference("convnet", sizes.convnet),
+        "conv, pool, conv, pool, dense, Momentum step": training("convnet", sizes.convnet, True),
+        "4 transformer blocks 8x128x256, forward": inference("transformer", sizes.forward),
+        "2 transformer blocks 4x64x128, Adam step": training("transformer", sizes.training, True),
+        FIRST: first_runs(sizes.mixed, whole=False),
+        WHOLE: first_runs(sizes.mixed, whole=True),
+        "building one op": building,
+        "while_loop, 1,000 scalar iterations": loop,
+    }
+
+
+if __name__ == "__main__":
+    main(rows(Sizes()), __file__, cold=(FIRST, WHOLE))

@@ -1,0 +1,170 @@
+"""The work of each row of cpu.py, as sizes and numbers: the same for all who do it."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+__all__ = [
+    "Chain",
+    "Convnet",
+    "Expression",
+    "Mixed",
+    "Mlp",
+    "Transformer",
+    "EPSILON",
+]
+
+EPSILON = 1e-5
+"""Of layer normalization."""
+
+
+def random(seed: int, *shape: int, scale: float = 0.1) -> Any:
+    return (np.random.RandomState(seed).standard_normal(shape) * scale).astype(np.float32)
+
+
+def dense(seed: int, inputs: int, outputs: int) -> tuple[Any, Any]:
+    """A kernel that keeps the size of what goes through it, and a bias."""
+    return random(seed, inputs, outputs, scale=(1 / inputs) ** 0.5), random(seed + 1, outputs)
+
+
+class Chain(NamedTuple):
+    """x * 1.0001 + 0.1, over and over: `length` multiplications and additions of a number."""
+
+    length: int = 1500
+    factor: float = 1.0001
+    term: float = 0.1
+
+    def of(self, x: Any) -> Any:
+        for _ in range(self.length // 2):
+            x = x * self.factor + self.term
+        return x
+
+
+class Expression(NamedTuple):
+    """tanh(1.5x + 0.3) sigmoid(0.7x) + exp(-x x)"""
+
+    size: int = 10_000_000
+
+    def x(self) -> Any:
+        return np.random.default_rng(0).standard_normal(self.size).astype(np.float32)
+
+
+class Mlp(NamedTuple):
+    """Layers with ReLU between them, trained on classes by softmax cross-entropy."""
+
+    widths: tuple[int, ...]
+    batch: int
+    optimizer: str
+    rate: float
+
+    def weights(self) -> list[tuple[Any, Any]]:
+        pairs = zip(self.widths, self.widths[1:])
+        return [dense(2 * at, *pair) for at, pair in enumerate(pairs)]
+
+    def x(self) -> Any:
+        return random(100, self.batch, self.widths[0], scale=1)
+
+    def labels(self) -> Any:
+        return classes(self.batch, self.widths[-1])
+
+
+class Convnet(NamedTuple):
+    """Convolution 5x5, bias, ReLU, pooling 2x2 for each depth; in training a dense layer."""
+
+    batch: int = 32
+    size: int = 28
+    depths: tuple[int, ...] = (32, 64)
+    classes: int = 10
+    optimizer: str = "momentum"
+    rate: float = 0.01
+
+    def filters(self) -> list[tuple[Any, Any]]:
+        """Height, width, input depth, output depth."""
+        pairs = list(zip((1, *self.depths), self.depths))
+        return [
+            (random(2 * at, 5, 5, *pair, scale=0.2 / pair[0] ** 0.5), random(2 * at + 1, pair[1]))
+            for at, pair in enumerate(pairs)
+        ]
+
+    def flat(self) -> int:
+        return int((self.size // 2 ** len(self.depths)) ** 2 * self.depths[-1])
+
+    def dense(self) -> tuple[Any, Any]:
+        """Its rows by height, width, depth of what it multiplies."""
+        return dense(50, self.flat(), self.classes)
+
+    def x(self) -> Any:
+        """Height, width, depth of each image."""
+        return random(100, self.batch, self.size, self.size, 1, scale=1)
+
+    def labels(self) -> Any:
+        return classes(self.batch, self.classes)
+
+
+class Transformer(NamedTuple):
+    """Blocks of attention and of a layer four times as wide, layer normalization before each.
+
+    In training the mean squared distance from a target is made smaller, by Adam.
+    """
+
+    blocks: int
+    batch: int
+    tokens: int
+    width: int
+    heads: int
+    optimizer: str = "adam"
+    rate: float = 1e-3
+
+    @property
+    def depth(self) -> int:
+        return self.width // self.heads
+
+    def weights(self) -> list[dict[str, Any]]:
+        """By block; gain and offset of a normalization, kernel and bias of a layer."""
+        return [self.block(100 * at) for at in range(self.blocks)]
+
+    def block(self, seed: int) -> dict[str, Any]:
+        sizes = {"qkv": (1, 3), "out": (1, 1), "up": (1, 4), "down": (4, 1)}
+        found = {}
+        for at, (name, (inputs, outputs)) in enumerate(sizes.items()):
+            layer = dense(seed + 2 * at, inputs * self.width, outputs * self.width)
+            found[f"{name}_kernel"], found[f"{name}_bias"] = layer
+        for at, name in enumerate(("first", "second")):
+            found[f"{name}_gain"] = 1 + random(seed + 20 + at, self.width)
+            found[f"{name}_offset"] = random(seed + 30 + at, self.width)
+        return found
+
+    def x(self) -> Any:
+        return random(1000, self.batch, self.tokens, self.width, scale=1)
+
+    def target(self) -> Any:
+        return random(1001, self.batch, self.tokens, self.width, scale=1)
+
+
+class Mixed(NamedTuple):
+    """`length` ops of ten kinds on small matrices, each on earlier results."""
+
+    length: int = 1000
+    size: int = 8
+
+    def x(self) -> Any:
+        return random(0, self.size, self.size, scale=1)
+
+    def of(self, x: Any, ops: Any) -> Any:
+        """`ops` has matmul, add, mul, sub, maximum, tanh, sigmoid and mean (of rows, kept)."""
+        chosen = np.random.RandomState(0)
+        values = [x]
+        for _ in range(self.length // 10):
+            a = values[-1]
+            b = values[chosen.randint(max(0, len(values) - 5), len(values))]
+            product = ops.mul(ops.matmul(a, b), 0.3)
+            bent = ops.tanh(ops.add(product, a))
+            gated = ops.mul(bent, ops.sigmoid(ops.sub(product, b)))
+            values.append(ops.maximum(ops.sub(gated, ops.mean(gated)), bent))
+        return values[-1]
+
+
+def classes(count: int, among: int) -> Any:
+    return np.random.RandomState(0).randint(0, among, count).astype(np.int32)

@@ -1,0 +1,102 @@
+"""Writes ONNX models without the onnx package: the few messages of its protocol that take one.
+
+    model = Model()
+    x = model.input("x", (2, 3))
+    text = model.bytes(model.op("Tanh", model.op("Mul", x, model.constant(array))))
+
+Field numbers are those of onnx.proto3; names of ops and attributes are ONNX's.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+__all__ = ["Model"]
+
+OPERATORS, IR = 20, 9
+TYPES = {np.dtype(np.float32): 1, np.dtype(np.int64): 7}
+WHOLE, FIXED, BYTES = 0, 5, 2
+
+
+def whole(number: int) -> bytes:
+    """As a varint."""
+    number &= (1 << 64) - 1
+    found = bytearray()
+    while number > 127:
+        found.append(number & 127 | 128)
+        number >>= 7
+    found.append(number)
+    return bytes(found)
+
+
+def field(at: int, value: int | float | str | bytes) -> bytes:
+    if isinstance(value, int):
+        return whole(at << 3 | WHOLE) + whole(value)
+    if isinstance(value, float):
+        return whole(at << 3 | FIXED) + struct.pack("<f", value)
+    content = value.encode() if isinstance(value, str) else value
+    return whole(at << 3 | BYTES) + whole(len(content)) + content
+
+
+def attribute(name: str, value: int | float | str | Sequence[int]) -> bytes:
+    """AttributeProto: its value, and which kind it is."""
+    if isinstance(value, float):
+        said = field(2, value) + field(20, 1)
+    elif isinstance(value, int):
+        said = field(3, value) + field(20, 2)
+    elif isinstance(value, str):
+        said = field(4, value) + field(20, 3)
+    else:
+        said = b"".join(field(8, each) for each in value) + field(20, 7)
+    return field(1, name) + said
+
+
+def value_info(name: str, shape: Sequence[int]) -> bytes:
+    """ValueInfoProto of a float32 tensor."""
+    sizes = b"".join(field(1, field(1, size)) for size in shape)
+    return field(1, name) + field(2, field(1, field(1, 1) + field(2, sizes)))
+
+
+class Model:
+    """A graph as it is built; each value is its name."""
+
+    def __init__(self) -> None:
+        self._parts: list[bytes] = []
+        self._count = 0
+
+    def _name(self) -> str:
+        self._count += 1
+        return f"v{self._count}"
+
+    def input(self, name: str, shape: Sequence[int]) -> str:
+        self._parts.append(field(11, value_info(name, shape)))
+        return name
+
+    def constant(self, value: Any) -> str:
+        """An array of float32 or int64, or a number."""
+        array = np.asarray(value, getattr(value, "dtype", np.float32))
+        name = self._name()
+        sizes = b"".join(field(1, size) for size in array.shape)
+        kind = field(2, TYPES[array.dtype])
+        tensor = sizes + kind + field(8, name) + field(9, array.tobytes())
+        self._parts.append(field(5, tensor))
+        return name
+
+    def op(self, kind: str, *inputs: str, outputs: int = 1, **attributes: Any) -> Any:
+        """The name of its output; a list of them where there are several."""
+        names = [self._name() for _ in range(outputs)]
+        parts = [field(1, each) for each in inputs] + [field(2, each) for each in names]
+        parts += [field(4, kind), field(3, names[0])]
+        parts += [field(5, attribute(*each)) for each in attributes.items()]
+        self._parts.append(field(1, b"".join(parts)))
+        return names[0] if outputs == 1 else names
+
+    def bytes(self, result: str, shape: Sequence[int]) -> bytes:
+        """The model that gives one float32 result."""
+        graph = b"".join(self._parts) + field(2, "graph") + field(12, value_info(result, shape))
+        operators = field(1, "") + field(2, OPERATORS)
+        return field(1, IR) + field(7, graph) + field(8, operators)
