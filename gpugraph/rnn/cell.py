@@ -8,10 +8,10 @@ from typing import Any
 from gpugraph.graph.client import Graph
 from gpugraph.graph.stack import graph_stack
 from gpugraph.graph.tensor import Tensor
+from gpugraph.layer import Layer
 from gpugraph.ops.arrays import shape
 from gpugraph.ops.constant_value import constant_value
 from gpugraph.ops.convert import convert_to_tensor
-from gpugraph.rnn.layer import Layer
 from gpugraph.rnn.sizes import zero_state
 from gpugraph.variable_scope import get_variable_scope, variable_scope
 

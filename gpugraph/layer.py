@@ -1,4 +1,4 @@
-"""What cells have of TensorFlow's layers: a name, a variable scope of their own, variables.
+"""What layers and recurrent cells share: a name, a variable scope of their own, variables, losses.
 
 The scope is opened where the layer is called first, under a name made of its class's or its own;
 from then on the layer finds its variables there, wherever it is called.
@@ -7,19 +7,23 @@ from then on the layer finds its variables there, wherever it is called.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from gpugraph import dtypes
 from gpugraph.dtypes import DType, as_dtype
 from gpugraph.graph.client import Graph
+from gpugraph.graph.collections import GraphKeys
 from gpugraph.graph.defaults import graph_of
 from gpugraph.graph.stack import graph_stack
 from gpugraph.graph.tensor import Tensor
 from gpugraph.nest import flatten, is_nested, map_structure
+from gpugraph.ops.arrays import shape as shape_of
+from gpugraph.ops.casting import cast
 from gpugraph.ops.convert import convert_to_tensor
 from gpugraph.variable_scope import VariableScope, get_variable, variable_scope
+from gpugraph.variable_scope.store import variable_store
 from gpugraph.variables import PartitionedVariable
 
 __all__ = ["Layer"]
@@ -32,16 +36,22 @@ class Layer:
 
     name: of the scope, by default made of the class's name: `BasicLSTMCell` is `basic_lstm_cell`.
     dtype: of the variables, by default that of the first input.
+    activity_regularizer: a function of the outputs that gives a penalty, a scalar; by element of
+      the batch it joins the layer's losses.
     """
 
     input_rank: int | None = None
     """Of what rank inputs must be; None: any."""
+
+    input_axes: Mapping[int, int | None] = {}
+    """What sizes inputs must have, by axis; `build` says it of the first inputs."""
 
     def __init__(
         self, trainable: bool = True, name: str | None = None, dtype: Any = None, **kwargs: Any
     ) -> None:
         self._reuse = kwargs.pop("_reuse", None)
         scope = kwargs.pop("_scope", None)
+        self._activity_regularizer = kwargs.pop("activity_regularizer", None)
         if kwargs:
             raise TypeError(f"Keyword argument not understood: {', '.join(kwargs)}")
         self.trainable = trainable
@@ -51,6 +61,8 @@ class Layer:
         self._dtype = None if dtype is None else as_dtype(dtype).base_dtype
         self._trainable_weights: list[Any] = []
         self._non_trainable_weights: list[Any] = []
+        self._losses: list[Any] = []
+        self._updates: list[Any] = []
         self._scope: VariableScope | None = None
         self._called = False
         self._graph: Graph | None = None
@@ -111,6 +123,37 @@ class Layer:
     def non_trainable_variables(self) -> list[Any]:
         return self.non_trainable_weights
 
+    @property
+    def losses(self) -> list[Any]:
+        """What regularizers gave, and `add_loss` was told."""
+        return list(self._losses)
+
+    @property
+    def updates(self) -> list[Any]:
+        """Operations to be run with each step of training."""
+        return list(self._updates)
+
+    def add_loss(self, losses: Any, inputs: Any = None) -> None:
+        """Adds a loss, or a list of them, to the layer's and to REGULARIZATION_LOSSES."""
+        del inputs
+        _collect(losses, self._losses, GraphKeys.REGULARIZATION_LOSSES)
+
+    def add_update(self, updates: Any, inputs: Any = None) -> None:
+        """Adds an operation or tensor, or a list of them, to the layer's and to UPDATE_OPS."""
+        del inputs
+        given = updates if isinstance(updates, (list, tuple)) else [updates]
+        ops = [getattr(each, "op", each) for each in given]
+        _collect(ops, self._updates, GraphKeys.UPDATE_OPS)
+
+    def count_params(self) -> int:
+        """How many numbers its variables hold; ValueError before they are made."""
+        if not self.built:
+            raise ValueError(
+                f"You tried to call `count_params` on {self._name}, but the layer isn't built: "
+                "it makes its variables when it is first called."
+            )
+        return sum(int(each.shape.num_elements() or 0) for each in self.weights)
+
     # -- what subclasses say
 
     def build(self, inputs_shape: Any) -> None:
@@ -130,9 +173,24 @@ class Layer:
         with self._within(self._called or self._reuse):
             if not self.built:
                 self._build(inputs)
+            if self.input_axes:
+                self._check_axes(flatten(inputs)[0])
             outputs = self.call(inputs, *args, **kwargs)
+            if self._activity_regularizer is not None:
+                self._regularize_activity(outputs)
         self._called = True
         return outputs
+
+    def apply(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
+        """The same as to call it."""
+        return self(inputs, *args, **kwargs)
+
+    def _regularize_activity(self, outputs: Any) -> None:
+        graph: Graph = graph_stack.top()
+        with graph.name_scope("ActivityRegularizer"):
+            for each in flatten(outputs):
+                loss = self._activity_regularizer(each)
+                self.add_loss(loss / cast(shape_of(each)[0], loss.dtype.base_dtype))
 
     def _set_scope(self, scope: Any) -> None:
         if self._scope is not None:
@@ -145,12 +203,12 @@ class Layer:
             pass
 
     @contextmanager
-    def _within(self, reuse: Any) -> Iterator[None]:
+    def _within(self, reuse: Any) -> Iterator[VariableScope]:
         """In the layer's variable scope, and the name scope that this opened at first."""
         with variable_scope(self._scope, reuse=reuse, auxiliary_name_scope=False) as scope:
             graph: Graph = graph_stack.top()
             with graph.name_scope(scope.original_name_scope):
-                yield
+                yield scope
 
     def _build(self, inputs: Any) -> None:
         first = flatten(inputs)[0]
@@ -167,6 +225,18 @@ class Layer:
                 f"Input 0 of layer {self._name} is incompatible with the layer: expected "
                 f"ndim={self.input_rank}, found ndim={rank}. Full shape received: {tensor.shape}"
             )
+
+    def _check_axes(self, tensor: Any) -> None:
+        """ValueError for inputs of other sizes than those that the variables were made for."""
+        sizes = tensor.shape.sizes
+        for axis, wanted in self.input_axes.items():
+            found = None if sizes is None else sizes[axis]
+            if found is not None and wanted is not None and found != wanted:
+                raise ValueError(
+                    f"Input 0 of layer {self._name} is incompatible with the layer: expected axis "
+                    f"{axis} of input shape to have value {wanted} but received input with shape "
+                    f"{tensor.shape.as_list()}"
+                )
 
     def _check_graph(self, inputs: Any) -> None:
         graph = graph_of(flatten(inputs))
@@ -193,34 +263,58 @@ class Layer:
         use_resource: bool | None = None,
         partitioner: Any = None,
     ) -> Any:
-        """A variable in the layer's scope; see `tf.get_variable`."""
+        """A variable in the layer's scope; see `tf.get_variable`.
+
+        What `regularizer` gives of a new one joins the layer's losses.
+        """
         self._set_scope(None)
-        with self._within(self._called or self._reuse):
+        with self._within(self._called or self._reuse) as scope:
+            full_name, store = f"{scope.name}/{name}" if scope.name else name, variable_store()
+            is_new = full_name not in store.variables and full_name not in store.partitioned
             variable = get_variable(
                 name,
                 shape,
                 dtype=dtype or self._dtype or dtypes.float32,
                 initializer=initializer,
-                regularizer=regularizer,
                 trainable=trainable and self.trainable,
                 constraint=constraint,
                 use_resource=use_resource,
                 partitioner=partitioner,
             )
+            if regularizer is not None and is_new:
+                self._regularize(name, variable, regularizer)
         self._know(variable, trainable)
         return variable
 
     add_variable = add_weight
 
+    def _regularize(self, name: str, variable: Any, regularizer: Callable[..., Any]) -> None:
+        graph: Graph = graph_stack.top()
+        for part in _parts(variable):
+            with graph.colocate_with(part.op), graph.name_scope(f"{name}/Regularizer"):
+                loss = regularizer(part)
+            if loss is not None:
+                self.add_loss(loss)
+
     def _know(self, variable: Any, trainable: bool) -> None:
         """Lists a variable (its parts, where it is in parts) among the layer's."""
-        parts: Sequence[Any] = [variable]
-        if isinstance(variable, PartitionedVariable):
-            parts = list(variable)
         weights = self._trainable_weights if trainable else self._non_trainable_weights
-        for part in parts:
+        for part in _parts(variable):
             if not any(part is each for each in weights):
                 weights.append(part)
+
+
+def _parts(variable: Any) -> Sequence[Any]:
+    return list(variable) if isinstance(variable, PartitionedVariable) else [variable]
+
+
+def _collect(given: Any, known: list[Any], collection: str) -> None:
+    """Adds what is given to a list and to the graph's collection, if it is not there."""
+    there = graph_stack.top().get_collection_ref(collection)
+    for each in given if isinstance(given, (list, tuple)) else [given]:
+        for group in (known, there):
+            if all(each is not other for other in group):
+                group.append(each)
 
 
 def _tensor_of_value(value: Any) -> Any:
