@@ -13,18 +13,31 @@ holds, `GPUOptions(virtual_gpus=n)` rehearses a placement on GPUs played by the 
 """
 
 from gpugraph import (
+    app,
+    bitwise,
     contrib,
+    debugging,
     devices,
     dtypes,
     errors,
+    flags,
+    image,
     initializers,
+    layers,
     linalg,
+    logging,
+    losses,
     math,
     memory,
+    metrics,
     nest,
     nn,
     random,
     session,
+    signal,
+    sparse,
+    spectral,
+    strings,
     train,
 )
 from gpugraph.config import (
@@ -94,150 +107,6 @@ from gpugraph.graph.op_def import NodeDef, OpDef
 from gpugraph.graph.operation import Operation
 from gpugraph.graph.tensor import Tensor
 from gpugraph.kernel import Call, Elementwise, Reduction, Source
-from gpugraph.ops.arg_reductions import argmax, argmin
-from gpugraph.ops.arithmetic_functions import (
-    add,
-    add_n,
-    div,
-    div_no_nan,
-    divide,
-    floor_div,
-    floordiv,
-    floormod,
-    maximum,
-    minimum,
-    mod,
-    multiply,
-    pow,
-    squared_difference,
-    subtract,
-    truediv,
-    truncatediv,
-    truncatemod,
-)
-from gpugraph.ops.array_shapes import (
-    broadcast_to,
-    expand_dims,
-    invert_permutation,
-    reshape,
-    reverse,
-    squeeze,
-    transpose,
-)
-from gpugraph.ops.arrays import identity, rank, shape, shape_n, size, stop_gradient
-from gpugraph.ops.casting import cast, to_double, to_float, to_int32, to_int64
-from gpugraph.ops.clipping import (
-    clip_by_average_norm,
-    clip_by_global_norm,
-    clip_by_norm,
-    clip_by_value,
-    global_norm,
-)
-from gpugraph.ops.complex_numbers import conj
-from gpugraph.ops.constants import (
-    fill,
-    ones,
-    ones_like,
-    placeholder,
-    placeholder_with_default,
-    zeros,
-    zeros_like,
-)
-from gpugraph.ops.control import group, no_op, tuple
-from gpugraph.ops.convert import (
-    constant,
-    convert_to_tensor,
-    register_tensor_conversion_function,
-)
-from gpugraph.ops.declare import NO_GRADIENT, Attr, raw_ops, register_op
-from gpugraph.ops.dynamic_partition import dynamic_partition
-from gpugraph.ops.gathering import boolean_mask, gather
-from gpugraph.ops.identity_n import identity_n
-from gpugraph.ops.initializers import Constant as constant_initializer
-from gpugraph.ops.initializers import GlorotNormal as glorot_normal_initializer
-from gpugraph.ops.initializers import GlorotUniform as glorot_uniform_initializer
-from gpugraph.ops.initializers import Ones as ones_initializer
-from gpugraph.ops.initializers import RandomNormal as random_normal_initializer
-from gpugraph.ops.initializers import RandomUniform as random_uniform_initializer
-from gpugraph.ops.initializers import TruncatedNormal as truncated_normal_initializer
-from gpugraph.ops.initializers import VarianceScaling as variance_scaling_initializer
-from gpugraph.ops.initializers import Zeros as zeros_initializer
-from gpugraph.ops.joining import concat, stack
-from gpugraph.ops.kernels import HostOnly, register_kernel
-from gpugraph.ops.linalg import matmul, matrix_transpose, tensordot
-from gpugraph.ops.logical import (
-    equal,
-    greater,
-    greater_equal,
-    less,
-    less_equal,
-    logical_and,
-    logical_not,
-    logical_or,
-    logical_xor,
-    not_equal,
-    where,
-)
-from gpugraph.ops.padding import pad, tile
-from gpugraph.ops.random import random_normal, random_uniform, set_random_seed, truncated_normal
-from gpugraph.ops.reduction_functions import (
-    reduce_all,
-    reduce_any,
-    reduce_logsumexp,
-    reduce_max,
-    reduce_mean,
-    reduce_min,
-    reduce_prod,
-    reduce_sum,
-)
-from gpugraph.ops.reverse_sequence import reverse_sequence
-from gpugraph.ops.scatter_updates import (
-    batch_scatter_update,
-    scatter_add,
-    scatter_div,
-    scatter_max,
-    scatter_min,
-    scatter_mul,
-    scatter_nd_add,
-    scatter_nd_sub,
-    scatter_nd_update,
-    scatter_sub,
-    scatter_update,
-)
-from gpugraph.ops.scattering import gather_nd, scatter_nd, unsorted_segment_sum
-from gpugraph.ops.script import numpy_function, py_func
-from gpugraph.ops.selection import dynamic_stitch, lin_space, linspace, one_hot, unique
-from gpugraph.ops.sequences import cumprod, cumsum, range
-from gpugraph.ops.slicing import newaxis, slice, strided_slice
-from gpugraph.ops.splitting import split, unstack
-from gpugraph.ops.state import assign, assign_add, assign_sub
-from gpugraph.ops.tensor_array import TensorArray
-from gpugraph.ops.unary_functions import (
-    abs,
-    ceil,
-    cos,
-    erf,
-    exp,
-    expm1,
-    floor,
-    is_finite,
-    is_inf,
-    is_nan,
-    log,
-    log1p,
-    negative,
-    reciprocal,
-    rint,
-    round,
-    rsqrt,
-    sigmoid,
-    sign,
-    sin,
-    sqrt,
-    square,
-    tan,
-    tanh,
-)
 from gpugraph.session import InteractiveSession, Session
 from gpugraph.shapes import Dimension, TensorShape
 from gpugraph.template import make_template
@@ -282,58 +151,37 @@ from gpugraph.variables import local_variables_initializer as initialize_local_v
 from gpugraph.variables import variables_initializer as initialize_variables
 
 __version__ = "0.1.0"
+from gpugraph import functions
+from gpugraph.functions import *  # noqa: F403
 
 # fmt: off
 __all__ = [
-    "AUTO_REUSE", "AggregationMethod", "Assert", "Attr", "Call", "ConfigProto", "DType",
-    "DeviceSpec", "Dimension", "Elementwise", "GPUOptions", "Graph", "GraphKeys", "GraphOptions",
-    "HostOnly", "IndexedSlices", "InteractiveSession", "NO_GRADIENT", "NoGradient", "NodeDef",
-    "NotDifferentiable", "OpDef", "OpError", "Operation", "OptimizerOptions", "Reduction",
-    "RegisterGradient", "RunMetadata", "RunOptions", "Session", "SessionOptions", "Source",
-    "Tensor", "TensorArray", "TensorShape", "UnconnectedGradients", "Variable",
-    "VariableAggregation", "VariableScope", "VariableSynchronization", "__version__", "abs", "add",
-    "add_n", "add_to_collection", "add_to_collections", "all_variables", "argmax", "argmin",
-    "as_dtype", "assert_variables_initialized", "assign", "assign_add", "assign_sub",
-    "batch_scatter_update", "bool", "boolean_mask", "broadcast_to", "case", "cast", "ceil",
-    "clip_by_average_norm", "clip_by_global_norm", "clip_by_norm", "clip_by_value", "colocate_with",
-    "complex128", "complex64", "concat", "cond", "conj", "constant", "constant_initializer",
-    "container", "contrib", "control_dependencies", "convert_to_tensor", "cos",
-    "create_partitioned_variables", "cumprod", "cumsum", "custom_gradient", "device", "devices",
-    "disable_resource_variables", "div", "div_no_nan", "divide", "double", "dtypes",
-    "dynamic_partition", "dynamic_stitch", "enable_resource_variables", "equal", "erf", "errors",
-    "exp", "expand_dims", "explain_variables", "expm1", "fill",
-    "fixed_size_partitioner", "float16", "float32", "float64", "floor", "floor_div", "floordiv",
-    "floormod", "foldl", "foldr", "gather", "gather_nd", "get_collection", "get_collection_ref",
+    "AUTO_REUSE", "AggregationMethod", "Assert", "Call", "ConfigProto", "DType", "DeviceSpec",
+    "Dimension", "Elementwise", "GPUOptions", "Graph", "GraphKeys", "GraphOptions",
+    "IndexedSlices", "InteractiveSession", "NoGradient", "NodeDef", "NotDifferentiable", "OpDef",
+    "OpError", "Operation", "OptimizerOptions", "Reduction", "RegisterGradient", "RunMetadata",
+    "RunOptions", "Session", "SessionOptions", "Source", "Tensor", "TensorShape",
+    "UnconnectedGradients", "Variable", "VariableAggregation", "VariableScope",
+    "VariableSynchronization", "__version__", "add_to_collection", "add_to_collections",
+    "all_variables", "app", "as_dtype", "assert_variables_initialized", "bitwise", "bool", "case",
+    "colocate_with", "complex128", "complex64", "cond", "container", "contrib",
+    "control_dependencies", "create_partitioned_variables", "custom_gradient", "debugging",
+    "device", "devices", "disable_resource_variables", "double", "dtypes",
+    "enable_resource_variables", "errors", "explain_variables", "fixed_size_partitioner", "flags",
+    "float16", "float32", "float64", "foldl", "foldr", "get_collection", "get_collection_ref",
     "get_default_graph", "get_default_session", "get_local_variable", "get_variable",
-    "get_variable_scope", "global_norm", "global_variables", "global_variables_initializer",
-    "glorot_normal_initializer", "glorot_uniform_initializer", "gradients", "greater",
-    "greater_equal", "group", "half", "hessians", "identity", "identity_n", "init_scope",
-    "initialize_all_variables", "initialize_local_variables", "initialize_variables",
-    "initializers", "int16", "int32", "int64", "int8", "invert_permutation", "is_finite", "is_inf",
-    "is_nan", "is_variable_initialized", "less", "less_equal", "lin_space", "linalg", "linspace",
-    "local_variables", "local_variables_initializer", "log", "log1p", "logical_and", "logical_not",
-    "logical_or", "logical_xor", "make_template", "map_fn", "math", "matmul", "matrix_transpose",
-    "maximum", "memory", "min_max_variable_partitioner", "minimum", "mod", "model_variables",
-    "moving_average_variables", "multiply", "name_scope", "negative", "nest", "newaxis", "nn",
-    "no_op", "no_regularizer", "not_equal", "numpy_function", "one_hot", "ones", "ones_initializer",
-    "ones_like", "pad", "placeholder", "placeholder_with_default", "pow", "py_func", "random",
-    "random_normal", "random_normal_initializer", "random_uniform", "random_uniform_initializer",
-    "range", "rank", "raw_ops", "reciprocal", "reduce_all", "reduce_any", "reduce_logsumexp",
-    "reduce_max", "reduce_mean", "reduce_min", "reduce_prod", "reduce_sum", "register_kernel",
-    "register_op", "register_tensor_conversion_function", "report_uninitialized_variables",
-    "reset_default_graph", "reshape", "resource", "resource_variables_enabled", "reverse",
-    "reverse_sequence", "rint", "round", "rsqrt", "scan", "scatter_add", "scatter_div",
-    "scatter_max", "scatter_min", "scatter_mul", "scatter_nd", "scatter_nd_add", "scatter_nd_sub",
-    "scatter_nd_update", "scatter_sub",
-    "scatter_update", "session", "set_random_seed", "shape", "shape_n", "sigmoid", "sign", "sin",
-    "size", "slice", "split", "sqrt", "square", "squared_difference", "squeeze", "stack",
-    "stop_gradient", "strided_slice", "string", "subtract", "switch_case", "tan", "tanh",
-    "tensordot", "tile", "to_double", "to_float", "to_int32", "to_int64", "train",
-    "trainable_variables", "transpose", "truediv", "truncated_normal",
-    "truncated_normal_initializer", "truncatediv", "truncatemod", "tuple", "uint16", "uint32",
-    "uint64", "uint8", "unique", "unsorted_segment_sum", "unstack",
-    "variable_axis_size_partitioner", "variable_creator_scope", "variable_op_scope",
-    "variable_scope", "variables_initializer", "variance_scaling_initializer", "where",
-    "while_loop", "zeros", "zeros_initializer", "zeros_like",
+    "get_variable_scope", "global_variables", "global_variables_initializer", "gradients", "half",
+    "hessians", "image", "init_scope", "initialize_all_variables", "initialize_local_variables",
+    "initialize_variables", "initializers", "int16", "int32", "int64", "int8",
+    "is_variable_initialized", "layers", "linalg", "local_variables",
+    "local_variables_initializer", "logging", "losses", "make_template", "map_fn", "math",
+    "memory", "metrics", "min_max_variable_partitioner", "model_variables",
+    "moving_average_variables", "name_scope", "nest", "nn", "no_regularizer", "random",
+    "report_uninitialized_variables", "reset_default_graph", "resource",
+    "resource_variables_enabled", "scan", "session", "signal", "sparse", "spectral", "string",
+    "strings", "switch_case", "train", "trainable_variables", "uint16", "uint32", "uint64",
+    "uint8", "variable_axis_size_partitioner", "variable_creator_scope", "variable_op_scope",
+    "variable_scope", "variables_initializer", "while_loop",
 ]
 # fmt: on
+__all__ += functions.__all__

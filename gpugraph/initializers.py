@@ -3,11 +3,14 @@
 from gpugraph.ops.initializers import Constant as constant
 from gpugraph.ops.initializers import GlorotNormal as glorot_normal
 from gpugraph.ops.initializers import GlorotUniform as glorot_uniform
+from gpugraph.ops.initializers import Identity as identity
 from gpugraph.ops.initializers import Initializer as Initializer
 from gpugraph.ops.initializers import Ones as ones
+from gpugraph.ops.initializers import Orthogonal as orthogonal
 from gpugraph.ops.initializers import RandomNormal as random_normal
 from gpugraph.ops.initializers import RandomUniform as random_uniform
 from gpugraph.ops.initializers import TruncatedNormal as truncated_normal
+from gpugraph.ops.initializers import UniformUnitScaling as uniform_unit_scaling
 from gpugraph.ops.initializers import VarianceScaling as variance_scaling
 from gpugraph.ops.initializers import Zeros as zeros
 from gpugraph.ops.initializers import he_normal, he_uniform, lecun_normal, lecun_uniform
@@ -19,12 +22,15 @@ __all__ = [
     "glorot_uniform",
     "he_normal",
     "he_uniform",
+    "identity",
     "lecun_normal",
     "lecun_uniform",
     "ones",
+    "orthogonal",
     "random_normal",
     "random_uniform",
     "truncated_normal",
+    "uniform_unit_scaling",
     "variance_scaling",
     "zeros",
 ]

@@ -17,7 +17,11 @@ from gpugraph.ops.arithmetic_functions import (
     truediv,
 )
 from gpugraph.ops.arithmetic_functions import div_no_nan as divide_no_nan
+from gpugraph.ops.array_shapes import invert_permutation
+from gpugraph.ops.binary_functions import multiply_no_nan, nextafter, xdivy, xlogy
 from gpugraph.ops.complex_numbers import conj
+from gpugraph.ops.complex_parts import angle, imag, real
+from gpugraph.ops.histograms import bincount, confusion_matrix
 from gpugraph.ops.logical import (
     equal,
     greater,
@@ -30,6 +34,8 @@ from gpugraph.ops.logical import (
     logical_xor,
     not_equal,
 )
+from gpugraph.ops.more_activations import softsign
+from gpugraph.ops.normalizing import l2_normalize
 from gpugraph.ops.ranking import in_top_k, top_k
 from gpugraph.ops.reduction_functions import (
     reduce_all,
@@ -41,9 +47,34 @@ from gpugraph.ops.reduction_functions import (
     reduce_prod,
     reduce_sum,
 )
-from gpugraph.ops.scattering import unsorted_segment_sum
+from gpugraph.ops.segment_functions import (
+    segment_max,
+    segment_mean,
+    segment_min,
+    segment_prod,
+    segment_sum,
+    unsorted_segment_max,
+    unsorted_segment_mean,
+    unsorted_segment_min,
+    unsorted_segment_prod,
+    unsorted_segment_sqrt_n,
+    unsorted_segment_sum,
+)
 from gpugraph.ops.sequences import cumprod, cumsum
 from gpugraph.ops.softmax import log_softmax, softmax
+from gpugraph.ops.special_functions import digamma, erfc, lgamma, polygamma, zeta
+from gpugraph.ops.statistics import (
+    accumulate_n,
+    count_nonzero,
+    lbeta,
+    polyval,
+    reduce_euclidean_norm,
+    reduce_std,
+    reduce_variance,
+    scalar_mul,
+    zero_fraction,
+)
+from gpugraph.ops.trigonometry import acos, acosh, asin, asinh, atan, atan2, atanh, cosh, sinh
 from gpugraph.ops.unary_functions import (
     abs,
     ceil,
@@ -57,6 +88,7 @@ from gpugraph.ops.unary_functions import (
     is_nan,
     log,
     log1p,
+    log_sigmoid,
     negative,
     reciprocal,
     rint,
@@ -74,19 +106,34 @@ from gpugraph.ops.unary_functions import (
 
 __all__ = [
     "abs",
+    "accumulate_n",
+    "acos",
+    "acosh",
     "add",
     "add_n",
+    "angle",
     "argmax",
     "argmin",
+    "asin",
+    "asinh",
+    "atan",
+    "atan2",
+    "atanh",
+    "bincount",
     "ceil",
+    "confusion_matrix",
     "conj",
     "cos",
+    "cosh",
+    "count_nonzero",
     "cumprod",
     "cumsum",
+    "digamma",
     "divide",
     "divide_no_nan",
     "equal",
     "erf",
+    "erfc",
     "exp",
     "expm1",
     "floor",
@@ -94,14 +141,20 @@ __all__ = [
     "floormod",
     "greater",
     "greater_equal",
+    "imag",
     "in_top_k",
+    "invert_permutation",
     "is_finite",
     "is_inf",
     "is_nan",
+    "l2_normalize",
+    "lbeta",
     "less",
     "less_equal",
+    "lgamma",
     "log",
     "log1p",
+    "log_sigmoid",
     "log_softmax",
     "logical_and",
     "logical_not",
@@ -111,26 +164,42 @@ __all__ = [
     "minimum",
     "mod",
     "multiply",
+    "multiply_no_nan",
     "negative",
+    "nextafter",
     "not_equal",
+    "polygamma",
+    "polyval",
     "pow",
+    "real",
     "reciprocal",
     "reduce_all",
     "reduce_any",
+    "reduce_euclidean_norm",
     "reduce_logsumexp",
     "reduce_max",
     "reduce_mean",
     "reduce_min",
     "reduce_prod",
+    "reduce_std",
     "reduce_sum",
+    "reduce_variance",
     "rint",
     "round",
     "rsqrt",
+    "scalar_mul",
+    "segment_max",
+    "segment_mean",
+    "segment_min",
+    "segment_prod",
+    "segment_sum",
     "sigmoid",
     "sign",
     "sin",
+    "sinh",
     "softmax",
     "softplus",
+    "softsign",
     "sqrt",
     "square",
     "squared_difference",
@@ -139,5 +208,14 @@ __all__ = [
     "tanh",
     "top_k",
     "truediv",
+    "unsorted_segment_max",
+    "unsorted_segment_mean",
+    "unsorted_segment_min",
+    "unsorted_segment_prod",
+    "unsorted_segment_sqrt_n",
     "unsorted_segment_sum",
+    "xdivy",
+    "xlogy",
+    "zero_fraction",
+    "zeta",
 ]

@@ -3,11 +3,33 @@
 from gpugraph.ops.random import get_seed, set_random_seed, truncated_normal
 from gpugraph.ops.random import random_normal as normal
 from gpugraph.ops.random import random_uniform as uniform
+from gpugraph.ops.random_choices import (
+    categorical,
+    multinomial,
+    stateless_categorical,
+    stateless_multinomial,
+)
+from gpugraph.ops.random_choices import random_shuffle as shuffle
+from gpugraph.ops.random_gamma import random_gamma as gamma
+from gpugraph.ops.random_gamma import random_poisson as poisson
+from gpugraph.ops.random_stateless import stateless_random_normal as stateless_normal
+from gpugraph.ops.random_stateless import stateless_random_uniform as stateless_uniform
+from gpugraph.ops.random_stateless import stateless_truncated_normal
 
 __all__ = [
+    "categorical",
+    "gamma",
     "get_seed",
+    "multinomial",
     "normal",
+    "poisson",
     "set_random_seed",
+    "shuffle",
+    "stateless_categorical",
+    "stateless_multinomial",
+    "stateless_normal",
+    "stateless_truncated_normal",
+    "stateless_uniform",
     "truncated_normal",
     "uniform",
 ]

@@ -14,6 +14,7 @@ import hypothesis
 import pytest
 
 os.environ.setdefault("GPUGRAPH_VERIFY", "1")
+os.environ.setdefault("GPUGRAPH_NATIVE", "0")  # ci/test runs what computes with "wait" too
 
 # No deadlines: how long an example takes is the machine's business, not the test's.
 hypothesis.settings.register_profile("ci", deadline=None, derandomize=True)

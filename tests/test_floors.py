@@ -25,31 +25,62 @@ PACKAGE = Path(__file__).resolve().parents[1] / "gpugraph"
 FREE, LISTED, APART = "free", "listed", "apart"
 
 FLOORS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    (FREE, ("errors", "dtypes", "dimensions", "shapes", "config", "nest")),
+    (
+        FREE,
+        (
+            "errors",
+            "dtypes",
+            "dimensions",
+            "shapes",
+            "messages",
+            "config",
+            "nest",
+            "logging",
+            "flags",
+            "app",
+        ),
+    ),
     (APART, ("graph", "memory", "kernel")),
     (APART, ("ops", "devices")),
     (
         LISTED,
         (
             "control_flow",
+            "checks",
             "gradients",
             "functional",
             "variables",
             "variable_scope",
             "template",
             "arg_scope",
+            "layer",
             "plan",
         ),
     ),
     (APART, ("compile", "runtime")),
     (APART, ("session",)),
-    (APART, ("contrib_layers", "layers", "rnn", "train", "summary", "formats", "cluster")),
+    (
+        APART,
+        (
+            "contrib_layers",
+            "layers",
+            "losses",
+            "metrics",
+            "rnn",
+            "train",
+            "summary",
+            "formats",
+            "cluster",
+        ),
+    ),
 )
 
 # The top floor. `errors` and `train` are public names too, and have their floors above.
 ROOT = "__init__"
 FACES = (
-    ROOT, "nn", "math", "random", "linalg", "initializers", "losses", "keras", "compat", "contrib"
+    ROOT, "nn", "math", "random", "linalg", "initializers", "keras", "compat", "contrib",
+    "debugging", "strings", "bitwise", "signal", "spectral",
+    "image", "sparse", "functions",
 )  # fmt: skip
 PROGRAMS = ("cli", "__main__")
 
@@ -270,6 +301,8 @@ def is_re_export(statement: ast.stmt, place: int) -> bool:
             return place == 0  # the docstring
         case ast.Import() | ast.ImportFrom():
             return True
+        case ast.AugAssign(target=ast.Name(id="__all__"), value=ast.Attribute(attr="__all__")):
+            return True  # the names of another face
         case (
             ast.Assign(targets=[ast.Name(id="__all__" | "__version__")])
             | ast.AnnAssign(target=ast.Name(id="__all__" | "__version__"))

@@ -355,6 +355,8 @@ class _Sweep:
     def _zeros(self, op: Operation, tensor: Tensor) -> Tensor | None:
         """The gradient at an output that nothing depends on, while other outputs have one."""
         if op._control_flow_context is None:
+            if handle_maker(tensor) is None:
+                return zeros_like(tensor, optimize=False)  # which gradients know as nothing
             return _zeros_at(tensor)
         if self.loops is not None:
             return self.loops.zeros_for(op, tensor.value_index)

@@ -15,10 +15,11 @@ from gpugraph import dtypes
 from gpugraph.dtypes import FLOATING, REAL
 from gpugraph.graph.infer import InferContext
 from gpugraph.graph.tensor import Tensor
-from gpugraph.kernel import Call, KernelContext
+from gpugraph.kernel import Call, KernelContext, Signature
 from gpugraph.ops.convert import convert_to_tensor
 from gpugraph.ops.declare import Attr, op, raw_ops
 from gpugraph.ops.shape_functions import same_shape
+from gpugraph.ops.terms import Term, recipe
 from gpugraph.shapes import TensorShape
 
 __all__ = ["elu", "leaky_relu", "relu", "relu6"]
@@ -173,12 +174,21 @@ def _bind_leaky_grad(context: KernelContext, dy: Any, features: Any, out: Any) -
     return run if 0 <= alpha <= 1 else run_any_alpha
 
 
+def _leaky(signature: Signature, features: Term) -> list[Term]:
+    return [features.text("x > y || x != x ? x : y", features * signature.attrs["alpha"])]
+
+
+def _leaky_slope(signature: Signature, dy: Term, features: Term) -> list[Term]:
+    return [dy.text("y > (T)0 ? x : x * z", features, signature.attrs["alpha"])]
+
+
 _leaky_relu = op(
     "LeakyRelu",
     **_FORWARD,
     attrs={"alpha": Attr("float", 0.2), "T": FLOATING},
     cpu=Call(make=_bind_leaky),
     gpu=Call(make=_bind_leaky),
+    native=recipe(_leaky),
     grad=lambda op, dy: raw_ops.LeakyReluGrad(dy, op.inputs[0], alpha=op.get_attr("alpha")),
     doc="max(features, alpha * features)",
 )
@@ -189,6 +199,7 @@ op(
     attrs={"alpha": Attr("float", 0.2), "T": FLOATING},
     cpu=Call(make=_bind_leaky_grad),
     gpu=Call(make=_bind_leaky_grad),
+    native=recipe(_leaky_slope),
     grad=lambda op, ddy: [
         raw_ops.LeakyReluGrad(ddy, op.inputs[1], alpha=op.get_attr("alpha")),
         raw_ops.ZerosLike(op.inputs[1]),

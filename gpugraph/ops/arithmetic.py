@@ -5,8 +5,9 @@ Quotients and remainders are in `division`.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
@@ -14,12 +15,13 @@ import numpy as np
 from gpugraph.dtypes import COMPLEX, FLOATING, INTEGRAL, NUMERIC, REAL, int32, int64, string
 from gpugraph.errors import InvalidArgumentError
 from gpugraph.graph.infer import InferContext
-from gpugraph.kernel import Call, KernelContext
+from gpugraph.kernel import Call, KernelContext, Signature
 from gpugraph.ops.broadcasting import unbroadcast_pair
 from gpugraph.ops.complex_numbers import conj
 from gpugraph.ops.declare import op, raw_ops
 from gpugraph.ops.kernels import HostOnly, register_kernel
 from gpugraph.ops.shape_functions import broadcast
+from gpugraph.ops.terms import Term, recipe
 from gpugraph.shapes import TensorShape
 
 __all__ = [
@@ -227,6 +229,10 @@ def _sum_all(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
     return run
 
 
+def _sum_in_turn(_: Signature, *terms: Term) -> list[Term]:
+    return [reduce(operator.add, terms)]
+
+
 add_n = op(
     "AddN",
     inputs="inputs: N*T",
@@ -237,6 +243,7 @@ add_n = op(
     commutative=True,
     cpu=Call(make=_sum_all),
     gpu=Call(make=_sum_all),
+    native=recipe(_sum_in_turn),
     grad=lambda op, dy: [dy] * len(op.inputs),
     doc="The sum of N tensors of one shape.",
 )

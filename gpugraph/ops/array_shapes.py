@@ -14,8 +14,16 @@ from gpugraph.dtypes import ALL, NUMERIC
 from gpugraph.errors import InvalidArgumentError
 from gpugraph.graph.infer import InferContext
 from gpugraph.graph.tensor import Tensor
-from gpugraph.kernel import Call, KernelContext
-from gpugraph.ops.arrays import int_argument, ints, op_scope, same_bytes, shape_of
+from gpugraph.kernel import Call, KernelContext, Signature
+from gpugraph.ops.arrays import (
+    Pairs,
+    copying,
+    int_argument,
+    ints,
+    op_scope,
+    same_bytes,
+    shape_of,
+)
 from gpugraph.ops.broadcasting import unbroadcast
 from gpugraph.ops.convert import convert_to_tensor
 from gpugraph.ops.declare import NO_GRADIENT, Attr, op, raw_ops
@@ -80,8 +88,7 @@ _reshape = op(
     infer=_infer_reshape,
     host=[1],
     view={0: 0},
-    cpu=same_bytes,
-    gpu=same_bytes,
+    **same_bytes,
     grad=_reshape_back,
     doc="The elements of the tensor in another shape; one size may be -1, and follows.",
 )
@@ -118,8 +125,7 @@ _expand_dims = op(
     infer=_infer_expand_dims,
     host=[1],
     view={0: 0},
-    cpu=same_bytes,
-    gpu=same_bytes,
+    **same_bytes,
     grad=_reshape_back,
     doc="The input with a size of 1 inserted at position `dim`.",
 )
@@ -156,8 +162,7 @@ _squeeze = op(
     attrs={"T": ALL, "squeeze_dims": Attr("list(int)", [])},
     infer=_infer_squeeze,
     view={0: 0},
-    cpu=same_bytes,
-    gpu=same_bytes,
+    **same_bytes,
     grad=lambda op, dy: raw_ops.Reshape(dy, shape_of(op.inputs[0])),
     doc="The input without its sizes of 1: those in `squeeze_dims`, or all.",
 )
@@ -202,9 +207,8 @@ def _infer_transpose(context: InferContext) -> Sequence[TensorShape]:
     return [TensorShape.of(tuple(source.sizes[axis] for axis in _permutation(value, rank)))]
 
 
-def _bind_transpose(context: KernelContext, source: Any, out: Any) -> Callable[[], Any]:
-    view = source.transpose(_permutation(context.value(1), source.ndim))
-    return partial(np.copyto, out, view)
+def _transposed(signature: Signature, source: Any, out: Any) -> Pairs:
+    return [(source.transpose(_permutation(signature.value(1), source.ndim)), out)]
 
 
 def _transpose_back(op: Any, dy: Any) -> list[Any]:
@@ -218,8 +222,7 @@ _transpose = op(
     attrs={"T": ALL, "Tperm": INDEX},
     infer=_infer_transpose,
     host=[1],
-    cpu=Call(make=_bind_transpose),
-    gpu=Call(make=_bind_transpose),
+    **copying(_transposed),
     grad=_transpose_back,
     doc="The input with dimension i taken from dimension perm[i].",
 )
@@ -317,11 +320,11 @@ def _infer_reverse(context: InferContext) -> Sequence[TensorShape]:
     return same_shape(0)(context)
 
 
-def _bind_reverse(context: KernelContext, source: Any, out: Any) -> Callable[[], Any]:
+def _reversed(signature: Signature, source: Any, out: Any) -> Pairs:
     index = [slice(None)] * source.ndim
-    for axis in _reversed_dims(context.value(1), source.ndim):
+    for axis in _reversed_dims(signature.value(1), source.ndim):
         index[axis] = slice(None, None, -1)
-    return partial(np.copyto, out, source[tuple(index) + (...,)])  # a view of a scalar, too
+    return [(source[tuple(index) + (...,)], out)]  # a view of a scalar, too
 
 
 _reverse = op(
@@ -331,8 +334,7 @@ _reverse = op(
     attrs={"Tidx": INDEX, "T": (*NUMERIC, dtypes.bool, dtypes.string)},
     infer=_infer_reverse,
     host=[1],
-    cpu=Call(make=_bind_reverse),
-    gpu=Call(make=_bind_reverse),
+    **copying(_reversed),
     grad=lambda op, dy: [raw_ops.ReverseV2(dy, op.inputs[1]), None],
     doc="The tensor with the order of its elements reversed along the axes.",
 )
@@ -364,8 +366,8 @@ def _infer_broadcast_to(context: InferContext) -> Sequence[TensorShape]:
     return [wanted]
 
 
-def _broadcast(source: Any, out: Any) -> None:
-    np.copyto(out, source)
+def _broadcast(_: Signature, source: Any, out: Any) -> Pairs:
+    return [(source, out)]
 
 
 _broadcast_to = op(
@@ -375,8 +377,7 @@ _broadcast_to = op(
     attrs={"T": ALL, "Tidx": INDEX},
     infer=_infer_broadcast_to,
     host=[1],
-    cpu=Call(_broadcast),
-    gpu=Call(_broadcast),
+    **copying(_broadcast),
     grad=lambda op, dy: [unbroadcast(dy, op.inputs[0], op.outputs[0]), None],
     doc="The input repeated to `shape`, as operands of arithmetic are.",
 )

@@ -19,7 +19,7 @@ from gpugraph.graph.handles import handle_maker, value_static_shape
 from gpugraph.graph.infer import InferContext
 from gpugraph.graph.stack import graph_stack
 from gpugraph.graph.tensor import Tensor
-from gpugraph.kernel import Call, KernelContext
+from gpugraph.kernel import Call, KernelContext, Moves, Signature
 from gpugraph.ops.convert import constant, convert_to_tensor
 from gpugraph.ops.declare import NO_GRADIENT, Attr, op, raw_ops
 from gpugraph.ops.shape_functions import same_shape, scalar
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
+    "Pairs",
+    "copying",
     "identity",
     "int_argument",
     "ints",
@@ -105,12 +107,27 @@ def op_scope(name: str | None, default: str, *values: Any) -> Iterator[str]:
         yield scope
 
 
-def _same_bytes(_: KernelContext, source: Any, out: Any) -> Callable[[], Any]:
-    return partial(np.copyto, out.reshape(source.shape), source)
+Pairs = Sequence[tuple[Any, Any]]
+"""What is copied where, as `Moves` say it."""
 
 
-same_bytes = Call(make=_same_bytes)
-"""The kernel of ops whose output is their first input, differently shaped at most."""
+def copying(views: Callable[..., Pairs]) -> dict[str, Any]:
+    """All kernels of an op that only copies; `views` as in `Moves`."""
+
+    def bind(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
+        pairs = views(context, *arrays)
+        return run_all([partial(np.copyto, target, source) for source, target in pairs])
+
+    call = Call(make=bind)
+    return {"cpu": call, "gpu": call, "native": Moves(views)}
+
+
+def _same_bytes(_: Signature, source: Any, out: Any) -> Pairs:
+    return [(source, out.reshape(source.shape))]
+
+
+same_bytes = copying(_same_bytes)
+"""The kernels of ops whose output is their first input, differently shaped at most."""
 
 
 # -- identities

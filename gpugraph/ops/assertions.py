@@ -13,14 +13,14 @@ from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.declare import NO_GRADIENT, Attr, op
 from gpugraph.ops.shape_functions import no_outputs
 
-__all__ = ["summarize"]
+__all__ = ["element_text", "summarize"]
 
 
 def summarize(array: Any, most: int) -> str:
     """The first `most` elements (below 0: all) as TensorFlow shows them: `[[1 2][3...]...]`."""
     values = np.asarray(array)
     limit = values.size if most < 0 else min(most, values.size)
-    left = deque(_element(value) for value in values.reshape(-1)[:limit])
+    left = deque(element_text(value) for value in values.reshape(-1)[:limit])
     more = "..." if values.size > limit else ""
     return f"[{_shown(values.shape, left)}{more}]"
 
@@ -42,9 +42,13 @@ _ESCAPES = {ord("\n"): "\\n", ord("\r"): "\\r", ord("\t"): "\\t", ord('"'): '\\"
 _ESCAPES[ord("\\")] = "\\\\"
 
 
-def _element(value: Any) -> str:
+def element_text(value: Any, errors: str = "backslashreplace") -> str:
+    """One element as TensorFlow shows it: bools as 0 and 1, text with its escapes.
+
+    `errors` says how bytes that are no UTF-8 are decoded.
+    """
     if isinstance(value, bytes):
-        return value.decode("utf-8", "backslashreplace").translate(_ESCAPES)
+        return value.decode("utf-8", errors).translate(_ESCAPES)
     if isinstance(value, np.bool_):
         return str(int(value))
     if isinstance(value, np.floating):

@@ -22,6 +22,7 @@ from gpugraph.ops.arrays import run_all, shape_of
 from gpugraph.ops.declare import op, raw_ops
 from gpugraph.ops.shape_functions import of_rank
 from gpugraph.ops.softmax import do_nothing
+from gpugraph.ops.window_sources import convolution_source
 from gpugraph.ops.windows import (
     CONV_ATTRS,
     Axis,
@@ -36,7 +37,7 @@ from gpugraph.ops.windows import (
 )
 from gpugraph.shapes import TensorShape
 
-__all__ = ["conv2d_op"]
+__all__ = ["bind_convolution", "conv2d_op", "infer_convolution"]
 
 _TILE_BYTES = 1 << 20
 """Of a matrix of columns: about what a core's second cache holds."""
@@ -116,7 +117,10 @@ class _Convolution:
 # -- forward
 
 
-def _bind_conv(context: KernelContext, image: Any, weights: Any, out: Any) -> Callable[[], Any]:
+def bind_convolution(
+    context: KernelContext, image: Any, weights: Any, out: Any
+) -> Callable[[], Any]:
+    """What convolves `image` with `weights` into `out`, as the context's attrs say."""
     if out.size == 0:
         return do_nothing
     if weights.size == 0:  # nothing is summed up
@@ -246,7 +250,8 @@ def _back_filter_tile(
 # -- declarations
 
 
-def _infer_forward(context: InferContext) -> Sequence[TensorShape]:
+def infer_convolution(context: InferContext) -> Sequence[TensorShape]:
+    """The shape that images (input 0) convolved with a filter (input 1) have."""
     attrs = context.attrs
     image = images(context.shapes[0], attrs)
     height, width, depth, outputs = of_rank(context.shapes[1], 4, "filter")
@@ -318,9 +323,13 @@ conv2d_op = op(
     inputs="input: T, filter: T",
     outputs="output: T",
     attrs={"T": FLOATING, **CONV_ATTRS},
-    infer=_infer_forward,
-    cpu=Call(make=_bind_conv),
-    gpu=Call(make=_bind_conv),
+    infer=infer_convolution,
+    cpu=Call(make=bind_convolution),
+    gpu=Call(make=bind_convolution),
+    native=convolution_source(
+        "gg_conv2d",
+        lambda given: (*given.input_shapes, given.output_shapes[0]),
+    ),
     grad=_conv_back,
     doc="Each window of the images (n, h, w, c) times the filter (kh, kw, c, outputs), summed up.",
 )
@@ -334,6 +343,10 @@ op(
     host=[0],
     cpu=Call(make=_bind_back_input),
     gpu=Call(make=_bind_back_input),
+    native=convolution_source(
+        "gg_conv2d_back_input",
+        lambda given: (given.output_shapes[0], *given.input_shapes[1:]),
+    ),
     grad=_back_input_back,
     doc="The gradient of Conv2D by its images, of the sizes `input_sizes`.",
 )
@@ -347,6 +360,10 @@ op(
     host=[1],
     cpu=Call(make=_bind_back_filter),
     gpu=Call(make=_bind_back_filter),
+    native=convolution_source(
+        "gg_conv2d_back_filter",
+        lambda given: (given.input_shapes[0], given.output_shapes[0], given.input_shapes[2]),
+    ),
     grad=_back_filter_back,
     doc="The gradient of Conv2D by its filter, of the sizes `filter_sizes`.",
 )

@@ -22,7 +22,7 @@ from gpugraph.errors import AlreadyExistsError, InvalidArgumentError
 from gpugraph.graph.client import OP_DEFS
 from gpugraph.graph.infer import InferFunction
 from gpugraph.graph.op_def import ArgDef, AttrDef, OpDef
-from gpugraph.kernel import Call, Elementwise, Kernel, Reduction, Source
+from gpugraph.kernel import Call, Elementwise, Kernel, Native, Reduction, Source
 from gpugraph.ops.call import OpFunction
 from gpugraph.ops.kernels import HostOnly, register_kernel
 
@@ -56,6 +56,7 @@ class OpDecl(NamedTuple):
     view: output -> input whose bytes it is. Where both share memory no kernel runs, but that of a
         stateful op, which finds the same array as input and output.
     writes: ref inputs whose variable this op changes.
+    native: what native code for it is made of, beside its elementwise or reduction text.
     """
 
     op_def: OpDef
@@ -64,6 +65,7 @@ class OpDecl(NamedTuple):
     alias: Mapping[int, int] = MappingProxyType({})
     view: Mapping[int, int] = MappingProxyType({})
     writes: frozenset[int] = frozenset()
+    native: Native | None = None
 
 
 DECLARATIONS: dict[str, OpDecl] = {}
@@ -81,6 +83,7 @@ def op(
     grad: GradientFunction | _NoGradient,
     elementwise: str | None = None,
     gpu: Kernel | HostOnly | None = None,
+    native: Native | None = None,
     alias: Mapping[int, int] | None = None,
     view: Mapping[int, int] | None = None,
     writes: Sequence[int] = (),
@@ -121,7 +124,8 @@ def op(
     _check(op_def, grad, doc)
     _check_memory(op_def, alias or {}, view or {}, writes)
     function = OpFunction(op_def)
-    decl = OpDecl(op_def, function, grad, alias or {}, view or {}, frozenset(writes))
+    memory = alias or {}, view or {}, frozenset(writes)
+    decl = OpDecl(op_def, function, grad, *memory, native)
     OP_DEFS[name] = op_def
     DECLARATIONS[name] = decl
     register_kernel(name, "CPU", cpu)

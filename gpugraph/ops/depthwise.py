@@ -19,6 +19,7 @@ from gpugraph.ops.arrays import run_all, shape_of
 from gpugraph.ops.declare import op, raw_ops
 from gpugraph.ops.shape_functions import of_rank
 from gpugraph.ops.softmax import do_nothing
+from gpugraph.ops.window_sources import depthwise_source
 from gpugraph.ops.windows import (
     CONV_ATTRS,
     channels_last,
@@ -206,6 +207,10 @@ depthwise_op = op(
     infer=_infer_forward,
     cpu=Call(make=_bind_forward),
     gpu=Call(make=_bind_forward),
+    native=depthwise_source(
+        "gg_depthwise",
+        lambda given: (*given.input_shapes, given.output_shapes[0]),
+    ),
     grad=_forward_back,
     doc="Each channel's windows times its own filters (kh, kw, c, m): c * m channels.",
 )
@@ -219,6 +224,10 @@ op(
     host=[0],
     cpu=Call(make=_bind_back_input),
     gpu=Call(make=_bind_back_input),
+    native=depthwise_source(
+        "gg_depthwise_back_input",
+        lambda given: (given.output_shapes[0], *given.input_shapes[1:]),
+    ),
     grad=_back_input_back,
     doc="The gradient of DepthwiseConv2dNative by its images, of the sizes `input_sizes`.",
 )
@@ -232,6 +241,10 @@ op(
     host=[1],
     cpu=Call(make=_bind_back_filter),
     gpu=Call(make=_bind_back_filter),
+    native=depthwise_source(
+        "gg_depthwise_back_filter",
+        lambda given: (given.input_shapes[0], given.output_shapes[0], given.input_shapes[2]),
+    ),
     grad=_back_filter_back,
     doc="The gradient of DepthwiseConv2dNative by its filter, of the sizes `filter_sizes`.",
 )

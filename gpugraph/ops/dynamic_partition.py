@@ -11,7 +11,6 @@ from gpugraph.graph.infer import InferContext
 from gpugraph.graph.tensor import Tensor
 from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.declare import Attr, op, raw_ops
-from gpugraph.ops.kernels import HostOnly
 from gpugraph.ops.shape_functions import UNKNOWN
 from gpugraph.shapes import TensorShape
 
@@ -61,7 +60,7 @@ _partition = op(
     attrs={"num_partitions": Attr("int", required=True), "T": ALL},
     infer=_infer,
     cpu=Call(make=_bind, dynamic=True),
-    gpu=HostOnly("how large its outputs are depends on values, which the host must read"),
+    gpu=Call(make=_bind, dynamic=True),
     grad=_back,
     doc="outputs[n] holds the slices of data, in order, whose number in partitions is n.",
 )

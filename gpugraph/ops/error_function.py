@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-__all__ = ["erf_into"]
+__all__ = ["erf_into", "erfc_into"]
 
 _SMALL = (
     (3.20937758913846947e3, 3.77485237685302021e2, 1.13864154151050156e2, 3.16112374387056560,
@@ -29,6 +29,12 @@ _LARGE = (
     (1.23033935480374942e3, 3.43936767414372164e3, 4.36261909014324716e3, 3.29079923573345963e3,
      1.62138957456669019e3, 5.37181101862009858e2, 1.17693950891312499e2, 1.57449261107098347e1,
      1.0),
+)  # fmt: skip
+_TAIL = (
+    (6.58749161529837803e-4, 1.60837851487422766e-2, 1.25781726111229246e-1,
+     3.60344899949804439e-1, 3.05326634961232344e-1, 1.63153871373020978e-2),
+    (2.33520497626869185e-3, 6.05183413124413191e-2, 5.27905102951428412e-1,
+     1.87295284992346725, 2.56852019228982242, 1.0),
 )  # fmt: skip
 _SINGLE = (
     (1.1283791463196264, 0.1903938320387794, 0.05274685749085937, 0.003765026822895152,
@@ -78,4 +84,27 @@ def _double(x: Array) -> Array:
     tail = _polynomial(size, _LARGE[0]) / _polynomial(size, _LARGE[1])
     outer = 1.0 - np.exp(-size * size) * tail
     value: Array = np.copysign(np.where(small, inner, outer), x)
+    return value
+
+
+def erfc_into(x: Array, out: Array) -> None:
+    """Writes 1 - erf(x) into `out`, of the same shape, block by block; both may be one array."""
+    source, target = x.reshape(-1), out.reshape(-1)
+    for start in range(0, source.size, _BLOCK):
+        wide = source[start : start + _BLOCK].astype(np.float64, copy=False)
+        target[start : start + _BLOCK] = _complement(wide)
+
+
+def _complement(x: Array) -> Array:
+    """In double precision: exp(-x x) times a fraction, where x is not near 0."""
+    size = np.minimum(np.abs(x), 28.0)
+    coarse = np.trunc(size * 16) / 16  # its square is exact, so that exp loses nothing
+    bell = np.exp(-coarse * coarse) * np.exp(-(size - coarse) * (size + coarse))
+    middle = _polynomial(size, _LARGE[0]) / _polynomial(size, _LARGE[1])
+    inverse = 1 / np.square(np.maximum(size, 4.0))
+    far = inverse * _polynomial(inverse, _TAIL[0]) / _polynomial(inverse, _TAIL[1])
+    far = (1 / np.sqrt(np.pi) - far) / np.maximum(size, 4.0)
+    tail = bell * np.where(size <= 4.0, middle, far)
+    near = 1 - _double(np.where(np.abs(x) <= 0.46875, x, 0.0))
+    value: Array = np.where(np.abs(x) <= 0.46875, near, np.where(x < 0, 2 - tail, tail))
     return value

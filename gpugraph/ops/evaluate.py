@@ -62,6 +62,9 @@ class ArrayContext:
     def allocate(self, shape: tuple[int, ...], dtype: DType) -> Any:
         raise LookupError(f"'{self.name}' can keep nothing: it is in no run")
 
+    def own(self, container: Any) -> None:
+        raise LookupError(f"'{self.name}' can keep nothing: it is in no run")
+
     def keep(self, container: Any) -> None:
         raise LookupError(f"'{self.name}' can keep nothing: it is in no run")
 

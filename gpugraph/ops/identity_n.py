@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from typing import Any
-
-import numpy as np
 
 from gpugraph.graph.infer import InferContext
 from gpugraph.graph.tensor import Tensor
-from gpugraph.kernel import Call, KernelContext
-from gpugraph.ops.arrays import run_all
+from gpugraph.kernel import Signature
+from gpugraph.ops.arrays import Pairs, copying
 from gpugraph.ops.declare import Attr, op
 from gpugraph.shapes import TensorShape
 
@@ -22,10 +19,9 @@ def _same_shapes(context: InferContext) -> Sequence[TensorShape]:
     return context.shapes
 
 
-def _copies(_: KernelContext, *arrays: Any) -> Callable[[], Any]:
+def _copies(_: Signature, *arrays: Any) -> Pairs:
     half = len(arrays) // 2
-    pairs = zip(arrays[half:], arrays[:half], strict=True)
-    return run_all([partial(np.copyto, out, source) for out, source in pairs])
+    return list(zip(arrays[:half], arrays[half:], strict=True))
 
 
 _identity_n = op(
@@ -34,8 +30,7 @@ _identity_n = op(
     outputs="output: T",
     attrs={"T": Attr("list(type)", required=True)},
     infer=_same_shapes,
-    cpu=Call(make=_copies),
-    gpu=Call(make=_copies),
+    **copying(_copies),
     grad=lambda op, *grads: list(grads),
     doc="The inputs as they are.",
 )

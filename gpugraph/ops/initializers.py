@@ -9,11 +9,16 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from gpugraph import dtypes
 from gpugraph.dtypes import DType, as_dtype
 from gpugraph.graph.tensor import Tensor
+from gpugraph.ops.array_shapes import reshape
 from gpugraph.ops.constants import ones, zeros
 from gpugraph.ops.convert import constant
+from gpugraph.ops.declare import raw_ops
+from gpugraph.ops.linalg import matrix_transpose
 from gpugraph.ops.random import random_normal, random_uniform, truncated_normal
 from gpugraph.shapes import TensorShape, as_shape
 
@@ -21,11 +26,14 @@ __all__ = [
     "Constant",
     "GlorotNormal",
     "GlorotUniform",
+    "Identity",
     "Initializer",
     "Ones",
+    "Orthogonal",
     "RandomNormal",
     "RandomUniform",
     "TruncatedNormal",
+    "UniformUnitScaling",
     "VarianceScaling",
     "Zeros",
     "he_normal",
@@ -175,6 +183,76 @@ class VarianceScaling(Initializer):
         return truncated_normal(shape, 0.0, stddev / _TRUNCATED_STDDEV, dtype, seed=self.seed)
 
 
+class UniformUnitScaling(Initializer):
+    """Uniform within `factor` sqrt(3 / n), n being the sizes but the last, multiplied.
+
+    A linear layer of such weights keeps its input's scale. Source: Sussillo and Abbott, 2014.
+    """
+
+    def __init__(
+        self, factor: float = 1.0, seed: int | None = None, dtype: Any = dtypes.float32
+    ) -> None:
+        super().__init__(dtype)
+        self.factor, self.seed = factor, seed
+
+    def _make(self, shape: Any, dtype: DType, full_shape: Any) -> Tensor:
+        count = float(max(1, math.prod(_known(as_shape(full_shape))[:-1])))
+        limit = math.sqrt(3 / count) * self.factor
+        return random_uniform(shape, -limit, limit, dtype, seed=self.seed)
+
+
+class Orthogonal(Initializer):
+    """`gain` times a matrix whose rows, or columns if they are fewer, are orthonormal.
+
+    It is that of the QR decomposition of a normal matrix, with a positive diagonal of R, and has
+    as many columns as the last size. ValueError for a shape of less than two dimensions.
+    Source: Saxe et al., 2014.
+    """
+
+    floating_only = True
+
+    def __init__(
+        self, gain: float = 1.0, seed: int | None = None, dtype: Any = dtypes.float32
+    ) -> None:
+        super().__init__(dtype)
+        self.gain, self.seed = gain, seed
+
+    def _make(self, shape: Any, dtype: DType, full_shape: Any) -> Tensor:
+        sizes = _known(as_shape(shape))
+        if len(sizes) < 2:
+            raise ValueError(f"An orthogonal tensor has at least two dimensions, not {sizes}")
+        rows, columns = math.prod(sizes[:-1]), sizes[-1]
+        tall = max(rows, columns), min(rows, columns)
+        drawn = random_normal(tall, dtype=dtype, seed=self.seed)
+        q, r = raw_ops.Qr(drawn, full_matrices=False)
+        q = q * raw_ops.Sign(raw_ops.DiagPart(r))
+        if rows < columns:
+            q = matrix_transpose(q)
+        made: Tensor = self.gain * reshape(q, shape)
+        return made
+
+
+class Identity(Initializer):
+    """`gain` on the diagonal of a matrix, 0 elsewhere; ValueError for a shape that is no matrix."""
+
+    floating_only = True
+
+    def __init__(self, gain: float = 1.0, dtype: Any = dtypes.float32) -> None:
+        super().__init__(dtype)
+        self.gain = gain
+
+    def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Tensor:
+        """The matrix, or the part of it that `partition_info` is of."""
+        wanted = self.dtype if dtype is None else self._checked(dtype)
+        sizes = _known(as_shape(shape))
+        if len(sizes) != 2:
+            raise ValueError(f"An identity matrix has two dimensions, not those of {sizes}")
+        row, column = (0, 0) if partition_info is None else partition_info.var_offset
+        part = np.eye(sizes[0], sizes[1], row - column, dtype=wanted.as_numpy_dtype)
+        made: Tensor = self.gain * constant(part, name="eye")
+        return made
+
+
 class GlorotUniform(VarianceScaling):
     """Uniform within sqrt(6 / (fan in + fan out)). Source: Glorot and Bengio, 2010."""
 
@@ -211,12 +289,18 @@ def lecun_uniform(seed: int | None = None) -> VarianceScaling:
 
 def _fans(shape: TensorShape) -> tuple[float, float]:
     """How many inputs and outputs a unit of a weight of this shape has."""
-    sizes = [size for size in shape.as_list() if size is not None]
-    if len(sizes) != shape.rank:
-        raise ValueError(f"The scale follows from a fully defined shape, but it is {shape}")
+    sizes = _known(shape)
     if not sizes:
         return 1.0, 1.0
     if len(sizes) == 1:
         return float(sizes[0]), float(sizes[0])
     receptive = math.prod(sizes[:-2])
     return float(sizes[-2] * receptive), float(sizes[-1] * receptive)
+
+
+def _known(shape: TensorShape) -> list[int]:
+    """The sizes; ValueError unless all are known."""
+    sizes = [size for size in shape.as_list() if size is not None]
+    if len(sizes) != shape.rank:
+        raise ValueError(f"The values follow from a fully defined shape, but it is {shape}")
+    return sizes

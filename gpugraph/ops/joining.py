@@ -16,9 +16,9 @@ from gpugraph.dtypes import ALL, DType
 from gpugraph.graph.indexed_slices import IndexedSlices
 from gpugraph.graph.infer import InferContext
 from gpugraph.graph.tensor import Tensor
-from gpugraph.kernel import Call, KernelContext
+from gpugraph.kernel import Call, KernelContext, Moves, Signature
 from gpugraph.ops.array_shapes import INDEX
-from gpugraph.ops.arrays import identity, ints, op_scope, run_all, shape
+from gpugraph.ops.arrays import Pairs, identity, ints, op_scope, run_all, shape
 from gpugraph.ops.constant_value import constant_value
 from gpugraph.ops.convert import (
     constant,
@@ -85,6 +85,17 @@ def _bind_concat(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
     return partial(np.concatenate, parts, axis, out)
 
 
+def _joined(signature: Signature, *arrays: Any) -> Pairs:
+    *parts, out = arrays
+    axis = normalize_axis(ints(signature.value(len(parts)))[0], out.ndim)
+    before, start, pairs = (slice(None),) * axis, 0, []
+    for part in parts:
+        stop = start + part.shape[axis]
+        pairs.append((part, out[before + (slice(start, stop),)]))
+        start = stop
+    return pairs
+
+
 def _concat_back(op: Any, dy: Any) -> list[Any]:
     parts, axis = op.inputs[:-1], op.inputs[-1]
     if len(parts) == 1:
@@ -130,6 +141,7 @@ _concat = op(
     host=[1],
     cpu=Call(make=_bind_concat),
     gpu=Call(make=_bind_concat),
+    native=Moves(_joined),
     grad=_concat_back,
     doc="The tensors joined along an axis.",
 )
@@ -205,6 +217,12 @@ def _bind_pack(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
     return partial(np.concatenate, [part.reshape(slot) for part in parts], axis, out)
 
 
+def _stacked(signature: Signature, *arrays: Any) -> Pairs:
+    *parts, out = arrays
+    before = (slice(None),) * (signature.attrs["axis"] % out.ndim)
+    return [(part, out[before + (at, ...)]) for at, part in enumerate(parts)]
+
+
 def _pack_back(op: Any, dy: Any) -> list[Any]:
     return list(raw_ops.Unpack(dy, num=len(op.inputs), axis=op.get_attr("axis")))
 
@@ -217,6 +235,7 @@ _pack = op(
     infer=_infer_pack,
     cpu=Call(make=_bind_pack),
     gpu=Call(make=_bind_pack),
+    native=Moves(_stacked),
     grad=_pack_back,
     doc="N tensors of one shape, stacked along a new axis.",
 )

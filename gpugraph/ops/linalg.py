@@ -12,7 +12,7 @@ import numpy as np
 from gpugraph.dtypes import COMPLEX, FLOATING, int32, int64
 from gpugraph.graph.infer import InferContext
 from gpugraph.graph.tensor import Tensor
-from gpugraph.kernel import Call, KernelContext
+from gpugraph.kernel import Call, KernelContext, Products, Signature
 from gpugraph.ops.arrays import op_scope
 from gpugraph.ops.convert import convert_to_tensor
 from gpugraph.ops.declare import Attr, op, raw_ops
@@ -44,10 +44,15 @@ def _infer_matmul(context: InferContext) -> Sequence[TensorShape]:
     return [TensorShape.of((rows, columns))]
 
 
+def _matrices(signature: Signature, a: Any, b: Any, out: Any) -> list[tuple[Any, Any, Any]]:
+    left = a.T if signature.attrs["transpose_a"] else a
+    right = b.T if signature.attrs["transpose_b"] else b
+    return [(left, right, out)]
+
+
 def _bind_matmul(context: KernelContext, a: Any, b: Any, out: Any) -> Callable[[], Any]:
-    left = a.T if context.attrs["transpose_a"] else a
-    right = b.T if context.attrs["transpose_b"] else b
-    return partial(np.matmul, left, right, out)
+    [matrices] = _matrices(context, a, b, out)
+    return partial(np.matmul, *matrices)
 
 
 def _matmul_back(op: Any, dy: Any) -> list[Any]:
@@ -74,6 +79,7 @@ matmul_op = op(
     infer=_infer_matmul,
     cpu=Call(make=_bind_matmul),
     gpu=Call(make=_bind_matmul),
+    native=Products(_matrices),
     grad=_matmul_back,
     doc="The product of two matrices, each transposed first if its attr says so.",
 )
@@ -117,6 +123,19 @@ def _bind_batch_matmul(context: KernelContext, x: Any, y: Any, out: Any) -> Call
     return run
 
 
+def _batches_of_matrices(
+    signature: Signature, x: Any, y: Any, out: Any
+) -> list[tuple[Any, Any, Any]]:
+    def operand(array: Any, index: int, adjoint: bool) -> Any:
+        if adjoint and signature.input_types[index].is_complex:
+            raise NotImplementedError("an adjoint complex matrix is no view of it")
+        matrix = array.swapaxes(-1, -2) if adjoint else array
+        return np.broadcast_to(matrix, (*out.shape[:-2], *matrix.shape[-2:]))
+
+    left = operand(x, 0, signature.attrs["adj_x"])
+    return [(left, operand(y, 1, signature.attrs["adj_y"]), out)]
+
+
 def _batch_matmul_back(op: Any, dy: Any) -> list[Any]:
     x, y = op.inputs
     adj_x, adj_y = op.get_attr("adj_x"), op.get_attr("adj_y")
@@ -157,6 +176,7 @@ batch_matmul_op = op(
     infer=_infer_batch_matmul,
     cpu=Call(make=_bind_batch_matmul),
     gpu=Call(make=_bind_batch_matmul),
+    native=Products(_batches_of_matrices),
     grad=_batch_matmul_back,
     doc="Matrix products of the last two dimensions, the others broadcast; adjoints by attr.",
 )

@@ -12,15 +12,17 @@ from gpugraph.dtypes import ALL, NUMERIC, REAL, string
 from gpugraph.dtypes import bool as boolean
 from gpugraph.graph.infer import InferContext
 from gpugraph.graph.tensor import Tensor
-from gpugraph.kernel import Call, KernelContext
+from gpugraph.kernel import Call, KernelContext, Signature
+from gpugraph.ops.broadcasting import unbroadcast
 from gpugraph.ops.call import OpFunction
 from gpugraph.ops.declare import NO_GRADIENT, Attr, op, raw_ops
 from gpugraph.ops.kernels import HostOnly, register_kernel
 from gpugraph.ops.shape_functions import SCALAR, UNKNOWN, broadcast, same_shape
+from gpugraph.ops.terms import Term, recipe
 from gpugraph.shapes import TensorShape, broadcast_shapes
 
 __all__ = ["equal", "greater", "greater_equal", "less", "less_equal", "logical_and"]
-__all__ += ["logical_not", "logical_or", "logical_xor", "not_equal", "where"]
+__all__ += ["logical_not", "logical_or", "logical_xor", "not_equal", "where", "where_v2"]
 
 
 # -- comparisons
@@ -224,6 +226,12 @@ def _select(context: KernelContext, condition: Any, x: Any, y: Any, out: Any) ->
     return choose
 
 
+def _chosen(_: Signature, condition: Term, x: Term, y: Term) -> list[Term]:
+    if len(condition.shape) == 1:
+        condition = condition.expanded((*condition.shape, *(1,) * (len(x.shape) - 1)))
+    return [condition.text("x ? y : z", x, y, dtype=x.dtype)]
+
+
 _select_op = op(
     "Select",
     inputs="condition: bool, t: T, e: T",
@@ -233,6 +241,7 @@ _select_op = op(
     alias={0: 2},
     cpu=Call(make=_select),
     elementwise="x ? y : z",
+    native=recipe(_chosen),
     grad=lambda op, dy: _select_gradient(op, dy),
     doc="t where the condition holds, else e; a vector condition chooses along the first axis.",
 )
@@ -256,4 +265,43 @@ def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None)
     if x is None or y is None:
         raise ValueError("x and y must both be non-None or both be None.")
     made = _select_op(condition, x, y, name=name)
+    return made
+
+
+def _choose(condition: Any, x: Any, y: Any, out: Any) -> None:
+    np.copyto(out, y)
+    np.copyto(out, x, where=condition)
+
+
+def _choice_gradient(op: Any, dy: Any) -> list[Any]:
+    condition, x, y = op.inputs
+    zeros, whole = raw_ops.ZerosLike(dy), op.outputs[0]
+    return [
+        None,
+        unbroadcast(raw_ops.SelectV2(condition, dy, zeros), x, whole),
+        unbroadcast(raw_ops.SelectV2(condition, zeros, dy), y, whole),
+    ]
+
+
+_choice_op = op(
+    "SelectV2",
+    inputs="condition: bool, t: T, e: T",
+    outputs="output: T",
+    attrs={"T": ALL},
+    infer=broadcast,
+    cpu=Call(_choose),
+    elementwise="x ? y : z",
+    grad=_choice_gradient,
+    doc="t where the condition holds, else e, of shapes that broadcast.",
+)
+
+
+def where_v2(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Tensor:
+    """`x` where `condition` holds, else `y`, of shapes that broadcast; without both, as `where`.
+
+    ValueError when only one of both is given, or shapes do not fit.
+    """
+    if x is None or y is None:
+        return where(condition, x, y, name)
+    made: Tensor = _choice_op(condition, x, y, name=name)
     return made

@@ -13,14 +13,16 @@ from gpugraph import dtypes
 from gpugraph.dtypes import NUMERIC
 from gpugraph.graph.infer import InferContext
 from gpugraph.graph.tensor import Tensor
-from gpugraph.kernel import Call, Elementwise, KernelContext
+from gpugraph.kernel import Call, Elementwise, KernelContext, Signature
 from gpugraph.ops.arrays import int_argument, op_scope, shape_of
 from gpugraph.ops.casting import cast
 from gpugraph.ops.convert import convert_to_tensor
 from gpugraph.ops.declare import Attr, op, raw_ops
 from gpugraph.ops.kernels import register_kernel
 from gpugraph.ops.linalg import matmul
+from gpugraph.ops.reductions import SUM
 from gpugraph.ops.shape_functions import UNKNOWN, of_rank
+from gpugraph.ops.terms import Term, recipe
 from gpugraph.shapes import TensorShape
 
 __all__ = ["batch_normalization", "bias_add", "moments", "xw_plus_b"]
@@ -54,6 +56,12 @@ def _bind_bias_add(context: KernelContext, value: Any, bias: Any, out: Any) -> C
     return partial(np.add, value, bias.reshape((-1, *(1,) * after)) if after else bias, out)
 
 
+def _biased(signature: Signature, value: Term, bias: Term) -> list[Term]:
+    rank = len(value.shape)
+    after = rank - 1 - _channel_axis(signature.attrs, rank)
+    return [value + (bias.expanded((*bias.shape, *(1,) * after)) if after else bias)]
+
+
 def _bias_add_back(op: Any, dy: Any) -> list[Any]:
     return [dy, raw_ops.BiasAddGrad(dy, data_format=op.get_attr("data_format"))]
 
@@ -69,6 +77,7 @@ _bias_add = op(
     alias={0: 0},
     cpu=Call(make=_bind_bias_add),
     gpu=Call(make=_bind_bias_add),
+    native=recipe(_biased),
     grad=_bias_add_back,
     doc="value + bias, one bias a channel: the last axis (NHWC) or the second (NCHW).",
 )
@@ -103,6 +112,12 @@ def _bind_bias_grad(context: KernelContext, dy: Any, out: Any) -> Callable[[], A
     return partial(matrix.sum, 0, None, out)
 
 
+def _summed_by_channel(signature: Signature, dy: Term) -> list[Term]:
+    rank = len(dy.shape)
+    channels = _channel_axis(signature.attrs, rank)
+    return [dy.reduced(SUM, [axis for axis in range(rank) if axis != channels])]
+
+
 def _channels_then_ones(source: Tensor) -> Any:
     """The shape (-1, 1, ..., 1) with as many dimensions as `source` has after the first."""
     rank = source.shape.rank
@@ -128,6 +143,7 @@ op(
     infer=_infer_bias_grad,
     cpu=Call(make=_bind_bias_grad),
     gpu=Call(make=_bind_bias_grad),
+    native=recipe(_summed_by_channel),
     grad=_bias_grad_back,
     doc="The sum over all axes but the channels'.",
 )

@@ -17,14 +17,16 @@ from gpugraph.dtypes import FLOATING
 from gpugraph.errors import InvalidArgumentError
 from gpugraph.graph.infer import InferContext
 from gpugraph.graph.tensor import Tensor
-from gpugraph.kernel import Call, KernelContext
+from gpugraph.kernel import Call, KernelContext, Signature
 from gpugraph.ops.array_shapes import INDEX
 from gpugraph.ops.arrays import op_scope, run_all, shape_of, size_at
 from gpugraph.ops.broadcasting import unbroadcast
 from gpugraph.ops.convert import convert_to_tensor
 from gpugraph.ops.declare import op, raw_ops
+from gpugraph.ops.reductions import SUM
 from gpugraph.ops.shape_functions import of_rank
-from gpugraph.ops.softmax import Rows, last_axis_swapped
+from gpugraph.ops.softmax import Rows, last_axis_swapped, shifted_and_powers
+from gpugraph.ops.terms import Term, recipe
 from gpugraph.shapes import TensorShape, broadcast_shapes
 
 __all__ = [
@@ -75,6 +77,12 @@ def _bind_dense(
             partial(np.subtract, powers, wanted, result),
         ]
     )
+
+
+def _dense_terms(signature: Signature, features: Term, labels: Term) -> list[Term]:
+    shifted, powers, total = shifted_and_powers(features.text("x", labels))
+    loss = (labels * (total.log() - shifted)).reduced(SUM, [-1])
+    return [loss, powers / total - labels]
 
 
 def _is_zero(tensor: Any) -> bool:
@@ -131,6 +139,7 @@ _dense = op(
     infer=_infer_dense,
     cpu=Call(make=_bind_dense),
     gpu=Call(make=_bind_dense),
+    native=recipe(_dense_terms),
     grad=_dense_back,
     doc="loss = -sum(labels * log(softmax(features))) by row; backprop = softmax - labels.",
 )
@@ -177,6 +186,17 @@ def _bind_sparse(
     return run
 
 
+def _sparse_terms(signature: Signature, features: Term, labels: Term) -> list[Term]:
+    count, classes = features.shape
+    outside = f"a label is outside of the valid range [0, {classes})"
+    checked = labels.expanded((count, 1)).text("x", fails=(f"x < 0 || x >= {classes}", outside))
+    hit = checked.index(classes, checked.dtype).text("x == y", checked, dtype=dtypes.bool)
+    shifted, powers, total = shifted_and_powers(features)
+    chosen = shifted.text("y ? x : (T)0", hit).reduced(SUM, [-1])
+    softmax = powers / total
+    return [total.log() - chosen, softmax.text("y ? x - (T)1 : x", hit)]
+
+
 _sparse = op(
     "SparseSoftmaxCrossEntropyWithLogits",
     inputs="features: T, labels: Tlabels",
@@ -185,6 +205,7 @@ _sparse = op(
     infer=_infer_sparse,
     cpu=Call(make=_bind_sparse),
     gpu=Call(make=_bind_sparse),
+    native=recipe(_sparse_terms),
     grad=lambda op, dloss, dbackprop: [_logits_back(op, dloss, dbackprop), None],
     doc="loss = -log(softmax(features))[label] by row; backprop = softmax - one_hot(labels).",
 )

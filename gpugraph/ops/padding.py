@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,9 +10,9 @@ import numpy as np
 from gpugraph.dtypes import ALL, NUMERIC, as_dtype
 from gpugraph.graph.infer import InferContext
 from gpugraph.graph.tensor import Tensor
-from gpugraph.kernel import Call, KernelContext
+from gpugraph.kernel import Call, KernelContext, Signature
 from gpugraph.ops.array_shapes import INDEX
-from gpugraph.ops.arrays import int_argument, ints, shape_of
+from gpugraph.ops.arrays import Pairs, copying, int_argument, ints, shape_of
 from gpugraph.ops.constant_value import constant_value
 from gpugraph.ops.declare import Attr, op, raw_ops
 from gpugraph.ops.shape_functions import UNKNOWN, of_rank
@@ -22,7 +21,7 @@ from gpugraph.shapes import TensorShape
 
 __all__ = ["pad", "tile"]
 
-Pairs = list[tuple[int, int]]
+Widths = list[tuple[int, int]]
 
 
 # -- tile
@@ -49,12 +48,12 @@ def _infer_tile(context: InferContext) -> Sequence[TensorShape]:
     ]
 
 
-def _bind_tile(context: KernelContext, source: Any, out: Any) -> Callable[[], Any]:
+def _tiles(signature: Signature, source: Any, out: Any) -> Pairs:
     split, once = [], []
-    for count, size in zip(ints(context.value(1)), source.shape, strict=True):
+    for count, size in zip(ints(signature.value(1)), source.shape, strict=True):
         split += [count, size]
         once += [1, size]
-    return partial(np.copyto, out.reshape(split), source.reshape(once))
+    return [(source.reshape(once), out.reshape(split))]
 
 
 def _tile_back(op: Any, dy: Any) -> list[Any]:
@@ -82,8 +81,7 @@ _tile = op(
     attrs={"T": ALL, "Tmultiples": INDEX},
     infer=_infer_tile,
     host=[1],
-    cpu=Call(make=_bind_tile),
-    gpu=Call(make=_bind_tile),
+    **copying(_tiles),
     grad=_tile_back,
     doc="The input repeated multiples[i] times along dimension i.",
 )
@@ -98,12 +96,12 @@ def tile(input: Any, multiples: Any, name: str | None = None) -> Tensor:
 # -- paddings
 
 
-def _pairs(value: Any) -> Pairs:
+def _pairs(value: Any) -> Widths:
     flat = ints(value)
     return list(zip(flat[::2], flat[1::2], strict=True))
 
 
-def _infer_padded(context: InferContext, sign: int) -> tuple[TensorShape, Pairs | None]:
+def _infer_padded(context: InferContext, sign: int) -> tuple[TensorShape, Widths | None]:
     rows, columns = of_rank(context.shapes[1], 2, "paddings")
     if columns not in (2, None):
         raise ValueError(f"paddings must have two columns, but has {columns}")
@@ -132,7 +130,7 @@ def _infer_pad(context: InferContext) -> Sequence[TensorShape]:
     return [_infer_padded(context, 1)[0]]
 
 
-def _interior(array: Any, pairs: Pairs) -> Any:
+def _interior(array: Any, pairs: Widths) -> Any:
     """The view of a padded array without its paddings."""
     index = tuple(
         slice(before, size - after)
@@ -141,18 +139,10 @@ def _interior(array: Any, pairs: Pairs) -> Any:
     return array[index + (...,)]
 
 
-def _bind_pad(context: KernelContext, source: Any, *rest: Any) -> Callable[[], Any]:
+def _padded(signature: Signature, source: Any, *rest: Any) -> Pairs:
     *value, out = rest
-    target = _interior(out, _pairs(context.value(1)))
-
-    def run() -> None:
-        if value:
-            np.copyto(out, value[0])
-        else:
-            out.fill(zero_of(out.dtype))
-        np.copyto(target, source)
-
-    return run
+    around = value[0] if value else np.array(zero_of(out.dtype), out.dtype)
+    return [(around, out), (source, _interior(out, _pairs(signature.value(1))))]
 
 
 def _pad_back(op: Any, dy: Any) -> list[Any]:
@@ -170,8 +160,7 @@ _PAD: dict[str, Any] = {
     "outputs": "output: T",
     "infer": _infer_pad,
     "host": [1],
-    "cpu": Call(make=_bind_pad),
-    "gpu": Call(make=_bind_pad),
+    **copying(_padded),
     "grad": _pad_back,
 }
 
@@ -204,7 +193,7 @@ def _edge(context: Any) -> int:
     return int(text == "REFLECT")
 
 
-def _check_mirror(sizes: Sequence[int | None] | None, pairs: Pairs | None, edge: int) -> None:
+def _check_mirror(sizes: Sequence[int | None] | None, pairs: Widths | None, edge: int) -> None:
     for axis, (size, pair) in enumerate(zip(sizes or (), pairs or (), strict=False)):
         if size is not None and max(pair) > max(size - edge, 0):
             raise ValueError(
@@ -225,7 +214,7 @@ def _infer_mirror_pad_grad(context: InferContext) -> Sequence[TensorShape]:
     return [shape]
 
 
-def _mirrors(array: Any, pairs: Pairs, edge: int) -> list[tuple[Any, Any]]:
+def _mirrors(array: Any, pairs: Widths, edge: int) -> list[tuple[Any, Any]]:
     """(border, what it mirrors) views of a padded array, in the order in which to fill them."""
     found = []
     for axis, (before, after) in enumerate(pairs):
@@ -249,17 +238,10 @@ def _mirrors(array: Any, pairs: Pairs, edge: int) -> list[tuple[Any, Any]]:
     return found
 
 
-def _bind_mirror_pad(context: KernelContext, source: Any, out: Any) -> Callable[[], Any]:
-    pairs = _pairs(context.value(1))
-    target = _interior(out, pairs)
-    mirrors = _mirrors(out, pairs, _edge(context))
-
-    def run() -> None:
-        np.copyto(target, source)
-        for border, inside in mirrors:
-            np.copyto(border, inside)
-
-    return run
+def _mirrored(signature: Signature, source: Any, out: Any) -> Pairs:
+    pairs = _pairs(signature.value(1))
+    mirrors = _mirrors(out, pairs, _edge(signature))
+    return [(source, _interior(out, pairs)), *((inside, border) for border, inside in mirrors)]
 
 
 def _bind_mirror_pad_grad(context: KernelContext, source: Any, out: Any) -> Callable[[], Any]:
@@ -288,8 +270,7 @@ _mirror_pad = op(
     **_MIRROR,
     attrs={"T": ALL, "Tpaddings": INDEX, "mode": Attr("string", required=True)},
     infer=_infer_mirror_pad,
-    cpu=Call(make=_bind_mirror_pad),
-    gpu=Call(make=_bind_mirror_pad),
+    **copying(_mirrored),
     grad=lambda op, dy: [
         raw_ops.MirrorPadGrad(dy, op.inputs[1], mode=op.get_attr("mode")),
         None,

@@ -18,6 +18,7 @@ from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.arrays import run_all, shape_of
 from gpugraph.ops.declare import Attr, op, raw_ops
 from gpugraph.ops.softmax import do_nothing
+from gpugraph.ops.window_sources import pooling_source
 from gpugraph.ops.windows import (
     FORMAT,
     PADDING,
@@ -200,6 +201,9 @@ max_pool_op = op(
     infer=_infer,
     cpu=Call(make=_bind_max),
     gpu=Call(make=_bind_max),
+    native=pooling_source(
+        "gg_max_pool", lambda given: (given.input_shapes[0], given.output_shapes[0])
+    ),
     grad=_max_back,
     doc="The largest element of each window; padding counts for nothing.",
 )
@@ -212,6 +216,9 @@ op(
     infer=_infer_max_back,
     cpu=Call(make=_bind_max_back),
     gpu=Call(make=_bind_max_back),
+    native=pooling_source(
+        "gg_max_pool_back", lambda given: (given.input_shapes[0], given.input_shapes[1])
+    ),
     grad=_max_back_back,
     doc="The gradient of MaxPool: each window's goes to its largest element, the first of equals.",
 )
@@ -224,6 +231,9 @@ op(
     infer=_infer_max_back_back,
     cpu=Call(make=_bind_max_back_back),
     gpu=Call(make=_bind_max_back_back),
+    native=pooling_source(
+        "gg_max_pool_back_back", lambda given: (given.input_shapes[0], given.input_shapes[1])
+    ),
     grad=_max_back_back_back,
     doc="What `grad` holds where each window's largest element is.",
 )
@@ -307,6 +317,9 @@ avg_pool_op = op(
     infer=_infer,
     cpu=Call(make=_bind_mean),
     gpu=Call(make=_bind_mean),
+    native=pooling_source(
+        "gg_mean_pool", lambda given: (given.input_shapes[0], given.output_shapes[0])
+    ),
     grad=_mean_back,
     doc="The mean of each window's elements that are inside the image.",
 )
@@ -320,6 +333,9 @@ op(
     host=[0],
     cpu=Call(make=_bind_mean_back),
     gpu=Call(make=_bind_mean_back),
+    native=pooling_source(
+        "gg_mean_pool_back", lambda given: (given.output_shapes[0], given.input_shapes[1])
+    ),
     grad=_mean_back_back,
     doc="The gradient of AvgPool: each window's goes to its elements in equal parts.",
 )

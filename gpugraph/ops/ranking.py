@@ -14,7 +14,6 @@ from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.array_shapes import INDEX
 from gpugraph.ops.arrays import ints, op_scope, size_at
 from gpugraph.ops.declare import NO_GRADIENT, Attr, op, raw_ops
-from gpugraph.ops.kernels import HostOnly
 from gpugraph.ops.shape_functions import UNKNOWN, of_rank
 from gpugraph.shapes import TensorShape
 
@@ -147,7 +146,7 @@ _IN_TOP_K: dict[str, Any] = {
     "outputs": "precision: bool",
     "infer": _infer_in_top_k,
     "cpu": Call(make=_bind_in_top_k),
-    "gpu": HostOnly("it looks up the targets' predictions on the host"),
+    "gpu": Call(make=_bind_in_top_k),
     "grad": NO_GRADIENT,
     "doc": "Whether the target is among the k largest predictions of its row, ties counted in.",
 }

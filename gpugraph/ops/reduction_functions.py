@@ -13,28 +13,29 @@ from gpugraph.ops.convert import convert_to_tensor
 from gpugraph.ops.declare import raw_ops
 
 __all__ = ["l2_loss", "reduce_all", "reduce_any", "reduce_logsumexp", "reduce_max", "reduce_mean"]
-__all__ += ["reduce_min", "reduce_prod", "reduce_sum"]
+__all__ += ["either", "reduce_min", "reduce_prod", "reduce_sum", "reduce_with"]
 
 
-def _either(value: Any, old: Any, name: str, old_name: str) -> Any:
+def either(value: Any, old: Any, name: str, old_name: str) -> Any:
+    """The one of two names of an argument that is given; ValueError for both."""
     if value is not None and old is not None:
         raise ValueError(f"Cannot specify both '{old_name}' and '{name}'.")
     return old if value is None else value
 
 
-def _reduce(
+def reduce_with(
     function: OpFunction,
     x: Any,
     axis: Any,
     keepdims: Any,
     name: str | None,
-    reduction_indices: Any,
-    keep_dims: Any,
+    reduction_indices: Any = None,
+    keep_dims: Any = None,
 ) -> Tensor:
     """One reduction; all axes where none is given."""
     if reduction_indices is not None:
-        axis = _either(axis, reduction_indices, "axis", "reduction_indices")
-    keep = bool(_either(keepdims, keep_dims, "keepdims", "keep_dims"))
+        axis = either(axis, reduction_indices, "axis", "reduction_indices")
+    keep = bool(either(keepdims, keep_dims, "keepdims", "keep_dims"))
     if axis is not None:
         made: Tensor = function(x, int_argument(axis), keep_dims=keep, name=name)
         return made
@@ -63,7 +64,9 @@ def reduce_sum(
     The axes are dropped, or with `keepdims` left with size 1. The sum of nothing is 0. ValueError
     for an axis that the tensor hasn't. `reduction_indices` and `keep_dims` are older names.
     """
-    return _reduce(raw_ops.Sum, input_tensor, axis, keepdims, name, reduction_indices, keep_dims)
+    return reduce_with(
+        raw_ops.Sum, input_tensor, axis, keepdims, name, reduction_indices, keep_dims
+    )
 
 
 def reduce_mean(
@@ -75,7 +78,9 @@ def reduce_mean(
     keep_dims: bool | None = None,
 ) -> Tensor:
     """The mean along `axis` (see `reduce_sum`); of integers without its fraction."""
-    return _reduce(raw_ops.Mean, input_tensor, axis, keepdims, name, reduction_indices, keep_dims)
+    return reduce_with(
+        raw_ops.Mean, input_tensor, axis, keepdims, name, reduction_indices, keep_dims
+    )
 
 
 def reduce_prod(
@@ -87,7 +92,9 @@ def reduce_prod(
     keep_dims: bool | None = None,
 ) -> Tensor:
     """The product along `axis` (see `reduce_sum`); that of nothing is 1."""
-    return _reduce(raw_ops.Prod, input_tensor, axis, keepdims, name, reduction_indices, keep_dims)
+    return reduce_with(
+        raw_ops.Prod, input_tensor, axis, keepdims, name, reduction_indices, keep_dims
+    )
 
 
 def reduce_max(
@@ -99,7 +106,9 @@ def reduce_max(
     keep_dims: bool | None = None,
 ) -> Tensor:
     """The largest element along `axis` (see `reduce_sum`); of nothing the lowest number."""
-    return _reduce(raw_ops.Max, input_tensor, axis, keepdims, name, reduction_indices, keep_dims)
+    return reduce_with(
+        raw_ops.Max, input_tensor, axis, keepdims, name, reduction_indices, keep_dims
+    )
 
 
 def reduce_min(
@@ -111,7 +120,9 @@ def reduce_min(
     keep_dims: bool | None = None,
 ) -> Tensor:
     """The smallest element along `axis` (see `reduce_sum`); of nothing the highest number."""
-    return _reduce(raw_ops.Min, input_tensor, axis, keepdims, name, reduction_indices, keep_dims)
+    return reduce_with(
+        raw_ops.Min, input_tensor, axis, keepdims, name, reduction_indices, keep_dims
+    )
 
 
 def reduce_all(
@@ -123,7 +134,9 @@ def reduce_all(
     keep_dims: bool | None = None,
 ) -> Tensor:
     """Whether all bools along `axis` (see `reduce_sum`) are True; of none, True."""
-    return _reduce(raw_ops.All, input_tensor, axis, keepdims, name, reduction_indices, keep_dims)
+    return reduce_with(
+        raw_ops.All, input_tensor, axis, keepdims, name, reduction_indices, keep_dims
+    )
 
 
 def reduce_any(
@@ -135,7 +148,9 @@ def reduce_any(
     keep_dims: bool | None = None,
 ) -> Tensor:
     """Whether any bool along `axis` (see `reduce_sum`) is True; of none, False."""
-    return _reduce(raw_ops.Any, input_tensor, axis, keepdims, name, reduction_indices, keep_dims)
+    return reduce_with(
+        raw_ops.Any, input_tensor, axis, keepdims, name, reduction_indices, keep_dims
+    )
 
 
 def reduce_logsumexp(
@@ -147,8 +162,8 @@ def reduce_logsumexp(
     keep_dims: bool | None = None,
 ) -> Tensor:
     """log(sum(exp(x))) along `axis` (see `reduce_sum`), without overflow."""
-    axis = _either(axis, reduction_indices, "axis", "reduction_indices")
-    keep = bool(_either(keepdims, keep_dims, "keepdims", "keep_dims"))
+    axis = either(axis, reduction_indices, "axis", "reduction_indices")
+    keep = bool(either(keepdims, keep_dims, "keepdims", "keep_dims"))
     with op_scope(name, "ReduceLogSumExp", input_tensor) as scope:
         x = convert_to_tensor(input_tensor, name="input")
         highest = reduce_max(x, axis, True)

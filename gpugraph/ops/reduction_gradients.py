@@ -13,7 +13,7 @@ from gpugraph.ops.complex_numbers import conj
 from gpugraph.ops.constant_value import constant_value
 from gpugraph.ops.declare import raw_ops
 
-__all__ = ["chosen_gradient", "mean_gradient", "prod_gradient", "sum_gradient"]
+__all__ = ["chosen_gradient", "mean_gradient", "norm_gradient", "prod_gradient", "sum_gradient"]
 
 
 def _known_axes(op: Any) -> list[int] | None:
@@ -103,3 +103,9 @@ def _product_of_others(x: Any, axes: list[int]) -> Any:
         others = part if others is None else raw_ops.Mul(others, part)
         x = raw_ops.Prod(x, where, keep_dims=True)
     return raw_ops.OnesLike(x) if others is None else others
+
+
+def norm_gradient(op: Any, dy: Any) -> list[Any]:
+    """x dy / y, spread: NaN where the norm is 0."""
+    slope = raw_ops.RealDiv(_kept(op, dy), _kept(op, op.outputs[0]))
+    return [raw_ops.Mul(op.inputs[0], slope), None]

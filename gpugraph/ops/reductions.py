@@ -26,13 +26,14 @@ from gpugraph.ops.kernels import register_kernel
 from gpugraph.ops.reduction_gradients import (
     chosen_gradient,
     mean_gradient,
+    norm_gradient,
     prod_gradient,
     sum_gradient,
 )
 from gpugraph.ops.shape_functions import UNKNOWN, normalize_axis, scalar
 from gpugraph.shapes import TensorShape
 
-__all__ = ["reduced_axes"]
+__all__ = ["MAX", "SUM", "reduced_axes"]
 
 INDEX = (dtypes.int32, dtypes.int64)
 
@@ -97,6 +98,8 @@ def _adding(ufunc: Any) -> Call:
 
     def make(context: KernelContext, x: Any, out: Any) -> Callable[[], Any]:
         view, axes, target = _grouped(context, x, out)
+        if not axes:  # NumPy would add each -0.0 to 0.0
+            return partial(np.copyto, target, view)
         buffer = _accumulator(context, target)
         reduce = partial(ufunc.reduce, view, axes, buffer.dtype, buffer)
         if buffer is target:
@@ -113,6 +116,8 @@ def _adding(ufunc: Any) -> Call:
 
 def _mean(context: KernelContext, x: Any, out: Any) -> Callable[[], Any]:
     view, axes, target = _grouped(context, x, out)
+    if not axes:
+        return partial(np.copyto, target, view)
     count = _count(view, axes)
     if target.dtype.kind in "iu":
         return _integer_mean(context, view, axes, target, count)
@@ -203,7 +208,11 @@ _MEAN = Call(make=_mean)
 _MAX = _extreme(np.maximum, lowest=True)
 _MIN = _extreme(np.minimum, lowest=False)
 
-_reduction("Sum", NUMERIC, Reduction("(T)0", "a + b", _SUM), sum_gradient, "The sum")
+SUM = Reduction("(T)0", "a + b", _SUM)
+MAX = Reduction("(T)(-1.0 / 0.0)", _LARGER, _MAX)
+"""Of floats."""
+
+_reduction("Sum", NUMERIC, SUM, sum_gradient, "The sum")
 _reduction(
     "Mean",
     NUMERIC,
@@ -215,9 +224,7 @@ register_kernel("Mean", "GPU", _MEAN, types={"T": INTEGRAL}, priority=1)
 _reduction(
     "Prod", NUMERIC, Reduction("(T)1", "a * b", _adding(np.multiply)), prod_gradient, "The product"
 )
-_reduction(
-    "Max", REAL, Reduction("(T)(-1.0 / 0.0)", _LARGER, _MAX), chosen_gradient, "The largest element"
-)
+_reduction("Max", REAL, MAX, chosen_gradient, "The largest element")
 register_kernel("Max", "GPU", Reduction(_LOWEST, _LARGER, _MAX), types={"T": INTEGRAL}, priority=1)
 _reduction(
     "Min",
@@ -282,4 +289,31 @@ op(
     gpu=Reduction("(T)0", "a + b", _L2, map="x * x", finish="a * (T)0.5"),
     grad=lambda op, dy: raw_ops.Mul(op.inputs[0], dy),
     doc="Half the sum of the squares of all elements.",
+)
+
+
+def _norm(context: KernelContext, x: Any, out: Any) -> Callable[[], Any]:
+    """Squares and their sum in double precision, of complex numbers too."""
+    view, axes, target = _grouped(context, x, out)
+    whole = target.dtype.kind in "iu"
+
+    def run() -> None:
+        sizes = np.abs(view.astype(np.complex128 if view.dtype.kind == "c" else np.float64))
+        found = np.sqrt(np.square(sizes).sum(axis=axes))
+        np.copyto(target, np.floor(found) if whole else found, casting="unsafe")
+
+    return run
+
+
+op(
+    "EuclideanNorm",
+    inputs="input: T, reduction_indices: Tidx",
+    outputs="output: T",
+    attrs={"keep_dims": Attr("bool", False), "T": REAL, "Tidx": INDEX},
+    infer=_infer,
+    host=[1],
+    cpu=Call(make=_norm),
+    gpu=Call(make=_norm),
+    grad=norm_gradient,
+    doc="The root of the sum of squares along `reduction_indices`; `keep_dims` leaves size 1.",
 )

@@ -1,4 +1,4 @@
-"""Elements by their coordinates, and sums by segment: the scattering side of gather.
+"""Elements by their coordinates: gather_nd, scatter_nd, and tensors with some parts replaced.
 
 Positions are checked before anything is written: one that is outside is an InvalidArgumentError.
 What is added to one place is added in the order in which it comes.
@@ -19,15 +19,13 @@ from gpugraph.graph.infer import InferContext
 from gpugraph.graph.tensor import Tensor
 from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.array_shapes import INDEX
-from gpugraph.ops.arrays import ints, shape_of
+from gpugraph.ops.arrays import shape_of
 from gpugraph.ops.declare import op, raw_ops
-from gpugraph.ops.kernels import HostOnly
 from gpugraph.ops.shape_functions import UNKNOWN
 from gpugraph.shapes import TensorShape
 
-__all__ = ["Coordinates", "combine_rows", "gather_nd", "scatter_nd", "unsorted_segment_sum"]
-
-_ON_HOST = HostOnly("positions are checked, and repeated ones added up in order, on the host")
+__all__ = ["Coordinates", "combine_rows", "gather_nd", "scatter_nd", "tensor_scatter_add"]
+__all__ += ["tensor_scatter_sub", "tensor_scatter_update"]
 
 
 # -- gather and scatter by coordinates
@@ -101,7 +99,7 @@ _gather_nd = op(
     attrs={"Tparams": ALL, "Tindices": INDEX},
     infer=_infer_gather_nd,
     cpu=Call(make=_bind_gather_nd),
-    gpu=_ON_HOST,
+    gpu=Call(make=_bind_gather_nd),
     grad=lambda op, dy: [
         raw_ops.ScatterNd(op.inputs[1], dy, shape_of(op.inputs[0], op.inputs[1].dtype)),
         None,
@@ -187,7 +185,7 @@ _scatter_nd = op(
     infer=_infer_scatter_nd,
     host=[2],
     cpu=Call(make=_bind_scatter_nd),
-    gpu=_ON_HOST,
+    gpu=Call(make=_bind_scatter_nd),
     grad=lambda op, dy: [None, raw_ops.GatherNd(dy, op.inputs[0]), None],
     doc="Zeros of `shape` to which `updates` are added at the coordinates in `indices`.",
 )
@@ -202,76 +200,104 @@ def scatter_nd(indices: Any, updates: Any, shape: Any, name: str | None = None) 
     return made
 
 
-# -- segment sums
+# -- a tensor with some parts replaced
 
 
-def _infer_segments(context: InferContext) -> Sequence[TensorShape]:
-    data, ids = context.shapes[0].sizes, context.shapes[1].sizes
-    value = context.value(2)
-    count = None if value is None else ints(value)[0]
-    if count is not None and count < 0:
-        raise ValueError(f"num_segments can't be negative, but is {count}")
-    if data is None or ids is None:
-        return [UNKNOWN]
-    if not TensorShape.of(data[: len(ids)]).is_compatible_with(TensorShape.of(ids)):
-        raise ValueError(
-            f"data's shape {TensorShape.of(data)} must start with that of segment_ids, "
-            f"{TensorShape.of(ids)}"
-        )
-    return [TensorShape.of((count, *data[len(ids) :]))]
+def _infer_tensor_scatter(context: InferContext) -> Sequence[TensorShape]:
+    sizes, indices, updates = (shape.sizes for shape in context.shapes)
+    depth = _depth(indices)
+    if sizes is None or indices is None or depth is None:
+        return [context.shapes[0]]
+    if depth > len(sizes):
+        raise ValueError(f"indices has {depth} coordinates for a tensor of rank {len(sizes)}")
+    wanted = TensorShape.of((*indices[:-1], *sizes[depth:]))
+    if not wanted.is_compatible_with(TensorShape.of(updates)):
+        raise ValueError(f"updates must be of shape {wanted}, but are {TensorShape.of(updates)}")
+    return [context.shapes[0]]
 
 
-def _bind_segment_sum(_: KernelContext, data: Any, segment_ids: Any, out: Any) -> Callable[[], Any]:
-    ids = segment_ids.reshape(-1)
-    count, rest = out.shape[0], prod(out.shape[1:])
-    target, values = out.reshape(count, rest), data.reshape(ids.size, rest)
+def _tensor_scattering(combine: Any) -> Call:
+    """Of no `combine`, the last of several updates of one place stays."""
 
-    def run() -> None:
-        if ids.size and ids.max() >= count:
-            at = int(np.flatnonzero(ids >= count)[0])
-            raise InvalidArgumentError(
-                None, None, f"segment_ids[{at}] = {ids[at]} is out of range [0, {count})"
-            )
-        out.fill(0)
-        if ids.size and ids.min() < 0:
-            kept = ids >= 0
-            combine_rows(np.add, target, ids[kept], values[kept])
-        else:
-            combine_rows(np.add, target, ids, values)
+    def make(
+        context: KernelContext, tensor: Any, indices: Any, updates: Any, out: Any
+    ) -> Callable[[], Any]:
+        find_rows = Coordinates(context, indices, out.shape)
+        depth = indices.shape[-1]
+        target = out.reshape(prod(out.shape[:depth]), prod(out.shape[depth:]))
+        values = updates.reshape(find_rows.rows.size, target.shape[1])
 
-    return run
+        def run() -> None:
+            rows = find_rows()
+            np.copyto(out, tensor)
+            if combine is None:
+                target[rows] = values
+            else:
+                combine_rows(combine, target, rows, values)
 
+        return run
 
-def _segment_sum_back(op: Any, dy: Any) -> list[Any]:
-    data, ids = op.inputs[:2]
-    flat = raw_ops.Reshape(ids, np.array([-1], np.int32))
-    zero = raw_ops.ZerosLike(flat)
-    rows = raw_ops.GatherV2(dy, raw_ops.Maximum(flat, zero), 0)
-    kept = raw_ops.Select(raw_ops.GreaterEqual(flat, zero), rows, raw_ops.ZerosLike(rows))
-    return [raw_ops.Reshape(kept, shape_of(data)), None, None]
+    return Call(make=make)
 
 
-_unsorted_segment_sum = op(
-    "UnsortedSegmentSum",
-    inputs="data: T, segment_ids: Tindices, num_segments: Tnumsegments",
-    outputs="output: T",
-    attrs={"T": NUMERIC, "Tindices": INDEX, "Tnumsegments": INDEX},
-    infer=_infer_segments,
-    host=[2],
-    cpu=Call(make=_bind_segment_sum),
-    gpu=_ON_HOST,
-    grad=_segment_sum_back,
-    doc="output[i] = the sum of data[j] over all j with segment_ids[j] == i.",
+def _update_back(op: Any, dy: Any) -> list[Any]:
+    indices, updates = op.inputs[1:]
+    kept = raw_ops.TensorScatterUpdate(dy, indices, raw_ops.ZerosLike(updates))
+    return [kept, None, raw_ops.GatherNd(dy, indices)]
+
+
+def _declare_tensor_scatter(what: str, combine: Any, grad: Any, types: Any, doc: str) -> Any:
+    kernel = _tensor_scattering(combine)
+    return op(
+        f"TensorScatter{what}",
+        inputs="tensor: T, indices: Tindices, updates: T",
+        outputs="output: T",
+        attrs={"T": types, "Tindices": INDEX},
+        infer=_infer_tensor_scatter,
+        alias={0: 0},
+        cpu=kernel,
+        gpu=kernel,
+        grad=grad,
+        doc=f"The tensor with `updates` {doc} the coordinates in `indices`.",
+    )
+
+
+_tensor_update = _declare_tensor_scatter("Update", None, _update_back, ALL, "put at")
+_tensor_add = _declare_tensor_scatter(
+    "Add",
+    np.add,
+    lambda op, dy: [dy, None, raw_ops.GatherNd(dy, op.inputs[1])],
+    NUMERIC,
+    "added at",
+)
+_tensor_sub = _declare_tensor_scatter(
+    "Sub",
+    np.subtract,
+    lambda op, dy: [dy, None, raw_ops.Neg(raw_ops.GatherNd(dy, op.inputs[1]))],
+    NUMERIC,
+    "subtracted at",
 )
 
 
-def unsorted_segment_sum(
-    data: Any, segment_ids: Any, num_segments: Any, name: str | None = None
+def tensor_scatter_update(
+    tensor: Any, indices: Any, updates: Any, name: str | None = None
 ) -> Tensor:
-    """The sums of the parts of `data` that share a segment id, a tensor of `num_segments` parts.
+    """`tensor` with `updates` at the coordinates that the last dimension of `indices` holds.
 
-    Parts of negative ids are dropped; an id of num_segments or more is an InvalidArgumentError in
-    a run. Shape: (num_segments,) + data.shape[segment_ids.rank:].
+    updates: of shape indices.shape[:-1] + tensor.shape[indices.shape[-1]:]. Of several updates of
+    one place the last stays. InvalidArgumentError in a run for coordinates outside.
     """
-    made: Tensor = _unsorted_segment_sum(data, segment_ids, num_segments, name=name)
+    made: Tensor = _tensor_update(tensor, indices, updates, name=name)
+    return made
+
+
+def tensor_scatter_add(tensor: Any, indices: Any, updates: Any, name: str | None = None) -> Tensor:
+    """`tensor` with `updates` added at coordinates (see `tensor_scatter_update`), each in turn."""
+    made: Tensor = _tensor_add(tensor, indices, updates, name=name)
+    return made
+
+
+def tensor_scatter_sub(tensor: Any, indices: Any, updates: Any, name: str | None = None) -> Tensor:
+    """`tensor` with `updates` subtracted at coordinates (see `tensor_scatter_update`)."""
+    made: Tensor = _tensor_sub(tensor, indices, updates, name=name)
     return made

@@ -15,19 +15,18 @@ from gpugraph.dtypes import ALL, FLOATING, NUMERIC, as_dtype
 from gpugraph.errors import InvalidArgumentError
 from gpugraph.graph.infer import InferContext
 from gpugraph.graph.tensor import Tensor
-from gpugraph.kernel import Call, KernelContext
+from gpugraph.kernel import Call, KernelContext, Signature
 from gpugraph.ops.array_shapes import INDEX
 from gpugraph.ops.arrays import ints, op_scope
 from gpugraph.ops.convert import constant, convert_to_tensor
 from gpugraph.ops.declare import NO_GRADIENT, Attr, op, raw_ops
-from gpugraph.ops.kernels import HostOnly
 from gpugraph.ops.shape_functions import SCALAR, UNKNOWN, normalize_axis, of_rank
+from gpugraph.ops.terms import Term, recipe
 from gpugraph.ops.values import zero_of
 from gpugraph.shapes import TensorShape
 
-__all__ = ["dynamic_stitch", "lin_space", "linspace", "one_hot", "unique", "where_nonzero"]
-
-_BY_VALUE = HostOnly("how large its outputs are depends on values, which the host must read")
+__all__ = ["dynamic_stitch", "in_order_of_appearance", "lin_space", "linspace", "one_hot", "unique"]
+__all__ += ["where_nonzero"]
 
 
 # -- one hot
@@ -62,6 +61,16 @@ def _bind_one_hot(
     return run
 
 
+def _hot_terms(signature: Signature, indices: Term, on_value: Term, off_value: Term) -> list[Term]:
+    shape = signature.output_shapes[0]
+    if normalize_axis(signature.attrs["axis"], len(shape)) != len(shape) - 1:
+        raise NotImplementedError("the new axis is not the last")
+    wide = dtypes.int64 if indices.dtype is dtypes.int64 else dtypes.int32
+    places = indices.index(shape[-1], wide)
+    hot = places.text("x == y", indices.expanded((*shape[:-1], 1)), dtype=dtypes.bool)
+    return [hot.text("x ? y : z", on_value, off_value, dtype=on_value.dtype)]
+
+
 _one_hot = op(
     "OneHot",
     inputs="indices: TI, depth: int32, on_value: T, off_value: T",
@@ -75,6 +84,7 @@ _one_hot = op(
     host=[1],
     cpu=Call(make=_bind_one_hot),
     gpu=Call(make=_bind_one_hot),
+    native=recipe(_hot_terms),
     grad=NO_GRADIENT,
     doc="on_value at the index along a new axis of size `depth`, off_value everywhere else.",
 )
@@ -139,7 +149,7 @@ where_nonzero = op(
     attrs={"T": (*NUMERIC, dtypes.bool)},
     infer=_infer_where,
     cpu=Call(_find, dynamic=True),
-    gpu=_BY_VALUE,
+    gpu=Call(_find, dynamic=True),
     grad=NO_GRADIENT,
     doc="The coordinates, row by row and in order, of the elements that are true or not zero.",
 )
@@ -153,17 +163,19 @@ def _infer_unique(context: InferContext) -> Sequence[TensorShape]:
     return [TensorShape.of((None,)), TensorShape.of(length)]
 
 
+def in_order_of_appearance(x: Any, index_type: Any) -> tuple[Any, Any]:
+    """The different elements of a vector, and where each of its elements is in them."""
+    values, first, inverse = np.unique(x, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    place = np.empty(order.size, index_type)
+    place[order] = np.arange(order.size)
+    return values[order], place[inverse.reshape(-1)]
+
+
 def _bind_unique(context: KernelContext, x: Any) -> Callable[[], Any]:
     index_type = context.output_types[1].as_numpy_dtype
 
-    def run() -> list[Any]:
-        values, first, inverse = np.unique(x, return_index=True, return_inverse=True)
-        order = np.argsort(first)
-        place = np.empty(order.size, index_type)
-        place[order] = np.arange(order.size)
-        return [values[order], place[inverse.reshape(-1)]]
-
-    return run
+    return lambda: [*in_order_of_appearance(x, index_type)]
 
 
 _unique = op(
@@ -173,7 +185,7 @@ _unique = op(
     attrs={"T": ALL, "out_idx": dtypes.int32},
     infer=_infer_unique,
     cpu=Call(make=_bind_unique, dynamic=True),
-    gpu=_BY_VALUE,
+    gpu=Call(make=_bind_unique, dynamic=True),
     grad=NO_GRADIENT,
     doc="The different elements of a vector, in order of appearance, and where each x is in them.",
 )
@@ -235,7 +247,7 @@ def _declare_stitch(op_type: str, doc: str) -> Any:
         attrs={"T": ALL},
         infer=_infer_stitch,
         cpu=Call(_stitch, dynamic=True),
-        gpu=_BY_VALUE,
+        gpu=Call(_stitch, dynamic=True),
         grad=_stitch_back,
         doc=doc,
     )
@@ -289,7 +301,7 @@ _lin_space = op(
     infer=_infer_lin_space,
     host=[2],
     cpu=Call(make=_bind_lin_space),
-    gpu=HostOnly("a handful of numbers are made where they are read, on the host"),
+    gpu=Call(make=_bind_lin_space),
     grad=NO_GRADIENT,
     doc="`num` evenly spaced values from `start` to `stop`.",
 )

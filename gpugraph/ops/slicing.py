@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,9 +12,9 @@ from gpugraph import dtypes
 from gpugraph.dtypes import ALL, DType
 from gpugraph.graph.infer import InferContext
 from gpugraph.graph.tensor import OPERATORS, Tensor
-from gpugraph.kernel import Call, KernelContext
+from gpugraph.kernel import Signature
 from gpugraph.ops.array_shapes import INDEX
-from gpugraph.ops.arrays import int_argument, ints, op_scope, shape_of
+from gpugraph.ops.arrays import Pairs, copying, int_argument, ints, op_scope, shape_of
 from gpugraph.ops.convert import constant, convert_to_tensor
 from gpugraph.ops.declare import Attr, op, raw_ops
 from gpugraph.ops.gathering import boolean_mask
@@ -86,12 +85,12 @@ def _slice_length(axis: int, size: int | None, start: int | None, length: int) -
     return taken
 
 
-def _bind_slice(context: KernelContext, source: Any, out: Any) -> Callable[[], Any]:
+def _sliced(signature: Signature, source: Any, out: Any) -> Pairs:
     index = tuple(
         _slice_type(start, start + length)
-        for start, length in zip(ints(context.value(1)), out.shape, strict=True)
+        for start, length in zip(ints(signature.value(1)), out.shape, strict=True)
     )
-    return partial(np.copyto, out, source[index + (...,)])
+    return [(source[index + (...,)], out)]
 
 
 def _slice_back(op: Any, dy: Any) -> list[Any]:
@@ -113,8 +112,7 @@ _slice = op(
     attrs={"T": ALL, "Index": INDEX},
     infer=_infer_slice,
     host=[1, 2],
-    cpu=Call(make=_bind_slice),
-    gpu=Call(make=_bind_slice),
+    **copying(_sliced),
     grad=_slice_back,
     doc="`size` elements from `begin` on along each dimension; -1: all that are left.",
 )
@@ -151,13 +149,13 @@ def _infer_strided_slice(context: InferContext) -> Sequence[TensorShape]:
     return [sliced_shape(context.attrs, context.shapes[0], count, begin, end, strides)]
 
 
-def _index(context: KernelContext, sizes: Sequence[int], first: int) -> tuple[Any, ...]:
-    begin, end, strides = (ints(context.value(at)) for at in range(first, first + 3))
-    return numpy_index(context.attrs, sizes, begin, end, strides)
+def _index(signature: Signature, sizes: Sequence[int], first: int) -> tuple[Any, ...]:
+    begin, end, strides = (ints(signature.value(at)) for at in range(first, first + 3))
+    return numpy_index(signature.attrs, sizes, begin, end, strides)
 
 
-def _bind_strided_slice(context: KernelContext, source: Any, out: Any) -> Callable[[], Any]:
-    return partial(np.copyto, out, source[_index(context, source.shape, 1)])
+def _sliced_by_strides(signature: Signature, source: Any, out: Any) -> Pairs:
+    return [(source[_index(signature, source.shape, 1)], out)]
 
 
 def _masks(op: Any) -> dict[str, Any]:
@@ -181,8 +179,7 @@ _strided_slice = op(
     attrs={"T": ALL, "Index": INDEX, **_MASK_ATTRS},
     infer=_infer_strided_slice,
     host=[1, 2, 3],
-    cpu=Call(make=_bind_strided_slice),
-    gpu=Call(make=_bind_strided_slice),
+    **copying(_sliced_by_strides),
     grad=_strided_slice_back,
     doc="input[begin:end:strides], with the masks of `ops.strides`.",
 )
@@ -192,14 +189,9 @@ def _infer_strided_slice_grad(context: InferContext) -> Sequence[TensorShape]:
     return [context.value_as_shape(0)]
 
 
-def _bind_strided_slice_grad(context: KernelContext, dy: Any, out: Any) -> Callable[[], Any]:
-    target = out[_index(context, out.shape, 1)]
-
-    def run() -> None:
-        out.fill(zero_of(out.dtype))
-        np.copyto(target, dy)
-
-    return run
+def _among_zeros(signature: Signature, dy: Any, out: Any) -> Pairs:
+    zero = np.array(zero_of(out.dtype), out.dtype)
+    return [(zero, out), (dy, out[_index(signature, out.shape, 1)])]
 
 
 op(
@@ -209,8 +201,7 @@ op(
     attrs={"T": ALL, "Index": INDEX, **_MASK_ATTRS},
     infer=_infer_strided_slice_grad,
     host=[0, 1, 2, 3],
-    cpu=Call(make=_bind_strided_slice_grad),
-    gpu=Call(make=_bind_strided_slice_grad),
+    **copying(_among_zeros),
     grad=lambda op, dz: [
         *[None] * 4,
         raw_ops.StridedSlice(dz, op.inputs[1], op.inputs[2], op.inputs[3], **_masks(op)),

@@ -14,13 +14,22 @@ from gpugraph.errors import InvalidArgumentError
 from gpugraph.graph.infer import InferContext
 from gpugraph.graph.op_def import OpDef
 from gpugraph.graph.tensor import Tensor
-from gpugraph.kernel import Call, KernelContext
+from gpugraph.kernel import Call, KernelContext, Signature
 from gpugraph.ops.arrays import op_scope, run_all
 from gpugraph.ops.convert import convert_to_tensor
 from gpugraph.ops.declare import op, raw_ops
+from gpugraph.ops.reductions import MAX, SUM
+from gpugraph.ops.terms import Term, recipe
 from gpugraph.shapes import TensorShape
 
-__all__ = ["Rows", "do_nothing", "last_axis_swapped", "log_softmax", "softmax"]
+__all__ = [
+    "Rows",
+    "do_nothing",
+    "last_axis_swapped",
+    "log_softmax",
+    "shifted_and_powers",
+    "softmax",
+]
 
 
 def _infer(context: InferContext) -> Sequence[TensorShape]:
@@ -118,6 +127,23 @@ def _bind_log_softmax(context: KernelContext, logits: Any, out: Any) -> Callable
     )
 
 
+def shifted_and_powers(logits: Term) -> tuple[Term, Term, Term]:
+    """The logits less their row's largest, e to the power of these, and the row's sum of powers."""
+    shifted = logits - logits.reduced(MAX, [-1])
+    powers = shifted.exp()
+    return shifted, powers, powers.reduced(SUM, [-1])
+
+
+def _softmax_terms(_: Signature, logits: Term) -> list[Term]:
+    _shifted, powers, total = shifted_and_powers(logits)
+    return [powers / total]
+
+
+def _log_softmax_terms(_: Signature, logits: Term) -> list[Term]:
+    shifted, _powers, total = shifted_and_powers(logits)
+    return [shifted - total.log()]
+
+
 _LAST = np.array([-1], np.int32)
 
 
@@ -140,6 +166,7 @@ _softmax_op = op(
     infer=_infer,
     cpu=Call(make=_bind_softmax),
     gpu=Call(make=_bind_softmax),
+    native=recipe(_softmax_terms),
     grad=_softmax_back,
     doc="exp(logits) / sum(exp(logits)) along the last axis.",
 )
@@ -152,6 +179,7 @@ _log_softmax_op = op(
     infer=_infer,
     cpu=Call(make=_bind_log_softmax),
     gpu=Call(make=_bind_log_softmax),
+    native=recipe(_log_softmax_terms),
     grad=_log_softmax_back,
     doc="logits - log(sum(exp(logits))) along the last axis.",
 )

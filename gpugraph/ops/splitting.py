@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from gpugraph.dtypes import ALL
 from gpugraph.graph.infer import InferContext
-from gpugraph.kernel import Call, KernelContext
+from gpugraph.kernel import Signature
 from gpugraph.ops.array_shapes import INDEX
-from gpugraph.ops.arrays import int_argument, ints, run_all
+from gpugraph.ops.arrays import Pairs, copying, int_argument, ints
 from gpugraph.ops.convert import convert_to_tensor
 from gpugraph.ops.declare import Attr, op, raw_ops
 from gpugraph.ops.shape_functions import UNKNOWN, normalize_axis
@@ -45,11 +44,9 @@ def _infer_unpack(context: InferContext) -> Sequence[TensorShape]:
     return [TensorShape.of((*sizes[:axis], *sizes[axis + 1 :]))] * context.num_outputs
 
 
-def _bind_unpack(context: KernelContext, value: Any, *outputs: Any) -> Callable[[], Any]:
-    before = (slice(None),) * (context.attrs["axis"] % value.ndim)
-    return run_all(
-        [partial(np.copyto, out, value[before + (index, ...)]) for index, out in enumerate(outputs)]
-    )
+def _unstacked(signature: Signature, value: Any, *outputs: Any) -> Pairs:
+    before = (slice(None),) * (signature.attrs["axis"] % value.ndim)
+    return [(value[before + (index, ...)], out) for index, out in enumerate(outputs)]
 
 
 _unpack = op(
@@ -58,8 +55,7 @@ _unpack = op(
     outputs="output: num * T",
     attrs={"num": Attr("int", required=True), "T": ALL, "axis": Attr("int", 0)},
     infer=_infer_unpack,
-    cpu=Call(make=_bind_unpack),
-    gpu=Call(make=_bind_unpack),
+    **copying(_unstacked),
     grad=lambda op, *dys: raw_ops.Pack(_each(op, dys), axis=op.get_attr("axis")),
     doc="The slices of a tensor along an axis, as `num` tensors.",
 )
@@ -106,21 +102,17 @@ def _infer_split(context: InferContext) -> Sequence[TensorShape]:
     return [_with_size(sizes, axis, None if length is None else length // count)] * count
 
 
-def _pieces(
-    value: Any, axis: int, lengths: Sequence[int], outputs: Sequence[Any]
-) -> list[Callable[[], Any]]:
-    copies: list[Callable[[], Any]] = []
-    start = 0
-    before = (slice(None),) * axis
-    for length, out in zip(lengths, outputs, strict=True):
-        copies.append(partial(np.copyto, out, value[before + (slice(start, start + length),)]))
-        start += length
-    return copies
+def _pieces(value: Any, axis: int, outputs: Sequence[Any]) -> Pairs:
+    before, start, pairs = (slice(None),) * axis, 0, []
+    for out in outputs:
+        stop = start + out.shape[axis]
+        pairs.append((value[before + (slice(start, stop),)], out))
+        start = stop
+    return pairs
 
 
-def _bind_split(context: KernelContext, value: Any, *outputs: Any) -> Callable[[], Any]:
-    axis = _split_axis(context.value(0), value.shape)
-    return run_all(_pieces(value, axis, [out.shape[axis] for out in outputs], outputs))
+def _cut_evenly(signature: Signature, value: Any, *outputs: Any) -> Pairs:
+    return _pieces(value, _split_axis(signature.value(0), value.shape), outputs)
 
 
 _split = op(
@@ -130,8 +122,7 @@ _split = op(
     attrs={"num_split": Attr("int", required=True), "T": ALL},
     infer=_infer_split,
     host=[0],
-    cpu=Call(make=_bind_split),
-    gpu=Call(make=_bind_split),
+    **copying(_cut_evenly),
     grad=lambda op, *dys: [None, raw_ops.ConcatV2(_each(op, dys), op.inputs[0])],
     doc="The tensor cut into `num_split` equal parts along an axis.",
 )
@@ -167,9 +158,8 @@ def _infer_split_v(context: InferContext) -> Sequence[TensorShape]:
     return [_with_size(sizes, axis, each) for each in _part_lengths(lengths, sizes[axis])]
 
 
-def _bind_split_v(context: KernelContext, value: Any, *outputs: Any) -> Callable[[], Any]:
-    axis = _split_axis(context.value(2), value.shape)
-    return run_all(_pieces(value, axis, [out.shape[axis] for out in outputs], outputs))
+def _cut(signature: Signature, value: Any, *outputs: Any) -> Pairs:
+    return _pieces(value, _split_axis(signature.value(2), value.shape), outputs)
 
 
 _split_v = op(
@@ -179,8 +169,7 @@ _split_v = op(
     attrs={"num_split": Attr("int", required=True), "T": ALL, "Tlen": INDEX},
     infer=_infer_split_v,
     host=[1, 2],
-    cpu=Call(make=_bind_split_v),
-    gpu=Call(make=_bind_split_v),
+    **copying(_cut),
     grad=lambda op, *dys: [raw_ops.ConcatV2(_each(op, dys), op.inputs[2]), None, None],
     doc="The tensor cut along an axis into parts of the given sizes, one of which may be -1.",
 )

@@ -17,10 +17,11 @@ import numpy as np
 
 from gpugraph.dtypes import FLOATING
 from gpugraph.graph.infer import InferContext
-from gpugraph.kernel import Call, Elementwise, Kernel, KernelContext
+from gpugraph.kernel import Call, Elementwise, Kernel, KernelContext, Signature
 from gpugraph.ops.call import OpFunction
 from gpugraph.ops.declare import NO_GRADIENT, Attr, op
 from gpugraph.ops.shape_functions import SCALAR
+from gpugraph.ops.terms import Formula, Term, recipe
 from gpugraph.shapes import TensorShape
 
 __all__ = [
@@ -103,10 +104,14 @@ def declare_update(
     arrays: Sequence[int],
     update: Update,
     temporaries: int,
+    formula: Formula,
     doc: str,
     **attrs: Any,
 ) -> OpFunction:
-    """Declares the op type `Apply<name>`; `arrays` are variable, slots and gradient."""
+    """Declares the op type `Apply<name>`; `arrays` are variable, slots and gradient.
+
+    `formula` says the same as `update` in texts: of all inputs, the new variable and slots.
+    """
     UPDATES[name] = update, temporaries
     return op(
         f"Apply{name}",
@@ -115,6 +120,7 @@ def declare_update(
         infer=_infer(arrays),
         writes=arrays[:-1],
         **_kernels(update, arrays, temporaries),
+        native=recipe(formula),
         **_COMMON,
         doc=doc,
     )
@@ -174,12 +180,22 @@ def _momentum(
     np.subtract(var, step, out=var)
 
 
+def _momentum_terms(
+    signature: Signature, var: Term, accum: Term, rate: Term, grad: Term, momentum: Term
+) -> list[Term]:
+    accum = accum * momentum + grad
+    if signature.attrs["use_nesterov"]:
+        return [var - (grad * rate + accum * momentum * rate), accum]
+    return [var - accum * rate, accum]
+
+
 apply_momentum = declare_update(
     "Momentum",
     "var: Ref(T), accum: Ref(T), lr: T, grad: T, momentum: T",
     (0, 1, 3),
     _momentum,
     2,
+    _momentum_terms,
     use_nesterov=Attr("bool", False),
     doc="accum = accum * momentum + grad; var -= lr * accum, "
     "or with use_nesterov var -= lr * grad + lr * momentum * accum.",
@@ -222,6 +238,27 @@ def _adam(
     np.subtract(var, step, out=var)
 
 
+def _adam_terms(
+    signature: Signature,
+    var: Term,
+    m: Term,
+    v: Term,
+    beta1_power: Term,
+    beta2_power: Term,
+    rate: Term,
+    beta1: Term,
+    beta2: Term,
+    epsilon: Term,
+    grad: Term,
+) -> list[Term]:
+    alpha = rate * (1 - beta2_power).sqrt() / (1 - beta1_power)
+    m = m + (grad - m) * (1 - beta1)
+    v = v + (grad * grad - v) * (1 - beta2)
+    nesterov = signature.attrs["use_nesterov"]
+    mean = grad * (1 - beta1) + m * beta1 if nesterov else m
+    return [var - mean * alpha / (v.sqrt() + epsilon), m, v]
+
+
 apply_adam = declare_update(
     "Adam",
     "var: Ref(T), m: Ref(T), v: Ref(T), beta1_power: T, beta2_power: T, lr: T, beta1: T, "
@@ -229,6 +266,7 @@ apply_adam = declare_update(
     (0, 1, 2, 9),
     _adam,
     2,
+    _adam_terms,
     use_nesterov=Attr("bool", False),
     doc="m += (grad - m) * (1 - beta1); v += (grad**2 - v) * (1 - beta2); "
     "var -= lr * sqrt(1 - beta2_power) / (1 - beta1_power) * m / (sqrt(v) + epsilon), "
@@ -252,12 +290,21 @@ def _adagrad(
     np.subtract(var, step, out=var)
 
 
+def _adagrad_terms(
+    signature: Signature, var: Term, accum: Term, rate: Term, grad: Term
+) -> list[Term]:
+    if signature.attrs["update_slots"]:
+        accum = accum + grad * grad
+    return [var - grad * rate / accum.sqrt(), accum]
+
+
 apply_adagrad = declare_update(
     "Adagrad",
     "var: Ref(T), accum: Ref(T), lr: T, grad: T",
     (0, 1, 3),
     _adagrad,
     2,
+    _adagrad_terms,
     update_slots=Attr("bool", True),
     doc="accum += grad**2 (unless update_slots is false); var -= lr * grad / sqrt(accum)",
 )
@@ -290,12 +337,29 @@ def _rms_prop(
     np.subtract(var, mom, out=var)
 
 
+def _rms_prop_terms(
+    _: Signature,
+    var: Term,
+    ms: Term,
+    mom: Term,
+    rate: Term,
+    rho: Term,
+    momentum: Term,
+    epsilon: Term,
+    grad: Term,
+) -> list[Term]:
+    ms = ms + (grad * grad - ms) * (1 - rho)
+    mom = mom * momentum + grad * rate / (ms + epsilon).sqrt()
+    return [var - mom, ms, mom]
+
+
 apply_rms_prop = declare_update(
     "RMSProp",
     "var: Ref(T), ms: Ref(T), mom: Ref(T), lr: T, rho: T, momentum: T, epsilon: T, grad: T",
     (0, 1, 2, 7),
     _rms_prop,
     2,
+    _rms_prop_terms,
     doc="ms += (grad**2 - ms) * (1 - rho); "
     "mom = momentum * mom + lr * grad / sqrt(ms + epsilon); var -= mom",
 )

@@ -21,7 +21,7 @@ from gpugraph.ops.error_function import erf_into
 from gpugraph.ops.kernels import register_kernel
 from gpugraph.ops.shape_functions import same_shape
 
-__all__ = ["INEXACT", "SIGNED", "absolute", "negate"]
+__all__ = ["INEXACT", "SIGNED", "absolute", "negate", "unary"]
 
 SIGNED = (*FLOATING, dtypes.int8, dtypes.int16, dtypes.int32, dtypes.int64)
 """Real types that have negative values."""
@@ -29,7 +29,7 @@ INEXACT = FLOATING + COMPLEX
 """Floating point and complex types."""
 
 
-def _unary(
+def unary(
     name: str,
     function: Callable[..., Any] | Call,
     text: str,
@@ -38,6 +38,7 @@ def _unary(
     types: Sequence[DType] = INEXACT,
     output: str = "y: T",
 ) -> OpFunction:
+    """Declares a function of each element; `text` says it in C, `doc` in words."""
     return op(
         name,
         inputs="x: T",
@@ -57,14 +58,19 @@ def _from_output(grad_op: str) -> Callable[[Any, Any], Any]:
     return lambda op, dy: getattr(raw_ops, grad_op)(op.outputs[0], dy)
 
 
+def _from_conjugate(grad_op: str) -> Callable[[Any, Any], Any]:
+    """The gradient that the op `grad_op` computes from the output's conjugate."""
+    return lambda op, dy: getattr(raw_ops, grad_op)(conj(op.outputs[0]), dy)
+
+
 def _x(op: Any) -> Any:
     return conj(op.inputs[0])
 
 
 # -- sign, powers and roots
 
-negate = _unary("Neg", np.negative, "-x", lambda op, dy: raw_ops.Neg(dy), "-x", SIGNED + COMPLEX)
-absolute = _unary(
+negate = unary("Neg", np.negative, "-x", lambda op, dy: raw_ops.Neg(dy), "-x", SIGNED + COMPLEX)
+absolute = unary(
     "Abs",
     np.absolute,
     "fabs(x)",
@@ -79,7 +85,7 @@ register_kernel(
     types={"T": INTEGRAL},
     priority=1,
 )
-_unary(
+unary(
     "Sign",
     np.sign,
     "x > (T)0 ? (T)1 : x < (T)0 ? (T)-1 : x == (T)0 ? (T)0 : x",
@@ -87,7 +93,7 @@ _unary(
     "-1, 0 or 1 as x is negative, zero or positive; x / |x| for complex numbers",
     SIGNED + COMPLEX,
 )
-_unary(
+unary(
     "Square",
     np.square,
     "x * x",
@@ -95,7 +101,7 @@ _unary(
     "x x",
     REAL + COMPLEX,
 )
-_unary("Sqrt", np.sqrt, "sqrt(x)", _from_output("SqrtGrad"), "The square root of x")
+unary("Sqrt", np.sqrt, "sqrt(x)", _from_output("SqrtGrad"), "The square root of x")
 
 
 def _rsqrt(x: Any, out: Any) -> None:
@@ -103,9 +109,9 @@ def _rsqrt(x: Any, out: Any) -> None:
     np.reciprocal(out, out=out)
 
 
-_unary("Rsqrt", _rsqrt, "(T)1 / sqrt(x)", _from_output("RsqrtGrad"), "1 / sqrt(x)")
+unary("Rsqrt", _rsqrt, "(T)1 / sqrt(x)", _from_output("RsqrtGrad"), "1 / sqrt(x)")
 for _name in ("Reciprocal", "Inv"):
-    _unary(_name, np.reciprocal, "(T)1 / x", _from_output(f"{_name}Grad"), "1 / x")
+    unary(_name, np.reciprocal, "(T)1 / x", _from_output(f"{_name}Grad"), "1 / x")
 
 
 # -- exponentials and logarithms
@@ -119,18 +125,18 @@ def _log1p_gradient(op: Any, dy: Any) -> Any:
     return raw_ops.RealDiv(dy, raw_ops.AddV2(_x(op), 1))
 
 
-_unary(
+unary(
     "Exp", np.exp, "exp(x)", lambda op, dy: raw_ops.Mul(dy, conj(op.outputs[0])), "e to the power x"
 )
-_unary("Expm1", np.expm1, "expm1(x)", _expm1_gradient, "exp(x) - 1, precise near 0")
-_unary(
+unary("Expm1", np.expm1, "expm1(x)", _expm1_gradient, "exp(x) - 1, precise near 0")
+unary(
     "Log",
     np.log,
     "log(x)",
     lambda op, dy: raw_ops.RealDiv(dy, _x(op)),
     "The natural logarithm of x",
 )
-_unary("Log1p", np.log1p, "log1p(x)", _log1p_gradient, "log(1 + x), precise near 0")
+unary("Log1p", np.log1p, "log1p(x)", _log1p_gradient, "log(1 + x), precise near 0")
 
 
 # -- trigonometry
@@ -145,9 +151,9 @@ def _tan_gradient(op: Any, dy: Any) -> Any:
     return raw_ops.Mul(dy, raw_ops.Square(raw_ops.Reciprocal(raw_ops.Cos(_x(op)))))
 
 
-_unary("Sin", np.sin, "sin(x)", lambda op, dy: raw_ops.Mul(dy, raw_ops.Cos(_x(op))), "sin(x)")
-_unary("Cos", np.cos, "cos(x)", _cos_gradient, "cos(x)")
-_unary("Tan", np.tan, "tan(x)", _tan_gradient, "tan(x)")
+unary("Sin", np.sin, "sin(x)", lambda op, dy: raw_ops.Mul(dy, raw_ops.Cos(_x(op))), "sin(x)")
+unary("Cos", np.cos, "cos(x)", _cos_gradient, "cos(x)")
+unary("Tan", np.tan, "tan(x)", _tan_gradient, "tan(x)")
 
 
 # -- what neural networks bend with
@@ -180,9 +186,13 @@ def _erf_gradient(op: Any, dy: Any) -> Any:
     return raw_ops.Mul(dy, raw_ops.Mul(slope, 2 / math.sqrt(math.pi)))
 
 
-_unary("Tanh", np.tanh, "tanh(x)", _from_output("TanhGrad"), "tanh(x)")
-_unary(
-    "Sigmoid", _sigmoid, "(T)1 / ((T)1 + exp(-x))", _from_output("SigmoidGrad"), "1 / (1 + exp(-x))"
+unary("Tanh", np.tanh, "tanh(x)", _from_conjugate("TanhGrad"), "tanh(x)")
+unary(
+    "Sigmoid",
+    _sigmoid,
+    "(T)1 / ((T)1 + exp(-x))",
+    _from_conjugate("SigmoidGrad"),
+    "1 / (1 + exp(-x))",
 )
 op(
     "Softplus",
@@ -196,7 +206,7 @@ op(
     grad=lambda op, dy: raw_ops.SoftplusGrad(dy, op.inputs[0]),
     doc="log(exp(features) + 1), elementwise.",
 )
-_unary("Erf", erf_into, "erf(x)", _erf_gradient, "The error function of x", FLOATING)
+unary("Erf", erf_into, "erf(x)", _erf_gradient, "The error function of x", FLOATING)
 
 
 # -- rounding
@@ -209,10 +219,10 @@ def _round(x: Any, out: Any) -> None:
         np.rint(x, out=out)
 
 
-_unary("Floor", np.floor, "floor(x)", NO_GRADIENT, "x rounded down", FLOATING)
-_unary("Ceil", np.ceil, "ceil(x)", NO_GRADIENT, "x rounded up", FLOATING)
-_unary("Rint", np.rint, "rint(x)", NO_GRADIENT, "x rounded to the next even integer", FLOATING)
-_unary(
+unary("Floor", np.floor, "floor(x)", NO_GRADIENT, "x rounded down", FLOATING)
+unary("Ceil", np.ceil, "ceil(x)", NO_GRADIENT, "x rounded up", FLOATING)
+unary("Rint", np.rint, "rint(x)", NO_GRADIENT, "x rounded to the next even integer", FLOATING)
+unary(
     "Round",
     _round,
     "rint(x)",
@@ -230,4 +240,4 @@ for _name, _function, _text, _doc in (
     ("IsInf", np.isinf, "isinf(x)", "Whether x is positive or negative infinity"),
     ("IsFinite", np.isfinite, "isfinite(x)", "Whether x is neither infinite nor NaN"),
 ):
-    _unary(_name, _function, _text, NO_GRADIENT, _doc, FLOATING, "y: bool")
+    unary(_name, _function, _text, NO_GRADIENT, _doc, FLOATING, "y: bool")

@@ -8,6 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 from gpugraph.graph.tensor import Tensor
+from gpugraph.ops.arrays import op_scope
+from gpugraph.ops.complex_parts import complex_abs
 from gpugraph.ops.convert import convert_to_tensor
 from gpugraph.ops.declare import raw_ops
 
@@ -24,6 +26,7 @@ __all__ = [
     "is_nan",
     "log",
     "log1p",
+    "log_sigmoid",
     "negative",
     "reciprocal",
     "rint",
@@ -47,8 +50,11 @@ def negative(x: Any, name: str | None = None) -> Tensor:
 
 
 def abs(x: Any, name: str | None = None) -> Tensor:
-    """|x|, elementwise, of real numbers."""
-    made: Tensor = raw_ops.Abs(x, name=name)
+    """|x|, elementwise; of complex numbers, real ones: their distances from 0."""
+    tensor = x if isinstance(x, Tensor) else convert_to_tensor(x, name="x")
+    if tensor._dtype.is_complex:
+        return complex_abs(tensor, name or "Abs")
+    made: Tensor = raw_ops.Abs(tensor, name=name)
     return made
 
 
@@ -140,6 +146,14 @@ def softplus(features: Any, name: str | None = None) -> Tensor:
     """log(exp(features) + 1), elementwise, without overflow."""
     made: Tensor = raw_ops.Softplus(features, name=name)
     return made
+
+
+def log_sigmoid(x: Any, name: str | None = None) -> Tensor:
+    """log(1 / (1 + exp(-x))), elementwise, without overflow."""
+    with op_scope(name, "LogSigmoid", x) as scope:
+        given = convert_to_tensor(x, name="x")
+        made: Tensor = raw_ops.Neg(raw_ops.Softplus(raw_ops.Neg(given)), name=scope)
+        return made
 
 
 def erf(x: Any, name: str | None = None) -> Tensor:

@@ -2,8 +2,8 @@
 
 Each is a function of two tensors of one shape and has a gradient itself, so that second
 derivatives exist. Most take no input's memory: their kernels read an input again after they wrote.
-Of complex numbers they take the conjugate of y, as TensorFlow's do: what they multiply dy with is
-the conjugate of the derivative.
+Of complex numbers most take the conjugate of y, as TensorFlow's do: what they multiply dy with is
+the conjugate of the derivative. `TanhGrad` and `SigmoidGrad` are given the conjugate.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ def _gradient_op(
     grad: Any,
     doc: str,
     alias: Mapping[int, int] | None = None,
+    of_conjugate: bool = True,
 ) -> OpFunction:
     made = op(
         name,
@@ -46,7 +47,7 @@ def _gradient_op(
         grad=grad,
         doc=doc,
     )
-    for device in ("CPU", "GPU"):
+    for device in ("CPU", "GPU") if of_conjugate else ():
         register_kernel(name, device, _of_conjugate(function), types={"T": COMPLEX}, priority=1)
     return made
 
@@ -71,6 +72,12 @@ def _parts(op: Any, dz: Any) -> tuple[Any, Any]:
     """conj(y), and conj(dz) dy, of which the gradient of y is a multiple."""
     y, dy = op.inputs
     return conj(y), raw_ops.Mul(conj(dz), dy)
+
+
+def _holomorphic_parts(op: Any, dz: Any) -> tuple[Any, Any]:
+    """conj(y), and dz conj(dy), of which the gradient of y is a multiple."""
+    y, dy = op.inputs
+    return conj(y), raw_ops.Mul(dz, conj(dy))
 
 
 def _sqrt_grad(y: Any, dy: Any, out: Any) -> None:
@@ -146,7 +153,7 @@ def _tanh_grad(y: Any, dy: Any, out: Any) -> None:
 
 
 def _tanh_grad_gradient(op: Any, dz: Any) -> list[Any]:
-    y, both = _parts(op, dz)
+    y, both = _holomorphic_parts(op, dz)
     return [raw_ops.Mul(raw_ops.Mul(both, y), -2), raw_ops.TanhGrad(y, dz)]
 
 
@@ -156,6 +163,7 @@ _gradient_op(
     "y * ((T)1 - x * x)",
     _tanh_grad_gradient,
     "dy (1 - y y): the gradient of y = tanh(x).",
+    of_conjugate=False,
 )
 
 
@@ -166,7 +174,7 @@ def _sigmoid_grad(y: Any, dy: Any, out: Any) -> None:
 
 
 def _sigmoid_grad_gradient(op: Any, dz: Any) -> list[Any]:
-    y, both = _parts(op, dz)
+    y, both = _holomorphic_parts(op, dz)
     y_grad = raw_ops.Mul(both, raw_ops.Sub(1, raw_ops.Mul(y, 2)))
     return [y_grad, raw_ops.SigmoidGrad(y, dz)]
 
@@ -177,6 +185,7 @@ _gradient_op(
     "y * x * ((T)1 - x)",
     _sigmoid_grad_gradient,
     "dy y (1 - y): the gradient of y = sigmoid(x).",
+    of_conjugate=False,
 )
 
 

@@ -24,6 +24,7 @@ __all__ = [
     "PADDING",
     "Axis",
     "Image",
+    "axis_of",
     "channels_last",
     "check_equal",
     "check_places",
@@ -136,9 +137,10 @@ def _explicit(attrs: Attrs) -> list[tuple[int, int]]:
     return [pairs[place] for place in places]
 
 
-def _axis(
+def axis_of(
     size: int, window: int, stride: int, dilation: int, padding: str, explicit: tuple[int, int]
 ) -> Axis:
+    """How windows lie along a dimension; ValueError where they are larger than it."""
     reach = (window - 1) * dilation + 1
     if padding == "SAME":
         out = -(-size // stride)
@@ -176,7 +178,7 @@ def plan_axes(
     y, x = (
         None
         if size is None or count is None
-        else _axis(size, count, stride, dilation, padding, pair)
+        else axis_of(size, count, stride, dilation, padding, pair)
         for size, count, stride, dilation, pair in zip(sizes, window, strides, dilations, explicit)
     )
     return y, x

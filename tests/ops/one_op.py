@@ -192,8 +192,9 @@ class Built:
             ]
             self.inputs += made
             arguments.append(made if isinstance(given, list) else made[0])
+        named = {"name": op_type.strip("_")} if op_type.startswith("_") else {}
         with tf.device(device or None):
-            made = getattr(raw_ops, op_type)(*arguments, **sample.attrs)
+            made = getattr(raw_ops, op_type)(*arguments, **sample.attrs, **named)
         self.op = made if isinstance(made, tf.Operation) else None
         is_list = isinstance(made, (list, tuple))
         self.outputs = [] if self.op is not None else list(made) if is_list else [made]

@@ -15,14 +15,33 @@ from gpugraph import dtypes
 from gpugraph.dtypes import as_dtype
 from gpugraph.ops.resource_variables import LOWERED
 
-from . import samples_of_training
+from . import (
+    samples_of_boxes,
+    samples_of_images,
+    samples_of_linalg,
+    samples_of_mathematics,
+    samples_of_positions,
+    samples_of_sparse,
+    samples_of_strings,
+    samples_of_training,
+)
 from .samples_of_arrays import one_hot_rows
+from .samples_of_layers import LAYERED
+from .samples_of_random import RANDOM
+from .samples_of_volumes import VOLUMINOUS
 from .samples_of_windows import WINDOWED
 from .sampling import TABLE, add, case, elementwise, i32, i64, representatives
 
-__all__ = ["RANDOM", "TABLE", "UNSAMPLED", "WINDOWED"]
+__all__ = ["LAYERED", "RANDOM", "TABLE", "UNSAMPLED", "VOLUMINOUS", "WINDOWED"]
 
 assert samples_of_training.FORMULAS  # its samples are in the table by now
+assert samples_of_strings.texts
+assert samples_of_mathematics.SPECTRA and samples_of_positions.COMBINED  # these too
+assert samples_of_linalg.MATRICES  # their samples are in the table by now
+assert samples_of_sparse.ROWS is not None
+assert samples_of_boxes.BOXES is not None
+assert samples_of_images.IN_SINGLE
+assert samples_of_training.FORMULAS
 
 _IN_PLANS = "it stands in plans only, and the bind pass makes of it what it says"
 UNSAMPLED = {
@@ -78,15 +97,16 @@ UNSAMPLED = {
         ),
         "it moves tensors between branches and iterations: tests/control_flow has it run",
     ),
+    **dict.fromkeys(
+        ("Print", "PrintV2", "StringFormat"),
+        "it writes tensors of several dtypes: test_printing.py has it run",
+    ),
     "Assert": "it gives nothing but an error: tests/control_flow/test_assertions.py has it run",
     "IdentityN": "its inputs are of several dtypes: test_identity_n.py has it run",
     "Placeholder": "it computes nothing: it is fed in every run of this test",
     "VariableV2": "it is memory, with no value before an Assign, whose samples have one",
 }
 """Declared ops without samples, with the reason."""
-
-RANDOM = {"RandomUniform", "RandomStandardNormal", "TruncatedNormal", "RandomUniformInt"}
-"""Ops whose numbers differ by dtype and have no reference."""
 
 DATA = representatives(dtypes.ALL)
 """The dtypes of data that is only moved."""
@@ -153,8 +173,8 @@ elementwise("SqrtGrad", lambda y, dy: dy / 2 / np.conj(y), one_shape=True, **POS
 elementwise("RsqrtGrad", lambda y, dy: -dy * np.conj(y) ** 3 / 2, one_shape=True, **POSITIVE)
 for _name in ("ReciprocalGrad", "InvGrad"):
     elementwise(_name, lambda y, dy: -dy * np.conj(y) ** 2, one_shape=True)
-elementwise("TanhGrad", lambda y, dy: dy * (1 - np.conj(y) ** 2), one_shape=True, **SMALL)
-elementwise("SigmoidGrad", lambda y, dy: dy * np.conj(y * (1 - y)), one_shape=True)
+elementwise("TanhGrad", lambda y, dy: dy * (1 - y**2), one_shape=True, **SMALL)
+elementwise("SigmoidGrad", lambda y, dy: dy * y * (1 - y), one_shape=True)
 elementwise("SoftplusGrad", lambda dy, x: dy / (1 + np.exp(-x)), one_shape=True)
 elementwise("ReluGrad", lambda dy, x: dy * (x > 0), one_shape=True)
 elementwise("Relu6Grad", lambda dy, x: dy * ((x > 0) & (x < 6)), one_shape=True, **WIDE)
@@ -383,6 +403,13 @@ add("Prod", *_REDUCTIONS, reference=_reduced(np.prod), tolerance=4)
 add("Mean", *_REDUCTIONS, reference=_reduced(_integer_mean))
 add("Max", *_REDUCTIONS, reference=_reduced(np.max, _lowest))
 add("Min", *_REDUCTIONS, reference=_reduced(np.min, _highest))
+add(
+    "EuclideanNorm",
+    *_REDUCTIONS[:-1],
+    reference=_reduced(
+        lambda x, **how: np.sqrt((x.astype(np.float64) ** 2).sum(**how)).astype(x.dtype)
+    ),
+)
 add("All", *_REDUCTIONS, reference=_reduced(np.all))
 add("Any", *_REDUCTIONS, reference=_reduced(np.any))
 add(
@@ -561,25 +588,6 @@ add(
     lambda v: case(v(0, 3), i64()),
     reference=lambda x, at: _cross_entropy(x, one_hot_rows(at, x.shape[1]).astype(x.dtype)),
 )
-
-# -- random numbers
-
-for _name in sorted(RANDOM - {"RandomUniformInt"}):
-    add(
-        _name,
-        lambda v: case(i32(2, 3), dtype=v.dtype, seed=3, seed2=5),
-        lambda v: case(i64(), dtype=v.dtype, seed=3, seed2=5),
-        lambda v: case(i32(0, 3), dtype=v.dtype, seed=3, seed2=5),
-        types=dtypes.FLOATING,
-    )
-add(
-    "RandomUniformInt",
-    lambda v: case(i32(2, 3), *_scalars(v, -3, 9), seed=3, seed2=5),
-    lambda v: case(i64(), *_scalars(v, 0, 1), seed=3, seed2=5),
-    lambda v: case(i32(0, 3), *_scalars(v, 0, 1), seed=3, seed2=5),
-    types=[dtypes.int32, dtypes.int64],
-)
-
 
 # -- variables
 

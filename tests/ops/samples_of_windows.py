@@ -13,7 +13,7 @@ from .sampling import add, case, i32
 __all__ = ["WINDOWED"]
 
 WINDOWED = [
-    "Conv2D", "Conv2DBackpropInput", "Conv2DBackpropFilter",
+    "Conv2D", "_FusedConv2D", "Conv2DBackpropInput", "Conv2DBackpropFilter",
     "DepthwiseConv2dNative", "DepthwiseConv2dNativeBackpropInput",
     "DepthwiseConv2dNativeBackpropFilter",
     "MaxPool", "MaxPoolGrad", "MaxPoolGradGrad", "AvgPool", "AvgPoolGrad",
@@ -90,6 +90,23 @@ def convolved(x: Any, w: Any, data_format: str = "NHWC", **attrs: Any) -> Any:
         for element, (i, j) in inside:
             out[:, r, c] += x[:, i, j] @ w[element]
     return back(out, data_format)
+
+
+def convolved_and_cut(
+    x: Any,
+    w: Any,
+    biases: Any,
+    fused_ops: Any,
+    num_args: int,
+    data_format: str = "NHWC",
+    **attrs: Any,
+) -> Any:
+    assert num_args == 1
+    out = nhwc(convolved(x, w, data_format, **attrs), data_format) + biases[0]
+    least, most = {"BiasAdd": (-np.inf, np.inf), "Relu": (0, np.inf), "Relu6": (0, 6)}[
+        fused_ops[-1]
+    ]
+    return back(np.clip(out, least, most), data_format)
 
 
 def by_images(sizes: Any, w: Any, dy: Any, data_format: str = "NHWC", **attrs: Any) -> Any:
@@ -257,6 +274,23 @@ for _name, _kind, _reference in (
     ("Conv2DBackpropFilter", "filter", by_filter),
 ):
     add(_name, *_convolution_forms(_kind, lambda w: w[3]), reference=_reference, tolerance=8)
+_FUSED = (["BiasAdd"], ["BiasAdd", "Relu"], ["BiasAdd", "Relu6"])
+
+
+def _fused_form(image: Any, weights: Any, attrs: Any, fused: list[str]) -> Callable[[Any], Any]:
+    def form(v: Any) -> Any:
+        images, filters, bias = v(*image), v(*weights), v(weights[3])
+        return case(images, filters, [bias], num_args=1, fused_ops=fused, **attrs)
+
+    return form
+
+
+add(
+    "_FusedConv2D",
+    *(_fused_form(*each, _FUSED[at % 3]) for at, each in enumerate(_CONVOLUTIONS)),
+    reference=convolved_and_cut,
+    tolerance=8,
+)
 for _name, _kind, _reference in (
     ("DepthwiseConv2dNative", "forward", depthwise),
     ("DepthwiseConv2dNativeBackpropInput", "images", depthwise_by_images),

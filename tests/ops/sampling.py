@@ -111,11 +111,13 @@ class OpSamples:
     reference: the outputs (one, or a tuple) of the inputs by argument and the given attrs, in
       plain NumPy; of ops that write variables, the variables after it.
     tolerance: how many times the usual error is allowed.
+    exact: the dtype itself decides the result, so that double precision says nothing of it.
     """
 
     samples: list[Sample] = field(default_factory=list)
     reference: Callable[..., Any] | None = None
     tolerance: float = 1
+    exact: bool = False
 
 
 TABLE: dict[str, OpSamples] = {}
@@ -204,6 +206,7 @@ def add(
     reference: Callable[..., Any] | None = None,
     types: Sequence[DType] | None = None,
     tolerance: float = 1,
+    exact: bool = False,
     **domain: Any,
 ) -> None:
     """Adds samples of the forms: all in float64 and float32, the first in each dtype allowed."""
@@ -211,7 +214,7 @@ def add(
         return  # the walk says so
     chosen = _data_types(DECLARATIONS[op_type].op_def) if types is None else list(types)
     entry = TABLE.setdefault(op_type, OpSamples())
-    entry.reference, entry.tolerance = reference, tolerance
+    entry.reference, entry.tolerance, entry.exact = reference, tolerance, exact
     for position, form in enumerate(forms):
         for place, dtype in enumerate(chosen):
             if position == 0 or dtype in (dtypes.float64, dtypes.float32) or place == 0:

@@ -23,6 +23,7 @@ from gpugraph.shapes import TensorShape
 
 from .one_op import Alone, Built, args_by_slot, gpu_refusal, infer, kernels, same_bits
 from .samples import RANDOM, TABLE, UNSAMPLED
+from .samples_of_images import IN_SINGLE
 from .sampling import GROUPS, Sample
 
 ALL_OPS = sorted(DECLARATIONS)
@@ -252,7 +253,7 @@ def compare(found: list[np.ndarray], wanted: list[Any], error: float) -> None:
 def test_narrow_types_agree_with_double_precision(op_type: str) -> None:
     def check(sample: Sample) -> None:
         wide = sample.widened()
-        if wide is None or op_type in RANDOM:
+        if wide is None or op_type in RANDOM or TABLE[op_type].exact:
             return
         attrs = wide.all_attrs(DECLARATIONS[op_type].op_def)
         for key, attr in DECLARATIONS[op_type].op_def.attrs.items():
@@ -275,7 +276,7 @@ def test_results_are_numpys(op_type: str) -> None:
         return
 
     def check(sample: Sample) -> None:
-        wide = sample.widened() or sample
+        wide = sample if entry.exact else sample.widened() or sample
         assert entry.reference is not None
         with np.errstate(all="ignore"):
             wanted = entry.reference(*wide.inputs, **sample.attrs)
@@ -373,7 +374,18 @@ def test_session_that_leaves_shapes_open_gives_the_same(op_type: str, opened: st
 STEP = 1e-5
 NOTHING_FLOWS = {"StopGradient"}
 """Ops that depend on their input and by their meaning have no gradient."""
-STOPPED = {("PadV2", 2): "TensorFlow gives the scalar to pad with no gradient"}
+STOPPED = {
+    **dict.fromkeys(
+        (("PadV2", 2), ("MatrixDiagV2", 4), ("MatrixDiagPartV2", 2)),
+        "TensorFlow gives the scalar to pad with no gradient",
+    ),
+    **dict.fromkeys(
+        [(f"FusedBatchNorm{version}", slot) for version in ("", "V2", "V3") for slot in (3, 4)],
+        "TensorFlow gives the mean and variance to normalize by no gradient",
+    ),
+    ("Zeta", 0): "TensorFlow has no derivative by the power",
+    ("Polygamma", 0): "it is a whole number",
+}
 """Inputs on which an op depends and that have no gradient all the same."""
 ZERO_IF_COMPLEX = {"Sign"}
 """Ops whose gradient is zero by decree where they depend on the angle of complex numbers."""
@@ -396,7 +408,9 @@ def differentiable(op_type: str, sample: Sample) -> list[int]:
 
 def precise_samples(op_type: str) -> list[Sample]:
     """Samples in double precision, complex ones made so, at which the op is smooth."""
-    found = []
+    found: list[Sample] = []
+    if op_type in IN_SINGLE:
+        return found  # test_image.py holds their gradients
     for sample in TABLE[op_type].samples:
         wide = sample.widened()
         if wide is not None and any(array.dtype.char == "F" for array in sample.flat):
@@ -499,7 +513,7 @@ def test_gradient_is_the_slope(op_type: str) -> None:
 DIFFERENTIABLE = [
     op_type
     for op_type in EVERY
-    if callable(DECLARATIONS[op_type].grad) and op_type not in NOTHING_FLOWS | REFUSES
+    if callable(DECLARATIONS[op_type].grad) and op_type not in NOTHING_FLOWS | REFUSES | IN_SINGLE
 ]
 
 
@@ -527,6 +541,8 @@ def test_second_gradient_is_the_slope_of_the_first(op_type: str) -> None:
                 return inner(vs, run(*feeds.values()))
 
             for index, (source, dx) in enumerate(zip(sources, second, strict=True)):
+                if index < len(slots) and (op_type, slots[index]) in STOPPED:
+                    continue
                 slope = differences(projected, feeds[source])
                 value = np.zeros_like(slope) if dx is None else running.run(dx, feeds)
                 np.testing.assert_allclose(
@@ -539,5 +555,5 @@ def test_second_gradient_is_the_slope_of_the_first(op_type: str) -> None:
 def test_walk_covers_everything() -> None:
     """What is skipped somewhere is met somewhere: nothing above passes for want of samples."""
     assert len(EVERY) > 140
-    wanting = {op_type for op_type in DIFFERENTIABLE if not precise_samples(op_type)}
+    wanting = {op for op in DIFFERENTIABLE if not precise_samples(op)} - set(RANDOM)
     assert not wanting, f"no sample to differentiate {sorted(wanting)} at"

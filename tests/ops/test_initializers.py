@@ -172,3 +172,70 @@ def test_misuse():
     ]:
         with pytest.raises(error, match=match):
             call()
+
+
+OF_TENSORFLOW = {
+    "random_uniform": [-0.19782424, -0.246322155, -0.381414413, -0.823848724, 0.492114544],
+    "random_normal": [0.944703817, -0.966790676, 0.805171669, 1.303316, 0.214904547],
+    "truncated_normal": [0.944703817, -0.966790676, 0.805171669, 1.303316, -0.218780369],
+    "variance_scaling": [0.844968796, -0.864723861, 0.720167398, 1.1657213, 0.192216471],
+    "glorot_uniform": [-0.21670562, -0.269832432, -0.417818546, -0.902481079, 0.539084435],
+    "glorot_normal": [0.679247081, -0.695127666, 0.578922749, 0.937091172, -0.157304257],
+    "he_normal": [0.87690419, -0.897405922, 0.747386038, 1.2097795, -0.203078911],
+    "he_uniform": [-0.279765725, -0.348352075, -0.539401412, -1.16509807, 0.695955157],
+    "lecun_normal": [0.620064914, -0.634561837, 0.528481722, 0.855443299, -0.143598482],
+    "lecun_uniform": [-0.19782424, -0.246322155, -0.381414413, -0.823848724, 0.492114544],
+    "uniform_unit_scaling": [-0.19782424, -0.246322155, -0.381414413, -0.823848724, 0.492114544],
+}
+"""What TensorFlow 2.21 makes of graph seed 7 and seed 3: the first of shape [3, 2]."""
+
+SETTINGS = {
+    "random_uniform": {"minval": -1, "maxval": 1},
+    "variance_scaling": {
+        "scale": 2.0,
+        "mode": "fan_avg",
+        "distribution": "untruncated_normal",
+    },
+}
+
+
+@pytest.mark.parametrize("name", OF_TENSORFLOW)
+def test_values_are_tensorflows(name):
+    tf.set_random_seed(7)
+    made = getattr(tf.initializers, name)(seed=3, **SETTINGS.get(name, {}))([3, 2])
+    wanted = np.array(OF_TENSORFLOW[name], np.float32)
+    np.testing.assert_array_max_ulp(value(made).reshape(-1)[:5], wanted, 4)
+
+
+def test_identity():
+    make = tf.initializers.identity(gain=2.0)
+    assert value(make([2, 3])).tolist() == [[2, 0, 0], [0, 2, 0]]
+    part = SimpleNamespace(full_shape=[4, 3], var_offset=[2, 0])
+    assert value(make([2, 3], partition_info=part)).tolist() == [[0, 0, 2], [0, 0, 0]]
+    assert make([2, 2], tf.float64).dtype is tf.float64
+    with pytest.raises(ValueError, match="two dimensions"):
+        make([2])
+
+
+def test_unit_scaling():
+    most = abs(value(tf.uniform_unit_scaling_initializer(2.0, seed=1)([50, 40, 30]))).max()
+    assert most == pytest.approx(2 * (3 / 2000) ** 0.5, rel=0.01)
+
+
+def test_orthogonal():
+    tf.set_random_seed(7)
+    tall, wide = (
+        value(tf.orthogonal_initializer(gain, seed=3)(shape))
+        for gain, shape in ((1.0, [3, 2]), (2.0, [2, 3]))
+    )
+    wanted = [[0.749918342, -0.535477281], [0.639155865, 0.737914205], [0.170594066, -0.410787851]]
+    np.testing.assert_allclose(tall, wanted, rtol=1e-5)
+    np.testing.assert_allclose(wide, 2 * tall.T, rtol=1e-5)
+    deep = value(tf.orthogonal_initializer(dtype=tf.float64)([4, 5, 7])).reshape(20, 7)
+    np.testing.assert_allclose(deep.T @ deep, np.eye(7), atol=1e-12)
+
+
+def test_orthogonal_misuse():
+    for shape, match in (([3], "two dimensions"), ([None, 2], "fully defined")):
+        with pytest.raises(ValueError, match=match):
+            tf.orthogonal_initializer()(shape)

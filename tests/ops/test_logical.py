@@ -133,3 +133,16 @@ def test_comparisons_have_no_gradient():
     x = constant([1.0])
     made = raw_ops.Cast(logical.less(x, 2.0), DstT="float32")
     assert gradients(made, [x]) == [None]
+
+
+def test_where_v2_broadcasts():
+    made = logical.where_v2(constant([[True], [False]]), constant([1, 2, 3]), constant(0))
+    assert evaluate(made).tolist() == [[1, 2, 3], [0, 0, 0]]
+    assert evaluate(logical.where_v2(constant([False, True]))).tolist() == [[1]]
+    check_gradient(
+        lambda a, b: logical.where_v2(constant([True, False]), a, b), [[1.0], [2.0]], 3.0, order=2
+    )
+    with pytest.raises(ValueError, match="both be non-None"):
+        logical.where_v2(constant([True]), constant([1]))
+    with pytest.raises(ValueError):
+        logical.where_v2(constant([True, False]), constant([1, 2, 3]), constant(0))

@@ -11,7 +11,7 @@ import gpugraph.ops  # noqa: F401
 from gpugraph import dtypes
 from gpugraph.errors import InvalidArgumentError
 from gpugraph.graph.client import Graph
-from gpugraph.ops import gathering, ranking, scattering, selection, slicing
+from gpugraph.ops import gathering, ranking, scattering, segment_functions, selection, slicing
 from gpugraph.ops.constants import placeholder
 from gpugraph.ops.convert import constant
 from gpugraph.ops.declare import raw_ops
@@ -263,7 +263,7 @@ class TestCoordinates:
 class TestSegmentSum:
     @pytest.mark.parametrize("ids", [[0, 2], [[1, 1, 0], [2, -1, 1]], 1])
     def test_values(self, ids):
-        made = scattering.unsorted_segment_sum(X, ids, 3)
+        made = segment_functions.unsorted_segment_sum(X, ids, 3)
         array = np.asarray(ids)
         rows = X.reshape((-1, *X.shape[array.ndim :]))
         expected = np.zeros((3, *X.shape[array.ndim :]), np.float32)
@@ -277,20 +277,22 @@ class TestSegmentSum:
         rows = np.random.default_rng(1).integers(-9, 9, (5000, 20))
         expected = np.zeros((50, 20), np.int64)
         np.add.at(expected, ids, rows)
-        same(scattering.unsorted_segment_sum(rows, ids, 50), expected)
+        same(segment_functions.unsorted_segment_sum(rows, ids, 50), expected)
 
     def test_outside(self):
         with pytest.raises(InvalidArgumentError, match=r"segment_ids\[1\] = 3"):
-            evaluate(scattering.unsorted_segment_sum([1.0, 2.0], [0, 3], 3))
+            evaluate(segment_functions.unsorted_segment_sum([1.0, 2.0], [0, 3], 3))
         with pytest.raises(ValueError):
-            scattering.unsorted_segment_sum(X, [0, 1, 2], 3)
+            segment_functions.unsorted_segment_sum(X, [0, 1, 2], 3)
 
     def test_gradient(self):
         check_gradient(
-            lambda x: scattering.unsorted_segment_sum(x, [0, -1, 1, 0], 2), random(4, 2), order=2
+            lambda x: segment_functions.unsorted_segment_sum(x, [0, -1, 1, 0], 2),
+            random(4, 2),
+            order=2,
         )
         check_gradient(
-            lambda x: scattering.unsorted_segment_sum(x, [[0, 2], [1, 0]], 3),
+            lambda x: segment_functions.unsorted_segment_sum(x, [[0, 2], [1, 0]], 3),
             random(2, 2, 2),
             order=2,
         )

@@ -1,0 +1,275 @@
+"""Flags and their values: what a command line is read into."""
+
+from __future__ import annotations
+
+import os
+import sys
+import textwrap
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+__all__ = [
+    "FLAGS",
+    "DuplicateFlagError",
+    "Error",
+    "Flag",
+    "FlagValues",
+    "IllegalFlagValueError",
+    "UnparsedFlagAccessError",
+    "UnrecognizedFlagError",
+    "ValidationError",
+]
+
+Parser = Callable[[str], Any]
+Check = Callable[[Any], Any]
+
+
+class Error(Exception):
+    """What goes wrong with flags."""
+
+
+class DuplicateFlagError(Error):
+    """A flag is defined twice."""
+
+
+class IllegalFlagValueError(Error):
+    """A flag is given a value that it does not take."""
+
+
+class UnparsedFlagAccessError(Error):
+    """A flag is asked for before the command line was read."""
+
+
+class UnrecognizedFlagError(Error):
+    """The command line has a flag that nobody defines."""
+
+
+class ValidationError(Error):
+    """A flag's value is not what its validator wants."""
+
+
+class Flag:
+    """One flag.
+
+    Attributes: `name`, `default`, `help`, `value`; `present`: how often the command line had it;
+    `boolean`; `multiple`: whether each further occurrence adds a value to a list.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        default: Any,
+        help: str,
+        parse: Parser,
+        boolean: bool = False,
+        multiple: bool = False,
+    ) -> None:
+        self.name = name
+        self.help = help
+        self.boolean = boolean
+        self.multiple = multiple
+        self.present = 0
+        self._parse = parse
+        self.default = self.value = self._read_default(default)
+
+    def _read_default(self, given: Any) -> Any:
+        if given is None:
+            return None
+        if self.multiple:
+            values = given if isinstance(given, (list, tuple)) else [given]
+            return [self._read(value) for value in values]
+        return self._read(given)
+
+    def _read(self, given: Any) -> Any:
+        """The value of what the program or the command line gives."""
+        try:
+            return self._parse(given)
+        except (TypeError, ValueError) as error:
+            raise IllegalFlagValueError(f"flag --{self.name}={given}: {error}") from error
+
+    def parse(self, text: str) -> None:
+        """Takes a value from the command line."""
+        value = self._read(text)
+        if self.multiple:
+            value = [*self.value, value] if self.present else [value]
+        self.value = value
+        self.present += 1
+
+    def unparse(self) -> None:
+        """Forgets the command line."""
+        self.value, self.present = self.default, 0
+
+
+class FlagValues:
+    """All flags: `FLAGS.name` is a value, `FLAGS["name"]` the Flag, `FLAGS(argv)` reads flags."""
+
+    def __init__(self) -> None:
+        self.__dict__.update(_flags={}, _parsed=False, _checks=[])
+
+    # -- reading
+
+    def __call__(self, argv: Sequence[str], known_only: bool = False) -> list[str]:
+        """Reads the flags of a command line; returns what is left, argv[0] first.
+
+        With `known_only`, flags that nobody defines are left too. UnrecognizedFlagError otherwise;
+        IllegalFlagValueError for values that a flag does not take or a validator refuses.
+        """
+        if not argv:
+            raise ValueError("argv cannot be an empty list: its first element names the program")
+        for flag in self._flags.values():
+            flag.present = 0
+        rest = [argv[0]]
+        arguments = iter(argv[1:])
+        for argument in arguments:
+            if argument == "--":
+                rest += arguments
+            elif not argument.startswith("-") or argument == "-":
+                rest.append(argument)
+            elif not self._take(argument, arguments):
+                if not known_only:
+                    name = argument.lstrip("-").partition("=")[0]
+                    raise UnrecognizedFlagError(f"Unknown command line flag '{name}'")
+                rest.append(argument)
+        self.__dict__["_parsed"] = True
+        self.validate_all_flags()
+        return rest
+
+    def _take(self, argument: str, more: Iterator[str]) -> bool:
+        """Whether this is a flag of ours, and read now; its value may be the next argument."""
+        name, has_value, value = argument.lstrip("-").partition("=")
+        flag = self._flags.get(name)
+        if flag is None:
+            negated = self._flags.get(name.removeprefix("no"))
+            if negated is None or not negated.boolean or not name.startswith("no") or has_value:
+                return False
+            negated.parse("false")
+            return True
+        if not has_value:
+            following = "true" if flag.boolean else next(more, None)
+            if following is None:
+                raise Error(f"Missing value for flag --{name}")
+            value = following
+        flag.parse(value)
+        return True
+
+    def is_parsed(self) -> bool:
+        """Whether the command line was read."""
+        parsed: bool = self._parsed
+        return parsed
+
+    def mark_as_parsed(self) -> None:
+        """From now on flags have their defaults, or what they are set to."""
+        self.__dict__["_parsed"] = True
+
+    def unparse_flags(self) -> None:
+        """Forgets what the command line said."""
+        for flag in self._flags.values():
+            flag.unparse()
+        self.__dict__["_parsed"] = False
+
+    # -- values
+
+    def __getattr__(self, name: str) -> Any:
+        flags = self.__dict__["_flags"]
+        if name == "__flags":  # as older programs ask for all of them
+            return flags
+        if name not in flags:
+            raise AttributeError(f"no flag is named {name!r}; there are {sorted(flags)}")
+        if not self.__dict__["_parsed"]:
+            if self is not FLAGS:
+                raise UnparsedFlagAccessError(
+                    f"Trying to access flag --{name} before flags were parsed."
+                )
+            self(sys.argv, known_only=True)
+        return flags[name].value
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name not in self._flags:
+            raise AttributeError(f"no flag is named {name!r}; there are {sorted(self._flags)}")
+        self._flags[name].value = value
+        self._check(name)
+
+    def __delattr__(self, name: str) -> None:
+        if name not in self._flags:
+            raise AttributeError(f"no flag is named {name!r}; there are {sorted(self._flags)}")
+        del self._flags[name]
+
+    def __getitem__(self, name: str) -> Flag:
+        flag: Flag = self._flags[name]
+        return flag
+
+    def __setitem__(self, name: str, flag: Flag) -> None:
+        if name in self._flags:
+            raise DuplicateFlagError(
+                f"The flag '{name}' is defined twice: first as '{self._flags[name].help}', then "
+                f"as '{flag.help}'"
+            )
+        self._flags[name] = flag
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._flags
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._flags)
+
+    def __len__(self) -> int:
+        return len(self._flags)
+
+    def __dir__(self) -> list[str]:
+        return sorted([*self._flags, *object.__dir__(self)])
+
+    def flag_values_dict(self) -> dict[str, Any]:
+        """All values by name."""
+        return {name: flag.value for name, flag in self._flags.items()}
+
+    def set_default(self, name: str, value: Any) -> None:
+        """Another default; the value too, unless the command line has it."""
+        flag = self[name]
+        flag.default = flag._read_default(value)
+        if not flag.present:
+            flag.value = flag.default
+
+    # -- rules
+
+    def add_check(self, name: str, check: Check, message: str) -> None:
+        """`check(value)` must hold of the flag's value whenever that is read or set."""
+        if name not in self._flags:
+            raise AttributeError(f"no flag is named {name!r}; there are {sorted(self._flags)}")
+        self._checks.append((name, check, message))
+
+    def validate_all_flags(self) -> None:
+        """IllegalFlagValueError where a validator refuses a value."""
+        for name in self._flags:
+            self._check(name)
+
+    def _check(self, name: str) -> None:
+        value = self._flags[name].value
+        for of, check, message in self._checks:
+            if of != name:
+                continue
+            try:
+                holds = check(value)
+            except ValidationError as error:
+                holds, message = False, str(error)
+            if not holds:
+                raise IllegalFlagValueError(f"flag --{name}={value}: {message}")
+
+    # -- help
+
+    def get_help(self) -> str:
+        """All flags, with what they are for and their defaults."""
+        lines = []
+        for name in sorted(self._flags):
+            flag = self._flags[name]
+            lines.append(f"  --{'[no]' if flag.boolean else ''}{name}: {flag.help}")
+            if flag.default is not None:
+                lines.append(textwrap.indent(f"(default: {flag.default!r})", "    "))
+        return "\n".join(lines)
+
+    def main_module_help(self) -> str:
+        """What `--help` shows."""
+        return f"\n{os.path.basename(sys.argv[0])}:\n{self.get_help()}"
+
+
+FLAGS = FlagValues()
+"""The flags of the program."""

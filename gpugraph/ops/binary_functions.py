@@ -1,0 +1,131 @@
+"""Products and quotients that are 0 where a factor is, and the next number towards another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gpugraph import dtypes
+from gpugraph.dtypes import COMPLEX, FLOATING
+from gpugraph.graph.tensor import Tensor
+from gpugraph.kernel import Call, KernelContext
+from gpugraph.ops.arithmetic import BINARY
+from gpugraph.ops.broadcasting import unbroadcast_pair
+from gpugraph.ops.complex_numbers import conj
+from gpugraph.ops.declare import op, raw_ops
+
+__all__ = ["multiply_no_nan", "nextafter", "xdivy", "xlogy"]
+
+
+def _unless_zero(which: int, compute: Callable[..., Any]) -> Call:
+    """`compute(x, y, out)`, but 0 where input `which` is 0."""
+
+    def make(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
+        given, out = arrays[which], arrays[-1]
+        empty = context.scratch(context.input_shapes[which], dtypes.bool)
+        zero = np.zeros((), out.dtype)
+
+        def run() -> None:
+            np.equal(given, zero, out=empty)
+            compute(*arrays)
+            np.copyto(out, zero, where=empty)
+
+        return run
+
+    return Call(make=make)
+
+
+def _x_log_y(x: Any, y: Any, out: Any) -> None:
+    np.multiply(x, np.log(y), out=out)
+
+
+def _there(x: Any) -> Any:
+    """1 where x is not 0, else 0."""
+    return raw_ops.Cast(raw_ops.NotEqual(x, raw_ops.ZerosLike(x)), DstT=x.dtype.base_dtype)
+
+
+def _xlogy_gradient(op: Any, dz: Any) -> list[Any]:
+    """dz log(y) where x is not 0, and dz x / y."""
+    x, y = (conj(each) for each in op.inputs)
+    slope = raw_ops.Xlogy(_there(x), y)
+    return unbroadcast_pair(op, raw_ops.Mul(dz, slope), raw_ops.Mul(dz, raw_ops.Xdivy(x, y)))
+
+
+def _xdivy_gradient(op: Any, dz: Any) -> list[Any]:
+    """dz / y where x is not 0, and -dz x / (y y)."""
+    x, y = (conj(each) for each in op.inputs)
+    slope = raw_ops.Xdivy(raw_ops.Neg(x), raw_ops.Square(y))
+    return unbroadcast_pair(
+        op, raw_ops.Mul(dz, raw_ops.Xdivy(_there(x), y)), raw_ops.Mul(dz, slope)
+    )
+
+
+def _mul_no_nan_gradient(op: Any, dz: Any) -> list[Any]:
+    x, y = (conj(each) for each in op.inputs)
+    return unbroadcast_pair(op, raw_ops.MulNoNan(dz, y), raw_ops.MulNoNan(x, dz))
+
+
+_INEXACT: dict[str, Any] = {**BINARY, "attrs": {"T": FLOATING + COMPLEX}}
+
+_xlogy = op(
+    "Xlogy",
+    **{**_INEXACT, "alias": {}},
+    cpu=_unless_zero(0, _x_log_y),
+    elementwise="x == (T)0 ? (T)0 : x * log(y)",
+    grad=_xlogy_gradient,
+    doc="x log(y), elementwise, and 0 wherever x is 0.",
+)
+_xdivy = op(
+    "Xdivy",
+    **_INEXACT,
+    cpu=_unless_zero(0, np.divide),
+    elementwise="x == (T)0 ? (T)0 : x / y",
+    grad=_xdivy_gradient,
+    doc="x / y, elementwise, and 0 wherever x is 0.",
+)
+_mul_no_nan = op(
+    "MulNoNan",
+    **_INEXACT,
+    cpu=_unless_zero(1, np.multiply),
+    elementwise="y == (T)0 ? (T)0 : x * y",
+    grad=_mul_no_nan_gradient,
+    doc="x y, elementwise, and 0 wherever y is 0, be x infinite or NaN.",
+)
+_next_after = op(
+    "NextAfter",
+    inputs="x1: T, x2: T",
+    outputs="output: T",
+    infer=BINARY["infer"],
+    alias={0: 0},
+    attrs={"T": (dtypes.float32, dtypes.float64)},
+    cpu=Call(np.nextafter),
+    gpu=Call(np.nextafter),
+    grad=lambda op, dz: unbroadcast_pair(op, dz, raw_ops.ZerosLike(dz)),
+    doc="The number of the dtype that is next to x1 in the direction of x2, elementwise.",
+)
+
+
+def xlogy(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """x log(y), elementwise, and 0 where x is 0, whatever y is."""
+    made: Tensor = _xlogy(x, y, name=name)
+    return made
+
+
+def xdivy(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """x / y, elementwise, and 0 where x is 0, whatever y is."""
+    made: Tensor = _xdivy(x, y, name=name)
+    return made
+
+
+def multiply_no_nan(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """x y, elementwise, and 0 where y is 0, be x infinite or NaN."""
+    made: Tensor = _mul_no_nan(x, y, name=name)
+    return made
+
+
+def nextafter(x1: Any, x2: Any, name: str | None = None) -> Tensor:
+    """The number next to x1 in the direction of x2, elementwise, of float32 or float64."""
+    made: Tensor = _next_after(x1, x2, name=name)
+    return made

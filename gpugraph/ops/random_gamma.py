@@ -1,0 +1,130 @@
+"""Gamma and Poisson numbers: the ops and functions over `random_rejection`.
+
+Equal seeds give TensorFlow's numbers, but for the last bits of float64.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gpugraph import dtypes
+from gpugraph.dtypes import FLOATING
+from gpugraph.graph.infer import InferContext
+from gpugraph.graph.tensor import Tensor
+from gpugraph.kernel import Call, KernelContext
+from gpugraph.ops.arrays import op_scope
+from gpugraph.ops.constants import zeros_like
+from gpugraph.ops.convert import convert_to_tensor
+from gpugraph.ops.declare import NO_GRADIENT, op, raw_ops
+from gpugraph.ops.philox import Philox
+from gpugraph.ops.random import sizes_of
+from gpugraph.ops.random_rejection import gamma, poisson
+from gpugraph.ops.random_streams import INDEX, RESERVED, SEED_ATTRS, seeds_of, stream_of
+from gpugraph.shapes import TensorShape
+
+__all__ = ["random_gamma", "random_poisson"]
+
+_REAL = (*FLOATING, dtypes.int32, dtypes.int64)
+
+
+def _infer(context: InferContext) -> Sequence[TensorShape]:
+    """The given shape, and then that of the parameters."""
+    first, second = context.value_as_shape(0).sizes, context.shapes[1].sizes
+    if first is None or second is None:
+        return [TensorShape.of(None)]
+    return [TensorShape.of((*first, *second))]
+
+
+def _drawing(law: Callable[[Philox, Any], Any]) -> Call:
+    """Per parameter, so many numbers in turn."""
+
+    def make(context: KernelContext, parameters: Any, out: Any) -> Callable[[], Any]:
+        stream, kinds = stream_of(context), parameters.size
+        each = out.size // max(kinds, 1)
+
+        def run() -> None:
+            if out.size:
+                wide = np.repeat(parameters.reshape(-1).astype(np.float64), each)
+                drawn = law(stream.reserve(out.size * RESERVED), wide)
+                out.reshape(each, kinds)[...] = drawn.reshape(kinds, each).T
+
+        return run
+
+    return Call(make=make)
+
+
+def _gamma_back(op: Any, _: Any) -> Any:
+    raise NotImplementedError(
+        f"'{op.name}' has no gradient for its alpha: none is known for gamma numbers here"
+    )
+
+
+_random_gamma = op(
+    "RandomGamma",
+    inputs="shape: S, alpha: T",
+    outputs="output: T",
+    attrs={**SEED_ATTRS, "S": INDEX, "T": FLOATING},
+    infer=_infer,
+    host=[0],
+    cpu=_drawing(gamma),
+    gpu=_drawing(gamma),
+    grad=_gamma_back,
+    stateful=True,
+    doc="Gamma numbers of shape parameter alpha and rate 1: [*shape, *alpha.shape].",
+)
+_random_poisson = op(
+    "RandomPoissonV2",
+    inputs="shape: S, rate: R",
+    outputs="output: dtype",
+    attrs={**SEED_ATTRS, "S": INDEX, "R": _REAL, "dtype": _REAL},
+    infer=_infer,
+    host=[0],
+    cpu=_drawing(poisson),
+    gpu=_drawing(poisson),
+    grad=NO_GRADIENT,
+    stateful=True,
+    doc="Poisson numbers of these rates: [*shape, *rate.shape].",
+)
+
+
+def random_gamma(
+    shape: Any,
+    alpha: Any,
+    beta: Any = None,
+    dtype: Any = dtypes.float32,
+    seed: int | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """Gamma random numbers: `shape` of them for each of `alpha` and `beta`, which broadcast.
+
+    alpha: the shape parameter, above 0 (NaN comes out for others). beta: the rate, 1 by default.
+    Differentiable in beta; a gradient for alpha is a NotImplementedError.
+    """
+    with op_scope(name, "random_gamma", shape, alpha, beta):
+        sizes = convert_to_tensor(sizes_of(shape), dtypes.int32)
+        alpha = convert_to_tensor(alpha, dtype, name="alpha")
+        beta = convert_to_tensor(1 if beta is None else beta, dtype, name="beta")
+        drawn = _random_gamma(sizes, alpha + zeros_like(beta), **seeds_of(seed))
+        least = np.finfo(alpha.dtype.as_numpy_dtype).tiny
+        made: Tensor = raw_ops.Maximum(least, drawn / beta)
+        return made
+
+
+def random_poisson(
+    lam: Any,
+    shape: Any,
+    dtype: Any = dtypes.float32,
+    seed: int | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """Poisson random numbers: `shape` of them for each of the rates `lam`.
+
+    dtype: floating, int32 or int64; of a rate that is negative or not finite NaN comes out.
+    """
+    with op_scope(name, "random_poisson", lam, shape):
+        sizes = convert_to_tensor(sizes_of(shape), dtypes.int32)
+        made: Tensor = _random_poisson(sizes, lam, dtype=dtype, **seeds_of(seed))
+        return made

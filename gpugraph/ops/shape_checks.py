@@ -1,0 +1,64 @@
+"""EnsureShape: passes on a tensor of a certain shape, and ends the run at one of another.
+
+It is stateful here, though not in TensorFlow, so that it is run wherever it is waited for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gpugraph.dtypes import ALL
+from gpugraph.errors import InvalidArgumentError
+from gpugraph.graph.infer import InferContext
+from gpugraph.graph.tensor import Tensor
+from gpugraph.kernel import Call, KernelContext
+from gpugraph.ops.declare import Attr, op
+from gpugraph.shapes import TensorShape
+
+__all__ = ["ensure_shape"]
+
+
+def _infer(context: InferContext) -> Sequence[TensorShape]:
+    return [context.attrs["shape"].merge_with(context.shapes[0])]
+
+
+def _bind(context: KernelContext, source: Any, out: Any) -> Callable[[], Any]:
+    wanted = context.attrs["shape"]
+    if not wanted.is_compatible_with(source.shape):
+        raise InvalidArgumentError(
+            None, None, f"Shape {source.shape} is not compatible with expected shape {wanted}."
+        )
+
+    def run() -> None:
+        if source is not out:
+            np.copyto(out, source)
+
+    return run
+
+
+_ensure_shape = op(
+    "EnsureShape",
+    inputs="input: T",
+    outputs="output: T",
+    attrs={"shape": Attr("shape", required=True), "T": ALL},
+    infer=_infer,
+    view={0: 0},
+    cpu=Call(make=_bind),
+    gpu=Call(make=_bind),
+    grad=lambda op, dy: dy,
+    stateful=True,
+    doc="The input; InvalidArgumentError where its shape does not fit the attr `shape`.",
+)
+
+
+def ensure_shape(x: Any, shape: Any, name: str | None = None) -> Tensor:
+    """`x`, of which from here on `shape` is known; a run in which it has another one ends.
+
+    shape: sizes, of which some (None) or all (None for the shape) may be left open. ValueError
+    where it is known that `x` has another shape, InvalidArgumentError where a run finds that.
+    """
+    made: Tensor = _ensure_shape(x, shape=shape, name=name)
+    return made

@@ -1,0 +1,57 @@
+"""Sparse tensors."""
+
+from gpugraph.ops.sparse_functions import from_dense
+from gpugraph.ops.sparse_functions import sparse_add as add
+from gpugraph.ops.sparse_functions import sparse_concat as concat
+from gpugraph.ops.sparse_functions import sparse_fill_empty_rows as fill_empty_rows
+from gpugraph.ops.sparse_functions import sparse_maximum as maximum
+from gpugraph.ops.sparse_functions import sparse_minimum as minimum
+from gpugraph.ops.sparse_functions import sparse_reorder as reorder
+from gpugraph.ops.sparse_functions import sparse_reshape as reshape
+from gpugraph.ops.sparse_functions import sparse_retain as retain
+from gpugraph.ops.sparse_functions import sparse_slice as slice
+from gpugraph.ops.sparse_functions import sparse_softmax as softmax
+from gpugraph.ops.sparse_functions import sparse_split as split
+from gpugraph.ops.sparse_functions import sparse_tensor_dense_matmul as matmul
+from gpugraph.ops.sparse_functions import sparse_tensor_dense_matmul as sparse_dense_matmul
+from gpugraph.ops.sparse_functions import sparse_tensor_to_dense as to_dense
+from gpugraph.ops.sparse_functions import sparse_to_indicator as to_indicator
+from gpugraph.ops.sparse_functions import sparse_transpose as transpose
+from gpugraph.ops.sparse_reductions import sparse_reduce_max as reduce_max
+from gpugraph.ops.sparse_reductions import sparse_reduce_max_sparse as reduce_max_sparse
+from gpugraph.ops.sparse_reductions import sparse_reduce_sum as reduce_sum
+from gpugraph.ops.sparse_reductions import sparse_reduce_sum_sparse as reduce_sum_sparse
+from gpugraph.ops.sparse_segments import sparse_segment_mean as segment_mean
+from gpugraph.ops.sparse_segments import sparse_segment_sqrt_n as segment_sqrt_n
+from gpugraph.ops.sparse_segments import sparse_segment_sum as segment_sum
+from gpugraph.ops.sparse_tensor import SparseTensor
+from gpugraph.ops.sparse_tensor import sparse_placeholder as placeholder
+
+__all__ = [
+    "SparseTensor",
+    "add",
+    "concat",
+    "fill_empty_rows",
+    "from_dense",
+    "matmul",
+    "maximum",
+    "minimum",
+    "placeholder",
+    "reduce_max",
+    "reduce_max_sparse",
+    "reduce_sum",
+    "reduce_sum_sparse",
+    "reorder",
+    "reshape",
+    "retain",
+    "segment_mean",
+    "segment_sqrt_n",
+    "segment_sum",
+    "slice",
+    "softmax",
+    "sparse_dense_matmul",
+    "split",
+    "to_dense",
+    "to_indicator",
+    "transpose",
+]

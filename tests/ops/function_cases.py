@@ -1,0 +1,39 @@
+"""Cases of Python functions as tables: what a call gives, and what it refuses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gpugraph as tf
+
+__all__ = ["fetched", "refuses", "same"]
+
+
+def fetched(make: Callable[[], Any]) -> Any:
+    """What is made in a graph of its own, fetched; its inferred shapes must be right."""
+    with tf.Graph().as_default(), tf.Session() as session:
+        made = make()
+        tensors = list(made) if isinstance(made, (list, tuple)) else [made]
+        values = session.run(tensors)
+        for tensor, value in zip(tensors, values, strict=True):
+            assert tensor.shape.is_compatible_with(np.shape(value))
+        return values if isinstance(made, (list, tuple)) else values[0]
+
+
+def same(make: Callable[[], Any], wanted: Any, tolerance: float = 0.0) -> None:
+    """What is made has these values (a list: several tensors)."""
+    found = fetched(make)
+    assert not isinstance(found, list) or len(found) == len(wanted)
+    for one, other in zip(found, wanted) if isinstance(found, list) else [(found, wanted)]:
+        assert np.shape(one) == np.shape(other)
+        np.testing.assert_allclose(one, other, tolerance, tolerance)
+
+
+def refuses(make: Callable[[], Any], error: type[Exception], what: str) -> None:
+    """Making it, or running it, raises this error, whose message has `what`."""
+    with pytest.raises(error, match=what):
+        fetched(make)

@@ -1,0 +1,185 @@
+"""Samples of the ops that layers are made of, and what NumPy says to them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gpugraph import dtypes
+
+from .sampling import Sample, Values, add, case, elementwise
+
+__all__ = ["LAYERED"]
+
+LAYERED = ["FusedBatchNorm", "FusedBatchNormGrad"]
+"""Some of the op types that have their samples here."""
+
+
+# -- batch normalization
+
+
+def _by_channel(vector: Any, data_format: str) -> Any:
+    return vector if data_format == "NHWC" else np.reshape(vector, (-1, 1, 1))
+
+
+def _axes(data_format: str) -> tuple[int, ...]:
+    return (0, 1, 2) if data_format == "NHWC" else (0, 2, 3)
+
+
+def _normalized(
+    third: bool,
+    x: Any,
+    scale: Any,
+    offset: Any,
+    mean: Any,
+    variance: Any,
+    is_training: bool = True,
+    data_format: str = "NHWC",
+    epsilon: float = 1e-4,
+) -> tuple[Any, ...]:
+    axes, sample = _axes(data_format), variance
+    if is_training:
+        mean, variance = x.mean(axes), x.var(axes)
+        count = x.size // max(len(scale), 1)
+        sample = variance * (count / max(count - 1, 1))
+    m, v, s, o = (_by_channel(each, data_format) for each in (mean, variance, scale, offset))
+    y = (x - m) / np.sqrt(v + epsilon) * s + o
+    return (y, mean, sample, mean, variance, *([np.zeros(0)] if third else []))
+
+
+def _normalized_back(
+    dy: Any,
+    x: Any,
+    scale: Any,
+    mean: Any,
+    variance: Any,
+    *_: Any,
+    is_training: bool = True,
+    data_format: str = "NHWC",
+    epsilon: float = 1e-4,
+) -> tuple[Any, ...]:
+    axes = _axes(data_format)
+    m, v, s = (_by_channel(each, data_format) for each in (mean, variance, scale))
+    hat = (x - m) / np.sqrt(v + epsilon)
+    dx = dy
+    if is_training:
+        means = [_by_channel(each.mean(axes), data_format) for each in (dy, dy * hat)]
+        dx = dy - means[0] - hat * means[1]
+    dx = dx * s / np.sqrt(v + epsilon)
+    return dx, (dy * hat).sum(axes), dy.sum(axes), np.zeros(0), np.zeros(0)
+
+
+_IMAGES: list[tuple[tuple[int, ...], dict[str, Any]]] = [
+    ((2, 3, 2, 3), {}),
+    ((3, 2, 2, 2), {"data_format": "NCHW", "epsilon": 0.01}),
+    ((2, 2, 1, 3), {"is_training": False}),
+    ((2, 3, 2, 2), {"is_training": False, "data_format": "NCHW"}),
+    ((1, 1, 1, 2), {"epsilon": 0.5}),
+    ((0, 2, 2, 1), {"is_training": False}),
+]
+
+
+def _wide(v: Values) -> Values:
+    """Of what varies by channel: float32 for float16."""
+    narrow = v.dtype is dtypes.float16
+    return Values(dtypes.float32 if narrow else v.dtype, 0.3, 2.0, signed=False)
+
+
+def _channels(shape: tuple[int, ...], attrs: dict[str, Any]) -> int:
+    return shape[1 if "data_format" in attrs else 3]
+
+
+def _forward(shape: tuple[int, ...], attrs: dict[str, Any]) -> Callable[[Values], Sample]:
+    count = _channels(shape, attrs)
+    given = count if attrs.get("is_training") is False else 0
+
+    def form(v: Values) -> Sample:
+        w = _wide(v)
+        return case(v(*shape), w(count), w(count), w(given), w(given), **attrs)
+
+    return form
+
+
+def _backward(
+    reserves: int, shape: tuple[int, ...], attrs: dict[str, Any]
+) -> Callable[[Values], Sample]:
+    count = _channels(shape, attrs)
+
+    def form(v: Values) -> Sample:
+        w = _wide(v)
+        others = [np.zeros(0, w.dtype.as_numpy_dtype)] * (reserves - 2)
+        return case(v(*shape), v(*shape), w(count), w(count), w(count), *others, **attrs)
+
+    return form
+
+
+for _suffix in ("", "V2", "V3"):
+    _third = _suffix == "V3"
+    add(
+        f"FusedBatchNorm{_suffix}",
+        *(_forward(*each) for each in _IMAGES),
+        reference=lambda *inputs, third=_third, **attrs: _normalized(third, *inputs, **attrs),
+        tolerance=16,
+    )
+    add(
+        f"FusedBatchNormGrad{_suffix}",
+        *(_backward(3 if _third else 2, *each) for each in _IMAGES),
+        reference=_normalized_back,
+        tolerance=16,
+    )
+
+
+# -- activations
+
+_SCALE, _ALPHA = 1.0507009873554805, 1.7580993408473769
+elementwise("Selu", lambda x: np.where(x < 0, _ALPHA * np.expm1(x), _SCALE * x), tolerance=2)
+elementwise("SeluGrad", lambda dy, y: dy * np.where(y < 0, y + _ALPHA, _SCALE), True, tolerance=2)
+elementwise("Softsign", lambda x: x / (1 + np.abs(x)))
+elementwise("SoftsignGrad", lambda dy, x: dy / (1 + np.abs(x)) ** 2, True)
+
+
+# -- local response normalization
+
+
+def _norm(x: Any, depth_radius: int = 5, bias: float = 1, alpha: float = 1, **_: Any) -> Any:
+    channels = range(x.shape[-1])
+    sums = [
+        (x[..., max(0, at - depth_radius) : at + depth_radius + 1] ** 2).sum(-1) for at in channels
+    ]
+    return bias + alpha * np.stack(sums, -1)
+
+
+def _responses(x: Any, beta: float = 0.5, **attrs: Any) -> Any:
+    return x / _norm(x, **attrs) ** beta
+
+
+def _responses_back(dy: Any, x: Any, y: Any, beta: float = 0.5, **attrs: Any) -> Any:
+    norm, radius, alpha = _norm(x, **attrs), attrs.get("depth_radius", 5), attrs.get("alpha", 1)
+    dx = dy / norm**beta
+    for at in range(x.shape[-1]):
+        for near in range(max(0, at - radius), min(x.shape[-1], at + radius + 1)):
+            share = dy[..., near] * y[..., near] / norm[..., near]
+            dx[..., at] -= 2 * alpha * beta * x[..., at] * share
+    return dx
+
+
+_NEAR: list[tuple[tuple[int, ...], dict[str, Any]]] = [
+    ((1, 2, 2, 4), {"depth_radius": 1, "alpha": 0.5, "beta": 0.75, "bias": 2.0}),
+    ((2, 1, 2, 3), {}),
+    ((1, 1, 2, 1), {"depth_radius": 2}),
+    ((0, 2, 2, 3), {}),
+]
+add(
+    "LRN",
+    *(lambda v, s=shape, a=attrs: case(v(*s), **a) for shape, attrs in _NEAR),
+    reference=_responses,
+    tolerance=4,
+)
+add(
+    "LRNGrad",
+    *(lambda v, s=shape, a=attrs: case(v(*s), v(*s), v(*s), **a) for shape, attrs in _NEAR),
+    reference=_responses_back,
+    tolerance=8,
+)
