@@ -20,7 +20,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-__all__ = ["add_options", "example", "library", "python_of_tensorflow", "run_side"]
+__all__ = ["ROOT", "add_options", "example", "library", "python_of_tensorflow", "run_side"]
+__all__ += ["side_environment"]
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -39,11 +40,17 @@ def python_of_tensorflow(given: str | None) -> str:
     return found
 
 
+def side_environment() -> dict[str, str]:
+    """The environment of a side's process: it finds gpugraph where these scripts are."""
+    return {**os.environ, "PYTHONPATH": str(ROOT)}
+
+
 def run_side(python: str, script: str, side: str, folder: Path, *options: str) -> None:
     """Runs one side of a script; ends the program, with its last words, where it fails."""
-    env = {**os.environ, "PYTHONPATH": str(ROOT)}
     command = [python, script, "--side", side, str(folder), *options]
-    done = subprocess.run(command, capture_output=True, text=True, env=env, check=False)
+    done = subprocess.run(
+        command, capture_output=True, text=True, env=side_environment(), check=False
+    )
     if done.returncode:
         raise SystemExit(f"the side of {side} failed:\n{done.stderr[-4000:]}")
 

@@ -1,0 +1,291 @@
+"""Every declared op by gpugraph and by TensorFlow: values, dtypes, shapes, gradients, twice.
+
+    python ci/against_tensorflow/every_op.py --tensorflow PYTHON [--draws 2] [--only OP ...]
+
+Cases are drawn from the samples of tests/ops (`op_cases.py`). Gradients are taken along random
+directions; the second ones by the inputs and by what comes in. For each op type it prints how many
+cases there are and how many compared, and the largest differences of values, first and second
+gradients, in units of the last place of an array's largest element. It fails where something
+differs by more than LIMITS, or in kind, without a reason in KNOWN.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import pickle
+import re
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
+
+import numpy as np
+from known_differences import APART, KNOWN
+from op_cases import Answer, Case, answer, blank, draw
+from sides import ROOT, add_options, library, python_of_tensorflow, side_environment
+
+LIMITS = {"values": 32.0, "first": 128.0, "second": 1024.0}
+"""How far results may be apart, in units of the last place of the largest element."""
+
+
+# -- one side
+
+
+def _by_gpugraph(tf: Any, case: Case, inputs: list[Any], attrs: dict[str, Any]) -> list[Any]:
+    made = getattr(tf.raw_ops, case["op"])(*inputs, **attrs)
+    return list(made) if isinstance(made, (list, tuple)) else [made]
+
+
+def _by_tensorflow(tf: Any, case: Case, inputs: list[Any], attrs: dict[str, Any]) -> list[Any]:
+    """By NodeDef, so that ops without a function of their own are there too."""
+    registry, op_def_library = map(
+        importlib.import_module,
+        (f"tensorflow.python.framework.op_def_{each}" for each in ("registry", "library")),
+    )
+    op_def = registry.get(case["op"])
+    if op_def is None:
+        raise NotImplementedError(f"TensorFlow has no op type {case['op']}")
+    named = dict(zip((arg.name for arg in op_def.input_arg), inputs))
+    implied = {
+        name
+        for arg in op_def.input_arg
+        for name in (arg.type_attr, arg.number_attr, arg.type_list_attr)
+    }
+    named |= {each.name: attrs.get(each.name) for each in op_def.attr if each.name not in implied}
+    made = op_def_library.apply_op(case["op"], **named)
+    return list(made) if isinstance(made, (list, tuple)) else [made]
+
+
+def one_side(side: str, folder: Path) -> None:
+    """Answers all cases, and writes each answer down at once: a case may crash the process."""
+    tf = library(side)
+    make = _by_gpugraph if side == "gpugraph" else _by_tensorflow
+    for path in sorted(folder.glob("*.cases")):
+        cases, target = pickle.loads(path.read_bytes()), path.with_suffix(f".{side}")
+        begun, given = target.exists(), len(answers(target))
+        if given == len(cases):
+            continue
+        with target.open("ab") as file:
+            if begun:  # and not finished: by this case
+                pickle.dump(blank("it crashes"), file)
+                file.flush()
+                given += 1
+            _answer_all(tf, make, cases[given:], file)
+
+
+def _answer_all(tf: Any, make: Any, cases: list[Case], file: BinaryIO) -> None:
+    """In one graph, until something is refused: TensorFlow runs no graph that has that in it."""
+    rest = iter(cases)
+    found: Answer | None = blank("")
+    while found is not None:
+        with tf.Graph().as_default(), tf.Session() as session:
+            for case in rest:
+                found = answer(tf, make, case, session)
+                pickle.dump(found, file)
+                file.flush()
+                if found["error"] or any(_refused(found[what]) for what in LIMITS):
+                    break
+            else:
+                found = None
+
+
+def answers(path: Path) -> list[Answer]:
+    """What a side has written down so far."""
+    found = []
+    if path.exists():
+        with path.open("rb") as file:
+            while file.peek(1):
+                found.append(pickle.load(file))
+    return found
+
+
+def run_to_the_end(python: str, side: str, folder: Path) -> None:
+    """Runs a side, again after each case that crashes it."""
+    done = -1
+    while True:
+        command = [python, __file__, "--side", side, str(folder)]
+        env = {**side_environment(), "TF_ENABLE_ONEDNN_OPTS": "0"}  # whose pooling crashes
+        ran = subprocess.run(command, capture_output=True, text=True, env=env, check=False)
+        if ran.returncode == 0:
+            return
+        before, done = done, sum(len(answers(path)) for path in folder.glob(f"*.{side}"))
+        if before == done:
+            raise SystemExit(f"the side of {side} failed:\n{ran.stderr[-4000:]}")
+
+
+# -- comparing
+
+
+class Found(NamedTuple):
+    """What came of one case: what differs, by how much, or why it can't be compared."""
+
+    differs: list[str]
+    apart: dict[str, float]
+    skipped: str = ""
+
+
+def distance(one: Any, other: Any, least: float = 0.0) -> float | str:
+    """How far two arrays are apart; in words where they differ in kind.
+
+    least: what the largest element counts as at least, where it is what others leave.
+    """
+    one, other = np.asarray(one), np.asarray(other)
+    if one.dtype != other.dtype and "O" not in (one.dtype.kind, other.dtype.kind):
+        return f"{one.dtype} instead of {other.dtype}"
+    if one.shape != other.shape:
+        return f"shape {one.shape} instead of {other.shape}"
+    if one.dtype.kind not in "fc":
+        return 0.0 if one.tolist() == other.tolist() else "other values"
+    with np.errstate(all="ignore"):
+        same = (one == other) | (np.isnan(one) & np.isnan(other))
+        if same.all():
+            return 0.0
+        unlike = np.isfinite(one) != np.isfinite(other)
+        if unlike.any():
+            return f"{one[unlike][0]} instead of {other[unlike][0]}"
+        wide = np.complex128 if one.dtype.kind == "c" else np.float64
+        finite = np.abs(other[np.isfinite(other)].astype(wide))
+        scale = max(float(finite.max(initial=0)), least, float(np.finfo(one.dtype).tiny))
+        away = np.abs(one[~same].astype(wide) - other[~same].astype(wide)).max()
+        return float(away / (scale * float(np.finfo(one.dtype).eps)))
+
+
+def compare(case: Case, ours: Answer, theirs: Answer) -> Found:
+    """Holds one answer against the other."""
+    if ours["error"] or theirs["error"]:
+        if ours["error"] and theirs["error"]:
+            return Found([], {}, "both refuse")
+        if theirs["error"]:
+            return Found([], {}, f"TensorFlow refuses: {_shortened(theirs['error'])}")
+        return Found([f"only gpugraph refuses: {ours['error'][:200]}"], {})
+    differs: list[str] = []
+    apart: dict[str, float] = {}
+    skipped = ""
+    for what in ("values", "first", "second"):
+        if _refused(theirs[what]):
+            skipped = f"its {what} gradients: TensorFlow {_shortened(theirs[what])}"
+            break
+        for at, (one, other) in enumerate(_pairs(ours[what], theirs[what], what, differs)):
+            if (one is None) != (other is None):
+                given = other if one is None else one
+                if np.any(np.asarray(given) != 0):
+                    whose = "TensorFlow" if one is None else "gpugraph"
+                    differs.append(f"{what}: only {whose} has one by {at}")
+                continue
+            if one is None:
+                continue
+            away = distance(one, other, 0.0 if what == "values" else 0.01)
+            if isinstance(away, str):
+                differs.append(f"{what} {at}: {away}")
+            else:
+                apart[what] = max(apart.get(what, 0.0), away)
+    for one, other in zip(ours["shapes"], theirs["shapes"]):
+        if other is not None and not _knows(one, other):
+            differs.append(f"inferred shape {one} instead of {other}")
+    differs += [f"{what}: {away:.0f} ulps" for what, away in apart.items() if away > LIMITS[what]]
+    return Found(differs, apart, skipped)
+
+
+def _refused(answered: Any) -> bool:
+    return isinstance(answered, str) and answered.startswith("refused")
+
+
+def _shortened(error: str) -> str:
+    """An error of TensorFlow without the node's name and all its attrs."""
+    return re.sub(r" (used by|for) ('?\{\{|'\w+/).*|_\d+\b|Forward operation.*", "", error)[:150]
+
+
+def _knows(one: list[int | None] | None, other: list[int | None]) -> bool:
+    """Whether an inferred shape says all that another one says."""
+    if one is None or len(one) != len(other):
+        return False
+    return all(b is None or a == b for a, b in zip(one, other))
+
+
+def _pairs(ours: Any, theirs: Any, what: str, differs: list[str]) -> Iterator[tuple[Any, Any]]:
+    if isinstance(ours, list) and isinstance(theirs, list):
+        if len(ours) != len(theirs):
+            differs.append(f"{what}: {len(ours)} instead of {len(theirs)}")
+        yield from zip(ours, theirs)
+    elif isinstance(ours, list) and any(each is not None and np.any(each) for each in ours):
+        if theirs is None or isinstance(theirs, str):
+            differs.append(f"{what}: TensorFlow has none{f' ({theirs})' if theirs else ''}")
+    elif isinstance(theirs, list) and any(each is not None and np.any(each) for each in theirs):
+        differs.append(f"{what}: gpugraph has none{f' ({ours})' if ours else ''}")
+
+
+def report(folder: Path) -> int:
+    """Prints the table; 1 where something differs without a known reason."""
+    faults = compared = total = 0
+    print(f"{'op type':34} {'cases':>5} {'equal':>5}  {'values':>8} {'first':>8} {'second':>8}")
+    notes: list[str] = []
+    for path in sorted(folder.glob("*.cases")):
+        cases = pickle.loads(path.read_bytes())
+        sides = [answers(path.with_suffix(f".{side}")) for side in ("gpugraph", "tensorflow")]
+        op_type = path.stem
+        found = [compare(case, *both) for case, both in zip(cases, zip(*sides), strict=True)]
+        total, compared = total + len(found), compared + sum(bool(each.apart) for each in found)
+        worst = {
+            what: max((each.apart.get(what, -1.0) for each in found), default=-1.0)
+            for what in LIMITS
+        }
+        cells = " ".join(f"{each:8.1f}" if each >= 0 else f"{'-':>8}" for each in worst.values())
+        equal = sum(bool(each.apart) and not each.differs for each in found)
+        print(f"{op_type:34} {len(found):5} {equal:5}  {cells}")
+        faults += _explain(op_type, cases, found, notes)
+    print("\n" + "\n".join(notes))
+    print(f"\n{compared} of {total} cases compared; differences without a reason: {faults}")
+    return int(faults > 0)
+
+
+def _explain(op_type: str, cases: list[Case], found: list[Found], notes: list[str]) -> int:
+    """Notes what is different or not compared, once each; how many have no reason."""
+    faults = 0
+    skipped = Counter(each.skipped for each in found if each.skipped)
+    for why, count in skipped.most_common(3):
+        notes.append(f"{op_type}: {count} not compared: {why}")
+    seen: Counter[str] = Counter()
+    for case, each in zip(cases, found):
+        for what in each.differs:
+            kind = what.split(":")[0].split(" ")[0]
+            seen[kind] += 1
+            reason = KNOWN.get((op_type, kind)) or KNOWN.get((op_type, ""))
+            faults += reason is None
+            if seen[kind] == 1:
+                said = f"known: {reason}" if reason else "NO REASON"
+                notes.append(f"{op_type} {case['label'][:90]}: {what} [{said}]")
+    return faults
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    add_options(parser)
+    parser.add_argument("--draws", type=int, default=2, help="how often each sample is moved")
+    parser.add_argument("--only", nargs="*", help="these op types")
+    options = parser.parse_args()
+    if options.side:
+        one_side(options.side[0], Path(options.side[1]))
+        return 0
+    python = python_of_tensorflow(options.tensorflow)
+    sys.path.insert(0, str(ROOT))
+    declarations = importlib.import_module("gpugraph.ops.declare").DECLARATIONS
+    table = importlib.import_module("tests.ops.samples").TABLE
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for op_type in options.only or sorted(set(table) - set(APART)):
+            cases = draw(op_type, declarations, table, options.draws)
+            (folder / f"{op_type}.cases").write_bytes(pickle.dumps(cases))
+        for side, program in (("gpugraph", sys.executable), ("tensorflow", python)):
+            run_to_the_end(program, side, folder)
+        status = report(folder)
+    for op_type, why in APART.items():
+        print(f"apart: {op_type}: {why}")
+    return status
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

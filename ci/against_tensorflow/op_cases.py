@@ -1,0 +1,198 @@
+"""Cases of ops for both sides of `every_op.py`: inputs and attrs, and what each side makes of them.
+
+A case is plain data, so that it can be pickled: arrays, attrs with dtypes by name, which inputs are
+variables, which are differentiated by. Cases come from the samples of tests/ops: each as it is, and
+again with its numbers moved by up to a tenth (exact zeros, signs and domains stay) and, of integer
+data, in another order.
+"""
+
+from __future__ import annotations
+
+import warnings
+import zlib
+from typing import Any
+
+import numpy as np
+
+__all__ = ["DEPENDENT", "Answer", "Case", "answer", "blank", "draw"]
+
+Case = dict[str, Any]
+Answer = dict[str, Any]
+
+
+DEPENDENT = {"MaxPoolGrad", "MaxPoolGradGrad", "SoftmaxCrossEntropyWithLogits"}
+"""Ops of which one input follows from another, or is a row of shares: they are as they are."""
+
+
+# -- drawing (needs gpugraph and its tests)
+
+
+def draw(op_type: str, declarations: Any, table: Any, draws: int) -> list[Case]:
+    """All cases of an op type: each sample as it is, and `draws` times moved."""
+    op_def = declarations[op_type].op_def
+    cases = []
+    for number, sample in enumerate(table[op_type].samples):
+        for turn in range(draws + 1):
+            random = np.random.default_rng(zlib.crc32(f"{op_type} {number} {turn}".encode()))
+            inputs, slot, slots = [], 0, []
+            for index, (arg, given) in enumerate(zip(op_def.inputs, sample.inputs, strict=True)):
+                arrays = given if isinstance(given, list) else [given]
+                fixed = index in op_def.host_inputs
+                data = arg.type_attr == "T" and not fixed
+                move = turn and op_type not in DEPENDENT
+                moved = [_moved(each, random, data) if move else each for each in arrays]
+                inputs.append(moved if isinstance(given, list) else moved[0])
+                for each in arrays:
+                    if each.dtype.kind in "fc" and not arg.is_ref and not fixed:
+                        slots.append(slot)
+                    slot += 1
+            cases.append(
+                {
+                    "op": op_type,
+                    "label": sample.label,
+                    "inputs": inputs,
+                    "attrs": {key: _plain(value) for key, value in sample.attrs.items()},
+                    "names": [arg.name for arg in op_def.inputs],
+                    "refs": [arg.is_ref for arg in op_def.inputs],
+                    "constant": [index in op_def.host_inputs for index in range(len(inputs))],
+                    "writes": sorted(declarations[op_type].writes),
+                    "by": slots if sample.smooth else [],
+                }
+            )
+    return cases
+
+
+def _moved(array: np.ndarray, random: np.random.Generator, data: bool) -> np.ndarray:
+    if array.dtype.kind in "fc":
+        return np.asarray(array * random.uniform(0.9, 1.0, array.shape)).astype(array.dtype)
+    if not data:
+        return array
+    return random.permutation(array.reshape(-1)).reshape(array.shape).astype(array.dtype)
+
+
+def _plain(value: Any) -> Any:
+    """An attr as data that can be read without gpugraph."""
+    if isinstance(value, (list, tuple)):
+        return [_plain(each) for each in value]
+    if hasattr(value, "as_datatype_enum"):
+        return ("dtype", value.name)
+    return value.as_list() if hasattr(value, "as_list") else value
+
+
+# -- answering (by gpugraph or by TensorFlow)
+
+
+def blank(error: str) -> Answer:
+    """An answer that says nothing yet, or only what went wrong."""
+    return {"values": [], "shapes": [], "first": None, "second": None, "error": error}
+
+
+def answer(tf: Any, make: Any, case: Case, session: Any) -> Answer:
+    """What one side says to a case; `make(tf, case, inputs, attrs)` makes the op's outputs."""
+    found = blank("")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            _answer(tf, make, case, session, found)
+    except Exception as error:
+        found["error"] = _said(error)
+    return found
+
+
+_NO_REASON = ("Graph execution error", "Detected at node", "Node:", "File ")
+"""What error messages of TensorFlow begin with, before they say why."""
+
+
+def _said(error: Exception) -> str:
+    lines = [line.strip() for line in str(error).splitlines()]
+    said = [line for line in lines if line and not line.startswith(_NO_REASON)]
+    return f"{type(error).__name__}: {said[0][:300] if said else ''}"
+
+
+def _answer(tf: Any, make: Any, case: Case, session: Any, found: Answer) -> None:
+    attrs = {key: _attr(tf, value) for key, value in case["attrs"].items()}
+    feeds: dict[Any, Any] = {}
+    flat, arguments, starts = [], [], []
+    for given, is_ref, constant in zip(case["inputs"], case["refs"], case["constant"]):
+        made = []
+        for array in given if isinstance(given, list) else [given]:
+            if is_ref:
+                kind = tf.as_dtype(array.dtype)
+                made.append(tf.raw_ops.VariableV2(shape=array.shape, dtype=kind))
+                starts.append(tf.assign(made[-1], tf.constant(array, kind)))
+            elif constant or array.dtype.kind not in "fc":
+                made.append(tf.constant(array, tf.as_dtype(array.dtype)))
+            else:
+                made.append(tf.placeholder(tf.as_dtype(array.dtype), array.shape))
+                feeds[made[-1]] = array
+        flat += made
+        arguments.append(made if isinstance(given, list) else made[0])
+    outputs = make(tf, case, arguments, attrs)
+    found["shapes"] = [None if y.shape.rank is None else y.shape.as_list() for y in outputs]
+    if case["writes"]:
+        session.run(starts)
+        session.run(outputs, feeds)
+        found["values"] = session.run([flat[at] for at in case["writes"]])
+        return
+    found["values"] = session.run(outputs, feeds)
+    ys = [at for at, y in enumerate(outputs) if y.dtype.is_floating or y.dtype.is_complex]
+    if not ys or not case["by"]:
+        return
+    try:
+        _gradients(tf, case, session, found, [flat[at] for at in case["by"]], feeds, outputs, ys)
+    except Exception as error:
+        what = "second" if found["first"] is not None else "first"
+        found[what] = f"refused: {_said(error)}"
+
+
+def _attr(tf: Any, value: Any) -> Any:
+    if isinstance(value, list):
+        return [_attr(tf, each) for each in value]
+    return getattr(tf, value[1]) if isinstance(value, tuple) else value
+
+
+def _gradients(
+    tf: Any,
+    case: Case,
+    session: Any,
+    found: Answer,
+    xs: Any,
+    feeds: Any,
+    outputs: Any,
+    ys: list[int],
+) -> None:
+    values = [np.asarray(found["values"][at]) for at in ys]
+    dys = [tf.placeholder(outputs[at].dtype, value.shape) for at, value in zip(ys, values)]
+    feeds |= {dy: _weights(value, case, at) for at, (dy, value) in enumerate(zip(dys, values))}
+    try:
+        first = tf.gradients([outputs[at] for at in ys], xs, dys)
+    except LookupError:
+        return
+    first = [None if dx is None else tf.convert_to_tensor(dx) for dx in first]
+    found["first"] = _run(session, first, feeds)
+    there = [at for at, dx in enumerate(first) if dx is not None]
+    if not there:
+        return
+    vs = [tf.constant(_weights(found["first"][at], case, 10 + at)) for at in there]
+    try:
+        second = tf.gradients([first[at] for at in there], [*xs, *dys], vs)
+    except LookupError as error:
+        found["second"] = f"{type(error).__name__}: {str(error).splitlines()[0][:200]}"
+        return
+    second = [None if each is None else tf.convert_to_tensor(each) for each in second]
+    found["second"] = _run(session, second, feeds)
+
+
+def _run(session: Any, tensors: list[Any], feeds: Any) -> list[Any]:
+    """Their values; None of what is None."""
+    got = iter(session.run([each for each in tensors if each is not None], feeds))
+    return [None if each is None else next(got) for each in tensors]
+
+
+def _weights(like: Any, case: Case, number: int) -> np.ndarray:
+    like = np.asarray(like)
+    random = np.random.default_rng(zlib.crc32(f"{case['op']} {case['label']} {number}".encode()))
+    made = random.uniform(0.5, 1.5, like.shape)
+    if like.dtype.kind == "c":
+        made = made + 1j * random.uniform(0.5, 1.5, like.shape)
+    return np.asarray(made).astype(like.dtype)
