@@ -39,7 +39,7 @@ def network(optimizer):
     """A training step: fetches and feeds."""
     random = np.random.RandomState(0)
     x, labels = tf.placeholder(tf.float32, [16, 12]), tf.placeholder(tf.int32, [16], name="labels")
-    y = tf.layers.dense(x, 20, tf.nn.tanh) if hasattr(tf, "layers") else dense(x, 20, tf.tanh)
+    y = dense(x, 20, tf.tanh)
     logits = dense(y, 5, None)
     losses = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits)
     loss = tf.reduce_mean(losses, name="loss")
