@@ -66,7 +66,9 @@ def certificates(settings: Mapping[str, str], environment: Mapping[str, str]) ->
 
 def apt_conf(dumped: str, sources: bool) -> str:
     """How to fetch, of what `apt-config dump` printed: proxies, retries, what is checked."""
-    wanted = re.compile(r'Acquire::(https?::|Retries|Check-)[^"]*"[^"/][^"]*";|Acquire::https?::Proxy')
+    wanted = re.compile(
+        r'Acquire::(https?::|Retries|Check-)[^"]*"[^"/][^"]*";|Acquire::https?::Proxy'
+    )
     kept = [line for line in dumped.splitlines() if wanted.match(line)]
     if sources:
         kept += ['Dir::Etc::sourcelist "/run/secrets/sources.list";', 'Dir::Etc::sourceparts "-";']

@@ -1,8 +1,8 @@
 """What ci/image asks of an image, from inside: python ci/in_image.py CHECK.
 
-    facts     who it runs as, and what is installed where
-    kernels   native code is compiled once, kept in the volume, and loaded by the next process
-    nvrtc     without a GPU: CuPy is there, and its NVRTC compiles texts with CUDA's headers
+facts     who it runs as, and what is installed where
+kernels   native code is compiled once, kept in the volume, and loaded by the next process
+nvrtc     without a GPU: CuPy is there, and its NVRTC compiles texts with CUDA's headers
 """
 
 from __future__ import annotations

@@ -9,8 +9,9 @@ the package, so that a change of the package alone installs nothing anew.
 from __future__ import annotations
 
 import sys
-import tomllib
 from pathlib import Path
+
+import tomllib
 
 
 def main(extras: list[str]) -> int:
