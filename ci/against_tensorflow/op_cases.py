@@ -76,7 +76,9 @@ def _plain(value: Any) -> Any:
         return [_plain(each) for each in value]
     if hasattr(value, "as_datatype_enum"):
         return ("dtype", value.name)
-    return value.as_list() if hasattr(value, "as_list") else value
+    if hasattr(value, "as_list"):
+        return ("shape", None if value.ndims is None else value.as_list())
+    return value
 
 
 # -- answering (by gpugraph or by TensorFlow)
@@ -148,7 +150,10 @@ def _answer(tf: Any, make: Any, case: Case, session: Any, found: Answer) -> None
 def _attr(tf: Any, value: Any) -> Any:
     if isinstance(value, list):
         return [_attr(tf, each) for each in value]
-    return getattr(tf, value[1]) if isinstance(value, tuple) else value
+    if not isinstance(value, tuple):
+        return value
+    kind, said = value
+    return getattr(tf, said) if kind == "dtype" else tf.TensorShape(said)
 
 
 def _gradients(
