@@ -11,6 +11,7 @@ from gpugraph.ops.arrays import op_scope
 from gpugraph.ops.convert import convert_to_tensor
 from gpugraph.ops.convolution_functions import avg_pool, conv2d, max_pool
 from gpugraph.ops.convolution_shapes import conv1d
+from gpugraph.ops.spatial_rates import with_space_to_batch
 from gpugraph.ops.volume_functions import avg_pool3d, conv3d, max_pool3d
 
 __all__ = ["atrous_conv2d", "convolution", "pool"]
@@ -100,29 +101,50 @@ def pool(
 
     window_shape, strides: one for each dimension but batch and channels.
 
-    ValueError for another type, for inputs of another rank, and for windows whose elements are
-    not side by side, which TensorFlow has and this has not.
+    dilation_rate (newer: `dilations`): how far the elements of a window are apart.
+
+    ValueError for another type, for inputs of another rank, and for a rate of more than 1 with a
+    stride of more than 1 or padding "SAME".
     """
     source = convert_to_tensor(input, name="input")
     count = _dimensions(source)
     layout, first = _layout(data_format, count)
     if pooling_type not in ("MAX", "AVG"):
         raise ValueError(f"pooling_type must be either AVG or MAX, but it is {pooling_type!r}")
-    apart = dilations if dilation_rate is None else dilation_rate
-    if max(_spatial(apart, count, "dilation_rate")) > 1:
-        raise ValueError(f"pool takes no dilation_rate here, but it is {apart!r}")
+    apart = _spatial(dilations if dilation_rate is None else dilation_rate, count, "dilation_rate")
     size = _spatial(window_shape, count, "window_shape")
     steps = _spatial(strides, count, "strides")
+    if max(apart) > 1 and max(steps) > 1:
+        raise ValueError(
+            f"strides > 1 not supported in conjunction with dilation_rate > 1: {steps}"
+        )
+    if max(apart) > 1 and padding == "SAME":
+        raise ValueError("pooling with SAME padding is not implemented for dilation_rate > 1")
     with op_scope(name, f"{pooling_type.lower()}_pool", source) as scope:
-        if count == 3:
-            volumes = max_pool3d if pooling_type == "MAX" else avg_pool3d
-            return volumes(source, size, steps, padding, data_format=layout, name=scope)
-        function = max_pool if pooling_type == "MAX" else avg_pool
-        if count == 2:
-            return function(source, size, steps, padding, data_format=layout, name=scope)
-        axis = 3 if first else 2
-        made = function(
-            expand_dims(source, axis), [*size, 1], [*steps, 1], padding,
-            data_format="NCHW" if first else "NHWC",
-        )  # fmt: skip
-        return squeeze(made, [axis])
+
+        def pooled(converted: Tensor, _: int, converted_padding: str) -> Tensor:
+            rest = size, steps, converted_padding, layout, scope
+            if count == 3:
+                return (max_pool3d if pooling_type == "MAX" else avg_pool3d)(converted, *rest)
+            if count == 2:
+                return (max_pool if pooling_type == "MAX" else avg_pool)(converted, *rest)
+            return _of_sequences(pooling_type, converted, size, steps, converted_padding, first)
+
+        return with_space_to_batch(source, apart, padding, pooled, data_format=layout)
+
+
+def _of_sequences(
+    pooling_type: str,
+    source: Tensor,
+    size: list[int],
+    steps: list[int],
+    padding: str,
+    first: bool,
+) -> Tensor:
+    axis = 3 if first else 2
+    function = max_pool if pooling_type == "MAX" else avg_pool
+    made = function(
+        expand_dims(source, axis), [*size, 1], [*steps, 1], padding,
+        data_format="NCHW" if first else "NHWC",
+    )  # fmt: skip
+    return squeeze(made, [axis])
