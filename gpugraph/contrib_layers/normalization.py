@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gpugraph.arg_scope import add_arg_scope
-from gpugraph.contrib_layers.making import collect_outputs, collections_of, static_bool, switch
+from gpugraph.contrib_layers.making import collect_outputs, collections_of
 from gpugraph.contrib_layers.model_variables import model_variable
+from gpugraph.control_flow.choosing import smart_cond, static_bool
 from gpugraph.graph.client import Graph
 from gpugraph.graph.collections import GraphKeys
 from gpugraph.graph.stack import graph_stack
@@ -198,11 +199,11 @@ def _mean_and_variance(
             with graph.control_dependencies(update()):
                 return [identity(mean), identity(variance)]
 
-        mean, variance = switch(is_training, after_updates, averaged)
+        mean, variance = smart_cond(is_training, after_updates, averaged)
         return mean, variance
-    for each in switch(is_training, update, averaged):
+    for each in smart_cond(is_training, update, averaged):
         graph.add_to_collections(updates_collections, each)
-    mean, variance = switch(is_training, lambda: [mean, variance], averaged)
+    mean, variance = smart_cond(is_training, lambda: [mean, variance], averaged)
     return mean, variance
 
 

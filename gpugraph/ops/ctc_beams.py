@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -112,30 +111,23 @@ def _go_on(node: _Node, known: list[float], blank: int) -> None:
     node.total = _either(node.blank, node.labelled)
 
 
-def _longer(node: _Node, known: Any, beam: _Beam) -> Iterator[tuple[int, float]]:
-    """(label, how likely) of sequences that are one label longer and may come into the beam."""
+def _grow(node: _Node, known: Any, beam: _Beam) -> None:
+    """Takes in sequences that are one label longer than the node's, label by label."""
     likely = known + node.old_total
     if node.label >= 0:
         likely[node.label] = known[node.label] + node.old_blank
-    chosen = np.flatnonzero(likely > beam.least)
-    yield from zip(chosen.tolist(), likely[chosen].tolist())
-
-
-def _grow(node: _Node, known: Any, beam: _Beam) -> None:
-    """Takes in sequences that are one label longer than the node's."""
-    refused = {label for label, child in node.children.items() if child.total == _NEVER}
-    for label, total in _longer(node, known, beam):
-        child = node.children.get(label)
+    promising = np.flatnonzero(likely > beam.least).tolist()
+    for label in sorted({*promising, *node.children}):
+        child, total = node.children.get(label), float(likely[label])
         if child is not None and child.total != _NEVER:
             continue
         if beam.takes(total):
             if child is None:
                 child = node.children[label] = _Node(node, label)
-            child.blank, child.labelled, child.total = _NEVER, total, total
+            child.labelled = child.total = total
             beam.add(child)
-            refused.discard(label)
-    for label in refused:  # what fell out of the beam in this step is not gone on with, either
-        node.children[label].old_blank = node.children[label].old_total = _NEVER
+        elif child is not None:  # what has fallen out in this step is not gone on with, either
+            child.old_blank = child.old_total = _NEVER
 
 
 def search(logits: Any, width: int, paths: int, merge: bool) -> list[Found]:
