@@ -58,8 +58,8 @@ def conv1d_transpose(
             "padding": padding,
             "data_format": "NHWC" if last else "NCHW",
         }
-        images = expand_dims(convert_to_tensor(input, name="input"), axis)
-        weights = expand_dims(convert_to_tensor(filters, name="filters"), 0)
+        images = expand_dims(input, axis)
+        weights = expand_dims(filters, 0)
         sizes = output_shape if isinstance(output_shape, Tensor) else list(output_shape)
         target = concat([sizes[:axis], [1], sizes[axis:]], 0)
         made = raw_ops.Conv2DBackpropInput(target, weights, images, **attrs, name=scope)

@@ -20,7 +20,6 @@ from gpugraph.graph.tensor import Tensor
 from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.array_shapes import reverse
 from gpugraph.ops.arrays import op_scope, run_all
-from gpugraph.ops.convert import convert_to_tensor
 from gpugraph.ops.declare import Attr, op, raw_ops
 from gpugraph.ops.shape_functions import of_rank
 from gpugraph.ops.softmax import do_nothing
@@ -220,6 +219,7 @@ def erosion2d(
     turn, in each window: -dilation2d(-value, turned). Arguments and errors as of `dilation2d`.
     """
     with op_scope(name, "erosion2d", value, kernel) as scope:
-        turned = reverse(convert_to_tensor(kernel), [0, 1])
+        upside_down = negative(value)
+        turned = reverse(kernel, [0, 1])
         attrs = {"strides": strides, "rates": rates, "padding": padding}
-        return negative(_dilation(negative(value), turned, **attrs, name=scope))
+        return negative(_dilation(upside_down, turned, **attrs, name=scope))

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from gpugraph.dtypes import as_dtype, int64
 from gpugraph.graph.tensor import Tensor
 from gpugraph.ops.array_shapes import expand_dims, squeeze
 from gpugraph.ops.arrays import op_scope
-from gpugraph.ops.convert import convert_to_tensor
 from gpugraph.ops.convolution_functions import avg_pool, max_pool
 from gpugraph.ops.convolution_shapes import of_three, sequence_format
 from gpugraph.ops.declare import raw_ops
@@ -74,7 +75,7 @@ def _of_sequences(
         last = sequence_format(data_format)
         axis = 1 if last else 2
         made = function(
-            expand_dims(convert_to_tensor(source, name="input"), axis),
+            expand_dims(source, axis),
             of_three(ksize, last, "ksize"),
             of_three(strides, last, "strides"),
             padding,
@@ -134,8 +135,7 @@ def _by_rank(
     data_format: str | None,
     name: str | None,
 ) -> Tensor:
-    tensor = convert_to_tensor(source, name="input")
-    rank = tensor.shape.rank
+    rank = source.shape.rank if isinstance(source, Tensor) else np.ndim(source)
     if rank is None and data_format is not None:
         rank = len(data_format)
     if rank is None:
@@ -143,7 +143,7 @@ def _by_rank(
     if not 3 <= rank <= 5:
         raise ValueError(f"Input tensor must be of rank 3, 4 or 5 but was {rank}.")
     layout = data_format or ("NWC", "NHWC", "NDHWC")[rank - 3]
-    made: Tensor = functions[rank - 2](tensor, ksize, strides, padding, layout, name=name)
+    made: Tensor = functions[rank - 2](source, ksize, strides, padding, layout, name=name)
     return made
 
 

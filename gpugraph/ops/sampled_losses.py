@@ -52,7 +52,7 @@ def nce_loss(
       `log_uniform_candidate_sampler`, all candidates different.
     remove_accidental_hits: whether candidates that are true count for nothing.
 
-    ValueError for shapes that do not fit.
+    Of any float dtype. ValueError for shapes that do not fit.
     """
     logits, truth = _logits(
         weights, biases, labels, inputs, num_sampled, num_classes, num_true, sampled_values,
@@ -139,13 +139,18 @@ def _logits(
         sampled_logits += sampled_offsets
         if remove_accidental_hits:
             sampled_logits += _hits(truth, sampled, num_true, num_sampled, sampled_logits.dtype)
-        true_logits -= log(expected_true)
-        sampled_logits -= log(expected)
+        true_logits -= _log(expected_true, given.dtype)
+        sampled_logits -= _log(expected, given.dtype)
         shares = ones_like(true_logits) / float(num_true)
         return (
             concat([true_logits, sampled_logits], 1),
             concat([shares, zeros_like(sampled_logits)], 1),
         )
+
+
+def _log(counts: Tensor, dtype: Any) -> Tensor:
+    found = log(counts)
+    return found if found.dtype == dtype else cast(found, dtype)
 
 
 def _true_logits(inputs: Tensor, rows: Tensor, num_true: int) -> Tensor:

@@ -98,9 +98,7 @@ def with_space_to_batch(
         if np.all(known == 1):
             return op(source, count, padding)
     base = _base_paddings(filter_shape, count, rate if known is None else known, padding)
-    paddings, crops = required_space_to_batch_paddings(
-        _sizes_at(source, places), rate if known is None else known, base
-    )
+    paddings, crops = required_space_to_batch_paddings(_sizes_at(source, places), rate, base)
     block = _spread(rate if known is None else known, places, 1)
     batches = space_to_batch_nd(source, block, _spread(paddings, places, 0))
     made = op(batches, count, "VALID")
