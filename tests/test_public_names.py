@@ -728,6 +728,7 @@ register_tensor_conversion_function: base_type conversion_func priority
 repeat: input repeats axis name
 report_uninitialized_variables: var_list name
 reset_default_graph:
+required_space_to_batch_paddings: input_shape block_shape base_paddings name
 reshape: tensor shape name
 resource_variables_enabled:
 reverse: tensor axis name
