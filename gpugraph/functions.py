@@ -122,6 +122,7 @@ from gpugraph.ops.spatial_blocks import (
     batch_to_space, batch_to_space_nd, depth_to_space, space_to_batch, space_to_batch_nd,
     space_to_depth,
 )
+from gpugraph.ops.spatial_rates import required_space_to_batch_paddings
 from gpugraph.ops.splitting import split, unstack
 from gpugraph.ops.state import assign, assign_add, assign_sub
 from gpugraph.ops.string_hashes import (
@@ -171,8 +172,9 @@ __all__ = [
     "random_shuffle", "random_uniform", "random_uniform_initializer", "range", "rank", "raw_ops",
     "real", "realdiv", "reciprocal", "reduce_all", "reduce_any", "reduce_join", "reduce_logsumexp",
     "reduce_max", "reduce_mean", "reduce_min", "reduce_prod", "reduce_sum", "regex_replace",
-    "register_kernel", "register_op", "register_tensor_conversion_function", "repeat", "reshape",
-    "reverse", "reverse_sequence", "reverse_v2", "rint", "roll", "round", "rsqrt", "saturate_cast",
+    "register_kernel", "register_op", "register_tensor_conversion_function", "repeat",
+    "required_space_to_batch_paddings", "reshape", "reverse", "reverse_sequence", "reverse_v2",
+    "rint", "roll", "round", "rsqrt", "saturate_cast",
     "scalar_mul", "scatter_add", "scatter_div", "scatter_max", "scatter_min", "scatter_mul",
     "scatter_nd", "scatter_nd_add", "scatter_nd_sub", "scatter_nd_update", "scatter_sub",
     "scatter_update", "searchsorted", "segment_max", "segment_mean", "segment_min", "segment_prod",

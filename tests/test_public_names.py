@@ -370,6 +370,9 @@ layers.Conv2DTranspose: filters kernel_size strides padding data_format activati
 layers.Conv3D: filters kernel_size strides padding data_format dilation_rate activation use_bias
     kernel_initializer bias_initializer kernel_regularizer bias_regularizer activity_regularizer
     kernel_constraint bias_constraint trainable name
+layers.Conv3DTranspose: filters kernel_size strides padding data_format activation use_bias
+    kernel_initializer bias_initializer kernel_regularizer bias_regularizer activity_regularizer
+    kernel_constraint bias_constraint trainable name
 layers.Dense: units activation use_bias kernel_initializer bias_initializer kernel_regularizer
     bias_regularizer activity_regularizer kernel_constraint bias_constraint trainable name
 layers.Dropout: rate noise_shape seed name
@@ -378,6 +381,10 @@ layers.Layer: trainable name dtype
 layers.MaxPooling1D: pool_size strides padding data_format name
 layers.MaxPooling2D: pool_size strides padding data_format name
 layers.MaxPooling3D: pool_size strides padding data_format name
+layers.SeparableConv1D: filters kernel_size strides padding data_format dilation_rate
+    depth_multiplier activation use_bias depthwise_initializer pointwise_initializer
+    bias_initializer depthwise_regularizer pointwise_regularizer bias_regularizer
+    activity_regularizer depthwise_constraint pointwise_constraint bias_constraint trainable name
 layers.SeparableConv2D: filters kernel_size strides padding data_format dilation_rate
     depth_multiplier activation use_bias depthwise_initializer pointwise_initializer
     bias_initializer depthwise_regularizer pointwise_regularizer bias_regularizer
@@ -401,6 +408,9 @@ layers.conv2d_transpose: inputs filters kernel_size strides padding data_format 
 layers.conv3d: inputs filters kernel_size strides padding data_format dilation_rate activation
     use_bias kernel_initializer bias_initializer kernel_regularizer bias_regularizer
     activity_regularizer kernel_constraint bias_constraint trainable name reuse
+layers.conv3d_transpose: inputs filters kernel_size strides padding data_format activation use_bias
+    kernel_initializer bias_initializer kernel_regularizer bias_regularizer activity_regularizer
+    kernel_constraint bias_constraint trainable name reuse
 layers.dense: inputs units activation use_bias kernel_initializer bias_initializer
     kernel_regularizer bias_regularizer activity_regularizer kernel_constraint bias_constraint
     trainable name reuse
@@ -409,6 +419,11 @@ layers.flatten: inputs name data_format
 layers.max_pooling1d: inputs pool_size strides padding data_format name
 layers.max_pooling2d: inputs pool_size strides padding data_format name
 layers.max_pooling3d: inputs pool_size strides padding data_format name
+layers.separable_conv1d: inputs filters kernel_size strides padding data_format dilation_rate
+    depth_multiplier activation use_bias depthwise_initializer pointwise_initializer
+    bias_initializer depthwise_regularizer pointwise_regularizer bias_regularizer
+    activity_regularizer depthwise_constraint pointwise_constraint bias_constraint trainable name
+    reuse
 layers.separable_conv2d: inputs filters kernel_size strides padding data_format dilation_rate
     depth_multiplier activation use_bias depthwise_initializer pointwise_initializer
     bias_initializer depthwise_regularizer pointwise_regularizer bias_regularizer
@@ -548,16 +563,23 @@ multinomial: logits num_samples seed name output_dtype
 multiply: x y name
 name_scope: name default_name values
 negative: x name
+nn.all_candidate_sampler: true_classes num_true num_sampled unique seed name
 nn.atrous_conv2d: value filters rate padding name
+nn.atrous_conv2d_transpose: value filters output_shape rate padding name
 nn.avg_pool: value ksize strides padding data_format name input
+nn.avg_pool1d: input ksize strides padding data_format name
 nn.avg_pool3d: input ksize strides padding data_format name
+nn.avg_pool_v2: input ksize strides padding data_format name
 nn.batch_norm_with_global_normalization: t m v beta gamma variance_epsilon scale_after_normalization
     name input mean variance
 nn.batch_normalization: x mean variance offset scale variance_epsilon name
 nn.bias_add: value bias data_format name
 nn.bidirectional_dynamic_rnn: cell_fw cell_bw inputs sequence_length initial_state_fw
     initial_state_bw dtype parallel_iterations swap_memory time_major scope
+nn.collapse_repeated: labels seq_length name
+nn.compute_accidental_hits: true_classes sampled_candidates num_true seed name
 nn.conv1d: value filters stride padding use_cudnn_on_gpu data_format name input dilations
+nn.conv1d_transpose: input filters output_shape strides padding data_format dilations name
 nn.conv2d: input filter strides padding use_cudnn_on_gpu data_format dilations name filters
 nn.conv2d_backprop_filter: input filter_sizes out_backprop strides padding use_cudnn_on_gpu
     data_format dilations name
@@ -566,33 +588,64 @@ nn.conv2d_backprop_input: input_sizes filter out_backprop strides padding use_cu
 nn.conv2d_transpose: value filter output_shape strides padding data_format name input filters
     dilations
 nn.conv3d: input filter strides padding data_format dilations name filters
+nn.conv3d_backprop_filter: input filter_sizes out_backprop strides padding data_format dilations
+    name
+nn.conv3d_transpose: value filter output_shape strides padding data_format name input filters
+    dilations
+nn.conv_transpose: input filters output_shape strides padding data_format dilations name
 nn.convolution: input filter padding strides dilation_rate name data_format filters dilations
 nn.crelu: features name axis
+nn.ctc_beam_search_decoder: inputs sequence_length beam_width top_paths merge_repeated
+nn.ctc_beam_search_decoder_v2: inputs sequence_length beam_width top_paths
+nn.ctc_greedy_decoder: inputs sequence_length merge_repeated
+nn.ctc_loss: labels inputs sequence_length preprocess_collapse_repeated ctc_merge_repeated
+    ignore_longer_outputs_than_inputs time_major logits
 nn.depthwise_conv2d: input filter strides padding rate name data_format dilations
+nn.depthwise_conv2d_backprop_filter: input filter_sizes out_backprop strides padding data_format
+    dilations name
+nn.depthwise_conv2d_backprop_input: input_sizes filter out_backprop strides padding data_format
+    dilations name
 nn.depthwise_conv2d_native: input filter strides padding data_format dilations name
+nn.dilation2d: input filter strides rates padding name filters dilations
 nn.dropout: x keep_prob noise_shape seed name rate
 nn.dynamic_rnn: cell inputs sequence_length initial_state dtype parallel_iterations swap_memory
     time_major scope
 nn.elu: features name
 nn.embedding_lookup: params ids partition_strategy name validate_indices max_norm
+nn.erosion2d: value kernel strides rates padding name
+nn.fixed_unigram_candidate_sampler: true_classes num_true num_sampled unique range_max vocab_file
+    distortion num_reserved_ids num_shards shard unigrams seed name
 nn.fused_batch_norm: x scale offset mean variance epsilon data_format is_training name
 nn.embedding_lookup_sparse: params sp_ids sp_weights partition_strategy name combiner max_norm
 nn.in_top_k: predictions targets k name
 nn.l2_loss: t name
 nn.l2_normalize: x axis epsilon name dim
 nn.leaky_relu: features alpha name
+nn.learned_unigram_candidate_sampler: true_classes num_true num_sampled unique range_max seed name
 nn.local_response_normalization: input depth_radius bias alpha beta name
+nn.log_poisson_loss: targets log_input compute_full_loss name
 nn.log_sigmoid: x name
 nn.log_softmax: logits axis name dim
+nn.log_uniform_candidate_sampler: true_classes num_true num_sampled unique range_max seed name
 nn.lrn: input depth_radius bias alpha beta name
 nn.max_pool: value ksize strides padding data_format name input
+nn.max_pool1d: input ksize strides padding data_format name
+nn.max_pool2d: input ksize strides padding data_format name
 nn.max_pool3d: input ksize strides padding data_format name
+nn.max_pool_v2: input ksize strides padding data_format name
+nn.max_pool_with_argmax: input ksize strides padding data_format Targmax name output_dtype
+    include_batch_in_index
 nn.moments: x axes shift name keep_dims keepdims
+nn.nce_loss: weights biases labels inputs num_sampled num_classes num_true sampled_values
+    remove_accidental_hits partition_strategy name
 nn.normalize_moments: counts mean_ss variance_ss shift name
 nn.pool: input window_shape pooling_type padding dilation_rate strides name data_format dilations
 nn.raw_rnn: cell loop_fn parallel_iterations swap_memory scope
 nn.relu: features name
 nn.relu6: features name
+nn.relu_layer: x weights biases name
+nn.sampled_softmax_loss: weights biases labels inputs num_sampled num_classes num_true
+    sampled_values remove_accidental_hits partition_strategy name seed
 nn.selu: features name
 nn.safe_embedding_lookup_sparse: embedding_weights sparse_ids sparse_weights combiner default_id
     name partition_strategy max_norm
@@ -611,8 +664,10 @@ nn.static_rnn: cell inputs initial_state dtype sequence_length scope
 nn.sufficient_statistics: x axes shift keep_dims name keepdims
 nn.swish: features
 nn.top_k: input k sorted name
+nn.uniform_candidate_sampler: true_classes num_true num_sampled unique range_max seed name
 nn.weighted_cross_entropy_with_logits: labels logits pos_weight name targets
 nn.weighted_moments: x axes frequency_weights name keep_dims keepdims
+nn.with_space_to_batch: input dilation_rate padding op filter_shape spatial_dims data_format
 nn.xw_plus_b: x weights biases name
 nn.zero_fraction: value name
 no_op: name
@@ -673,6 +728,7 @@ register_tensor_conversion_function: base_type conversion_func priority
 repeat: input repeats axis name
 report_uninitialized_variables: var_list name
 reset_default_graph:
+required_space_to_batch_paddings: input_shape block_shape base_paddings name
 reshape: tensor shape name
 resource_variables_enabled:
 reverse: tensor axis name

@@ -12,10 +12,11 @@ from functools import partial
 from typing import Any
 
 from gpugraph import dtypes
+from gpugraph.control_flow.choosing import smart_cond, static_bool
 from gpugraph.graph.stack import graph_stack
 from gpugraph.graph.tensor import Tensor
 from gpugraph.layer import Layer
-from gpugraph.layers.making import ONES, ZEROS, applied, static_bool, switch
+from gpugraph.layers.making import ONES, ZEROS, applied
 from gpugraph.ops.array_shapes import reshape
 from gpugraph.ops.arrays import op_scope
 from gpugraph.ops.batch_norm import fused_batch_norm
@@ -155,10 +156,10 @@ class BatchNormalization(Layer):
                 layout, is_training=False,
             )  # fmt: skip
 
-        outputs, mean, variance = switch(training, by_sample, by_averages)
+        outputs, mean, variance = smart_cond(training, by_sample, by_averages)
         known = static_bool(training)
         if known is None:
-            momentum = switch(training, lambda: self.momentum, lambda: 1.0)
+            momentum = smart_cond(training, lambda: self.momentum, lambda: 1.0)
         else:
             momentum = convert_to_tensor(self.momentum)
         if known is not False:
@@ -194,12 +195,14 @@ class BatchNormalization(Layer):
         of_sample = [cast(each, self._variable_type) for each in moments(inputs, axes)]
         averages = [self.moving_mean, self.moving_variance]
         mean, variance = (
-            switch(training, partial(convert_to_tensor, value), partial(convert_to_tensor, kept))
+            smart_cond(
+                training, partial(convert_to_tensor, value), partial(convert_to_tensor, kept)
+            )
             for value, kept in zip(of_sample, averages)
         )
         for kept, value in zip(averages, (mean, variance)):
             follow = partial(self._follow, kept, value, self.momentum)
-            self.add_update(switch(training, follow, partial(convert_to_tensor, kept)))
+            self.add_update(smart_cond(training, follow, partial(convert_to_tensor, kept)))
         return mean, variance
 
     def _follow(self, average: Any, value: Any, momentum: Any) -> Tensor:

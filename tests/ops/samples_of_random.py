@@ -8,6 +8,7 @@ import numpy as np
 
 from gpugraph import dtypes
 
+from .samples_of_candidates import SAMPLERS
 from .sampling import add, case, i32, i64
 
 __all__ = ["RANDOM"]
@@ -17,6 +18,7 @@ _STATELESS = ("StatelessRandomUniform", "StatelessRandomNormal", "StatelessTrunc
 RANDOM = {
     *_FILLING,
     *_STATELESS,
+    *SAMPLERS,
     "Multinomial",
     "RandomGamma",
     "RandomPoissonV2",
