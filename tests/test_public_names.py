@@ -13,25 +13,36 @@ import pytest
 import gpugraph as tf
 
 CONTRIB = (tf.contrib, tf.contrib.framework, tf.contrib.layers, tf.contrib.slim)
-FACES = (tf, tf.nn, tf.math, tf.random, tf.linalg, tf.initializers, tf.debugging, tf.strings)
-FACES += CONTRIB
-FACES = (tf, tf.nn, tf.math, tf.random, tf.linalg, tf.initializers, *CONTRIB)
-FACES += (tf.bitwise, tf.signal, tf.spectral)
-FACES = (tf, tf.nn, tf.math, tf.random, tf.linalg, tf.sparse, tf.image, tf.initializers, *CONTRIB)
-ROOMS = (tf.train, tf.errors, tf.dtypes, tf.devices, tf.memory, tf.session, tf.nn.rnn_cell)
-ROOMS += (tf.app, tf.flags, tf.logging)
-FACES = (tf, tf.nn, tf.math, tf.random, tf.linalg, tf.initializers, *CONTRIB)
+FACES = (
+    tf,
+    tf.bitwise,
+    tf.debugging,
+    tf.image,
+    tf.initializers,
+    tf.linalg,
+    tf.math,
+    tf.nn,
+    tf.random,
+    tf.signal,
+    tf.sparse,
+    tf.spectral,
+    tf.strings,
+    *CONTRIB,
+)
 ROOMS = (
-    tf.layers,
-    tf.losses,
-    tf.metrics,
-    tf.train,
-    tf.errors,
-    tf.dtypes,
+    tf.app,
     tf.devices,
+    tf.dtypes,
+    tf.errors,
+    tf.flags,
+    tf.layers,
+    tf.logging,
+    tf.losses,
     tf.memory,
-    tf.session,
+    tf.metrics,
     tf.nn.rnn_cell,
+    tf.session,
+    tf.train,
 )
 
 # TensorFlow 1.15's parameters, in order, `self` left out; a line that is indented goes on.
