@@ -18,6 +18,7 @@ from gpugraph.ops.resource_variables import LOWERED
 from . import (
     samples_of_boxes,
     samples_of_images,
+    samples_of_integrals,
     samples_of_linalg,
     samples_of_mathematics,
     samples_of_positions,
@@ -41,6 +42,7 @@ assert samples_of_linalg.MATRICES  # their samples are in the table by now
 assert samples_of_sparse.ROWS is not None
 assert samples_of_boxes.BOXES is not None
 assert samples_of_images.IN_SINGLE
+assert samples_of_integrals.NODES.size
 assert samples_of_training.FORMULAS
 
 _IN_PLANS = "it stands in plans only, and the bind pass makes of it what it says"
