@@ -103,6 +103,7 @@ atan2: y x name
 atanh: x name
 batch_gather: params indices name
 batch_scatter_update: ref indices updates use_locking name
+betainc: a b x name
 bincount: arr weights minlength maxlength dtype
 bitcast: input type name
 bitwise.bitwise_and: x y name
@@ -289,6 +290,8 @@ identity_n: input name
 ifft: input name
 ifft2d: input name
 ifft3d: input name
+igamma: a x name
+igammac: a x name
 imag: input name
 image.adjust_brightness: image delta
 image.adjust_contrast: images contrast_factor
@@ -420,10 +423,22 @@ less_equal: x y name
 lgamma: x name
 lin_space: start stop num name
 linalg.adjoint: matrix name
+linalg.expm: input name
 linalg.logdet: matrix name
+linalg.logm: input name
+linalg.lu: input output_idx_type name
+linalg.lu_matrix_inverse: lower_upper perm validate_args name
+linalg.lu_reconstruct: lower_upper perm validate_args name
+linalg.lu_solve: lower_upper perm rhs validate_args name
+linalg.matrix_rank: a tol validate_args name
 linalg.matvec: a b transpose_a adjoint_a a_is_sparse b_is_sparse name
+linalg.normalize: tensor ord axis name
+linalg.pinv: a rcond validate_args name
 linalg.slogdet: input name
 linalg.transpose: a name conjugate
+linalg.tridiagonal_matmul: diagonals rhs diagonals_format name
+linalg.tridiagonal_solve: diagonals rhs diagonals_format transpose_rhs conjugate_rhs name
+    partial_pivoting
 linspace: start stop num name
 local_variables: scope
 local_variables_initializer:
@@ -468,12 +483,21 @@ losses.softmax_cross_entropy: onehot_labels logits weights label_smoothing scope
 losses.sparse_softmax_cross_entropy: labels logits weights scope loss_collection reduction
 make_template: name_ func_ create_scope_now_ unique_name_ custom_getter_
 map_fn: fn elems dtype parallel_iterations back_prop swap_memory infer_shape name
+math.bessel_i0: x name
+math.bessel_i0e: x name
+math.bessel_i1: x name
+math.bessel_i1e: x name
+math.cumulative_logsumexp: x axis exclusive reverse name
 math.divide_no_nan: x y name
+math.erfcinv: x name
+math.erfinv: x name
 math.in_top_k: predictions targets k name
 math.log_softmax: logits axis name dim
 math.multiply_no_nan: x y name
+math.ndtri: x name
 math.nextafter: x1 x2 name
 math.polyval: coeffs x name
+math.reciprocal_no_nan: x name
 math.reduce_euclidean_norm: input_tensor axis keepdims name
 math.reduce_std: input_tensor axis keepdims name
 math.reduce_variance: input_tensor axis keepdims name
@@ -481,6 +505,7 @@ math.softmax: logits axis name dim
 math.softplus: features name
 math.top_k: input k sorted name
 math.xdivy: x y name
+math.xlog1py: x y name
 math.xlogy: x y name
 matmul: a b transpose_a transpose_b adjoint_a adjoint_b a_is_sparse b_is_sparse name
 matrix_band_part: input num_lower num_upper name
@@ -491,6 +516,7 @@ matrix_inverse: input adjoint name
 matrix_set_diag: input diagonal name k
 matrix_solve: matrix rhs adjoint name
 matrix_solve_ls: matrix rhs l2_regularizer fast name
+matrix_square_root: input name
 matrix_transpose: a name conjugate
 matrix_triangular_solve: matrix rhs lower adjoint name
 maximum: x y name

@@ -119,13 +119,15 @@ def _upper(a: Array, x: Array) -> Array:
 def _slope_near(a: Array, x: Array) -> Array:
     """The derivative of the lower function by a over x^a exp(-x) / gamma(a + 1)."""
     total, change = _series(a, x)
-    return total * (np.log(x) - digamma_of(a + 1)) + change
+    result: Array = total * (np.log(x) - digamma_of(a + 1)) + change
+    return result
 
 
 def _slope_far(a: Array, x: Array) -> Array:
     """The derivative of the lower function by a over x^a exp(-x) / gamma(a)."""
     value, change = _fraction(a, x)
-    return -(value * (np.log(x) - digamma_of(a)) + change)
+    result: Array = -(value * (np.log(x) - digamma_of(a)) + change)
+    return result
 
 
 def _lower_slope(a: Array, x: Array) -> Array:

@@ -38,7 +38,8 @@ def _guess(p: Array) -> Array:
     """x with the normal distribution's P(x) = p, within 5e-4, of p up to 1 / 2."""
     t = np.sqrt(-2 * np.log(p))
     above = 2.515517 + t * (0.802853 + t * 0.010328)
-    return above / (1 + t * (1.432788 + t * (0.189269 + t * 0.001308))) - t
+    result: Array = above / (1 + t * (1.432788 + t * (0.189269 + t * 0.001308))) - t
+    return result
 
 
 def _tail(p: Array) -> Array:

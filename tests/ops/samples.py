@@ -17,6 +17,7 @@ from gpugraph.ops.resource_variables import LOWERED
 
 from . import (
     samples_of_boxes,
+    samples_of_factors,
     samples_of_images,
     samples_of_integrals,
     samples_of_linalg,
@@ -41,6 +42,7 @@ assert samples_of_mathematics.SPECTRA and samples_of_positions.COMBINED  # these
 assert samples_of_linalg.MATRICES  # their samples are in the table by now
 assert samples_of_sparse.ROWS is not None
 assert samples_of_boxes.BOXES is not None
+assert samples_of_factors.three_diagonals
 assert samples_of_images.IN_SINGLE
 assert samples_of_integrals.NODES.size
 assert samples_of_training.FORMULAS
