@@ -21,6 +21,7 @@ FACES = (tf, tf.nn, tf.math, tf.random, tf.linalg, tf.sparse, tf.image, tf.initi
 ROOMS = (tf.train, tf.errors, tf.dtypes, tf.devices, tf.memory, tf.session, tf.nn.rnn_cell)
 ROOMS += (tf.app, tf.flags, tf.logging)
 FACES = (tf, tf.nn, tf.math, tf.random, tf.linalg, tf.initializers, *CONTRIB)
+FACES += (tf.manip, tf.quantization, tf.sets, tf.signal, tf.sparse, tf.spectral)
 ROOMS = (
     tf.layers,
     tf.losses,

@@ -13,12 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from gpugraph.dtypes import ALL
+from gpugraph.dtypes import ALL, int32
 from gpugraph.graph.infer import InferContext
 from gpugraph.graph.tensor import Tensor
 from gpugraph.kernel import Call, KernelContext, Signature
 from gpugraph.ops.array_shapes import INDEX
-from gpugraph.ops.arrays import Pairs, copying, ints
+from gpugraph.ops.arrays import Pairs, copying, ints, op_scope
+from gpugraph.ops.constant_value import constant_value
+from gpugraph.ops.convert import constant, convert_to_tensor
 from gpugraph.ops.declare import Attr, op, raw_ops
 from gpugraph.ops.shape_functions import UNKNOWN, of_rank
 from gpugraph.ops.values import zero_of
@@ -28,6 +30,7 @@ __all__ = [
     "batch_to_space",
     "batch_to_space_nd",
     "depth_to_space",
+    "required_space_to_batch_paddings",
     "space_to_batch",
     "space_to_batch_nd",
     "space_to_depth",
@@ -293,3 +296,33 @@ def batch_to_space(
     """`batch_to_space_nd` of height and width with one `block_size` (or a `block_shape`)."""
     block = block_shape if block_size is None else np.array([block_size, block_size], np.int64)
     return batch_to_space_nd(input, block, crops, name)
+
+
+def required_space_to_batch_paddings(
+    input_shape: Any, block_shape: Any, base_paddings: Any = None, name: str | None = None
+) -> tuple[Tensor, Tensor]:
+    """(paddings, crops), int32 [M, 2], with which sizes are multiples of those of blocks.
+
+    input_shape, block_shape: M sizes; base_paddings: [M, 2], what there is at least before and
+    after. The crops undo what is added to that.
+    """
+    with op_scope(name, "required_space_to_batch_paddings", input_shape, block_shape):
+        sizes = convert_to_tensor(input_shape, int32, name="input_shape")
+        blocks = convert_to_tensor(block_shape, int32, name="block_shape")
+        (count,) = blocks.shape.with_rank(1).as_list()
+        if count is None:
+            raise ValueError("The number of block sizes must be known")
+        if base_paddings is None:
+            base_paddings = np.zeros((count, 2))
+        base = convert_to_tensor(base_paddings, int32, name="base_paddings")
+        base.shape.assert_is_compatible_with((count, 2))
+        known: list[Any] = [constant_value(each) for each in (sizes, blocks, base)]
+        if any(each is None for each in known):
+            before, after = base[:, 0], base[:, 1]
+            whole = sizes + before + after
+            extra = raw_ops.FloorMod(blocks - raw_ops.FloorMod(whole, blocks), blocks)
+            paddings = raw_ops.Pack([before, after + extra], axis=1, name="paddings")
+            return paddings, raw_ops.Pack([raw_ops.ZerosLike(extra), extra], axis=1, name="crops")
+        added = -(known[0] + known[2].sum(axis=1)) % known[1]
+        crops = np.stack([np.zeros_like(added), added], axis=1).astype(np.int32)
+        return constant(known[2] + crops, name="paddings"), constant(crops, name="crops")

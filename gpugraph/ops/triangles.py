@@ -145,9 +145,8 @@ def _unit(both: Tensor) -> Tensor:
     sizes = both.shape.sizes
     lower = matrix_band_part(both, num_lower=-1, num_upper=0)
     known = sizes is not None and None not in sizes
-    return matrix_set_diag(
-        lower, ones(sizes[:-1] if known else raw_ops.Shape(both)[:-1], both.dtype)
-    )
+    shape: Any = both.shape[:-1].as_list() if known else raw_ops.Shape(both)[:-1]
+    return matrix_set_diag(lower, ones(shape, both.dtype))
 
 
 def _rows(values: Tensor, order: Tensor) -> Tensor:

@@ -23,6 +23,7 @@ from . import (
     samples_of_linalg,
     samples_of_mathematics,
     samples_of_positions,
+    samples_of_sets,
     samples_of_sparse,
     samples_of_strings,
     samples_of_training,
@@ -40,6 +41,7 @@ assert samples_of_training.FORMULAS  # its samples are in the table by now
 assert samples_of_strings.texts
 assert samples_of_mathematics.SPECTRA and samples_of_positions.COMBINED  # these too
 assert samples_of_linalg.MATRICES  # their samples are in the table by now
+assert samples_of_sets.QUANTIZED
 assert samples_of_sparse.ROWS is not None
 assert samples_of_boxes.BOXES is not None
 assert samples_of_factors.three_diagonals
@@ -75,6 +77,7 @@ UNSAMPLED = {
         LOWERED,
         "compilation puts another op in its place: test_resource_variables.py has it run",
     ),
+    "Timestamp": "it is another number each time: test_guarantees.py has it run",
     **dict.fromkeys(
         ("StackV2", "StackPushV2", "StackPopV2", "StackCloseV2"),
         "it works on what a run keeps: test_stacks.py has it run",

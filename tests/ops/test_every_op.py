@@ -23,7 +23,8 @@ from gpugraph.shapes import TensorShape
 
 from .one_op import Alone, Built, args_by_slot, gpu_refusal, infer, kernels, same_bits
 from .samples import RANDOM, TABLE, UNSAMPLED
-from .samples_of_images import IN_SINGLE
+from .samples_of_images import IN_SINGLE as IMAGES
+from .samples_of_sets import QUANTIZED
 from .sampling import GROUPS, Sample
 
 ALL_OPS = sorted(DECLARATIONS)
@@ -39,7 +40,7 @@ def _verified(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GPUGRAPH_VERIFY", "1")
 
 
-NEVER_EMPTY = {"ConcatOffset", "LinSpace"}
+NEVER_EMPTY = {"ConcatOffset", "CountUpTo", "LinSpace"}
 """Ops that have neither inputs nor outputs without elements."""
 
 
@@ -372,6 +373,8 @@ def test_session_that_leaves_shapes_open_gives_the_same(op_type: str, opened: st
 # -- gradients
 
 STEP = 1e-5
+IN_SINGLE = {*IMAGES, *QUANTIZED}
+"""Ops of float32 alone: test_image.py and test_fake_quantization.py hold their gradients."""
 NOTHING_FLOWS = {"StopGradient"}
 """Ops that depend on their input and by their meaning have no gradient."""
 STOPPED = {
