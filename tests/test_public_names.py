@@ -91,6 +91,7 @@ assert_proper_iterable: values
 assert_rank: x rank data summarize message name
 assert_rank_at_least: x rank data summarize message name
 assert_rank_in: x ranks data summarize message name
+assert_same_float_dtype: tensors dtype
 assert_scalar: tensor name message
 assert_type: tensor tf_type message name
 asin: x name
@@ -182,10 +183,12 @@ contrib.layers.variance_scaling_initializer: factor mode uniform seed dtype
 contrib.layers.xavier_initializer: uniform seed dtype
 control_dependencies: control_inputs
 convert_to_tensor: value dtype name preferred_dtype dtype_hint
+convert_to_tensor_or_indexed_slices: value dtype name
 convert_to_tensor_or_sparse_tensor: value dtype name
 cos: x name
 cosh: x name
 count_nonzero: input_tensor axis keepdims dtype name reduction_indices keep_dims input
+count_up_to: ref limit name
 create_partitioned_variables: shape slicing initializer dtype trainable collections name reuse
 cross: a b name
 cumprod: x axis exclusive reverse name
@@ -236,12 +239,20 @@ errors.exception_type_from_error_code: error_code
 exp: x name
 expand_dims: input axis name dim
 expm1: x name
+fake_quant_with_min_max_args: inputs min max num_bits narrow_range name
+fake_quant_with_min_max_args_gradient: gradients inputs min max num_bits narrow_range name
+fake_quant_with_min_max_vars: inputs min max num_bits narrow_range name
+fake_quant_with_min_max_vars_gradient: gradients inputs min max num_bits narrow_range name
+fake_quant_with_min_max_vars_per_channel: inputs min max num_bits narrow_range name
+fake_quant_with_min_max_vars_per_channel_gradient: gradients inputs min max num_bits narrow_range
+    name
 fft: input name
 fft2d: input name
 fft3d: input name
 extract_image_patches: images ksizes strides rates padding name sizes
 eye: num_rows num_columns batch_shape dtype name
 fill: dims value name
+fingerprint: data method name
 fixed_size_partitioner: num_shards axis
 flags.DEFINE_boolean: name default help flag_values
 flags.DEFINE_enum: name default enum_values help flag_values
@@ -279,10 +290,12 @@ global_variables: scope
 global_variables_initializer:
 glorot_normal_initializer: seed dtype
 glorot_uniform_initializer: seed dtype
+grad_pass_through: f
 gradients: ys xs grad_ys name colocate_gradients_with_ops gate_gradients aggregation_method
     stop_gradients unconnected_gradients
 greater: x y name
 greater_equal: x y name
+guarantee_const: input name
 hessians: ys xs name colocate_gradients_with_ops gate_gradients aggregation_method
 histogram_fixed_width: values value_range nbins dtype name
 histogram_fixed_width_bins: values value_range nbins dtype name
@@ -331,6 +344,7 @@ image.rot90: image k name
 image.total_variation: images name
 image.transpose_image: image name
 init_scope:
+initialize_all_tables: name
 initializers.constant: value dtype verify_shape
 initializers.glorot_normal: seed dtype
 initializers.glorot_uniform: seed dtype
@@ -354,6 +368,7 @@ is_nan: x name
 is_non_decreasing: x name
 is_numeric_tensor: tensor
 is_strictly_increasing: x name
+is_tensor: x
 is_variable_initialized: variable
 layers.AveragePooling1D: pool_size strides padding data_format name
 layers.AveragePooling2D: pool_size strides padding data_format name
@@ -653,6 +668,7 @@ ones_initializer: dtype
 ones_like: tensor dtype name optimize
 orthogonal_initializer: gain seed dtype
 pad: tensor paddings mode name constant_values
+parallel_stack: values name
 placeholder: dtype shape name
 placeholder_with_default: input shape name
 polygamma: a x name
@@ -686,6 +702,7 @@ rank: input name
 real: input name
 realdiv: x y name
 reciprocal: x name
+recompute_grad: f
 reduce_all: input_tensor axis keepdims name reduction_indices keep_dims
 reduce_any: input_tensor axis keepdims name reduction_indices keep_dims
 reduce_join: inputs axis keep_dims separator name reduction_indices keepdims
@@ -699,6 +716,7 @@ regex_replace: input pattern rewrite replace_global name
 register_tensor_conversion_function: base_type conversion_func priority
 repeat: input repeats axis name
 report_uninitialized_variables: var_list name
+required_space_to_batch_paddings: input_shape block_shape base_paddings name
 reset_default_graph:
 reshape: tensor shape name
 resource_variables_enabled:
@@ -744,16 +762,34 @@ self_adjoint_eig: tensor name
 self_adjoint_eigvals: tensor name
 set_random_seed: seed
 setdiff1d: x y index_dtype name
+sets.difference: a b aminusb validate_indices
+sets.intersection: a b validate_indices
+sets.set_size: a validate_indices
+sets.set_union: a b validate_indices
 shape: input name out_type
 shape_n: input out_type name
 sigmoid: x name
 sign: x name
+signal.dct: input type n axis norm name
+signal.fftshift: x axes name
+signal.frame: signal frame_length frame_step pad_end pad_value axis name
+signal.hamming_window: window_length periodic dtype name
+signal.hann_window: window_length periodic dtype name
+signal.idct: input type n axis norm name
+signal.ifftshift: x axes name
+signal.inverse_stft: stfts frame_length frame_step fft_length window_fn name
+signal.inverse_stft_window_fn: frame_step forward_window_fn name
 signal.irfft: input_tensor fft_length name
 signal.irfft2d: input_tensor fft_length name
 signal.irfft3d: input_tensor fft_length name
+signal.linear_to_mel_weight_matrix: num_mel_bins num_spectrogram_bins sample_rate lower_edge_hertz
+    upper_edge_hertz dtype name
+signal.mfccs_from_log_mel_spectrograms: log_mel_spectrograms name
+signal.overlap_and_add: signal frame_step name
 signal.rfft: input_tensor fft_length name
 signal.rfft2d: input_tensor fft_length name
 signal.rfft3d: input_tensor fft_length name
+signal.stft: signals frame_length frame_step fft_length window_fn pad_end name
 sin: x name
 sinh: x name
 size: input name out_type
@@ -815,10 +851,13 @@ switch_case: branch_index branch_fns default name
 tan: x name
 tanh: x name
 tensor_scatter_add: tensor indices updates name
+tensor_scatter_nd_max: tensor indices updates name
+tensor_scatter_nd_min: tensor indices updates name
 tensor_scatter_sub: tensor indices updates name
 tensor_scatter_update: tensor indices updates name
 tensordot: a b axes name
 tile: input multiples name
+timestamp: name
 to_complex128: x name
 to_complex64: x name
 to_double: x name
