@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -38,7 +39,13 @@ __all__ = ["matrix_exponential", "matrix_logarithm", "matrix_square_root"]
 _DEGREE = 13
 _SMALL = 5.0
 """Matrices of a smaller 1-norm need no halving."""
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
+
+
+@cache
+def _gauss() -> list[tuple[float, float]]:
+    """Places in [0, 1] and weights of an integral; made when needed: NumPy loads this late."""
+    places, weights = np.polynomial.legendre.leggauss(16)
+    return list(zip(((places + 1) / 2).tolist(), (weights / 2).tolist(), strict=True))
 
 
 def _exponential(matrix: Array) -> Array:
@@ -113,7 +120,7 @@ def _logarithm(matrix: Array) -> Array:
         matrix, roots = found, roots + 1
     rest = matrix - one
     total = np.zeros_like(matrix)
-    for node, weight in zip((_NODES + 1) / 2, _WEIGHTS / 2, strict=True):
+    for node, weight in _gauss():
         total = total + weight * np.linalg.solve(one + node * rest, rest)
     result: Array = total * 2.0**roots
     return result
