@@ -99,10 +99,11 @@ def _upper_far(a: Array, x: Array) -> Array:
 
 
 def _edges(a: Array, x: Array, found: Array, at_zero: float) -> Array:
-    """What is known at x = 0 and x = inf."""
+    """What is known at x = 0, at x = inf and at a = inf."""
     a, x = np.broadcast_arrays(a, x)
     found = np.where((a > 0) & (x == np.inf) & np.isfinite(a), 1 - at_zero, found)
-    result: Array = np.where((a > 0) & (x == 0), at_zero, found)
+    least = (x == 0) | ((a == np.inf) & (x > 0) & (x < np.inf))
+    result: Array = np.where((a > 0) & least, at_zero, found)
     return result
 
 
