@@ -27,13 +27,16 @@ from gpugraph import (
     linalg,
     logging,
     losses,
+    manip,
     math,
     memory,
     metrics,
     nest,
     nn,
+    quantization,
     random,
     session,
+    sets,
     signal,
     sparse,
     spectral,
@@ -80,10 +83,13 @@ from gpugraph.gradients import (
     RegisterGradient,
     UnconnectedGradients,
     custom_gradient,
+    grad_pass_through,
     gradients,
     hessians,
+    recompute_grad,
 )
 from gpugraph.gradients import NotDifferentiable as NoGradient
+from gpugraph.gradients import NotDifferentiable as no_gradient
 from gpugraph.graph.client import Graph
 from gpugraph.graph.collections import GraphKeys
 from gpugraph.graph.defaults import (
@@ -134,6 +140,7 @@ from gpugraph.variables import (
     enable_resource_variables,
     global_variables,
     global_variables_initializer,
+    is_tensor,
     is_variable_initialized,
     local_variables,
     local_variables_initializer,
@@ -141,6 +148,7 @@ from gpugraph.variables import (
     moving_average_variables,
     report_uninitialized_variables,
     resource_variables_enabled,
+    tables_initializer,
     trainable_variables,
     variable_creator_scope,
     variables_initializer,
@@ -148,6 +156,7 @@ from gpugraph.variables import (
 from gpugraph.variables import global_variables as all_variables
 from gpugraph.variables import global_variables_initializer as initialize_all_variables
 from gpugraph.variables import local_variables_initializer as initialize_local_variables
+from gpugraph.variables import tables_initializer as initialize_all_tables
 from gpugraph.variables import variables_initializer as initialize_variables
 
 __version__ = "0.1.0"
@@ -170,18 +179,20 @@ __all__ = [
     "enable_resource_variables", "errors", "explain_variables", "fixed_size_partitioner", "flags",
     "float16", "float32", "float64", "foldl", "foldr", "get_collection", "get_collection_ref",
     "get_default_graph", "get_default_session", "get_local_variable", "get_variable",
-    "get_variable_scope", "global_variables", "global_variables_initializer", "gradients", "half",
-    "hessians", "image", "init_scope", "initialize_all_variables", "initialize_local_variables",
-    "initialize_variables", "initializers", "int16", "int32", "int64", "int8",
-    "is_variable_initialized", "layers", "linalg", "local_variables",
-    "local_variables_initializer", "logging", "losses", "make_template", "map_fn", "math",
-    "memory", "metrics", "min_max_variable_partitioner", "model_variables",
-    "moving_average_variables", "name_scope", "nest", "nn", "no_regularizer", "random",
+    "get_variable_scope", "global_variables", "global_variables_initializer", "grad_pass_through",
+    "gradients", "half", "hessians", "image", "init_scope", "initialize_all_tables",
+    "initialize_all_variables", "initialize_local_variables", "initialize_variables",
+    "initializers", "int16", "int32", "int64", "int8", "is_tensor", "is_variable_initialized",
+    "layers", "linalg", "local_variables", "local_variables_initializer", "logging", "losses",
+    "make_template", "manip", "map_fn", "math", "memory", "metrics",
+    "min_max_variable_partitioner", "model_variables", "moving_average_variables", "name_scope",
+    "nest", "nn", "no_gradient", "no_regularizer", "quantization", "random", "recompute_grad",
     "report_uninitialized_variables", "reset_default_graph", "resource",
-    "resource_variables_enabled", "scan", "session", "signal", "sparse", "spectral", "string",
-    "strings", "switch_case", "train", "trainable_variables", "uint16", "uint32", "uint64",
-    "uint8", "variable_axis_size_partitioner", "variable_creator_scope", "variable_op_scope",
-    "variable_scope", "variables_initializer", "while_loop",
+    "resource_variables_enabled", "scan", "session", "sets", "signal", "sparse", "spectral",
+    "string", "strings", "switch_case", "tables_initializer", "train", "trainable_variables",
+    "uint16", "uint32", "uint64", "uint8", "variable_axis_size_partitioner",
+    "variable_creator_scope", "variable_op_scope", "variable_scope", "variables_initializer",
+    "while_loop",
 ]
 # fmt: on
 __all__ += functions.__all__

@@ -80,7 +80,7 @@ ROOT = "__init__"
 FACES = (
     ROOT, "nn", "math", "random", "linalg", "initializers", "keras", "compat", "contrib",
     "debugging", "strings", "bitwise", "signal", "spectral",
-    "image", "sparse", "functions",
+    "image", "manip", "quantization", "sets", "sparse", "functions",
 )  # fmt: skip
 PROGRAMS = ("cli", "__main__")
 

@@ -20,9 +20,12 @@ FACES = (
     tf.image,
     tf.initializers,
     tf.linalg,
+    tf.manip,
     tf.math,
     tf.nn,
+    tf.quantization,
     tf.random,
+    tf.sets,
     tf.signal,
     tf.sparse,
     tf.spectral,
@@ -76,8 +79,8 @@ add_check_numerics_ops:
 add_n: inputs name
 add_to_collection: name value
 add_to_collections: names value
-app.run: main argv
 angle: input name
+app.run: main argv
 arg_max: input dimension output_type name
 arg_min: input dimension output_type name
 argmax: input axis name dimension output_type
@@ -85,6 +88,8 @@ argmin: input axis name dimension output_type
 argsort: values axis direction stable name
 as_dtype: type_value
 as_string: input precision scientific shortest width fill name
+asin: x name
+asinh: x name
 assert_equal: x y data summarize message name
 assert_greater: x y data summarize message name
 assert_greater_equal: x y data summarize message name
@@ -101,10 +106,9 @@ assert_proper_iterable: values
 assert_rank: x rank data summarize message name
 assert_rank_at_least: x rank data summarize message name
 assert_rank_in: x ranks data summarize message name
+assert_same_float_dtype: tensors dtype
 assert_scalar: tensor name message
 assert_type: tensor tf_type message name
-asin: x name
-asinh: x name
 assert_variables_initialized: var_list
 assign: ref value validate_shape use_locking name
 assign_add: ref value use_locking name
@@ -114,6 +118,9 @@ atan2: y x name
 atanh: x name
 batch_gather: params indices name
 batch_scatter_update: ref indices updates use_locking name
+batch_to_space: input crops block_size name block_shape
+batch_to_space_nd: input block_shape crops name
+betainc: a b x name
 bincount: arr weights minlength maxlength dtype
 bitcast: input type name
 bitwise.bitwise_and: x y name
@@ -122,8 +129,6 @@ bitwise.bitwise_xor: x y name
 bitwise.invert: x name
 bitwise.left_shift: x y name
 bitwise.right_shift: x y name
-batch_to_space: input crops block_size name block_shape
-batch_to_space_nd: input block_shape crops name
 boolean_mask: tensor mask name axis
 broadcast_dynamic_shape: shape_x shape_y
 broadcast_static_shape: shape_x shape_y
@@ -191,10 +196,12 @@ contrib.layers.variance_scaling_initializer: factor mode uniform seed dtype
 contrib.layers.xavier_initializer: uniform seed dtype
 control_dependencies: control_inputs
 convert_to_tensor: value dtype name preferred_dtype dtype_hint
+convert_to_tensor_or_indexed_slices: value dtype name
 convert_to_tensor_or_sparse_tensor: value dtype name
 cos: x name
 cosh: x name
 count_nonzero: input_tensor axis keepdims dtype name reduction_indices keep_dims input
+count_up_to: ref limit name
 create_partitioned_variables: shape slicing initializer dtype trainable collections name reuse
 cross: a b name
 cumprod: x axis exclusive reverse name
@@ -204,15 +211,14 @@ debugging.assert_same_float_dtype: tensors dtype
 debugging.assert_shapes: shapes data summarize message name
 decode_base64: input name
 decode_raw: input_bytes out_type little_endian name bytes
-device: device_name_or_function
-digamma: x name
 depth_to_space: input block_size name data_format
 device: device_name_or_function
 diag: diagonal name
 diag_part: input name
+digamma: x name
+disable_resource_variables:
 div: x y name
 div_no_nan: x y name
-disable_resource_variables:
 divide: x y name
 dynamic_partition: data partitions num_partitions name
 dynamic_stitch: indices data name
@@ -245,12 +251,20 @@ errors.exception_type_from_error_code: error_code
 exp: x name
 expand_dims: input axis name dim
 expm1: x name
+extract_image_patches: images ksizes strides rates padding name sizes
+eye: num_rows num_columns batch_shape dtype name
+fake_quant_with_min_max_args: inputs min max num_bits narrow_range name
+fake_quant_with_min_max_args_gradient: gradients inputs min max num_bits narrow_range name
+fake_quant_with_min_max_vars: inputs min max num_bits narrow_range name
+fake_quant_with_min_max_vars_gradient: gradients inputs min max num_bits narrow_range name
+fake_quant_with_min_max_vars_per_channel: inputs min max num_bits narrow_range name
+fake_quant_with_min_max_vars_per_channel_gradient: gradients inputs min max num_bits narrow_range
+    name
 fft: input name
 fft2d: input name
 fft3d: input name
-extract_image_patches: images ksizes strides rates padding name sizes
-eye: num_rows num_columns batch_shape dtype name
 fill: dims value name
+fingerprint: data method name
 fixed_size_partitioner: num_shards axis
 flags.DEFINE_boolean: name default help flag_values
 flags.DEFINE_enum: name default enum_values help flag_values
@@ -288,10 +302,12 @@ global_variables: scope
 global_variables_initializer:
 glorot_normal_initializer: seed dtype
 glorot_uniform_initializer: seed dtype
+grad_pass_through: f
 gradients: ys xs grad_ys name colocate_gradients_with_ops gate_gradients aggregation_method
     stop_gradients unconnected_gradients
 greater: x y name
 greater_equal: x y name
+guarantee_const: input name
 hessians: ys xs name colocate_gradients_with_ops gate_gradients aggregation_method
 histogram_fixed_width: values value_range nbins dtype name
 histogram_fixed_width_bins: values value_range nbins dtype name
@@ -300,6 +316,8 @@ identity_n: input name
 ifft: input name
 ifft2d: input name
 ifft3d: input name
+igamma: a x name
+igammac: a x name
 imag: input name
 image.adjust_brightness: image delta
 image.adjust_contrast: images contrast_factor
@@ -338,6 +356,7 @@ image.rot90: image k name
 image.total_variation: images name
 image.transpose_image: image name
 init_scope:
+initialize_all_tables: name
 initializers.constant: value dtype verify_shape
 initializers.glorot_normal: seed dtype
 initializers.glorot_uniform: seed dtype
@@ -361,6 +380,7 @@ is_nan: x name
 is_non_decreasing: x name
 is_numeric_tensor: tensor
 is_strictly_increasing: x name
+is_tensor: x
 is_variable_initialized: variable
 layers.AveragePooling1D: pool_size strides padding data_format name
 layers.AveragePooling2D: pool_size strides padding data_format name
@@ -446,10 +466,22 @@ less_equal: x y name
 lgamma: x name
 lin_space: start stop num name
 linalg.adjoint: matrix name
+linalg.expm: input name
 linalg.logdet: matrix name
+linalg.logm: input name
+linalg.lu: input output_idx_type name
+linalg.lu_matrix_inverse: lower_upper perm validate_args name
+linalg.lu_reconstruct: lower_upper perm validate_args name
+linalg.lu_solve: lower_upper perm rhs validate_args name
+linalg.matrix_rank: a tol validate_args name
 linalg.matvec: a b transpose_a adjoint_a a_is_sparse b_is_sparse name
+linalg.normalize: tensor ord axis name
+linalg.pinv: a rcond validate_args name
 linalg.slogdet: input name
 linalg.transpose: a name conjugate
+linalg.tridiagonal_matmul: diagonals rhs diagonals_format name
+linalg.tridiagonal_solve: diagonals rhs diagonals_format transpose_rhs conjugate_rhs name
+    partial_pivoting
 linspace: start stop num name
 local_variables: scope
 local_variables_initializer:
@@ -494,12 +526,21 @@ losses.softmax_cross_entropy: onehot_labels logits weights label_smoothing scope
 losses.sparse_softmax_cross_entropy: labels logits weights scope loss_collection reduction
 make_template: name_ func_ create_scope_now_ unique_name_ custom_getter_
 map_fn: fn elems dtype parallel_iterations back_prop swap_memory infer_shape name
+math.bessel_i0: x name
+math.bessel_i0e: x name
+math.bessel_i1: x name
+math.bessel_i1e: x name
+math.cumulative_logsumexp: x axis exclusive reverse name
 math.divide_no_nan: x y name
+math.erfcinv: x name
+math.erfinv: x name
 math.in_top_k: predictions targets k name
 math.log_softmax: logits axis name dim
 math.multiply_no_nan: x y name
+math.ndtri: x name
 math.nextafter: x1 x2 name
 math.polyval: coeffs x name
+math.reciprocal_no_nan: x name
 math.reduce_euclidean_norm: input_tensor axis keepdims name
 math.reduce_std: input_tensor axis keepdims name
 math.reduce_variance: input_tensor axis keepdims name
@@ -507,6 +548,7 @@ math.softmax: logits axis name dim
 math.softplus: features name
 math.top_k: input k sorted name
 math.xdivy: x y name
+math.xlog1py: x y name
 math.xlogy: x y name
 matmul: a b transpose_a transpose_b adjoint_a adjoint_b a_is_sparse b_is_sparse name
 matrix_band_part: input num_lower num_upper name
@@ -517,9 +559,11 @@ matrix_inverse: input adjoint name
 matrix_set_diag: input diagonal name k
 matrix_solve: matrix rhs adjoint name
 matrix_solve_ls: matrix rhs l2_regularizer fast name
+matrix_square_root: input name
 matrix_transpose: a name conjugate
 matrix_triangular_solve: matrix rhs lower adjoint name
 maximum: x y name
+meshgrid:
 metrics.accuracy: labels predictions weights metrics_collections updates_collections name
 metrics.auc: labels predictions weights num_thresholds metrics_collections updates_collections curve
     name summation_method thresholds
@@ -564,7 +608,6 @@ metrics.true_negatives_at_thresholds: labels predictions thresholds weights metr
 metrics.true_positives: labels predictions weights metrics_collections updates_collections name
 metrics.true_positives_at_thresholds: labels predictions thresholds weights metrics_collections
     updates_collections name
-meshgrid:
 min_max_variable_partitioner: max_partitions axis min_slice_size bytes_per_string_element
 minimum: x y name
 mod: x y name
@@ -623,11 +666,11 @@ nn.dynamic_rnn: cell inputs sequence_length initial_state dtype parallel_iterati
     time_major scope
 nn.elu: features name
 nn.embedding_lookup: params ids partition_strategy name validate_indices max_norm
+nn.embedding_lookup_sparse: params sp_ids sp_weights partition_strategy name combiner max_norm
 nn.erosion2d: value kernel strides rates padding name
 nn.fixed_unigram_candidate_sampler: true_classes num_true num_sampled unique range_max vocab_file
     distortion num_reserved_ids num_shards shard unigrams seed name
 nn.fused_batch_norm: x scale offset mean variance epsilon data_format is_training name
-nn.embedding_lookup_sparse: params sp_ids sp_weights partition_strategy name combiner max_norm
 nn.in_top_k: predictions targets k name
 nn.l2_loss: t name
 nn.l2_normalize: x axis epsilon name dim
@@ -655,11 +698,11 @@ nn.raw_rnn: cell loop_fn parallel_iterations swap_memory scope
 nn.relu: features name
 nn.relu6: features name
 nn.relu_layer: x weights biases name
+nn.safe_embedding_lookup_sparse: embedding_weights sparse_ids sparse_weights combiner default_id
+    name partition_strategy max_norm
 nn.sampled_softmax_loss: weights biases labels inputs num_sampled num_classes num_true
     sampled_values remove_accidental_hits partition_strategy name seed
 nn.selu: features name
-nn.safe_embedding_lookup_sparse: embedding_weights sparse_ids sparse_weights combiner default_id
-    name partition_strategy max_norm
 nn.separable_conv2d: input depthwise_filter pointwise_filter strides padding rate name data_format
     dilations
 nn.sigmoid_cross_entropy_with_logits: _sentinel labels logits name
@@ -692,15 +735,16 @@ ones_initializer: dtype
 ones_like: tensor dtype name optimize
 orthogonal_initializer: gain seed dtype
 pad: tensor paddings mode name constant_values
+parallel_stack: values name
 placeholder: dtype shape name
 placeholder_with_default: input shape name
 polygamma: a x name
 pow: x y name
 print:
 py_func: func inp Tout stateful name
+qr: input full_matrices name
 random.categorical: logits num_samples dtype seed name
 random.gamma: shape alpha beta dtype seed name
-qr: input full_matrices name
 random.get_seed: op_seed
 random.multinomial: logits num_samples seed name output_dtype
 random.normal: shape mean stddev dtype seed name
@@ -725,6 +769,7 @@ rank: input name
 real: input name
 realdiv: x y name
 reciprocal: x name
+recompute_grad: f
 reduce_all: input_tensor axis keepdims name reduction_indices keep_dims
 reduce_any: input_tensor axis keepdims name reduction_indices keep_dims
 reduce_join: inputs axis keep_dims separator name reduction_indices keepdims
@@ -738,8 +783,8 @@ regex_replace: input pattern rewrite replace_global name
 register_tensor_conversion_function: base_type conversion_func priority
 repeat: input repeats axis name
 report_uninitialized_variables: var_list name
-reset_default_graph:
 required_space_to_batch_paddings: input_shape block_shape base_paddings name
+reset_default_graph:
 reshape: tensor shape name
 resource_variables_enabled:
 reverse: tensor axis name
@@ -779,21 +824,39 @@ segment_mean: data segment_ids name
 segment_min: data segment_ids name
 segment_prod: data segment_ids name
 segment_sum: data segment_ids name
-sequence_mask: lengths maxlen dtype name
 self_adjoint_eig: tensor name
 self_adjoint_eigvals: tensor name
+sequence_mask: lengths maxlen dtype name
 set_random_seed: seed
 setdiff1d: x y index_dtype name
+sets.difference: a b aminusb validate_indices
+sets.intersection: a b validate_indices
+sets.set_size: a validate_indices
+sets.set_union: a b validate_indices
 shape: input name out_type
 shape_n: input out_type name
 sigmoid: x name
 sign: x name
+signal.dct: input type n axis norm name
+signal.fftshift: x axes name
+signal.frame: signal frame_length frame_step pad_end pad_value axis name
+signal.hamming_window: window_length periodic dtype name
+signal.hann_window: window_length periodic dtype name
+signal.idct: input type n axis norm name
+signal.ifftshift: x axes name
+signal.inverse_stft: stfts frame_length frame_step fft_length window_fn name
+signal.inverse_stft_window_fn: frame_step forward_window_fn name
 signal.irfft: input_tensor fft_length name
 signal.irfft2d: input_tensor fft_length name
 signal.irfft3d: input_tensor fft_length name
+signal.linear_to_mel_weight_matrix: num_mel_bins num_spectrogram_bins sample_rate lower_edge_hertz
+    upper_edge_hertz dtype name
+signal.mfccs_from_log_mel_spectrograms: log_mel_spectrograms name
+signal.overlap_and_add: signal frame_step name
 signal.rfft: input_tensor fft_length name
 signal.rfft2d: input_tensor fft_length name
 signal.rfft3d: input_tensor fft_length name
+signal.stft: signals frame_length frame_step fft_length window_fn pad_end name
 sin: x name
 sinh: x name
 size: input name out_type
@@ -855,10 +918,13 @@ switch_case: branch_index branch_fns default name
 tan: x name
 tanh: x name
 tensor_scatter_add: tensor indices updates name
+tensor_scatter_nd_max: tensor indices updates name
+tensor_scatter_nd_min: tensor indices updates name
 tensor_scatter_sub: tensor indices updates name
 tensor_scatter_update: tensor indices updates name
 tensordot: a b axes name
 tile: input multiples name
+timestamp: name
 to_complex128: x name
 to_complex64: x name
 to_double: x name

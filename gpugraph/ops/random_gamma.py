@@ -56,10 +56,12 @@ def _drawing(law: Callable[[Philox, Any], Any]) -> Call:
     return Call(make=make)
 
 
-def _gamma_back(op: Any, _: Any) -> Any:
-    raise NotImplementedError(
-        f"'{op.name}' has no gradient for its alpha: none is known for gamma numbers here"
-    )
+def _gamma_back(op: Any, dy: Any) -> list[Any]:
+    """By alpha, of numbers whose probability stays (M. Figurnov and others, "Implicit
+    reparameterization gradients", 2018), summed over the numbers of each alpha."""
+    sizes, alpha = op.inputs
+    slope = raw_ops.Mul(dy, raw_ops.RandomGammaGrad(alpha, op.outputs[0]))
+    return [None, raw_ops.Sum(slope, raw_ops.Range(0, raw_ops.Size(sizes), 1))]
 
 
 _random_gamma = op(
@@ -101,7 +103,7 @@ def random_gamma(
     """Gamma random numbers: `shape` of them for each of `alpha` and `beta`, which broadcast.
 
     alpha: the shape parameter, above 0 (NaN comes out for others). beta: the rate, 1 by default.
-    Differentiable in beta; a gradient for alpha is a NotImplementedError.
+    Differentiable in alpha and beta; the gradient of float16 numbers by alpha is a TypeError.
     """
     with op_scope(name, "random_gamma", shape, alpha, beta):
         sizes = convert_to_tensor(sizes_of(shape), dtypes.int32)

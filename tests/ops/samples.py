@@ -18,11 +18,14 @@ from gpugraph.ops.resource_variables import LOWERED
 from . import (
     samples_of_boxes,
     samples_of_ctc,
+    samples_of_factors,
     samples_of_images,
+    samples_of_integrals,
     samples_of_linalg,
     samples_of_mathematics,
     samples_of_places,
     samples_of_positions,
+    samples_of_sets,
     samples_of_sparse,
     samples_of_strings,
     samples_of_training,
@@ -40,10 +43,13 @@ assert samples_of_training.FORMULAS  # its samples are in the table by now
 assert samples_of_strings.texts
 assert samples_of_mathematics.SPECTRA and samples_of_positions.COMBINED  # these too
 assert samples_of_linalg.MATRICES  # their samples are in the table by now
+assert samples_of_sets.QUANTIZED
 assert samples_of_sparse.ROWS is not None
 assert samples_of_boxes.BOXES is not None
+assert samples_of_factors.three_diagonals
 assert samples_of_images.IN_SINGLE
 assert samples_of_places.PLACED and samples_of_ctc.SPOKEN
+assert samples_of_integrals.NODES.size
 assert samples_of_training.FORMULAS
 
 _IN_PLANS = "it stands in plans only, and the bind pass makes of it what it says"
@@ -74,6 +80,7 @@ UNSAMPLED = {
         LOWERED,
         "compilation puts another op in its place: test_resource_variables.py has it run",
     ),
+    "Timestamp": "it is another number each time: test_guarantees.py has it run",
     **dict.fromkeys(
         ("StackV2", "StackPushV2", "StackPopV2", "StackCloseV2"),
         "it works on what a run keeps: test_stacks.py has it run",
