@@ -44,8 +44,10 @@ from gpugraph.ops.convert import constant, convert_to_tensor, register_tensor_co
 from gpugraph.ops.declare import Attr, NO_GRADIENT, raw_ops, register_op
 from gpugraph.ops.diagonals import matrix_diag, matrix_diag_part, matrix_set_diag
 from gpugraph.ops.dynamic_partition import dynamic_partition
+from gpugraph.ops.edit_distances import edit_distance
 from gpugraph.ops.einsum import einsum
 from gpugraph.ops.factorizations import qr, self_adjoint_eig, self_adjoint_eigvals, svd
+from gpugraph.ops.file_contents import matching_files, read_file, write_file
 from gpugraph.ops.fourier import fft, fft2d, fft3d, ifft, ifft2d, ifft3d
 from gpugraph.ops.gathering import boolean_mask, gather
 from gpugraph.ops.grids import (
@@ -115,6 +117,7 @@ from gpugraph.ops.sparse_reductions import (
 from gpugraph.ops.sparse_segments import (
     sparse_segment_mean, sparse_segment_sqrt_n, sparse_segment_sum,
 )
+from gpugraph.ops.sparse_shapes import sparse_mask, sparse_merge, sparse_reset_shape
 from gpugraph.ops.sparse_tensor import (
     SparseTensor, SparseTensorValue, convert_to_tensor_or_sparse_tensor, sparse_placeholder,
 )
@@ -129,6 +132,7 @@ from gpugraph.ops.string_hashes import (
 )
 from gpugraph.ops.string_joining import reduce_join, string_join
 from gpugraph.ops.string_numbers import as_string, string_to_number
+from gpugraph.ops.string_splitting import string_split
 from gpugraph.ops.strings import decode_base64, encode_base64, string_strip, substr
 from gpugraph.ops.tensor_array import TensorArray
 from gpugraph.ops.unary_functions import (
@@ -153,6 +157,7 @@ __all__ = [
     "convert_to_tensor_or_sparse_tensor", "cos", "cosh", "count_nonzero", "cross", "cumprod",
     "cumsum", "decode_base64", "decode_raw", "depth_to_space", "diag", "diag_part", "digamma",
     "div", "div_no_nan", "divide", "dynamic_partition", "dynamic_stitch", "einsum",
+    "edit_distance",
     "encode_base64", "ensure_shape", "equal", "erf", "erfc", "exp", "expand_dims", "expm1",
     "extract_image_patches", "eye", "fft", "fft2d", "fft3d", "fill", "floor", "floor_div",
     "floordiv", "floormod", "gather", "gather_nd", "global_norm", "glorot_normal_initializer",
@@ -161,7 +166,7 @@ __all__ = [
     "invert_permutation", "is_finite", "is_inf", "is_nan", "is_non_decreasing",
     "is_numeric_tensor", "is_strictly_increasing", "lbeta", "less", "less_equal", "lgamma",
     "lin_space", "linspace", "log", "log1p", "log_sigmoid", "logical_and", "logical_not",
-    "logical_or", "logical_xor", "matmul", "matrix_band_part", "matrix_determinant", "matrix_diag",
+    "logical_or", "logical_xor", "matching_files", "matmul", "matrix_band_part", "matrix_determinant", "matrix_diag",
     "matrix_diag_part", "matrix_inverse", "matrix_set_diag", "matrix_solve", "matrix_solve_ls",
     "matrix_transpose", "matrix_triangular_solve", "maximum", "meshgrid", "minimum", "mod",
     "multinomial", "multiply", "negative", "newaxis", "no_op", "norm", "not_equal",
@@ -169,6 +174,7 @@ __all__ = [
     "pad", "placeholder", "placeholder_with_default", "polygamma", "pow", "print", "py_func", "qr",
     "random_crop", "random_gamma", "random_normal", "random_normal_initializer", "random_poisson",
     "random_shuffle", "random_uniform", "random_uniform_initializer", "range", "rank", "raw_ops",
+    "read_file",
     "real", "realdiv", "reciprocal", "reduce_all", "reduce_any", "reduce_join", "reduce_logsumexp",
     "reduce_max", "reduce_mean", "reduce_min", "reduce_prod", "reduce_sum", "regex_replace",
     "register_kernel", "register_op", "register_tensor_conversion_function", "repeat", "reshape",
@@ -181,6 +187,7 @@ __all__ = [
     "space_to_batch", "space_to_batch_nd", "space_to_depth", "sparse_add", "sparse_concat",
     "sparse_fill_empty_rows", "sparse_maximum", "sparse_minimum", "sparse_placeholder",
     "sparse_reduce_max", "sparse_reduce_max_sparse", "sparse_reduce_sum",
+    "sparse_mask", "sparse_merge", "sparse_reset_shape", "string_split", "write_file",
     "sparse_reduce_sum_sparse", "sparse_reorder", "sparse_reshape", "sparse_retain",
     "sparse_segment_mean", "sparse_segment_sqrt_n", "sparse_segment_sum", "sparse_slice",
     "sparse_softmax", "sparse_split", "sparse_tensor_dense_matmul", "sparse_tensor_to_dense",
