@@ -7,12 +7,12 @@ not there NotFoundError, one that may not be read PermissionDeniedError. Paths a
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import fnmatch
 import os
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from gpugraph import errors
@@ -53,7 +53,7 @@ _CLASSES = {
 _MAGIC = ("*", "?", "[")
 
 
-@contextmanager
+@contextlib.contextmanager
 def system_errors(path: Any) -> Iterator[None]:
     """Makes of an OSError in it the error of its class, which names the path."""
     try:
@@ -81,14 +81,12 @@ class GFile:
     """A file: text in UTF-8, or bytes where the mode has a "b". A context manager, and its lines.
 
     mode: as of `open`: "r", "w", "a", "r+", "w+", "a+", each with or without "b".
-    It is opened when it is first read or written: NotFoundError comes then. ValueError for another
-    mode, PermissionDeniedError for reading or writing what is not opened for it.
+    It is opened when it is first read or written: NotFoundError comes then, InvalidArgumentError
+    for another mode, PermissionDeniedError for reading or writing what is not opened for it.
     """
 
     def __init__(self, name: Any, mode: str = "r") -> None:
         plain = mode.replace("b", "")
-        if plain not in ("r", "w", "a", "r+", "w+", "a+"):
-            raise ValueError(f"'{mode}' is no mode of a file: give r, w, a, r+, w+ or a+")
         self._name, self._mode = name, mode
         self._reads, self._writes = "r" in plain or "+" in plain, plain != "r"
         self._binary = "b" in mode
@@ -105,15 +103,24 @@ class GFile:
         return self._mode
 
     def _file(self, for_writing: bool = False) -> Any:
+        self._check_mode()
         if not (self._writes if for_writing else self._reads):
             what = "writing" if for_writing else "reading"
             raise errors.PermissionDeniedError(None, None, f"File isn't open for {what}")
         return self._any_file()
 
+    def _check_mode(self) -> str:
+        plain = self._mode.replace("b", "")
+        if plain not in ("r", "w", "a", "r+", "w+", "a+"):
+            message = f"mode is not 'r' or 'w' or 'a' or 'r+' or 'w+' or 'a+', but '{plain}'"
+            raise errors.InvalidArgumentError(None, None, message)
+        return plain
+
     def _any_file(self) -> Any:
         if self._opened is None:
+            plain = self._check_mode()
             with system_errors(self._name):
-                self._opened = open(_text(self._name), f"{self._mode.replace('b', '')}b")  # noqa: SIM115
+                self._opened = open(_text(self._name), f"{plain}b")  # noqa: SIM115
         return self._opened
 
     def _read(self, data: bytes) -> Any:
@@ -186,7 +193,7 @@ class GFile:
                 self._opened.flush()
 
     def close(self) -> None:
-        """Closes the file; one that was to be written is there then, be it empty."""
+        """Closes the file."""
         if self._opened is not None:
             with system_errors(self._name):
                 self._opened.close()
@@ -250,9 +257,8 @@ def ListDirectory(dirname: Any) -> list[str]:
 
 
 def MkDir(dirname: Any) -> None:
-    """Makes a folder. NotFoundError without the folder around it, AlreadyExistsError for one that
-    is there."""
-    with system_errors(dirname):
+    """Makes a folder, where there is none. NotFoundError without the folder around it."""
+    with system_errors(dirname), contextlib.suppress(FileExistsError):
         os.mkdir(_text(dirname))
 
 

@@ -14,7 +14,6 @@ import numpy as np
 from gpugraph import dtypes
 from gpugraph.errors import InvalidArgumentError
 from gpugraph.graph.infer import InferContext
-from gpugraph.graph.tensor import Tensor
 from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.arrays import op_scope
 from gpugraph.ops.declare import NO_GRADIENT, Attr, op, raw_ops
@@ -143,7 +142,7 @@ def _check_attrs(attrs: Any) -> tuple[Any, Any]:
         raise _refusal(f"area_range must be two numbers in (0, 1], not {areas}")
     if attrs["max_attempts"] <= 0:
         raise _refusal(f"max_attempts must be positive, but is {attrs['max_attempts']}")
-    return np.float32(ratios), np.float32(areas)
+    return np.array(ratios, np.float32), np.array(areas, np.float32)
 
 
 def _bind(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
@@ -166,7 +165,7 @@ def _bind(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
                 break
         begin[:] = found.y1, found.x1, 0
         size[:] = found.y2 - found.y1, found.x2 - found.x1, -1
-        box[0, 0] = np.array(found, np.float32) / np.float32([height, width, height, width])
+        box[0, 0] = np.array(found, np.float32) / np.array([height, width] * 2, np.float32)
 
     return run
 
@@ -210,8 +209,8 @@ def sample_distorted_bounding_box(
 
     image_size: [height, width, channels]. bounding_boxes: [batch, n, 4], rows of y1, x1, y2, x2 in
     [0, 1]. min_object_covered: which part of one of them is in it at least. aspect_ratio_range:
-    width / height, by default 0.75 to 1.33; area_range: of the image, by default 0.05 to 1; both are
-    kept to for `max_attempts` (100), after which it is the whole image.
+    width / height, by default 0.75 to 1.33; area_range: of the image, by default 0.05 to 1; both
+    are kept to for `max_attempts` (100), after which it is the whole image.
     use_image_if_no_bounding_boxes: the image is the box where there is none, else
     InvalidArgumentError in a run, as for boxes outside.
     """

@@ -111,8 +111,8 @@ op(
     cpu=Call(_of_overlaps, dynamic=True),
     gpu=_ON_HOST,
     grad=NO_GRADIENT,
-    doc="The boxes of the highest scores, the best first, without those of which overlaps says more "
-    "than overlap_threshold with a better one.",
+    doc="The boxes of the highest scores, the best first, without those of which overlaps says "
+    "more than overlap_threshold with a better one.",
 )
 
 
@@ -126,8 +126,8 @@ def non_max_suppression_overlaps(
 ) -> Tensor:
     """The numbers, int32, of at most `max_output_size` things, those of higher scores first.
 
-    overlaps: [n, n]; scores: [n]. Left out are those of `score_threshold` or less, and what overlaps
-    a better one by more than `overlap_threshold`.
+    overlaps: [n, n]; scores: [n]. Left out are those of `score_threshold` or less, and what
+    overlaps a better one by more than `overlap_threshold`.
     """
     with op_scope(name, "non_max_suppression_overlaps", overlaps, scores):
         limit = convert_to_tensor(overlap_threshold, float32, name="overlap_threshold")
@@ -166,9 +166,7 @@ def _bind_boxes(context: KernelContext, *arrays: Any) -> Callable[[], list[Any]]
         if sigma < 0:
             message = f"soft_nms_sigma must not be negative, but is {sigma}"
             raise InvalidArgumentError(None, None, message)
-        chosen = _choose(
-            scores, int(most), float(least), float(threshold), _by_boxes(boxes), sigma
-        )
+        chosen = _choose(scores, int(most), float(least), float(threshold), _by_boxes(boxes), sigma)
         size = int(most) if pads else len(chosen)
         indices, values = np.zeros(size, np.int32), np.zeros(size, scores.dtype)
         indices[: len(chosen)] = [at for at, _ in chosen]
@@ -280,8 +278,7 @@ def _infer_combined(context: InferContext) -> Sequence[TensorShape]:
     total, each = context.value(3), context.value(2)
     size = None if total is None else int(total)
     if size is not None and context.attrs["pad_per_class"]:
-        known = each is not None and classes is not None
-        size = min(size, int(each) * classes) if known else None
+        size = None if each is None or classes is None else min(size, int(each) * classes)
     shapes = ((batch, size, 4), (batch, size), (batch, size), (batch,))
     return [TensorShape.of(shape) for shape in shapes]
 

@@ -19,7 +19,7 @@ _RGB_TO_YIQ = [
     [0.114, -0.32134392, 0.31119955],
 ]
 _YIQ_TO_RGB = [
-    [1, 1, 1],
+    [1.0, 1.0, 1.0],
     [0.95598634, -0.27201283, -1.10674021],
     [0.6208248, -0.64720424, 1.70423049],
 ]
@@ -29,17 +29,15 @@ _RGB_TO_YUV = [
     [0.114, 0.43601035, -0.10001026],
 ]
 _YUV_TO_RGB = [
-    [1, 1, 1],
-    [0, -0.394642334, 2.03206185],
-    [1.13988303, -0.58062185, 0],
+    [1.0, 1.0, 1.0],
+    [0.0, -0.394642334, 2.03206185],
+    [1.13988303, -0.58062185, 0.0],
 ]
 
 
 def _changed(images: Any, matrix: list[list[float]]) -> Tensor:
     source = convert_to_tensor(images, name="images")
-    kernel = convert_to_tensor(
-        np.array(matrix, np.float64), source.dtype.base_dtype, name="kernel"
-    )
+    kernel = convert_to_tensor(np.array(matrix, np.float64), source.dtype.base_dtype, name="kernel")
     return tensordot(source, kernel, [[(source.shape.rank or 0) - 1], [0]])
 
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from gpugraph import dtypes
 from gpugraph.errors import InvalidArgumentError
 from gpugraph.graph.infer import InferContext
 from gpugraph.graph.tensor import Tensor

@@ -13,7 +13,7 @@ import numpy as np
 
 from gpugraph import dtypes
 from gpugraph.graph.tensor import Tensor
-from gpugraph.ops.arrays import op_scope
+from gpugraph.ops.arrays import op_scope, shape
 from gpugraph.ops.casting import cast
 from gpugraph.ops.colors import convert_image_dtype
 from gpugraph.ops.convert import convert_to_tensor
@@ -44,8 +44,8 @@ def _smoothing(channels: Any, size: int, sigma: float) -> Callable[[Any], Tensor
         sizes = raw_ops.Shape(images)
         flat = raw_ops.Reshape(images, concat([[-1], sizes[-3:]], 0))
         found = depthwise_conv2d(flat, kernel, _ONE_BY_ONE, "VALID")
-        shape = concat([sizes[:-3], raw_ops.Shape(found)[1:]], 0)
-        made: Tensor = raw_ops.Reshape(found, shape)
+        new_shape = concat([sizes[:-3], raw_ops.Shape(found)[1:]], 0)
+        made: Tensor = raw_ops.Reshape(found, new_shape)
         return made
 
     return smooth
@@ -109,8 +109,8 @@ def _halved(images: Tensor) -> Tensor:
         after = raw_ops.Pad(raw_ops.Reshape(odd, np.array([2, 1], np.int32)), _AROUND)
         flat = raw_ops.MirrorPad(flat, after, mode="SYMMETRIC")
     small = avg_pool(flat, _HALF, _HALF, "VALID")
-    shape = concat([sizes[:-3], raw_ops.Shape(small)[1:]], 0)
-    made: Tensor = raw_ops.Reshape(small, shape)
+    new_shape = concat([sizes[:-3], raw_ops.Shape(small)[1:]], 0)
+    made: Tensor = raw_ops.Reshape(small, new_shape)
     return made
 
 
@@ -160,15 +160,15 @@ def sobel_edges(image: Any) -> Tensor:
     source = convert_to_tensor(image, name="image")
     if source.shape.rank != 4:
         raise ValueError(f"sobel_edges needs images [b, h, w, c], not of shape {source.shape}")
-    shape = raw_ops.Shape(source)
+    sizes = shape(source)
     kernel = np.stack([_DOWN, _DOWN.T], axis=-1)[:, :, None]
     kernels = tile(
         convert_to_tensor(kernel.astype(source.dtype.as_numpy_dtype)),
-        [1, 1, shape[-1], 1],
+        [1, 1, sizes[-1], 1],
         name="sobel_filters",
     )
     around = pad(source, [[0, 0], [1, 1], [1, 1], [0, 0]], mode="REFLECT")
     found = depthwise_conv2d(around, kernels, _ONE_BY_ONE, "VALID")
-    made: Tensor = raw_ops.Reshape(found, concat([shape, [2]], 0))
+    made: Tensor = raw_ops.Reshape(found, concat([sizes, [2]], 0))
     made.set_shape(source.shape.concatenate([2]))
     return made

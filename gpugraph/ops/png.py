@@ -196,7 +196,9 @@ def decoded_png(data: bytes) -> tuple[Any, Any]:
     pixels, transparent = _pixels_of(rows, header), parts.get(b"tRNS", b"")
     if header.color == _PALETTE:
         return _looked_up(pixels, parts.get(b"PLTE", b""), transparent), None
-    alpha = None if header.color in (_GREY_ALPHA, _RGB_ALPHA) else _alpha(pixels, transparent, header)
+    alpha = (
+        None if header.color in (_GREY_ALPHA, _RGB_ALPHA) else _alpha(pixels, transparent, header)
+    )
     if header.depth < 8:
         pixels = pixels * np.uint8(255 // ((1 << header.depth) - 1))
     return pixels, alpha

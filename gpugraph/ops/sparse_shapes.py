@@ -156,7 +156,9 @@ def sparse_merge(
     ids = [expect_sparse(each) for each in listed]
     counts = [vocab_size] if one else list(vocab_size)
     if isinstance(sp_ids, list) == one:
-        raise TypeError("vocab_size has to be a list of sizes where sp_ids is a list, and only then")
+        raise TypeError(
+            "vocab_size has to be a list of sizes where sp_ids is a list, and only then"
+        )
     if len(ids) != len(counts):
         raise ValueError(f"{len(counts)} sizes of vocabularies for {len(ids)} sp_ids")
     values = expect_sparse(sp_values)

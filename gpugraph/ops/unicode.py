@@ -8,7 +8,7 @@ from typing import Any
 
 from gpugraph.errors import InvalidArgumentError
 from gpugraph.graph.tensor import Tensor
-from gpugraph.kernel import Call, KernelContext
+from gpugraph.kernel import KernelContext
 from gpugraph.ops.declare import NO_GRADIENT, Attr, op
 from gpugraph.ops.shape_functions import same_shape
 from gpugraph.ops.strings import HOST, each_string
