@@ -163,8 +163,9 @@ def _bind(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
             if crop is not None and _shows(crop, covered, objects):
                 found = crop
                 break
-        begin[:] = found.y1, found.x1, 0
-        size[:] = found.y2 - found.y1, found.x2 - found.x1, -1
+        extent = found.y2 - found.y1, found.x2 - found.x1, -1
+        begin[:] = np.array((found.y1, found.x1, 0)).astype(begin.dtype)
+        size[:] = np.array(extent).astype(size.dtype)  # of uint8, 255 for -1
         box[0, 0] = np.array(found, np.float32) / np.array([height, width] * 2, np.float32)
 
     return run

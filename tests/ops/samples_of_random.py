@@ -22,6 +22,7 @@ RANDOM = {
     "RandomPoissonV2",
     "RandomShuffle",
     "RandomUniformInt",
+    "SampleDistortedBoundingBoxV2",
     "StatelessMultinomial",
     "StatelessRandomUniformInt",
 }
