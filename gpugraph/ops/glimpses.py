@@ -41,8 +41,8 @@ def _first(offsets: Any, image: Any, window: Any, attrs: Any) -> list[int]:
     sizes, news = np.float32(image.shape[:2]), np.float32(window.shape[:2])
     place = offsets * sizes if attrs["normalized"] else offsets
     if attrs["centered"]:
-        place = place / np.float32(2) + sizes / np.float32(2) - news / np.float32(2)
-    found: list[int] = np.trunc(place).astype(np.int64).tolist()
+        place = (place + sizes) / np.float32(2)
+    found: list[int] = np.trunc(place - news / np.float32(2)).astype(np.int64).tolist()
     return found
 
 
@@ -83,6 +83,9 @@ def _bind(context: KernelContext, images: Any, offsets: Any, out: Any) -> Callab
     attrs, noise = context.attrs, context.attrs["noise"]
     if noise not in _NOISES:
         raise InvalidArgumentError(None, None, f"noise must be one of {_NOISES}, not '{noise}'")
+    if noise != "uniform" and attrs["uniform_noise"]:
+        message = "The uniform_noise should not be True when noise is not uniform"
+        raise InvalidArgumentError(None, None, message)
     if noise == "uniform" and not attrs["uniform_noise"]:
         noise = "gaussian"
 
@@ -123,10 +126,10 @@ def extract_glimpse(
 ) -> Tensor:
     """A window of `size` (rows, columns) of each image [b, h, w, c], float32, at `offsets` [b, 2].
 
-    centered: offsets are of the window's centre from the image's, else of its first pixel from the
-    image's first. normalized: in parts of the image (centered ones of half of it), else in pixels
-    (centered ones of half a pixel). Outside of the image is noise: uniform between its least and
-    largest number, else normal with each channel's mean and deviation. No gradient.
+    Offsets are those of the window's centre. centered: from the image's centre, else from its first
+    pixel. normalized: in parts of the image (centered ones of half of it), else in pixels (centered
+    ones of half a pixel). Outside of the image is noise: uniform between its least and largest
+    number, else normal with each channel's mean and deviation. No gradient.
     """
     made: Tensor = _extract_glimpse(
         input,

@@ -221,8 +221,8 @@ def _glimpses(
         ):
             first = offset * length if normalized else offset
             if centered:
-                first = first / 2 + length / 2 - new / 2
-            place.append(int(first) + step)
+                first = (first + length) / 2
+            place.append(int(first - new / 2) + step)
         if 0 <= place[0] < images.shape[1] and 0 <= place[1] < images.shape[2]:
             out[at, row, column] = images[at, place[0], place[1]]
     return out
@@ -232,9 +232,10 @@ _OFFSETS = np.float32([[0.125, -0.25], [0.25, 0.0625]])
 add(
     "ExtractGlimpse",
     lambda v: case(v(2, 8, 9, 2), i32(3, 4), _OFFSETS),
-    lambda v: case(v(2, 8, 9, 2), i32(3, 4), _OFFSETS + np.float32(0.75), noise="zero"),
-    lambda v: case(v(2, 8, 9, 2), i32(3, 4), abs(_OFFSETS), centered=False),
-    lambda v: case(v(2, 8, 9, 1), i32(3, 2), np.float32([[1, 4], [5, 0]]), normalized=False,
+    lambda v: case(v(2, 8, 9, 2), i32(3, 4), _OFFSETS + np.float32(0.75), noise="zero",
+                   uniform_noise=False),
+    lambda v: case(v(2, 8, 9, 2), i32(3, 4), abs(_OFFSETS) + np.float32(0.25), centered=False),
+    lambda v: case(v(2, 8, 9, 1), i32(3, 2), np.float32([[2, 4], [5, 1]]), normalized=False,
                    centered=False),
     lambda v: case(v(0, 8, 9, 1), i32(3, 2), np.zeros((0, 2), np.float32)),
     reference=_glimpses,

@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from gpugraph import dtypes
+
 from .samples_of_strings import each, texts
-from .sampling import add, case, i64
+from .sampling import add, case, i64, representatives
 
 __all__ = ["ENCODED"]
 
@@ -97,5 +99,6 @@ add(
     lambda v: case(_ROWS, v(6), i64(4, 3), _ROWS2, v(5), i64(4, 4), normalize=False),
     lambda v: case(_NONE, v(0), i64(2, 3), _NONE, v(0), i64(2, 0)),
     lambda v: case(_ROWS, np.ones_like(v(6)), i64(4, 3), _ROWS, np.ones_like(v(6)), i64(4, 3)),
+    types=representatives(dtypes.ALL),
     reference=_distances,
 )
