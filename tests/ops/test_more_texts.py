@@ -37,8 +37,11 @@ def test_strings_are_cut_at_any_delimiter_or_at_each_separator():
     assert rows_of(run(tf.string_split(["abc"], delimiter=""))) == [[b"a", b"b", b"c"]]
     assert rows_of(run(tf.strings.split([" a  b ", ""]))) == [[b"a", b"b"], []]
     assert rows_of(run(tf.strings.split(["a,b,c"], ",", maxsplit=1))) == [[b"a", b"b,c"]]
-    named = tf.string_split(["a"], name="cut").values.op.name, tf.strings.split(["a"]).op.name
-    assert named == ("cut/StringSplit", "StringSplit/StringSplitV2")
+    named = (
+        tf.string_split(["a"], name="cut").values.op.name,
+        tf.strings.split(["a"], name="at").op.name,
+    )
+    assert named == ("cut/StringSplit", "at/StringSplitV2")
 
 
 @given(st.lists(st.text(alphabet="ab, ")), st.sampled_from([" ", ",", "ab", ""]))
@@ -94,7 +97,7 @@ def test_edit_distances_are_normalized_by_the_truth():
     assert run(tf.edit_distance(one, other, normalize=False)).tolist() == [1, 1]
     assert tf.edit_distance(one, other).shape == [2]
     assert tf.edit_distance(one, other, name="near").op.name == "near"
-    empty = run(tf.edit_distance(sparse([[1], []]), sparse([[], []], [2, 1]), normalize=True))
+    empty = run(tf.edit_distance(sparse([[1.0], []]), sparse([[], []], [2, 1])))
     assert empty.tolist() == [np.inf, 0]
 
 
