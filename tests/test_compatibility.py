@@ -17,6 +17,12 @@ import gpugraph as tf
 from gpugraph.compat import v1
 
 
+@pytest.fixture(autouse=True)
+def graph():
+    with tf.Graph().as_default() as graph:
+        yield graph
+
+
 def test_v1_is_the_package_in_every_form_of_import():
     assert first is v1 is tf.compat.v1 is gpugraph
     assert nn is tf.nn

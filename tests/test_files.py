@@ -7,6 +7,12 @@ import pytest
 import gpugraph as tf
 
 
+@pytest.fixture(autouse=True)
+def graph():
+    with tf.Graph().as_default() as graph:
+        yield graph
+
+
 @pytest.fixture
 def folder(tmp_path):
     (tmp_path / "a" / "b").mkdir(parents=True)

@@ -13,6 +13,12 @@ import gpugraph as tf
 from .samples_of_pictures import bmp_file, png_file
 
 
+@pytest.fixture(autouse=True)
+def graph():
+    with tf.Graph().as_default() as graph:
+        yield graph
+
+
 def run(fetch):
     with tf.Session() as session:
         return session.run(fetch)

@@ -25,6 +25,7 @@ def case():
     made.setUp()
     yield made
     made.tearDown()
+    tf.reset_default_graph()  # which has a seed
 
 
 HOLDS = [
