@@ -15,12 +15,14 @@ holds, `GPUOptions(virtual_gpus=n)` rehearses a placement on GPUs played by the 
 from gpugraph import (
     app,
     bitwise,
+    compat,
     contrib,
     debugging,
     devices,
     dtypes,
     errors,
     flags,
+    gfile,
     image,
     initializers,
     layers,
@@ -41,7 +43,24 @@ from gpugraph import (
     sparse,
     spectral,
     strings,
+    test,
     train,
+    version,
+)
+from gpugraph.compatibility import (
+    control_flow_v2_enabled,
+    disable_control_flow_v2,
+    disable_eager_execution,
+    disable_tensor_equality,
+    disable_v2_behavior,
+    disable_v2_tensorshape,
+    enable_control_flow_v2,
+    enable_eager_execution,
+    enable_tensor_equality,
+    enable_v2_behavior,
+    enable_v2_tensorshape,
+    executing_eagerly_outside_functions,
+    is_symbolic_tensor,
 )
 from gpugraph.config import (
     ConfigProto,
@@ -99,6 +118,7 @@ from gpugraph.graph.defaults import (
     container,
     control_dependencies,
     device,
+    executing_eagerly,
     get_collection,
     get_collection_ref,
     get_default_graph,
@@ -112,7 +132,10 @@ from gpugraph.graph.indexed_slices import IndexedSlices
 from gpugraph.graph.op_def import NodeDef, OpDef
 from gpugraph.graph.operation import Operation
 from gpugraph.graph.tensor import Tensor
+from gpugraph.graph.tensor_spec import TensorSpec
 from gpugraph.kernel import Call, Elementwise, Reduction, Source
+from gpugraph.ops.constant_value import constant_value as get_static_value
+from gpugraph.ops.random import get_seed
 from gpugraph.session import InteractiveSession, Session
 from gpugraph.shapes import Dimension, TensorShape
 from gpugraph.template import make_template
@@ -158,13 +181,20 @@ from gpugraph.variables import global_variables_initializer as initialize_all_va
 from gpugraph.variables import local_variables_initializer as initialize_local_variables
 from gpugraph.variables import tables_initializer as initialize_all_tables
 from gpugraph.variables import variables_initializer as initialize_variables
+from gpugraph.version import COMPILER_VERSION, GIT_VERSION, VERSION
 
-__version__ = "0.1.0"
+__version__ = VERSION
 from gpugraph import functions
 from gpugraph.functions import *  # noqa: F403
 
 # fmt: off
 __all__ = [
+    "COMPILER_VERSION", "GIT_VERSION", "TensorSpec", "VERSION", "compat", "control_flow_v2_enabled",
+    "disable_control_flow_v2", "disable_eager_execution", "disable_tensor_equality",
+    "disable_v2_behavior", "disable_v2_tensorshape", "enable_control_flow_v2",
+    "enable_eager_execution", "enable_tensor_equality", "enable_v2_behavior",
+    "enable_v2_tensorshape", "executing_eagerly", "executing_eagerly_outside_functions",
+    "get_seed", "get_static_value", "gfile", "is_symbolic_tensor", "is_tensor", "test", "version",
     "AUTO_REUSE", "AggregationMethod", "Assert", "Call", "ConfigProto", "DType", "DeviceSpec",
     "Dimension", "Elementwise", "GPUOptions", "Graph", "GraphKeys", "GraphOptions",
     "IndexedSlices", "InteractiveSession", "NoGradient", "NodeDef", "NotDifferentiable", "OpDef",
@@ -182,7 +212,7 @@ __all__ = [
     "get_variable_scope", "global_variables", "global_variables_initializer", "grad_pass_through",
     "gradients", "half", "hessians", "image", "init_scope", "initialize_all_tables",
     "initialize_all_variables", "initialize_local_variables", "initialize_variables",
-    "initializers", "int16", "int32", "int64", "int8", "is_tensor", "is_variable_initialized",
+    "initializers", "int16", "int32", "int64", "int8", "is_variable_initialized",
     "layers", "linalg", "local_variables", "local_variables_initializer", "logging", "losses",
     "make_template", "manip", "map_fn", "math", "memory", "metrics",
     "min_max_variable_partitioner", "model_variables", "moving_average_variables", "name_scope",

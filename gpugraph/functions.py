@@ -46,6 +46,7 @@ from gpugraph.ops.counting import count_up_to
 from gpugraph.ops.declare import Attr, NO_GRADIENT, raw_ops, register_op
 from gpugraph.ops.diagonals import matrix_diag, matrix_diag_part, matrix_set_diag
 from gpugraph.ops.dynamic_partition import dynamic_partition
+from gpugraph.ops.edit_distances import edit_distance
 from gpugraph.ops.einsum import einsum
 from gpugraph.ops.factorizations import qr, self_adjoint_eig, self_adjoint_eigvals, svd
 from gpugraph.ops.fake_quantization import (
@@ -53,6 +54,7 @@ from gpugraph.ops.fake_quantization import (
     fake_quant_with_min_max_vars, fake_quant_with_min_max_vars_gradient,
     fake_quant_with_min_max_vars_per_channel, fake_quant_with_min_max_vars_per_channel_gradient,
 )
+from gpugraph.ops.file_contents import matching_files, read_file, write_file
 from gpugraph.ops.fourier import fft, fft2d, fft3d, ifft, ifft2d, ifft3d
 from gpugraph.ops.gathering import boolean_mask, gather
 from gpugraph.ops.grids import (
@@ -128,6 +130,7 @@ from gpugraph.ops.sparse_reductions import (
 from gpugraph.ops.sparse_segments import (
     sparse_segment_mean, sparse_segment_sqrt_n, sparse_segment_sum,
 )
+from gpugraph.ops.sparse_shapes import sparse_mask, sparse_merge, sparse_reset_shape
 from gpugraph.ops.sparse_tensor import (
     SparseTensor, SparseTensorValue, convert_to_tensor_or_sparse_tensor, sparse_placeholder,
 )
@@ -143,6 +146,7 @@ from gpugraph.ops.string_hashes import (
 )
 from gpugraph.ops.string_joining import reduce_join, string_join
 from gpugraph.ops.string_numbers import as_string, string_to_number
+from gpugraph.ops.string_splitting import string_split
 from gpugraph.ops.strings import decode_base64, encode_base64, string_strip, substr
 from gpugraph.ops.tensor_array import TensorArray
 from gpugraph.ops.unary_functions import (
@@ -167,9 +171,9 @@ __all__ = [
     "convert_to_tensor_or_indexed_slices", "convert_to_tensor_or_sparse_tensor", "cos", "cosh",
     "count_nonzero", "count_up_to", "cross", "cumprod", "cumsum", "decode_base64", "decode_raw",
     "depth_to_space", "diag", "diag_part", "digamma", "div", "div_no_nan", "divide",
-    "dynamic_partition", "dynamic_stitch", "einsum", "encode_base64", "ensure_shape", "equal",
-    "erf", "erfc", "exp", "expand_dims", "expm1", "extract_image_patches", "eye",
-    "fake_quant_with_min_max_args", "fake_quant_with_min_max_args_gradient",
+    "dynamic_partition", "dynamic_stitch", "edit_distance", "einsum", "encode_base64",
+    "ensure_shape", "equal", "erf", "erfc", "exp", "expand_dims", "expm1", "extract_image_patches",
+    "eye", "fake_quant_with_min_max_args", "fake_quant_with_min_max_args_gradient",
     "fake_quant_with_min_max_vars", "fake_quant_with_min_max_vars_gradient",
     "fake_quant_with_min_max_vars_per_channel",
     "fake_quant_with_min_max_vars_per_channel_gradient", "fft", "fft2d", "fft3d", "fill",
@@ -180,42 +184,43 @@ __all__ = [
     "igammac", "imag", "invert_permutation", "is_finite", "is_inf", "is_nan", "is_non_decreasing",
     "is_numeric_tensor", "is_strictly_increasing", "lbeta", "less", "less_equal", "lgamma",
     "lin_space", "linspace", "log", "log1p", "log_sigmoid", "logical_and", "logical_not",
-    "logical_or", "logical_xor", "matmul", "matrix_band_part", "matrix_determinant", "matrix_diag",
-    "matrix_diag_part", "matrix_inverse", "matrix_set_diag", "matrix_solve", "matrix_solve_ls",
-    "matrix_square_root", "matrix_transpose", "matrix_triangular_solve", "maximum", "meshgrid",
-    "minimum", "mod", "multinomial", "multiply", "negative", "newaxis", "no_op", "norm",
-    "not_equal", "numpy_function", "one_hot", "ones", "ones_initializer", "ones_like",
-    "orthogonal_initializer", "pad", "parallel_stack", "placeholder", "placeholder_with_default",
-    "polygamma", "pow", "print", "py_func", "qr", "random_crop", "random_gamma", "random_normal",
-    "random_normal_initializer", "random_poisson", "random_shuffle", "random_uniform",
-    "random_uniform_initializer", "range", "rank", "raw_ops", "real", "realdiv", "reciprocal",
-    "reduce_all", "reduce_any", "reduce_join", "reduce_logsumexp", "reduce_max", "reduce_mean",
-    "reduce_min", "reduce_prod", "reduce_sum", "regex_replace", "register_kernel", "register_op",
-    "register_tensor_conversion_function", "repeat", "required_space_to_batch_paddings", "reshape",
-    "reverse", "reverse_sequence", "reverse_v2", "rint", "roll", "round", "rsqrt", "saturate_cast",
-    "scalar_mul", "scatter_add", "scatter_div", "scatter_max", "scatter_min", "scatter_mul",
-    "scatter_nd", "scatter_nd_add", "scatter_nd_sub", "scatter_nd_update", "scatter_sub",
-    "scatter_update", "searchsorted", "segment_max", "segment_mean", "segment_min", "segment_prod",
-    "segment_sum", "self_adjoint_eig", "self_adjoint_eigvals", "sequence_mask", "set_random_seed",
-    "setdiff1d", "shape", "shape_n", "sigmoid", "sign", "sin", "sinh", "size", "slice", "sort",
+    "logical_or", "logical_xor", "matching_files", "matmul", "matrix_band_part",
+    "matrix_determinant", "matrix_diag", "matrix_diag_part", "matrix_inverse", "matrix_set_diag",
+    "matrix_solve", "matrix_solve_ls", "matrix_square_root", "matrix_transpose",
+    "matrix_triangular_solve", "maximum", "meshgrid", "minimum", "mod", "multinomial", "multiply",
+    "negative", "newaxis", "no_op", "norm", "not_equal", "numpy_function", "one_hot", "ones",
+    "ones_initializer", "ones_like", "orthogonal_initializer", "pad", "parallel_stack",
+    "placeholder", "placeholder_with_default", "polygamma", "pow", "print", "py_func", "qr",
+    "random_crop", "random_gamma", "random_normal", "random_normal_initializer", "random_poisson",
+    "random_shuffle", "random_uniform", "random_uniform_initializer", "range", "rank", "raw_ops",
+    "read_file", "real", "realdiv", "reciprocal", "reduce_all", "reduce_any", "reduce_join",
+    "reduce_logsumexp", "reduce_max", "reduce_mean", "reduce_min", "reduce_prod", "reduce_sum",
+    "regex_replace", "register_kernel", "register_op", "register_tensor_conversion_function",
+    "repeat", "required_space_to_batch_paddings", "reshape", "reverse", "reverse_sequence",
+    "reverse_v2", "rint", "roll", "round", "rsqrt", "saturate_cast", "scalar_mul", "scatter_add",
+    "scatter_div", "scatter_max", "scatter_min", "scatter_mul", "scatter_nd", "scatter_nd_add",
+    "scatter_nd_sub", "scatter_nd_update", "scatter_sub", "scatter_update", "searchsorted",
+    "segment_max", "segment_mean", "segment_min", "segment_prod", "segment_sum",
+    "self_adjoint_eig", "self_adjoint_eigvals", "sequence_mask", "set_random_seed", "setdiff1d",
+    "shape", "shape_n", "sigmoid", "sign", "sin", "sinh", "size", "slice", "sort",
     "space_to_batch", "space_to_batch_nd", "space_to_depth", "sparse_add", "sparse_concat",
-    "sparse_fill_empty_rows", "sparse_maximum", "sparse_minimum", "sparse_placeholder",
-    "sparse_reduce_max", "sparse_reduce_max_sparse", "sparse_reduce_sum",
-    "sparse_reduce_sum_sparse", "sparse_reorder", "sparse_reshape", "sparse_retain",
-    "sparse_segment_mean", "sparse_segment_sqrt_n", "sparse_segment_sum", "sparse_slice",
-    "sparse_softmax", "sparse_split", "sparse_tensor_dense_matmul", "sparse_tensor_to_dense",
-    "sparse_to_dense", "sparse_to_indicator", "sparse_transpose", "split", "sqrt", "square",
-    "squared_difference", "squeeze", "stack", "stop_gradient", "strided_slice", "string_join",
-    "string_strip", "string_to_hash_bucket", "string_to_hash_bucket_fast",
-    "string_to_hash_bucket_strong", "string_to_number", "substr", "subtract", "svd", "tan", "tanh",
-    "tensor_scatter_add", "tensor_scatter_nd_add", "tensor_scatter_nd_max",
-    "tensor_scatter_nd_min", "tensor_scatter_nd_sub", "tensor_scatter_nd_update",
-    "tensor_scatter_sub", "tensor_scatter_update", "tensordot", "tile", "timestamp",
-    "to_complex128", "to_complex64", "to_double", "to_float", "to_int32", "to_int64", "trace",
-    "transpose", "truediv", "truncated_normal", "truncated_normal_initializer", "truncatediv",
-    "truncatemod", "tuple", "uniform_unit_scaling_initializer", "unique", "unique_with_counts",
-    "unravel_index", "unsorted_segment_max", "unsorted_segment_mean", "unsorted_segment_min",
-    "unsorted_segment_prod", "unsorted_segment_sqrt_n", "unsorted_segment_sum", "unstack",
-    "variance_scaling_initializer", "verify_tensor_all_finite", "where", "where_v2", "zeros",
-    "zeros_initializer", "zeros_like", "zeta",
+    "sparse_fill_empty_rows", "sparse_mask", "sparse_maximum", "sparse_merge", "sparse_minimum",
+    "sparse_placeholder", "sparse_reduce_max", "sparse_reduce_max_sparse", "sparse_reduce_sum",
+    "sparse_reduce_sum_sparse", "sparse_reorder", "sparse_reset_shape", "sparse_reshape",
+    "sparse_retain", "sparse_segment_mean", "sparse_segment_sqrt_n", "sparse_segment_sum",
+    "sparse_slice", "sparse_softmax", "sparse_split", "sparse_tensor_dense_matmul",
+    "sparse_tensor_to_dense", "sparse_to_dense", "sparse_to_indicator", "sparse_transpose",
+    "split", "sqrt", "square", "squared_difference", "squeeze", "stack", "stop_gradient",
+    "strided_slice", "string_join", "string_split", "string_strip", "string_to_hash_bucket",
+    "string_to_hash_bucket_fast", "string_to_hash_bucket_strong", "string_to_number", "substr",
+    "subtract", "svd", "tan", "tanh", "tensor_scatter_add", "tensor_scatter_nd_add",
+    "tensor_scatter_nd_max", "tensor_scatter_nd_min", "tensor_scatter_nd_sub",
+    "tensor_scatter_nd_update", "tensor_scatter_sub", "tensor_scatter_update", "tensordot", "tile",
+    "timestamp", "to_complex128", "to_complex64", "to_double", "to_float", "to_int32", "to_int64",
+    "trace", "transpose", "truediv", "truncated_normal", "truncated_normal_initializer",
+    "truncatediv", "truncatemod", "tuple", "uniform_unit_scaling_initializer", "unique",
+    "unique_with_counts", "unravel_index", "unsorted_segment_max", "unsorted_segment_mean",
+    "unsorted_segment_min", "unsorted_segment_prod", "unsorted_segment_sqrt_n",
+    "unsorted_segment_sum", "unstack", "variance_scaling_initializer", "verify_tensor_all_finite",
+    "where", "where_v2", "write_file", "zeros", "zeros_initializer", "zeros_like", "zeta",
 ]

@@ -38,6 +38,8 @@ FLOORS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "logging",
             "flags",
             "app",
+            "files",
+            "version",
         ),
     ),
     (APART, ("graph", "memory", "kernel")),
@@ -54,6 +56,7 @@ FLOORS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "template",
             "arg_scope",
             "layer",
+            "compatibility",
             "plan",
         ),
     ),
@@ -68,6 +71,7 @@ FLOORS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "metrics",
             "rnn",
             "train",
+            "testing",
             "summary",
             "formats",
             "cluster",
@@ -80,7 +84,7 @@ ROOT = "__init__"
 FACES = (
     ROOT, "nn", "math", "random", "linalg", "initializers", "keras", "compat", "contrib",
     "debugging", "strings", "bitwise", "signal", "spectral",
-    "image", "manip", "quantization", "sets", "sparse", "functions",
+    "image", "manip", "quantization", "sets", "sparse", "functions", "gfile", "test",
 )  # fmt: skip
 PROGRAMS = ("cli", "__main__")
 

@@ -34,10 +34,12 @@ FACES = (
 )
 ROOMS = (
     tf.app,
+    tf.compat,
     tf.devices,
     tf.dtypes,
     tf.errors,
     tf.flags,
+    tf.gfile,
     tf.layers,
     tf.logging,
     tf.losses,
@@ -45,6 +47,7 @@ ROOMS = (
     tf.metrics,
     tf.nn.rnn_cell,
     tf.session,
+    tf.test,
     tf.train,
 )
 
@@ -66,6 +69,7 @@ SparseTensor: indices values dense_shape
 TensorArray: dtype size dynamic_size clear_after_read tensor_array_name handle flow infer_shape
     element_shape colocate_with_first_write_call name
 TensorShape: dims
+TensorSpec: shape dtype name
 Variable: initial_value trainable collections validate_shape caching_device name variable_def dtype
     expected_shape import_scope constraint use_resource synchronization aggregation shape
 VariableScope: reuse name initializer regularizer caching_device partitioner custom_getter
@@ -144,6 +148,15 @@ clip_by_global_norm: t_list clip_norm use_norm name
 clip_by_norm: t clip_norm axes name
 clip_by_value: t clip_value_min clip_value_max name
 colocate_with: op ignore_existing
+compat.as_bytes: bytes_or_text encoding
+compat.as_str: bytes_or_text encoding
+compat.as_str_any: value encoding
+compat.as_text: bytes_or_text encoding
+compat.dimension_at_index: shape index
+compat.dimension_value: dimension
+compat.forward_compatibility_horizon: year month day
+compat.forward_compatible: year month day
+compat.path_to_str: path
 complex: real imag name
 concat: values axis name
 cond: pred true_fn false_fn strict name fn1 fn2
@@ -195,6 +208,7 @@ contrib.layers.sum_regularizer: regularizer_list scope
 contrib.layers.variance_scaling_initializer: factor mode uniform seed dtype
 contrib.layers.xavier_initializer: uniform seed dtype
 control_dependencies: control_inputs
+control_flow_v2_enabled:
 convert_to_tensor: value dtype name preferred_dtype dtype_hint
 convert_to_tensor_or_indexed_slices: value dtype name
 convert_to_tensor_or_sparse_tensor: value dtype name
@@ -216,14 +230,25 @@ device: device_name_or_function
 diag: diagonal name
 diag_part: input name
 digamma: x name
+disable_control_flow_v2:
+disable_eager_execution:
 disable_resource_variables:
+disable_tensor_equality:
+disable_v2_behavior:
+disable_v2_tensorshape:
 div: x y name
 div_no_nan: x y name
 divide: x y name
 dynamic_partition: data partitions num_partitions name
 dynamic_stitch: indices data name
+edit_distance: hypothesis truth normalize name
 einsum: equation
+enable_control_flow_v2:
+enable_eager_execution: config device_policy execution_mode
 enable_resource_variables:
+enable_tensor_equality:
+enable_v2_behavior:
+enable_v2_tensorshape:
 encode_base64: input pad name
 ensure_shape: x shape name
 equal: x y name
@@ -248,6 +273,8 @@ errors.UnimplementedError: node_def op message
 errors.UnknownError: node_def op message error_code
 errors.error_code_from_exception_type: cls
 errors.exception_type_from_error_code: error_code
+executing_eagerly:
+executing_eagerly_outside_functions:
 exp: x name
 expand_dims: input axis name dim
 expm1: x name
@@ -294,9 +321,26 @@ get_default_graph:
 get_default_session:
 get_local_variable: name shape dtype initializer regularizer trainable collections caching_device
     partitioner validate_shape use_resource custom_getter constraint synchronization aggregation
+get_seed: op_seed
+get_static_value: tensor partial
 get_variable: name shape dtype initializer regularizer trainable collections caching_device
     partitioner validate_shape use_resource custom_getter constraint synchronization aggregation
 get_variable_scope:
+gfile.Copy: oldpath newpath overwrite
+gfile.DeleteRecursively: dirname
+gfile.Exists: filename
+gfile.FastGFile: name mode
+gfile.GFile: name mode
+gfile.Glob: filename
+gfile.IsDirectory: dirname
+gfile.ListDirectory: dirname
+gfile.MakeDirs: dirname
+gfile.MkDir: dirname
+gfile.Open: name mode
+gfile.Remove: filename
+gfile.Rename: oldname newname overwrite
+gfile.Stat: filename
+gfile.Walk: top in_order
 global_norm: t_list name
 global_variables: scope
 global_variables_initializer:
@@ -325,20 +369,36 @@ image.adjust_gamma: image gamma gain
 image.adjust_hue: image delta name
 image.adjust_saturation: image saturation_factor name
 image.central_crop: image central_fraction
+image.combined_non_max_suppression: boxes scores max_output_size_per_class max_total_size
+    iou_threshold score_threshold pad_per_class clip_boxes name
 image.convert_image_dtype: image dtype saturate name
 image.crop_and_resize: image boxes box_ind crop_size method extrapolation_value name box_indices
 image.crop_to_bounding_box: image offset_height offset_width target_height target_width
+image.decode_bmp: contents channels name
+image.decode_image: contents channels dtype name expand_animations
+image.decode_png: contents channels dtype name
+image.draw_bounding_boxes: images boxes name colors
+image.encode_png: image compression name
+image.extract_glimpse: input size offsets centered normalized uniform_noise name
+image.extract_patches: images sizes strides rates padding name
 image.flip_left_right: image
 image.flip_up_down: image
 image.grayscale_to_rgb: images name
 image.hsv_to_rgb: images name
 image.image_gradients: image
 image.non_max_suppression: boxes scores max_output_size iou_threshold score_threshold name
+image.non_max_suppression_overlaps: overlaps scores max_output_size overlap_threshold
+    score_threshold name
+image.non_max_suppression_padded: boxes scores max_output_size iou_threshold score_threshold
+    pad_to_max_output_size name
+image.non_max_suppression_with_scores: boxes scores max_output_size iou_threshold score_threshold
+    soft_nms_sigma name
 image.pad_to_bounding_box: image offset_height offset_width target_height target_width
 image.per_image_standardization: image
 image.psnr: a b max_val name
 image.random_brightness: image max_delta seed
 image.random_contrast: image lower upper seed
+image.random_crop: value size seed name
 image.random_flip_left_right: image seed
 image.random_flip_up_down: image seed
 image.random_hue: image max_delta seed
@@ -352,9 +412,18 @@ image.resize_images: images size method align_corners preserve_aspect_ratio name
 image.resize_nearest_neighbor: images size align_corners name half_pixel_centers
 image.rgb_to_grayscale: images name
 image.rgb_to_hsv: images name
+image.rgb_to_yiq: images
+image.rgb_to_yuv: images
 image.rot90: image k name
+image.sample_distorted_bounding_box: image_size bounding_boxes seed seed2 min_object_covered
+    aspect_ratio_range area_range max_attempts use_image_if_no_bounding_boxes name
+image.sobel_edges: image
+image.ssim: img1 img2 max_val filter_size filter_sigma k1 k2
+image.ssim_multiscale: img1 img2 max_val power_factors filter_size filter_sigma k1 k2
 image.total_variation: images name
 image.transpose_image: image name
+image.yiq_to_rgb: images
+image.yuv_to_rgb: images
 init_scope:
 initialize_all_tables: name
 initializers.constant: value dtype verify_shape
@@ -380,6 +449,7 @@ is_nan: x name
 is_non_decreasing: x name
 is_numeric_tensor: tensor
 is_strictly_increasing: x name
+is_symbolic_tensor: tensor
 is_tensor: x
 is_variable_initialized: variable
 layers.AveragePooling1D: pool_size strides padding data_format name
@@ -526,6 +596,7 @@ losses.softmax_cross_entropy: onehot_labels logits weights label_smoothing scope
 losses.sparse_softmax_cross_entropy: labels logits weights scope loss_collection reduction
 make_template: name_ func_ create_scope_now_ unique_name_ custom_getter_
 map_fn: fn elems dtype parallel_iterations back_prop swap_memory infer_shape name
+matching_files: pattern name
 math.bessel_i0: x name
 math.bessel_i0e: x name
 math.bessel_i1: x name
@@ -567,6 +638,8 @@ meshgrid:
 metrics.accuracy: labels predictions weights metrics_collections updates_collections name
 metrics.auc: labels predictions weights num_thresholds metrics_collections updates_collections curve
     name summation_method thresholds
+metrics.average_precision_at_k: labels predictions k weights metrics_collections updates_collections
+    name
 metrics.false_negatives: labels predictions weights metrics_collections updates_collections name
 metrics.false_negatives_at_thresholds: labels predictions thresholds weights metrics_collections
     updates_collections name
@@ -591,10 +664,14 @@ metrics.precision_at_k: labels predictions k class_id weights metrics_collection
     updates_collections name
 metrics.precision_at_thresholds: labels predictions thresholds weights metrics_collections
     updates_collections name
+metrics.precision_at_top_k: labels predictions_idx k class_id weights metrics_collections
+    updates_collections name
 metrics.recall: labels predictions weights metrics_collections updates_collections name
 metrics.recall_at_k: labels predictions k class_id weights metrics_collections updates_collections
     name
 metrics.recall_at_thresholds: labels predictions thresholds weights metrics_collections
+    updates_collections name
+metrics.recall_at_top_k: labels predictions_idx k class_id weights metrics_collections
     updates_collections name
 metrics.root_mean_squared_error: labels predictions weights metrics_collections updates_collections
     name
@@ -766,6 +843,7 @@ random_uniform: shape minval maxval dtype seed name
 random_uniform_initializer: minval maxval seed dtype
 range: start limit delta dtype name
 rank: input name
+read_file: filename name
 real: input name
 realdiv: x y name
 reciprocal: x name
@@ -865,11 +943,15 @@ sort: values axis direction name
 space_to_batch: input paddings block_size name block_shape
 space_to_batch_nd: input block_shape paddings name
 space_to_depth: input block_size name data_format
+sparse.expand_dims: sp_input axis name
+sparse.eye: num_rows num_columns dtype name
 sparse.from_dense: tensor name
 sparse_add: a b threshold thresh
 sparse_concat: axis sp_inputs name expand_nonconcat_dim concat_dim
 sparse_fill_empty_rows: sp_input default_value name
+sparse_mask: a mask_indices name
 sparse_maximum: sp_a sp_b name
+sparse_merge: sp_ids sp_values vocab_size name already_sorted
 sparse_minimum: sp_a sp_b name
 sparse_placeholder: dtype shape name
 sparse_reduce_max: sp_input axis keepdims reduction_axes keep_dims
@@ -877,6 +959,7 @@ sparse_reduce_max_sparse: sp_input axis keepdims reduction_axes keep_dims
 sparse_reduce_sum: sp_input axis keepdims reduction_axes keep_dims
 sparse_reduce_sum_sparse: sp_input axis keepdims reduction_axes keep_dims
 sparse_reorder: sp_input name
+sparse_reset_shape: sp_input new_shape
 sparse_reshape: sp_input shape name
 sparse_retain: sp_input to_retain
 sparse_segment_mean: data indices segment_ids name num_segments
@@ -900,6 +983,7 @@ stop_gradient: input name
 strided_slice: input_ begin end strides begin_mask end_mask ellipsis_mask new_axis_mask
     shrink_axis_mask var name
 string_join: inputs separator name
+string_split: source sep skip_empty delimiter result_type name
 string_strip: input name
 string_to_hash_bucket: string_tensor num_buckets name input
 string_to_hash_bucket_fast: input num_buckets name
@@ -909,6 +993,9 @@ strings.format: template inputs placeholder summarize name
 strings.length: input name unit
 strings.lower: input encoding name
 strings.regex_full_match: input pattern name
+strings.split: input sep maxsplit result_type source name
+strings.unicode_transcode: input input_encoding output_encoding errors replacement_char
+    replace_control_characters name
 strings.unsorted_segment_join: inputs segment_ids num_segments separator name
 strings.upper: input encoding name
 substr: input pos len name unit
@@ -923,6 +1010,14 @@ tensor_scatter_nd_min: tensor indices updates name
 tensor_scatter_sub: tensor indices updates name
 tensor_scatter_update: tensor indices updates name
 tensordot: a b axes name
+test.compute_gradient: x x_shape y y_shape x_init_value delta init_targets extra_feed_dict
+test.compute_gradient_error: x x_shape y y_shape x_init_value delta init_targets extra_feed_dict
+test.get_temp_dir:
+test.gpu_device_name:
+test.is_built_with_cuda:
+test.is_gpu_available: cuda_only min_cuda_compute_capability
+test.main: argv
+test.test_src_dir_path: relative_path
 tile: input multiples name
 timestamp: name
 to_complex128: x name
@@ -997,6 +1092,7 @@ where: condition x y name
 where_v2: condition x y name
 while_loop: cond body loop_vars shape_invariants parallel_iterations back_prop swap_memory name
     maximum_iterations return_same_structure
+write_file: filename contents name
 zeros: shape dtype name
 zeros_initializer: dtype
 zeros_like: tensor dtype name optimize

@@ -23,11 +23,13 @@ from . import (
     samples_of_integrals,
     samples_of_linalg,
     samples_of_mathematics,
+    samples_of_pictures,
     samples_of_places,
     samples_of_positions,
     samples_of_sets,
     samples_of_sparse,
     samples_of_strings,
+    samples_of_texts,
     samples_of_training,
 )
 from .samples_of_arrays import one_hot_rows
@@ -50,6 +52,7 @@ assert samples_of_factors.three_diagonals
 assert samples_of_images.IN_SINGLE
 assert samples_of_places.PLACED and samples_of_ctc.SPOKEN
 assert samples_of_integrals.NODES.size
+assert samples_of_pictures.png_file and samples_of_texts.ENCODED is not None
 assert samples_of_training.FORMULAS
 
 _IN_PLANS = "it stands in plans only, and the bind pass makes of it what it says"
@@ -85,6 +88,11 @@ UNSAMPLED = {
         ("StackV2", "StackPushV2", "StackPopV2", "StackCloseV2"),
         "it works on what a run keeps: test_stacks.py has it run",
     ),
+    **dict.fromkeys(
+        ("MatchingFiles", "ReadFile", "WriteFile"),
+        "it works on files: test_files.py has it run",
+    ),
+    "EncodePng": "another file is as good: test_image_files.py reads what it writes",
     **dict.fromkeys(
         ("PyFunc", "PyFuncStateless"),
         "what it computes is a Python function of its own: test_script.py has some",

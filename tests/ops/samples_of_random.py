@@ -24,6 +24,7 @@ RANDOM = {
     "RandomPoissonV2",
     "RandomShuffle",
     "RandomUniformInt",
+    "SampleDistortedBoundingBoxV2",
     "StatelessMultinomial",
     "StatelessRandomUniformInt",
 }
