@@ -795,6 +795,7 @@ tile: input multiples name
 to_complex128: x name
 to_complex64: x name
 to_double: x name
+to_bfloat16: x name
 to_float: x name
 to_int32: x name
 to_int64: x name

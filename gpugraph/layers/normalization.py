@@ -108,7 +108,7 @@ class BatchNormalization(Layer):
 
     def _make(self, channels: int) -> None:
         given = self.dtype or dtypes.float32
-        dtype = dtypes.float32 if given is dtypes.float16 else given
+        dtype = dtypes.float32 if given in (dtypes.float16, dtypes.bfloat16) else given
         for name, how in (("gamma", self._gamma), ("beta", self._beta)):
             if how is not None:
                 initializer, regularizer, constraint = how

@@ -57,11 +57,13 @@ def _count_up(context: KernelContext, out: Any) -> Callable[[], Any]:
     return partial(np.copyto, out, numbers)
 
 
+_RANKED = (dtypes.int32, dtypes.int64, dtypes.float32, dtypes.float64)
+
 _range = op(
     "Range",
     inputs="start: Tidx, limit: Tidx, delta: Tidx",
     outputs="output: Tidx",
-    attrs={"Tidx": (dtypes.float32, dtypes.float64, dtypes.int32, dtypes.int64)},
+    attrs={"Tidx": (*_RANKED, dtypes.bfloat16)},
     infer=_infer_range,
     host=[0, 1, 2],
     cpu=Call(make=_count_up),
@@ -70,7 +72,6 @@ _range = op(
     doc="start, start + delta, start + 2 delta, ... before limit.",
 )
 
-_RANKED = (dtypes.int32, dtypes.int64, dtypes.float32, dtypes.float64)
 
 
 def range(
