@@ -45,7 +45,11 @@ def bind_widened(
         if each is not other
     ]
     read = [(other, each) for at, each, other in pairs if at < count]
-    written = [(each, other) for at, each, other in pairs if at >= count or at in writes]
+    written = [
+        (each, other)
+        for at, each, other in pairs
+        if (at >= count or at in writes) and each.flags.writeable  # a view of a constant is not
+    ]
     run = bind(wide, replaced)
 
     def widen_and_run() -> Any:

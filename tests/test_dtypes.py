@@ -180,7 +180,13 @@ def test_floating_range(dtype):
 def test_limits_of_pixels():
     assert dtypes.float32.limits == dtypes.float64.limits == (0, 1)
     assert dtypes.bool.limits == (0, True)
-    for dtype in (dtypes.float16, dtypes.bfloat16, dtypes.complex64, dtypes.string, dtypes.resource):
+    for dtype in (
+        dtypes.float16,
+        dtypes.bfloat16,
+        dtypes.complex64,
+        dtypes.string,
+        dtypes.resource,
+    ):
         with pytest.raises(ValueError, match="limits"):
             _ = dtype.limits
 

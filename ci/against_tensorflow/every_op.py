@@ -289,7 +289,7 @@ def main() -> int:
         folder = Path(name)
         for op_type in options.only or sorted(set(table) - set(APART)):
             cases = draw(op_type, declarations, table, options.draws)
-            cases = [case for case in cases if options.dtype in case["label"]]
+            cases = [case for case in cases if re.search(rf"\b{options.dtype}\b", case["label"])]
             (folder / f"{op_type}.cases").write_bytes(pickle.dumps(cases))
         for side, program in (("gpugraph", sys.executable), ("tensorflow", python)):
             run_to_the_end(program, side, folder)

@@ -81,7 +81,9 @@ def _plain(value: Any) -> Any:
         return [_plain(each) for each in value]
     if hasattr(value, "as_datatype_enum"):
         return ("dtype", value.name)
-    return value.as_list() if hasattr(value, "as_list") else value
+    if hasattr(value, "as_list"):
+        return None if value.rank is None else value.as_list()
+    return value
 
 
 # -- answering (by gpugraph or by TensorFlow)

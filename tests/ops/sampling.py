@@ -97,7 +97,9 @@ def _listed(given: Any) -> list[np.ndarray]:
 
 
 def _wide(dtype: Any) -> Any:
-    return {"e": np.float64, "E": np.float64, "f": np.float64, "F": np.complex128}.get(np.dtype(dtype).char)
+    return {"e": np.float64, "E": np.float64, "f": np.float64, "F": np.complex128}.get(
+        np.dtype(dtype).char
+    )
 
 
 def _double(array: np.ndarray) -> np.ndarray:

@@ -15,8 +15,8 @@ import pytest
 
 import gpugraph as tf
 from gpugraph.graph.client import output_types
-from gpugraph.narrow import BFLOAT16, finfo
 from gpugraph.kernel import Call, Elementwise, Reduction, Source
+from gpugraph.narrow import BFLOAT16, finfo
 from gpugraph.ops.declare import DECLARATIONS
 from gpugraph.ops.indexed_slices import dense
 from gpugraph.ops.kernels import HostOnly, find_kernel
