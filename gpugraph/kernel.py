@@ -80,6 +80,9 @@ class KernelContext(Signature, Protocol):
     def scratch(self, shape: tuple[int, ...], dtype: DType) -> Any:
         """An array of the device that is this step's own."""
 
+    def passing(self, slot: int, shape: tuple[int, ...], dtype: DType) -> Any:
+        """Array `slot`, which is this step's own while it runs: steps share the memory."""
+
     def state(self, make: Callable[[], Any]) -> Any:
         """This node's state in the session, made at first use; plans of a session share it."""
 

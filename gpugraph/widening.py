@@ -107,7 +107,7 @@ class _Widened:
             return array
         place = array.ctypes.data, array.shape, array.strides
         if place not in self._made:
-            self._made[place] = self._context.scratch(array.shape, float32)
+            self._made[place] = self._context.passing(len(self._made), array.shape, float32)
         return self._made[place]
 
     def value(self, index: int) -> Any:
