@@ -75,6 +75,7 @@ from gpugraph.control_flow import Assert, case, cond, switch_case, while_loop
 from gpugraph.dtypes import (
     DType,
     as_dtype,
+    bfloat16,
     bool,
     complex64,
     complex128,
@@ -202,8 +203,8 @@ __all__ = [
     "RunOptions", "Session", "SessionOptions", "Source", "Tensor", "TensorShape",
     "UnconnectedGradients", "Variable", "VariableAggregation", "VariableScope",
     "VariableSynchronization", "__version__", "add_to_collection", "add_to_collections",
-    "all_variables", "app", "as_dtype", "assert_variables_initialized", "bitwise", "bool", "case",
-    "colocate_with", "complex128", "complex64", "cond", "container", "contrib",
+    "all_variables", "app", "as_dtype", "assert_variables_initialized", "bfloat16", "bitwise",
+    "bool", "case", "colocate_with", "complex128", "complex64", "cond", "container", "contrib",
     "control_dependencies", "create_partitioned_variables", "custom_gradient", "debugging",
     "device", "devices", "disable_resource_variables", "double", "dtypes",
     "enable_resource_variables", "errors", "explain_variables", "fixed_size_partitioner", "flags",

@@ -31,7 +31,7 @@ from gpugraph.ops.array_shapes import (
     squeeze, transpose,
 )
 from gpugraph.ops.arrays import identity, rank, shape, shape_n, size, stop_gradient
-from gpugraph.ops.casting import cast, to_double, to_float, to_int32, to_int64
+from gpugraph.ops.casting import cast, to_bfloat16, to_double, to_float, to_int32, to_int64
 from gpugraph.ops.clipping import (
     clip_by_average_norm, clip_by_global_norm, clip_by_norm, clip_by_value, global_norm,
 )
@@ -216,11 +216,12 @@ __all__ = [
     "subtract", "svd", "tan", "tanh", "tensor_scatter_add", "tensor_scatter_nd_add",
     "tensor_scatter_nd_max", "tensor_scatter_nd_min", "tensor_scatter_nd_sub",
     "tensor_scatter_nd_update", "tensor_scatter_sub", "tensor_scatter_update", "tensordot", "tile",
-    "timestamp", "to_complex128", "to_complex64", "to_double", "to_float", "to_int32", "to_int64",
-    "trace", "transpose", "truediv", "truncated_normal", "truncated_normal_initializer",
-    "truncatediv", "truncatemod", "tuple", "uniform_unit_scaling_initializer", "unique",
-    "unique_with_counts", "unravel_index", "unsorted_segment_max", "unsorted_segment_mean",
-    "unsorted_segment_min", "unsorted_segment_prod", "unsorted_segment_sqrt_n",
-    "unsorted_segment_sum", "unstack", "variance_scaling_initializer", "verify_tensor_all_finite",
-    "where", "where_v2", "write_file", "zeros", "zeros_initializer", "zeros_like", "zeta",
+    "timestamp", "to_bfloat16", "to_complex128", "to_complex64", "to_double", "to_float",
+    "to_int32", "to_int64", "trace", "transpose", "truediv", "truncated_normal",
+    "truncated_normal_initializer", "truncatediv", "truncatemod", "tuple",
+    "uniform_unit_scaling_initializer", "unique", "unique_with_counts", "unravel_index",
+    "unsorted_segment_max", "unsorted_segment_mean", "unsorted_segment_min",
+    "unsorted_segment_prod", "unsorted_segment_sqrt_n", "unsorted_segment_sum", "unstack",
+    "variance_scaling_initializer", "verify_tensor_all_finite", "where", "where_v2", "write_file",
+    "zeros", "zeros_initializer", "zeros_like", "zeta",
 ]

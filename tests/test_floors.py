@@ -29,7 +29,9 @@ FLOORS: tuple[tuple[str, tuple[str, ...]], ...] = (
         FREE,
         (
             "errors",
+            "narrow",
             "dtypes",
+            "widening",
             "dimensions",
             "shapes",
             "messages",
@@ -98,7 +100,7 @@ NEVER: dict[str, tuple[str, ...]] = {
 
 NO_ARRAYS = ("graph", "memory")
 NUMPY = "numpy"
-ONE_FILE = {"cupy": "devices", "google": "formats"}  # google: protobuf
+ONE_FILE = {"cupy": "devices", "google": "formats", "ml_dtypes": "narrow"}  # google: protobuf
 ONE_ROOM = {"ray": "cluster"}
 CUPY_NAMES = ("cupyx", "cupy_backends")
 

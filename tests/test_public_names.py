@@ -1023,6 +1023,7 @@ timestamp: name
 to_complex128: x name
 to_complex64: x name
 to_double: x name
+to_bfloat16: x name
 to_float: x name
 to_int32: x name
 to_int64: x name

@@ -28,6 +28,9 @@ from gpugraph.ops.state import assign_sub
 
 __all__ = ["BatchNormalization", "batch_normalization"]
 
+_NARROW = (dtypes.float16, dtypes.bfloat16)
+"""Inputs whose means and variances are float32."""
+
 
 class BatchNormalization(Layer):
     """(inputs - mean) / sqrt(variance + epsilon) * gamma + beta, along `axis`, the channels'.
@@ -109,7 +112,7 @@ class BatchNormalization(Layer):
 
     def _make(self, channels: int) -> None:
         given = self.dtype or dtypes.float32
-        dtype = dtypes.float32 if given is dtypes.float16 else given
+        dtype = dtypes.float32 if given in _NARROW else given
         for name, how in (("gamma", self._gamma), ("beta", self._beta)):
             if how is not None:
                 initializer, regularizer, constraint = how
@@ -174,6 +177,9 @@ class BatchNormalization(Layer):
     # -- by elementwise ops
 
     def _plain(self, inputs: Tensor, training: Any) -> Tensor:
+        given = inputs.dtype.base_dtype
+        if given in _NARROW:
+            inputs = cast(inputs, dtypes.float32)
         rank = int(inputs.shape.rank or 0)
         axes = [axis for axis in range(rank) if axis != self._at]
         shape = [self._channels if axis == self._at else 1 for axis in range(rank)]
@@ -188,7 +194,7 @@ class BatchNormalization(Layer):
         mean, variance = spread(mean), spread(variance)
         outputs = normalized_by(inputs, mean, variance, beta, gamma, self.epsilon)
         outputs.set_shape(inputs.shape)
-        return outputs
+        return cast(outputs, given)
 
     def _chosen(self, inputs: Tensor, axes: list[int], training: Any) -> tuple[Any, Any]:
         """The mean and variance to normalize by; the averages follow where it trains."""

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gpugraph.dtypes import REAL, float16, float32, float64
+from gpugraph.dtypes import INTEGRAL, float16, float32, float64
 from gpugraph.errors import InvalidArgumentError, OutOfRangeError
 from gpugraph.graph.infer import InferContext
 from gpugraph.graph.tensor import Tensor
@@ -26,6 +26,8 @@ from gpugraph.shapes import TensorShape
 __all__ = ["box_corners", "box_overlap", "crop_and_resize", "non_max_suppression"]
 
 _ON_HOST = HostOnly("where it reads depends on boxes, which the host must read")
+
+_IMAGE_TYPES = (float16, float32, float64, *INTEGRAL)
 
 # -- crops
 
@@ -148,7 +150,7 @@ op(
     inputs="image: T, boxes: float32, box_ind: int32, crop_size: int32",
     outputs="crops: float32",
     attrs={
-        "T": REAL,
+        "T": _IMAGE_TYPES,
         "method": Attr("string", "bilinear"),
         "extrapolation_value": Attr("float", 0.0),
     },
@@ -226,7 +228,7 @@ op(
     "CropAndResizeGradBoxes",
     inputs="grads: float32, image: T, boxes: float32, box_ind: int32",
     outputs="output: float32",
-    attrs={"T": REAL},
+    attrs={"T": _IMAGE_TYPES},
     infer=_infer_box_grad,
     cpu=Call(_box_grad),
     gpu=_ON_HOST,

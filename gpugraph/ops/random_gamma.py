@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from gpugraph import dtypes
-from gpugraph.dtypes import FLOATING
 from gpugraph.graph.infer import InferContext
 from gpugraph.graph.tensor import Tensor
 from gpugraph.kernel import Call, KernelContext
@@ -27,7 +26,8 @@ from gpugraph.shapes import TensorShape
 
 __all__ = ["random_gamma", "random_poisson"]
 
-_REAL = (*FLOATING, dtypes.int32, dtypes.int64)
+_FLOATS = (dtypes.float16, dtypes.float32, dtypes.float64)
+_REAL = (*_FLOATS, dtypes.int32, dtypes.int64)
 
 
 def _infer(context: InferContext) -> Sequence[TensorShape]:
@@ -68,7 +68,7 @@ _random_gamma = op(
     "RandomGamma",
     inputs="shape: S, alpha: T",
     outputs="output: T",
-    attrs={**SEED_ATTRS, "S": INDEX, "T": FLOATING},
+    attrs={**SEED_ATTRS, "S": INDEX, "T": _FLOATS},
     infer=_infer,
     host=[0],
     cpu=_drawing(gamma),

@@ -57,11 +57,13 @@ def _count_up(context: KernelContext, out: Any) -> Callable[[], Any]:
     return partial(np.copyto, out, numbers)
 
 
+_RANKED = (dtypes.int32, dtypes.int64, dtypes.bfloat16, dtypes.float32, dtypes.float64)
+
 _range = op(
     "Range",
     inputs="start: Tidx, limit: Tidx, delta: Tidx",
     outputs="output: Tidx",
-    attrs={"Tidx": (dtypes.float32, dtypes.float64, dtypes.int32, dtypes.int64)},
+    attrs={"Tidx": _RANKED},
     infer=_infer_range,
     host=[0, 1, 2],
     cpu=Call(make=_count_up),
@@ -70,16 +72,14 @@ _range = op(
     doc="start, start + delta, start + 2 delta, ... before limit.",
 )
 
-_RANKED = (dtypes.int32, dtypes.int64, dtypes.float32, dtypes.float64)
-
 
 def range(
     start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name: str = "range"
 ) -> Tensor:
     """The vector start, start + delta, ... of numbers before `limit`; `range(n)` starts at 0.
 
-    Without `dtype` it is the widest of the arguments' dtypes: int32, int64, float32, float64.
-    ValueError where delta is 0 or leads away from the limit.
+    Without `dtype` it is the widest of the arguments' dtypes: int32, int64, bfloat16, float32,
+    float64. ValueError where delta is 0 or leads away from the limit.
     """
     if limit is None:
         start, limit = 0, start

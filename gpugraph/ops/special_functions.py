@@ -159,7 +159,7 @@ def _declare_unary(name: str, call: Call, grad: Any, doc: str) -> Any:
 
 def _digamma_gradient(op: Any, dy: Any) -> Any:
     x = op.inputs[0]
-    wide = raw_ops.Cast(x, DstT=dtypes.float32) if x.dtype is dtypes.float16 else x
+    wide = raw_ops.Cast(x, DstT=dtypes.float32) if x.dtype.size == 2 else x
     slope = raw_ops.Polygamma(raw_ops.OnesLike(wide), wide)
     return raw_ops.Mul(dy, slope if wide is x else raw_ops.Cast(slope, DstT=x.dtype))
 

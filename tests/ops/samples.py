@@ -739,7 +739,8 @@ add(
     lambda v: case(value=v(2, 3), dtype=v.dtype),
     lambda v: case(value=v(), dtype=v.dtype),
     lambda v: case(value=v(0, 3), dtype=v.dtype),
-    types=[dtypes.float64, dtypes.float32, dtypes.int32, dtypes.bool, dtypes.string],
+    types=[dtypes.float64, dtypes.float32, dtypes.bfloat16, dtypes.int32, dtypes.bool]
+    + [dtypes.string],
     reference=lambda value, dtype: value,
 )
 add(
@@ -750,7 +751,7 @@ add(
     lambda v: (
         case(*_scalars(v, 0, 1, 0.25)) if v.dtype.is_floating else case(*_scalars(v, 0, 4, 1))
     ),
-    types=[dtypes.float64, dtypes.float32, dtypes.int32, dtypes.int64],
+    types=[dtypes.float64, dtypes.float32, dtypes.bfloat16, dtypes.int32, dtypes.int64],
     reference=lambda start, limit, delta: np.arange(start, limit, delta),
 )
 add(

@@ -319,7 +319,7 @@ add(
     lambda v: case(v(0, 3), type=dtypes.float16),
     lambda v: case(v(2, 16 // v.dtype.size), type=dtypes.complex128),
     types=[dtypes.float64, dtypes.float32, dtypes.int32, dtypes.float16, dtypes.complex64]
-    + [dtypes.uint16],
+    + [dtypes.uint16, dtypes.bfloat16],
     reference=_bits,
     exact=True,
 )

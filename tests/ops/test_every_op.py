@@ -16,6 +16,7 @@ import pytest
 import gpugraph as tf
 from gpugraph.graph.client import output_types
 from gpugraph.kernel import Call, Elementwise, Reduction, Source
+from gpugraph.narrow import BFLOAT16, finfo
 from gpugraph.ops.declare import DECLARATIONS
 from gpugraph.ops.indexed_slices import dense
 from gpugraph.ops.kernels import HostOnly, find_kernel
@@ -236,9 +237,13 @@ def test_dtypes_are_those_of_the_signature(op_type: str) -> None:
     walk(op_type, check)
 
 
+def is_inexact(array: np.ndarray) -> bool:
+    return array.dtype.kind in "fc" or array.dtype == BFLOAT16
+
+
 def allowed_error(sample: Sample, results: list[np.ndarray]) -> float:
-    arrays = [array for array in (*sample.flat, *results) if array.dtype.kind in "fc"]
-    return ERROR * max((float(np.finfo(array.dtype).eps) for array in arrays), default=0.0)
+    arrays = [array for array in (*sample.flat, *results) if is_inexact(array)]
+    return ERROR * max((float(finfo(array.dtype).eps) for array in arrays), default=0.0)
 
 
 def compare(found: list[np.ndarray], wanted: list[Any], error: float) -> None:
@@ -246,9 +251,11 @@ def compare(found: list[np.ndarray], wanted: list[Any], error: float) -> None:
     for slot, (one, other) in enumerate(zip(found, wanted, strict=True)):
         other = np.asarray(other)
         assert one.shape == other.shape, f"output {slot}: {one.shape} instead of {other.shape}"
-        if one.dtype.kind not in "fc":
+        if not is_inexact(one):
             assert one.tolist() == other.tolist(), f"output {slot}: {one} instead of {other}"
             continue
+        if one.dtype == BFLOAT16:
+            one = one.astype(np.float64)
         np.testing.assert_allclose(one, other, error, error, err_msg=f"output {slot}")
 
 
