@@ -35,7 +35,7 @@ _FOLLOWS: dict[str, Callable[[Any, str, list[Any], dict[str, Any]], None]] = {
 }
 
 
-_CONSTANT = dict.fromkeys(_NORM_GRADS, {3, 4})
+_CONSTANT = dict.fromkeys(_NORM_GRADS, (3, 4))
 """Slots of inputs that TensorFlow takes no gradient by: mean and variance."""
 
 
