@@ -27,11 +27,18 @@ def _ordered(table: Any, op_type: str, inputs: list[Any], attrs: dict[str, Any])
     inputs[1] = np.sort(inputs[1])
 
 
+def _whole(table: Any, op_type: str, inputs: list[Any], attrs: dict[str, Any]) -> None:
+    """Strings without zero bytes, at which TensorFlow ends those that it decodes."""
+    if attrs.get("encoding"):
+        inputs[0] = np.vectorize(lambda text: text.replace(b"\0", b""), [object])(inputs[0])
+
+
 _FOLLOWS: dict[str, Callable[[Any, str, list[Any], dict[str, Any]], None]] = {
     **dict.fromkeys(
         ("MaxPoolGrad", "MaxPoolGradGrad", "MaxPool3DGrad", "MaxPool3DGradGrad"), _pooled
     ),
     "HistogramFixedWidth": _ordered,
+    **dict.fromkeys(("StringLower", "StringUpper"), _whole),
 }
 
 
@@ -45,7 +52,7 @@ def slots(op_type: str, found: list[int]) -> list[int]:
 
 
 def follow(table: Any, op_type: str, inputs: list[Any], attrs: dict[str, Any]) -> None:
-    """Puts what follows from other inputs in its place, by the samples' NumPy references."""
+    """Puts what belongs to the other inputs in its place, by the samples' NumPy references."""
     if op_type in _FOLLOWS:
         _FOLLOWS[op_type](table, op_type, inputs, attrs)
 
@@ -97,7 +104,7 @@ _UNIQUE: dict[str, Callable[[Any, list[Any]], list[Any]]] = {
     **dict.fromkeys(_NORMS, lambda tf, outputs: outputs[:3]),
 }
 
-_SLOPES = dict.fromkeys(_NORMS, 1)
+_SLOPES = dict.fromkeys([*_NORMS, "SoftmaxCrossEntropyWithLogits"], 1)
 """How many of the first outputs have a gradient, where TensorFlow takes the others as constants."""
 
 
