@@ -21,6 +21,7 @@ NATIVE=(
     tests/rnn/test_dynamic.py tests/test_random_native.py tests/test_random_graphs.py
     tests/test_random_control_flow.py
 )
+SPREAD=(-n auto --dist worksteal) # over the processors, by pytest-xdist
 
 die() {
     printf '%s: %s\n' "${0##*/}" "$*" >&2

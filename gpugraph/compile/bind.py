@@ -176,6 +176,7 @@ class Binder(Making):
             self.owned,
             self.holdings.kept,
             host if late else frozenset(),
+            self.holdings.shared,
         )
         run = self.runner(node).bind(kernel, context, [*given, *results])
         native = native_of(node)
