@@ -11,6 +11,7 @@ import contextlib
 import errno
 import fnmatch
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -50,7 +51,8 @@ _CLASSES = {
     errno.ENOSPC: errors.ResourceExhaustedError,
     errno.EMFILE: errors.ResourceExhaustedError,
 }
-_MAGIC = ("*", "?", "[")
+_MAGIC = ("*", "?", "[", "\\")
+_OTHERWISE = re.compile(r"\\(.)|\[\^(\]?[^\]]*\])|(\[!?\]?[^\]]*\])")
 
 
 @contextlib.contextmanager
@@ -226,9 +228,22 @@ def Stat(filename: Any) -> FileStatistics:
 
 def Glob(filename: Any) -> list[str]:
     """The paths that match a pattern, or one of a list of them: `*`, `?` and `[...]` in each part
-    of it, sorted for each. Names that begin with a dot match too."""
+    of it, `[^...]` and `[!...]` for other signs, a backslash for the very sign after it; sorted for
+    each. Names that begin with a dot match too."""
     patterns = [filename] if isinstance(filename, (str, bytes, os.PathLike)) else filename
     return [path for each in patterns for path in sorted(_matching(_text(each)))]
+
+
+def _as_python(pattern: str) -> str:
+    """The same pattern for `fnmatch`, which knows neither `^` nor the backslash."""
+
+    def changed(found: re.Match[str]) -> str:
+        sign, others, kept = found.groups()
+        if sign is not None:
+            return f"[{sign}]" if sign in "*?[" else sign
+        return kept if others is None else f"[!{others}"
+
+    return _OTHERWISE.sub(changed, pattern)
 
 
 def _matching(pattern: str) -> list[str]:
@@ -243,7 +258,7 @@ def _matching(pattern: str) -> list[str]:
             names = os.listdir(folder or ".")
         except OSError:
             continue
-        found += [os.path.join(folder, name) for name in fnmatch.filter(names, tail)]
+        found += [os.path.join(folder, name) for name in fnmatch.filter(names, _as_python(tail))]
     return found
 
 
@@ -263,9 +278,14 @@ def MkDir(dirname: Any) -> None:
 
 
 def MakeDirs(dirname: Any) -> None:
-    """Makes a folder and those around it, as far as they are not there."""
-    with system_errors(dirname):
-        os.makedirs(_text(dirname), exist_ok=True)
+    """Makes a folder and those around it, as far as they are not there. FailedPreconditionError
+    where one of them is a file."""
+    try:
+        with system_errors(dirname):
+            os.makedirs(_text(dirname), exist_ok=True)
+    except errors.AlreadyExistsError as error:
+        message = f"{_text(dirname)} is not a directory"
+        raise errors.FailedPreconditionError(None, None, message) from error
 
 
 def Remove(filename: Any) -> None:

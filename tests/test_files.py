@@ -67,6 +67,8 @@ def test_text_and_bytes_are_written_and_appended(folder):
         (tf.errors.PermissionDeniedError, lambda at: tf.gfile.GFile(at / "x.txt").write("")),
         (tf.errors.PermissionDeniedError, lambda at: tf.gfile.GFile(at / "x.txt", "w").read()),
         (tf.errors.NotFoundError, lambda at: tf.gfile.MkDir(at / "no" / "c")),
+        (tf.errors.FailedPreconditionError, lambda at: tf.gfile.MakeDirs(at / "x.txt")),
+        (tf.errors.FailedPreconditionError, lambda at: tf.gfile.MakeDirs(at / "x.txt" / "c")),
         (tf.errors.NotFoundError, lambda at: tf.gfile.ListDirectory(at / "no")),
         (tf.errors.NotFoundError, lambda at: tf.gfile.ListDirectory(at / "x.txt")),
         (tf.errors.NotFoundError, lambda at: tf.gfile.Remove(at / "no")),
@@ -122,6 +124,25 @@ def test_patterns_match_in_each_part_of_a_path(folder):
     assert tf.gfile.Glob(str(folder / "?" / "[ab]")) == [str(folder / "a" / "b")]
     listed = tf.gfile.Glob([str(folder / "x*"), str(folder / "a"), str(folder / "no")])
     assert listed == [str(folder / "x.txt"), str(folder / "a")]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "found"),
+    [
+        ("a[^2-9]", ["a!", "a1", "a\\", "a]", "a^"]),
+        ("a[!2-9]", ["a!", "a1", "a\\", "a]", "a^"]),
+        ("a[1^]", ["a1", "a^"]),
+        ("a[^]3]", ["a!", "a1", "a\\", "a^"]),
+        ("a\\^", ["a^"]),
+        ("a[]]", ["a]"]),
+        ("\\a?", ["a!", "a1", "a3", "a\\", "a]", "a^"]),
+        ("a\\?", []),
+    ],
+)
+def test_patterns_name_signs_and_other_signs(tmp_path, pattern, found):
+    for name in ("a!", "a1", "a3", "a\\", "a]", "a^"):
+        (tmp_path / name).write_text("")
+    assert tf.gfile.Glob(f"{tmp_path}/{pattern}") == [f"{tmp_path}/{name}" for name in found]
 
 
 def test_ops_read_and_write_at_each_run(folder):

@@ -256,13 +256,16 @@ class Compiler:
         return ""
 
     def _object(self, flags: list[str], text: str) -> tuple[bytes, str]:
-        with tempfile.TemporaryDirectory(dir=self.cache.private()) as folder:
+        folder = tempfile.mkdtemp(dir=self.cache.private())  # which goes when the program ends
+        try:
             out = Path(folder, "out.so")
             command = [self.path, *flags, "-x", "c", "-", "-o", str(out), "-lm"]
             code, said = self._run(command, text)
             if code != 0:
                 return b"", f"{self.path} failed ({code}): {said.strip()[:_SAID]}"
             return out.read_bytes(), ""
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
 
     def _run(self, command: list[str], text: str) -> tuple[int, str]:
         """Exit status and what was said; a compiler that hangs is stopped, with all it started."""

@@ -50,6 +50,7 @@ class TestCase(Comparisons):
         self._forget_session()
         random.seed(DEFAULT_GRAPH_SEED)
         np.random.seed(DEFAULT_GRAPH_SEED)
+        graph_stack.stack.clear()  # a test may run inside `with graph.as_default()`
         graph_stack.reset()
         graph_stack.top().seed = DEFAULT_GRAPH_SEED
 

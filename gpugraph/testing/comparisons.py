@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from gpugraph.dtypes import as_dtype
 from gpugraph.graph.tensor import Tensor
 
 __all__ = ["Comparisons"]
@@ -28,6 +29,11 @@ def _shown(array: Any, where: Any) -> str:
 
 class Comparisons(unittest.TestCase):
     """Assertions on arrays and tensors; AssertionError says where they differ and by how much."""
+
+    def assertDTypeEqual(self, target: Any, expected_dtype: Any) -> None:
+        """The elements of an array or a tensor are of this type: NumPy's or TensorFlow's."""
+        found = target.dtype if isinstance(target, Tensor) else self._array(target).dtype
+        self.assertEqual(as_dtype(found).base_dtype, as_dtype(expected_dtype))
 
     def evaluate(self, tensors: Any) -> Any:
         """The value of what a session can fetch."""
@@ -53,8 +59,6 @@ class Comparisons(unittest.TestCase):
     def assertAllEqual(self, a: Any, b: Any, msg: Any = None) -> None:
         """Equal shapes and elements; NaN equals NaN."""
         one, other = self._array(a), self._array(b)
-        if not one.ndim or not other.ndim:
-            one, other = np.broadcast_arrays(one, other) if one.size == other.size else (one, other)
         self._same_shape(one, other, msg)
         equal = one == other
         if one.dtype.kind in "fc" and other.dtype.kind in "fc":

@@ -198,14 +198,17 @@ print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), made.wait().answer())
 """
 
 
-def run(tmp_path: Path, body: str, text: str = repr(ANSWER)) -> subprocess.Popen[str]:
-    """A process of its own; `text` is a Python expression."""
+def run(
+    tmp_path: Path, body: str, text: str = repr(ANSWER), **more: str
+) -> subprocess.Popen[str]:
+    """A process of its own; `text` is a Python expression, `more` goes into its environment."""
     program = PROGRAM.format(text=text, body=body)
     environment = {
         **os.environ,
         "PYTHONPATH": str(ROOT),
         "XDG_CACHE_HOME": str(tmp_path),
         "GPUGRAPH_NATIVE": "1",
+        **more,
     }
     return subprocess.Popen(
         [sys.executable, "-W", "error", "-c", program],
@@ -236,6 +239,21 @@ def test_a_process_may_end_while_it_compiles(tmp_path: Path) -> None:
     assert ended(run(tmp_path, LEAVES, slow)) == "left"
     assert time.monotonic() - began < 20
     assert not list((tmp_path / "gpugraph" / "native").glob("*.so"))
+
+
+def test_a_process_that_ends_while_a_compiler_runs_leaves_nothing_behind(tmp_path: Path) -> None:
+    slow, begun, rest = tmp_path / "slow", tmp_path / "begun", tmp_path / "rest"
+    slow.write_text(f"#!/bin/sh\ntouch {begun}\n[ $1 = --version ] || exec sleep 60\n")
+    slow.chmod(0o755)
+    rest.mkdir()
+    body = f"""
+while not (os.path.exists({str(begun)!r}) and list(os.scandir({str(rest)!r}))):
+    time.sleep(0.01)
+print('left')
+"""
+    child = run(tmp_path, body, GPUGRAPH_CC=str(slow), TMPDIR=str(rest))
+    assert ended(child) == "left"
+    assert list(rest.iterdir()) == []
 
 
 @needs_compiler

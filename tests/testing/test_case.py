@@ -33,6 +33,10 @@ HOLDS = [
     ("assertAllEqual", [np.nan], [np.nan]),
     ("assertAllEqual", [b"a"], [b"a"]),
     ("assertNotAllEqual", [1], [2]),
+    ("assertNotAllEqual", 5, [5]),
+    ("assertDTypeEqual", np.float32([1]), "float32"),
+    ("assertDTypeEqual", np.float32([1]), tf.float32),
+    ("assertDTypeEqual", 5, np.int64),
     ("assertAllClose", 1.0, 1.0 + 1e-7),
     ("assertAllClose", {"a": [1.0], "b": (2, [3.0, 4.0])}, {"a": [1.0], "b": (2, [3.0, 4.0])}),
     ("assertAllClose", [np.zeros(2), np.ones(3)], [np.zeros(2), np.ones(3)]),
@@ -58,8 +62,11 @@ HOLDS = [
 FAILS = [
     ("assertAllEqual", [1, 2], [1, 3]),
     ("assertAllEqual", [1, 2], [1, 2, 3]),
+    ("assertAllEqual", 5, [5]),
+    ("assertAllEqual", [5], 5),
     ("assertAllEqual", [b"a"], [b"b"]),
     ("assertNotAllEqual", [1], [1]),
+    ("assertDTypeEqual", np.float32([1]), tf.float64),
     ("assertAllClose", [1, 2.0], [1, 2.1]),
     ("assertAllClose", {"a": [1.0]}, {"a": [1.1]}),
     ("assertAllClose", {"a": [1.0]}, {"b": [1.0]}),
@@ -109,6 +116,7 @@ def test_a_failure_says_where_and_by_how_much(case):
 def test_tensors_are_evaluated_and_their_shapes_compared(case):
     case.assertAllEqual(tf.constant([1, 2]), [1, 2])
     case.assertAllClose([tf.constant(1.0), tf.constant([2.0])], [1.0, [2.0]])
+    case.assertDTypeEqual(tf.zeros([], tf.int8), np.int8)
     case.assertShapeEqual(np.zeros((2, 3)), tf.zeros([2, 3]))
     with pytest.raises(AssertionError):
         case.assertShapeEqual(np.zeros((2, 3)), tf.zeros([2, 4]))
@@ -128,6 +136,20 @@ def test_each_test_begins_with_a_new_graph_and_the_same_seeds(case):
     assert drawn() == first
     assert tf.get_default_graph() is not graph
     assert first[2] == 87654321
+
+
+def test_tests_may_run_where_a_graph_is_the_default_one():
+    class Inner(tf.test.TestCase):
+        def test_names(self):
+            self.assertEqual(tf.constant(1, name="x").name, "x:0")
+
+    with tf.Graph().as_default() as graph:
+        tf.constant(0, name="x")
+        result = unittest.TestResult()
+        unittest.defaultTestLoader.loadTestsFromTestCase(Inner).run(result)
+        assert tf.get_default_graph() is not graph
+    assert (result.testsRun, result.errors, result.failures) == (2, [], [])
+    tf.reset_default_graph()
 
 
 def test_sessions_are_the_default_ones(case):
