@@ -35,6 +35,7 @@ from gpugraph.ops.casting import cast, to_bfloat16, to_double, to_float, to_int3
 from gpugraph.ops.clipping import (
     clip_by_average_norm, clip_by_global_norm, clip_by_norm, clip_by_value, global_norm,
 )
+from gpugraph.ops.comma_separated import decode_csv
 from gpugraph.ops.complex_numbers import conj
 from gpugraph.ops.complex_parts import complex
 from gpugraph.ops.constants import (
@@ -169,7 +170,8 @@ __all__ = [
     "clip_by_average_norm", "clip_by_global_norm", "clip_by_norm", "clip_by_value", "complex",
     "concat", "confusion_matrix", "conj", "constant", "constant_initializer", "convert_to_tensor",
     "convert_to_tensor_or_indexed_slices", "convert_to_tensor_or_sparse_tensor", "cos", "cosh",
-    "count_nonzero", "count_up_to", "cross", "cumprod", "cumsum", "decode_base64", "decode_raw",
+    "count_nonzero", "count_up_to", "cross", "cumprod", "cumsum", "decode_base64", "decode_csv",
+    "decode_raw",
     "depth_to_space", "diag", "diag_part", "digamma", "div", "div_no_nan", "divide",
     "dynamic_partition", "dynamic_stitch", "edit_distance", "einsum", "encode_base64",
     "ensure_shape", "equal", "erf", "erfc", "exp", "expand_dims", "expm1", "extract_image_patches",

@@ -14,10 +14,15 @@ from gpugraph.ops.initializers import UniformUnitScaling as uniform_unit_scaling
 from gpugraph.ops.initializers import VarianceScaling as variance_scaling
 from gpugraph.ops.initializers import Zeros as zeros
 from gpugraph.ops.initializers import he_normal, he_uniform, lecun_normal, lecun_uniform
+from gpugraph.variables import global_variables_initializer as global_variables
+from gpugraph.variables import local_variables_initializer as local_variables
+from gpugraph.variables import tables_initializer
+from gpugraph.variables import variables_initializer as variables
 
 __all__ = [
     "Initializer",
     "constant",
+    "global_variables",
     "glorot_normal",
     "glorot_uniform",
     "he_normal",
@@ -25,12 +30,15 @@ __all__ = [
     "identity",
     "lecun_normal",
     "lecun_uniform",
+    "local_variables",
     "ones",
     "orthogonal",
     "random_normal",
     "random_uniform",
+    "tables_initializer",
     "truncated_normal",
     "uniform_unit_scaling",
+    "variables",
     "variance_scaling",
     "zeros",
 ]

@@ -224,6 +224,7 @@ custom_gradient: f
 debugging.assert_same_float_dtype: tensors dtype
 debugging.assert_shapes: shapes data summarize message name
 decode_base64: input name
+decode_csv: records record_defaults field_delim use_quote_delim name na_value select_cols
 decode_raw: input_bytes out_type little_endian name bytes
 depth_to_space: input block_size name data_format
 device: device_name_or_function

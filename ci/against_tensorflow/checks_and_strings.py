@@ -167,6 +167,24 @@ def raw(tf: Any, draw: Draw) -> Any:
     return tf.decode_raw(fed(tf, source), dtype, little_endian=bool(draw.integers(2)))
 
 
+def records(tf: Any, draw: Draw) -> Any:
+    """Records of two columns, mostly: with quotes that close or don't, and empty fields."""
+    fields = ["1", " 23", "-4 ", "5.5", '"6"', "", "NA"]
+    texts = ['""', '"a,""b"', '"x\n"', "NA", "", "c d", 'e"', '"f"g', "h\n"]
+    made = [
+        ",".join([*draw.choice(fields, 1), *draw.choice(texts, draw.choice([1, 2], p=[0.8, 0.2]))])
+        for _ in range(draw.integers(1, 3))
+    ]
+    defaults = [choose(draw, [0], ["d"], [1.5], np.zeros(0, "f8")), choose(draw, ["t"], "u")]
+    return tf.decode_csv(
+        fed(tf, np.array(made, object)),
+        defaults,
+        use_quote_delim=bool(draw.integers(2)),
+        na_value=choose(draw, "", "NA"),
+        select_cols=choose(draw, None, None, [0, 2]),
+    )
+
+
 def finite(tf: Any, draw: Draw) -> Any:
     value = draw.choice([1.0, 2.0, np.nan, np.inf], shape_of(draw), p=[0.4, 0.4, 0.1, 0.1])
     return tf.check_numerics(fed(tf, value, choose(draw, "f2", "f4", "f8")), "message")
@@ -191,6 +209,7 @@ VALUES: dict[str, Program] = {
     "UnsortedSegmentJoin": segments,
     "StringSplit": split,
     "StringFormat": write,
+    "DecodeCSV": records,
     "DecodeRaw": raw,
     "CheckNumerics": finite,
     "is_non_decreasing": ordered,

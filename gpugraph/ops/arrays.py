@@ -5,7 +5,7 @@ Also the few helpers that the array families share: sizes and axes as arguments 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Pairs",
+    "attrs_of",
     "copying",
     "identity",
     "int_argument",
@@ -50,6 +51,11 @@ __all__ = [
 
 
 # -- shared helpers
+
+
+def attrs_of(op: Any, keys: Iterable[str]) -> dict[str, Any]:
+    """These attrs of an operation, for another that has them too."""
+    return {key: op.get_attr(key) for key in keys}
 
 
 def ints(array: Any) -> tuple[int, ...]:

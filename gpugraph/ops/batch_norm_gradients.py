@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gpugraph.graph.tensor import Tensor
-from gpugraph.ops.arrays import shape_of, size_at
+from gpugraph.ops.arrays import attrs_of, shape_of, size_at
 from gpugraph.ops.casting import cast
 from gpugraph.ops.declare import raw_ops
 
@@ -48,7 +48,7 @@ def _layout(op: Any) -> _Layout:
 
 
 def _attrs_of(op: Any) -> dict[str, Any]:
-    return {key: op.get_attr(key) for key in ("epsilon", "data_format", "is_training")}
+    return attrs_of(op, ("epsilon", "data_format", "is_training"))
 
 
 def _absent(grad: Any) -> bool:

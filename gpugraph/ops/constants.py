@@ -13,7 +13,7 @@ from gpugraph.graph.infer import InferContext
 from gpugraph.graph.tensor import Tensor
 from gpugraph.kernel import Call, Elementwise, KernelContext
 from gpugraph.ops.arrays import int_argument, op_scope
-from gpugraph.ops.convert import constant, convert_to_tensor
+from gpugraph.ops.convert import constant, convert_to_tensor, infer_const
 from gpugraph.ops.declare import NO_GRADIENT, Attr, op, raw_ops
 from gpugraph.ops.shape_functions import SCALAR, UNKNOWN, from_attr, same_shape
 from gpugraph.ops.values import zero_of
@@ -31,15 +31,11 @@ def _const(context: KernelContext, out: Any) -> Callable[[], Any]:
     return lambda: np.copyto(out, value)
 
 
-def _infer_const(context: InferContext) -> Sequence[TensorShape]:
-    return [TensorShape.of(context.attrs["value"].shape)]
-
-
 op(
     "Const",
     outputs="output: dtype",
     attrs={"value": Attr("tensor", required=True), "dtype": ALL},
-    infer=_infer_const,
+    infer=infer_const,
     cpu=Call(make=_const),
     gpu=Call(make=_const),
     grad=NO_GRADIENT,

@@ -26,6 +26,7 @@ __all__ = [
     "constant",
     "convert_n_to_tensor",
     "convert_to_tensor",
+    "infer_const",
     "register_tensor_conversion_function",
 ]
 
@@ -34,7 +35,8 @@ Conversion = Callable[..., Any]
 _CONVERSIONS: list[tuple[int, type | tuple[type, ...], Conversion]] = []
 
 
-def _infer_const(context: InferContext) -> Sequence[TensorShape]:
+def infer_const(context: InferContext) -> Sequence[TensorShape]:
+    """The output has the shape of the attr `value`."""
     return [TensorShape.of(context.attrs["value"].shape)]
 
 
@@ -42,7 +44,7 @@ CONST = OpDef(
     "Const",
     outputs=(ArgDef("output", type_attr="dtype"),),
     attrs={"value": AttrDef("value", "tensor"), "dtype": AttrDef("dtype", "type")},
-    infer=_infer_const,
+    infer=infer_const,
     summary="A constant: the array of its attr `value`, the same at every run.",
 )
 OP_DEFS["Const"] = CONST

@@ -18,7 +18,7 @@ import numpy as np
 from gpugraph.dtypes import FLOATING, DType, float16, float32
 from gpugraph.graph.infer import InferContext
 from gpugraph.kernel import Call, KernelContext
-from gpugraph.ops.arrays import run_all, shape_of
+from gpugraph.ops.arrays import attrs_of, run_all, shape_of
 from gpugraph.ops.declare import op, raw_ops
 from gpugraph.ops.shape_functions import of_rank
 from gpugraph.ops.softmax import do_nothing
@@ -284,14 +284,9 @@ def _infer_back_filter(context: InferContext) -> Sequence[TensorShape]:
     return [TensorShape.of(sizes)]
 
 
-def _attrs_of(op: Any) -> dict[str, Any]:
-    """The attrs that the gradients of `op` share with it."""
-    return {key: op.get_attr(key) for key in CONV_ATTRS}
-
-
 def _conv_back(op: Any, dy: Any) -> list[Any]:
     image, weights = op.inputs
-    attrs = _attrs_of(op)
+    attrs = attrs_of(op, CONV_ATTRS)
     return [
         raw_ops.Conv2DBackpropInput(shape_of(image), weights, dy, **attrs),
         raw_ops.Conv2DBackpropFilter(image, shape_of(weights), dy, **attrs),
@@ -300,7 +295,7 @@ def _conv_back(op: Any, dy: Any) -> list[Any]:
 
 def _back_input_back(op: Any, ddx: Any) -> list[Any]:
     _, weights, dy = op.inputs
-    attrs = _attrs_of(op)
+    attrs = attrs_of(op, CONV_ATTRS)
     return [
         None,
         raw_ops.Conv2DBackpropFilter(ddx, shape_of(weights), dy, **attrs),
@@ -310,7 +305,7 @@ def _back_input_back(op: Any, ddx: Any) -> list[Any]:
 
 def _back_filter_back(op: Any, ddw: Any) -> list[Any]:
     image, _, dy = op.inputs
-    attrs = _attrs_of(op)
+    attrs = attrs_of(op, CONV_ATTRS)
     return [
         raw_ops.Conv2DBackpropInput(shape_of(image), ddw, dy, **attrs),
         None,

@@ -15,7 +15,7 @@ import numpy as np
 from gpugraph.dtypes import FLOATING, DType, float16, float32, int32, int64
 from gpugraph.graph.infer import InferContext
 from gpugraph.kernel import Call, KernelContext
-from gpugraph.ops.arrays import shape_of
+from gpugraph.ops.arrays import attrs_of, shape_of
 from gpugraph.ops.declare import Attr, op, raw_ops
 from gpugraph.ops.shape_functions import of_rank
 from gpugraph.ops.softmax import do_nothing
@@ -176,13 +176,9 @@ def _infer_back_filter(context: InferContext) -> Sequence[TensorShape]:
     return [TensorShape.of(sizes)]
 
 
-def _attrs_of(op: Any) -> dict[str, Any]:
-    return {key: op.get_attr(key) for key in _ATTRS}
-
-
 def _back(op: Any, dy: Any) -> list[Any]:
     source, weights = op.inputs
-    attrs = _attrs_of(op)
+    attrs = attrs_of(op, _ATTRS)
     return [
         raw_ops.Conv3DBackpropInputV2(shape_of(source), weights, dy, **attrs),
         raw_ops.Conv3DBackpropFilterV2(source, shape_of(weights), dy, **attrs),
@@ -191,7 +187,7 @@ def _back(op: Any, dy: Any) -> list[Any]:
 
 def _back_input_back(op: Any, ddx: Any) -> list[Any]:
     _, weights, dy = op.inputs
-    attrs = _attrs_of(op)
+    attrs = attrs_of(op, _ATTRS)
     return [
         None,
         raw_ops.Conv3DBackpropFilterV2(ddx, shape_of(weights), dy, **attrs),
@@ -201,7 +197,7 @@ def _back_input_back(op: Any, ddx: Any) -> list[Any]:
 
 def _back_filter_back(op: Any, ddw: Any) -> list[Any]:
     source, _, dy = op.inputs
-    attrs = _attrs_of(op)
+    attrs = attrs_of(op, _ATTRS)
     return [
         raw_ops.Conv3DBackpropInputV2(shape_of(source), ddw, dy, **attrs),
         None,

@@ -15,7 +15,7 @@ import numpy as np
 from gpugraph.dtypes import FLOATING, float16, float32
 from gpugraph.graph.infer import InferContext
 from gpugraph.kernel import Call, KernelContext
-from gpugraph.ops.arrays import run_all, shape_of
+from gpugraph.ops.arrays import attrs_of, run_all, shape_of
 from gpugraph.ops.declare import op, raw_ops
 from gpugraph.ops.shape_functions import of_rank
 from gpugraph.ops.softmax import do_nothing
@@ -166,13 +166,9 @@ def _infer_back_filter(context: InferContext) -> Sequence[TensorShape]:
     return [TensorShape.of(sizes)]
 
 
-def _attrs_of(op: Any) -> dict[str, Any]:
-    return {key: op.get_attr(key) for key in _ATTRS}
-
-
 def _forward_back(op: Any, dy: Any) -> list[Any]:
     image, weights = op.inputs
-    attrs = _attrs_of(op)
+    attrs = attrs_of(op, _ATTRS)
     return [
         raw_ops.DepthwiseConv2dNativeBackpropInput(shape_of(image), weights, dy, **attrs),
         raw_ops.DepthwiseConv2dNativeBackpropFilter(image, shape_of(weights), dy, **attrs),
@@ -181,7 +177,7 @@ def _forward_back(op: Any, dy: Any) -> list[Any]:
 
 def _back_input_back(op: Any, ddx: Any) -> list[Any]:
     _, weights, dy = op.inputs
-    attrs = _attrs_of(op)
+    attrs = attrs_of(op, _ATTRS)
     return [
         None,
         raw_ops.DepthwiseConv2dNativeBackpropFilter(ddx, shape_of(weights), dy, **attrs),
@@ -191,7 +187,7 @@ def _back_input_back(op: Any, ddx: Any) -> list[Any]:
 
 def _back_filter_back(op: Any, ddw: Any) -> list[Any]:
     image, _, dy = op.inputs
-    attrs = _attrs_of(op)
+    attrs = attrs_of(op, _ATTRS)
     return [
         raw_ops.DepthwiseConv2dNativeBackpropInput(shape_of(image), ddw, dy, **attrs),
         None,

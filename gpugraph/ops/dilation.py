@@ -19,7 +19,7 @@ from gpugraph.graph.infer import InferContext
 from gpugraph.graph.tensor import Tensor
 from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.array_shapes import reverse
-from gpugraph.ops.arrays import op_scope, run_all
+from gpugraph.ops.arrays import attrs_of, op_scope, run_all
 from gpugraph.ops.declare import Attr, op, raw_ops
 from gpugraph.ops.shape_functions import of_rank
 from gpugraph.ops.softmax import do_nothing
@@ -145,7 +145,7 @@ def _infer_back(to_image: bool, context: InferContext) -> Sequence[TensorShape]:
 
 def _back(op: Any, dy: Any) -> list[Any]:
     image, weights = op.inputs
-    attrs = {key: op.get_attr(key) for key in _ATTRS}
+    attrs = attrs_of(op, _ATTRS)
     return [
         raw_ops.Dilation2DBackpropInput(image, weights, dy, **attrs),
         raw_ops.Dilation2DBackpropFilter(image, weights, dy, **attrs),

@@ -17,6 +17,7 @@ from gpugraph.errors import InvalidArgumentError
 from gpugraph.graph.infer import InferContext
 from gpugraph.graph.tensor import Tensor
 from gpugraph.kernel import Call, KernelContext
+from gpugraph.ops.arithmetic import infer_one_shape
 from gpugraph.ops.declare import NO_GRADIENT, Attr, op, raw_ops
 from gpugraph.shapes import TensorShape
 
@@ -83,13 +84,6 @@ def _ends(context: KernelContext) -> tuple[Any, Any]:
     return least, most
 
 
-def _infer_args(context: InferContext) -> Sequence[TensorShape]:
-    shape = context.shapes[0]
-    for other in context.shapes[1:]:
-        shape = shape.merge_with(other)
-    return [shape]
-
-
 def _bind_args(context: KernelContext, x: Any, out: Any) -> Callable[[], Any]:
     least, most = _ends(context)
     return lambda: _quantized(context, x, least, most, out)
@@ -114,7 +108,7 @@ _args = op(
     inputs="inputs: float32",
     outputs="outputs: float32",
     attrs={**_ENDS, **_BITS},
-    infer=_infer_args,
+    infer=infer_one_shape,
     cpu=Call(make=_bind_args),
     gpu=Call(make=_bind_args),
     grad=_args_back,
@@ -125,7 +119,7 @@ _args_gradient = op(
     inputs="gradients: float32, inputs: float32",
     outputs="backprops: float32",
     attrs={**_ENDS, **_BITS},
-    infer=_infer_args,
+    infer=infer_one_shape,
     cpu=Call(make=_bind_args_gradient),
     gpu=Call(make=_bind_args_gradient),
     grad=NO_GRADIENT,

@@ -14,6 +14,7 @@ from gpugraph.graph.infer import InferContext
 from gpugraph.graph.tensor import Tensor
 from gpugraph.kernel import Call, KernelContext, Products, Signature
 from gpugraph.ops.arrays import op_scope
+from gpugraph.ops.complex_numbers import conj
 from gpugraph.ops.convert import convert_to_tensor
 from gpugraph.ops.declare import Attr, op, raw_ops
 from gpugraph.ops.shape_functions import UNKNOWN, normalize_axis, of_rank
@@ -22,10 +23,6 @@ from gpugraph.shapes import TensorShape, broadcast_shapes
 __all__ = ["matmul", "matrix_transpose", "tensordot"]
 
 _TYPES = (*FLOATING, int32, int64, *COMPLEX)
-
-
-def _conj(tensor: Tensor) -> Any:
-    return raw_ops.Conj(tensor) if tensor.dtype.is_complex else tensor
 
 
 def _check_inner(left: int | None, right: int | None) -> None:
@@ -56,7 +53,7 @@ def _bind_matmul(context: KernelContext, a: Any, b: Any, out: Any) -> Callable[[
 
 
 def _matmul_back(op: Any, dy: Any) -> list[Any]:
-    a, b = map(_conj, op.inputs)
+    a, b = map(conj, op.inputs)
     turn_a, turn_b = op.get_attr("transpose_a"), op.get_attr("transpose_b")
 
     def product(left: Any, right: Any, turn_left: bool, turn_right: bool) -> Any:
@@ -221,15 +218,15 @@ def _product(
     made: Tensor
     if left is not None and right is not None and len(left) <= 2 and len(right) <= 2:
         if turn_a[1]:
-            a = _conj(a)
+            a = conj(a)
         if turn_b[1]:
-            b = _conj(b)
+            b = conj(b)
         made = matmul_op(a, b, transpose_a=any(turn_a), transpose_b=any(turn_b), name=name)
         return made
     if turn_a[0]:
-        a = _conj(a)
+        a = conj(a)
     if turn_b[0]:
-        b = _conj(b)
+        b = conj(b)
     made = batch_matmul_op(a, b, adj_x=any(turn_a), adj_y=any(turn_b), name=name)
     return made
 
@@ -322,6 +319,6 @@ def matrix_transpose(
             )
         else:
             perm = [*range(rank - 2), rank - 1, rank - 2]
-        turned = _conj(source) if conjugate else source
+        turned = conj(source) if conjugate else source
         made: Tensor = raw_ops.Transpose(turned, perm, name="transpose")
         return made

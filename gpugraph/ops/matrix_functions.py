@@ -13,21 +13,18 @@ The derivative of a function at A along E is the upper right block of that funct
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gpugraph.dtypes import COMPLEX
-from gpugraph.graph.infer import InferContext
 from gpugraph.graph.tensor import Tensor
 from gpugraph.kernel import Call
 from gpugraph.ops.declare import op, raw_ops
 from gpugraph.ops.linalg import matrix_transpose
-from gpugraph.ops.shape_functions import UNKNOWN
-from gpugraph.ops.solving import LAPACK_TYPES, square
-from gpugraph.shapes import TensorShape
+from gpugraph.ops.solving import LAPACK_TYPES, infer_square
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -139,14 +136,6 @@ def _one_by_one(function: Callable[[Array], Array]) -> Call:
     return Call(run)
 
 
-def _infer(context: InferContext) -> Sequence[TensorShape]:
-    found = square(context.shapes[0])
-    if found is None:
-        return [UNKNOWN]
-    batch, size = found
-    return [TensorShape.of((*batch, size, size))]
-
-
 def _back(op: Any, dy: Any) -> Any:
     """The adjoint of the derivative at A is the derivative at A^H."""
     last, rows = np.array(-1, np.int32), np.array(-2, np.int32)
@@ -165,7 +154,7 @@ def _declare(name: str, function: Callable[[Array], Array], types: Any, doc: str
         inputs="input: T",
         outputs="output: T",
         attrs={"T": types},
-        infer=_infer,
+        infer=infer_square,
         cpu=kernel,
         gpu=kernel,
         grad=_back,

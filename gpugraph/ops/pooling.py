@@ -15,7 +15,7 @@ from gpugraph import dtypes
 from gpugraph.dtypes import FLOATING, REAL, float16, float32
 from gpugraph.graph.infer import InferContext
 from gpugraph.kernel import Call, KernelContext
-from gpugraph.ops.arrays import run_all, shape_of
+from gpugraph.ops.arrays import attrs_of, run_all, shape_of
 from gpugraph.ops.declare import Attr, op, raw_ops
 from gpugraph.ops.softmax import do_nothing
 from gpugraph.ops.window_sources import pooling_source
@@ -175,22 +175,18 @@ def _infer_max_back_back(context: InferContext) -> Sequence[TensorShape]:
     return _infer(context)
 
 
-def _attrs_of(op: Any) -> dict[str, Any]:
-    return {key: op.get_attr(key) for key in _ATTRS}
-
-
 def _max_back(op: Any, dy: Any) -> Any:
-    return raw_ops.MaxPoolGrad(op.inputs[0], op.outputs[0], dy, **_attrs_of(op))
+    return raw_ops.MaxPoolGrad(op.inputs[0], op.outputs[0], dy, **attrs_of(op, _ATTRS))
 
 
 def _max_back_back(op: Any, ddx: Any) -> list[Any]:
     image, largest, _ = op.inputs
-    return [None, None, raw_ops.MaxPoolGradGrad(image, largest, ddx, **_attrs_of(op))]
+    return [None, None, raw_ops.MaxPoolGradGrad(image, largest, ddx, **attrs_of(op, _ATTRS))]
 
 
 def _max_back_back_back(op: Any, dy: Any) -> list[Any]:
     image, largest, _ = op.inputs
-    return [None, None, raw_ops.MaxPoolGrad(image, largest, dy, **_attrs_of(op))]
+    return [None, None, raw_ops.MaxPoolGrad(image, largest, dy, **attrs_of(op, _ATTRS))]
 
 
 max_pool_op = op(
@@ -302,11 +298,11 @@ def _infer_mean_back(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _mean_back(op: Any, dy: Any) -> Any:
-    return raw_ops.AvgPoolGrad(shape_of(op.inputs[0]), dy, **_attrs_of(op))
+    return raw_ops.AvgPoolGrad(shape_of(op.inputs[0]), dy, **attrs_of(op, _ATTRS))
 
 
 def _mean_back_back(op: Any, ddx: Any) -> list[Any]:
-    return [None, raw_ops.AvgPool(ddx, **_attrs_of(op))]
+    return [None, raw_ops.AvgPool(ddx, **attrs_of(op, _ATTRS))]
 
 
 avg_pool_op = op(

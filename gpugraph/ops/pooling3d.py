@@ -15,7 +15,7 @@ from gpugraph import dtypes
 from gpugraph.dtypes import FLOATING, float16, float32
 from gpugraph.graph.infer import InferContext
 from gpugraph.kernel import Call, KernelContext
-from gpugraph.ops.arrays import run_all, shape_of
+from gpugraph.ops.arrays import attrs_of, run_all, shape_of
 from gpugraph.ops.declare import Attr, op, raw_ops
 from gpugraph.ops.softmax import do_nothing
 from gpugraph.ops.volumes import (
@@ -217,18 +217,14 @@ def _infer_mean_back(context: InferContext) -> Sequence[TensorShape]:
     return [in_volume_format(context.attrs, source.batch, source.places, source.channels)]
 
 
-def _attrs_of(op: Any) -> dict[str, Any]:
-    return {key: op.get_attr(key) for key in _ATTRS}
-
-
 def _max_back_back(op: Any, ddx: Any) -> list[Any]:
     source, largest, _ = op.inputs
-    return [None, None, raw_ops.MaxPool3DGradGrad(source, largest, ddx, **_attrs_of(op))]
+    return [None, None, raw_ops.MaxPool3DGradGrad(source, largest, ddx, **attrs_of(op, _ATTRS))]
 
 
 def _max_back_back_back(op: Any, dy: Any) -> list[Any]:
     source, largest, _ = op.inputs
-    return [None, None, raw_ops.MaxPool3DGrad(source, largest, dy, **_attrs_of(op))]
+    return [None, None, raw_ops.MaxPool3DGrad(source, largest, dy, **attrs_of(op, _ATTRS))]
 
 
 max_pool3d_op = op(
@@ -239,7 +235,9 @@ max_pool3d_op = op(
     infer=_infer,
     cpu=Call(make=_bind_max),
     gpu=Call(make=_bind_max),
-    grad=lambda op, dy: raw_ops.MaxPool3DGrad(op.inputs[0], op.outputs[0], dy, **_attrs_of(op)),
+    grad=lambda op, dy: raw_ops.MaxPool3DGrad(
+        op.inputs[0], op.outputs[0], dy, **attrs_of(op, _ATTRS)
+    ),
     doc="The largest element of each window; padding counts for nothing.",
 )
 
@@ -275,7 +273,7 @@ avg_pool3d_op = op(
     infer=_infer,
     cpu=Call(make=_bind_mean),
     gpu=Call(make=_bind_mean),
-    grad=lambda op, dy: raw_ops.AvgPool3DGrad(shape_of(op.inputs[0]), dy, **_attrs_of(op)),
+    grad=lambda op, dy: raw_ops.AvgPool3DGrad(shape_of(op.inputs[0]), dy, **attrs_of(op, _ATTRS)),
     doc="The mean of each window's elements that are inside the volume.",
 )
 
@@ -288,6 +286,6 @@ op(
     host=[0],
     cpu=Call(make=_bind_mean_back),
     gpu=Call(make=_bind_mean_back),
-    grad=lambda op, ddx: [None, raw_ops.AvgPool3D(ddx, **_attrs_of(op))],
+    grad=lambda op, ddx: [None, raw_ops.AvgPool3D(ddx, **attrs_of(op, _ATTRS))],
     doc="The gradient of AvgPool3D: each window's goes to its elements in equal parts.",
 )

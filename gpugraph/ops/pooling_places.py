@@ -17,7 +17,7 @@ from gpugraph.dtypes import REAL
 from gpugraph.errors import InvalidArgumentError
 from gpugraph.graph.infer import InferContext
 from gpugraph.kernel import Call, KernelContext
-from gpugraph.ops.arrays import run_all
+from gpugraph.ops.arrays import attrs_of, run_all
 from gpugraph.ops.declare import Attr, op, raw_ops
 from gpugraph.ops.shape_functions import of_rank
 from gpugraph.ops.softmax import do_nothing
@@ -147,22 +147,22 @@ def _infer_back_back(context: InferContext) -> Sequence[TensorShape]:
     return [wanted]
 
 
-def _attrs_of(op: Any) -> dict[str, Any]:
-    return {key: op.get_attr(key) for key in _ATTRS}
-
-
 def _back(op: Any, dy: Any, _: Any) -> Any:
-    return raw_ops.MaxPoolGradWithArgmax(op.inputs[0], dy, op.outputs[1], **_attrs_of(op))
+    return raw_ops.MaxPoolGradWithArgmax(op.inputs[0], dy, op.outputs[1], **attrs_of(op, _ATTRS))
 
 
 def _back_back(op: Any, ddx: Any) -> list[Any]:
     image, _, where = op.inputs
-    return [None, raw_ops.MaxPoolGradGradWithArgmax(image, ddx, where, **_attrs_of(op)), None]
+    return [
+        None,
+        raw_ops.MaxPoolGradGradWithArgmax(image, ddx, where, **attrs_of(op, _ATTRS)),
+        None,
+    ]
 
 
 def _back_back_back(op: Any, dy: Any) -> list[Any]:
     image, _, where = op.inputs
-    return [None, raw_ops.MaxPoolGradWithArgmax(image, dy, where, **_attrs_of(op)), None]
+    return [None, raw_ops.MaxPoolGradWithArgmax(image, dy, where, **attrs_of(op, _ATTRS)), None]
 
 
 op(

@@ -16,7 +16,7 @@ from gpugraph.dtypes import FLOATING, float16, float32
 from gpugraph.graph.infer import InferContext
 from gpugraph.graph.tensor import Tensor
 from gpugraph.kernel import Call, KernelContext
-from gpugraph.ops.arrays import shape_of, size_at
+from gpugraph.ops.arrays import attrs_of, shape_of, size_at
 from gpugraph.ops.casting import cast
 from gpugraph.ops.declare import Attr, op, raw_ops
 from gpugraph.ops.shape_functions import of_rank
@@ -118,10 +118,6 @@ def _infer_backward(context: InferContext) -> list[TensorShape]:
     return [merged]
 
 
-def _attrs_of(op: Any) -> dict[str, Any]:
-    return {key: op.get_attr(key) for key in _ATTRS}
-
-
 def _near(op: Any, images: Tensor) -> Callable[[Any], Any]:
     """The sum over the channels near each, as a product with a matrix of 0 and 1."""
     depth, dtype = size_at(images, -1), images.dtype.base_dtype
@@ -165,7 +161,7 @@ _lrn = op(
     infer=_infer,
     cpu=Call(make=_bind_forward),
     gpu=Call(make=_bind_forward),
-    grad=lambda op, dy: raw_ops.LRNGrad(dy, op.inputs[0], op.outputs[0], **_attrs_of(op)),
+    grad=lambda op, dy: raw_ops.LRNGrad(dy, op.inputs[0], op.outputs[0], **attrs_of(op, _ATTRS)),
     doc="input / (bias + alpha * (sum of input ** 2 over the channels near)) ** beta",
 )
 

@@ -14,7 +14,7 @@ from gpugraph.graph.infer import InferContext
 from gpugraph.graph.tensor import OPERATORS, Tensor
 from gpugraph.kernel import Signature
 from gpugraph.ops.array_shapes import INDEX
-from gpugraph.ops.arrays import Pairs, copying, int_argument, ints, op_scope, shape_of
+from gpugraph.ops.arrays import Pairs, attrs_of, copying, int_argument, ints, op_scope, shape_of
 from gpugraph.ops.convert import constant, convert_to_tensor
 from gpugraph.ops.declare import Attr, op, raw_ops
 from gpugraph.ops.gathering import boolean_mask
@@ -159,7 +159,7 @@ def _sliced_by_strides(signature: Signature, source: Any, out: Any) -> Pairs:
 
 
 def _masks(op: Any) -> dict[str, Any]:
-    return {key: op.get_attr(key) for key in MASKS}
+    return attrs_of(op, MASKS)
 
 
 def _strided_slice_back(op: Any, dy: Any) -> list[Any]:

@@ -15,6 +15,7 @@ from gpugraph.errors import InvalidArgumentError
 from gpugraph.graph.infer import InferContext
 from gpugraph.graph.tensor import Tensor
 from gpugraph.kernel import Call, KernelContext
+from gpugraph.ops.complex_numbers import conj
 from gpugraph.ops.declare import Attr, op, raw_ops
 from gpugraph.ops.linalg import matmul, matrix_transpose
 from gpugraph.ops.shape_functions import UNKNOWN
@@ -69,7 +70,8 @@ def refusing(message: str, compute: Callable[[], Any]) -> Callable[[], Any]:
     return run
 
 
-def _infer_square(context: InferContext) -> Sequence[TensorShape]:
+def infer_square(context: InferContext) -> Sequence[TensorShape]:
+    """The output has the shape of the one input, square matrices."""
     found = square(context.shapes[0])
     if found is None:
         return [UNKNOWN]
@@ -104,7 +106,7 @@ _matrix_inverse = op(
     inputs="input: T",
     outputs="output: T",
     attrs={"adjoint": Attr("bool", False), "T": LAPACK_TYPES},
-    infer=_infer_square,
+    infer=infer_square,
     cpu=Call(make=_bind_inverse),
     gpu=Call(make=_bind_inverse),
     grad=_inverse_back,
@@ -141,13 +143,9 @@ def _as_matrices(numbers: Any) -> Any:
     return raw_ops.ExpandDims(raw_ops.ExpandDims(numbers, last), last)
 
 
-def _conj(tensor: Tensor) -> Any:
-    return raw_ops.Conj(tensor) if tensor.dtype.is_complex else tensor
-
-
 def _determinant_back(op: Any, dy: Any) -> Any:
     inverse = raw_ops.MatrixInverse(op.inputs[0], adjoint=True)
-    return raw_ops.Mul(_as_matrices(raw_ops.Mul(dy, _conj(op.outputs[0]))), inverse)
+    return raw_ops.Mul(_as_matrices(raw_ops.Mul(dy, conj(op.outputs[0]))), inverse)
 
 
 _matrix_determinant = op(
@@ -235,7 +233,7 @@ _cholesky = op(
     inputs="input: T",
     outputs="output: T",
     attrs={"T": LAPACK_TYPES},
-    infer=_infer_square,
+    infer=infer_square,
     cpu=Call(make=_bind_cholesky),
     gpu=Call(make=_bind_cholesky),
     grad=_cholesky_back,

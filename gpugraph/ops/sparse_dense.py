@@ -13,6 +13,7 @@ from gpugraph.graph.infer import InferContext
 from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.array_shapes import INDEX
 from gpugraph.ops.arrays import ints
+from gpugraph.ops.complex_numbers import conj
 from gpugraph.ops.declare import Attr, op, raw_ops
 from gpugraph.ops.linalg import matrix_transpose
 from gpugraph.ops.scattering import combine_rows
@@ -146,10 +147,6 @@ def _adjoint(matrix: Any) -> Any:
     return matrix_transpose(matrix, conjugate=True)
 
 
-def _conj(tensor: Any) -> Any:
-    return raw_ops.Conj(tensor) if tensor.dtype.is_complex else tensor
-
-
 def _product_back(op: Any, dy: Any) -> list[Any]:
     indices, values, shape, b = op.inputs
     turned, adjoint_b = op.get_attr("adjoint_a"), op.get_attr("adjoint_b")
@@ -159,8 +156,8 @@ def _product_back(op: Any, dy: Any) -> list[Any]:
     dense = _adjoint(b) if adjoint_b else b
     taken = raw_ops.GatherV2(dy, of_output, np.array(0, np.int32))
     others = raw_ops.GatherV2(dense, of_b, np.array(0, np.int32))
-    dvalues = raw_ops.Sum(raw_ops.Mul(taken, _conj(others)), np.array([1], np.int32))
-    return [None, _conj(dvalues) if turned else dvalues, None, _adjoint(db) if adjoint_b else db]
+    dvalues = raw_ops.Sum(raw_ops.Mul(taken, conj(others)), np.array([1], np.int32))
+    return [None, conj(dvalues) if turned else dvalues, None, _adjoint(db) if adjoint_b else db]
 
 
 sparse_dense_matmul_op = op(
@@ -283,16 +280,16 @@ def _mul_back(op: Any, dy: Any) -> list[Any]:
     indices, values, _, dense = op.inputs
     places = _places(indices, dense)
     others = raw_ops.GatherNd(dense, places)
-    ddense = _put_back(places, raw_ops.Mul(dy, _conj(values)), dense)
-    return [None, raw_ops.Mul(dy, _conj(others)), None, ddense]
+    ddense = _put_back(places, raw_ops.Mul(dy, conj(values)), dense)
+    return [None, raw_ops.Mul(dy, conj(others)), None, ddense]
 
 
 def _div_back(op: Any, dy: Any) -> list[Any]:
     indices, values, _, dense = op.inputs
     places = _places(indices, dense)
-    others = _conj(raw_ops.GatherNd(dense, places))
+    others = conj(raw_ops.GatherNd(dense, places))
     dvalues = raw_ops.RealDiv(dy, others)
-    slope = raw_ops.Neg(raw_ops.RealDiv(_conj(values), others))
+    slope = raw_ops.Neg(raw_ops.RealDiv(conj(values), others))
     return [None, dvalues, None, _put_back(places, raw_ops.Mul(dvalues, slope), dense)]
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from gpugraph.graph.tensor import Tensor
 from gpugraph.ops.declare import raw_ops
+from gpugraph.ops.reduction_functions import either
 from gpugraph.ops.sparse_tensor import SparseTensor, expect_sparse
 
 __all__ = [
@@ -18,16 +19,10 @@ __all__ = [
 ]
 
 
-def _either(value: Any, old: Any, name: str, old_name: str) -> Any:
-    if value is not None and old is not None:
-        raise ValueError(f"Cannot specify both '{old_name}' and '{name}'.")
-    return old if value is None else value
-
-
 def _reduced(function: Any, sparse: Any, axis: Any, keepdims: Any, old: tuple[Any, Any]) -> Any:
     source = expect_sparse(sparse)
-    chosen = _either(axis, old[0], "axis", "reduction_axes")
-    keep = bool(_either(keepdims, old[1], "keepdims", "keep_dims"))
+    chosen = either(axis, old[0], "axis", "reduction_axes")
+    keep = bool(either(keepdims, old[1], "keepdims", "keep_dims"))
     if chosen is None:
         rank = source.shape.rank
         if rank is None:

@@ -18,7 +18,7 @@ from gpugraph.graph.infer import InferContext
 from gpugraph.graph.tensor import Tensor
 from gpugraph.kernel import Call, KernelContext, Signature
 from gpugraph.ops.array_shapes import INDEX
-from gpugraph.ops.arrays import Pairs, copying, ints
+from gpugraph.ops.arrays import Pairs, attrs_of, copying, ints
 from gpugraph.ops.declare import Attr, op, raw_ops
 from gpugraph.ops.shape_functions import UNKNOWN, of_rank
 from gpugraph.ops.values import zero_of
@@ -107,7 +107,7 @@ def _to_space(signature: Signature, deep: Any, wide: Any) -> Pairs:
 
 
 def _depth_attrs(op: Any) -> dict[str, Any]:
-    return {key: op.get_attr(key) for key in _DEPTH_ATTRS}
+    return attrs_of(op, _DEPTH_ATTRS)
 
 
 op(

@@ -18,7 +18,7 @@ from gpugraph.ops.declare import NO_GRADIENT, Attr, op
 from gpugraph.ops.shape_functions import same_shape
 from gpugraph.ops.strings import HOST, each_string
 
-__all__ = ["as_string", "string_to_number"]
+__all__ = ["as_string", "read_number", "string_to_number"]
 
 
 def _refusal(message: str) -> InvalidArgumentError:
@@ -153,16 +153,21 @@ _SPACE = " \t\n\v\f\r"
 
 def _reader(context: KernelContext) -> Callable[[bytes], Any]:
     wanted = as_dtype(context.attrs["out_type"])
-    read = _integer if wanted.is_integer else _number
 
     def convert(text: bytes) -> Any:
-        found = read(text.decode("latin-1").strip(_SPACE), wanted)
+        found = read_number(text, wanted)
         if found is None:
             shown = text.decode("utf-8", "backslashreplace")
             raise _refusal(f"StringToNumberOp could not correctly convert string: {shown}")
         return found
 
     return convert
+
+
+def read_number(text: bytes, wanted: DType) -> Any:
+    """The number that is written, with spaces around it or not; None where it is none."""
+    written = text.decode("latin-1").strip(_SPACE)
+    return (_integer if wanted.is_integer else _number)(written, wanted)
 
 
 def _integer(text: str, wanted: DType) -> int | None:

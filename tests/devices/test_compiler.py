@@ -198,9 +198,7 @@ print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), made.wait().answer())
 """
 
 
-def run(
-    tmp_path: Path, body: str, text: str = repr(ANSWER), **more: str
-) -> subprocess.Popen[str]:
+def run(tmp_path: Path, body: str, text: str = repr(ANSWER), **more: str) -> subprocess.Popen[str]:
     """A process of its own; `text` is a Python expression, `more` goes into its environment."""
     program = PROGRAM.format(text=text, body=body)
     environment = {

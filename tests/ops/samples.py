@@ -120,6 +120,7 @@ UNSAMPLED = {
         "it writes tensors of several dtypes: test_printing.py has it run",
     ),
     "Assert": "it gives nothing but an error: tests/control_flow/test_assertions.py has it run",
+    "DecodeCSV": "its columns are of several dtypes: test_texts_of_records.py has it run",
     "IdentityN": "its inputs are of several dtypes: test_identity_n.py has it run",
     "Placeholder": "it computes nothing: it is fed in every run of this test",
     "VariableV2": "it is memory, with no value before an Assign, whose samples have one",
