@@ -19,12 +19,12 @@ from gpugraph import (
     contrib,
     debugging,
     devices,
-    dtypes,
     errors,
     flags,
     gfile,
     image,
     initializers,
+    io,
     layers,
     linalg,
     logging,
@@ -47,6 +47,7 @@ from gpugraph import (
     train,
     version,
 )
+from gpugraph import element_types as dtypes
 from gpugraph.compatibility import (
     control_flow_v2_enabled,
     disable_control_flow_v2,
@@ -213,7 +214,8 @@ __all__ = [
     "get_variable_scope", "global_variables", "global_variables_initializer", "grad_pass_through",
     "gradients", "half", "hessians", "image", "init_scope", "initialize_all_tables",
     "initialize_all_variables", "initialize_local_variables", "initialize_variables",
-    "initializers", "int16", "int32", "int64", "int8", "is_variable_initialized",
+    "initializers", "int16", "int32", "int64", "int8", "io",
+    "is_variable_initialized",
     "layers", "linalg", "local_variables", "local_variables_initializer", "logging", "losses",
     "make_template", "manip", "map_fn", "math", "memory", "metrics",
     "min_max_variable_partitioner", "model_variables", "moving_average_variables", "name_scope",

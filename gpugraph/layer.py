@@ -18,6 +18,7 @@ from gpugraph.graph.collections import GraphKeys
 from gpugraph.graph.defaults import graph_of
 from gpugraph.graph.stack import graph_stack
 from gpugraph.graph.tensor import Tensor
+from gpugraph.input_spec import check_inputs
 from gpugraph.nest import flatten, is_nested, map_structure
 from gpugraph.ops.arrays import shape as shape_of
 from gpugraph.ops.casting import cast
@@ -45,6 +46,9 @@ class Layer:
 
     input_axes: Mapping[int, int | None] = {}
     """What sizes inputs must have, by axis; `build` says it of the first inputs."""
+
+    input_spec: Any = None
+    """What inputs must be, an InputSpec or a list of one for each; None: any."""
 
     def __init__(
         self, trainable: bool = True, name: str | None = None, dtype: Any = None, **kwargs: Any
@@ -172,7 +176,9 @@ class Layer:
         self._check_graph(inputs)
         with self._within(self._called or self._reuse):
             if not self.built:
+                self._check_spec(inputs)
                 self._build(inputs)
+            self._check_spec(inputs)
             if self.input_axes:
                 self._check_axes(flatten(inputs)[0])
             outputs = self.call(inputs, *args, **kwargs)
@@ -217,6 +223,10 @@ class Layer:
         self._check_rank(first)
         self.build(map_structure(lambda each: each.shape, inputs))
         self.built = True
+
+    def _check_spec(self, inputs: Any) -> None:
+        if self.input_spec is not None:
+            check_inputs(self.input_spec, flatten(inputs), self._name)
 
     def _check_rank(self, tensor: Any) -> None:
         rank = tensor.shape.rank

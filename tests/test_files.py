@@ -145,6 +145,31 @@ def test_patterns_name_signs_and_other_signs(tmp_path, pattern, found):
     assert tf.gfile.Glob(f"{tmp_path}/{pattern}") == [f"{tmp_path}/{name}" for name in found]
 
 
+def test_newer_names_do_the_same(folder):
+    at, gfile = str(folder), tf.io.gfile
+    gfile.makedirs(f"{at}/c/d")
+    gfile.mkdir(f"{at}/c")
+    gfile.copy(f"{at}/x.txt", f"{at}/c/y")
+    with pytest.raises(tf.errors.AlreadyExistsError):
+        gfile.copy(f"{at}/x.txt", f"{at}/c/y")
+    gfile.rename(src=f"{at}/c/y", dst=f"{at}/c/z", overwrite=True)
+    assert sorted(gfile.listdir(f"{at}/c")) == ["d", "z"]
+    assert gfile.glob(f"{at}/c/[^d]") == [f"{at}/c/z"]
+    assert [gfile.exists(f"{at}/c/y"), gfile.isdir(f"{at}/c")] == [False, True]
+    assert gfile.stat(f"{at}/c/z").length == 13
+    assert [path for path, *_ in gfile.walk(f"{at}/c", topdown=False)] == [f"{at}/c/d", f"{at}/c"]
+    gfile.remove(f"{at}/c/z")
+    gfile.rmtree(f"{at}/c")
+    assert not gfile.exists(f"{at}/c")
+
+
+def test_a_walk_tells_of_what_it_cannot_list(folder):
+    told = []
+    assert list(tf.io.gfile.walk(str(folder / "no"))) == []
+    assert list(tf.io.gfile.walk(str(folder / "no"), onerror=told.append)) == []
+    assert [type(error) for error in told] == [tf.errors.NotFoundError]
+
+
 def test_ops_read_and_write_at_each_run(folder):
     name = tf.placeholder(tf.string, [])
     read, write = tf.read_file(name), tf.write_file(name, tf.constant("abc"))

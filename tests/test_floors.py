@@ -41,6 +41,7 @@ FLOORS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "flags",
             "app",
             "files",
+            "file_paths",
             "version",
         ),
     ),
@@ -57,6 +58,7 @@ FLOORS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "variable_scope",
             "template",
             "arg_scope",
+            "input_spec",
             "layer",
             "compatibility",
             "plan",
@@ -87,6 +89,7 @@ FACES = (
     ROOT, "nn", "math", "random", "linalg", "initializers", "keras", "compat", "contrib",
     "debugging", "strings", "bitwise", "signal", "spectral",
     "image", "manip", "quantization", "sets", "sparse", "functions", "gfile", "test",
+    "io", "element_types",
 )  # fmt: skip
 PROGRAMS = ("cli", "__main__")
 

@@ -19,6 +19,7 @@ FACES = (
     tf.debugging,
     tf.image,
     tf.initializers,
+    tf.io,
     tf.linalg,
     tf.manip,
     tf.math,
@@ -40,6 +41,7 @@ ROOMS = (
     tf.errors,
     tf.flags,
     tf.gfile,
+    tf.io.gfile,
     tf.layers,
     tf.logging,
     tf.losses,
@@ -444,6 +446,19 @@ initializers.uniform_unit_scaling: factor seed dtype
 initializers.variance_scaling: scale mode distribution seed dtype
 initializers.zeros: dtype
 invert_permutation: x name
+io.gfile.GFile: name mode
+io.gfile.copy: src dst overwrite
+io.gfile.exists: path
+io.gfile.glob: pattern
+io.gfile.isdir: path
+io.gfile.listdir: path
+io.gfile.makedirs: path
+io.gfile.mkdir: path
+io.gfile.remove: path
+io.gfile.rename: src dst overwrite
+io.gfile.rmtree: path
+io.gfile.stat: path
+io.gfile.walk: top topdown onerror
 is_finite: x name
 is_inf: x name
 is_nan: x name
@@ -479,6 +494,7 @@ layers.Dense: units activation use_bias kernel_initializer bias_initializer kern
     bias_regularizer activity_regularizer kernel_constraint bias_constraint trainable name
 layers.Dropout: rate noise_shape seed name
 layers.Flatten: data_format
+layers.InputSpec: dtype shape ndim max_ndim min_ndim axes
 layers.Layer: trainable name dtype
 layers.MaxPooling1D: pool_size strides padding data_format name
 layers.MaxPooling2D: pool_size strides padding data_format name
@@ -1228,6 +1244,17 @@ def test_aliases_are_the_same_objects():
     assert tf.math.divide_no_nan is tf.div_no_nan
     assert tf.initialize_all_variables is tf.global_variables_initializer
     assert tf.errors.OpError is tf.OpError
+    assert tf.dtypes.cast is tf.cast
+    assert tf.dtypes.as_string is tf.strings.as_string
+    assert tf.dtypes.complex is tf.complex
+    assert tf.dtypes.saturate_cast is tf.saturate_cast
+    assert tf.io.decode_csv is tf.decode_csv
+    assert tf.io.decode_png is tf.image.decode_png
+    assert tf.io.read_file is tf.read_file
+    assert tf.io.gfile.GFile is tf.gfile.GFile
+    assert tf.initializers.global_variables is tf.global_variables_initializer
+    assert tf.initializers.local_variables is tf.local_variables_initializer
+    assert tf.initializers.variables is tf.variables_initializer
 
 
 def test_the_version():

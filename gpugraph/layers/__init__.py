@@ -6,6 +6,7 @@ is what they have in common. All are `gpugraph.layer.Layer`s.
 
 from __future__ import annotations
 
+from gpugraph.input_spec import InputSpec
 from gpugraph.layer import Layer
 from gpugraph.layers.convolutional import Conv1D, Conv2D, Conv3D, conv1d, conv2d, conv3d
 from gpugraph.layers.core import Dense, Dropout, Flatten, dense, dropout, flatten
@@ -48,6 +49,7 @@ __all__ = [
     "Dense",
     "Dropout",
     "Flatten",
+    "InputSpec",
     "Layer",
     "MaxPooling1D",
     "MaxPooling2D",

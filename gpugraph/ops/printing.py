@@ -13,8 +13,9 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from gpugraph import dtypes, logging
+from gpugraph import logging
 from gpugraph.dtypes import ALL
+from gpugraph.dtypes import string as string_type
 from gpugraph.errors import InvalidArgumentError
 from gpugraph.graph.infer import InferContext
 from gpugraph.graph.operation import Operation
@@ -82,7 +83,7 @@ _print_op = op(
     doc="The input; `message` and the first `summarize` elements of each of `data` are written.",
 )
 register_kernel(
-    "Print", "GPU", HostOnly("strings live on the host"), types={"T": (dtypes.string,)}, priority=1
+    "Print", "GPU", HostOnly("strings live on the host"), types={"T": (string_type,)}, priority=1
 )
 
 
@@ -186,7 +187,7 @@ def print(
     """
     stream = _stream_name(sys.stderr if output_stream is None else output_stream)
     first = inputs[0] if len(inputs) == 1 else None
-    if isinstance(first, Tensor) and first.dtype is dtypes.string and first.shape.sizes == ():
+    if isinstance(first, Tensor) and first.dtype is string_type and first.shape.sizes == ():
         text = first
     else:
         text = _formatted(inputs, sep, summarize, f"{name}_format" if name else None)
