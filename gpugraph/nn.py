@@ -47,6 +47,7 @@ from gpugraph.ops.ctc_decoders import (
     ctc_beam_search_decoder_v2,
     ctc_greedy_decoder,
 )
+from gpugraph.ops.ctc_dense import ctc_loss_v2
 from gpugraph.ops.dilation import dilation2d, erosion2d
 from gpugraph.ops.dropout import dropout
 from gpugraph.ops.embeddings import embedding_lookup
@@ -128,6 +129,7 @@ __all__ = [
     "ctc_beam_search_decoder_v2",
     "ctc_greedy_decoder",
     "ctc_loss",
+    "ctc_loss_v2",
     "depth_to_space",
     "depthwise_conv2d",
     "depthwise_conv2d_backprop_filter",

@@ -746,6 +746,7 @@ nn.crelu: features name axis
 nn.ctc_beam_search_decoder: inputs sequence_length beam_width top_paths merge_repeated
 nn.ctc_beam_search_decoder_v2: inputs sequence_length beam_width top_paths
 nn.ctc_greedy_decoder: inputs sequence_length merge_repeated
+nn.ctc_loss_v2: labels logits label_length logit_length logits_time_major unique blank_index name
 nn.ctc_loss: labels inputs sequence_length preprocess_collapse_repeated ctc_merge_repeated
     ignore_longer_outputs_than_inputs time_major logits
 nn.depthwise_conv2d: input filter strides padding rate name data_format dilations

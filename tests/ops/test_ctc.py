@@ -169,3 +169,52 @@ def test_collapse_repeated(session):
     open_rows = tf.placeholder(tf.int32, [None, None])
     labels, _ = tf.nn.collapse_repeated(open_rows, [2])
     assert session.run(labels, {open_rows: [[7, 7, 8]]}).tolist() == [[7]]
+
+
+DENSE = np.array([[1, 2, 0], [3, 3, 0], [0, 0, 0]])
+SPOKEN = np.sin(np.arange(60.0)).reshape(5, 3, 4)
+
+
+@pytest.mark.parametrize("blank", [None, 0, 3, -1])
+@pytest.mark.parametrize("time_major", [True, False])
+def test_dense_labels_have_the_loss_of_sparse_ones_wherever_the_blank_is(blank, time_major):
+    place = (blank or 0) % 4
+    rows = [[1, 2], [3, 3], []] if place == 0 else [[1, 2], [0, 0], []]
+    dense = np.zeros((3, 3), np.int64)
+    for row, labels in zip(dense, rows):
+        row[: len(labels)] = labels
+    given = tf.constant(SPOKEN if time_major else SPOKEN.transpose(1, 0, 2))
+    loss = tf.nn.ctc_loss_v2(
+        dense, given, [2, 2, 0], [5, 4, 3], logits_time_major=time_major, blank_index=blank
+    )
+    ordered = np.roll(SPOKEN, -1, axis=2) if place == 0 else SPOKEN
+    moved = [[each - (place == 0) for each in row] or [3] for row in rows]  # a blank is no label
+    logits = tf.constant(ordered)
+    wanted = tf.nn.ctc_loss(sparse(moved), logits, [5, 4, 3])
+    with tf.Session() as session:
+        np.testing.assert_allclose(*session.run([loss, wanted]), rtol=1e-12)
+        ours, theirs = session.run([tf.gradients(loss, given), tf.gradients(wanted, logits)])
+    slope = np.roll(theirs[0], 1, axis=2) if place == 0 else theirs[0]
+    slope = slope if time_major else slope.transpose(1, 0, 2)
+    np.testing.assert_allclose(ours[0], slope, atol=1e-12)
+
+
+def test_sparse_labels_may_have_their_blank_anywhere():
+    losses = [
+        tf.nn.ctc_loss_v2(labels, SPOKEN, lengths, [5, 4, 3], blank_index=0)
+        for labels, lengths in ((sparse([[1, 2], [3], [1]]), None), (DENSE[[0, 1, 0]], [2, 1, 1]))
+    ]
+    with tf.Session() as session:
+        np.testing.assert_allclose(*session.run(losses))
+
+
+def test_blanks_and_classes_have_to_be_known():
+    with pytest.raises(ValueError, match="`blank_index` must be provided"):
+        tf.nn.ctc_loss_v2(sparse([[1], [1], [1]]), SPOKEN, None, [5, 4, 3])
+    with pytest.raises(ValueError, match="blank_index 4 is none of 4 classes"):
+        tf.nn.ctc_loss_v2(DENSE, SPOKEN, [2, 2, 0], [5, 4, 3], blank_index=4)
+    with pytest.raises(ValueError, match="number of classes"):
+        tf.nn.ctc_loss_v2(DENSE, tf.placeholder(tf.float32, [5, 3, None]), [2, 2, 0], [5, 4, 3])
+    late = tf.nn.ctc_loss_v2(DENSE, SPOKEN, [2, 2, 0], [5, 1, 3])
+    with tf.Session() as session, pytest.raises(tf.errors.InvalidArgumentError, match="Not enough"):
+        session.run(late)
