@@ -88,7 +88,7 @@ from gpugraph.ops.matrix_parts import diag, diag_part, matrix_band_part
 from gpugraph.ops.numeric_checks import check_numerics
 from gpugraph.ops.ordering import argsort, roll, searchsorted, sort
 from gpugraph.ops.padding import pad, tile
-from gpugraph.ops.patches import extract_image_patches
+from gpugraph.ops.patches import extract_image_patches, extract_volume_patches
 from gpugraph.ops.printing import Print, print
 from gpugraph.ops.random import random_normal, random_uniform, set_random_seed, truncated_normal
 from gpugraph.ops.random_choices import multinomial, random_crop, random_shuffle
@@ -175,6 +175,7 @@ __all__ = [
     "depth_to_space", "diag", "diag_part", "digamma", "div", "div_no_nan", "divide",
     "dynamic_partition", "dynamic_stitch", "edit_distance", "einsum", "encode_base64",
     "ensure_shape", "equal", "erf", "erfc", "exp", "expand_dims", "expm1", "extract_image_patches",
+    "extract_volume_patches",
     "eye", "fake_quant_with_min_max_args", "fake_quant_with_min_max_args_gradient",
     "fake_quant_with_min_max_vars", "fake_quant_with_min_max_vars_gradient",
     "fake_quant_with_min_max_vars_per_channel",

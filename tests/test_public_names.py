@@ -282,6 +282,7 @@ exp: x name
 expand_dims: input axis name dim
 expm1: x name
 extract_image_patches: images ksizes strides rates padding name sizes
+extract_volume_patches: input ksizes strides padding name
 eye: num_rows num_columns batch_shape dtype name
 fake_quant_with_min_max_args: inputs min max num_bits narrow_range name
 fake_quant_with_min_max_args_gradient: gradients inputs min max num_bits narrow_range name

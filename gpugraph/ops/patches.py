@@ -1,30 +1,37 @@
-"""Patches of images, as `extract_image_patches` cuts them out."""
+"""Patches of images and volumes, as `extract_image_patches` and its like cut them out."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
+from itertools import product
 from typing import Any
 
 import numpy as np
 
 from gpugraph.dtypes import REAL
-from gpugraph.graph.infer import InferContext
+from gpugraph.graph.infer import InferContext, InferFunction
 from gpugraph.graph.tensor import Tensor
 from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.declare import Attr, op, raw_ops
 from gpugraph.ops.shape_functions import of_rank
 from gpugraph.shapes import TensorShape
 
-__all__ = ["extract_image_patches", "extract_patches"]
+__all__ = ["extract_image_patches", "extract_patches", "extract_volume_patches"]
+
+Window = tuple[int, int, int]
+"""(size, stride, rate) along one dimension."""
+
+_FORMS = {4: "[1, rows, columns, 1]", 5: "[1, planes, rows, columns, 1]"}
 
 
-def _windows(attrs: Any) -> list[tuple[int, int, int]]:
-    """(size, stride, rate) of rows and columns; ValueError for ones in other dimensions."""
-    lists = [attrs[key] for key in ("ksizes", "strides", "rates")]
+def _windows(attrs: Any, rank: int) -> list[Window]:
+    """Those of the spatial dimensions; ValueError for ones in other dimensions."""
+    lists = [attrs["ksizes"], attrs["strides"], attrs.get("rates") or [1] * rank]
     for each in lists:
-        if len(each) != 4 or each[0] != 1 or each[3] != 1 or min(each) < 1:
-            raise ValueError(f"Patches need [1, rows, columns, 1], positive, but got {list(each)}")
-    return [tuple(each[at] for each in lists) for at in (1, 2)]
+        if len(each) != rank or each[0] != 1 or each[-1] != 1 or min(each) < 1:
+            raise ValueError(f"Patches need {_FORMS[rank]}, positive, but got {list(each)}")
+    return [(sizes[0], sizes[1], sizes[2]) for sizes in list(zip(*lists, strict=True))[1:-1]]
 
 
 def _is_same(attrs: Any) -> bool:
@@ -35,13 +42,13 @@ def _is_same(attrs: Any) -> bool:
     return bool(name == "SAME")
 
 
-def _reach(window: tuple[int, int, int]) -> int:
+def _reach(window: Window) -> int:
     """How many pixels one patch spans."""
     size, _, rate = window
     return size + (size - 1) * (rate - 1)
 
 
-def _patch_count(size: int | None, window: tuple[int, int, int], same: bool) -> int | None:
+def _patch_count(size: int | None, window: Window, same: bool) -> int | None:
     if size is None:
         return None
     free = size if same else size - _reach(window) + 1
@@ -50,45 +57,51 @@ def _patch_count(size: int | None, window: tuple[int, int, int], same: bool) -> 
     return -(-free // window[1])
 
 
-def _infer_patches(context: InferContext) -> Sequence[TensorShape]:
-    batch, height, width, depth = of_rank(context.shapes[0], 4, "images")
-    windows, same = _windows(context.attrs), _is_same(context.attrs)
-    counts = [_patch_count(size, each, same) for size, each in zip((height, width), windows)]
-    area = windows[0][0] * windows[1][0]
-    return [TensorShape.of((batch, *counts, None if depth is None else depth * area))]
+def _infer_patches(rank: int) -> InferFunction:
+    def infer(context: InferContext) -> Sequence[TensorShape]:
+        batch, *sizes, depth = of_rank(context.shapes[0], rank, "images")
+        windows, same = _windows(context.attrs, rank), _is_same(context.attrs)
+        counts = [_patch_count(size, each, same) for size, each in zip(sizes, windows)]
+        area = math.prod(each[0] for each in windows)
+        return [TensorShape.of((batch, *counts, None if depth is None else depth * area))]
+
+    return infer
 
 
-def _before(size: int, count: int, window: tuple[int, int, int]) -> tuple[int, int]:
+def _before(size: int, count: int, window: Window) -> tuple[int, int]:
     """The zeros before and after, where the patches stick out."""
     total = max((count - 1) * window[1] + _reach(window) - size, 0)
     return total // 2, total - total // 2
 
 
 def _bind_patches(context: KernelContext, images: Any, out: Any) -> Callable[[], Any]:
-    windows = _windows(context.attrs)
+    windows = _windows(context.attrs, images.ndim)
     same = _is_same(context.attrs)
-    batch, height, width, depth = images.shape
+    batch, *sizes, depth = images.shape
+    counts = out.shape[1:-1]
     pads = [
         _before(size, count, each) if same else (0, 0)
-        for size, count, each in zip((height, width), out.shape[1:3], windows)
+        for size, count, each in zip(sizes, counts, windows)
     ]
-    shape = (batch, height + sum(pads[0]), width + sum(pads[1]), depth)
+    shape = (batch, *(size + sum(pad) for size, pad in zip(sizes, pads)), depth)
     padded = context.scratch(shape, context.output_types[0])
-    inside = padded[:, pads[0][0] : pads[0][0] + height, pads[1][0] : pads[1][0] + width]
-    apart = out.reshape(*out.shape[:3], windows[0][0], windows[1][0], depth)
+    middle = [slice(pad[0], pad[0] + size) for size, pad in zip(sizes, pads)]
+    inside = padded[(slice(None), *middle)]
+    apart = out.reshape(*out.shape[:-1], *(each[0] for each in windows), depth)
+    everywhere = (slice(None),) * (1 + len(windows))
 
     def run() -> None:
         padded.fill(0)
         np.copyto(inside, images)
-        for row in range(windows[0][0]):
-            for column in range(windows[1][0]):
-                starts = row * windows[0][2], column * windows[1][2]
-                rows, columns = (
-                    slice(start, start + (count - 1) * each[1] + 1, each[1])
-                    for start, count, each in zip(starts, out.shape[1:3], windows)
-                )
-                if out.size:
-                    np.copyto(apart[:, :, :, row, column], padded[:, rows, columns])
+        if not out.size:
+            return
+        for element in product(*(range(each[0]) for each in windows)):
+            starts = [at * each[2] for at, each in zip(element, windows)]
+            seen = [
+                slice(start, start + (count - 1) * each[1] + 1, each[1])
+                for start, count, each in zip(starts, counts, windows)
+            ]
+            np.copyto(apart[everywhere + element], padded[(slice(None), *seen)])
 
     return run
 
@@ -96,37 +109,37 @@ def _bind_patches(context: KernelContext, images: Any, out: Any) -> Callable[[],
 def _patches_back(op: Any, dy: Any) -> Any:
     """Each place of a patch put back where it was taken from, in the padded images."""
     images = op.inputs[0]
-    windows = _windows(op.attrs)
+    windows = _windows(op.attrs, len(op.get_attr("ksizes")))
     shape, counts = raw_ops.Shape(images), raw_ops.Shape(dy)
+    places, channels = range(1, len(windows) + 1), shape[len(windows) + 1]
     pads = []
-    for at, each in enumerate(windows, 1):
+    for at, each in zip(places, windows):
         total = (counts[at] - 1) * each[1] + _reach(each) - shape[at]
         total = raw_ops.Maximum(total, 0) if _is_same(op.attrs) else raw_ops.ZerosLike(total)
         pads.append((total // 2, total))
     zero = np.array(0, np.int32)
-    added = raw_ops.Pack([zero, pads[0][1], pads[1][1], zero])
-    padded = raw_ops.AddV2(shape, added)
-    rows, columns = windows[0][0], windows[1][0]
-    split = raw_ops.Reshape(
-        dy, raw_ops.Pack([counts[0], counts[1], counts[2], rows * columns, shape[3]])
-    )
+    padded = raw_ops.AddV2(shape, raw_ops.Pack([zero, *(total for _, total in pads), zero]))
+    elements = list(product(*(range(each[0]) for each in windows)))
+    every = [counts[0], *(counts[at] for at in places)]
+    split = raw_ops.Reshape(dy, raw_ops.Pack([*every, len(elements), channels]))
     parts = []
-    for at, part in enumerate(raw_ops.Unpack(split, num=rows * columns, axis=3)):
-        starts = at // columns * windows[0][2], at % columns * windows[1][2]
+    unpacked = raw_ops.Unpack(split, num=len(elements), axis=len(every))
+    for element, part in zip(elements, unpacked, strict=True):
+        starts = [at * each[2] for at, each in zip(element, windows)]
         ends = [
-            start + (counts[place] - 1) * each[1] + 1
-            for place, (start, each) in enumerate(zip(starts, windows), 1)
+            start + (counts[at] - 1) * each[1] + 1
+            for at, start, each in zip(places, starts, windows)
         ]
         parts.append(
             raw_ops.StridedSliceGrad(
                 padded,
                 np.array([0, *starts, 0], np.int32),
-                raw_ops.Pack([shape[0], *ends, shape[3]]),
-                np.array([1, windows[0][1], windows[1][1], 1], np.int32),
+                raw_ops.Pack([shape[0], *ends, channels]),
+                np.array([1, *(each[1] for each in windows), 1], np.int32),
                 part,
             )
         )
-    begin = raw_ops.Pack([zero, pads[0][0], pads[1][0], zero])
+    begin = raw_ops.Pack([zero, *(before for before, _ in pads), zero])
     dx = raw_ops.Slice(raw_ops.AddN(parts), begin, shape)
     dx.set_shape(images.shape)
     return dx
@@ -143,7 +156,7 @@ op(
         "padding": Attr("string", required=True),
         "T": REAL,
     },
-    infer=_infer_patches,
+    infer=_infer_patches(4),
     cpu=Call(make=_bind_patches),
     gpu=Call(make=_bind_patches),
     grad=_patches_back,
@@ -183,3 +196,37 @@ def extract_patches(
 ) -> Tensor:
     """Patches of images [b, h, w, c] as channels; see `extract_image_patches`."""
     return extract_image_patches(images, sizes, strides, rates, padding, name)
+
+
+op(
+    "ExtractVolumePatches",
+    inputs="input: T",
+    outputs="patches: T",
+    attrs={
+        "ksizes": Attr("list(int)", required=True),
+        "strides": Attr("list(int)", required=True),
+        "padding": Attr("string", required=True),
+        "T": REAL,
+    },
+    infer=_infer_patches(5),
+    cpu=Call(make=_bind_patches),
+    gpu=Call(make=_bind_patches),
+    grad=_patches_back,
+    doc="Patches of volumes [b, d, h, w, c] as channels: [b, planes, rows, columns, elements of a "
+    "patch * c].",
+)
+
+
+def extract_volume_patches(
+    input: Any, ksizes: Any, strides: Any, padding: str, name: str | None = None
+) -> Tensor:
+    """Patches of volumes [b, d, h, w, c], their elements as channels: [b, planes, rows, columns,
+    kp * kr * kc * c].
+
+    ksizes, strides: [1, planes, rows, columns, 1]: how large patches are, and how far apart.
+    padding: "VALID", or "SAME" for patches that stick out by zeros. ValueError for others.
+    """
+    made: Tensor = raw_ops.ExtractVolumePatches(
+        input, ksizes=list(ksizes), strides=list(strides), padding=padding, name=name
+    )
+    return made

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import colorsys
+import math
 from typing import Any
 
 import numpy as np
@@ -288,6 +289,39 @@ add(
     lambda v: case(v(1, 6, 5, 2), **_window((2, 2), (2, 1), (2, 3), "VALID")),
     lambda v: case(v(0, 3, 3, 1), **_window((2, 2), (1, 1), (1, 1), "SAME")),
     reference=_patches,
+)
+
+
+def _volume_patches(volumes: Any, ksizes: Any, strides: Any, padding: str) -> Any:
+    """Each place's patch, one after the other."""
+    sizes, steps = ksizes[1:4], strides[1:4]
+    counts = [
+        -(-(size if padding == "SAME" else size - own + 1) // step)
+        for size, own, step in zip(volumes.shape[1:4], sizes, steps)
+    ]
+    over = [
+        max((count - 1) * step + own - size, 0)
+        for count, step, own, size in zip(counts, steps, sizes, volumes.shape[1:4])
+    ]
+    wide = np.pad(volumes, [(0, 0), *((each // 2, each - each // 2) for each in over), (0, 0)])
+    out = np.zeros((len(volumes), *counts, math.prod(sizes) * volumes.shape[4]), volumes.dtype)
+    for z, y, x in np.ndindex(*counts):
+        seen = [slice(a * s, a * s + k) for a, s, k in zip((z, y, x), steps, sizes)]
+        out[:, z, y, x] = wide[(slice(None), *seen)].reshape(out[:, z, y, x].shape)
+    return out
+
+
+def _cuts(sizes: tuple[int, ...], strides: tuple[int, ...], padding: str) -> dict[str, Any]:
+    return {"ksizes": [1, *sizes, 1], "strides": [1, *strides, 1], "padding": padding}
+
+
+add(
+    "ExtractVolumePatches",
+    lambda v: case(v(2, 2, 3, 3, 2), **_cuts((2, 1, 2), (1, 1, 1), "VALID")),
+    lambda v: case(v(1, 3, 2, 4, 1), **_cuts((2, 2, 1), (2, 1, 3), "SAME")),
+    lambda v: case(v(1, 2, 2, 2, 1), **_cuts((3, 1, 1), (1, 1, 1), "VALID")),
+    lambda v: case(v(0, 2, 2, 2, 1), **_cuts((2, 1, 1), (1, 1, 1), "SAME")),
+    reference=_volume_patches,
 )
 
 # -- colours

@@ -373,3 +373,19 @@ class TestBoxes:
             run(tf.image.non_max_suppression(self.BOXES, [0.0, 1.0, 2.0], 2, 2.0))
         with pytest.raises(ValueError):
             tf.image.crop_and_resize(IMAGES, self.BOXES, [0, 1], [2, 2])
+
+
+def test_patches_of_volumes_have_planes_rows_and_columns():
+    volume = tf.constant(np.arange(24.0).reshape(1, 2, 3, 4, 1))
+    patches = tf.extract_volume_patches(volume, [1, 2, 1, 2, 1], [1, 1, 2, 2, 1], "VALID")
+    slope = tf.gradients(patches, volume)[0]
+    with tf.Session() as session:
+        found, back = session.run([patches, slope])
+    assert found.shape == (1, 1, 2, 2, 4)
+    assert found[0, 0, 1, 1].tolist() == [10, 11, 22, 23]
+    assert back[0, :, :, 0, 0].tolist() == [[1, 0, 1], [1, 0, 1]]
+    for sizes in ([1, 2, 2, 1], [2, 2, 2, 2, 1], [1, 0, 2, 2, 1]):
+        with pytest.raises(ValueError, match=r"\[1, planes, rows, columns, 1\], positive"):
+            tf.extract_volume_patches(volume, sizes, [1, 1, 1, 1, 1], "VALID")
+    with pytest.raises(ValueError, match="rank"):
+        tf.extract_volume_patches(volume[0], [1, 2, 2, 2, 1], [1, 1, 1, 1, 1], "VALID")
