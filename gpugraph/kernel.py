@@ -151,7 +151,7 @@ class Scratch(NamedTuple):
     """Memory for so many elements, as an argument of launches; the same `name`, the same memory."""
 
     name: str
-    count: int
+    size: int
     dtype: DType
 
 

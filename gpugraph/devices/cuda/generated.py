@@ -10,7 +10,7 @@ from gpugraph.devices.cuda.array import Array
 from gpugraph.devices.cuda.driver import Geometry
 from gpugraph.devices.cuda.text import CudaText, Form, Variant
 from gpugraph.devices.native import Program
-from gpugraph.dtypes import DType, bfloat16, float16, float32
+from gpugraph.dtypes import DType, float16, float32
 
 __all__ = ["Launch", "Launches", "chosen", "launches"]
 
@@ -65,7 +65,7 @@ def chosen(program: Program, sizes: Sequence[int], arrays: Sequence[Array]) -> V
 
 def _pack(program: Program, inner: int, arrays: Sequence[Array]) -> int:
     """How many elements a thread loads as one: 16 bytes of the largest, if all are aligned."""
-    pack = min(8, 16 // max(array.dtype.itemsize for array in arrays))
+    pack = min(8, 16 // max(int(array.dtype.itemsize) for array in arrays))
     while pack > 1 and program.axes > 1 and inner % pack:
         pack //= 2
     while pack > 1 and any(array.address % (pack * array.dtype.itemsize) for array in arrays):
@@ -89,8 +89,10 @@ def launches(
     inputs: Sequence[Array],
     outputs: Sequence[Array],
     scratch: Callable[[int, DType], int],
+    failed: Callable[[str], int],
 ) -> Launches:
-    """What computes a program. scratch: gives an address for so many elements of a dtype."""
+    """What computes a program. scratch: gives an address for so many elements of a dtype; failed:
+    one where a kernel writes 1 when it meets what the given message says."""
     arrays = [*inputs, *outputs]
     text = CudaText(program, chosen(program, sizes, arrays))
     rows, inner = prod(sizes[:-1]), sizes[-1] if sizes else 1
@@ -100,6 +102,8 @@ def launches(
         scratch(lengths[kind], _held(program.values[at].dtype)) for at, kind in text.scratch.items()
     ]
     addresses = [array.address for array in arrays] + own
+    if text.values.can_fail:
+        addresses.append(failed(text.values.failure))
     found = []
     for form in text.forms:
         geometry, rows_each = _geometry(form, shape, inner)
@@ -110,7 +114,7 @@ def launches(
 
 def _held(dtype: DType) -> DType:
     """What registers, and scratch, hold of a dtype."""
-    return float32 if dtype in (float16, bfloat16) else dtype
+    return float32 if dtype is float16 else dtype
 
 
 def _cut(text: CudaText, rows: int, inner: int) -> _Shape:

@@ -46,7 +46,8 @@ class Form(NamedTuple):
 class CudaText:
     """`text` and `forms`, in the order in which they are launched.
 
-    Every kernel is given inputs, outputs, scratch, then rows, inner, parts, rows of a part, and the
+    Every kernel is given inputs, outputs, scratch, where to note that it failed (if it
+    may), then rows, inner, parts, rows of a part, and the
     sizes of all axes but the last.
     """
 
@@ -105,10 +106,12 @@ class CudaText:
         given = [f"const {values.memory(at)} *in{at}" for at in self.program.inputs]
         given += [f"{values.memory(at)} *o{slot}" for slot, at in enumerate(self.program.outputs)]
         given += [f"{values.kind(at)} *s{at}" for at in self.scratch]
+        given += ["int *failed_"] if values.can_fail else []
         given += [f"long long {each}" for each in ("rows_", "inner_", "parts_", "rows_each_")]
         given += [f"long long n{axis}_" for axis in range(max(self.program.axes - 1, 0))]
         text = f'extern "C" __global__ void {name}({", ".join(given)}) {{\n'
-        return text + as_text([*self._head(), *lines]) + "}\n"
+        failing = ["if (bad) *failed_ = 1;"] if values.can_fail else []
+        return text + as_text([*self._head(), *lines, *failing]) + "}\n"
 
     def _head(self) -> list[str]:
         narrow = self.program.narrow
@@ -118,6 +121,8 @@ class CudaText:
             "const gg_index rows_each = (gg_index)rows_each_;",
             "(void)rows; (void)parts; (void)inner; (void)rows_each;",
         ]
+        if self.values.can_fail:
+            lines.append("int bad = 0;")
         for at in self.arrays:
             source = self.program.source(at)
             lines.append(f"const {self.values.memory(at)} *a{at} = in{source}; (void)a{at};")
@@ -368,7 +373,8 @@ class CudaText:
     def _whole(self) -> str:
         """A kernel a pass; each begins with what the one before left."""
         made, values = self.made, self.values
-        text, numbers, known = "", list(made.once), []
+        text, numbers = "", list(made.once)
+        known: list[int] = []
         for each in made.passes:
             numbers += each.rows
             lines = [*self._totals(known), *self._numbers(sorted(set(numbers)))]

@@ -31,6 +31,7 @@ from gpugraph.devices.native.prepared import Prepared, prepare, prepare_loops
 from gpugraph.devices.native.program import Loop, NotNativeError, Program
 from gpugraph.devices.native.runtime import RUNTIME
 from gpugraph.devices.native.source import SourceFile, prepare_source
+from gpugraph.devices.native.values import failure_of
 
 __all__ = [
     "NOT_NATIVE",
@@ -49,6 +50,7 @@ __all__ = [
     "blas_threads_reason",
     "estimate",
     "failed_at",
+    "failure_of",
     "move",
     "not_native",
     "prepare",
