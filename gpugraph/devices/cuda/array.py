@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from gpugraph.devices.cuda.driver import Address
-
 __all__ = ["Array"]
 
 
@@ -18,7 +16,7 @@ class Array:
     __slots__ = ("address", "dtype", "nbytes", "shape", "size")
 
     def __init__(self, address: int, shape: tuple[int, ...], dtype: Any) -> None:
-        self.address = Address(address)
+        self.address = address
         self.shape = shape
         self.dtype = np.dtype(dtype)
         self.size = prod(shape)

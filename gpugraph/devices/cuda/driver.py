@@ -16,25 +16,12 @@ from typing import Any, NamedTuple, Protocol
 
 from gpugraph.memory import HostRegion
 
-__all__ = [
-    "Address",
-    "Driver",
-    "DriverError",
-    "Geometry",
-    "Product",
-    "Properties",
-    "Range",
-    "Stream",
-]
+__all__ = ["Driver", "DriverError", "Geometry", "Product", "Properties", "Span", "Stream"]
 
 Stream = Any
 
-Range = tuple[int, int]
-"""An address and how many bytes from there on."""
-
-
-class Address(int):
-    """An address in a GPU's memory, among arguments of a launch that are mere numbers."""
+Span = tuple[int, int]
+"""Address and bytes of what a launch reads or writes."""
 
 
 class DriverError(Exception):
@@ -166,12 +153,13 @@ class Driver(Protocol):
         geometry: Geometry,
         arguments: Sequence[Any],
         stream: Stream,
-        reads: Sequence[Range] = (),
-        writes: Sequence[Range] = (),
+        reads: Sequence[Span] = (),
+        writes: Sequence[Span] = (),
     ) -> Callable[[], None]:
-        """What launches the function when called. Arguments: `Address`, `int` (64 bits), `float` (a
-        double). reads, writes: which memory it touches, for drivers that watch over it. All that
-        can be prepared is."""
+        """What launches the function when called. Arguments: `int` (a 64-bit one or an address),
+        `float` (a double). All that can be prepared is.
+
+        reads, writes: the memory it touches, for drivers that look for hazards between streams."""
 
     # -- matrix products
 

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from gpugraph.devices.cuda.driver import Address
 from gpugraph.errors import InvalidArgumentError, ResourceExhaustedError
 from gpugraph.kernel import note_op
 from gpugraph.memory import Allocator
@@ -31,7 +30,7 @@ class Failures:
         self._said: list[tuple[str, str, Any]] = []
         self._slots: dict[tuple[str, str], int] = {}
 
-    def slot(self, said: str, name: str, origin: Any) -> Address:
+    def slot(self, said: str, name: str, origin: Any) -> int:
         """The address of the word of an op, which fails by what `said` says."""
         if self._address is None:
             self._take()
@@ -44,7 +43,7 @@ class Failures:
                 )
             self._slots[key] = len(self._said)
             self._said.append((said, name, origin))
-        return Address(self._address + 4 * self._slots[key])
+        return self._address + 4 * self._slots[key]
 
     def _take(self) -> None:
         address = self._pinned.allocate_raw(4 * MOST)

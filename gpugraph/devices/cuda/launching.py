@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from gpugraph.devices.cuda.array import Array
-from gpugraph.devices.cuda.driver import Driver, Geometry, Range, Stream
+from gpugraph.devices.cuda.driver import Driver, Geometry, Span, Stream
 from gpugraph.devices.cuda.failures import Failures
 from gpugraph.devices.cuda.generated import launches
 from gpugraph.devices.cuda.matrices import products
@@ -44,9 +44,7 @@ class Enqueued:
 class Launcher:
     """Binds kernels to arrays of one GPU."""
 
-    def __init__(
-        self, driver: Driver, stream: Stream, workspace: Range, failures: Failures
-    ) -> None:
+    def __init__(self, driver: Driver, stream: Stream, workspace: Span, failures: Failures) -> None:
         self.driver = driver
         self.failures = failures
         self.stream = stream
@@ -69,7 +67,7 @@ class Launcher:
         op: tuple[str, Any],
     ) -> Enqueued:
         """What computes a program, for an op of this name and origin."""
-        owned: list[Range] = []
+        owned: list[Span] = []
 
         def scratch(count: int, dtype: DType) -> int:
             made = take((count,), dtype)

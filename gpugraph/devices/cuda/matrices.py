@@ -7,7 +7,7 @@ from itertools import product as indices
 from math import ceil, prod
 from typing import Any, NamedTuple
 
-from gpugraph.devices.cuda.driver import Geometry, Product, Range
+from gpugraph.devices.cuda.driver import Geometry, Product, Span
 from gpugraph.devices.cuda.types import type_macros
 from gpugraph.devices.cuda.views import StandIns
 from gpugraph.devices.cuda.work import Work
@@ -121,7 +121,7 @@ def _one(
     return product, work
 
 
-def _range(places: StandIns, view: Any) -> Range:
+def _range(places: StandIns, view: Any) -> Span:
     """The bytes from a view's first to its last element (strides of products are not negative)."""
     start = places.of(view)
     assert start is not None

@@ -100,7 +100,7 @@ class CudaText:
     # -- what kernels have in common
 
     def _kernel(self, kind: str, lines: list[str]) -> str:
-        name = f"{self.name}_{len(self.forms)}"
+        name = f"{self.name}_k{len(self.forms)}"
         self.forms.append(Form(name, kind))
         values = self.values
         given = [f"const {values.memory(at)} *in{at}" for at in self.program.inputs]

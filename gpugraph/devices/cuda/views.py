@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gpugraph.devices.cuda.array import Array
-from gpugraph.devices.cuda.driver import Address, Geometry, Range
+from gpugraph.devices.cuda.driver import Geometry, Span
 from gpugraph.devices.cuda.work import Work, number_words
 from gpugraph.devices.native import Axis, NotNativeError, axes_of
 
@@ -55,15 +55,15 @@ class StandIns:
         self._bases = sorted(found)
         self._keep = places
 
-    def address(self, place: int) -> Address | None:
+    def address(self, place: int) -> int | None:
         """The GPU's address of a place in a stand-in; None where it is in none."""
         at = bisect_right(self._bases, place, key=lambda base: base[0]) - 1
         if at < 0:
             return None
         start, count, address = self._bases[at]
-        return Address(address + place - start) if place - start < max(count, 1) else None
+        return address + place - start if place - start < max(count, 1) else None
 
-    def of(self, view: Any) -> Address | None:
+    def of(self, view: Any) -> int | None:
         """Where a view begins; None for an array of the host's own."""
         return self.address(view.__array_interface__["data"][0])
 
@@ -94,7 +94,7 @@ def copies(places: StandIns, source: Any, target: Any) -> list[Copy | Work]:
     return [_turned(axes, item, starts, touched) or _strided(axes, item, starts, touched)]
 
 
-def _span(axes: Sequence[Axis], start: int, item: int, which: str) -> Range:
+def _span(axes: Sequence[Axis], start: int, item: int, which: str) -> Span:
     """The bytes from the lowest to the highest that a view has."""
     low = high = start
     for axis in axes:
@@ -130,7 +130,7 @@ def _check(axes: Sequence[Axis], item: int) -> None:
 
 
 def _turned(
-    axes: Sequence[Axis], item: int, starts: Sequence[Any], touched: tuple[Range, Range]
+    axes: Sequence[Axis], item: int, starts: Sequence[Any], touched: tuple[Span, Span]
 ) -> Work | None:
     """A transposition by tiles, if it is one: the source's neighbours are not the target's."""
     outside, last = list(axes[:-1]), axes[-1]
@@ -160,7 +160,7 @@ def _turned(
 
 
 def _strided(
-    axes: Sequence[Axis], item: int, starts: Sequence[Any], touched: tuple[Range, Range]
+    axes: Sequence[Axis], item: int, starts: Sequence[Any], touched: tuple[Span, Span]
 ) -> Work:
     numbers = [prod(axis.size for axis in axes)]
     for axis in _padded(axes):

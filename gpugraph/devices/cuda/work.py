@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gpugraph.devices.cuda.array import Array
-from gpugraph.devices.cuda.driver import Geometry, Range
+from gpugraph.devices.cuda.driver import Geometry, Span
 
 __all__ = ["Work", "number_words", "ranges"]
 
@@ -20,11 +20,11 @@ class Work(NamedTuple):
     function: str
     geometry: Geometry
     arguments: tuple[int | float, ...]
-    reads: tuple[Range, ...]
-    writes: tuple[Range, ...]
+    reads: tuple[Span, ...]
+    writes: tuple[Span, ...]
 
 
-def ranges(arrays: Sequence[Array]) -> tuple[Range, ...]:
+def ranges(arrays: Sequence[Array]) -> tuple[Span, ...]:
     """Where arrays lie, those of no bytes left out."""
     return tuple((array.address, array.nbytes) for array in arrays if array.nbytes)
 
