@@ -12,11 +12,14 @@
 //                AddressSanitizer's to find; memory shared by a block begins as NaNs.
 #pragma once
 #define GPUGRAPH_ON_HOST 1
+#include <cstddef>
+#ifdef _GLIBCXX_USE_STD_SPEC_FUNCS // C++17's special functions, most of what <cmath> takes to read
+#undef _GLIBCXX_USE_STD_SPEC_FUNCS
+#endif
 #include <cassert>
 #include <cfloat>
 #include <climits>
 #include <cmath>
-#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>

@@ -1,8 +1,8 @@
 // CUDA's math and bit functions that C++ lacks. The quick ones (__expf, ...) are the exact ones.
 #pragma once
-#include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 
 static inline float rsqrtf(float x) { return 1.0f / sqrtf(x); }
 static inline double rsqrt(double x) { return 1.0 / sqrt(x); }

@@ -96,8 +96,8 @@ def kernel_names(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(_KERNEL.findall(plain)))
 
 
-def host_source(text: str) -> str:
-    """The C++ text that holds a CUDA text and its kernels' entries.
+def host_source(text: str) -> tuple[str, tuple[str, ...]]:
+    """The C++ text that holds a CUDA text and its kernels' entries; the kernels' names.
 
     DriverError where it includes a file that is not there, or has no kernel.
     """
@@ -112,7 +112,7 @@ def host_source(text: str) -> str:
         raise DriverError('the CUDA text has no kernel (extern "C" __global__ void name(...))')
     whole = _DYNAMIC.sub(_dynamic, _SYSTEM.sub("", whole))
     entries = "".join(f"GG_ENTRY({name})\n" for name in names)
-    return f"{shim}\nnamespace {{\n{whole}\n}}  // namespace\n{entries}"
+    return f"{shim}\nnamespace {{\n{whole}\n}}  // namespace\n{entries}", names
 
 
 def _dynamic(found: re.Match[str]) -> str:
@@ -229,9 +229,9 @@ def load(text: str, name: str) -> HostModule:
 
     DriverError with the compiler's log and the file that keeps the text.
     """
-    source = host_source(text)
+    source, names = host_source(text)
     library, reason = host_compiler().make(source, name)
     if library is None:
         kept: Path | None = keep_text(source, name, ".cpp")
         raise DriverError(f"{name} does not compile for the host; its text: {kept}\n{reason}")
-    return HostModule(name, library, kernel_names(with_includes(text)))
+    return HostModule(name, library, names)
