@@ -294,7 +294,7 @@ class HostDriver:
 
         def run() -> None:
             for at, address in pointers:
-                if not self._device.holds(address, 0):
+                if not (self._device.holds(address, 0) or self._pinned.holds(address, 0)):
                     raise DriverError(
                         f"kernel {function}: argument {at}, {address:#x}, is no memory of "
                         f"GPU {self.ordinal}",
