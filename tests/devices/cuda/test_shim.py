@@ -97,7 +97,9 @@ extern "C" __global__ void narrowed(const float* x, half* h, __nv_bfloat16* b) {
   h[i] = __float2half_rn(x[i]);
   b[i] = __float2bfloat16_rn(x[i]);
 }
-extern "C" __global__ void double_to_half(const double* x, half* h) { h[threadIdx.x] = x[threadIdx.x]; }
+extern "C" __global__ void double_to_half(const double* x, half* h) {
+  h[threadIdx.x] = x[threadIdx.x];
+}
 extern "C" __global__ void bits(const unsigned* x, long long* out) {
   const unsigned a = x[threadIdx.x], b = 0x9e3779b9u;
   long long* to = out + 8 * threadIdx.x;
