@@ -334,7 +334,7 @@ def test_a_failed_kernel_comes_out_at_the_next_wait_and_stays() -> None:
     torn()
     bench.copy_out(bench.one)
     for _ in range(2):
-        with pytest.raises(DriverError, match="kernel torn: block .*stands still") as caught:
+        with pytest.raises(DriverError, match=r"kernel torn: block .*stands still") as caught:
             bench.driver.synchronize()
         assert caught.value.fatal
     with pytest.raises(DriverError, match="kernel torn"):
@@ -349,7 +349,7 @@ def test_an_address_that_is_not_the_device_s_is_a_late_error() -> None:
     host = np.zeros(SIZE, np.float32)
     arguments = [host.ctypes.data, 2.0, SIZE]
     bench.driver.launcher(bench.module, "scaled", geometry, arguments, bench.one)()
-    with pytest.raises(DriverError, match="argument 0, 0x.* is no memory of GPU 0") as caught:
+    with pytest.raises(DriverError, match=r"argument 0, 0x.* is no memory of GPU 0") as caught:
         bench.driver.synchronize(bench.one)
     assert (caught.value.status, caught.value.fatal) == (700, True)
     assert not host.any()
