@@ -164,9 +164,9 @@ class Failed(str):
 class Launch(NamedTuple):
     """One launch of a CUDA function: `grid` blocks of `block` threads each.
 
-    arguments: arrays (`At`, `Scratch`), `Failed`, integers (64 bits) and floats (double). types: macros that
-    stand for element types: of `T` the text gets T (in memory), T_VALUE (what is computed with),
-    T_LOAD(x), T_STORE(x). defines: other macros.
+    arguments: arrays (`At`, `Scratch`), `Failed`, integers (64 bits) and floats (double).
+    types: macros that stand for element types: of `T` the text gets T (in memory), T_VALUE (what
+    is computed with), T_LOAD(x), T_STORE(x). defines: other macros.
     """
 
     function: str
