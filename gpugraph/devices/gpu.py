@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from gpugraph.config import GPUOptions, SessionOptions
+from gpugraph.devices.cuda.detection import detect
 from gpugraph.devices.device import Device, HostDevice
 from gpugraph.devices.factory import DeviceFactory
 from gpugraph.errors import InvalidArgumentError
@@ -80,10 +81,8 @@ def no_gpu_reason(options: SessionOptions) -> str:
         return 'ConfigProto.device_count["GPU"] is 0'
     if options.config.gpu_options.virtual_gpus:
         return ""
-    return (
-        "no virtual GPU was asked for (ConfigProto(gpu_options=GPUOptions(virtual_gpus=1))), and "
-        "this version drives no CUDA GPU yet"
-    )
+    why = detect().reason or "this version drives no CUDA GPU yet"
+    return f"{why}. (A virtual one is had by ConfigProto(gpu_options=GPUOptions(virtual_gpus=1)))"
 
 
 DeviceFactory.register("GPU", GPUDeviceFactory(), 210)

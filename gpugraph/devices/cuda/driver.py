@@ -156,9 +156,9 @@ class Driver(Protocol):
 
     # -- matrix products
 
-    def product(self, product: Product, workspace: tuple[int, int], stream: Stream) -> (
-        Callable[[], None] | None
-    ):
+    def product(
+        self, product: Product, workspace: tuple[int, int], stream: Stream
+    ) -> Callable[[], None] | None:
         """What computes a product when called, by the vendor's library with a workspace (address,
         bytes) of ours; None where it has none for it (the caller has a kernel of its own)."""
 

@@ -1,0 +1,63 @@
+"""The one door to the module that imports CuPy: it is imported when the first GPU is opened.
+
+Importing it would be the costliest thing `import gpugraph` does, for all who have CuPy and no need
+of a GPU in this process.
+"""
+
+from __future__ import annotations
+
+import importlib
+import logging
+from collections.abc import Callable
+from typing import Any
+
+from gpugraph.devices.cuda.cublaslt import CublasLt, load_cublaslt
+from gpugraph.devices.cuda.driver import Driver, DriverError, Product
+
+__all__ = ["binding_problem", "binding_version", "open_driver"]
+
+_logger = logging.getLogger(__name__)
+
+_CUDA_VERSIONS = (12, 13)
+
+
+def binding_problem() -> str:
+    """Why CuPy can't be imported, or nothing."""
+    return str(_cupy_driver().PROBLEM)
+
+
+def binding_version() -> int:
+    """The version of the CUDA runtime that CuPy carries: 12090 is 12.9. DriverError."""
+    return int(_cupy_driver().runtime_version())
+
+
+def open_driver(ordinal: int) -> Driver:
+    """A driver of a visible GPU. DriverError."""
+    driver: Driver = _cupy_driver().CupyDriver(ordinal, compile_text, _products)
+    return driver
+
+
+def _cupy_driver() -> Any:
+    return importlib.import_module("gpugraph.devices.cuda.cupy_driver")
+
+
+Bind = Callable[[Product, tuple[int, int], int], Callable[[], None] | None]
+
+
+def _products() -> Bind:
+    """cublasLt's, of CuPy's CUDA version if it is there; nobody's where it is not."""
+    own = binding_version() // 1000
+    try:
+        library = load_cublaslt((own, *(each for each in _CUDA_VERSIONS if each != own)))
+    except OSError as error:
+        _logger.warning("Matrix products are computed by kernels of our own: %s", error)
+        return _none
+    return CublasLt(library).bind
+
+
+def _none(product: Product, workspace: tuple[int, int], stream: int) -> None:
+    return None
+
+
+def compile_text(text: str, arch: str, name: str) -> bytes:
+    raise DriverError("NVRTC is not bound")
