@@ -3,7 +3,7 @@
     Call         a Python function over arrays that writes its outputs
     Elementwise  a C expression of x, y, z (inputs) that gives one output element
     Reduction    a C expression that combines two elements, with its start and its finish
-    Source       a function in one of the CUDA files of `kernels/`
+    Source       launches of functions in one of the CUDA files of `kernels/`
 
 Beside its kernels an op may say what native code for the CPU is made of (`Native`): texts for the
 same fused kernels as those of elementwise ops (`Recipe`), matrix products (`Products`), what is
@@ -18,22 +18,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
 from gpugraph.dtypes import DType
 
 __all__ = [
+    "At",
     "Builder",
     "Call",
     "Elementwise",
     "HostSource",
     "Kernel",
     "KernelContext",
+    "Launch",
     "Moves",
     "Native",
     "Products",
     "Recipe",
     "Reduction",
+    "Scratch",
     "Signature",
     "Source",
     "note_op",
@@ -139,11 +143,42 @@ class Reduction(NamedTuple):
     finish: str = "a"
 
 
+class At(int):
+    """Which array an argument of a launch is: inputs but those on the host, then outputs."""
+
+
+class Scratch(NamedTuple):
+    """Memory for so many elements, as an argument of launches; the same `name`, the same memory."""
+
+    name: str
+    size: int
+    dtype: DType
+
+
+class Launch(NamedTuple):
+    """One launch of a CUDA function: `grid` blocks of `block` threads each.
+
+    arguments: arrays (`At`, `Scratch`), integers (64 bits) and floats (double). types: macros that
+    stand for element types: of `T` the text gets T (in memory), T_VALUE (what is computed with),
+    T_LOAD(x), T_STORE(x). defines: other macros.
+    """
+
+    function: str
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    arguments: Sequence[At | Scratch | int | float]
+    types: Mapping[str, DType] = MappingProxyType({})
+    defines: Mapping[str, str | int] = MappingProxyType({})
+    shared_bytes: int = 0
+
+
 class Source(NamedTuple):
-    """The function `function` of the file `kernels/<file>`."""
+    """Functions of the CUDA file `kernels/<file>`: `launches(signature)` says what is launched, in
+    order. It raises NotImplementedError, with the reason, for attrs, dtypes or shapes that the file
+    has no function for: then the `host` Call runs, on copies in host memory."""
 
     file: str
-    function: str
+    launches: Callable[[Signature], Sequence[Launch]]
     host: Call
 
 

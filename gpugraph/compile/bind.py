@@ -17,6 +17,7 @@ from typing import Any
 from gpugraph.compile.arrays import at_node
 from gpugraph.compile.branches import Branches
 from gpugraph.compile.context import Bound
+from gpugraph.compile.device_steps import bound_on
 from gpugraph.compile.dynamic import DynamicCopy, DynamicStep
 from gpugraph.compile.making import Making
 from gpugraph.compile.native_steps import Candidate, native_of
@@ -177,7 +178,9 @@ class Binder(Making):
             self.holdings.kept,
             host if late else frozenset(),
         )
-        run = self.runner(node).bind(kernel, context, [*given, *results])
+        run = bound_on(
+            self.runner(node), node, kernel, context, [*given, *results], taken, self.told
+        )
         native = native_of(node)
         if native is None or late or self.unit.device_types[node.assigned_device] != "CPU":
             return run, None

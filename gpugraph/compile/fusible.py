@@ -7,7 +7,7 @@ everything, at the end. Without one, elementwise ops over large tensors, which g
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import prod
 from typing import Any, NamedTuple
 
@@ -84,18 +84,31 @@ def said(unit: Unit, node: Node) -> Said | None:
     return Said(node.name, node.attrs, *types, shapes, made, on_host, taken)  # type: ignore[arg-type]
 
 
-def fusible(unit: Unit, node: Node, native: bool) -> tuple[Said, Space] | None:
+def kernels_on(unit: Unit, native: bool) -> dict[str, bool]:
+    """Of the devices on which ops are fused, whether groups become kernels there: on the CPU where
+    there is native code, on GPUs with kernels of their own."""
+    found = {}
+    for device in unit.target.devices:
+        if device.device_type == "CPU":
+            found[device.name] = native
+        elif device.has_kernels:
+            found[device.name] = True
+    return found
+
+
+def fusible(unit: Unit, node: Node, natives: Mapping[str, bool]) -> tuple[Said, Space] | None:
     """Signature and space of an op that may be in a group; None for all others."""
-    if node.op_def.is_stateful or not node.output_types:
+    native = natives.get(node.assigned_device)
+    if native is None or node.op_def.is_stateful or not node.output_types:
         return None
     texts = texts_of(node.type, node.attrs)
     if texts is None or not (native or isinstance(texts, Elementwise)):
         return None
-    if unit.device_types[node.assigned_device] != "CPU" or _refers(node):
+    if _refers(node):
         return None
     if node.type in _RAISING and node.output_types[0].is_integer:
         return None
-    entry = find_kernel(node.type, "CPU", node.attrs)
+    entry = find_kernel(node.type, unit.device_types[node.assigned_device], node.attrs)
     if entry is None or isinstance(entry.kernel, HostOnly):
         return None
     call = reference(entry.kernel)

@@ -14,6 +14,7 @@ import numpy as np
 
 from gpugraph.compile.context import Bound
 from gpugraph.devices.native import (
+    Fused,
     Fusion,
     NotNativeError,
     Prepared,
@@ -30,7 +31,16 @@ from gpugraph.kernel import HostSource, Moves, Native, Products
 from gpugraph.ops.declare import DECLARATIONS
 from gpugraph.ops.texts import Texts, build, texts_of
 
-__all__ = ["Calls", "Candidate", "NativeCall", "Piece", "native_of", "prepared", "translate"]
+__all__ = [
+    "Calls",
+    "Candidate",
+    "NativeCall",
+    "Piece",
+    "native_of",
+    "prepared",
+    "program_of",
+    "translate",
+]
 
 NativeCall = Callable[[], int]
 
@@ -151,19 +161,27 @@ def _of_source(function: str, numbers: Sequence[int], arrays: Sequence[Any], mad
     return Calls([made.bind(function, numbers, arrays)])
 
 
-def _program(native: Texts, step: Candidate) -> Piece:
+def program_of(
+    native: Texts,
+    context: Bound,
+    types: Sequence[DType],
+    inputs: Sequence[Any],
+    written: Sequence[Any],
+) -> Fused:
+    """What an op's texts compute of these arrays, and the sizes of its axes."""
     fusion = Fusion()
-    values = [
-        fusion.input(dtype, array.shape)
-        for dtype, array in zip(step.types, step.inputs, strict=True)
-    ]
-    made = build(fusion, native, step.context, values)
-    for value, array in zip(made, step.written, strict=True):
+    values = [fusion.input(dtype, array.shape) for dtype, array in zip(types, inputs, strict=True)]
+    made = build(fusion, native, context, values)
+    for value, array in zip(made, written, strict=True):
         count = 1
         for size in fusion.shape(value):
             count *= size
         fusion.output(value, None if count == array.size else array.shape)
-    program, sizes = fusion.finish()
+    return fusion.finish()
+
+
+def _program(native: Texts, step: Candidate) -> Piece:
+    program, sizes = program_of(native, step.context, step.types, step.inputs, step.written)
 
     def bound(function: Any) -> Calls:
         call = function.call(step.inputs, step.written, sizes)

@@ -65,7 +65,12 @@ class Block:
 
 
 class Device(ABC):
-    """A device of a session: memory, kernels, name (`/job:j/replica:r/task:t/device:TYPE:0`)."""
+    """A device of a session: memory, kernels, name (`/job:j/replica:r/task:t/device:TYPE:0`).
+
+    has_kernels: whether steps may be bound by its `kernels` instead of `bind` (a CUDA GPU).
+    """
+
+    has_kernels = False
 
     def __init__(
         self, name: str, device_type: str, allocator: Allocator, memory_limit: int, description: str

@@ -8,11 +8,13 @@ rehearsed on a laptop. Its kernels run by their NumPy `Call`, with the CPU's res
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from gpugraph.config import GPUOptions, SessionOptions
 from gpugraph.devices.cuda.detection import detect
+from gpugraph.devices.cuda.device import CudaDevice
+from gpugraph.devices.cuda.host_driver import HostDriver, HostMachine
 from gpugraph.devices.device import Device, HostDevice
 from gpugraph.devices.factory import DeviceFactory
 from gpugraph.errors import InvalidArgumentError
@@ -48,14 +50,31 @@ class GPUDeviceFactory:
     """
 
     def create_devices(self, options: SessionOptions, name_prefix: str) -> list[Device]:
-        limits = options.config.gpu_options.virtual_gpus
+        asked = options.config.gpu_options
+        limits = asked.virtual_gpus or asked.emulated_gpus
         if limits:
-            _refuse_what_has_no_meaning(options.config.gpu_options)
+            _refuse_what_has_no_meaning(asked)
         count = min(len(limits), options.config.device_count.get("GPU", len(limits)))
+        make = _virtual if asked.virtual_gpus else _emulated(HostMachine())
         return [
-            VirtualGPUDevice(f"{name_prefix}/device:GPU:{index}", index, limits[index] << 20)
+            make(f"{name_prefix}/device:GPU:{index}", index, limits[index] << 20)
             for index in range(count)
         ]
+
+
+def _virtual(name: str, index: int, limit: int) -> Device:
+    return VirtualGPUDevice(name, index, limit)
+
+
+def _emulated(machine: HostMachine) -> Callable[[str, int, int], Device]:
+    """Makes GPUs of one machine, whose memory is somewhat larger than the limit: the driver's own
+    part of it."""
+
+    def make(name: str, index: int, limit: int) -> Device:
+        driver = HostDriver(index, machine, total_bytes=limit + (64 << 20))
+        return CudaDevice(name, index, driver, limit)
+
+    return make
 
 
 def _refuse_what_has_no_meaning(options: GPUOptions) -> None:
@@ -79,7 +98,7 @@ def no_gpu_reason(options: SessionOptions) -> str:
     """Why a session of these options has no GPU: what placement errors say."""
     if options.config.device_count.get("GPU") == 0:
         return 'ConfigProto.device_count["GPU"] is 0'
-    if options.config.gpu_options.virtual_gpus:
+    if options.config.gpu_options.virtual_gpus or options.config.gpu_options.emulated_gpus:
         return ""
     why = detect().reason or "this version drives no CUDA GPU yet"
     return f"{why}. (A virtual one is had by ConfigProto(gpu_options=GPUOptions(virtual_gpus=1)))"

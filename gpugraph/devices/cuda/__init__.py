@@ -1,1 +1,1 @@
-"""CUDA GPUs: text to kernels, streams, captured work; by a driver, CuPy's or the host's."""
+"""CUDA GPUs: text to kernels, streams, captured work; over a driver: CuPy's or the host's."""

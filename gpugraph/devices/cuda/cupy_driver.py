@@ -24,7 +24,15 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from gpugraph.devices.cuda.driver import Driver, DriverError, Geometry, Product, Properties, Stream
+from gpugraph.devices.cuda.driver import (
+    Driver,
+    DriverError,
+    Geometry,
+    Product,
+    Properties,
+    Span,
+    Stream,
+)
 from gpugraph.devices.cuda.parameters import Parameters
 from gpugraph.devices.cuda.statuses import (
     NOT_READY,
@@ -218,6 +226,8 @@ class CupyDriver:
         geometry: Geometry,
         arguments: Sequence[Any],
         stream: Stream,
+        reads: Sequence[Span] = (),
+        writes: Sequence[Span] = (),
     ) -> Callable[[], None]:
         what = f"find the kernel {function}"
         handle = self._call(what, driver.moduleGetFunction, module, function)

@@ -16,9 +16,12 @@ from typing import Any, NamedTuple, Protocol
 
 from gpugraph.memory import HostRegion
 
-__all__ = ["Driver", "DriverError", "Geometry", "Product", "Properties", "Stream"]
+__all__ = ["Driver", "DriverError", "Geometry", "Product", "Properties", "Span", "Stream"]
 
 Stream = Any
+
+Span = tuple[int, int]
+"""Address and bytes of what a launch reads or writes."""
 
 
 class DriverError(Exception):
@@ -150,9 +153,13 @@ class Driver(Protocol):
         geometry: Geometry,
         arguments: Sequence[Any],
         stream: Stream,
+        reads: Sequence[Span] = (),
+        writes: Sequence[Span] = (),
     ) -> Callable[[], None]:
         """What launches the function when called. Arguments: `int` (a 64-bit one or an address),
-        `float` (a double). All that can be prepared is."""
+        `float` (a double). All that can be prepared is.
+
+        reads, writes: the memory it touches, for drivers that look for hazards between streams."""
 
     # -- matrix products
 

@@ -15,12 +15,9 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from gpugraph.config import GPUOptions, SessionOptions
-from gpugraph.devices.cuda.driver import Driver
-from gpugraph.devices.cuda.regions import DeviceSubAllocator
 from gpugraph.errors import InvalidArgumentError, UnknownError
-from gpugraph.memory import GPUBFCAllocator
 
-__all__ = ["Split", "device_allocator", "splits"]
+__all__ = ["Split", "splits"]
 
 _SMALL_GPU = 2 << 30
 _SMALL_RESERVE = 225 << 20
@@ -64,16 +61,6 @@ def splits(
             fraction = gpu_options.per_process_gpu_memory_fraction
             limits.append((ordinal, _limit(fraction, *memory(ordinal))))
     return [Split(ordinal, limit, number) for number, (ordinal, limit) in enumerate(limits)]
-
-
-def device_allocator(split: Split, driver: Driver, options: SessionOptions) -> GPUBFCAllocator:
-    """BFC over the memory of the split's GPU, named as TensorFlow names it."""
-    return GPUBFCAllocator(
-        DeviceSubAllocator(driver),
-        split.memory_limit,
-        f"GPU_{split.number}_bfc",
-        options.config.gpu_options.allow_growth,
-    )
 
 
 def _check(options: GPUOptions) -> None:

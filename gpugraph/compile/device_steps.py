@@ -1,0 +1,98 @@
+"""Steps of a device with kernels of its own (a CUDA GPU): what a node's kernel is there.
+
+    Source                   launches of functions of kernels/*.cu
+    Elementwise, Reduction,  one generated kernel or a few: by the same program of values as
+    Recipe, _Fused           native code on the CPU
+    Moves, Products          copies of views, matrix products
+
+What is none of these runs on the host, on copies, which the report of `bind` says with its reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from gpugraph.compile.context import Bound
+from gpugraph.compile.native_steps import native_of, program_of
+from gpugraph.devices import Device
+from gpugraph.devices.native import NotNativeError
+from gpugraph.graph.runtime_graph import Node
+from gpugraph.kernel import HostSource, Kernel, Moves, Products, Source, reference
+from gpugraph.ops.declare import DECLARATIONS
+
+__all__ = ["bound_on"]
+
+
+def bound_on(
+    runner: Device,
+    node: Node,
+    kernel: Kernel,
+    context: Bound,
+    arrays: Sequence[Any],
+    taken: Sequence[int],
+    told: list[str] | None = None,
+) -> Callable[[], Any]:
+    """The step of a node over arrays: inputs `taken`, then outputs; `told` gets why it runs on the
+    host if it does though its device has kernels of its own."""
+    if not runner.has_kernels:
+        return runner.bind(kernel, context, arrays)
+    try:
+        return _enqueued(runner, node, kernel, context, arrays, taken)
+    except NotNativeError as error:
+        if told is not None:
+            told.append(f"{node.name} ({node.type}) runs on the host for {runner.name}: {error}")
+        return runner.bind(kernel, context, arrays)
+
+
+def _enqueued(
+    runner: Any,
+    node: Node,
+    kernel: Kernel,
+    context: Bound,
+    arrays: Sequence[Any],
+    taken: Sequence[int],
+) -> Callable[[], Any]:
+    call = reference(kernel)
+    if call.dynamic:
+        raise NotNativeError("the sizes of what it makes depend on values")
+    if context.on_host:
+        raise NotNativeError("it takes values of the host during a run")
+    if not all(runner.has_array(array) for array in arrays):
+        raise NotNativeError("it takes or makes objects")
+    results = arrays[len(taken) :]
+    if not all(array.size for array in arrays):
+        if results and not any(array.size for array in results):
+            return runner.kernels.nothing()  # type: ignore[no-any-return]
+        raise NotNativeError("a tensor is empty")
+    try:
+        return _by_kind(runner, node, kernel, context, arrays, taken)
+    except NotImplementedError as error:
+        raise NotNativeError(str(error)) from error
+
+
+def _by_kind(
+    runner: Any,
+    node: Node,
+    kernel: Kernel,
+    context: Bound,
+    arrays: Sequence[Any],
+    taken: Sequence[int],
+) -> Callable[[], Any]:
+    launcher = runner.kernels
+    if isinstance(kernel, Source):
+        return launcher.source(kernel, context, arrays, context.scratch)  # type: ignore[no-any-return]
+    native = native_of(node)
+    if native is None or isinstance(native, HostSource):
+        raise NotNativeError("it has no kernel for GPUs")
+    if isinstance(native, Moves):
+        return launcher.moves(native, context, arrays)  # type: ignore[no-any-return]
+    if isinstance(native, Products):
+        return launcher.products(native, context, arrays)  # type: ignore[no-any-return]
+    count = len(taken)
+    writes = sorted(DECLARATIONS[node.type].writes)
+    written = [arrays[taken.index(at)] for at in writes] if writes else list(arrays[count:])
+    types = [node.input_types[slot].base_dtype for slot in taken]
+    made = program_of(native, context, types, arrays[:count], written)
+    name, origin = node.name, node.origin
+    return launcher.program(*made, arrays[:count], written, context.scratch, (name, origin))  # type: ignore[no-any-return]

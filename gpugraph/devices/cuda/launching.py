@@ -1,0 +1,165 @@
+"""What runs on a GPU's stream when called: programs, copies of views, products, sources.
+
+`Launcher` binds them to arrays. What it returns is an `Enqueued`: calling it only tells the stream
+what to do, without waiting and without memory being taken, so that it can be captured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+from gpugraph.devices.cuda.array import Array
+from gpugraph.devices.cuda.driver import Driver, Geometry, Span, Stream
+from gpugraph.devices.cuda.failures import Failures
+from gpugraph.devices.cuda.generated import launches
+from gpugraph.devices.cuda.matrices import products
+from gpugraph.devices.cuda.types import type_macros
+from gpugraph.devices.cuda.views import Copy, StandIns, copies
+from gpugraph.devices.cuda.work import Work, ranges
+from gpugraph.devices.native import Program
+from gpugraph.dtypes import DType
+from gpugraph.kernel import At, Moves, Products, Scratch, Signature, Source
+
+__all__ = ["Enqueued", "Launcher"]
+
+Take = Callable[[tuple[int, ...], DType], Array]
+"""Gives scratch memory that lives as long as what is bound."""
+
+
+class Enqueued:
+    """Tells a stream what to do, call by call. `texts` says how many kernels, for reports."""
+
+    __slots__ = ("calls",)
+
+    def __init__(self, calls: Sequence[Callable[[], Any]]) -> None:
+        self.calls = tuple(calls)
+
+    def __call__(self) -> None:
+        for call in self.calls:
+            call()
+
+
+class Launcher:
+    """Binds kernels to arrays of one GPU."""
+
+    def __init__(self, driver: Driver, stream: Stream, workspace: Span, failures: Failures) -> None:
+        self.driver = driver
+        self.failures = failures
+        self.stream = stream
+        self.workspace = workspace
+        self._modules: dict[str, Any] = {}
+
+    def nothing(self) -> Enqueued:
+        """What does nothing: of tensors without elements."""
+        return Enqueued(())
+
+    # -- kinds of kernels
+
+    def program(
+        self,
+        program: Program,
+        sizes: Sequence[int],
+        inputs: Sequence[Array],
+        outputs: Sequence[Array],
+        take: Take,
+        op: tuple[str, Any],
+    ) -> Enqueued:
+        """What computes a program, for an op of this name and origin."""
+        owned: list[Span] = []
+
+        def scratch(count: int, dtype: DType) -> int:
+            made = take((count,), dtype)
+            owned.append((made.address, made.nbytes))
+            return made.address
+
+        def failed(said: str) -> int:
+            return self.failures.slot(said, *op)
+
+        made = launches(program, sizes, inputs, outputs, scratch, failed)
+        writes = (*ranges(outputs), *owned)
+        reads = (*ranges(inputs), *owned)
+        return Enqueued(
+            [
+                self._call(
+                    Work(made.text, each.function, each.geometry, each.arguments, reads, writes)
+                )
+                for each in made.launches
+            ]
+        )
+
+    def moves(self, native: Moves, signature: Signature, arrays: Sequence[Array]) -> Enqueued:
+        """What copies, and fills, views of arrays."""
+        places = StandIns(arrays)
+        calls = []
+        for source, target in native.views(signature, *places.arrays):
+            calls += [self._copy(each) for each in copies(places, source, target)]
+        return Enqueued(calls)
+
+    def _copy(self, made: Work | Copy) -> Callable[[], Any]:
+        if isinstance(made, Work):
+            return self._call(made)
+        return partial(self.driver.copy, *made, self.stream)
+
+    def products(self, native: Products, signature: Signature, arrays: Sequence[Array]) -> Enqueued:
+        """What multiplies matrices: by the vendor's library, or by a kernel of ours."""
+        places = StandIns(arrays)
+        calls = []
+        for a, b, out in native.matrices(signature, *places.arrays):
+            for product, work in products(places, a, b, out):
+                call = self.driver.product(product, self.workspace, self.stream)
+                calls.append(call if call is not None else self._call(work))
+        return Enqueued(calls)
+
+    def source(
+        self, source: Source, signature: Signature, arrays: Sequence[Array], take: Take
+    ) -> Enqueued:
+        """What launches functions of a file."""
+        scratch: dict[str, Array] = {}
+        calls = []
+        for launch in source.launches(signature):
+            arguments: list[int | float] = []
+            touched: list[Array] = []
+            for each in launch.arguments:
+                if isinstance(each, At):
+                    touched.append(arrays[each])
+                    arguments.append(arrays[each].address)
+                elif isinstance(each, Scratch):
+                    if each.name not in scratch:
+                        scratch[each.name] = take((each.size,), each.dtype)
+                    touched.append(scratch[each.name])
+                    arguments.append(scratch[each.name].address)
+                else:
+                    arguments.append(each)
+            macros = type_macros(launch.types, launch.defines)
+            everywhere = ranges(touched)
+            calls.append(
+                self._call(
+                    Work(
+                        f'{macros}#include "{source.file}"\n',
+                        launch.function,
+                        Geometry(launch.grid, launch.block, launch.shared_bytes),
+                        tuple(arguments),
+                        everywhere,
+                        everywhere,
+                    )
+                )
+            )
+        return Enqueued(calls)
+
+    # -- launching
+
+    def _call(self, work: Work) -> Callable[[], None]:
+        module = self._modules.get(work.text)
+        if module is None:
+            module = self._modules[work.text] = self.driver.compile(work.text, work.function)
+        return self.driver.launcher(
+            module,
+            work.function,
+            work.geometry,
+            work.arguments,
+            self.stream,
+            work.reads,
+            work.writes,
+        )

@@ -1,0 +1,409 @@
+"""CUDA text of a program (`devices/native/program`): which kernels it takes, and what each is.
+
+    elements   no reductions: each thread a few neighbouring elements, loaded and stored as one
+    rows       reductions along rows: a group of threads (1, 32, or a block) goes over a row,
+               pass after pass; threads with their own elements all the while
+    columns    reductions over rows, of elements: blocks of columns times rows, then `late`
+    whole      reductions of one long axis: a kernel a pass, each block a part, then `late`
+
+What is left of a reduction by blocks or groups lies in scratch memory, which the next kernel
+combines: always in the same order, so that results don't vary from run to run.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import NamedTuple
+
+from gpugraph.devices.native.passes import as_text, indented
+from gpugraph.devices.native.program import Input, Program
+from gpugraph.devices.native.schedule import Pass, Schedule, schedule
+from gpugraph.devices.native.values import Values
+
+__all__ = ["CudaText", "Form", "Variant"]
+
+
+class Variant(NamedTuple):
+    """What a text depends on beside its program.
+
+    pack: elements that a thread loads as one; group: threads of a row; wide: whether places need
+    64 bits; whole: whether the one axis is cut into parts.
+    """
+
+    pack: int = 1
+    group: int = 256
+    wide: bool = False
+    whole: bool = False
+
+
+class Form(NamedTuple):
+    """One of the text's kernels: its name, and which form it has (see above)."""
+
+    name: str
+    kind: str
+
+
+class CudaText:
+    """`text` and `forms`, in the order in which they are launched.
+
+    Every kernel is given inputs, outputs, scratch, where to note that it failed (if it
+    may), then rows, inner, parts, rows of a part, and the
+    sizes of all axes but the last.
+    """
+
+    def __init__(self, program: Program, variant: Variant) -> None:
+        self.program = program
+        self.variant = variant
+        key = repr((program, variant)).encode()
+        self.name = "gg_" + hashlib.sha256(key).hexdigest()[:16]
+        self.values = Values(program, self.name, trees="")
+        self.made: Schedule = schedule(program)
+        self.arrays = program.arrays
+        self.scratch: dict[int, str] = {}
+        self.forms: list[Form] = []
+        self._find_scratch()
+        body = self._kernels()
+        index = "int64_t" if variant.wide else "int32_t"
+        self.text = (
+            f'#include "gpu_kernel.cuh"\ntypedef {index} gg_index;\n\n{self.values.text}\n{body}'
+        )
+
+    def _find_scratch(self) -> None:
+        """Of each reduction that one kernel leaves to another: "columns", "parts" or "whole"."""
+        trailing = self.program.trailing()
+        for at in self.program.reductions:
+            if at in trailing:
+                columns = any(at in each.columns for each in self.made.passes)
+                self.scratch[at] = "columns" if columns else "parts"
+            elif self.variant.whole:
+                self.scratch[at] = "whole"
+
+    @property
+    def has_rows(self) -> bool:
+        """Whether a row has reductions of its own, so that it can't be split."""
+        of_rows = set(self.program.reductions) - set(self.program.trailing())
+        return bool(of_rows or self.made.row_sums or self.made.row_stores)
+
+    def _kernels(self) -> str:
+        if not self.program.axes:
+            return self._kernel("one", self._single())
+        if self.variant.whole:
+            return self._whole()
+        if self.has_rows:
+            text = self._kernel("rows", self._rows())
+        elif self.scratch:
+            text = self._kernel("columns", self._columns())
+        else:
+            return self._kernel("elements", self._elements())
+        return text + (self._kernel("late", self._late()) if self.scratch else "")
+
+    # -- what kernels have in common
+
+    def _kernel(self, kind: str, lines: list[str]) -> str:
+        name = f"{self.name}_k{len(self.forms)}"
+        self.forms.append(Form(name, kind))
+        values = self.values
+        given = [f"const {values.memory(at)} *in{at}" for at in self.program.inputs]
+        given += [f"{values.memory(at)} *o{slot}" for slot, at in enumerate(self.program.outputs)]
+        given += [f"{values.kind(at)} *s{at}" for at in self.scratch]
+        given += ["int *failed_"] if values.can_fail else []
+        given += [f"long long {each}" for each in ("rows_", "inner_", "parts_", "rows_each_")]
+        given += [f"long long n{axis}_" for axis in range(max(self.program.axes - 1, 0))]
+        text = f'extern "C" __global__ void {name}({", ".join(given)}) {{\n'
+        failing = ["if (bad) *failed_ = 1;"] if values.can_fail else []
+        return text + as_text([*self._head(), *lines, *failing]) + "}\n"
+
+    def _head(self) -> list[str]:
+        narrow = self.program.narrow
+        lines = [
+            "const gg_index rows = (gg_index)rows_, parts = (gg_index)parts_;",
+            f"const gg_index inner = {narrow or '(gg_index)inner_'};",
+            "const gg_index rows_each = (gg_index)rows_each_;",
+            "(void)rows; (void)parts; (void)inner; (void)rows_each;",
+        ]
+        if self.values.can_fail:
+            lines.append("int bad = 0;")
+        for at in self.arrays:
+            source = self.program.source(at)
+            lines.append(f"const {self.values.memory(at)} *a{at} = in{source}; (void)a{at};")
+        for axis in range(self.program.axes - 1):
+            lines.append(f"const gg_index n{axis} = (gg_index)n{axis}_; (void)n{axis};")
+        for at in self.arrays:
+            lines += self._strides(at)
+        return lines
+
+    def _strides(self, at: int) -> list[str]:
+        """Declares how far an input's elements are apart along each axis but the last."""
+        value, axes = self.program.values[at], self.program.axes
+        assert isinstance(value, Input)
+        lines = []
+        for axis in range(axes - 1):
+            if value.spans[axis]:
+                below = [
+                    f"n{other}" if other < axes - 1 else "inner"
+                    for other in range(axis + 1, axes)
+                    if value.spans[other]
+                ]
+                lines.append(f"const gg_index t{at}_{axis} = {' * '.join(below) or '1'};")
+        return lines
+
+    def _places(self) -> list[str]:
+        """Declares p<input> and q<output>: where row `row` begins."""
+        outer = self.program.axes - 1
+        lines = []
+        if outer > 1:
+            lines.append("gg_index left = row;")
+            for axis in range(outer - 1, 0, -1):
+                lines.append(f"const gg_index i{axis} = left % n{axis}; left /= n{axis};")
+            lines.append("const gg_index i0 = left; (void)i0;")
+        elif outer == 1:
+            lines.append("const gg_index i0 = row; (void)i0;")
+        for at in self.arrays:
+            value = self.program.values[at]
+            assert isinstance(value, Input)
+            steps = [f"i{axis} * t{at}_{axis}" for axis in range(outer) if value.spans[axis]]
+            where = " + ".join([f"a{at}", *steps])
+            lines.append(f"const {self.values.memory(at)} *p{at} = {where}; (void)p{at};")
+        for slot, at in enumerate(self.program.outputs):
+            if all(self.program.along[slot]):
+                lines.append(
+                    f"{self.values.memory(at)} *q{slot} = o{slot} + row * inner; (void)q{slot};"
+                )
+        return lines
+
+    def _numbers(self, wanted: list[int], load: str = "a{}[0]") -> list[str]:
+        """Declares values that are no elements; `load` says where an input's number is."""
+        return [self.values.statement(at, lambda each: load.format(each)) for at in wanted]
+
+    def _body(self, each: Pass, read: str, write: str) -> list[str]:
+        """What is done with element `e`; where inputs are read, outputs written (`{}`: which)."""
+        values, lines = self.values, []
+        kept = {at: write.format(slot) for at, slot in each.kept.items()}
+        for at in sorted({*each.values, *each.kept}):
+            if at in kept:
+                load = values.load(at, kept[at])
+                lines.append(f"const {values.kind(at)} v{at} = {load}; (void)v{at};")
+            else:
+                lines.append(values.statement(at, lambda which: read.format(which)))
+        return lines + [values.store(at, write.format(slot)) for at, slot in each.stores]
+
+    def _start(self, at: int, prefix: str) -> str:
+        return f"{self.values.kind(at)} {prefix}{at} = {self.values.reduction(at)}_start();"
+
+    def _add(self, at: int, total: str) -> str:
+        """The statement that adds an element to a total."""
+        return f"{total} = {self.values.reduction(at)}_two({total}, {self.values.mapped(at)});"
+
+    def _threads(self, function: str, at: int, more: str = "") -> str:
+        """A call of a reduction of threads (see gpu_kernel.cuh) up to its arguments."""
+        return f"{function}<{self.values.kind(at)}, {self.values.reduction(at)}_two{more}>"
+
+    # -- forms
+
+    def _single(self) -> list[str]:
+        stores = [self.values.store(at, f"o{slot}[0]") for at, slot in self._all_stores()]
+        return [*self._numbers(self.made.once), *stores]
+
+    def _all_stores(self) -> list[tuple[int, int]]:
+        made = self.made
+        return [*made.row_stores, *made.late_stores, *(s for p in made.passes for s in p.stores)]
+
+    def _elements(self) -> list[str]:
+        [each] = self.made.passes
+        pack = self.variant.pack
+        row = f"at * {pack} / inner" if self.program.axes > 1 else "0"
+        lines = [
+            *self._numbers(self.made.once),
+            "const gg_index stride = gridDim.x * blockDim.x;",
+            f"const gg_index packs = rows * inner / {pack};",
+            "for (gg_index at = blockIdx.x * blockDim.x + threadIdx.x; at < packs; at += stride) {",
+            f"    const gg_index row = {row}, first = at * {pack} - row * inner;",
+            *indented([*self._places(), *self._numbers(each.rows, "p{}[0]")]),
+            *indented(self._packed(each)),
+            "}",
+        ]
+        if pack > 1 and self.program.axes == 1:  # what is left when the axis is no multiple
+            lines += [
+                f"const gg_index e = packs * {pack} + blockIdx.x * blockDim.x + threadIdx.x;",
+                "if (e < inner) {",
+                "    const gg_index row = 0; (void)row;",
+                *indented([*self._places(), *self._numbers(each.rows, "p{}[0]")]),
+                *indented(self._body(each, "p{}[e]", "q{}[e]")),
+                "}",
+            ]
+        return lines
+
+    def _packed(self, each: Pass) -> list[str]:
+        """The elements of one pack."""
+        pack, values = self.variant.pack, self.values
+        if pack == 1:
+            return ["const gg_index e = first; (void)e;", *self._body(each, "p{}[e]", "q{}[e]")]
+        lines = []
+        for at in [at for at in self.arrays if at in each.values]:
+            kind = f"gg_pack<{values.memory(at)}, {pack}>"
+            lines.append(f"const {kind} c{at} = *(const {kind} *)(p{at} + first);")
+        for at, slot in each.stores:
+            lines.append(f"gg_pack<{values.memory(at)}, {pack}> d{slot};")
+        lines += ["#pragma unroll", f"for (int l = 0; l < {pack}; l++) {{"]
+        lines.append("    const gg_index e = first + l; (void)e;")
+        lines += [*indented(self._body(each, "c{}.of[l]", "d{}.of[l]")), "}"]
+        for at, slot in each.stores:
+            kind = f"gg_pack<{values.memory(at)}, {pack}>"
+            lines.append(f"*({kind} *)(q{slot} + first) = d{slot};")
+        return lines
+
+    def _rows(self) -> list[str]:
+        """Each group of threads has `rows_each` rows; `parts` is how many groups there are."""
+        group = self.variant.group
+        columns = [at for at, kind in self.scratch.items() if kind == "columns"]
+        sums = [at for at, kind in self.scratch.items() if kind == "parts"]
+        lines = [
+            f"const gg_index lane = threadIdx.x % {group};",
+            f"const gg_index part = (blockIdx.x * blockDim.x + threadIdx.x) / {group};",
+            *self._numbers(self.made.once),
+            *(self._start(at, "t") for at in sums),
+        ]
+        for at in columns:
+            name = self.values.reduction(at)
+            lines += [
+                f"{self.values.kind(at)} *g{at} = s{at} + part * inner;",
+                f"if (part < parts) for (gg_index e = lane; e < inner; e += {group}) "
+                f"g{at}[e] = {name}_start();",
+            ]
+        lines += [
+            "gg_index end = (part + 1) * rows_each;",
+            "if (end > rows) end = rows;",
+            "for (gg_index row = part * rows_each; row < end; row++) {",
+            *indented(self._row()),
+            "}",
+        ]
+        for at in sums:
+            lines.append(f"t{at} = {self._threads('gg_block', at)}(t{at});")
+            lines.append(f"if (threadIdx.x == 0) s{at}[blockIdx.x] = t{at};")
+        return lines
+
+    def _row(self) -> list[str]:
+        made, values, group = self.made, self.values, self.variant.group
+        lines = self._places()
+        for each in made.passes:
+            own = [at for at in each.lanes if at not in self.scratch]
+            lines += [*self._numbers(each.rows, "p{}[0]"), *(self._start(at, "l") for at in own)]
+            lines += [f"for (gg_index e = lane; e < inner; e += {group}) {{"]
+            lines += indented(self._body(each, "p{}[e]", "q{}[e]"))
+            lines += [f"    {self._add(at, f'l{at}')}" for at in own]
+            lines += [f"    {self._add(at, f't{at}')}" for at in each.lanes if at not in own]
+            lines += [f"    {self._add(at, f'g{at}[e]')}" for at in each.columns]
+            lines.append("}")
+            for at in own:
+                total = f"{self._threads('gg_group', at, f', {group}')}(l{at})"
+                lines.append(values.finished(at, total, "inner"))
+        lines += self._numbers(made.after, "p{}[0]")
+        ends = [values.store(at, f"o{slot}[row]") for at, slot in made.row_stores]
+        ends += [self._add(at, f"t{at}") for at in made.row_sums]
+        if ends:
+            lines += ["if (lane == 0) {", *indented(ends), "}"]
+        return lines
+
+    def _columns(self) -> list[str]:
+        """Blocks of blockDim.x columns; blockIdx.y has `rows_each` rows, threadIdx.y its turn."""
+        [each] = self.made.passes
+        lines = [
+            *self._numbers(self.made.once),
+            "const gg_index e = blockIdx.x * blockDim.x + threadIdx.x;",
+            *(self._start(at, "t") for at in self.scratch),
+            "gg_index end = (blockIdx.y + 1) * rows_each;",
+            "if (end > rows) end = rows;",
+            "if (e < inner)",
+            "for (gg_index row = blockIdx.y * rows_each + threadIdx.y; row < end; "
+            "row += blockDim.y) {",
+            *indented([*self._places(), *self._numbers(each.rows, "p{}[0]")]),
+            *indented(self._body(each, "p{}[e]", "q{}[e]")),
+            *(f"    {self._add(at, f't{at}')}" for at in self.scratch),
+            "}",
+        ]
+        for at, kind in self.scratch.items():
+            if kind == "columns":
+                lines.append(f"t{at} = {self._threads('gg_column', at)}(t{at});")
+                lines.append(
+                    f"if (threadIdx.y == 0 && e < inner) s{at}[blockIdx.y * inner + e] = t{at};"
+                )
+            else:
+                lines.append(f"t{at} = {self._threads('gg_block', at)}(t{at});")
+                lines.append(
+                    "if (threadIdx.x == 0 && threadIdx.y == 0) "
+                    f"s{at}[blockIdx.y * gridDim.x + blockIdx.x] = t{at};"
+                )
+        return lines
+
+    def _late(self) -> list[str]:
+        """What follows when all rows are done: `parts` parts of columns, `rows_each` of sums."""
+        made, values = self.made, self.values
+        lines = []
+        for at, kind in self.scratch.items():
+            if kind == "parts":
+                count = "rows_" if at in made.row_sums else "rows_ * inner_"
+                start = f"{values.reduction(at)}_start()"
+                total = f"{self._threads('gg_parts', at)}(s{at}, rows_each, {start})"
+                lines.append(values.finished(at, total, count))
+        numbers = [at for at in made.late if not made.is_element(at)]
+        lines += self._numbers([at for at in numbers if at not in self.scratch])
+        lines.append("const gg_index e = blockIdx.x * blockDim.x + threadIdx.x;")
+        inside: list[str] = []
+        for at, kind in self.scratch.items():
+            if kind == "columns":
+                inside += [
+                    self._start(at, "t"),
+                    f"for (gg_index part = 0; part < parts; part++) t{at} = "
+                    f"{values.reduction(at)}_two(t{at}, s{at}[part * inner + e]);",
+                    values.finished(at, f"t{at}", "rows_"),
+                ]
+        for at in made.late:
+            if made.is_element(at):
+                inside.append(values.statement(at, lambda which: f"a{which}[e]"))
+        single: list[str] = []
+        for at, slot in made.late_stores:
+            if self.program.along[slot][-1:] == (True,):
+                inside.append(values.store(at, f"o{slot}[e]"))
+            else:
+                single.append(values.store(at, f"o{slot}[0]"))
+        if inside:
+            lines += ["if (e < inner) {", *indented(inside), "}"]
+        return lines + (["if (e == 0) {", *indented(single), "}"] if single else [])
+
+    def _whole(self) -> str:
+        """A kernel a pass; each begins with what the one before left."""
+        made, values = self.made, self.values
+        text, numbers = "", list(made.once)
+        known: list[int] = []
+        for each in made.passes:
+            numbers += each.rows
+            lines = [*self._totals(known), *self._numbers(sorted(set(numbers)))]
+            lines.append("const gg_index row = 0; (void)row;")
+            lines += [*self._places(), *(self._start(at, "t") for at in each.lanes)]
+            lines += [
+                "gg_index end = (blockIdx.x + 1) * rows_each;",
+                "if (end > inner) end = inner;",
+                "for (gg_index e = blockIdx.x * rows_each + threadIdx.x; e < end; e += 256) {",
+                *indented(self._body(each, "p{}[e]", "q{}[e]")),
+                *(f"    {self._add(at, f't{at}')}" for at in each.lanes),
+                "}",
+            ]
+            for at in each.lanes:
+                lines.append(f"t{at} = {self._threads('gg_block', at)}(t{at});")
+                lines.append(f"if (threadIdx.x == 0) s{at}[blockIdx.x] = t{at};")
+            text += self._kernel("whole", lines)
+            known += each.lanes
+        if made.row_stores:
+            last = self._totals(known)
+            last += self._numbers(sorted({*numbers, *made.after}))
+            ends = [values.store(at, f"o{slot}[0]") for at, slot in made.row_stores]
+            text += self._kernel("end", [*last, "if (threadIdx.x == 0) {", *indented(ends), "}"])
+        return text
+
+    def _totals(self, known: list[int]) -> list[str]:
+        lines = []
+        for at in known:
+            start = f"{self.values.reduction(at)}_start()"
+            total = f"{self._threads('gg_parts', at)}(s{at}, parts, {start})"
+            lines.append(self.values.finished(at, total, "inner_"))
+        return lines
