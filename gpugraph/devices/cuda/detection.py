@@ -20,7 +20,12 @@ from typing import NamedTuple
 
 from gpugraph.devices.cuda.driver import DriverError
 from gpugraph.devices.cuda.libcuda import Gpu, LibCuda, version_text
-from gpugraph.devices.cuda.opening import binding_problem, binding_version, open_driver
+from gpugraph.devices.cuda.opening import (
+    binding_problem,
+    binding_version,
+    compiler_version,
+    open_driver,
+)
 from gpugraph.devices.cuda.packages import CuPy, extra_for, find_cupy, installed_version
 from gpugraph.devices.cuda.probe import probe
 from gpugraph.devices.object_cache import ObjectCache, cache_folder
@@ -42,11 +47,15 @@ _logger = logging.getLogger(__name__)
 
 
 class Detection(NamedTuple):
-    """The GPUs that can compute; or none, and why. left_out: of each that can't, why."""
+    """The GPUs that can compute; or none, and why. left_out: of each that can't, why.
+
+    surprising: whether who has an NVIDIA driver would not have thought so.
+    """
 
     gpus: tuple[Gpu, ...] = ()
     reason: str = ""
     left_out: tuple[str, ...] = ()
+    surprising: bool = False
 
 
 _lock = threading.Lock()
@@ -74,6 +83,7 @@ def detect() -> Detection:
     with _lock:
         if key not in _known:
             _known[key] = _detect()
+            _tell(_known[key])
         return _known[key]
 
 
@@ -83,30 +93,37 @@ def forget() -> None:
         _known.clear()
 
 
+def _tell(found: Detection) -> None:
+    """Once: nobody shall wonder where the program runs."""
+    for gpu in found.gpus:
+        _logger.info("GPU %d is used: %s, %s", gpu.ordinal, gpu.name, gpu.bus_id)
+    for reason in (*found.left_out, *([found.reason] if found.surprising else [])):
+        _logger.warning("A GPU is not used: %s", reason)
+
+
 def _detect() -> Detection:
     try:
         library = LibCuda()
     except OSError as error:
         return Detection(reason=_no_driver(str(error)))
+    if reason := _hidden():
+        return Detection(reason=reason)
+    reason, found = "", Detection()
     try:
         version = library.version()
+        cupy = find_cupy(version)
+        reason = cupy.reason or _too_old(version, cupy.cuda, cupy.name)
+        if not reason:
+            found = _usable(_visible_gpus(library), version, cupy)
     except DriverError as error:
-        return Detection(reason=f"the NVIDIA driver does not tell its version: {error}")
-    cupy = find_cupy(version)
-    reason = cupy.reason or _too_old(version, cupy.cuda, cupy.name) or _hidden()
-    if reason:
-        return Detection(reason=reason)
-    try:
-        found = _visible_gpus(library)
-    except DriverError as error:
-        return Detection(reason=_not_started(error))
-    if not found:
-        return Detection(reason=f"the NVIDIA driver is here, but shows no GPU{_as_visible()}")
-    return _usable(found, version, cupy)
+        reason = _not_started(error)
+    return found._replace(reason=reason or found.reason, surprising=not found.gpus)
 
 
 def _usable(found: list[Gpu], version: int, cupy: CuPy) -> Detection:
     """Of the GPUs that are there."""
+    if not found:
+        return Detection(reason=f"the NVIDIA driver is here, but shows no GPU{_as_visible()}")
     gpus = tuple(gpu for gpu in found if gpu.capability >= OLDEST_CAPABILITY)
     left_out = tuple(_too_weak(gpu) for gpu in found if gpu.capability < OLDEST_CAPABILITY)
     if not gpus:
@@ -115,6 +132,7 @@ def _usable(found: list[Gpu], version: int, cupy: CuPy) -> Detection:
         return Detection(reason=f"{cupy.name} {cupy.version} can't be imported: {problem}")
     try:
         reason = _too_old(version, binding_version() // 1000, cupy.name)
+        reason = reason or _too_old(version, (compiler_version() or 0) // 1000, "NVRTC")
         if not reason:
             _try_out(gpus[0], version, cupy)
     except DriverError as error:
@@ -150,6 +168,7 @@ def _try_out(gpu: Gpu, version: int, cupy: CuPy) -> None:
 
 def _key(gpu: Gpu, version: int, cupy: CuPy) -> str:
     parts = [f"{name} {installed_version(name)}" for name in _PARTS]
+    parts.append(f"NVRTC {compiler_version()}")
     homes = [f"{name}={os.environ.get(name)}" for name in (VISIBLE, "CUDA_HOME", "CUDA_PATH")]
     asked = [repr(gpu), str(version), f"{cupy.name} {cupy.version}", *parts, *homes]
     return hashlib.sha256("\n".join(asked).encode()).hexdigest()
@@ -169,8 +188,8 @@ def _too_old(version: int, needed: int, package: str) -> str:
         return ""
     return (
         f"the NVIDIA driver is too old: it serves CUDA {version_text(version)} at most, {package} "
-        f"needs {needed}.0 or later: update the driver, or pip uninstall {package}, "
-        f"then {extra_for(version)}"
+        f"needs {needed}.0 or later: update the driver, or remove {package}, then "
+        f"{extra_for(version)}"
     )
 
 

@@ -15,9 +15,13 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from gpugraph.config import GPUOptions, SessionOptions
-from gpugraph.errors import InvalidArgumentError, UnknownError
+from gpugraph.devices.cuda.detection import detect
+from gpugraph.devices.cuda.device import CudaDevice
+from gpugraph.devices.cuda.driver import Driver, DriverError
+from gpugraph.devices.cuda.opening import open_driver
+from gpugraph.errors import InternalError, InvalidArgumentError, UnknownError
 
-__all__ = ["Split", "splits"]
+__all__ = ["Split", "create_cuda_devices", "splits"]
 
 _SMALL_GPU = 2 << 30
 _SMALL_RESERVE = 225 << 20
@@ -31,6 +35,53 @@ class Split(NamedTuple):
     ordinal: int
     memory_limit: int
     number: int
+
+
+def create_cuda_devices(options: SessionOptions, name_prefix: str) -> list[CudaDevice]:
+    """The CUDA devices of a session; none where there are none (`detect` knows why).
+
+    Each has a driver of its own, so that each can be closed by itself. InternalError for a GPU
+    that was detected and yet can't be used; what was opened before it is closed.
+    """
+    if options.config.device_count.get("GPU", 1) <= 0:
+        return []
+    ordinals = [gpu.ordinal for gpu in detect().gpus]
+    if not ordinals:
+        return []
+    opened: list[Driver] = []
+    made: list[CudaDevice] = []
+
+    def opened_driver(ordinal: int) -> Driver:
+        opened.append(open_driver(ordinal))
+        return opened[-1]
+
+    spare: dict[int, Driver] = {}
+
+    def memory(ordinal: int) -> tuple[int, int]:
+        if ordinal not in spare:
+            spare[ordinal] = opened_driver(ordinal)
+        about = spare[ordinal].properties
+        return about.free_bytes, about.total_bytes
+
+    growth = options.config.gpu_options.allow_growth
+    try:
+        for ordinal, limit, number in splits(options, ordinals, memory):
+            driver = spare.pop(ordinal, None) or opened_driver(ordinal)
+            name = f"{name_prefix}/device:GPU:{number}"
+            made.append(CudaDevice(name, number, driver, limit, growth))
+    except BaseException as error:
+        _close(made, opened)
+        if isinstance(error, DriverError):
+            raise InternalError(None, None, f"A GPU can't be used: {error}") from error
+        raise
+    return made
+
+
+def _close(devices: Sequence[CudaDevice], drivers: Sequence[Driver]) -> None:
+    for device in devices:
+        device.close()
+    for driver in drivers:
+        driver.close()  # twice for a device's: nothing is left to do
 
 
 def splits(

@@ -13,8 +13,15 @@ from typing import Any
 
 from gpugraph.devices.cuda.cublaslt import CublasLt, load_cublaslt
 from gpugraph.devices.cuda.driver import Driver, DriverError, Product
+from gpugraph.devices.cuda.nvrtc import find_nvrtc
 
-__all__ = ["binding_problem", "binding_version", "open_driver"]
+__all__ = [
+    "binding_problem",
+    "binding_version",
+    "compile_text",
+    "compiler_version",
+    "open_driver",
+]
 
 _logger = logging.getLogger(__name__)
 
@@ -60,4 +67,14 @@ def _none(product: Product, workspace: tuple[int, int], stream: int) -> None:
 
 
 def compile_text(text: str, arch: str, name: str) -> bytes:
-    raise DriverError("NVRTC is not bound")
+    """The cubin of a CUDA text by NVRTC, or DriverError: there is none, or it refuses the text."""
+    found = find_nvrtc()
+    if found.nvrtc is None:
+        raise DriverError(found.reason)
+    return found.nvrtc.compile(text, name, arch).content
+
+
+def compiler_version() -> int | None:
+    """NVRTC's version, 12090 for 12.9; None where there is none."""
+    nvrtc = find_nvrtc().nvrtc
+    return None if nvrtc is None else nvrtc.version[0] * 1000 + nvrtc.version[1] * 10

@@ -42,6 +42,7 @@ class Machine:
         self.packages = {"cupy-cuda12x": "14.2.0"}
         self.importable = True
         self.compiled: list[str] = []
+        self.nvrtc: int | None = 12090
         self.cupy = FakeCuPy({"gpugraph_probe": answer_probe}).install(monkeypatch)
 
     def has(self, **settings: str) -> None:
@@ -83,6 +84,7 @@ def machine(stub: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
     monkeypatch.setattr(packages, "installed_version", lambda name: made.packages.get(name))
     monkeypatch.setattr(packages, "find_spec", made.spec)
     monkeypatch.setattr(opening, "compile_text", made.compile)
+    monkeypatch.setattr(detection, "compiler_version", lambda: made.nvrtc)
     detection.forget()
     yield made
     detection.forget()
@@ -143,7 +145,8 @@ def test_a_switch_that_says_nothing_is_refused(machine: Machine, value: str) -> 
 
 def test_it_can_be_switched_off(machine: Machine) -> None:
     machine.has(GPUGRAPH_GPU="0")
-    assert machine.detect() == ((), "GPUGRAPH_GPU is 0, which switches CUDA GPUs off", ())
+    found = machine.detect()
+    assert found.reason == "GPUGRAPH_GPU is 0, which switches CUDA GPUs off" and not found.gpus
     assert machine.cupy.calls == []
     assert no_gpu_reason(tf.SessionOptions()).startswith("GPUGRAPH_GPU is 0")
     machine.has(GPUGRAPH_GPU="1")
@@ -196,7 +199,7 @@ def test_a_driver_that_is_too_old(machine: Machine, package: str, version: str, 
     machine.packages = {package: "14.2.0"}
     machine.has(STUB_VERSION=version)
     reason = machine.detect().reason
-    assert says in reason and f"pip uninstall {package}" in reason
+    assert says in reason and f"or remove {package}, then pip install" in reason
     assert machine.cupy.calls == []
 
 
@@ -264,6 +267,29 @@ def test_a_package_that_can_not_be_imported(
     assert reason == f"cupy-cuda12x 14.2.0 can't be imported: {says}" + (
         ": cannot open" if "ImportError" in says else ""
     )
+
+
+def test_a_compiler_too_new_for_the_driver(machine: Machine) -> None:
+    machine.nvrtc = 13000
+    assert "serves CUDA 12.8 at most, NVRTC needs 13.0" in machine.detect().reason
+
+
+def test_it_is_said_once_where_a_driver_made_hopes(
+    machine: Machine, caplog: pytest.LogCaptureFixture
+) -> None:
+    machine.has(STUB_GPUS="")
+    reason = machine.detect().reason
+    detection.detect()
+    assert [record.message for record in caplog.records] == [f"A GPU is not used: {reason}"]
+    caplog.clear()
+    for settings in ({"CUDA_VISIBLE_DEVICES": ""}, {"GPUGRAPH_GPU": "0"}):
+        machine.has(**settings)
+        machine.detect()
+    machine.monkeypatch.delenv("CUDA_VISIBLE_DEVICES")
+    machine.has(GPUGRAPH_GPU="1", STUB_GPUS="90:Stub H100")
+    machine.monkeypatch.setattr(libcuda, "_NAME", "libcuda_that_nobody_has.so.1")
+    machine.detect()
+    assert caplog.records == []
 
 
 def test_a_compiler_that_is_missing_or_fails(machine: Machine) -> None:
