@@ -28,6 +28,7 @@ __all__ = [
     "Builder",
     "Call",
     "Elementwise",
+    "Failed",
     "HostSource",
     "Kernel",
     "KernelContext",
@@ -155,18 +156,23 @@ class Scratch(NamedTuple):
     dtype: DType
 
 
+class Failed(str):
+    """Where, as an argument of a launch (`int *`), a kernel writes 1 when it meets what this says:
+    the run then ends in InvalidArgumentError."""
+
+
 class Launch(NamedTuple):
     """One launch of a CUDA function: `grid` blocks of `block` threads each.
 
-    arguments: arrays (`At`, `Scratch`), integers (64 bits) and floats (double). types: macros that
-    stand for element types: of `T` the text gets T (in memory), T_VALUE (what is computed with),
-    T_LOAD(x), T_STORE(x). defines: other macros.
+    arguments: arrays (`At`, `Scratch`), `Failed`, integers (64 bits) and floats (double).
+    types: macros that stand for element types: of `T` the text gets T (in memory), T_VALUE (what
+    is computed with), T_LOAD(x), T_STORE(x). defines: other macros.
     """
 
     function: str
     grid: tuple[int, int, int]
     block: tuple[int, int, int]
-    arguments: Sequence[At | Scratch | int | float]
+    arguments: Sequence[At | Scratch | Failed | int | float]
     types: Mapping[str, DType] = MappingProxyType({})
     defines: Mapping[str, str | int] = MappingProxyType({})
     shared_bytes: int = 0

@@ -81,7 +81,8 @@ def _by_kind(
 ) -> Callable[[], Any]:
     launcher = runner.kernels
     if isinstance(kernel, Source):
-        return launcher.source(kernel, context, arrays, context.scratch)  # type: ignore[no-any-return]
+        op = node.name, node.origin
+        return launcher.source(kernel, context, arrays, context.scratch, op)  # type: ignore[no-any-return]
     native = native_of(node)
     if native is None or isinstance(native, HostSource):
         raise NotNativeError("it has no kernel for GPUs")

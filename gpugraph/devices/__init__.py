@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from gpugraph.devices.cpu import CPUDevice, CPUDeviceFactory
+from gpugraph.devices.cuda.device import CudaDevice
+from gpugraph.devices.cuda.driver import DriverError
+from gpugraph.devices.cuda.launching import Enqueued
 from gpugraph.devices.device import Block, Device, DeviceAttributes, HostDevice, out_of_memory
 from gpugraph.devices.factory import DeviceFactory, SupportsCreateDevices
 from gpugraph.devices.gpu import GPUDeviceFactory, VirtualGPUDevice, no_gpu_reason
@@ -13,9 +16,12 @@ __all__ = [
     "Block",
     "CPUDevice",
     "CPUDeviceFactory",
+    "CudaDevice",
     "Device",
     "DeviceAttributes",
     "DeviceFactory",
+    "DriverError",
+    "Enqueued",
     "GPUDeviceFactory",
     "HostDevice",
     "Resources",

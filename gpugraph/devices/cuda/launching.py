@@ -20,7 +20,7 @@ from gpugraph.devices.cuda.views import Copy, StandIns, copies
 from gpugraph.devices.cuda.work import Work, ranges
 from gpugraph.devices.native import Program
 from gpugraph.dtypes import DType
-from gpugraph.kernel import At, Moves, Products, Scratch, Signature, Source
+from gpugraph.kernel import At, Failed, Moves, Products, Scratch, Signature, Source
 
 __all__ = ["Enqueued", "Launcher"]
 
@@ -113,9 +113,14 @@ class Launcher:
         return Enqueued(calls)
 
     def source(
-        self, source: Source, signature: Signature, arrays: Sequence[Array], take: Take
+        self,
+        source: Source,
+        signature: Signature,
+        arrays: Sequence[Array],
+        take: Take,
+        op: tuple[str, Any],
     ) -> Enqueued:
-        """What launches functions of a file."""
+        """What launches functions of a file, for an op of this name and origin."""
         scratch: dict[str, Array] = {}
         calls = []
         for launch in source.launches(signature):
@@ -130,6 +135,8 @@ class Launcher:
                         scratch[each.name] = take((each.size,), each.dtype)
                     touched.append(scratch[each.name])
                     arguments.append(scratch[each.name].address)
+                elif isinstance(each, Failed):
+                    arguments.append(self.failures.slot(str(each), *op))
                 else:
                     arguments.append(each)
             macros = type_macros(launch.types, launch.defines)

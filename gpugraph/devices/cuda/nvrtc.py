@@ -10,6 +10,7 @@ $XDG_CACHE_HOME/gpugraph/cuda, as compiled C does (`devices.object_cache`).
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import ctypes.util
 import glob
@@ -75,10 +76,8 @@ class Nvrtc:
         if stored is not None:
             return _unpacked(stored)
         made = self._compile(whole, name, [f"-arch={arch}", *every, *self._includes()])
-        try:
+        with contextlib.suppress(OSError):  # no room for it: it is compiled again next time
             self.cache.store(key, _packed(made))
-        except OSError:  # no room for it anywhere: it is compiled again next time
-            pass
         return made
 
     def _key(self, text: str, arch: str, options: Sequence[str]) -> str:

@@ -1,0 +1,134 @@
+"""Captures: steps of one GPU that follow each other, told to it as one.
+
+    steps      x@w   +b,relu   (host) unique   h@v   loss   ...
+    runs       [ one graph ]   unique          [   one graph   ]
+
+The first run tells the stream step by step. The second is captured as a CUDA graph, which all
+further runs launch: some microseconds for any number of kernels. What is on the host, is sized at
+run time or copies to another device stays a step, between two captures. A driver that refuses to
+capture says why, and the steps stay.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from itertools import groupby
+from typing import Any
+
+from gpugraph.compile.regions import Entry
+from gpugraph.devices import DriverError, Enqueued
+from gpugraph.plan import Step, blame
+
+__all__ = ["Captured", "captured"]
+
+_logger = logging.getLogger(__name__)
+
+Run = Callable[[], Any]
+
+
+class Captured:
+    """Runs steps of one GPU. `checks` are the guards of variables, all before anything else."""
+
+    __slots__ = ("checks", "device", "guards", "reason", "replay", "steps", "turn")
+
+    def __init__(self, device: Any, steps: Sequence[Step], checks: Sequence[Step]) -> None:
+        self.device = device
+        self.steps = steps
+        self.checks = checks
+        self.guards = [step.run for step in checks]
+        self.turn = 0
+        self.replay: Run | None = None
+        self.reason = ""
+
+    def plain(self) -> Captured:
+        made = Captured(self.device, self.steps, ())
+        made.turn = self.turn
+        return made
+
+    def parts(self) -> list[Step]:
+        """The steps that it runs: one, once they are captured."""
+        if self.replay is None:
+            return [*self.checks, *self.steps]
+        first, last = self.steps[0], self.steps[-1]
+        name = f"{first.name} .. {last.name}"
+        return [*self.checks, first._replace(name=name, run=self.replay, kind="native")]
+
+    def __call__(self) -> None:
+        if self.guards:
+            _run_all(self.guards)
+        if self.replay is not None:
+            self.replay()
+            return
+        self.turn += 1
+        if self.turn < 2 or self.reason:
+            self._tell()
+            return
+        try:
+            self.replay = self.device.capture(self._tell)
+        except DriverError as error:
+            self.reason = str(error)
+            _logger.warning(
+                "%s: steps from '%s' to '%s' are not captured: %s",
+                self.device.name,
+                self.steps[0].name,
+                self.steps[-1].name,
+                error,
+            )
+            self._tell()
+            return
+        self.replay()
+
+    def _tell(self) -> None:
+        _run_all([step.run for step in self.steps])
+
+
+def _run_all(runs: Sequence[Run]) -> None:
+    current = None
+    try:
+        for current in runs:
+            current()
+    except Exception as error:
+        blame(error, current)
+        raise
+
+
+def captured(entries: Sequence[Entry], devices: dict[str, Any], told: list[str]) -> list[Entry]:
+    """The entries, those that one GPU can do as one together; `told` gets lines."""
+    found: list[Entry] = []
+    for _, group in groupby(entries, key=_kind):
+        members = list(group)
+        steps = [each.step for each in members if each.step.kind != "guard"]
+        if len(steps) < 2 or not isinstance(steps[0].run, Enqueued):
+            found += members
+            continue
+        found.append(_made(members, steps, devices))
+        told.append(f"captured from {steps[0].name} to {steps[-1].name}: {len(steps)} steps")
+    return found
+
+
+def _kind(entry: Entry) -> Any:
+    """What entries of one capture have in common; one that can be in none is alone."""
+    step = entry.step
+    if step.kind == "guard":
+        return entry.guard, step.device
+    if not isinstance(step.run, Enqueued) or entry.sets or entry.reads or entry.assigns:
+        return id(entry)
+    return entry.guard, step.device
+
+
+def _made(members: Sequence[Entry], steps: Sequence[Step], devices: dict[str, Any]) -> Entry:
+    guards = [each.step for each in members if each.step.kind == "guard"]
+    first = members[0].step
+    step = Step(
+        first.name,
+        first.op_type,
+        first.device,
+        first.depth,
+        Captured(devices[first.device], steps, guards),
+        first.origin,
+        "stretch",
+        sum(each.output_bytes for each in steps),
+        tuple(each.step for each in members),
+    )
+    return Entry(members[0].guard, step)

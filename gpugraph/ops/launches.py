@@ -1,0 +1,25 @@
+"""What launches of CUDA kernels have in common: grids, and elements by their bits."""
+
+from __future__ import annotations
+
+from math import ceil
+
+from gpugraph.dtypes import DType
+
+__all__ = ["THREADS", "grid_of", "item_type"]
+
+THREADS = 256
+"""Threads of a block where nothing speaks for another number."""
+
+_BLOCKS = 132 * 32
+_ITEMS = {1: "uint8_t", 2: "uint16_t", 4: "uint32_t", 8: "uint64_t", 16: "uint4"}
+
+
+def grid_of(count: int, threads: int = THREADS) -> tuple[int, int, int]:
+    """Blocks for so many elements, one a thread, where threads go on with further ones."""
+    return min(_BLOCKS, max(1, ceil(count / threads))), 1, 1
+
+
+def item_type(dtype: DType) -> str:
+    """The C type of an element of which only the bits matter."""
+    return _ITEMS[dtype.base_dtype.size]
