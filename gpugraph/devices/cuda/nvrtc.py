@@ -61,6 +61,10 @@ class Nvrtc:
         self.headers = header_folders(path, self.version[0])
         self.cache = ObjectCache(folder or cache_folder().parent / "cuda", ending=".cubin")
 
+    def with_cache(self, folder: Path) -> Nvrtc:
+        """The same NVRTC with cubins in another folder."""
+        return Nvrtc(self._library, self.path, folder)
+
     def compile(self, text: str, name: str, arch: str, options: Sequence[str] = ()) -> Cubin:
         """The cubin of a CUDA text for `sm_90`, say.
 
