@@ -97,8 +97,10 @@ def _tell(found: Detection) -> None:
     """Once: nobody shall wonder where the program runs."""
     for gpu in found.gpus:
         _logger.info("GPU %d is used: %s, %s", gpu.ordinal, gpu.name, gpu.bus_id)
-    for reason in (*found.left_out, *([found.reason] if found.surprising else [])):
-        _logger.warning("A GPU is not used: %s", reason)
+    for sentence in found.left_out:
+        _logger.warning("A GPU is left out: %s", sentence)
+    if found.surprising:
+        _logger.warning("No CUDA GPU is used: %s", found.reason)
 
 
 def _detect() -> Detection:

@@ -280,7 +280,7 @@ def test_it_is_said_once_where_a_driver_made_hopes(
     machine.has(STUB_GPUS="")
     reason = machine.detect().reason
     detection.detect()
-    assert [record.message for record in caplog.records] == [f"A GPU is not used: {reason}"]
+    assert [record.message for record in caplog.records] == [f"No CUDA GPU is used: {reason}"]
     caplog.clear()
     for settings in ({"CUDA_VISIBLE_DEVICES": ""}, {"GPUGRAPH_GPU": "0"}):
         machine.has(**settings)
