@@ -118,7 +118,7 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
 
 def load_cublaslt(versions: Sequence[int]) -> ctypes.CDLL:
     """The library of one of these CUDA versions, best first; OSError."""
-    return load_library("cublasLt", "cublas", versions)
+    return load_library("cublasLt", versions)
 
 
 class CublasLt:

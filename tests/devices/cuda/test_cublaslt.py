@@ -6,6 +6,7 @@ import ctypes
 import gc
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpugraph.devices.cuda import libraries
 from gpugraph.devices.cuda.cublaslt import CublasLt, HeuristicResult, load_cublaslt
 from gpugraph.devices.cuda.driver import DriverError, Product
+from gpugraph.devices.cuda.libraries import load_library
 
 COMPILER = shutil.which("cc")
 pytestmark = pytest.mark.skipif(COMPILER is None, reason="no cc to make cublasLt's stand-in with")
@@ -223,9 +224,10 @@ def test_wheels_and_toolkits_are_searched(
     folder = tmp_path / place
     folder.mkdir(parents=True)
     shutil.copy(library._name, folder / name)
-    monkeypatch.setattr(libraries, "nvidia_wheels", lambda: [tmp_path / "nvidia"])
+    monkeypatch.setattr(sys, "path", [str(tmp_path)])
     monkeypatch.setenv("CUDA_HOME", str(tmp_path / "toolkit"))
-    assert load_cublaslt((13, 12))._name == str(folder / name)
+    version = int(name[-2:])
+    assert load_cublaslt((version,))._name == str(folder / name)
 
 
 def test_a_library_that_is_nowhere_is_told_of(
@@ -234,6 +236,6 @@ def test_a_library_that_is_nowhere_is_told_of(
     folder = tmp_path / "nvidia" / "cu13" / "lib"
     folder.mkdir(parents=True)
     (folder / "libnobodys.so.13").write_text("no library\n")
-    monkeypatch.setattr(libraries, "nvidia_wheels", lambda: [tmp_path / "nvidia"])
+    monkeypatch.setattr(sys, "path", [str(tmp_path)])
     with pytest.raises(OSError, match=r"libnobodys of CUDA 13 or 12 is neither .*libnobodys.so.13"):
-        libraries.load_library("nobodys", "nobodys", (13, 12))
+        load_library("nobodys", (13, 12))
