@@ -6,6 +6,9 @@
 
 #if !defined(__CUDACC__) && !defined(__CUDACC_RTC__)
 #include "cuda_on_host.h"
+using std::isfinite;
+using std::isinf;
+using std::isnan;
 #else
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>

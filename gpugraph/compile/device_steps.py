@@ -11,15 +11,17 @@ What is none of these runs on the host, on copies, which the report of `bind` sa
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import Any
 
 from gpugraph.compile.context import Bound
 from gpugraph.compile.native_steps import native_of, program_of
 from gpugraph.devices import Device
-from gpugraph.devices.native import NotNativeError
+from gpugraph.devices.native import Fusion, NotNativeError
 from gpugraph.graph.runtime_graph import Node
-from gpugraph.kernel import HostSource, Kernel, Moves, Products, Source, reference
+from gpugraph.kernel import HostSource, Kernel, Moves, Products, Reduction, Source, reference
 from gpugraph.ops.declare import DECLARATIONS
+from gpugraph.ops.reductions import reduced_axes
 
 __all__ = ["bound_on"]
 
@@ -94,6 +96,40 @@ def _by_kind(
     writes = sorted(DECLARATIONS[node.type].writes)
     written = [arrays[taken.index(at)] for at in writes] if writes else list(arrays[count:])
     types = [node.input_types[slot].base_dtype for slot in taken]
+    op = node.name, node.origin
+    if isinstance(native, Reduction) and count == 1 and len(node.input_types) == 2:
+        axes = sorted(reduced_axes(context.value(1), arrays[0].ndim))
+        if not _is_regular(arrays[0].shape, axes):
+            return _turned(launcher, native, context, arrays, axes, op)
     made = program_of(native, context, types, arrays[:count], written)
-    name, origin = node.name, node.origin
-    return launcher.program(*made, arrays[:count], written, context.scratch, (name, origin))  # type: ignore[no-any-return]
+    return launcher.program(*made, arrays[:count], written, context.scratch, op)  # type: ignore[no-any-return]
+
+
+def _is_regular(shape: Sequence[int], axes: Sequence[int]) -> bool:
+    """Whether a program has loops for it: the reduced axes are the last ones, or the first."""
+    over = [axis in axes for axis, size in enumerate(shape) if size != 1]
+    return over in (sorted(over), sorted(over, reverse=True))
+
+
+def _turned(
+    launcher: Any,
+    kernel: Reduction,
+    context: Bound,
+    arrays: Sequence[Any],
+    axes: Sequence[int],
+    op: tuple[str, Any],
+) -> Callable[[], Any]:
+    """A reduction over axes among others: of a copy that has them last."""
+    source, out = arrays
+    kept = [axis for axis in range(source.ndim) if axis not in axes]
+    order = (*kept, *axes)
+    dtype = context.input_types[0].base_dtype
+    copy = context.scratch(tuple(source.shape[axis] for axis in order), dtype)
+    columns = prod(source.shape[axis] for axis in axes)
+    turn = launcher.moves(Moves(lambda _, x, y: [(x.transpose(order), y)]), context, [source, copy])
+    rows = copy.reshape((copy.size // columns, columns))
+    fusion = Fusion()
+    fusion.output(fusion.reduce(kernel, fusion.input(dtype, rows.shape), [1]))
+    result = out.reshape((rows.shape[0], 1))
+    reduce = launcher.program(*fusion.finish(), [rows], [result], context.scratch, op)
+    return launcher.both(turn, reduce)  # type: ignore[no-any-return]

@@ -55,6 +55,10 @@ class Launcher:
         """What does nothing: of tensors without elements."""
         return Enqueued(())
 
+    def both(self, first: Enqueued, then: Enqueued) -> Enqueued:
+        """One after the other, as one."""
+        return Enqueued((*first.calls, *then.calls))
+
     # -- kinds of kernels
 
     def program(
