@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import sys
 import threading
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -33,6 +32,7 @@ from gpugraph.devices.cuda.driver import (
     Span,
     Stream,
 )
+from gpugraph.devices.cuda.owned import Owned
 from gpugraph.devices.cuda.parameters import Parameters
 from gpugraph.devices.cuda.statuses import (
     NOT_READY,
@@ -89,6 +89,8 @@ class CupyDriver:
         self._make_products = make_products
         self._products: Products | None = None
         self._lock = threading.Lock()
+        self._closed = False
+        self._held: dict[int, Callable[[int], None]] = {}
         self._streams: dict[int, str] = {}
         self._modules: dict[str, int] = {}
         self._peers_enabled: set[int] = set()
@@ -108,32 +110,43 @@ class CupyDriver:
     # -- memory
 
     def malloc(self, num_bytes: int) -> int | None:
-        return self._allocated(num_bytes, "allocate device memory", runtime.malloc, num_bytes)
+        what, free = "allocate device memory", runtime.free
+        return self._allocated(num_bytes, what, free, runtime.malloc, num_bytes)
 
     def free(self, address: int) -> None:
-        self._call(f"free the memory at {address:#x}", runtime.free, address)
+        """Does nothing once the driver is closed, which has given all memory back."""
+        if not self._closed:
+            self._call(f"free the memory at {address:#x}", runtime.free, address)
+            self._held.pop(address, None)
 
     def malloc_host(self, num_bytes: int) -> HostRegion | None:
         flags = runtime.hostAllocPortable  # pinned for all GPUs
-        what = "allocate pinned host memory"
-        address = self._allocated(num_bytes, what, runtime.hostAlloc, num_bytes, flags)
+        what, free = "allocate pinned host memory", runtime.freeHost
+        address = self._allocated(num_bytes, what, free, runtime.hostAlloc, num_bytes, flags)
         if address is None:
             return None
         buffer = (ctypes.c_char * num_bytes).from_address(address)
         return HostRegion(address, memoryview(buffer).cast("B"))
 
     def free_host(self, address: int) -> None:
-        self._call(f"free the pinned memory at {address:#x}", runtime.freeHost, address)
+        """Does nothing once the driver is closed."""
+        if not self._closed:
+            self._call(f"free the pinned memory at {address:#x}", runtime.freeHost, address)
+            self._held.pop(address, None)
 
-    def _allocated(self, num_bytes: int, what: str, call: Any, *arguments: int) -> int | None:
+    def _allocated(
+        self, num_bytes: int, what: str, free: Callable[[int], None], call: Any, *arguments: int
+    ) -> int | None:
         if num_bytes <= 0:
             raise ValueError(f"can't {what}: {num_bytes} bytes were asked for")
         try:
-            return int(self._call(f"{what} ({num_bytes} bytes)", call, *arguments))
+            address = int(self._call(f"{what} ({num_bytes} bytes)", call, *arguments))
         except DriverError as error:
             if error.status == OUT_OF_MEMORY:
                 return None
             raise
+        self._held[address] = free
+        return address
 
     # -- streams
 
@@ -146,7 +159,8 @@ class CupyDriver:
 
     def event(self) -> Any:
         flags = runtime.eventDisableTiming
-        return _Event(self._call("make an event", runtime.eventCreateWithFlags, flags))
+        handle = self._call("make an event", runtime.eventCreateWithFlags, flags)
+        return Owned(handle, runtime.eventDestroy)
 
     def record(self, event: Any, stream: Stream) -> None:
         self._call("record an event", runtime.eventRecord, event.handle, stream)
@@ -294,11 +308,12 @@ class CupyDriver:
             raise
         graph = self._call("capture the stream's work", runtime.streamEndCapture, stream)
         try:
-            captured = _Graph(self._call("make a graph", runtime.graphInstantiate, graph))
+            handle = self._call("make a graph", runtime.graphInstantiate, graph)
         finally:
             self._destroy_graph(graph)
-        self._call("upload a graph", runtime.graphUpload, captured.handle, stream)
-        launch = partial(runtime.graphLaunch, captured.handle, stream)
+        captured = Owned(handle, runtime.graphExecDestroy)  # CUDA keeps it while it runs
+        self._call("upload a graph", runtime.graphUpload, handle, stream)
+        launch = partial(runtime.graphLaunch, handle, stream)
         return self._repeated("launch captured work", launch, captured)
 
     def _destroy_graph(self, graph: int) -> None:
@@ -306,50 +321,21 @@ class CupyDriver:
             self._call("forget a graph", runtime.graphDestroy, graph)
 
     def close(self) -> None:
-        """Waits for what runs, then gives streams and modules back; also after a fatal error."""
+        """Waits for what runs, then gives back streams, modules and memory, also what nobody has
+        freed; of a lost GPU, too. Nothing that was made by the driver may be used any longer."""
         self._products = self._make_products = None
         with self._lock:
+            self._closed = True
             streams, self._streams = list(self._streams), {}
             modules, self._modules = list(self._modules.values()), {}
+            held, self._held = list(self._held.items()), {}
         calls: list[tuple[Any, ...]] = [(runtime.deviceSynchronize,)]
         calls += [(runtime.streamDestroy, stream) for stream in streams]
         calls += [(driver.moduleUnload, module) for module in modules]
+        calls += [(free, address) for address, free in held]
         for call, *handles in calls:
             with contextlib.suppress(DriverError):  # a lost GPU has given all back already
                 self._call("close the GPU", call, *handles)
-
-
-class _Owned:
-    """A handle that goes with the last reference to it."""
-
-    __slots__ = ("handle",)
-
-    def __init__(self, handle: int) -> None:
-        self.handle = handle
-
-    def destroy(self) -> None:
-        raise NotImplementedError
-
-    def __del__(self) -> None:
-        if not sys.is_finalizing():
-            with contextlib.suppress(RuntimeError):  # a lost GPU has destroyed it
-                self.destroy()
-
-
-class _Event(_Owned):
-    __slots__ = ()
-
-    def destroy(self) -> None:
-        runtime.eventDestroy(self.handle)
-
-
-class _Graph(_Owned):
-    """An executable graph. CUDA keeps it until its launches are over."""
-
-    __slots__ = ()
-
-    def destroy(self) -> None:
-        runtime.graphExecDestroy(self.handle)
 
 
 def _called(what: str, function: Callable[..., Any], *arguments: Any) -> Any:

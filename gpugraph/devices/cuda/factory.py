@@ -5,8 +5,10 @@ Read as TensorFlow reads them (`gpu_device.cc`): `visible_device_list` chooses a
 and `per_process_gpu_memory_fraction` limits those that are not divided; without it a device may
 take what is free, but for a reserve. Devices are numbered through, over all GPUs.
 
-One thing differs: a fraction above 1 asks TensorFlow for memory that moves between GPU and host;
-here it is refused.
+Two things differ. A fraction above 1 asks TensorFlow for memory that moves between GPU and host;
+here it is refused. And memory is taken as it is needed, `allow_growth` or not: the sessions of
+TensorFlow share what the first of them took at once, sessions here have memory of their own, and
+the first would leave nothing to the others.
 """
 
 from __future__ import annotations
@@ -63,12 +65,11 @@ def create_cuda_devices(options: SessionOptions, name_prefix: str) -> list[CudaD
         about = spare[ordinal].properties
         return about.free_bytes, about.total_bytes
 
-    growth = options.config.gpu_options.allow_growth
     try:
         for ordinal, limit, number in splits(options, ordinals, memory):
             driver = spare.pop(ordinal, None) or opened_driver(ordinal)
             name = f"{name_prefix}/device:GPU:{number}"
-            made.append(CudaDevice(name, number, driver, limit, growth))
+            made.append(CudaDevice(name, number, driver, limit, allow_growth=True))
     except BaseException as error:
         _close(made, opened)
         if isinstance(error, DriverError):

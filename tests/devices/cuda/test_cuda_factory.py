@@ -182,6 +182,18 @@ def test_the_devices_of_a_session_are_made(cupy: FakeCuPy) -> None:
     assert not any(driver.is_open for driver in Opened.all)
 
 
+def test_memory_is_taken_as_it_is_needed(cupy: FakeCuPy) -> None:
+    """So that the next session of this process finds some."""
+    device, other = create_cuda_devices(options(), "")
+    cupy.calls.clear()
+    block = device.allocate((1000,), tf.float32, "tensor")
+    assert [size for _, size in cupy.told("malloc")] == [1 << 20]
+    block.release()
+    device.close()
+    other.close()
+    assert set(cupy.live.values()) == {"event"}  # which go with the devices
+
+
 def test_parts_of_a_gpu_have_drivers_of_their_own(cupy: FakeCuPy) -> None:
     kind = tf.GPUOptions.Experimental.VirtualDevices
     gpu_options = tf.GPUOptions(visible_device_list="1")

@@ -328,6 +328,23 @@ def test_closing_gives_all_back_even_of_a_lost_gpu(cupy: FakeCuPy) -> None:
     lost.close()
 
 
+def test_memory_that_nobody_freed_goes_with_the_driver(cupy: FakeCuPy) -> None:
+    driver = made(cupy)
+    kept, freed = driver.malloc(1000), driver.malloc(2000)
+    pinned = driver.malloc_host(64)
+    assert kept is not None and freed is not None and pinned is not None
+    driver.free(freed)
+    driver.close()
+    assert cupy.live == {}
+    driver.free(kept)  # by a finalizer that comes late
+    driver.free_host(pinned.base)
+    assert cupy.told("free", "freeHost") == [
+        ("free", freed),
+        ("free", kept),
+        ("freeHost", pinned.base),
+    ]
+
+
 def test_without_cupy_it_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cupy_driver, "PROBLEM", "ModuleNotFoundError: No module named 'cupy'")
     with pytest.raises(DriverError, match="CuPy can't be used: ModuleNotFoundError"):
