@@ -55,11 +55,12 @@ def _products() -> Bind:
     """cublasLt's, of CuPy's CUDA version if it is there; nobody's where it is not."""
     own = binding_version() // 1000
     try:
-        library = load_cublaslt((own, *(each for each in _CUDA_VERSIONS if each != own)))
-    except OSError as error:
+        return CublasLt(
+            load_cublaslt((own, *(each for each in _CUDA_VERSIONS if each != own)))
+        ).bind
+    except (OSError, AttributeError, DriverError) as error:  # AttributeError: too old a library
         _logger.warning("Matrix products are computed by kernels of our own: %s", error)
         return _none
-    return CublasLt(library).bind
 
 
 def _none(product: Product, workspace: tuple[int, int], stream: int) -> None:
