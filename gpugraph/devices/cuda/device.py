@@ -138,7 +138,7 @@ class CudaDevice(Device):
         with suppress(
             DriverError
         ):  # the run that met it has said it; memory goes back all the same
-            self.staging.finish()
+            self.staging.give_up()
         self.failures.close()
         if self._workspace is not None:
             self.held.pop(self._workspace, None)

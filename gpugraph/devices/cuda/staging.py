@@ -3,7 +3,8 @@
 A copy from pinned memory is told to a stream and done later: what is staged stays untouched until
 the event behind its copy has come. Small values go in on the stream that computes, large ones on a
 stream of their own into memory beside the plan's, so that they travel while the last step is still
-being computed; they are then copied within the GPU, which is fast.
+being computed; they are then copied within the GPU, which is fast. That memory is kept for values
+of the same size: others, on the computing stream, might still be at it when it is given back.
 """
 
 from __future__ import annotations
@@ -41,7 +42,8 @@ class Staging:
         self.outward = driver.stream("device to host")
         self._computed = driver.event()
         self._arrived = driver.event()
-        self._left: deque[tuple[Any, int, int | None]] = deque()  # event, pinned, device memory
+        self._left: deque[tuple[Any, int, tuple[int, int] | None]] = deque()
+        self._spare: dict[int, list[int]] = {}  # memory beside, by size
         self._events: list[Any] = []
 
     # -- in
@@ -57,19 +59,28 @@ class Staging:
         if beside is None:
             driver.copy_in(array.address, staged, array.nbytes, self.compute)
         else:
-            driver.copy_in(beside, staged, array.nbytes, self.inward)
+            size, address = beside
+            driver.copy_in(address, staged, size, self.inward)
             driver.record(self._arrived, self.inward)
             driver.wait(self.compute, self._arrived)
-            driver.copy(array.address, beside, array.nbytes, self.compute)
+            driver.copy(array.address, address, size, self.compute)
         event = self._events.pop() if self._events else driver.event()
         driver.record(event, self.compute)
         self._left.append((event, staged, beside))
 
-    def _beside(self, num_bytes: int) -> int | None:
-        """Device memory for a large value on its way, if there is any to spare."""
+    def _beside(self, num_bytes: int) -> tuple[int, int] | None:
+        """Device memory for a large value on its way, if there is any to spare: size, address."""
         if num_bytes < LARGE:
             return None
-        return self.device.allocate_raw(num_bytes, optional=True)
+        spare = self._spare.setdefault(num_bytes, [])
+        if spare:
+            return num_bytes, spare.pop()
+        address = self.device.allocate_raw(num_bytes, optional=True)
+        if address is None:
+            return None
+        self.driver.record(self._computed, self.compute)  # whoever had it before may still compute
+        self.driver.wait(self.inward, self._computed)
+        return num_bytes, address
 
     # -- out
 
@@ -116,7 +127,8 @@ class Staging:
         event, staged, beside = self._left.popleft()
         self.pinned.deallocate_raw(staged)
         if beside is not None:
-            self.device.deallocate_raw(beside)
+            size, address = beside
+            self._spare[size].append(address)
         self._events.append(event)
 
     def finish(self) -> None:
@@ -125,3 +137,12 @@ class Staging:
             self.driver.synchronize(self.compute)
         while self._left:
             self._release()
+
+    def give_up(self) -> None:
+        """Gives back the memory that is kept beside, which nothing may be on its way to."""
+        self.finish()
+        if any(self._spare.values()):
+            self.driver.synchronize(self.inward)
+        for spare in self._spare.values():
+            while spare:
+                self.device.deallocate_raw(spare.pop())

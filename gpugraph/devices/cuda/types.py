@@ -21,8 +21,9 @@ def cuda_type(dtype: DType) -> CType:
 
 
 def type_macros(types: Mapping[str, DType], defines: Mapping[str, str | int]) -> str:
-    """The lines that define them, as `kernel.Launch` says."""
-    lines = []
+    """The head of a text of `kernels/`: lines that define them, as `kernel.Launch` says, behind
+    what all files include (which has names of its own that are short)."""
+    lines = ['#include "gpu_kernel.cuh"']
     for name, dtype in types.items():
         made = cuda_type(dtype)
         lines += [
