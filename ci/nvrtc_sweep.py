@@ -1,10 +1,11 @@
 """Compiles every CUDA text for every GPU there is, without one: NVRTC, sm_70 to sm_120.
 
-    python ci/nvrtc_sweep.py [--arch sm_90 ...] [--rotate N] [--only NAME] [--most-spills BYTES]
-                             [--json FILE]
+    python ci/nvrtc_sweep.py [--corpus kernels samples] [--arch sm_90 ...] [--rotate N] [--most N]
+                             [--only NAME] [--most-spills BYTES] [--json FILE]
 
-Compiled are the files `kernels/*.cu`, in each variant that their comments list, and the texts of
-the corpora (`CORPORA`: functions that yield a name and a text). A file lists variants as
+Compiled are the corpora (`CORPORA`: functions that yield names and texts): `kernels`, the files
+kernels/*.cu in each variant that their comments list; `samples`, what is generated for the samples
+of every op (ci/cuda_corpus.py). A file lists variants as
 
     variants: T=float,half,int64 GG_RANK=1,3,8
 
@@ -14,7 +15,8 @@ macros of `kernel.Launch.types` (T, T_VALUE, T_LOAD, T_STORE), any other one pla
 It fails where a text does not compile, or a kernel spills more than the limit to local memory. It
 prints what was compiled, seconds, and the kernels with the most registers and spills. Nothing is
 taken from the cache, so every run is a full one; with --rotate each text is compiled for N of the
-GPUs, in turn, so that all texts and all GPUs are met in a part of the time.
+GPUs, in turn, so that all texts and all GPUs are met in a part of the time, and with --most only N
+texts of each corpus, evenly picked.
 """
 
 from __future__ import annotations
@@ -33,7 +35,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
+sys.path[:0] = [str(ROOT), str(ROOT / "ci")]
+
+from cuda_corpus import sample_texts  # noqa: E402
 
 from gpugraph.devices.cuda.driver import DriverError  # noqa: E402
 from gpugraph.devices.cuda.nvrtc import Nvrtc, find_nvrtc  # noqa: E402
@@ -114,8 +118,20 @@ def kernel_texts(folder: Path = ROOT / "kernels") -> Iterator[Text]:
             yield Text(f"{path.name} {words}".strip(), defined(macros) + text)
 
 
-CORPORA: list[Callable[[], Iterable[tuple[str, str]]]] = [kernel_texts]
+CORPORA: dict[str, Callable[[], Iterable[tuple[str, str]]]] = {
+    "kernels": kernel_texts,
+    "samples": sample_texts,
+}
 """Where texts come from: functions that yield names and texts."""
+
+
+def all_texts(corpora: Sequence[str], only: str, most: int) -> list[Text]:
+    """The texts of these corpora with `only` in their names, at most so many of each."""
+    found = []
+    for corpus in corpora:
+        texts = [Text(*each) for each in CORPORA[corpus]() if only in each[0]]
+        found += texts[:: max(1, -(-len(texts) // most)) if most else 1]
+    return found
 
 
 # -- compiling
@@ -186,6 +202,8 @@ def report(outcomes: Sequence[Outcome], most_spills: int) -> list[str]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--corpus", nargs="*", choices=list(CORPORA), help="by default all")
+    parser.add_argument("--most", type=int, default=0, metavar="N", help="texts of each corpus")
     parser.add_argument("--arch", nargs="*", help="sm_90, say; by default all that NVRTC has")
     parser.add_argument("--rotate", type=int, default=0, metavar="N", help="GPUs for each text")
     parser.add_argument("--only", default="", help="texts with this in their name")
@@ -197,8 +215,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(reason, file=sys.stderr)
         return 2
     archs = options.arch or [f"sm_{each}" for each in ARCHS if each in nvrtc.archs]
-    texts = [Text(*each) for corpus in CORPORA for each in corpus()]
-    texts = [each for each in texts if options.only in each.name]
+    texts = all_texts(options.corpus or list(CORPORA), options.only, options.most)
     began = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
         outcomes = sweep(nvrtc.with_cache(Path(folder)), texts, archs, options.rotate)

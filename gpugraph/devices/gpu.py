@@ -8,6 +8,7 @@ rehearsed on a laptop. Its kernels run by their NumPy `Call`, with the CPU's res
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,8 @@ from gpugraph.memory import GPUBFCAllocator, HostSubAllocator
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+_PLAYED = "GPUGRAPH_VIRTUAL_GPUS"
 
 __all__ = ["GPUDeviceFactory", "VirtualGPUDevice", "no_gpu_reason"]
 
@@ -58,7 +61,8 @@ class GPUDeviceFactory:
             return list(create_cuda_devices(options, name_prefix))
         _refuse_what_has_no_meaning(asked)
         count = min(len(limits), options.config.device_count.get("GPU", len(limits)))
-        make = _virtual if asked.virtual_gpus else _emulated(HostMachine())
+        is_virtual = bool(asked.virtual_gpus) and os.environ.get(_PLAYED) != "emulated"
+        make = _virtual if is_virtual else _emulated(HostMachine())
         return [
             make(f"{name_prefix}/device:GPU:{index}", index, limits[index] << 20)
             for index in range(count)

@@ -18,10 +18,7 @@ needs_nvrtc = pytest.mark.skipif(find_nvrtc().nvrtc is None, reason=find_nvrtc()
 @pytest.fixture(scope="module")
 def sweep() -> Any:
     sys.path.insert(0, str(ROOT / "ci"))
-    try:
-        return importlib.import_module("nvrtc_sweep")
-    finally:
-        sys.path.remove(str(ROOT / "ci"))
+    return importlib.import_module("nvrtc_sweep")
 
 
 @pytest.fixture
@@ -56,7 +53,8 @@ def test_variants_are_all_combinations_of_each_line(sweep: Any) -> None:
 
 
 def test_dtypes_give_their_macros_and_all_else_is_plain(sweep: Any) -> None:
-    lines = sweep.defined({"T": "half", "ITEM": "uint4", "N": "8"}).splitlines()
+    text = sweep.defined({"T": "half", "ITEM": "uint4", "N": "8"})
+    lines = [line for line in text.splitlines() if line.startswith("#define")]
     names = [line.split()[1].partition("(")[0] for line in lines]
     assert names == ["T", "T_VALUE", "T_LOAD", "T_STORE", "ITEM", "N"]
     assert lines[4:] == ["#define ITEM uint4", "#define N 8"]
@@ -65,6 +63,20 @@ def test_dtypes_give_their_macros_and_all_else_is_plain(sweep: Any) -> None:
 def test_every_file_of_kernels_is_in_the_sweep(sweep: Any) -> None:
     names = {text.name.split()[0] for text in sweep.kernel_texts()}
     assert names == {path.name for path in (ROOT / "kernels").glob("*.cu")}
+
+
+def test_generated_texts_are_those_of_ops_on_a_gpu(sweep: Any) -> None:
+    texts = dict(sweep.sample_texts(["Exp", "Sum"]))
+    assert all("#include" in text for text in texts.values())
+    assert any(name.startswith("Exp") and "exp" in text for name, text in texts.items())
+    assert any(name.startswith("Sum") for name in texts)
+
+
+def test_of_many_texts_some_are_picked_evenly(sweep: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    many = [(f"text {at}", "") for at in range(10)]
+    monkeypatch.setattr(sweep, "CORPORA", {"one": lambda: many, "two": lambda: many[:2]})
+    names = [text.name for text in sweep.all_texts(["one", "two"], "text", 4)]
+    assert names == ["text 0", "text 3", "text 6", "text 9", "text 0", "text 1"]
 
 
 def test_what_ptxas_says_is_read(sweep: Any) -> None:
@@ -123,7 +135,7 @@ def test_the_program_fails_where_a_text_does(
 ) -> None:
     good = 'extern "C" __global__ void good(float *x) { x[0] = 1; }'
     texts = [("good", good), ("bad", good.replace("1", "missing")), ("empty", "__device__ int x;")]
-    monkeypatch.setattr(sweep, "CORPORA", [lambda: texts])
+    monkeypatch.setattr(sweep, "CORPORA", {"own": lambda: texts})
     assert sweep.main(["--arch", "sm_90"]) == 1
     said = capsys.readouterr()
     assert "3 texts for sm_90" in said.out and "2 faults" in said.out
