@@ -25,7 +25,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 from known_differences import APART, KNOWN
-from op_cases import Answer, Case, answer, blank, draw
+from op_cases import Answer, Case, answer, blank, draw, is_inexact
 from sides import ROOT, add_options, library, python_of_tensorflow, side_environment
 
 LIMITS = {"values": 32.0, "first": 128.0, "second": 1024.0}
@@ -138,8 +138,11 @@ def distance(one: Any, other: Any, least: float = 0.0) -> float | str:
         return f"{one.dtype} instead of {other.dtype}"
     if one.shape != other.shape:
         return f"shape {one.shape} instead of {other.shape}"
-    if one.dtype.kind not in "fc":
+    if not is_inexact(one):
         return 0.0 if one.tolist() == other.tolist() else "other values"
+    eps, tiny = _units(one.dtype)
+    if one.dtype.name == "bfloat16":
+        one, other = one.astype(np.float32), other.astype(np.float32)
     with np.errstate(all="ignore"):
         same = (one == other) | (np.isnan(one) & np.isnan(other))
         if same.all():
@@ -149,9 +152,16 @@ def distance(one: Any, other: Any, least: float = 0.0) -> float | str:
             return f"{one[unlike][0]} instead of {other[unlike][0]}"
         wide = np.complex128 if one.dtype.kind == "c" else np.float64
         finite = np.abs(other[np.isfinite(other)].astype(wide))
-        scale = max(float(finite.max(initial=0)), least, float(np.finfo(one.dtype).tiny))
+        scale = max(float(finite.max(initial=0)), least, tiny)
         away = np.abs(one[~same].astype(wide) - other[~same].astype(wide)).max()
-        return float(away / (scale * float(np.finfo(one.dtype).eps)))
+        return float(away / (scale * eps))
+
+
+def _units(dtype: Any) -> tuple[float, float]:
+    """The distance from 1 to the next number, and the least one that has all its digits."""
+    if dtype.name == "bfloat16":
+        return 2.0**-7, 2.0**-126
+    return float(np.finfo(dtype).eps), float(np.finfo(dtype).tiny)
 
 
 def compare(case: Case, ours: Answer, theirs: Answer) -> Found:
@@ -266,6 +276,7 @@ def main() -> int:
     add_options(parser)
     parser.add_argument("--draws", type=int, default=2, help="how often each sample is moved")
     parser.add_argument("--only", nargs="*", help="these op types")
+    parser.add_argument("--dtype", default="", help="only cases with inputs or attrs of this dtype")
     options = parser.parse_args()
     if options.side:
         one_side(options.side[0], Path(options.side[1]))
@@ -278,6 +289,7 @@ def main() -> int:
         folder = Path(name)
         for op_type in options.only or sorted(set(table) - set(APART)):
             cases = draw(op_type, declarations, table, options.draws)
+            cases = [case for case in cases if re.search(rf"\b{options.dtype}\b", case["label"])]
             (folder / f"{op_type}.cases").write_bytes(pickle.dumps(cases))
         for side, program in (("gpugraph", sys.executable), ("tensorflow", python)):
             run_to_the_end(program, side, folder)

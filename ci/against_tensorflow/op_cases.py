@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["DEPENDENT", "Answer", "Case", "answer", "blank", "draw"]
+__all__ = ["DEPENDENT", "Answer", "Case", "answer", "blank", "draw", "is_inexact"]
 
 Case = dict[str, Any]
 Answer = dict[str, Any]
@@ -22,6 +22,11 @@ Answer = dict[str, Any]
 
 DEPENDENT = {"MaxPoolGrad", "MaxPoolGradGrad", "SoftmaxCrossEntropyWithLogits"}
 """Ops of which one input follows from another, or is a row of shares: they are as they are."""
+
+
+def is_inexact(array: Any) -> bool:
+    """Whether numbers are floating: those of bfloat16 are of a kind that NumPy does not know."""
+    return array.dtype.kind in "fc" or array.dtype.name == "bfloat16"
 
 
 # -- drawing (needs gpugraph and its tests)
@@ -43,7 +48,7 @@ def draw(op_type: str, declarations: Any, table: Any, draws: int) -> list[Case]:
                 moved = [_moved(each, random, data) if move else each for each in arrays]
                 inputs.append(moved if isinstance(given, list) else moved[0])
                 for each in arrays:
-                    if each.dtype.kind in "fc" and not arg.is_ref and not fixed:
+                    if is_inexact(each) and not arg.is_ref and not fixed:
                         slots.append(slot)
                     slot += 1
             cases.append(
@@ -63,7 +68,7 @@ def draw(op_type: str, declarations: Any, table: Any, draws: int) -> list[Case]:
 
 
 def _moved(array: np.ndarray, random: np.random.Generator, data: bool) -> np.ndarray:
-    if array.dtype.kind in "fc":
+    if is_inexact(array):
         return np.asarray(array * random.uniform(0.9, 1.0, array.shape)).astype(array.dtype)
     if not data:
         return array
@@ -76,7 +81,9 @@ def _plain(value: Any) -> Any:
         return [_plain(each) for each in value]
     if hasattr(value, "as_datatype_enum"):
         return ("dtype", value.name)
-    return value.as_list() if hasattr(value, "as_list") else value
+    if hasattr(value, "as_list"):
+        return ("shape", None if value.ndims is None else value.as_list())
+    return value
 
 
 # -- answering (by gpugraph or by TensorFlow)
@@ -120,7 +127,7 @@ def _answer(tf: Any, make: Any, case: Case, session: Any, found: Answer) -> None
                 kind = tf.as_dtype(array.dtype)
                 made.append(tf.raw_ops.VariableV2(shape=array.shape, dtype=kind))
                 starts.append(tf.assign(made[-1], tf.constant(array, kind)))
-            elif constant or array.dtype.kind not in "fc":
+            elif constant or not is_inexact(array):
                 made.append(tf.constant(array, tf.as_dtype(array.dtype)))
             else:
                 made.append(tf.placeholder(tf.as_dtype(array.dtype), array.shape))
@@ -148,7 +155,10 @@ def _answer(tf: Any, make: Any, case: Case, session: Any, found: Answer) -> None
 def _attr(tf: Any, value: Any) -> Any:
     if isinstance(value, list):
         return [_attr(tf, each) for each in value]
-    return getattr(tf, value[1]) if isinstance(value, tuple) else value
+    if not isinstance(value, tuple):
+        return value
+    kind, said = value
+    return getattr(tf, said) if kind == "dtype" else tf.TensorShape(said)
 
 
 def _gradients(

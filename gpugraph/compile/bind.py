@@ -177,6 +177,7 @@ class Binder(Making):
             self.owned,
             self.holdings.kept,
             host if late else frozenset(),
+            self.holdings.shared,
         )
         run = bound_on(
             self.runner(node), node, kernel, context, [*given, *results], taken, self.told

@@ -25,7 +25,7 @@ from gpugraph.devices.native import (
     prepare_source,
     products,
 )
-from gpugraph.dtypes import DType
+from gpugraph.dtypes import DType, bfloat16
 from gpugraph.graph.runtime_graph import Node
 from gpugraph.kernel import HostSource, Moves, Native, Products
 from gpugraph.ops.declare import DECLARATIONS
@@ -115,9 +115,13 @@ class Piece(NamedTuple):
 
 
 def native_of(node: Node) -> Native | Texts | None:
-    """What says the native code of an op, if anything does."""
+    """What says the native code of an op, if anything does: of bfloat16 there are only moves."""
     decl = DECLARATIONS.get(node.type)
-    return None if decl is None else decl.native or texts_of(node.type, node.attrs)
+    found = None if decl is None else decl.native or texts_of(node.type, node.attrs)
+    types = (*node.input_types, *node.output_types)
+    if not isinstance(found, Moves) and any(each.base_dtype is bfloat16 for each in types):
+        return None
+    return found
 
 
 def translate(step: Candidate) -> Piece:

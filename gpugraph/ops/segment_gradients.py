@@ -37,8 +37,23 @@ class _Segments:
         """Of each part of the data (laid out as rows) what its segment has; 0 of no segment."""
         if self.is_sorted:
             return raw_ops.GatherNd(values, raw_ops.ExpandDims(self.ids, 1))
+        sizes = self.output.shape.sizes
+        if sizes is None or not sizes[0]:
+            return self._gather_of_any_number(values)
         rows = raw_ops.GatherV2(values, self.rows, 0)
         return raw_ops.Select(self.there, rows, raw_ops.ZerosLike(rows))
+
+    def _gather_of_any_number(self, values: Any) -> Any:
+        """By a row of zeros in front: there may be no segment to read instead of none."""
+        ones = np.array([1], np.int32)
+        rest = raw_ops.StridedSlice(
+            raw_ops.Shape(values), ones, np.array([0], np.int32), ones, end_mask=1
+        )
+        zero = values.dtype.base_dtype.as_numpy_dtype(0)
+        nothing = raw_ops.Fill(raw_ops.ConcatV2([ones, rest], 0), zero)
+        whole = raw_ops.ConcatV2([nothing, values], 0)
+        places = raw_ops.Maximum(raw_ops.AddV2(self.ids, 1), raw_ops.ZerosLike(self.ids))
+        return raw_ops.GatherV2(whole, places, 0)
 
     def flat(self) -> Any:
         """The data as rows."""

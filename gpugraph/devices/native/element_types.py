@@ -59,6 +59,7 @@ C_TYPES: dict[DType, CType] = {
 each op, as NumPy does."""
 
 NOT_NATIVE: dict[DType, str] = {
+    dtypes.bfloat16: "the texts name no type of it",
     dtypes.complex64: "the texts' functions are those of real numbers",
     dtypes.complex128: "the texts' functions are those of real numbers",
     dtypes.string: "strings are Python objects",
