@@ -70,6 +70,7 @@ def test_a_trace_names_the_steps_and_then_the_capture() -> None:
             found = session.run(y, {x: np.arange(8)}, options=options, run_metadata=traced)
             assert found == 236
             names.append(str(traced.step_stats))
+            session.run(y, {x: np.arange(8)})
         assert "product" in names[0] and "product .. Sum" not in names[0]
         assert "product .. Sum" in names[2]
 
