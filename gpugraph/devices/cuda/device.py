@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 from gpugraph.devices.cuda.array import Array
@@ -53,6 +54,7 @@ class CudaDevice(Device):
         )
         super().__init__(name, "GPU", allocator, memory_limit, description)
         self.driver = driver
+        self.lock = RLock()
         self.compute = driver.stream("compute")
         self.pinned = BFCAllocator(
             PinnedSubAllocator(driver), PINNED_BYTES, f"gpu_host_{index}_bfc", allow_growth=True
@@ -70,7 +72,7 @@ class CudaDevice(Device):
             size = min(WORKSPACE_BYTES, self.attributes.memory_limit_bytes // 16)
             self._workspace = self.take(size, "workspace of matrix products")
             workspace = (self._workspace or 0, size if self._workspace else 0)
-            self._kernels = Launcher(self.driver, self.compute, workspace, self.failures)
+            self._kernels = Launcher(self.driver, self.compute, workspace, self.failures, self.lock)
         return self._kernels
 
     # -- arrays
@@ -89,14 +91,16 @@ class CudaDevice(Device):
 
     def write(self, array: Any, value: NDArray[Any]) -> None:
         if isinstance(array, Array):
-            self.staging.write(array, value)
+            with self.lock:
+                self.staging.write(array, value)
         else:
             array[...] = value
 
     def read(self, array: Any) -> NDArray[Any]:
         if not isinstance(array, Array):
             return array.copy()  # type: ignore[no-any-return]
-        value = self.staging.read(array)
+        with self.lock:
+            value = self.staging.read(array)
         self.failures.check()
         return value
 
@@ -112,11 +116,13 @@ class CudaDevice(Device):
         if not array.nbytes:
             return
         driver, other = self.driver, source.driver
-        other.record(source._peer_done, source.compute)
-        driver.wait(self.compute, source._peer_done)
-        driver.copy_peer(target.address, array.address, other, array.nbytes, self.compute)
-        driver.record(self._peer_done, self.compute)
-        other.wait(source.compute, self._peer_done)
+        first, then = sorted((self, source), key=id)
+        with first.lock, then.lock:
+            other.record(source._peer_done, source.compute)
+            driver.wait(self.compute, source._peer_done)
+            driver.copy_peer(target.address, array.address, other, array.nbytes, self.compute)
+            driver.record(self._peer_done, self.compute)
+            other.wait(source.compute, self._peer_done)
 
     # -- kernels
 

@@ -29,23 +29,29 @@ Take = Callable[[tuple[int, ...], DType], Array]
 
 
 class Enqueued:
-    """Tells a stream what to do, call by call. `texts` says how many kernels, for reports."""
+    """Tells a stream what to do, call by call, unless another thread is just capturing it."""
 
-    __slots__ = ("calls",)
+    __slots__ = ("calls", "lock")
 
-    def __init__(self, calls: Sequence[Callable[[], Any]]) -> None:
+    def __init__(self, calls: Sequence[Callable[[], Any]], lock: Any) -> None:
         self.calls = tuple(calls)
+        self.lock = lock
 
     def __call__(self) -> None:
-        for call in self.calls:
-            call()
+        with self.lock:
+            for call in self.calls:
+                call()
 
 
 class Launcher:
     """Binds kernels to arrays of one GPU."""
 
-    def __init__(self, driver: Driver, stream: Stream, workspace: Span, failures: Failures) -> None:
+    def __init__(
+        self, driver: Driver, stream: Stream, workspace: Span, failures: Failures, lock: Any
+    ) -> None:
+        """lock: held by whoever tells the stream something, or captures it."""
         self.driver = driver
+        self.lock = lock
         self.failures = failures
         self.stream = stream
         self.workspace = workspace
@@ -53,11 +59,11 @@ class Launcher:
 
     def nothing(self) -> Enqueued:
         """What does nothing: of tensors without elements."""
-        return Enqueued(())
+        return self._enqueued(())
 
     def both(self, first: Enqueued, then: Enqueued) -> Enqueued:
         """One after the other, as one."""
-        return Enqueued((*first.calls, *then.calls))
+        return self._enqueued((*first.calls, *then.calls))
 
     # -- kinds of kernels
 
@@ -84,7 +90,7 @@ class Launcher:
         made = launches(program, sizes, inputs, outputs, scratch, failed)
         writes = (*ranges(outputs), *owned)
         reads = (*ranges(inputs), *owned)
-        return Enqueued(
+        return self._enqueued(
             [
                 self._call(
                     Work(made.text, each.function, each.geometry, each.arguments, reads, writes)
@@ -99,7 +105,7 @@ class Launcher:
         calls = []
         for source, target in native.views(signature, *places.arrays):
             calls += [self._copy(each) for each in copies(places, source, target)]
-        return Enqueued(calls)
+        return self._enqueued(calls)
 
     def _copy(self, made: Work | Copy) -> Callable[[], Any]:
         if isinstance(made, Work):
@@ -114,7 +120,7 @@ class Launcher:
             for product, work in products(places, a, b, out):
                 call = self.driver.product(product, self.workspace, self.stream)
                 calls.append(call if call is not None else self._call(work))
-        return Enqueued(calls)
+        return self._enqueued(calls)
 
     def source(
         self,
@@ -157,9 +163,12 @@ class Launcher:
                     )
                 )
             )
-        return Enqueued(calls)
+        return self._enqueued(calls)
 
     # -- launching
+
+    def _enqueued(self, calls: Sequence[Callable[[], Any]]) -> Enqueued:
+        return Enqueued(calls, self.lock)
 
     def _call(self, work: Work) -> Callable[[], None]:
         module = self._modules.get(work.text)
