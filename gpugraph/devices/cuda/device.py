@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any
 from gpugraph.devices.cuda.array import Array
 from gpugraph.devices.cuda.driver import Driver, DriverError
 from gpugraph.devices.cuda.failures import Failures
-from gpugraph.devices.cuda.launching import Launcher
+from gpugraph.devices.cuda.launching import Launcher, is_blocking
 from gpugraph.devices.cuda.on_host import OnHost
 from gpugraph.devices.cuda.regions import DeviceSubAllocator, PinnedSubAllocator
 from gpugraph.devices.cuda.staging import Staging
 from gpugraph.devices.device import Device, HostDevice
 from gpugraph.dtypes import DType
 from gpugraph.kernel import Kernel, KernelContext, reference
-from gpugraph.memory import BFCAllocator, GPUBFCAllocator
+from gpugraph.memory import BFCAllocator, GPUBFCAllocator, human_readable_bytes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -100,7 +100,10 @@ class CudaDevice(Device):
         if not isinstance(array, Array):
             return array.copy()  # type: ignore[no-any-return]
         with self.lock:
-            value = self.staging.read(array)
+            try:
+                value = self.staging.read(array)
+            except DriverError as error:
+                raise _late(error, self.name) from error
         self.failures.check()
         return value
 
@@ -132,8 +135,20 @@ class CudaDevice(Device):
         """What runs the kernel's NumPy `Call` on copies in host memory."""
         return OnHost(self, reference(kernel), context, arrays)
 
+    def memory_note(self) -> str:
+        about = self.driver.properties
+        return (
+            f"; the GPU itself has {human_readable_bytes(about.free_bytes)} free of "
+            f"{human_readable_bytes(about.total_bytes)}"
+        )
+
     def capture(self, work: Callable[[], Any]) -> Callable[[], None]:
-        """What does at once all that `work` tells the stream; the work is not done by this."""
+        """What does at once all that `work` tells the stream; the work is not done by this.
+
+        DriverError where it can't be captured, or is not to be.
+        """
+        if is_blocking():
+            raise DriverError("CUDA_LAUNCH_BLOCKING is set: launches are waited for one by one")
         return self.driver.capture(self.compute, work)
 
     def synchronize(self) -> None:
@@ -151,3 +166,13 @@ class CudaDevice(Device):
             self.allocator.deallocate_raw(self._workspace)
             self._workspace = None
         self.driver.close()
+
+
+def _late(error: DriverError, name: str) -> DriverError:
+    """An error that came out when the GPU was waited for, and what to do about it."""
+    said = f"{error.message} (it came out when {name} was waited for"
+    if not is_blocking():
+        said += "; CUDA_LAUNCH_BLOCKING=1 in the environment makes the step fail that does it"
+    if error.fatal:
+        said += "; this process can't use the GPU any longer: close its sessions, start anew"
+    return DriverError(f"{said})", error.status, error.fatal)

@@ -6,6 +6,7 @@ what to do, without waiting and without memory being taken, so that it can be ca
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -22,7 +23,7 @@ from gpugraph.devices.native import Program
 from gpugraph.dtypes import DType
 from gpugraph.kernel import At, Failed, Moves, Products, Scratch, Signature, Source
 
-__all__ = ["Enqueued", "Launcher"]
+__all__ = ["Enqueued", "Launcher", "is_blocking"]
 
 Take = Callable[[tuple[int, ...], DType], Array]
 """Gives scratch memory that lives as long as what is bound."""
@@ -41,6 +42,26 @@ class Enqueued:
         with self.lock:
             for call in self.calls:
                 call()
+
+
+class Waiting(Enqueued):
+    """The same, and waits until it is done: what fails does so here, where its op is known."""
+
+    __slots__ = ("wait",)
+
+    def __init__(self, made: Enqueued, wait: Callable[[], Any]) -> None:
+        super().__init__(made.calls, made.lock)
+        self.wait = wait
+
+    def __call__(self) -> None:
+        with self.lock:
+            super().__call__()
+            self.wait()
+
+
+def is_blocking() -> bool:
+    """Whether each launch is waited for: CUDA's own switch, heeded here for captures too."""
+    return os.environ.get("CUDA_LAUNCH_BLOCKING", "0") not in ("", "0")
 
 
 class Launcher:
@@ -168,7 +189,10 @@ class Launcher:
     # -- launching
 
     def _enqueued(self, calls: Sequence[Callable[[], Any]]) -> Enqueued:
-        return Enqueued(calls, self.lock)
+        made = Enqueued(calls, self.lock)
+        if is_blocking():
+            return Waiting(made, partial(self.driver.synchronize, self.stream))
+        return made
 
     def _call(self, work: Work) -> Callable[[], None]:
         module = self._modules.get(work.text)
