@@ -166,7 +166,8 @@ class Launch(NamedTuple):
 
     arguments: arrays (`At`, `Scratch`), `Failed`, integers (64 bits) and floats (double).
     types: macros that stand for element types: of `T` the text gets T (in memory), T_VALUE (what
-    is computed with), T_LOAD(x), T_STORE(x). defines: other macros.
+    is computed with), T_LOAD(x), T_STORE(x). defines: other macros. file: another one than that
+    of the source.
     """
 
     function: str
@@ -176,6 +177,7 @@ class Launch(NamedTuple):
     types: Mapping[str, DType] = MappingProxyType({})
     defines: Mapping[str, str | int] = MappingProxyType({})
     shared_bytes: int = 0
+    file: str = ""
 
 
 class Source(NamedTuple):
