@@ -3,17 +3,21 @@
    variables), `g` (the gradient) and the scalars at `s0` ..., and change v0 ...; VARIABLES of
    them. T and U are what is computed with.
 
-   variants: ELEMENT=float32,float16,float64 VARIABLES=1,4 */
+   variants: ELEMENT=float32,float16,float64 */
 
 #include "gpu_kernel.cuh"
 #include "rows.cuh"
 
+#ifndef VARIABLES
+#define VARIABLES 1
+#endif
 #ifndef UPDATE
-#define UPDATE v0 = v0 - g * ELEMENT_LOAD(*(const ELEMENT *)s0);
+#define UPDATE v0 = (U)(v0 - g * ELEMENT_LOAD(*(const ELEMENT *)s0));
 #endif
 
 extern "C" __global__ void gg_update(ELEMENT *var0, ELEMENT *var1, ELEMENT *var2, ELEMENT *var3, const ELEMENT *grads, const void *s0, const void *s1, const void *s2, const void *s3, const void *s4, const uint32_t *keys, const int32_t *order, long long count, long long width, long long rows) {
     typedef ELEMENT_VALUE T;
+    typedef T U;
     GG_ROWS(at, count) {
         const uint32_t row = keys[at];
         if (row >= rows || (at > 0 && keys[at - 1] == row)) continue;

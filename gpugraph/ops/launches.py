@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import ceil
 
 from gpugraph.dtypes import DType
+from gpugraph.kernel import At, Failed, Scratch
 
-__all__ = ["THREADS", "grid_of", "item_type"]
+__all__ = ["THREADS", "Arguments", "grid_of", "item_type"]
 
 THREADS = 256
 """Threads of a block where nothing speaks for another number."""
+
+Arguments = Sequence[At | Scratch | Failed | int | float]
+"""What a launch is given."""
 
 _BLOCKS = 132 * 32
 _ITEMS = {1: "uint8_t", 2: "uint16_t", 4: "uint32_t", 8: "uint64_t", 16: "uint4"}

@@ -20,7 +20,7 @@ import numpy as np
 from gpugraph import dtypes
 from gpugraph.dtypes import DType
 from gpugraph.kernel import At, Failed, Launch, Scratch
-from gpugraph.ops.launches import THREADS, grid_of, item_type
+from gpugraph.ops.launches import THREADS, Arguments, grid_of, item_type
 
 __all__ = [
     "ADD",
@@ -48,9 +48,6 @@ _TILE = 4096
 _MOST = 1 << 31
 _FULL = 1 << 18
 """Threads that keep a large GPU busy."""
-
-
-Arguments = Sequence[At | Scratch | Failed | int | float]
 
 
 class Way(NamedTuple):
