@@ -20,7 +20,7 @@ import numpy as np
 from gpugraph import dtypes
 from gpugraph.dtypes import DType
 from gpugraph.kernel import At, Failed, Launch, Scratch
-from gpugraph.ops.launches import THREADS, Arguments, grid_of, item_type
+from gpugraph.ops.launches import THREADS, Arguments, grid_of, item_type, wide_type
 
 __all__ = [
     "ADD",
@@ -154,7 +154,7 @@ def radix_passes(
     then."""
     tiles = ceil(count / _TILE)
     counts = Scratch("counts", 256 * tiles, dtypes.uint32)
-    others = Scratch("other keys", count, keys.dtype), Scratch("other order", count, order.dtype)
+    others = _other(keys), _other(order)
     here, there = (keys, order), others
     given: dict[str, Any] = {
         "defines": {"KEY": f"uint{8 * keys.dtype.size}_t"},
@@ -183,6 +183,12 @@ def radix_passes(
     return launches, *here
 
 
+def _other(buffer: Scratch) -> Scratch:
+    """The second of a pair of buffers."""
+    name = buffer.name.removeprefix("other ")
+    return buffer._replace(name=f"other {name}" if name == buffer.name else name)
+
+
 def combined(target: At, updates: At, changes: Changes, dtype: DType, way: Way) -> list[Launch]:
     """target[row] = way.finish(target[row], all its changes by way.combine)."""
     count, width = changes.size, changes.width
@@ -190,8 +196,7 @@ def combined(target: At, updates: At, changes: Changes, dtype: DType, way: Way) 
     while piece < 64 and count * width > piece * _FULL:
         piece *= 2
     pieces = ceil(count / piece)
-    wide = dtype.base_dtype
-    wide = dtypes.float32 if wide.is_floating and wide.size == 2 else wide
+    wide = wide_type(dtype)
     heads = Scratch("heads", pieces * width, wide)
     tails = Scratch("tails", pieces * width, wide)
     how: dict[str, Any] = {

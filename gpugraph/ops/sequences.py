@@ -13,14 +13,16 @@ from gpugraph.dtypes import NUMERIC, DType, as_dtype
 from gpugraph.errors import InvalidArgumentError
 from gpugraph.graph.infer import InferContext
 from gpugraph.graph.tensor import Tensor
-from gpugraph.kernel import Call, KernelContext
+from gpugraph.kernel import At, Builder, Call, KernelContext, Launch, Recipe, Signature, Source
 from gpugraph.ops.arrays import op_scope
+from gpugraph.ops.axis_launches import Axis, running
 from gpugraph.ops.call import OpFunction
 from gpugraph.ops.casting import cast
 from gpugraph.ops.complex_numbers import conj
 from gpugraph.ops.convert import convert_to_tensor
 from gpugraph.ops.declare import NO_GRADIENT, Attr, op, raw_ops
 from gpugraph.ops.shape_functions import normalize_axis, of_rank, same_shape
+from gpugraph.ops.terms import Term
 from gpugraph.ops.values import constant_array
 from gpugraph.shapes import TensorShape
 
@@ -57,6 +59,13 @@ def _count_up(context: KernelContext, out: Any) -> Callable[[], Any]:
     return partial(np.copyto, out, numbers)
 
 
+def _counted(builder: Builder, signature: Signature, _: Sequence[int]) -> list[int]:
+    dtype = signature.output_types[0]
+    start, _, delta = (signature.value(index).reshape(())[()] for index in (0, 1, 2))
+    numbers = Term(builder, builder.index(signature.output_shapes[0][0], dtype))
+    return [(numbers * delta + start).value]
+
+
 _range = op(
     "Range",
     inputs="start: Tidx, limit: Tidx, delta: Tidx",
@@ -66,6 +75,7 @@ _range = op(
     host=[0, 1, 2],
     cpu=Call(make=_count_up),
     gpu=Call(make=_count_up),
+    native=Recipe(_counted),
     grad=NO_GRADIENT,
     doc="start, start + delta, start + 2 delta, ... before limit.",
 )
@@ -137,6 +147,14 @@ def _running(ufunc: Any) -> Call:
     return Call(make=make)
 
 
+def _launch(ufunc: Any, signature: Signature) -> list[Launch]:
+    sizes, attrs = signature.input_shapes[0], signature.attrs
+    axis = Axis.of(sizes, normalize_axis(signature.value(1), len(sizes), "Axis"))
+    text = "((a) + (b))" if ufunc is np.add else "((a) * (b))"
+    how = attrs["reverse"], attrs["exclusive"]
+    return running(At(0), At(1), axis, signature.input_types[0], text, ufunc.identity, *how)
+
+
 def _declare(name: str, ufunc: Any, grad: Any, what: str) -> OpFunction:
     kernel = _running(ufunc)
     return op(
@@ -152,7 +170,7 @@ def _declare(name: str, ufunc: Any, grad: Any, what: str) -> OpFunction:
         infer=same_shape(0),
         host=[1],
         cpu=kernel,
-        gpu=kernel,
+        gpu=Source("scan.cu", partial(_launch, ufunc), kernel),
         grad=grad,
         doc=f"The running {what} along an axis; exclusive: without the element itself; reverse: "
         "from the end.",
