@@ -1,5 +1,6 @@
 """Linear algebra."""
 
+from gpugraph.ops.cross_products import cross
 from gpugraph.ops.diagonals import matrix_diag as diag
 from gpugraph.ops.diagonals import matrix_diag_part as diag_part
 from gpugraph.ops.diagonals import matrix_set_diag as set_diag
@@ -12,7 +13,6 @@ from gpugraph.ops.linalg import matrix_transpose as transpose
 from gpugraph.ops.linalg_functions import (
     adjoint,
     cholesky_solve,
-    cross,
     eye,
     logdet,
     matvec,

@@ -40,3 +40,17 @@ extern "C" __global__ void gg_put(ITEM *target, const ITEM *changes, const uint3
         GG_COLUMNS(column, width) target[row * width + column] = changes[change * width + column * step];
     }
 }
+
+/* out[...] = *value */
+extern "C" __global__ void gg_spread(const ITEM *value, ITEM *out, long long count) {
+    const ITEM item = *value;
+    const long long stride = (long long)gridDim.x * blockDim.x;
+    for (long long at = (long long)blockIdx.x * blockDim.x + threadIdx.x; at < count; at += stride) out[at] = item;
+}
+
+/* *failed = 1 where changes, sorted by their rows, do not come in that order, each row once. */
+extern "C" __global__ void gg_in_order(const uint32_t *keys, const int32_t *order, int *failed, long long count) {
+    const long long stride = (long long)gridDim.x * blockDim.x;
+    for (long long at = (long long)blockIdx.x * blockDim.x + threadIdx.x; at < count; at += stride)
+        if (order[at] != at || (at > 0 && keys[at] == keys[at - 1])) *failed = 1;
+}

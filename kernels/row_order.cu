@@ -9,11 +9,12 @@
 #define KEY uint32_t
 #include "sort_few.cuh"
 
-/* drops: numbers below 0 are dropped in silence. Of what is outside, *failed = 1. */
+/* drops: 1 where numbers below 0 are dropped in silence, 2 those too high, 3 both. Of others outside,
+   *failed = 1. */
 GG_INLINE uint32_t gg_key(const INDEX *where, int *failed, const long long *size, long long depth, long long rows, long long drops) {
     const long long row = gg_row(where, size, (int)depth);
     if (row >= 0) return (uint32_t)row;
-    if (row == -2 || !drops) *failed = 1;
+    if (!(drops & (row == -2 ? 2 : 1))) *failed = 1;
     return (uint32_t)rows;
 }
 

@@ -31,6 +31,7 @@ __all__ = [
     "SUB",
     "Changes",
     "Way",
+    "checked_order",
     "columns_and_rows",
     "combined",
     "copied",
@@ -40,6 +41,7 @@ __all__ = [
     "ordered",
     "put",
     "radix_passes",
+    "spread",
 ]
 
 FEW = 4096
@@ -101,14 +103,17 @@ def ordered(
     count: int,
     width: int,
     sizes: Sequence[int],
-    drops: bool = False,
+    drops: int = 0,
     step: int = 1,
+    said: str = "",
 ) -> tuple[list[Launch], Changes]:
     """Launches that sort `count` changes of rows, and what they leave.
 
-    indices: a number or coordinates in `sizes` for each. drops: negative numbers are dropped;
-    whatever else is outside is, too, and fails the run. NotImplementedError for more changes or
-    rows than 32 bits count.
+    indices: a number or coordinates in `sizes` for each. drops: 1 where negative numbers are
+      dropped, 2 those that are too high, 3 both; whatever else is outside is, too, and fails the
+      run with what is `said`.
+
+    NotImplementedError for more changes or rows than 32 bits count.
     """
     rows = int(np.prod(sizes, dtype=object)) if sizes else 1
     if count >= _MOST or rows >= 2 * _MOST - 1:
@@ -270,7 +275,20 @@ def copied(source: At, target: At, count: int, dtype: DType) -> Launch:
     return Launch("gg_copy", grid_of(count), (THREADS, 1, 1), arguments, **_bits(dtype))
 
 
-def filled(target: At, value: Any, count: int, dtype: DType) -> Launch:
+def spread(value: At, target: At, count: int, dtype: DType) -> Launch:
+    """target[...] = a value of the device."""
+    block = (THREADS, 1, 1)
+    return Launch("gg_spread", grid_of(count), block, (value, target, count), **_bits(dtype))
+
+
+def checked_order(changes: Changes, said: str) -> Launch:
+    """Fails where changes do not come in the order of their rows, each of which has one."""
+    arguments = (*changes.sorted, Failed(said), changes.size)
+    block = (THREADS, 1, 1)
+    return Launch("gg_in_order", grid_of(changes.size), block, arguments, **_bits(dtypes.int32))
+
+
+def filled(target: At | Scratch, value: Any, count: int, dtype: DType) -> Launch:
     """target[...] = value. NotImplementedError for elements of 16 bytes other than 0."""
     raw = np.asarray(value, dtype.as_numpy_dtype).tobytes()
     if len(raw) > 8:

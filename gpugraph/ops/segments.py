@@ -64,7 +64,7 @@ def _launch_unsorted(way: Way, start: Callable[[Any], Any], signature: Signature
     ids, out = signature.input_shapes[1], signature.output_shapes[0]
     dtype, count, width = signature.output_types[0], prod(ids), prod(out[1:])
     index_type = signature.input_types[1]
-    order, changes = ordered(At(1), index_type, count, width, out[:1], drops=True)
+    order, changes = ordered(At(1), index_type, count, width, out[:1], drops=1)
     neutral = filled(At(2), start(np.dtype(dtype.as_numpy_dtype)), prod(out), dtype)
     return [*order, neutral, *combined(At(2), At(0), changes, dtype, way)]
 
