@@ -4,7 +4,7 @@
    first.
 
        gg_sort_rows       rows of up to CAPACITY elements, in shared memory: a block for each row
-       gg_select          the `count` first of longer rows, up to CAPACITY: the last one's key is
+       gg_select          the `count` first of longer rows, up to 1024: the last one's key is
                           found digit by digit; a block of 512 threads for each row
        gg_nth             that key's element
        gg_element_keys    for radix.cu: all elements' keys and numbers, then the rows' numbers,
@@ -115,16 +115,18 @@ extern "C" __global__ void gg_nth(const ELEMENT *x, ELEMENT *out, long long rows
     }
 }
 
+#define GG_CHOSEN (CAPACITY < 1024 ? CAPACITY : 1024)
+
 extern "C" __global__ void gg_select(const ELEMENT *x, ELEMENT *out, int32_t *places, long long rows, long long size, long long count) {
-    __shared__ KEY keys[CAPACITY];
-    __shared__ int32_t numbers[CAPACITY];
+    __shared__ KEY keys[GG_CHOSEN];
+    __shared__ int32_t numbers[GG_CHOSEN];
     __shared__ int taken, of_warp[32];
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, warps = blockDim.x >> 5;
     for (long long row = blockIdx.x; row < rows; row += gridDim.x) {
         long long less;
         const ELEMENT *from = x + row * size;
         const KEY last = gg_ranked(from, size, count - 1, less);
-        for (int at = threadIdx.x; at < CAPACITY; at += blockDim.x) {
+        for (int at = threadIdx.x; at < GG_CHOSEN; at += blockDim.x) {
             keys[at] = (KEY)~(KEY)0;
             numbers[at] = 0x7fffffff;
         }
@@ -156,7 +158,7 @@ extern "C" __global__ void gg_select(const ELEMENT *x, ELEMENT *out, int32_t *pl
             equal += all;
             __syncthreads();
         }
-        gg_sort_shared(keys, numbers, CAPACITY);
+        gg_sort_shared(keys, numbers, GG_CHOSEN);
         for (int at = threadIdx.x; at < count; at += blockDim.x) {
             out[row * count + at] = from[numbers[at]];
             places[row * count + at] = numbers[at];
