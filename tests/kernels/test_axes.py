@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 import gpugraph as tf
-from tests.devices.cuda.gpus import needs_cxx
-from tests.kernels.emulated import on_gpu
+
+from ..devices.cuda.gpus import needs_cxx
+from .emulated import on_gpu
 
 pytestmark = needs_cxx
 
