@@ -66,8 +66,8 @@ _bitcast = op(
     outputs="output: type",
     attrs={"T": NUMERIC, "type": NUMERIC},
     infer=_infer_bitcast,
-    cpu=Call(make=_bind_bitcast),
-    gpu=Source("row_moves.cu", _launch_bitcast, Call(make=_bind_bitcast)),
+    cpu=Call(make=_bind_bitcast, direct=True),
+    gpu=Source("row_moves.cu", _launch_bitcast, Call(make=_bind_bitcast, direct=True)),
     grad=NO_GRADIENT,
     doc="The bits of the input as another type: a further axis of its parts, or one axis less.",
 )

@@ -93,11 +93,11 @@ def running(
     axis: Axis,
     dtype: DType,
     combine: str,
-    start: int,
+    start: str,
     reverse: bool,
     exclusive: bool,
 ) -> list[Launch]:
-    """Running sums by a text `combine` of a and b."""
+    """Running sums by a text `combine` of a and b, from `start`."""
     by_block = axis.after == 1 and (axis.size > _SHORT or axis.before < THREADS)
     blocks = axis.before if by_block else ceil(axis.before * axis.after / THREADS)
     parts, part = _cut(axis.size, blocks, 4096 if by_block else 64)

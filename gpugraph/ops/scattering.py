@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from gpugraph import dtypes
-from gpugraph.dtypes import ALL, NUMERIC, DType
+from gpugraph.dtypes import ALL, NUMERIC, REAL, DType
 from gpugraph.errors import InvalidArgumentError
 from gpugraph.graph.infer import InferContext
 from gpugraph.graph.tensor import Tensor
@@ -24,6 +24,8 @@ from gpugraph.ops.arrays import shape_of
 from gpugraph.ops.declare import op, raw_ops
 from gpugraph.ops.row_launches import (
     ADD,
+    MAX,
+    MIN,
     SUB,
     Changes,
     Way,
@@ -38,7 +40,8 @@ from gpugraph.ops.shape_functions import UNKNOWN
 from gpugraph.shapes import TensorShape
 
 __all__ = ["Coordinates", "by_coordinates", "combine_rows", "gather_nd", "scatter_nd"]
-__all__ += ["tensor_scatter_add", "tensor_scatter_sub", "tensor_scatter_update"]
+__all__ += ["tensor_scatter_add", "tensor_scatter_max", "tensor_scatter_min"]
+__all__ += ["tensor_scatter_sub", "tensor_scatter_update"]
 
 
 # -- gather and scatter by coordinates
@@ -333,6 +336,28 @@ _tensor_sub = _declare_tensor_scatter(
 )
 
 
+def _extreme_back(op: Any, dy: Any) -> list[Any]:
+    """Shared by the element itself and those updates that are its extreme."""
+    tensor, indices, updates = op.inputs
+    result, element = op.outputs[0], dy.dtype.base_dtype
+    kept = raw_ops.Cast(raw_ops.Equal(tensor, result), DstT=element)
+    there = raw_ops.Equal(updates, raw_ops.GatherNd(result, indices))
+    taken = raw_ops.Cast(there, DstT=element)
+    shape = raw_ops.Shape(tensor, out_type=indices.dtype.base_dtype)
+    count = raw_ops.AddV2(kept, raw_ops.ScatterNd(indices, taken, shape))
+    shared = raw_ops.RealDiv(dy, count)
+    slices = raw_ops.Mul(raw_ops.GatherNd(shared, indices), taken)
+    return [raw_ops.Mul(shared, kept), None, slices]
+
+
+_tensor_max = _declare_tensor_scatter(
+    "Max", np.maximum, MAX, _extreme_back, REAL, "or the larger at"
+)
+_tensor_min = _declare_tensor_scatter(
+    "Min", np.minimum, MIN, _extreme_back, REAL, "or the smaller at"
+)
+
+
 def tensor_scatter_update(
     tensor: Any, indices: Any, updates: Any, name: str | None = None
 ) -> Tensor:
@@ -354,4 +379,16 @@ def tensor_scatter_add(tensor: Any, indices: Any, updates: Any, name: str | None
 def tensor_scatter_sub(tensor: Any, indices: Any, updates: Any, name: str | None = None) -> Tensor:
     """`tensor` with `updates` subtracted at coordinates (see `tensor_scatter_update`)."""
     made: Tensor = _tensor_sub(tensor, indices, updates, name=name)
+    return made
+
+
+def tensor_scatter_max(tensor: Any, indices: Any, updates: Any, name: str | None = None) -> Tensor:
+    """`tensor`, but where `updates` are larger those (see `tensor_scatter_update`)."""
+    made: Tensor = _tensor_max(tensor, indices, updates, name=name)
+    return made
+
+
+def tensor_scatter_min(tensor: Any, indices: Any, updates: Any, name: str | None = None) -> Tensor:
+    """`tensor`, but where `updates` are smaller those (see `tensor_scatter_update`)."""
+    made: Tensor = _tensor_min(tensor, indices, updates, name=name)
     return made

@@ -18,6 +18,7 @@ from gpugraph.dtypes import NUMERIC, REAL, DType
 from gpugraph.errors import InvalidArgumentError
 from gpugraph.graph.infer import InferContext
 from gpugraph.kernel import At, Call, KernelContext, Launch, Signature, Source
+from gpugraph.narrow import finfo
 from gpugraph.ops.array_shapes import INDEX
 from gpugraph.ops.arrays import ints
 from gpugraph.ops.call import OpFunction
@@ -56,7 +57,7 @@ def _infer_unsorted(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _limit(dtype: Any, lowest: bool) -> Any:
-    limits = np.finfo(dtype) if dtype.kind == "f" else np.iinfo(dtype)
+    limits = np.iinfo(dtype) if dtype.kind in "iu" else finfo(dtype)
     return limits.min if lowest else limits.max
 
 
@@ -70,7 +71,8 @@ def _launch_unsorted(way: Way, start: Callable[[Any], Any], signature: Signature
 
 
 def _unsorted_kernel(combine: Any, start: Callable[[Any], Any], way: Way) -> Source:
-    """`combine` by segment, of `start(dtype)` at first."""
+    """`combine` by segment, of `start(dtype)` at first, which is chosen: the dtype's own."""
+    chosen = combine in (np.maximum, np.minimum)
 
     def make(_: KernelContext, data: Any, segment_ids: Any, out: Any) -> Callable[[], Any]:
         ids = segment_ids.reshape(-1)
@@ -93,7 +95,8 @@ def _unsorted_kernel(combine: Any, start: Callable[[Any], Any], way: Way) -> Sou
 
         return run
 
-    return Source("scatter.cu", partial(_launch_unsorted, way, start), Call(make=make))
+    host = Call(make=make, direct=chosen)
+    return Source("scatter.cu", partial(_launch_unsorted, way, start), host)
 
 
 def _unsorted(what: str, types: Sequence[DType], kernel: Source, grad: Any, doc: str) -> OpFunction:
