@@ -67,7 +67,7 @@ class OnHost:
 
 
 class _HostBlock:
-    """Host memory that a kernel keeps for the time of a run: what a stack or a TensorArray holds."""
+    """Host memory that a kernel keeps for the time of a run: of a stack, or a TensorArray."""
 
     __slots__ = ("array",)
 
