@@ -211,3 +211,33 @@ def test_what_is_drawn_ahead_is_what_would_be_drawn(law, dtypes):
             np.testing.assert_array_equal(found, wanted)
             place = place.skip(size * RESERVED)
         assert stream.reserve(1) == place
+
+
+class _Memory:
+    """A device's memory, where kernels move a stream on."""
+
+    def __init__(self, numbers: np.ndarray) -> None:
+        self.array = numbers
+
+    def read(self) -> np.ndarray:
+        return self.array.copy()
+
+    def write(self, value: np.ndarray) -> None:
+        self.array[:] = value
+
+
+def test_a_stream_that_a_device_counts_is_read_and_written_there():
+    stream, out = Stream(3, 4), np.zeros(5, np.float32)
+    for _ in range(3):
+        stream.fill(uniform, out)
+    memory = stream.move("GPU:0", _Memory)
+    assert memory.array.tolist() == [3 * 5 * RESERVED, 4, 3, 0]
+    assert stream.move("GPU:0", _Memory) is memory
+    with pytest.raises(NotImplementedError, match="counted on GPU:0"):
+        stream.move("GPU:1", _Memory)
+    memory.array[0] = 2**64 - 1
+    stream.fill(uniform, out)
+    wanted = np.zeros(5, np.float32)
+    uniform(Philox(3, 5 * 2**64 - 1), wanted)
+    np.testing.assert_array_equal(out, wanted)
+    assert memory.array.tolist() == [5 * RESERVED - 1, 5, 3, 0]
