@@ -7,7 +7,7 @@
    never in memory. 16 x 16 threads: each has 4 x 4 of the scores, and 4 rows by HEAD / 16 columns of
    the result. HEAD: the head size, made up to 64 or 128. MASKED: whether there is a mask.
 
-   variants: T=float,half HEAD=64,128 MASKED=0,1 */
+   variants: T=float,half,bfloat16 HEAD=64,128 MASKED=0,1 */
 
 #include "gpu_kernel.cuh"
 

@@ -1,9 +1,11 @@
 /* Random numbers: whole tensors of them, as gpugraph/ops/random_laws.py makes them on the host. A
    group is as many numbers as a block of Philox gives (4, or 2 of 64 bits). LAW: which numbers;
-   SEED: the dtype of the seeds of stateless ops.
+   SEED: the dtype of the seeds of stateless ops; BITS: of the mantissa of
+   a dtype of 16 bits.
 
-   variants: T=half,float,double LAW=gg_uniform,gg_normal,gg_truncated SEED=int32_t
-   variants: T=int32,int64 LAW=gg_integers SEED=int64_t */
+   variants: T=half,float,double LAW=gg_uniform,gg_normal,gg_truncated SEED=int32_t BITS=10
+   variants: T=bfloat16 LAW=gg_uniform SEED=int64_t BITS=7
+   variants: T=int32,int64 LAW=gg_integers SEED=int64_t BITS=0 */
 
 #include "philox.cuh"
 
@@ -16,7 +18,7 @@ struct gg_uniform {
     __device__ __forceinline__ void draw(const gg_place &place, gg_word group, float *x) const {
         const gg_words w = gg_philox(place, group);
         for (int i = 0; i < 4; i++)
-            x[i] = sizeof(T) == 2 ? (float)(w.of[i] & 0x3ffu) * 0x1p-10f : gg_unit(w.of[i]);
+            x[i] = sizeof(T) == 2 ? (float)(w.of[i] % (1u << BITS)) / (1u << BITS) : gg_unit(w.of[i]);
     }
     __device__ __forceinline__ void draw(const gg_place &place, gg_word group, double *x) const {
         const gg_words w = gg_philox(place, group);

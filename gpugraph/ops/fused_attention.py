@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gpugraph.dtypes import FLOATING, float16, float32
+from gpugraph.dtypes import FLOATING, bfloat16, float16, float32
 from gpugraph.graph.infer import InferContext
 from gpugraph.kernel import At, Call, KernelContext, Launch, Signature, Source
 from gpugraph.ops.declare import NO_GRADIENT, Attr, op
@@ -46,7 +46,7 @@ def attention_sizes(signature: Signature) -> _Sizes:
     """Sizes of the kernel; NotImplementedError, with the reason, for what it does not do."""
     query, key, value, *masks = signature.input_shapes
     dtype = signature.input_types[0].base_dtype
-    if dtype not in (float16, float32):
+    if dtype not in (float16, bfloat16, float32):
         raise NotImplementedError(f"attention of {dtype.name}")
     if not query[:-2] == key[:-2] == value[:-2]:
         raise NotImplementedError("queries, keys and values of other batches than each other")
@@ -106,7 +106,7 @@ def _attend(attrs: Any, query: Any, key: Any, value: Any, *rest: Any) -> None:
         scores -= scores.max(axis=-1, keepdims=True)
         np.exp(scores, out=scores)
         scores /= scores.sum(axis=-1, keepdims=True)
-    np.copyto(out, scores @ value.astype(kind), casting="same_kind")
+    np.copyto(out, scores @ value.astype(kind), casting="unsafe")
 
 
 def _bind(context: KernelContext, *arrays: Any) -> Callable[[], Any]:

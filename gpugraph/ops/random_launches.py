@@ -9,11 +9,15 @@ from __future__ import annotations
 from math import ceil, prod
 from typing import Any
 
+from gpugraph.dtypes import bfloat16, float16
 from gpugraph.kernel import At, Launch, Signature
 from gpugraph.ops.launches import THREADS, grid_of
 from gpugraph.ops.random_streams import RESERVED, stored_stream
 
 __all__ = ["seed_launches", "seed_type", "stream_launches"]
+
+_BITS = {float16: 10, bfloat16: 7}
+"""Bits of the mantissa of what has few."""
 
 Bounds = tuple[int, int]
 """The lowest integer, and the first that is too high."""
@@ -44,7 +48,8 @@ def _launch(
     dtype = signature.output_types[0].base_dtype
     groups = ceil(prod(signature.output_shapes[0]) / (2 if dtype.size == 8 else 4))
     grid, block = grid_of(groups), (THREADS, 1, 1)
-    return Launch(function, grid, block, arguments, {"T": dtype}, {"LAW": law, "SEED": seed})
+    defines: dict[str, str | int] = {"LAW": law, "SEED": seed, "BITS": _BITS.get(dtype, 0)}
+    return Launch(function, grid, block, arguments, {"T": dtype}, defines)
 
 
 def _span(bounds: Bounds) -> tuple[int, int]:

@@ -43,13 +43,14 @@ def same(build: Build, rtol: float = 0, count: int = 1) -> list[Any]:
 # -- the numbers
 
 
-@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
 def test_uniform_numbers_are_the_host_s_to_the_bit(dtype: str) -> None:
     same(lambda: [tf.random.uniform([each], dtype=dtype, seed=9) for each in (1, 5, 1003, 40000)])
 
 
 @pytest.mark.parametrize(
-    ("dtype", "rtol"), [("float16", 1e-3), ("float32", 2e-6), ("float64", 1e-13)]
+    ("dtype", "rtol"),
+    [("float16", 1e-3), ("bfloat16", 8e-3), ("float32", 2e-6), ("float64", 1e-13)],
 )
 @pytest.mark.parametrize("function", [tf.random.normal, tf.random.truncated_normal])
 def test_normal_numbers_differ_in_the_last_places(function: Any, dtype: str, rtol: float) -> None:
