@@ -17,6 +17,7 @@ from gpugraph.dtypes import FLOATING, bfloat16, float16, float32
 from gpugraph.graph.infer import InferContext
 from gpugraph.kernel import At, Call, KernelContext, Launch, Signature, Source
 from gpugraph.ops.declare import NO_GRADIENT, Attr, op
+from gpugraph.ops.launches import shared_axes
 from gpugraph.shapes import TensorShape
 
 __all__ = ["attention_sizes"]
@@ -67,22 +68,10 @@ def _mask_strides(
     """How many of the batch are the inner ones; how far neighbours are apart in the mask:
     outer ones of the batch, inner ones, rows, columns."""
     sizes = (1,) * (len(scores) - len(mask)) + tuple(mask)
-    strides, step = [0] * len(sizes), 1
-    for axis in reversed(range(len(sizes))):
-        strides[axis] = step if sizes[axis] > 1 else 0
-        step *= sizes[axis]
-    groups: list[tuple[int, int]] = []  # (size, stride) of axes of the batch that go on alike
-    for size, stride in zip(scores[:-2], strides[:-2]):
-        if size == 1:
-            continue
-        if groups and groups[-1][1] == stride * size:
-            groups[-1] = groups[-1][0] * size, stride
-        else:
-            groups.append((size, stride))
-    if len(groups) > 2:
-        raise NotImplementedError("a mask that repeats along several axes of the batch")
-    (_, outer), (inner, within) = [(1, 0)] * (2 - len(groups)) + groups
-    return inner, (outer, within, strides[-2], strides[-1])
+    (_, inner), [[outer, within]] = shared_axes([sizes[:-2]], tuple(scores[:-2]), 2)
+    row, column = sizes[-1] if sizes[-2] > 1 else 0, int(sizes[-1] > 1)
+    matrix = prod(sizes[-2:])
+    return inner, (outer * matrix, within * matrix, row, column)
 
 
 # -- the op
