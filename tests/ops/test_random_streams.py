@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 
 import numpy as np
@@ -39,7 +40,10 @@ def on_gpus() -> tf.Session:
 
 
 @every_draw
-def test_devices_change_nothing(draw):
+def test_devices_change_nothing(draw, request):
+    """But the last places of normal numbers, where GPUs have functions of their own."""
+    normal = request.node.callspec.id in ("normal", "truncated", "stateless")
+    rtol = 2e-6 if normal and os.environ.get("GPUGRAPH_VIRTUAL_GPUS") else 0
     made = []
     for device in ("/cpu:0", "/gpu:0", "/gpu:1"):
         with tf.device(device):
@@ -48,7 +52,7 @@ def test_devices_change_nothing(draw):
         for _ in range(2):
             first, *others = session.run(made)
             for other in others:
-                np.testing.assert_array_equal(first, other)
+                np.testing.assert_allclose(first, other, rtol=rtol)
         assert session.explain(made[2]).device_of(made[2].op.name).endswith("GPU:1")
 
 
