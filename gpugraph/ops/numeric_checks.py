@@ -44,11 +44,14 @@ def _bind(context: KernelContext, tensor: Any, out: Any) -> Callable[[], Any]:
 
 
 def _launch(signature: Signature) -> list[Launch]:
-    """Of a tensor that has both, the run fails by one of them."""
-    count, message = prod(signature.output_shapes[0]), signature.attrs["message"]
-    failed = [Failed(f"{message} : Tensor had {what} values") for what in ("Inf", "NaN")]
-    types, block = {"ELEMENT": signature.output_types[0]}, (THREADS, 1, 1)
-    return [Launch("gg_finite", grid_of(count), block, (At(0), At(1), *failed, count), types)]
+    """What it may fail with: the first that did is said."""
+    failures = [
+        Failed(f"{signature.attrs['message']} : Tensor had {found} values")
+        for found in _FOUND.values()
+    ]
+    total, types = prod(signature.input_shapes[0]), {"T": signature.input_types[0].base_dtype}
+    arguments: tuple[Any, ...] = (At(0), At(1), *failures, total)
+    return [Launch("gg_check", grid_of(total), (THREADS, 1, 1), arguments, types)]
 
 
 def _gradient(op: Any, dy: Any) -> Any:
@@ -65,7 +68,7 @@ _check_numerics = op(
     infer=same_shape(0),
     view={0: 0},
     cpu=Call(make=_bind),
-    gpu=Source("finite.cu", _launch, Call(make=_bind)),
+    gpu=Source("numerics.cu", _launch, Call(make=_bind)),
     grad=_gradient,
     stateful=True,
     doc="The input; InvalidArgumentError, with `message`, where an element is NaN or infinite.",
