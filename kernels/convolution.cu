@@ -264,7 +264,7 @@ extern "C" __global__ void __launch_bounds__(GG_THREADS, GG_BLOCKS) gg_convoluti
     for (PLACE at = first; at < stop; at += GG_STEP) {
         const bool more = at + GG_STEP < stop;
         if (more) load(step_entries[now ^ 1]);
-#pragma unroll
+#pragma unroll 2
         for (int l = 0; l < GG_STEP; l++) {
             alignas(32) T_VALUE left[GG_OWN_ROWS], right[GG_OWN_COLUMNS];
 #pragma unroll
