@@ -15,30 +15,52 @@ holds, `GPUOptions(virtual_gpus=n)` rehearses a placement on GPUs played by the 
 from gpugraph import (
     app,
     bitwise,
+    compat,
     contrib,
     debugging,
     devices,
     dtypes,
     errors,
     flags,
+    gfile,
     image,
     initializers,
     layers,
     linalg,
     logging,
     losses,
+    manip,
     math,
     memory,
     metrics,
     nest,
     nn,
+    quantization,
     random,
     session,
+    sets,
     signal,
     sparse,
     spectral,
     strings,
+    test,
     train,
+    version,
+)
+from gpugraph.compatibility import (
+    control_flow_v2_enabled,
+    disable_control_flow_v2,
+    disable_eager_execution,
+    disable_tensor_equality,
+    disable_v2_behavior,
+    disable_v2_tensorshape,
+    enable_control_flow_v2,
+    enable_eager_execution,
+    enable_tensor_equality,
+    enable_v2_behavior,
+    enable_v2_tensorshape,
+    executing_eagerly_outside_functions,
+    is_symbolic_tensor,
 )
 from gpugraph.config import (
     ConfigProto,
@@ -53,6 +75,7 @@ from gpugraph.control_flow import Assert, case, cond, switch_case, while_loop
 from gpugraph.dtypes import (
     DType,
     as_dtype,
+    bfloat16,
     bool,
     complex64,
     complex128,
@@ -80,10 +103,13 @@ from gpugraph.gradients import (
     RegisterGradient,
     UnconnectedGradients,
     custom_gradient,
+    grad_pass_through,
     gradients,
     hessians,
+    recompute_grad,
 )
 from gpugraph.gradients import NotDifferentiable as NoGradient
+from gpugraph.gradients import NotDifferentiable as no_gradient
 from gpugraph.graph.client import Graph
 from gpugraph.graph.collections import GraphKeys
 from gpugraph.graph.defaults import (
@@ -93,6 +119,7 @@ from gpugraph.graph.defaults import (
     container,
     control_dependencies,
     device,
+    executing_eagerly,
     get_collection,
     get_collection_ref,
     get_default_graph,
@@ -106,7 +133,10 @@ from gpugraph.graph.indexed_slices import IndexedSlices
 from gpugraph.graph.op_def import NodeDef, OpDef
 from gpugraph.graph.operation import Operation
 from gpugraph.graph.tensor import Tensor
+from gpugraph.graph.tensor_spec import TensorSpec
 from gpugraph.kernel import Call, Elementwise, Reduction, Source
+from gpugraph.ops.constant_value import constant_value as get_static_value
+from gpugraph.ops.random import get_seed
 from gpugraph.session import InteractiveSession, Session
 from gpugraph.shapes import Dimension, TensorShape
 from gpugraph.template import make_template
@@ -134,6 +164,7 @@ from gpugraph.variables import (
     enable_resource_variables,
     global_variables,
     global_variables_initializer,
+    is_tensor,
     is_variable_initialized,
     local_variables,
     local_variables_initializer,
@@ -141,6 +172,7 @@ from gpugraph.variables import (
     moving_average_variables,
     report_uninitialized_variables,
     resource_variables_enabled,
+    tables_initializer,
     trainable_variables,
     variable_creator_scope,
     variables_initializer,
@@ -148,14 +180,22 @@ from gpugraph.variables import (
 from gpugraph.variables import global_variables as all_variables
 from gpugraph.variables import global_variables_initializer as initialize_all_variables
 from gpugraph.variables import local_variables_initializer as initialize_local_variables
+from gpugraph.variables import tables_initializer as initialize_all_tables
 from gpugraph.variables import variables_initializer as initialize_variables
+from gpugraph.version import COMPILER_VERSION, GIT_VERSION, VERSION
 
-__version__ = "0.1.0"
+__version__ = VERSION
 from gpugraph import functions
 from gpugraph.functions import *  # noqa: F403
 
 # fmt: off
 __all__ = [
+    "COMPILER_VERSION", "GIT_VERSION", "TensorSpec", "VERSION", "compat", "control_flow_v2_enabled",
+    "disable_control_flow_v2", "disable_eager_execution", "disable_tensor_equality",
+    "disable_v2_behavior", "disable_v2_tensorshape", "enable_control_flow_v2",
+    "enable_eager_execution", "enable_tensor_equality", "enable_v2_behavior",
+    "enable_v2_tensorshape", "executing_eagerly", "executing_eagerly_outside_functions",
+    "get_seed", "get_static_value", "gfile", "is_symbolic_tensor", "is_tensor", "test", "version",
     "AUTO_REUSE", "AggregationMethod", "Assert", "Call", "ConfigProto", "DType", "DeviceSpec",
     "Dimension", "Elementwise", "GPUOptions", "Graph", "GraphKeys", "GraphOptions",
     "IndexedSlices", "InteractiveSession", "NoGradient", "NodeDef", "NotDifferentiable", "OpDef",
@@ -163,25 +203,27 @@ __all__ = [
     "RunOptions", "Session", "SessionOptions", "Source", "Tensor", "TensorShape",
     "UnconnectedGradients", "Variable", "VariableAggregation", "VariableScope",
     "VariableSynchronization", "__version__", "add_to_collection", "add_to_collections",
-    "all_variables", "app", "as_dtype", "assert_variables_initialized", "bitwise", "bool", "case",
-    "colocate_with", "complex128", "complex64", "cond", "container", "contrib",
+    "all_variables", "app", "as_dtype", "assert_variables_initialized", "bfloat16", "bitwise",
+    "bool", "case", "colocate_with", "complex128", "complex64", "cond", "container", "contrib",
     "control_dependencies", "create_partitioned_variables", "custom_gradient", "debugging",
     "device", "devices", "disable_resource_variables", "double", "dtypes",
     "enable_resource_variables", "errors", "explain_variables", "fixed_size_partitioner", "flags",
     "float16", "float32", "float64", "foldl", "foldr", "get_collection", "get_collection_ref",
     "get_default_graph", "get_default_session", "get_local_variable", "get_variable",
-    "get_variable_scope", "global_variables", "global_variables_initializer", "gradients", "half",
-    "hessians", "image", "init_scope", "initialize_all_variables", "initialize_local_variables",
-    "initialize_variables", "initializers", "int16", "int32", "int64", "int8",
-    "is_variable_initialized", "layers", "linalg", "local_variables",
-    "local_variables_initializer", "logging", "losses", "make_template", "map_fn", "math",
-    "memory", "metrics", "min_max_variable_partitioner", "model_variables",
-    "moving_average_variables", "name_scope", "nest", "nn", "no_regularizer", "random",
+    "get_variable_scope", "global_variables", "global_variables_initializer", "grad_pass_through",
+    "gradients", "half", "hessians", "image", "init_scope", "initialize_all_tables",
+    "initialize_all_variables", "initialize_local_variables", "initialize_variables",
+    "initializers", "int16", "int32", "int64", "int8", "is_variable_initialized",
+    "layers", "linalg", "local_variables", "local_variables_initializer", "logging", "losses",
+    "make_template", "manip", "map_fn", "math", "memory", "metrics",
+    "min_max_variable_partitioner", "model_variables", "moving_average_variables", "name_scope",
+    "nest", "nn", "no_gradient", "no_regularizer", "quantization", "random", "recompute_grad",
     "report_uninitialized_variables", "reset_default_graph", "resource",
-    "resource_variables_enabled", "scan", "session", "signal", "sparse", "spectral", "string",
-    "strings", "switch_case", "train", "trainable_variables", "uint16", "uint32", "uint64",
-    "uint8", "variable_axis_size_partitioner", "variable_creator_scope", "variable_op_scope",
-    "variable_scope", "variables_initializer", "while_loop",
+    "resource_variables_enabled", "scan", "session", "sets", "signal", "sparse", "spectral",
+    "string", "strings", "switch_case", "tables_initializer", "train", "trainable_variables",
+    "uint16", "uint32", "uint64", "uint8", "variable_axis_size_partitioner",
+    "variable_creator_scope", "variable_op_scope", "variable_scope", "variables_initializer",
+    "while_loop",
 ]
 # fmt: on
 __all__ += functions.__all__

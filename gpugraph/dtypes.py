@@ -4,6 +4,9 @@ Policy: every type is one object, made here and never again, so `is` is a valid 
 equality starts with it. Names, numbers and conversions are TensorFlow 1.15's. Each type has a
 reference twin (`float32_ref`, number + 100) for the outputs of reference variables.
 
+bfloat16 has NumPy's part from `ml_dtypes`, an optional dependency (`narrow`). Without it the type
+has all its properties but those that need an array or a value of it.
+
 This module defines `bool`; inside it Python's own is written `builtins.bool`.
 """
 
@@ -14,6 +17,8 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from gpugraph.narrow import BFLOAT16, absent, finfo
+
 __all__ = [
     "ALL",
     "COMPLEX",
@@ -23,6 +28,8 @@ __all__ = [
     "REAL",
     "DType",
     "as_dtype",
+    "bfloat16",
+    "bfloat16_ref",
     "bool",
     "bool_ref",
     "complex64",
@@ -115,7 +122,7 @@ class DType:
     is_ref_dtype: builtins.bool
     is_numpy_compatible: builtins.bool
     _as_ref: DType
-    _numpy_type: type[Any]
+    _numpy_type: type[Any] | None
 
     def __new__(cls, type_enum: int) -> DType:
         try:
@@ -128,9 +135,14 @@ class DType:
 
     @property
     def as_numpy_dtype(self) -> type[Any]:
-        """The NumPy scalar type; `object` for strings. TypeError for resources."""
+        """The NumPy scalar type; `object` for strings. TypeError for resources.
+
+        That of bfloat16 is `ml_dtypes.bfloat16`; ModuleNotFoundError where that is not installed.
+        """
         if not self.is_numpy_compatible:
             raise TypeError(f"{self!r} has no NumPy type.")
+        if self._numpy_type is None:
+            raise absent()
         return self._numpy_type
 
     @property
@@ -154,9 +166,9 @@ class DType:
 
     def _extreme(self, which: str) -> Any:
         if self.is_floating:
-            return getattr(np.finfo(self._numpy_type), which)
+            return getattr(finfo(self.as_numpy_dtype), which)
         if self.is_integer:
-            return getattr(np.iinfo(self._numpy_type), which)
+            return getattr(np.iinfo(self.as_numpy_dtype), which)
         raise TypeError(f"Cannot find the {which}imum value of {self}.")
 
     @property
@@ -202,11 +214,10 @@ _BY_NUMBER: dict[int, DType] = {}
 _NUMPY_INCOMPATIBLE = frozenset({"resource"})
 
 
-def _make(name: str, number: int, numpy_type: type[Any]) -> DType:
+def _make(name: str, number: int, numpy_type: type[Any] | None, like: type[Any]) -> DType:
     """One object of its own; `base_dtype`, `real_dtype` and `_as_ref` are left to the caller."""
     dtype: DType = object.__new__(DType)
-    kind = np.dtype(numpy_type).kind
-    itemsize = np.dtype(numpy_type).itemsize
+    kind, itemsize = np.dtype(like).kind, np.dtype(like).itemsize
     compatible = name.removesuffix("_ref") not in _NUMPY_INCOMPATIBLE
     _fill(
         dtype,
@@ -233,11 +244,18 @@ def _fill(dtype: DType, **attributes: object) -> None:
 
 
 def _pair(
-    name: str, number: int, numpy_type: type[Any], real: DType | None = None
+    name: str,
+    number: int,
+    numpy_type: type[Any] | None,
+    real: DType | None = None,
+    like: type[Any] | None = None,
 ) -> tuple[DType, DType]:
-    """A type and its reference; `real` is the type of its real part if that is another."""
-    base = _make(name, number, numpy_type)
-    ref = _make(f"{name}_ref", number + _REF_OFFSET, numpy_type)
+    """A type and its reference; `real` is the type of its real part if that is another.
+
+    like: NumPy's type of this kind and size, where there is none of its own or NumPy can't tell.
+    """
+    base = _make(name, number, numpy_type, like or numpy_type or object)
+    ref = _make(f"{name}_ref", number + _REF_OFFSET, numpy_type, like or numpy_type or object)
     # The real part of a complex reference is a plain type, as in TensorFlow.
     _fill(base, base_dtype=base, real_dtype=real or base, _as_ref=ref)
     _fill(ref, base_dtype=base, real_dtype=real or ref, _as_ref=ref)
@@ -254,6 +272,7 @@ string, string_ref = _pair("string", 7, object)
 complex64, complex64_ref = _pair("complex64", 8, np.complex64, float32)
 int64, int64_ref = _pair("int64", 9, np.int64)
 bool, bool_ref = _pair("bool", 10, np.bool_)
+bfloat16, bfloat16_ref = _pair("bfloat16", 14, BFLOAT16, like=np.float16)
 uint16, uint16_ref = _pair("uint16", 17, np.uint16)
 complex128, complex128_ref = _pair("complex128", 18, np.complex128, float64)
 float16, float16_ref = _pair("float16", 19, np.float16)
@@ -265,7 +284,7 @@ half, half_ref = float16, float16_ref
 double, double_ref = float64, float64_ref
 
 INTEGRAL = (int8, int16, int32, int64, uint8, uint16, uint32, uint64)
-FLOATING = (float16, float32, float64)
+FLOATING = (float16, bfloat16, float32, float64)
 COMPLEX = (complex64, complex128)
 REAL = FLOATING + INTEGRAL
 NUMERIC = REAL + COMPLEX
@@ -274,8 +293,9 @@ ALL = (*NUMERIC, bool, string, resource)
 
 def _numpy_table() -> dict[type[Any], DType]:
     """NumPy scalar types to types; C's names too, as `longlong`, which differs from `int64`."""
-    sizes = {(np.dtype(d._numpy_type).kind, d.itemsize): d for d in (*NUMERIC, bool)}
-    table: dict[type[Any], DType] = {}
+    known = [dtype for dtype in (*NUMERIC, bool) if dtype is not bfloat16]
+    sizes = {(np.dtype(d._numpy_type).kind, d.itemsize): d for d in known}
+    table: dict[type[Any], DType] = {} if BFLOAT16 is None else {BFLOAT16: bfloat16}
     for code in "?bBhHiIlLqQefdFD":
         dtype = np.dtype(code)
         table[dtype.type] = sizes[dtype.kind, dtype.itemsize]

@@ -1,6 +1,15 @@
 """Images: other sizes and shapes, colours, measures."""
 
+from gpugraph.ops.box_drawing import draw_bounding_boxes
+from gpugraph.ops.box_sampling import sample_distorted_bounding_box
+from gpugraph.ops.box_selection import (
+    combined_non_max_suppression,
+    non_max_suppression_overlaps,
+    non_max_suppression_padded,
+    non_max_suppression_with_scores,
+)
 from gpugraph.ops.boxes import crop_and_resize, non_max_suppression
+from gpugraph.ops.color_spaces import rgb_to_yiq, rgb_to_yuv, yiq_to_rgb, yuv_to_rgb
 from gpugraph.ops.colors import (
     adjust_brightness,
     adjust_contrast,
@@ -17,6 +26,8 @@ from gpugraph.ops.colors import (
     rgb_to_grayscale,
     rgb_to_hsv,
 )
+from gpugraph.ops.glimpses import extract_glimpse
+from gpugraph.ops.image_codecs import decode_bmp, decode_image, decode_png, encode_png
 from gpugraph.ops.image_functions import (
     ResizeMethod,
     central_crop,
@@ -41,9 +52,9 @@ from gpugraph.ops.image_measures import (
     psnr,
     total_variation,
 )
-from gpugraph.ops.patches import (
-    extract_image_patches,
-)
+from gpugraph.ops.image_similarity import sobel_edges, ssim, ssim_multiscale
+from gpugraph.ops.patches import extract_image_patches, extract_patches
+from gpugraph.ops.random_choices import random_crop
 from gpugraph.ops.resizing import (
     resize_area,
     resize_bicubic,
@@ -59,21 +70,33 @@ __all__ = [
     "adjust_hue",
     "adjust_saturation",
     "central_crop",
+    "combined_non_max_suppression",
     "convert_image_dtype",
     "crop_and_resize",
     "crop_to_bounding_box",
+    "decode_bmp",
+    "decode_image",
+    "decode_png",
+    "draw_bounding_boxes",
+    "encode_png",
+    "extract_glimpse",
     "extract_image_patches",
+    "extract_patches",
     "flip_left_right",
     "flip_up_down",
     "grayscale_to_rgb",
     "hsv_to_rgb",
     "image_gradients",
     "non_max_suppression",
+    "non_max_suppression_overlaps",
+    "non_max_suppression_padded",
+    "non_max_suppression_with_scores",
     "pad_to_bounding_box",
     "per_image_standardization",
     "psnr",
     "random_brightness",
     "random_contrast",
+    "random_crop",
     "random_flip_left_right",
     "random_flip_up_down",
     "random_hue",
@@ -89,8 +112,16 @@ __all__ = [
     "resize_with_crop_or_pad",
     "rgb_to_grayscale",
     "rgb_to_hsv",
+    "rgb_to_yiq",
+    "rgb_to_yuv",
     "rot90",
+    "sample_distorted_bounding_box",
+    "sobel_edges",
+    "ssim",
+    "ssim_multiscale",
     "total_variation",
     "transpose",
     "transpose_image",
+    "yiq_to_rgb",
+    "yuv_to_rgb",
 ]

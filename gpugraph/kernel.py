@@ -22,6 +22,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
 from gpugraph.dtypes import DType
+from gpugraph.widening import bind_widened, has_bfloat16
 
 __all__ = [
     "At",
@@ -44,6 +45,7 @@ __all__ = [
     "note_op",
     "noted_op",
     "reference",
+    "with_reference",
 ]
 
 
@@ -83,6 +85,9 @@ class KernelContext(Signature, Protocol):
     def scratch(self, shape: tuple[int, ...], dtype: DType) -> Any:
         """An array of the device that is this step's own."""
 
+    def passing(self, slot: int, shape: tuple[int, ...], dtype: DType) -> Any:
+        """Array `slot`, which is this step's own while it runs: steps share the memory."""
+
     def state(self, make: Callable[[], Any]) -> Any:
         """This node's state in the session, made at first use; plans of a session share it."""
 
@@ -109,15 +114,26 @@ class Call(NamedTuple):
     their values come during a run: the index of an element, the handle of a TensorArray. With
     `dynamic`, the outputs' sizes depend on the inputs' values: no outputs are given, the call
     returns them.
+
+    bfloat16 is given as float32, and what is written rounded (see `widening`), inputs `writes`
+    too; arrays as they are to those that are `direct`. `op` sets both for an op's own kernels:
+    what takes strings, too, only moves elements, and is direct.
     """
 
     function: Callable[..., Any] | None = None
     make: Callable[..., Callable[[], Any]] | None = None
     dynamic: bool = False
     late: bool = False
+    direct: bool = False
+    writes: tuple[int, ...] = ()
 
     def bind(self, context: KernelContext, arrays: Sequence[Any]) -> Callable[[], Any]:
         """What to call at each run, for these inputs and outputs."""
+        if not self.direct and has_bfloat16(context):
+            return bind_widened(self._bind, context, arrays, self.writes, self.dynamic)
+        return self._bind(context, arrays)
+
+    def _bind(self, context: KernelContext, arrays: Sequence[Any]) -> Callable[[], Any]:
         if self.make is not None:
             return self.make(context, *arrays)
         assert self.function is not None
@@ -264,6 +280,13 @@ class HostSource(NamedTuple):
 
 
 Native = Recipe | Moves | Products | HostSource
+
+
+def with_reference(kernel: Kernel, change: Callable[[Call], Call]) -> Kernel:
+    """A kernel with its NumPy `Call` changed."""
+    if isinstance(kernel, Call):
+        return change(kernel)
+    return kernel._replace(host=change(kernel.host))
 
 
 def reference(kernel: Kernel) -> Call:

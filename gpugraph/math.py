@@ -1,5 +1,6 @@
 """Elementwise functions, reductions and sequences, by TensorFlow's names."""
 
+from gpugraph.checks import is_non_decreasing, is_strictly_increasing
 from gpugraph.ops.arg_reductions import argmax, argmin
 from gpugraph.ops.arithmetic_functions import (
     add,
@@ -18,10 +19,20 @@ from gpugraph.ops.arithmetic_functions import (
 )
 from gpugraph.ops.arithmetic_functions import div_no_nan as divide_no_nan
 from gpugraph.ops.array_shapes import invert_permutation
-from gpugraph.ops.binary_functions import multiply_no_nan, nextafter, xdivy, xlogy
+from gpugraph.ops.bessel_functions import bessel_i0, bessel_i0e, bessel_i1, bessel_i1e
+from gpugraph.ops.binary_functions import (
+    multiply_no_nan,
+    nextafter,
+    reciprocal_no_nan,
+    xdivy,
+    xlog1py,
+    xlogy,
+)
 from gpugraph.ops.complex_numbers import conj
 from gpugraph.ops.complex_parts import angle, imag, real
 from gpugraph.ops.histograms import bincount, confusion_matrix
+from gpugraph.ops.incomplete_functions import betainc, igamma, igammac
+from gpugraph.ops.inverse_error_function import erfcinv, erfinv, ndtri
 from gpugraph.ops.logical import (
     equal,
     greater,
@@ -60,7 +71,7 @@ from gpugraph.ops.segment_functions import (
     unsorted_segment_sqrt_n,
     unsorted_segment_sum,
 )
-from gpugraph.ops.sequences import cumprod, cumsum
+from gpugraph.ops.sequences import cumprod, cumsum, cumulative_logsumexp
 from gpugraph.ops.softmax import log_softmax, softmax
 from gpugraph.ops.special_functions import digamma, erfc, lgamma, polygamma, zeta
 from gpugraph.ops.statistics import (
@@ -119,6 +130,11 @@ __all__ = [
     "atan",
     "atan2",
     "atanh",
+    "bessel_i0",
+    "bessel_i0e",
+    "bessel_i1",
+    "bessel_i1e",
+    "betainc",
     "bincount",
     "ceil",
     "confusion_matrix",
@@ -128,12 +144,15 @@ __all__ = [
     "count_nonzero",
     "cumprod",
     "cumsum",
+    "cumulative_logsumexp",
     "digamma",
     "divide",
     "divide_no_nan",
     "equal",
     "erf",
     "erfc",
+    "erfcinv",
+    "erfinv",
     "exp",
     "expm1",
     "floor",
@@ -141,12 +160,16 @@ __all__ = [
     "floormod",
     "greater",
     "greater_equal",
+    "igamma",
+    "igammac",
     "imag",
     "in_top_k",
     "invert_permutation",
     "is_finite",
     "is_inf",
     "is_nan",
+    "is_non_decreasing",
+    "is_strictly_increasing",
     "l2_normalize",
     "lbeta",
     "less",
@@ -165,6 +188,7 @@ __all__ = [
     "mod",
     "multiply",
     "multiply_no_nan",
+    "ndtri",
     "negative",
     "nextafter",
     "not_equal",
@@ -173,6 +197,7 @@ __all__ = [
     "pow",
     "real",
     "reciprocal",
+    "reciprocal_no_nan",
     "reduce_all",
     "reduce_any",
     "reduce_euclidean_norm",
@@ -215,6 +240,7 @@ __all__ = [
     "unsorted_segment_sqrt_n",
     "unsorted_segment_sum",
     "xdivy",
+    "xlog1py",
     "xlogy",
     "zero_fraction",
     "zeta",

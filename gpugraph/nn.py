@@ -3,6 +3,14 @@
 from gpugraph.ops.activations import elu, leaky_relu, relu, relu6
 from gpugraph.ops.any_convolution import atrous_conv2d, convolution, pool
 from gpugraph.ops.batch_norm import fused_batch_norm
+from gpugraph.ops.candidates import (
+    all_candidate_sampler,
+    compute_accidental_hits,
+    fixed_unigram_candidate_sampler,
+    learned_unigram_candidate_sampler,
+    log_uniform_candidate_sampler,
+    uniform_candidate_sampler,
+)
 from gpugraph.ops.convolution_functions import (
     avg_pool,
     conv2d,
@@ -14,11 +22,36 @@ from gpugraph.ops.convolution_functions import (
     max_pool,
     separable_conv2d,
 )
+from gpugraph.ops.convolution_functions import avg_pool as avg_pool2d
 from gpugraph.ops.convolution_shapes import conv1d
+from gpugraph.ops.convolution_transposes import (
+    atrous_conv2d_transpose,
+    conv1d_transpose,
+    conv3d_backprop_filter_v2,
+    conv3d_transpose,
+    conv_transpose,
+    depthwise_conv2d_native_backprop_filter,
+    depthwise_conv2d_native_backprop_input,
+)
+from gpugraph.ops.convolution_transposes import conv3d_backprop_filter_v2 as conv3d_backprop_filter
+from gpugraph.ops.convolution_transposes import (
+    depthwise_conv2d_native_backprop_filter as depthwise_conv2d_backprop_filter,
+)
+from gpugraph.ops.convolution_transposes import (
+    depthwise_conv2d_native_backprop_input as depthwise_conv2d_backprop_input,
+)
+from gpugraph.ops.ctc import ctc_loss
+from gpugraph.ops.ctc_decoders import (
+    collapse_repeated,
+    ctc_beam_search_decoder,
+    ctc_beam_search_decoder_v2,
+    ctc_greedy_decoder,
+)
+from gpugraph.ops.dilation import dilation2d, erosion2d
 from gpugraph.ops.dropout import dropout
 from gpugraph.ops.embeddings import embedding_lookup
 from gpugraph.ops.more_activations import crelu, selu, softsign, swish
-from gpugraph.ops.nn import batch_normalization, bias_add, moments, xw_plus_b
+from gpugraph.ops.nn import batch_normalization, bias_add, moments, relu_layer, xw_plus_b
 from gpugraph.ops.nn_losses import (
     sigmoid_cross_entropy_with_logits,
     softmax_cross_entropy_with_logits,
@@ -33,12 +66,24 @@ from gpugraph.ops.normalizing import (
     weighted_cross_entropy_with_logits,
     weighted_moments,
 )
+from gpugraph.ops.poisson_loss import log_poisson_loss
+from gpugraph.ops.pooling_functions import (
+    avg_pool1d,
+    avg_pool_v2,
+    max_pool1d,
+    max_pool2d,
+    max_pool_v2,
+    max_pool_with_argmax,
+)
 from gpugraph.ops.ranking import in_top_k, top_k
 from gpugraph.ops.reduction_functions import l2_loss
 from gpugraph.ops.response_normalization import local_response_normalization
 from gpugraph.ops.response_normalization import local_response_normalization as lrn
+from gpugraph.ops.sampled_losses import nce_loss, sampled_softmax_loss
 from gpugraph.ops.softmax import log_softmax, softmax
 from gpugraph.ops.sparse_embeddings import embedding_lookup_sparse, safe_embedding_lookup_sparse
+from gpugraph.ops.spatial_blocks import depth_to_space, space_to_batch, space_to_depth
+from gpugraph.ops.spatial_rates import with_space_to_batch
 from gpugraph.ops.statistics import zero_fraction
 from gpugraph.ops.unary_functions import log_sigmoid, sigmoid, softplus, tanh
 from gpugraph.ops.volume_functions import avg_pool3d, conv3d, max_pool3d
@@ -52,48 +97,82 @@ from gpugraph.rnn import (
 )
 
 __all__ = [
+    "all_candidate_sampler",
     "atrous_conv2d",
+    "atrous_conv2d_transpose",
     "avg_pool",
+    "avg_pool1d",
+    "avg_pool2d",
     "avg_pool3d",
+    "avg_pool_v2",
     "batch_norm_with_global_normalization",
     "batch_normalization",
     "bias_add",
     "bidirectional_dynamic_rnn",
+    "collapse_repeated",
+    "compute_accidental_hits",
     "conv1d",
+    "conv1d_transpose",
     "conv2d",
     "conv2d_backprop_filter",
     "conv2d_backprop_input",
     "conv2d_transpose",
     "conv3d",
+    "conv3d_backprop_filter",
+    "conv3d_backprop_filter_v2",
+    "conv3d_transpose",
+    "conv_transpose",
     "convolution",
     "crelu",
+    "ctc_beam_search_decoder",
+    "ctc_beam_search_decoder_v2",
+    "ctc_greedy_decoder",
+    "ctc_loss",
+    "depth_to_space",
     "depthwise_conv2d",
+    "depthwise_conv2d_backprop_filter",
+    "depthwise_conv2d_backprop_input",
     "depthwise_conv2d_native",
+    "depthwise_conv2d_native_backprop_filter",
+    "depthwise_conv2d_native_backprop_input",
+    "dilation2d",
     "dropout",
     "dynamic_rnn",
     "elu",
     "embedding_lookup",
-    "fused_batch_norm",
     "embedding_lookup_sparse",
+    "erosion2d",
+    "fixed_unigram_candidate_sampler",
+    "fused_batch_norm",
     "in_top_k",
     "l2_loss",
     "l2_normalize",
     "leaky_relu",
+    "learned_unigram_candidate_sampler",
     "local_response_normalization",
+    "log_poisson_loss",
     "log_sigmoid",
     "log_softmax",
+    "log_uniform_candidate_sampler",
     "lrn",
     "max_pool",
+    "max_pool1d",
+    "max_pool2d",
     "max_pool3d",
+    "max_pool_v2",
+    "max_pool_with_argmax",
     "moments",
+    "nce_loss",
     "normalize_moments",
     "pool",
     "raw_rnn",
     "relu",
     "relu6",
+    "relu_layer",
     "rnn_cell",
-    "selu",
     "safe_embedding_lookup_sparse",
+    "sampled_softmax_loss",
+    "selu",
     "separable_conv2d",
     "sigmoid",
     "sigmoid_cross_entropy_with_logits",
@@ -102,6 +181,8 @@ __all__ = [
     "softmax_cross_entropy_with_logits_v2",
     "softplus",
     "softsign",
+    "space_to_batch",
+    "space_to_depth",
     "sparse_softmax_cross_entropy_with_logits",
     "static_bidirectional_rnn",
     "static_rnn",
@@ -109,8 +190,10 @@ __all__ = [
     "swish",
     "tanh",
     "top_k",
+    "uniform_candidate_sampler",
     "weighted_cross_entropy_with_logits",
     "weighted_moments",
+    "with_space_to_batch",
     "xw_plus_b",
     "zero_fraction",
 ]

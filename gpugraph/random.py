@@ -1,5 +1,12 @@
 """Random tensors: the stream of each op follows from its seed and the graph's."""
 
+from gpugraph.ops.candidates import (
+    all_candidate_sampler,
+    fixed_unigram_candidate_sampler,
+    learned_unigram_candidate_sampler,
+    log_uniform_candidate_sampler,
+    uniform_candidate_sampler,
+)
 from gpugraph.ops.random import get_seed, set_random_seed, truncated_normal
 from gpugraph.ops.random import random_normal as normal
 from gpugraph.ops.random import random_uniform as uniform
@@ -17,9 +24,13 @@ from gpugraph.ops.random_stateless import stateless_random_uniform as stateless_
 from gpugraph.ops.random_stateless import stateless_truncated_normal
 
 __all__ = [
+    "all_candidate_sampler",
     "categorical",
+    "fixed_unigram_candidate_sampler",
     "gamma",
     "get_seed",
+    "learned_unigram_candidate_sampler",
+    "log_uniform_candidate_sampler",
     "multinomial",
     "normal",
     "poisson",
@@ -32,4 +43,5 @@ __all__ = [
     "stateless_uniform",
     "truncated_normal",
     "uniform",
+    "uniform_candidate_sampler",
 ]

@@ -1,5 +1,13 @@
-"""Fourier transforms."""
+"""Fourier and cosine transforms, frames and windows of signals."""
 
+from gpugraph.ops.cosine_transforms import (
+    dct,
+    fftshift,
+    idct,
+    ifftshift,
+    linear_to_mel_weight_matrix,
+    mfccs_from_log_mel_spectrograms,
+)
 from gpugraph.ops.fourier import (
     fft,
     fft2d,
@@ -14,18 +22,40 @@ from gpugraph.ops.fourier import (
     rfft2d,
     rfft3d,
 )
+from gpugraph.ops.frames import (
+    frame,
+    hamming_window,
+    hann_window,
+    inverse_stft,
+    inverse_stft_window_fn,
+    overlap_and_add,
+    stft,
+)
 
 __all__ = [
+    "dct",
     "fft",
     "fft2d",
     "fft3d",
+    "fftshift",
+    "frame",
+    "hamming_window",
+    "hann_window",
+    "idct",
     "ifft",
     "ifft2d",
     "ifft3d",
+    "ifftshift",
+    "inverse_stft",
+    "inverse_stft_window_fn",
     "irfft",
     "irfft2d",
     "irfft3d",
+    "linear_to_mel_weight_matrix",
+    "mfccs_from_log_mel_spectrograms",
+    "overlap_and_add",
     "rfft",
     "rfft2d",
     "rfft3d",
+    "stft",
 ]

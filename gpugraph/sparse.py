@@ -24,6 +24,11 @@ from gpugraph.ops.sparse_reductions import sparse_reduce_sum_sparse as reduce_su
 from gpugraph.ops.sparse_segments import sparse_segment_mean as segment_mean
 from gpugraph.ops.sparse_segments import sparse_segment_sqrt_n as segment_sqrt_n
 from gpugraph.ops.sparse_segments import sparse_segment_sum as segment_sum
+from gpugraph.ops.sparse_shapes import sparse_expand_dims as expand_dims
+from gpugraph.ops.sparse_shapes import sparse_eye as eye
+from gpugraph.ops.sparse_shapes import sparse_mask as mask
+from gpugraph.ops.sparse_shapes import sparse_merge as merge
+from gpugraph.ops.sparse_shapes import sparse_reset_shape as reset_shape
 from gpugraph.ops.sparse_tensor import SparseTensor
 from gpugraph.ops.sparse_tensor import sparse_placeholder as placeholder
 
@@ -31,10 +36,14 @@ __all__ = [
     "SparseTensor",
     "add",
     "concat",
+    "expand_dims",
+    "eye",
     "fill_empty_rows",
     "from_dense",
+    "mask",
     "matmul",
     "maximum",
+    "merge",
     "minimum",
     "placeholder",
     "reduce_max",
@@ -42,6 +51,7 @@ __all__ = [
     "reduce_sum",
     "reduce_sum_sparse",
     "reorder",
+    "reset_shape",
     "reshape",
     "retain",
     "segment_mean",

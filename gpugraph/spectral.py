@@ -1,5 +1,6 @@
 """Fourier transforms, by TensorFlow's older name of `signal`."""
 
+from gpugraph.ops.cosine_transforms import dct, idct
 from gpugraph.ops.fourier import (
     fft,
     fft2d,
@@ -16,9 +17,11 @@ from gpugraph.ops.fourier import (
 )
 
 __all__ = [
+    "dct",
     "fft",
     "fft2d",
     "fft3d",
+    "idct",
     "ifft",
     "ifft2d",
     "ifft3d",

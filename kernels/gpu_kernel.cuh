@@ -51,10 +51,10 @@ GG_INLINE uint16_t gg_to_bfloat16(float x) {
     return (uint16_t)((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);
 }
 
-/* -- several elements in one load or store */
+/* -- several elements in one load or store (templates are of V: T may be a macro) */
 
-template <class T, int N> struct alignas(sizeof(T) * N) gg_pack {
-    T of[N];
+template <class V, int N> struct alignas(sizeof(V) * N) gg_pack {
+    V of[N];
 };
 
 /* -- reductions of threads: each thread gets the same result */
@@ -80,11 +80,11 @@ GG_INLINE uint16_t gg_xor(uint16_t x, int mask) { return (uint16_t)gg_xor((int32
 GG_INLINE bool gg_xor(bool x, int mask) { return gg_xor((int32_t)x, mask) != 0; }
 
 /* Of `G` neighbouring threads (1, 32, or all of a block of one dimension). */
-template <class T, T (*Two)(T, T), int G> GG_INLINE T gg_group(T x) {
+template <class V, V (*Two)(V, V), int G> GG_INLINE V gg_group(V x) {
     if (G == 1) return x;
     for (int mask = 16; mask; mask >>= 1) x = Two(x, gg_xor(x, mask));
     if (G == 32) return x;
-    __shared__ T of_warp[32];
+    __shared__ V of_warp[32];
     const int warp = threadIdx.x >> 5;
     if ((threadIdx.x & 31) == 0) of_warp[warp] = x;
     __syncthreads();
@@ -95,8 +95,8 @@ template <class T, T (*Two)(T, T), int G> GG_INLINE T gg_group(T x) {
 }
 
 /* Of all threads of a block of 256, whatever its dimensions. */
-template <class T, T (*Two)(T, T)> GG_INLINE T gg_block(T x) {
-    __shared__ T of_warp[8];
+template <class V, V (*Two)(V, V)> GG_INLINE V gg_block(V x) {
+    __shared__ V of_warp[8];
     const int thread = threadIdx.x + blockDim.x * threadIdx.y;
     for (int mask = 16; mask; mask >>= 1) x = Two(x, gg_xor(x, mask));
     if ((thread & 31) == 0) of_warp[thread >> 5] = x;
@@ -108,8 +108,8 @@ template <class T, T (*Two)(T, T)> GG_INLINE T gg_block(T x) {
 }
 
 /* Of the threads of one column (one threadIdx.x) of a block of 256; threadIdx.y 0 gets it. */
-template <class T, T (*Two)(T, T)> GG_INLINE T gg_column(T x) {
-    __shared__ T all[256];
+template <class V, V (*Two)(V, V)> GG_INLINE V gg_column(V x) {
+    __shared__ V all[256];
     const int width = blockDim.x, thread = threadIdx.x + width * threadIdx.y;
     all[thread] = x;
     __syncthreads();
@@ -123,8 +123,8 @@ template <class T, T (*Two)(T, T)> GG_INLINE T gg_column(T x) {
 }
 
 /* What `count` parts left, combined by a block of 256 threads: each thread gets it. */
-template <class T, T (*Two)(T, T)> GG_INLINE T gg_parts(const T *part, long long count, T start) {
-    T x = start;
+template <class V, V (*Two)(V, V)> GG_INLINE V gg_parts(const V *part, long long count, V start) {
+    V x = start;
     for (long long at = threadIdx.x; at < count; at += 256) x = Two(x, part[at]);
-    return gg_block<T, Two>(x);
+    return gg_block<V, Two>(x);
 }

@@ -13,16 +13,18 @@ from collections.abc import Iterator
 import hypothesis
 import pytest
 
+from gpugraph.devices.cuda.detection import detect
+
 os.environ.setdefault("GPUGRAPH_VERIFY", "1")
 os.environ.setdefault("GPUGRAPH_NATIVE", "0")  # ci/test runs what computes with "wait" too
+
+WITH_GPU = os.environ.setdefault("GPUGRAPH_GPU", "0")
+"""Tests marked `gpu` have the GPUs that are there, the others none unless this says so."""
 
 # No deadlines: how long an example takes is the machine's business, not the test's.
 hypothesis.settings.register_profile("ci", deadline=None, derandomize=True)
 hypothesis.settings.register_profile("dev", deadline=None)
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
-
-# The GPU device will answer this itself when it comes.
-NO_GPU: str | None = "no CUDA GPU device in this build: gpugraph.devices knows only the CPU so far"
 
 
 @pytest.fixture
@@ -34,9 +36,18 @@ def interruptible() -> Iterator[None]:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    for item in items:
-        if NO_GPU and item.get_closest_marker("gpu"):
-            item.add_marker(pytest.mark.skip(reason=NO_GPU))
+    marked = [item for item in items if item.get_closest_marker("gpu")]
+    if not marked:
+        return
+    os.environ["GPUGRAPH_GPU"] = "1"
+    reason = detect().reason
+    os.environ["GPUGRAPH_GPU"] = WITH_GPU
+    for item in marked if reason else ():
+        item.add_marker(pytest.mark.skip(reason=f"no CUDA GPU: {reason}"))
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    os.environ["GPUGRAPH_GPU"] = "1" if item.get_closest_marker("gpu") else WITH_GPU
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

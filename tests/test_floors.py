@@ -29,7 +29,9 @@ FLOORS: tuple[tuple[str, tuple[str, ...]], ...] = (
         FREE,
         (
             "errors",
+            "narrow",
             "dtypes",
+            "widening",
             "dimensions",
             "shapes",
             "messages",
@@ -38,6 +40,8 @@ FLOORS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "logging",
             "flags",
             "app",
+            "files",
+            "version",
         ),
     ),
     (APART, ("graph", "memory", "kernel")),
@@ -54,6 +58,7 @@ FLOORS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "template",
             "arg_scope",
             "layer",
+            "compatibility",
             "plan",
         ),
     ),
@@ -68,6 +73,7 @@ FLOORS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "metrics",
             "rnn",
             "train",
+            "testing",
             "summary",
             "formats",
             "cluster",
@@ -80,7 +86,7 @@ ROOT = "__init__"
 FACES = (
     ROOT, "nn", "math", "random", "linalg", "initializers", "keras", "compat", "contrib",
     "debugging", "strings", "bitwise", "signal", "spectral",
-    "image", "sparse", "functions",
+    "image", "manip", "quantization", "sets", "sparse", "functions", "gfile", "test",
 )  # fmt: skip
 PROGRAMS = ("cli", "__main__")
 
@@ -94,12 +100,17 @@ NEVER: dict[str, tuple[str, ...]] = {
 
 NO_ARRAYS = ("graph", "memory")
 NUMPY = "numpy"
-ONE_FILE = {"cupy": "devices", "google": "formats"}  # google: protobuf
+ONE_FILE = {"cupy": "devices", "google": "formats", "ml_dtypes": "narrow"}  # google: protobuf
 ONE_ROOM = {"ray": "cluster"}
 CUPY_NAMES = ("cupyx", "cupy_backends")
 
 # (module, imported name) of imports that may stand inside a function.
-DOORS: frozenset[tuple[str, str]] = frozenset()
+DOORS = frozenset(
+    {
+        # CuPy is imported when a GPU is opened, not by all who import gpugraph.
+        ("gpugraph.devices.cuda.opening", "gpugraph.devices.cuda.cupy_driver"),
+    }
+)
 
 
 @dataclass(frozen=True)

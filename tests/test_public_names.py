@@ -13,25 +13,42 @@ import pytest
 import gpugraph as tf
 
 CONTRIB = (tf.contrib, tf.contrib.framework, tf.contrib.layers, tf.contrib.slim)
-FACES = (tf, tf.nn, tf.math, tf.random, tf.linalg, tf.initializers, tf.debugging, tf.strings)
-FACES += CONTRIB
-FACES = (tf, tf.nn, tf.math, tf.random, tf.linalg, tf.initializers, *CONTRIB)
-FACES += (tf.bitwise, tf.signal, tf.spectral)
-FACES = (tf, tf.nn, tf.math, tf.random, tf.linalg, tf.sparse, tf.image, tf.initializers, *CONTRIB)
-ROOMS = (tf.train, tf.errors, tf.dtypes, tf.devices, tf.memory, tf.session, tf.nn.rnn_cell)
-ROOMS += (tf.app, tf.flags, tf.logging)
-FACES = (tf, tf.nn, tf.math, tf.random, tf.linalg, tf.initializers, *CONTRIB)
+FACES = (
+    tf,
+    tf.bitwise,
+    tf.debugging,
+    tf.image,
+    tf.initializers,
+    tf.linalg,
+    tf.manip,
+    tf.math,
+    tf.nn,
+    tf.quantization,
+    tf.random,
+    tf.sets,
+    tf.signal,
+    tf.sparse,
+    tf.spectral,
+    tf.strings,
+    *CONTRIB,
+)
 ROOMS = (
-    tf.layers,
-    tf.losses,
-    tf.metrics,
-    tf.train,
-    tf.errors,
-    tf.dtypes,
+    tf.app,
+    tf.compat,
     tf.devices,
+    tf.dtypes,
+    tf.errors,
+    tf.flags,
+    tf.gfile,
+    tf.layers,
+    tf.logging,
+    tf.losses,
     tf.memory,
-    tf.session,
+    tf.metrics,
     tf.nn.rnn_cell,
+    tf.session,
+    tf.test,
+    tf.train,
 )
 
 # TensorFlow 1.15's parameters, in order, `self` left out; a line that is indented goes on.
@@ -52,6 +69,7 @@ SparseTensor: indices values dense_shape
 TensorArray: dtype size dynamic_size clear_after_read tensor_array_name handle flow infer_shape
     element_shape colocate_with_first_write_call name
 TensorShape: dims
+TensorSpec: shape dtype name
 Variable: initial_value trainable collections validate_shape caching_device name variable_def dtype
     expected_shape import_scope constraint use_resource synchronization aggregation shape
 VariableScope: reuse name initializer regularizer caching_device partitioner custom_getter
@@ -65,8 +83,8 @@ add_check_numerics_ops:
 add_n: inputs name
 add_to_collection: name value
 add_to_collections: names value
-app.run: main argv
 angle: input name
+app.run: main argv
 arg_max: input dimension output_type name
 arg_min: input dimension output_type name
 argmax: input axis name dimension output_type
@@ -74,6 +92,8 @@ argmin: input axis name dimension output_type
 argsort: values axis direction stable name
 as_dtype: type_value
 as_string: input precision scientific shortest width fill name
+asin: x name
+asinh: x name
 assert_equal: x y data summarize message name
 assert_greater: x y data summarize message name
 assert_greater_equal: x y data summarize message name
@@ -90,10 +110,9 @@ assert_proper_iterable: values
 assert_rank: x rank data summarize message name
 assert_rank_at_least: x rank data summarize message name
 assert_rank_in: x ranks data summarize message name
+assert_same_float_dtype: tensors dtype
 assert_scalar: tensor name message
 assert_type: tensor tf_type message name
-asin: x name
-asinh: x name
 assert_variables_initialized: var_list
 assign: ref value validate_shape use_locking name
 assign_add: ref value use_locking name
@@ -103,6 +122,9 @@ atan2: y x name
 atanh: x name
 batch_gather: params indices name
 batch_scatter_update: ref indices updates use_locking name
+batch_to_space: input crops block_size name block_shape
+batch_to_space_nd: input block_shape crops name
+betainc: a b x name
 bincount: arr weights minlength maxlength dtype
 bitcast: input type name
 bitwise.bitwise_and: x y name
@@ -111,8 +133,6 @@ bitwise.bitwise_xor: x y name
 bitwise.invert: x name
 bitwise.left_shift: x y name
 bitwise.right_shift: x y name
-batch_to_space: input crops block_size name block_shape
-batch_to_space_nd: input block_shape crops name
 boolean_mask: tensor mask name axis
 broadcast_dynamic_shape: shape_x shape_y
 broadcast_static_shape: shape_x shape_y
@@ -128,6 +148,15 @@ clip_by_global_norm: t_list clip_norm use_norm name
 clip_by_norm: t clip_norm axes name
 clip_by_value: t clip_value_min clip_value_max name
 colocate_with: op ignore_existing
+compat.as_bytes: bytes_or_text encoding
+compat.as_str: bytes_or_text encoding
+compat.as_str_any: value encoding
+compat.as_text: bytes_or_text encoding
+compat.dimension_at_index: shape index
+compat.dimension_value: dimension
+compat.forward_compatibility_horizon: year month day
+compat.forward_compatible: year month day
+compat.path_to_str: path
 complex: real imag name
 concat: values axis name
 cond: pred true_fn false_fn strict name fn1 fn2
@@ -179,11 +208,14 @@ contrib.layers.sum_regularizer: regularizer_list scope
 contrib.layers.variance_scaling_initializer: factor mode uniform seed dtype
 contrib.layers.xavier_initializer: uniform seed dtype
 control_dependencies: control_inputs
+control_flow_v2_enabled:
 convert_to_tensor: value dtype name preferred_dtype dtype_hint
+convert_to_tensor_or_indexed_slices: value dtype name
 convert_to_tensor_or_sparse_tensor: value dtype name
 cos: x name
 cosh: x name
 count_nonzero: input_tensor axis keepdims dtype name reduction_indices keep_dims input
+count_up_to: ref limit name
 create_partitioned_variables: shape slicing initializer dtype trainable collections name reuse
 cross: a b name
 cumprod: x axis exclusive reverse name
@@ -193,20 +225,30 @@ debugging.assert_same_float_dtype: tensors dtype
 debugging.assert_shapes: shapes data summarize message name
 decode_base64: input name
 decode_raw: input_bytes out_type little_endian name bytes
-device: device_name_or_function
-digamma: x name
 depth_to_space: input block_size name data_format
 device: device_name_or_function
 diag: diagonal name
 diag_part: input name
+digamma: x name
+disable_control_flow_v2:
+disable_eager_execution:
+disable_resource_variables:
+disable_tensor_equality:
+disable_v2_behavior:
+disable_v2_tensorshape:
 div: x y name
 div_no_nan: x y name
-disable_resource_variables:
 divide: x y name
 dynamic_partition: data partitions num_partitions name
 dynamic_stitch: indices data name
+edit_distance: hypothesis truth normalize name
 einsum: equation
+enable_control_flow_v2:
+enable_eager_execution: config device_policy execution_mode
 enable_resource_variables:
+enable_tensor_equality:
+enable_v2_behavior:
+enable_v2_tensorshape:
 encode_base64: input pad name
 ensure_shape: x shape name
 equal: x y name
@@ -231,15 +273,25 @@ errors.UnimplementedError: node_def op message
 errors.UnknownError: node_def op message error_code
 errors.error_code_from_exception_type: cls
 errors.exception_type_from_error_code: error_code
+executing_eagerly:
+executing_eagerly_outside_functions:
 exp: x name
 expand_dims: input axis name dim
 expm1: x name
+extract_image_patches: images ksizes strides rates padding name sizes
+eye: num_rows num_columns batch_shape dtype name
+fake_quant_with_min_max_args: inputs min max num_bits narrow_range name
+fake_quant_with_min_max_args_gradient: gradients inputs min max num_bits narrow_range name
+fake_quant_with_min_max_vars: inputs min max num_bits narrow_range name
+fake_quant_with_min_max_vars_gradient: gradients inputs min max num_bits narrow_range name
+fake_quant_with_min_max_vars_per_channel: inputs min max num_bits narrow_range name
+fake_quant_with_min_max_vars_per_channel_gradient: gradients inputs min max num_bits narrow_range
+    name
 fft: input name
 fft2d: input name
 fft3d: input name
-extract_image_patches: images ksizes strides rates padding name sizes
-eye: num_rows num_columns batch_shape dtype name
 fill: dims value name
+fingerprint: data method name
 fixed_size_partitioner: num_shards axis
 flags.DEFINE_boolean: name default help flag_values
 flags.DEFINE_enum: name default enum_values help flag_values
@@ -269,18 +321,37 @@ get_default_graph:
 get_default_session:
 get_local_variable: name shape dtype initializer regularizer trainable collections caching_device
     partitioner validate_shape use_resource custom_getter constraint synchronization aggregation
+get_seed: op_seed
+get_static_value: tensor partial
 get_variable: name shape dtype initializer regularizer trainable collections caching_device
     partitioner validate_shape use_resource custom_getter constraint synchronization aggregation
 get_variable_scope:
+gfile.Copy: oldpath newpath overwrite
+gfile.DeleteRecursively: dirname
+gfile.Exists: filename
+gfile.FastGFile: name mode
+gfile.GFile: name mode
+gfile.Glob: filename
+gfile.IsDirectory: dirname
+gfile.ListDirectory: dirname
+gfile.MakeDirs: dirname
+gfile.MkDir: dirname
+gfile.Open: name mode
+gfile.Remove: filename
+gfile.Rename: oldname newname overwrite
+gfile.Stat: filename
+gfile.Walk: top in_order
 global_norm: t_list name
 global_variables: scope
 global_variables_initializer:
 glorot_normal_initializer: seed dtype
 glorot_uniform_initializer: seed dtype
+grad_pass_through: f
 gradients: ys xs grad_ys name colocate_gradients_with_ops gate_gradients aggregation_method
     stop_gradients unconnected_gradients
 greater: x y name
 greater_equal: x y name
+guarantee_const: input name
 hessians: ys xs name colocate_gradients_with_ops gate_gradients aggregation_method
 histogram_fixed_width: values value_range nbins dtype name
 histogram_fixed_width_bins: values value_range nbins dtype name
@@ -289,6 +360,8 @@ identity_n: input name
 ifft: input name
 ifft2d: input name
 ifft3d: input name
+igamma: a x name
+igammac: a x name
 imag: input name
 image.adjust_brightness: image delta
 image.adjust_contrast: images contrast_factor
@@ -296,20 +369,36 @@ image.adjust_gamma: image gamma gain
 image.adjust_hue: image delta name
 image.adjust_saturation: image saturation_factor name
 image.central_crop: image central_fraction
+image.combined_non_max_suppression: boxes scores max_output_size_per_class max_total_size
+    iou_threshold score_threshold pad_per_class clip_boxes name
 image.convert_image_dtype: image dtype saturate name
 image.crop_and_resize: image boxes box_ind crop_size method extrapolation_value name box_indices
 image.crop_to_bounding_box: image offset_height offset_width target_height target_width
+image.decode_bmp: contents channels name
+image.decode_image: contents channels dtype name expand_animations
+image.decode_png: contents channels dtype name
+image.draw_bounding_boxes: images boxes name colors
+image.encode_png: image compression name
+image.extract_glimpse: input size offsets centered normalized uniform_noise name
+image.extract_patches: images sizes strides rates padding name
 image.flip_left_right: image
 image.flip_up_down: image
 image.grayscale_to_rgb: images name
 image.hsv_to_rgb: images name
 image.image_gradients: image
 image.non_max_suppression: boxes scores max_output_size iou_threshold score_threshold name
+image.non_max_suppression_overlaps: overlaps scores max_output_size overlap_threshold
+    score_threshold name
+image.non_max_suppression_padded: boxes scores max_output_size iou_threshold score_threshold
+    pad_to_max_output_size name
+image.non_max_suppression_with_scores: boxes scores max_output_size iou_threshold score_threshold
+    soft_nms_sigma name
 image.pad_to_bounding_box: image offset_height offset_width target_height target_width
 image.per_image_standardization: image
 image.psnr: a b max_val name
 image.random_brightness: image max_delta seed
 image.random_contrast: image lower upper seed
+image.random_crop: value size seed name
 image.random_flip_left_right: image seed
 image.random_flip_up_down: image seed
 image.random_hue: image max_delta seed
@@ -323,10 +412,20 @@ image.resize_images: images size method align_corners preserve_aspect_ratio name
 image.resize_nearest_neighbor: images size align_corners name half_pixel_centers
 image.rgb_to_grayscale: images name
 image.rgb_to_hsv: images name
+image.rgb_to_yiq: images
+image.rgb_to_yuv: images
 image.rot90: image k name
+image.sample_distorted_bounding_box: image_size bounding_boxes seed seed2 min_object_covered
+    aspect_ratio_range area_range max_attempts use_image_if_no_bounding_boxes name
+image.sobel_edges: image
+image.ssim: img1 img2 max_val filter_size filter_sigma k1 k2
+image.ssim_multiscale: img1 img2 max_val power_factors filter_size filter_sigma k1 k2
 image.total_variation: images name
 image.transpose_image: image name
+image.yiq_to_rgb: images
+image.yuv_to_rgb: images
 init_scope:
+initialize_all_tables: name
 initializers.constant: value dtype verify_shape
 initializers.glorot_normal: seed dtype
 initializers.glorot_uniform: seed dtype
@@ -350,6 +449,8 @@ is_nan: x name
 is_non_decreasing: x name
 is_numeric_tensor: tensor
 is_strictly_increasing: x name
+is_symbolic_tensor: tensor
+is_tensor: x
 is_variable_initialized: variable
 layers.AveragePooling1D: pool_size strides padding data_format name
 layers.AveragePooling2D: pool_size strides padding data_format name
@@ -370,6 +471,9 @@ layers.Conv2DTranspose: filters kernel_size strides padding data_format activati
 layers.Conv3D: filters kernel_size strides padding data_format dilation_rate activation use_bias
     kernel_initializer bias_initializer kernel_regularizer bias_regularizer activity_regularizer
     kernel_constraint bias_constraint trainable name
+layers.Conv3DTranspose: filters kernel_size strides padding data_format activation use_bias
+    kernel_initializer bias_initializer kernel_regularizer bias_regularizer activity_regularizer
+    kernel_constraint bias_constraint trainable name
 layers.Dense: units activation use_bias kernel_initializer bias_initializer kernel_regularizer
     bias_regularizer activity_regularizer kernel_constraint bias_constraint trainable name
 layers.Dropout: rate noise_shape seed name
@@ -378,6 +482,10 @@ layers.Layer: trainable name dtype
 layers.MaxPooling1D: pool_size strides padding data_format name
 layers.MaxPooling2D: pool_size strides padding data_format name
 layers.MaxPooling3D: pool_size strides padding data_format name
+layers.SeparableConv1D: filters kernel_size strides padding data_format dilation_rate
+    depth_multiplier activation use_bias depthwise_initializer pointwise_initializer
+    bias_initializer depthwise_regularizer pointwise_regularizer bias_regularizer
+    activity_regularizer depthwise_constraint pointwise_constraint bias_constraint trainable name
 layers.SeparableConv2D: filters kernel_size strides padding data_format dilation_rate
     depth_multiplier activation use_bias depthwise_initializer pointwise_initializer
     bias_initializer depthwise_regularizer pointwise_regularizer bias_regularizer
@@ -401,6 +509,9 @@ layers.conv2d_transpose: inputs filters kernel_size strides padding data_format 
 layers.conv3d: inputs filters kernel_size strides padding data_format dilation_rate activation
     use_bias kernel_initializer bias_initializer kernel_regularizer bias_regularizer
     activity_regularizer kernel_constraint bias_constraint trainable name reuse
+layers.conv3d_transpose: inputs filters kernel_size strides padding data_format activation use_bias
+    kernel_initializer bias_initializer kernel_regularizer bias_regularizer activity_regularizer
+    kernel_constraint bias_constraint trainable name reuse
 layers.dense: inputs units activation use_bias kernel_initializer bias_initializer
     kernel_regularizer bias_regularizer activity_regularizer kernel_constraint bias_constraint
     trainable name reuse
@@ -409,6 +520,11 @@ layers.flatten: inputs name data_format
 layers.max_pooling1d: inputs pool_size strides padding data_format name
 layers.max_pooling2d: inputs pool_size strides padding data_format name
 layers.max_pooling3d: inputs pool_size strides padding data_format name
+layers.separable_conv1d: inputs filters kernel_size strides padding data_format dilation_rate
+    depth_multiplier activation use_bias depthwise_initializer pointwise_initializer
+    bias_initializer depthwise_regularizer pointwise_regularizer bias_regularizer
+    activity_regularizer depthwise_constraint pointwise_constraint bias_constraint trainable name
+    reuse
 layers.separable_conv2d: inputs filters kernel_size strides padding data_format dilation_rate
     depth_multiplier activation use_bias depthwise_initializer pointwise_initializer
     bias_initializer depthwise_regularizer pointwise_regularizer bias_regularizer
@@ -420,10 +536,22 @@ less_equal: x y name
 lgamma: x name
 lin_space: start stop num name
 linalg.adjoint: matrix name
+linalg.expm: input name
 linalg.logdet: matrix name
+linalg.logm: input name
+linalg.lu: input output_idx_type name
+linalg.lu_matrix_inverse: lower_upper perm validate_args name
+linalg.lu_reconstruct: lower_upper perm validate_args name
+linalg.lu_solve: lower_upper perm rhs validate_args name
+linalg.matrix_rank: a tol validate_args name
 linalg.matvec: a b transpose_a adjoint_a a_is_sparse b_is_sparse name
+linalg.normalize: tensor ord axis name
+linalg.pinv: a rcond validate_args name
 linalg.slogdet: input name
 linalg.transpose: a name conjugate
+linalg.tridiagonal_matmul: diagonals rhs diagonals_format name
+linalg.tridiagonal_solve: diagonals rhs diagonals_format transpose_rhs conjugate_rhs name
+    partial_pivoting
 linspace: start stop num name
 local_variables: scope
 local_variables_initializer:
@@ -468,12 +596,22 @@ losses.softmax_cross_entropy: onehot_labels logits weights label_smoothing scope
 losses.sparse_softmax_cross_entropy: labels logits weights scope loss_collection reduction
 make_template: name_ func_ create_scope_now_ unique_name_ custom_getter_
 map_fn: fn elems dtype parallel_iterations back_prop swap_memory infer_shape name
+matching_files: pattern name
+math.bessel_i0: x name
+math.bessel_i0e: x name
+math.bessel_i1: x name
+math.bessel_i1e: x name
+math.cumulative_logsumexp: x axis exclusive reverse name
 math.divide_no_nan: x y name
+math.erfcinv: x name
+math.erfinv: x name
 math.in_top_k: predictions targets k name
 math.log_softmax: logits axis name dim
 math.multiply_no_nan: x y name
+math.ndtri: x name
 math.nextafter: x1 x2 name
 math.polyval: coeffs x name
+math.reciprocal_no_nan: x name
 math.reduce_euclidean_norm: input_tensor axis keepdims name
 math.reduce_std: input_tensor axis keepdims name
 math.reduce_variance: input_tensor axis keepdims name
@@ -481,6 +619,7 @@ math.softmax: logits axis name dim
 math.softplus: features name
 math.top_k: input k sorted name
 math.xdivy: x y name
+math.xlog1py: x y name
 math.xlogy: x y name
 matmul: a b transpose_a transpose_b adjoint_a adjoint_b a_is_sparse b_is_sparse name
 matrix_band_part: input num_lower num_upper name
@@ -491,12 +630,16 @@ matrix_inverse: input adjoint name
 matrix_set_diag: input diagonal name k
 matrix_solve: matrix rhs adjoint name
 matrix_solve_ls: matrix rhs l2_regularizer fast name
+matrix_square_root: input name
 matrix_transpose: a name conjugate
 matrix_triangular_solve: matrix rhs lower adjoint name
 maximum: x y name
+meshgrid:
 metrics.accuracy: labels predictions weights metrics_collections updates_collections name
 metrics.auc: labels predictions weights num_thresholds metrics_collections updates_collections curve
     name summation_method thresholds
+metrics.average_precision_at_k: labels predictions k weights metrics_collections updates_collections
+    name
 metrics.false_negatives: labels predictions weights metrics_collections updates_collections name
 metrics.false_negatives_at_thresholds: labels predictions thresholds weights metrics_collections
     updates_collections name
@@ -521,10 +664,14 @@ metrics.precision_at_k: labels predictions k class_id weights metrics_collection
     updates_collections name
 metrics.precision_at_thresholds: labels predictions thresholds weights metrics_collections
     updates_collections name
+metrics.precision_at_top_k: labels predictions_idx k class_id weights metrics_collections
+    updates_collections name
 metrics.recall: labels predictions weights metrics_collections updates_collections name
 metrics.recall_at_k: labels predictions k class_id weights metrics_collections updates_collections
     name
 metrics.recall_at_thresholds: labels predictions thresholds weights metrics_collections
+    updates_collections name
+metrics.recall_at_top_k: labels predictions_idx k class_id weights metrics_collections
     updates_collections name
 metrics.root_mean_squared_error: labels predictions weights metrics_collections updates_collections
     name
@@ -538,7 +685,6 @@ metrics.true_negatives_at_thresholds: labels predictions thresholds weights metr
 metrics.true_positives: labels predictions weights metrics_collections updates_collections name
 metrics.true_positives_at_thresholds: labels predictions thresholds weights metrics_collections
     updates_collections name
-meshgrid:
 min_max_variable_partitioner: max_partitions axis min_slice_size bytes_per_string_element
 minimum: x y name
 mod: x y name
@@ -548,16 +694,23 @@ multinomial: logits num_samples seed name output_dtype
 multiply: x y name
 name_scope: name default_name values
 negative: x name
+nn.all_candidate_sampler: true_classes num_true num_sampled unique seed name
 nn.atrous_conv2d: value filters rate padding name
+nn.atrous_conv2d_transpose: value filters output_shape rate padding name
 nn.avg_pool: value ksize strides padding data_format name input
+nn.avg_pool1d: input ksize strides padding data_format name
 nn.avg_pool3d: input ksize strides padding data_format name
+nn.avg_pool_v2: input ksize strides padding data_format name
 nn.batch_norm_with_global_normalization: t m v beta gamma variance_epsilon scale_after_normalization
     name input mean variance
 nn.batch_normalization: x mean variance offset scale variance_epsilon name
 nn.bias_add: value bias data_format name
 nn.bidirectional_dynamic_rnn: cell_fw cell_bw inputs sequence_length initial_state_fw
     initial_state_bw dtype parallel_iterations swap_memory time_major scope
+nn.collapse_repeated: labels seq_length name
+nn.compute_accidental_hits: true_classes sampled_candidates num_true seed name
 nn.conv1d: value filters stride padding use_cudnn_on_gpu data_format name input dilations
+nn.conv1d_transpose: input filters output_shape strides padding data_format dilations name
 nn.conv2d: input filter strides padding use_cudnn_on_gpu data_format dilations name filters
 nn.conv2d_backprop_filter: input filter_sizes out_backprop strides padding use_cudnn_on_gpu
     data_format dilations name
@@ -566,36 +719,67 @@ nn.conv2d_backprop_input: input_sizes filter out_backprop strides padding use_cu
 nn.conv2d_transpose: value filter output_shape strides padding data_format name input filters
     dilations
 nn.conv3d: input filter strides padding data_format dilations name filters
+nn.conv3d_backprop_filter: input filter_sizes out_backprop strides padding data_format dilations
+    name
+nn.conv3d_transpose: value filter output_shape strides padding data_format name input filters
+    dilations
+nn.conv_transpose: input filters output_shape strides padding data_format dilations name
 nn.convolution: input filter padding strides dilation_rate name data_format filters dilations
 nn.crelu: features name axis
+nn.ctc_beam_search_decoder: inputs sequence_length beam_width top_paths merge_repeated
+nn.ctc_beam_search_decoder_v2: inputs sequence_length beam_width top_paths
+nn.ctc_greedy_decoder: inputs sequence_length merge_repeated
+nn.ctc_loss: labels inputs sequence_length preprocess_collapse_repeated ctc_merge_repeated
+    ignore_longer_outputs_than_inputs time_major logits
 nn.depthwise_conv2d: input filter strides padding rate name data_format dilations
+nn.depthwise_conv2d_backprop_filter: input filter_sizes out_backprop strides padding data_format
+    dilations name
+nn.depthwise_conv2d_backprop_input: input_sizes filter out_backprop strides padding data_format
+    dilations name
 nn.depthwise_conv2d_native: input filter strides padding data_format dilations name
+nn.dilation2d: input filter strides rates padding name filters dilations
 nn.dropout: x keep_prob noise_shape seed name rate
 nn.dynamic_rnn: cell inputs sequence_length initial_state dtype parallel_iterations swap_memory
     time_major scope
 nn.elu: features name
 nn.embedding_lookup: params ids partition_strategy name validate_indices max_norm
-nn.fused_batch_norm: x scale offset mean variance epsilon data_format is_training name
 nn.embedding_lookup_sparse: params sp_ids sp_weights partition_strategy name combiner max_norm
+nn.erosion2d: value kernel strides rates padding name
+nn.fixed_unigram_candidate_sampler: true_classes num_true num_sampled unique range_max vocab_file
+    distortion num_reserved_ids num_shards shard unigrams seed name
+nn.fused_batch_norm: x scale offset mean variance epsilon data_format is_training name
 nn.in_top_k: predictions targets k name
 nn.l2_loss: t name
 nn.l2_normalize: x axis epsilon name dim
 nn.leaky_relu: features alpha name
+nn.learned_unigram_candidate_sampler: true_classes num_true num_sampled unique range_max seed name
 nn.local_response_normalization: input depth_radius bias alpha beta name
+nn.log_poisson_loss: targets log_input compute_full_loss name
 nn.log_sigmoid: x name
 nn.log_softmax: logits axis name dim
+nn.log_uniform_candidate_sampler: true_classes num_true num_sampled unique range_max seed name
 nn.lrn: input depth_radius bias alpha beta name
 nn.max_pool: value ksize strides padding data_format name input
+nn.max_pool1d: input ksize strides padding data_format name
+nn.max_pool2d: input ksize strides padding data_format name
 nn.max_pool3d: input ksize strides padding data_format name
+nn.max_pool_v2: input ksize strides padding data_format name
+nn.max_pool_with_argmax: input ksize strides padding data_format Targmax name output_dtype
+    include_batch_in_index
 nn.moments: x axes shift name keep_dims keepdims
+nn.nce_loss: weights biases labels inputs num_sampled num_classes num_true sampled_values
+    remove_accidental_hits partition_strategy name
 nn.normalize_moments: counts mean_ss variance_ss shift name
 nn.pool: input window_shape pooling_type padding dilation_rate strides name data_format dilations
 nn.raw_rnn: cell loop_fn parallel_iterations swap_memory scope
 nn.relu: features name
 nn.relu6: features name
-nn.selu: features name
+nn.relu_layer: x weights biases name
 nn.safe_embedding_lookup_sparse: embedding_weights sparse_ids sparse_weights combiner default_id
     name partition_strategy max_norm
+nn.sampled_softmax_loss: weights biases labels inputs num_sampled num_classes num_true
+    sampled_values remove_accidental_hits partition_strategy name seed
+nn.selu: features name
 nn.separable_conv2d: input depthwise_filter pointwise_filter strides padding rate name data_format
     dilations
 nn.sigmoid_cross_entropy_with_logits: _sentinel labels logits name
@@ -611,8 +795,10 @@ nn.static_rnn: cell inputs initial_state dtype sequence_length scope
 nn.sufficient_statistics: x axes shift keep_dims name keepdims
 nn.swish: features
 nn.top_k: input k sorted name
+nn.uniform_candidate_sampler: true_classes num_true num_sampled unique range_max seed name
 nn.weighted_cross_entropy_with_logits: labels logits pos_weight name targets
 nn.weighted_moments: x axes frequency_weights name keep_dims keepdims
+nn.with_space_to_batch: input dilation_rate padding op filter_shape spatial_dims data_format
 nn.xw_plus_b: x weights biases name
 nn.zero_fraction: value name
 no_op: name
@@ -626,15 +812,16 @@ ones_initializer: dtype
 ones_like: tensor dtype name optimize
 orthogonal_initializer: gain seed dtype
 pad: tensor paddings mode name constant_values
+parallel_stack: values name
 placeholder: dtype shape name
 placeholder_with_default: input shape name
 polygamma: a x name
 pow: x y name
 print:
 py_func: func inp Tout stateful name
+qr: input full_matrices name
 random.categorical: logits num_samples dtype seed name
 random.gamma: shape alpha beta dtype seed name
-qr: input full_matrices name
 random.get_seed: op_seed
 random.multinomial: logits num_samples seed name output_dtype
 random.normal: shape mean stddev dtype seed name
@@ -656,9 +843,11 @@ random_uniform: shape minval maxval dtype seed name
 random_uniform_initializer: minval maxval seed dtype
 range: start limit delta dtype name
 rank: input name
+read_file: filename name
 real: input name
 realdiv: x y name
 reciprocal: x name
+recompute_grad: f
 reduce_all: input_tensor axis keepdims name reduction_indices keep_dims
 reduce_any: input_tensor axis keepdims name reduction_indices keep_dims
 reduce_join: inputs axis keep_dims separator name reduction_indices keepdims
@@ -672,6 +861,7 @@ regex_replace: input pattern rewrite replace_global name
 register_tensor_conversion_function: base_type conversion_func priority
 repeat: input repeats axis name
 report_uninitialized_variables: var_list name
+required_space_to_batch_paddings: input_shape block_shape base_paddings name
 reset_default_graph:
 reshape: tensor shape name
 resource_variables_enabled:
@@ -712,21 +902,39 @@ segment_mean: data segment_ids name
 segment_min: data segment_ids name
 segment_prod: data segment_ids name
 segment_sum: data segment_ids name
-sequence_mask: lengths maxlen dtype name
 self_adjoint_eig: tensor name
 self_adjoint_eigvals: tensor name
+sequence_mask: lengths maxlen dtype name
 set_random_seed: seed
 setdiff1d: x y index_dtype name
+sets.difference: a b aminusb validate_indices
+sets.intersection: a b validate_indices
+sets.set_size: a validate_indices
+sets.set_union: a b validate_indices
 shape: input name out_type
 shape_n: input out_type name
 sigmoid: x name
 sign: x name
+signal.dct: input type n axis norm name
+signal.fftshift: x axes name
+signal.frame: signal frame_length frame_step pad_end pad_value axis name
+signal.hamming_window: window_length periodic dtype name
+signal.hann_window: window_length periodic dtype name
+signal.idct: input type n axis norm name
+signal.ifftshift: x axes name
+signal.inverse_stft: stfts frame_length frame_step fft_length window_fn name
+signal.inverse_stft_window_fn: frame_step forward_window_fn name
 signal.irfft: input_tensor fft_length name
 signal.irfft2d: input_tensor fft_length name
 signal.irfft3d: input_tensor fft_length name
+signal.linear_to_mel_weight_matrix: num_mel_bins num_spectrogram_bins sample_rate lower_edge_hertz
+    upper_edge_hertz dtype name
+signal.mfccs_from_log_mel_spectrograms: log_mel_spectrograms name
+signal.overlap_and_add: signal frame_step name
 signal.rfft: input_tensor fft_length name
 signal.rfft2d: input_tensor fft_length name
 signal.rfft3d: input_tensor fft_length name
+signal.stft: signals frame_length frame_step fft_length window_fn pad_end name
 sin: x name
 sinh: x name
 size: input name out_type
@@ -735,11 +943,15 @@ sort: values axis direction name
 space_to_batch: input paddings block_size name block_shape
 space_to_batch_nd: input block_shape paddings name
 space_to_depth: input block_size name data_format
+sparse.expand_dims: sp_input axis name
+sparse.eye: num_rows num_columns dtype name
 sparse.from_dense: tensor name
 sparse_add: a b threshold thresh
 sparse_concat: axis sp_inputs name expand_nonconcat_dim concat_dim
 sparse_fill_empty_rows: sp_input default_value name
+sparse_mask: a mask_indices name
 sparse_maximum: sp_a sp_b name
+sparse_merge: sp_ids sp_values vocab_size name already_sorted
 sparse_minimum: sp_a sp_b name
 sparse_placeholder: dtype shape name
 sparse_reduce_max: sp_input axis keepdims reduction_axes keep_dims
@@ -747,6 +959,7 @@ sparse_reduce_max_sparse: sp_input axis keepdims reduction_axes keep_dims
 sparse_reduce_sum: sp_input axis keepdims reduction_axes keep_dims
 sparse_reduce_sum_sparse: sp_input axis keepdims reduction_axes keep_dims
 sparse_reorder: sp_input name
+sparse_reset_shape: sp_input new_shape
 sparse_reshape: sp_input shape name
 sparse_retain: sp_input to_retain
 sparse_segment_mean: data indices segment_ids name num_segments
@@ -770,6 +983,7 @@ stop_gradient: input name
 strided_slice: input_ begin end strides begin_mask end_mask ellipsis_mask new_axis_mask
     shrink_axis_mask var name
 string_join: inputs separator name
+string_split: source sep skip_empty delimiter result_type name
 string_strip: input name
 string_to_hash_bucket: string_tensor num_buckets name input
 string_to_hash_bucket_fast: input num_buckets name
@@ -779,6 +993,9 @@ strings.format: template inputs placeholder summarize name
 strings.length: input name unit
 strings.lower: input encoding name
 strings.regex_full_match: input pattern name
+strings.split: input sep maxsplit result_type source name
+strings.unicode_transcode: input input_encoding output_encoding errors replacement_char
+    replace_control_characters name
 strings.unsorted_segment_join: inputs segment_ids num_segments separator name
 strings.upper: input encoding name
 substr: input pos len name unit
@@ -788,13 +1005,25 @@ switch_case: branch_index branch_fns default name
 tan: x name
 tanh: x name
 tensor_scatter_add: tensor indices updates name
+tensor_scatter_nd_max: tensor indices updates name
+tensor_scatter_nd_min: tensor indices updates name
 tensor_scatter_sub: tensor indices updates name
 tensor_scatter_update: tensor indices updates name
 tensordot: a b axes name
+test.compute_gradient: x x_shape y y_shape x_init_value delta init_targets extra_feed_dict
+test.compute_gradient_error: x x_shape y y_shape x_init_value delta init_targets extra_feed_dict
+test.get_temp_dir:
+test.gpu_device_name:
+test.is_built_with_cuda:
+test.is_gpu_available: cuda_only min_cuda_compute_capability
+test.main: argv
+test.test_src_dir_path: relative_path
 tile: input multiples name
+timestamp: name
 to_complex128: x name
 to_complex64: x name
 to_double: x name
+to_bfloat16: x name
 to_float: x name
 to_int32: x name
 to_int64: x name
@@ -864,6 +1093,7 @@ where: condition x y name
 where_v2: condition x y name
 while_loop: cond body loop_vars shape_invariants parallel_iterations back_prop swap_memory name
     maximum_iterations return_same_structure
+write_file: filename contents name
 zeros: shape dtype name
 zeros_initializer: dtype
 zeros_like: tensor dtype name optimize

@@ -13,6 +13,7 @@ from gpugraph.errors import InvalidArgumentError
 from gpugraph.graph.defaults import name_scope
 from gpugraph.graph.operation import Operation
 from gpugraph.graph.tensor import Tensor
+from gpugraph.narrow import finfo
 from gpugraph.ops.control import no_op
 from gpugraph.ops.convert import constant, convert_to_tensor
 from gpugraph.ops.logical import equal, greater, greater_equal, less, less_equal, not_equal
@@ -190,7 +191,7 @@ def assert_near(
     with name_scope(name, "assert_near", _values(x, y, rtol, atol, data)):
         x = convert_to_tensor(x, name="x")
         y = convert_to_tensor(y, x.dtype.base_dtype, name="y")
-        least = 10 * np.finfo(x.dtype.as_numpy_dtype).eps
+        least = 10 * finfo(x.dtype.as_numpy_dtype).eps
         kind = x.dtype.real_dtype.base_dtype
         rtol = convert_to_tensor(least if rtol is None else rtol, kind, name="rtol")
         atol = convert_to_tensor(least if atol is None else atol, kind, name="atol")

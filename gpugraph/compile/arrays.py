@@ -27,6 +27,7 @@ class Holdings:
 
     def __init__(self, mailbox: Mailbox) -> None:
         self.owned: list[Any] = []  # of blocks, and of what else is to be released
+        self.shared: dict[Any, Any] = {}  # arrays that steps have in turn, of what is owned
         self.cells: dict[Storage, Cell] = {}
         self.objects: dict[Storage, Any] = {}  # arrays of one handle each
         self.kept: list[Any] = []  # what kernels made for the time of a run
@@ -54,6 +55,7 @@ class Holdings:
         for block in self.owned:
             block.release()
         self.owned.clear()
+        self.shared.clear()
         self.variables.clear()
         self.values.clear()
 

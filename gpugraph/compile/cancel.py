@@ -21,6 +21,7 @@ from gpugraph.compile.switches import why_off
 from gpugraph.compile.unit import Unit
 from gpugraph.dtypes import DType
 from gpugraph.graph.runtime_graph import Edge, Node
+from gpugraph.narrow import finfo
 
 __all__ = ["cancel"]
 
@@ -118,16 +119,22 @@ def _holds(wide: DType, narrow: DType) -> bool:
     if narrow.is_bool:
         return wide.is_integer or wide.is_floating
     if wide.is_floating:
+        if narrow.is_floating and _least_exponent(narrow) < _least_exponent(wide):
+            return False  # bfloat16 reaches further than float16, which has more bits
         return narrow.real_dtype is narrow and _bits(narrow) <= _bits(wide)
     if not (wide.is_integer and narrow.is_integer):
         return False
     return bool(wide.min <= narrow.min and narrow.max <= wide.max)
 
 
+def _least_exponent(dtype: DType) -> int:
+    return int(finfo(dtype.as_numpy_dtype).minexp)
+
+
 def _bits(dtype: DType) -> int:
     """Binary digits without the sign: how many a number type has, or needs."""
     if dtype.is_floating:
-        return int(np.finfo(dtype.as_numpy_dtype).nmant) + 1
+        return int(finfo(dtype.as_numpy_dtype).nmant) + 1
     return dtype.size * 8 - (not dtype.is_unsigned)
 
 

@@ -27,60 +27,69 @@ _logger = logging.getLogger(__name__)
 Run = Callable[[], Any]
 
 
-class Captured:
-    """Runs steps of one GPU. `checks` are the guards of variables, all before anything else."""
+class Capture:
+    """The steps of a stretch of one GPU, on their way to being one graph."""
 
-    __slots__ = ("checks", "device", "guards", "reason", "replay", "steps", "turn")
-
-    def __init__(self, device: Any, steps: Sequence[Step], checks: Sequence[Step]) -> None:
+    def __init__(self, device: Any, steps: Sequence[Step]) -> None:
         self.device = device
         self.steps = steps
-        self.checks = checks
-        self.guards = [step.run for step in checks]
+        self.runs = [step.run for step in steps]
         self.turn = 0
         self.replay: Run | None = None
         self.reason = ""
 
-    def plain(self) -> Captured:
-        made = Captured(self.device, self.steps, ())
-        made.turn = self.turn
-        return made
+    def run(self) -> None:
+        """One run of the steps, by what there is."""
+        with self.device.lock:
+            self._run()
 
-    def parts(self) -> list[Step]:
-        """The steps that it runs: one, once they are captured."""
-        if self.replay is None:
-            return [*self.checks, *self.steps]
-        first, last = self.steps[0], self.steps[-1]
-        name = f"{first.name} .. {last.name}"
-        return [*self.checks, first._replace(name=name, run=self.replay, kind="native")]
-
-    def __call__(self) -> None:
-        if self.guards:
-            _run_all(self.guards)
+    def _run(self) -> None:
         if self.replay is not None:
             self.replay()
             return
         self.turn += 1
         if self.turn < 2 or self.reason:
-            self._tell()
+            _run_all(self.runs)
             return
         try:
-            self.replay = self.device.capture(self._tell)
+            self.replay = self.device.capture(lambda: _run_all(self.runs))
         except DriverError as error:
             self.reason = str(error)
-            _logger.warning(
-                "%s: steps from '%s' to '%s' are not captured: %s",
-                self.device.name,
-                self.steps[0].name,
-                self.steps[-1].name,
-                error,
-            )
-            self._tell()
+            _logger.warning("%s: %s is not captured: %s", self.device.name, self.name, error)
+            _run_all(self.runs)
             return
         self.replay()
 
-    def _tell(self) -> None:
-        _run_all([step.run for step in self.steps])
+    @property
+    def name(self) -> str:
+        return f"{self.steps[0].name} .. {self.steps[-1].name}"
+
+
+class Captured:
+    """Runs a capture. `checks` are the guards of variables, all before anything else."""
+
+    __slots__ = ("capture", "checks", "guards")
+
+    def __init__(self, capture: Capture, checks: Sequence[Step]) -> None:
+        self.capture = capture
+        self.checks = checks
+        self.guards = [step.run for step in checks]
+
+    def plain(self) -> Captured:
+        return Captured(self.capture, ())
+
+    def parts(self) -> list[Step]:
+        """The steps that it runs: one, once they are captured."""
+        capture = self.capture
+        if capture.replay is None:
+            return [*self.checks, *capture.steps]
+        step = capture.steps[0]._replace(name=capture.name, run=capture.replay, kind="native")
+        return [*self.checks, step]
+
+    def __call__(self) -> None:
+        if self.guards:
+            _run_all(self.guards)
+        self.capture.run()
 
 
 def _run_all(runs: Sequence[Run]) -> None:
@@ -125,7 +134,7 @@ def _made(members: Sequence[Entry], steps: Sequence[Step], devices: dict[str, An
         first.op_type,
         first.device,
         first.depth,
-        Captured(devices[first.device], steps, guards),
+        Captured(Capture(devices[first.device], steps), guards),
         first.origin,
         "stretch",
         sum(each.output_bytes for each in steps),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Mapping, Sequence
+from math import prod
 from typing import Any
 
 from gpugraph.devices import Block, Device, Resources, VariableState
@@ -48,6 +49,7 @@ class Bound:
         "_kept",
         "_owned",
         "_resources",
+        "_shared",
         "_values",
         "_variables",
         "attrs",
@@ -72,6 +74,7 @@ class Bound:
         owned: list[Any],
         kept: list[Any],
         on_host: frozenset[int] = frozenset(),
+        shared: dict[Any, Any] | None = None,
     ) -> None:
         self.name = name
         self.attrs = attrs
@@ -84,6 +87,7 @@ class Bound:
         self._owned = owned
         self._kept = kept
         self.on_host = on_host
+        self._shared = {} if shared is None else shared
 
     def value(self, index: int) -> Any:
         """Host input `index`; InternalError for an input that isn't one."""
@@ -99,10 +103,19 @@ class Bound:
         self._owned.append(block)
         return block.array
 
+    def passing(self, slot: int, shape: tuple[int, ...], dtype: DType) -> Any:
+        """Array `slot` of the device that is the step's own while it runs: steps share memory."""
+        count = prod(shape)
+        room = 1 << (max(count, 1) - 1).bit_length()
+        key = self._device.name, slot, room, dtype
+        if key not in self._shared:
+            self._shared[key] = self.scratch((room,), dtype)
+        return self._shared[key][:count].reshape(shape)
+
     def owning(self, owned: list[Any]) -> Bound:
         """The same for a step bound elsewhere, whose scratch goes into `owned`."""
         made = copy.copy(self)
-        made._owned = owned
+        made._owned, made._shared = owned, {}
         return made
 
     def allocate(self, shape: tuple[int, ...], dtype: DType) -> Block:

@@ -15,7 +15,7 @@ from math import prod
 from typing import Any
 
 from gpugraph.compile.context import Bound
-from gpugraph.compile.native_steps import native_of, program_of
+from gpugraph.compile.native_steps import program_of, said_by
 from gpugraph.devices import Device
 from gpugraph.devices.native import Fusion, NotNativeError
 from gpugraph.graph.runtime_graph import Node
@@ -23,7 +23,7 @@ from gpugraph.kernel import HostSource, Kernel, Moves, Products, Reduction, Sour
 from gpugraph.ops.declare import DECLARATIONS
 from gpugraph.ops.reductions import reduced_axes
 
-__all__ = ["bound_on"]
+__all__ = ["at_run_time", "bound_on"]
 
 
 def bound_on(
@@ -47,6 +47,19 @@ def bound_on(
         return runner.bind(kernel, context, arrays)
 
 
+def at_run_time(runner: Device, node: Node, kernel: Kernel) -> list[str]:
+    """What is known, before a run, of a step that is bound anew by each."""
+    call = reference(kernel)
+    if not runner.has_kernels or not (call.dynamic or call.late):
+        return []
+    why = _SIZES if call.dynamic else _VALUES
+    return [f"{node.name} ({node.type}) runs on the host for {runner.name}: {why}"]
+
+
+_SIZES = "the sizes of what it makes depend on values"
+_VALUES = "it takes values of the host during a run"
+
+
 def _enqueued(
     runner: Any,
     node: Node,
@@ -57,9 +70,9 @@ def _enqueued(
 ) -> Callable[[], Any]:
     call = reference(kernel)
     if call.dynamic:
-        raise NotNativeError("the sizes of what it makes depend on values")
+        raise NotNativeError(_SIZES)
     if context.on_host:
-        raise NotNativeError("it takes values of the host during a run")
+        raise NotNativeError(_VALUES)
     if not all(runner.has_array(array) for array in arrays):
         raise NotNativeError("it takes or makes objects")
     results = arrays[len(taken) :]
@@ -85,7 +98,7 @@ def _by_kind(
     if isinstance(kernel, Source):
         op = node.name, node.origin
         return launcher.source(kernel, context, arrays, context.scratch, op)  # type: ignore[no-any-return]
-    native = native_of(node)
+    native = said_by(node)
     if native is None or isinstance(native, HostSource):
         raise NotNativeError("it has no kernel for GPUs")
     if isinstance(native, Moves):
@@ -101,7 +114,7 @@ def _by_kind(
         axes = sorted(reduced_axes(context.value(1), arrays[0].ndim))
         if not _is_regular(arrays[0].shape, axes):
             return _turned(launcher, native, context, arrays, axes, op)
-    made = program_of(native, context, types, arrays[:count], written)
+    made = program_of(native, context, types, arrays[:count], written, gpu=True)
     return launcher.program(*made, arrays[:count], written, context.scratch, op)  # type: ignore[no-any-return]
 
 
@@ -128,7 +141,7 @@ def _turned(
     columns = prod(source.shape[axis] for axis in axes)
     turn = launcher.moves(Moves(lambda _, x, y: [(x.transpose(order), y)]), context, [source, copy])
     rows = copy.reshape((copy.size // columns, columns))
-    fusion = Fusion()
+    fusion = Fusion(gpu=True)
     fusion.output(fusion.reduce(kernel, fusion.input(dtype, rows.shape), [1]))
     result = out.reshape((rows.shape[0], 1))
     reduce = launcher.program(*fusion.finish(), [rows], [result], context.scratch, op)

@@ -117,7 +117,8 @@ def fusible(unit: Unit, node: Node, natives: Mapping[str, bool]) -> tuple[Said, 
     signature = said(unit, node)
     if signature is None:
         return None
-    space = _space_of(texts, signature, node.type in _SHAPED, native)
+    gpu = unit.device_types[node.assigned_device] != "CPU"
+    space = _space_of(texts, signature, node.type in _SHAPED, native, gpu)
     if space is None or not prod(space.sizes):
         return None
     if native or is_large(space.sizes):
@@ -131,11 +132,11 @@ def _refers(node: Node) -> bool:
     return any(each.is_ref_dtype for each in (*types, *node.output_types, *node.input_types))
 
 
-def _space_of(texts: Texts, node: Said, is_shaped: bool, native: bool) -> Space | None:
+def _space_of(texts: Texts, node: Said, is_shaped: bool, native: bool, gpu: bool) -> Space | None:
     """The space of an op by its texts."""
     if native:
         taken = [each for at, each in enumerate(node.input_types) if at not in node.on_host]
-        if not_native(*taken, *node.output_types):
+        if not_native(*taken, *node.output_types, gpu=gpu):
             return None
     if isinstance(texts, Elementwise):
         if node.on_host:
@@ -145,7 +146,7 @@ def _space_of(texts: Texts, node: Said, is_shaped: bool, native: bool) -> Space 
         return Space(sizes, (True,), True) if fits else None
     if isinstance(texts, Reduction):
         return _of_reduction(node)
-    return _of_recipe(texts, node)
+    return _of_recipe(texts, node, gpu)
 
 
 def _fits(given: Shape, sizes: Shape) -> bool:
@@ -177,9 +178,9 @@ def _kept(sizes: Shape, axes: frozenset[int]) -> Shape:
     return tuple(1 if axis in axes else size for axis, size in enumerate(sizes))
 
 
-def _of_recipe(recipe: Recipe, node: Said) -> Space | None:
+def _of_recipe(recipe: Recipe, node: Said, gpu: bool) -> Space | None:
     """Found out by following the recipe."""
-    probe = Fusion()
+    probe = Fusion(gpu)
     types = [(at, each) for at, each in enumerate(node.input_types) if at not in node.on_host]
     given = [probe.input(dtype.base_dtype, node.input_shapes[at]) for at, dtype in types]
     try:

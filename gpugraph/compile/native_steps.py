@@ -25,7 +25,7 @@ from gpugraph.devices.native import (
     prepare_source,
     products,
 )
-from gpugraph.dtypes import DType
+from gpugraph.dtypes import DType, bfloat16
 from gpugraph.graph.runtime_graph import Node
 from gpugraph.kernel import HostSource, Moves, Native, Products
 from gpugraph.ops.declare import DECLARATIONS
@@ -39,6 +39,7 @@ __all__ = [
     "native_of",
     "prepared",
     "program_of",
+    "said_by",
     "translate",
 ]
 
@@ -114,10 +115,19 @@ class Piece(NamedTuple):
     bind: Callable[[Any], Calls]
 
 
-def native_of(node: Node) -> Native | Texts | None:
-    """What says the native code of an op, if anything does."""
+def said_by(node: Node) -> Native | Texts | None:
+    """What says an op as more than a `Call`, if anything does."""
     decl = DECLARATIONS.get(node.type)
     return None if decl is None else decl.native or texts_of(node.type, node.attrs)
+
+
+def native_of(node: Node) -> Native | Texts | None:
+    """What says the native code of an op, if anything does: of bfloat16 there are only moves."""
+    found = said_by(node)
+    types = (*node.input_types, *node.output_types)
+    if not isinstance(found, Moves) and any(each.base_dtype is bfloat16 for each in types):
+        return None
+    return found
 
 
 def translate(step: Candidate) -> Piece:
@@ -167,9 +177,10 @@ def program_of(
     types: Sequence[DType],
     inputs: Sequence[Any],
     written: Sequence[Any],
+    gpu: bool = False,
 ) -> Fused:
     """What an op's texts compute of these arrays, and the sizes of its axes."""
-    fusion = Fusion()
+    fusion = Fusion(gpu)
     values = [fusion.input(dtype, array.shape) for dtype, array in zip(types, inputs, strict=True)]
     made = build(fusion, native, context, values)
     for value, array in zip(made, written, strict=True):

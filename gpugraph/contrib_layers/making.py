@@ -1,22 +1,20 @@
-"""What layers have in common: their variables, their collections, and how they are switched."""
+"""What layers have in common: their variables and their collections."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from gpugraph.contrib_layers.model_variables import model_variable
-from gpugraph.control_flow import cond
 from gpugraph.graph.client import Graph
 from gpugraph.graph.collections import GraphKeys
 from gpugraph.graph.stack import graph_stack
 from gpugraph.graph.tensor import Tensor
-from gpugraph.ops.constant_value import constant_value
 from gpugraph.variable_scope import get_variable_scope
 from gpugraph.variable_scope.store import variable_store
 from gpugraph.variables import PartitionedVariable
 
-__all__ = ["collect_outputs", "collections_of", "layer_variable", "pair", "static_bool", "switch"]
+__all__ = ["collect_outputs", "collections_of", "layer_variable", "pair"]
 
 
 def collections_of(variables_collections: Any, name: str) -> list[str]:
@@ -68,22 +66,6 @@ def collect_outputs(outputs_collections: Any, alias: str, outputs: Tensor) -> Te
         graph: Graph = graph_stack.top()
         graph.add_to_collections(outputs_collections, outputs)
     return outputs
-
-
-def static_bool(value: Any) -> bool | None:
-    """Whether it is true, if that is known while the graph is built."""
-    if isinstance(value, Tensor):
-        known = constant_value(value)
-        return None if known is None else bool(known)
-    return bool(value)
-
-
-def switch(chosen: Any, true_fn: Callable[[], Any], false_fn: Callable[[], Any]) -> Any:
-    """What the one or the other function gives: now where that is known, else in a run."""
-    known = static_bool(chosen)
-    if known is None:
-        return cond(chosen, true_fn, false_fn)
-    return true_fn() if known else false_fn()
 
 
 def pair(value: Any, name: str) -> tuple[int, int]:

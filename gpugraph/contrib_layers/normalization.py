@@ -11,16 +11,20 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gpugraph.arg_scope import add_arg_scope
-from gpugraph.contrib_layers.making import collect_outputs, collections_of, static_bool, switch
+from gpugraph.contrib_layers.making import collect_outputs, collections_of
 from gpugraph.contrib_layers.model_variables import model_variable
+from gpugraph.control_flow.choosing import smart_cond, static_bool
+from gpugraph.dtypes import float32
 from gpugraph.graph.client import Graph
 from gpugraph.graph.collections import GraphKeys
 from gpugraph.graph.stack import graph_stack
 from gpugraph.graph.tensor import Tensor
 from gpugraph.ops.arithmetic_functions import maximum
+from gpugraph.ops.array_shapes import reshape
 from gpugraph.ops.arrays import identity, op_scope, shape
+from gpugraph.ops.batch_norm import fused_batch_norm
 from gpugraph.ops.casting import cast
-from gpugraph.ops.convert import convert_to_tensor
+from gpugraph.ops.convert import constant, convert_to_tensor
 from gpugraph.ops.initializers import Ones, Zeros
 from gpugraph.ops.nn import batch_normalization, moments
 from gpugraph.ops.reduction_functions import reduce_prod
@@ -89,8 +93,8 @@ def batch_norm(
       they are done before the outputs are.
     is_training: a bool, or a bool tensor, by which a run chooses.
     fused: False: the moving variance is that of the batch as a population. By default, and with
-      True, for inputs of rank 2 or 4, it is that of a sample, as the fused op of TensorFlow keeps
-      it. There is no fused op here: the results are otherwise the same.
+      True, for inputs of rank 2 or 4, it is that of a sample, and float32 inputs with their
+      channels last go through one op for all.
     data_format: "NHWC", channels last, or "NCHW", second, for any rank.
 
     ValueError for another data format, for inputs of unknown rank or channels, and for what is
@@ -129,12 +133,14 @@ def batch_norm(
         with variable_scope(get_variable_scope()) as moving:
             moving.set_partitioner(None)  # averages are not made in parts
             averages = [make("moving_mean", Zeros(), False), make("moving_variance", Ones(), False)]
-        mean, variance = _mean_and_variance(
-            given, averages, decay, is_training, updates_collections, as_sample
-        )
-        outputs = batch_normalization(
-            given.tensor, mean, variance, trained.get("beta"), trained.get("gamma"), epsilon
-        )
+        how = decay, is_training, updates_collections
+        if as_sample and given.by_channel and given.tensor.dtype == float32:
+            outputs = _fused(given, trained, averages, epsilon, *how)
+        else:
+            mean, variance = _mean_and_variance(given, averages, *how, as_sample)
+            outputs = batch_normalization(
+                given.tensor, mean, variance, trained.get("beta"), trained.get("gamma"), epsilon
+            )
         outputs.set_shape(given.tensor.shape)
         if activation_fn is not None:
             outputs = activation_fn(outputs)
@@ -165,6 +171,58 @@ def _inputs(tensor: Tensor, data_format: str) -> _Inputs:
         [each for each in range(len(sizes)) if each != axis],
         [1, channels, *after] if after else [channels],
     )
+
+
+def _fused(
+    given: _Inputs,
+    trained: dict[str, Any],
+    averages: list[Any],
+    epsilon: float,
+    decay: float,
+    is_training: Any,
+    updates_collections: Any,
+) -> Tensor:
+    """The outputs, by one op; where it trains, the averages follow."""
+    source = given.tensor
+    flat = source.shape.rank == 2
+    images = reshape(source, [-1, 1, 1, given.channels]) if flat else source
+    gamma, beta = (
+        trained[key] if key in trained else constant(value, float32, given.shape)
+        for key, value in (("gamma", 1.0), ("beta", 0.0))
+    )
+
+    def by_sample() -> Any:
+        return fused_batch_norm(images, gamma, beta, epsilon=epsilon)
+
+    def by_averages() -> Any:
+        mean, variance = averages
+        return fused_batch_norm(
+            images, gamma, beta, mean, variance, epsilon=epsilon, is_training=False
+        )
+
+    made, mean, variance = smart_cond(is_training, by_sample, by_averages)
+    outputs: Tensor = reshape(made, shape(source)) if flat else made
+    if static_bool(is_training) is False:
+        return outputs
+
+    def update() -> list[Tensor]:
+        return [
+            assign_moving_average(kept, value, decay)
+            for kept, value in zip(averages, (mean, variance))
+        ]
+
+    graph: Graph = graph_stack.top()
+    if updates_collections is None:
+
+        def after_updates() -> Tensor:
+            with graph.control_dependencies(update()):
+                return identity(outputs)
+
+        followed: Tensor = smart_cond(is_training, after_updates, lambda: outputs)
+        return followed
+    for each in smart_cond(is_training, update, lambda: [identity(kept) for kept in averages]):
+        graph.add_to_collections(updates_collections, each)
+    return outputs
 
 
 def _mean_and_variance(
@@ -198,11 +256,11 @@ def _mean_and_variance(
             with graph.control_dependencies(update()):
                 return [identity(mean), identity(variance)]
 
-        mean, variance = switch(is_training, after_updates, averaged)
+        mean, variance = smart_cond(is_training, after_updates, averaged)
         return mean, variance
-    for each in switch(is_training, update, averaged):
+    for each in smart_cond(is_training, update, averaged):
         graph.add_to_collections(updates_collections, each)
-    mean, variance = switch(is_training, lambda: [mean, variance], averaged)
+    mean, variance = smart_cond(is_training, lambda: [mean, variance], averaged)
     return mean, variance
 
 

@@ -8,7 +8,8 @@ from functools import partial
 from typing import Any
 
 from gpugraph.arg_scope import add_arg_scope
-from gpugraph.contrib_layers.making import collect_outputs, switch
+from gpugraph.contrib_layers.making import collect_outputs
+from gpugraph.control_flow.choosing import smart_cond
 from gpugraph.graph.defaults import name_scope
 from gpugraph.graph.tensor import Tensor
 from gpugraph.ops import dropout as dropout_ops
@@ -38,7 +39,7 @@ def dropout(
         source = convert_to_tensor(inputs)
         with variable_scope(get_variable_scope()):
             pass  # takes the name "Dropout", as TensorFlow does, so that ops are in "dropout_1"
-        outputs: Tensor = switch(
+        outputs: Tensor = smart_cond(
             is_training,
             lambda: dropout_ops.dropout(
                 source, rate=1 - keep_prob, noise_shape=noise_shape, seed=seed

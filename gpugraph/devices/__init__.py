@@ -9,7 +9,7 @@ from gpugraph.devices.cuda.launching import Enqueued
 from gpugraph.devices.device import Block, Device, DeviceAttributes, HostDevice, out_of_memory
 from gpugraph.devices.factory import DeviceFactory, SupportsCreateDevices
 from gpugraph.devices.gpu import GPUDeviceFactory, VirtualGPUDevice, no_gpu_reason
-from gpugraph.devices.listing import list_local_devices
+from gpugraph.devices.listing import list_local_devices, unusable_gpus
 from gpugraph.devices.resources import Resources, VariableState, uninitialized
 
 __all__ = [
@@ -32,4 +32,5 @@ __all__ = [
     "no_gpu_reason",
     "out_of_memory",
     "uninitialized",
+    "unusable_gpus",
 ]

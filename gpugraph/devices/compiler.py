@@ -66,7 +66,7 @@ _NICE = 10
 """How far a compiler in the background stands back."""
 
 _SAID = 600
-"""Characters of a compiler's message that a reason repeats, unless more are asked for."""
+"""Characters of a compiler's message that a reason repeats."""
 
 
 class CompilerStatus(NamedTuple):
@@ -142,17 +142,12 @@ class Compilation:
 class Compiler:
     """A C compiler, its cache, and the thread that feeds it."""
 
-    def __init__(
-        self,
-        command: str = "cc",
-        folder: Path | None = None,
-        flags: tuple[str, ...] = FLAGS,
-        language: str = "c",
-    ) -> None:
+    flags: tuple[str, ...] = FLAGS
+    language = "c"
+    most_said = _SAID
+
+    def __init__(self, command: str = "cc", folder: Path | None = None) -> None:
         self.command = command
-        self.flags = flags
-        self.language = language
-        self.most_said = _SAID
         self.cache = ObjectCache(folder or cache_folder())
         self.time_limit = TIME_LIMIT
         self._lock = threading.Lock()

@@ -11,8 +11,12 @@ from gpugraph.layers.convolutional import Conv1D, Conv2D, Conv3D, conv1d, conv2d
 from gpugraph.layers.core import Dense, Dropout, Flatten, dense, dropout, flatten
 from gpugraph.layers.more_convolutional import (
     Conv2DTranspose,
+    Conv3DTranspose,
+    SeparableConv1D,
     SeparableConv2D,
     conv2d_transpose,
+    conv3d_transpose,
+    separable_conv1d,
     separable_conv2d,
 )
 from gpugraph.layers.normalization import BatchNormalization, batch_normalization
@@ -40,6 +44,7 @@ __all__ = [
     "Conv2D",
     "Conv2DTranspose",
     "Conv3D",
+    "Conv3DTranspose",
     "Dense",
     "Dropout",
     "Flatten",
@@ -47,6 +52,7 @@ __all__ = [
     "MaxPooling1D",
     "MaxPooling2D",
     "MaxPooling3D",
+    "SeparableConv1D",
     "SeparableConv2D",
     "average_pooling1d",
     "average_pooling2d",
@@ -56,11 +62,13 @@ __all__ = [
     "conv2d",
     "conv2d_transpose",
     "conv3d",
+    "conv3d_transpose",
     "dense",
     "dropout",
     "flatten",
     "max_pooling1d",
     "max_pooling2d",
     "max_pooling3d",
+    "separable_conv1d",
     "separable_conv2d",
 ]

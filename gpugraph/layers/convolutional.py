@@ -112,10 +112,15 @@ class Convolution(Layer):
         """What the filters make of the inputs."""
         raise NotImplementedError
 
+    def shaped(self, outputs: Tensor) -> Tensor:
+        """What was convolved, with its bias, in the shape of the layer's outputs."""
+        return outputs
+
     def call(self, inputs: Tensor) -> Tensor:
         outputs = self.convolved(inputs)
         if self.bias is not None:
             outputs = bias_add(outputs, self.bias, "NCHW" if self.first else "NHWC")
+        outputs = self.shaped(outputs)
         activated: Tensor = outputs if self.activation is None else self.activation(outputs)
         return activated
 

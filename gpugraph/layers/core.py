@@ -5,9 +5,10 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
+from gpugraph.control_flow.choosing import smart_cond
 from gpugraph.graph.tensor import Tensor
 from gpugraph.layer import Layer
-from gpugraph.layers.making import ZEROS, applied, channels_first, switch
+from gpugraph.layers.making import ZEROS, applied, channels_first
 from gpugraph.ops import dropout as dropout_ops
 from gpugraph.ops.array_shapes import expand_dims, reshape, transpose
 from gpugraph.ops.arrays import identity, shape
@@ -134,7 +135,7 @@ class Dropout(Layer):
 
     def call(self, inputs: Tensor, training: Any = False) -> Tensor:
         """training: a bool, or a bool tensor, by which a run chooses."""
-        made: Tensor = switch(
+        made: Tensor = smart_cond(
             training,
             lambda: dropout_ops.dropout(
                 inputs, rate=self.rate, noise_shape=self.noise_shape, seed=self.seed

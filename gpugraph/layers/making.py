@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from gpugraph.control_flow import cond
-from gpugraph.graph.tensor import Tensor
 from gpugraph.layer import Layer
-from gpugraph.ops.constant_value import constant_value
 from gpugraph.ops.initializers import Ones, Zeros
 
 __all__ = [
@@ -18,8 +15,6 @@ __all__ = [
     "channels_first",
     "numbers",
     "padding_of",
-    "static_bool",
-    "switch",
 ]
 
 
@@ -75,19 +70,3 @@ def padding_of(value: str) -> str:
             f"{value}"
         )
     return padding
-
-
-def static_bool(value: Any) -> bool | None:
-    """Whether it is true, if that is known while the graph is built."""
-    if isinstance(value, Tensor):
-        known = constant_value(value)
-        return None if known is None else bool(known)
-    return bool(value)
-
-
-def switch(chosen: Any, true_fn: Callable[[], Any], false_fn: Callable[[], Any]) -> Any:
-    """What the one or the other function gives: now where that is known, else in a run."""
-    known = static_bool(chosen)
-    if known is None:
-        return cond(chosen, true_fn, false_fn)
-    return true_fn() if known else false_fn()

@@ -12,10 +12,11 @@ from functools import partial
 from typing import Any
 
 from gpugraph import dtypes
+from gpugraph.control_flow.choosing import smart_cond, static_bool
 from gpugraph.graph.stack import graph_stack
 from gpugraph.graph.tensor import Tensor
 from gpugraph.layer import Layer
-from gpugraph.layers.making import ONES, ZEROS, applied, static_bool, switch
+from gpugraph.layers.making import ONES, ZEROS, applied
 from gpugraph.ops.array_shapes import reshape
 from gpugraph.ops.arrays import op_scope
 from gpugraph.ops.batch_norm import fused_batch_norm
@@ -26,6 +27,9 @@ from gpugraph.ops.nn import moments
 from gpugraph.ops.state import assign_sub
 
 __all__ = ["BatchNormalization", "batch_normalization"]
+
+_NARROW = (dtypes.float16, dtypes.bfloat16)
+"""Inputs whose means and variances are float32."""
 
 
 class BatchNormalization(Layer):
@@ -108,7 +112,7 @@ class BatchNormalization(Layer):
 
     def _make(self, channels: int) -> None:
         given = self.dtype or dtypes.float32
-        dtype = dtypes.float32 if given is dtypes.float16 else given
+        dtype = dtypes.float32 if given in _NARROW else given
         for name, how in (("gamma", self._gamma), ("beta", self._beta)):
             if how is not None:
                 initializer, regularizer, constraint = how
@@ -155,10 +159,10 @@ class BatchNormalization(Layer):
                 layout, is_training=False,
             )  # fmt: skip
 
-        outputs, mean, variance = switch(training, by_sample, by_averages)
+        outputs, mean, variance = smart_cond(training, by_sample, by_averages)
         known = static_bool(training)
         if known is None:
-            momentum = switch(training, lambda: self.momentum, lambda: 1.0)
+            momentum = smart_cond(training, lambda: self.momentum, lambda: 1.0)
         else:
             momentum = convert_to_tensor(self.momentum)
         if known is not False:
@@ -173,6 +177,9 @@ class BatchNormalization(Layer):
     # -- by elementwise ops
 
     def _plain(self, inputs: Tensor, training: Any) -> Tensor:
+        given = inputs.dtype.base_dtype
+        if given in _NARROW:
+            inputs = cast(inputs, dtypes.float32)
         rank = int(inputs.shape.rank or 0)
         axes = [axis for axis in range(rank) if axis != self._at]
         shape = [self._channels if axis == self._at else 1 for axis in range(rank)]
@@ -187,19 +194,21 @@ class BatchNormalization(Layer):
         mean, variance = spread(mean), spread(variance)
         outputs = normalized_by(inputs, mean, variance, beta, gamma, self.epsilon)
         outputs.set_shape(inputs.shape)
-        return outputs
+        return cast(outputs, given)
 
     def _chosen(self, inputs: Tensor, axes: list[int], training: Any) -> tuple[Any, Any]:
         """The mean and variance to normalize by; the averages follow where it trains."""
         of_sample = [cast(each, self._variable_type) for each in moments(inputs, axes)]
         averages = [self.moving_mean, self.moving_variance]
         mean, variance = (
-            switch(training, partial(convert_to_tensor, value), partial(convert_to_tensor, kept))
+            smart_cond(
+                training, partial(convert_to_tensor, value), partial(convert_to_tensor, kept)
+            )
             for value, kept in zip(of_sample, averages)
         )
         for kept, value in zip(averages, (mean, variance)):
             follow = partial(self._follow, kept, value, self.momentum)
-            self.add_update(switch(training, follow, partial(convert_to_tensor, kept)))
+            self.add_update(smart_cond(training, follow, partial(convert_to_tensor, kept)))
         return mean, variance
 
     def _follow(self, average: Any, value: Any, momentum: Any) -> Tensor:

@@ -7,7 +7,16 @@ Counts are local variables, so `tf.local_variables_initializer` begins anew.
 
 from __future__ import annotations
 
-from gpugraph.metrics.classes import mean_iou, precision_at_k, recall_at_k
+from gpugraph.metrics.classes import (
+    average_precision_at_k,
+    mean_iou,
+    precision_at_k,
+    precision_at_top_k,
+    recall_at_k,
+    recall_at_top_k,
+)
+from gpugraph.metrics.classes import average_precision_at_k as sparse_average_precision_at_k
+from gpugraph.metrics.classes import precision_at_k as sparse_precision_at_k
 from gpugraph.metrics.counts import (
     false_negatives,
     false_positives,
@@ -41,6 +50,7 @@ from gpugraph.metrics.thresholds import (
 __all__ = [
     "accuracy",
     "auc",
+    "average_precision_at_k",
     "false_negatives",
     "false_negatives_at_thresholds",
     "false_positives",
@@ -57,11 +67,15 @@ __all__ = [
     "precision",
     "precision_at_k",
     "precision_at_thresholds",
+    "precision_at_top_k",
     "recall",
     "recall_at_k",
     "recall_at_thresholds",
+    "recall_at_top_k",
     "root_mean_squared_error",
     "sensitivity_at_specificity",
+    "sparse_average_precision_at_k",
+    "sparse_precision_at_k",
     "specificity_at_sensitivity",
     "true_negatives",
     "true_negatives_at_thresholds",

@@ -9,23 +9,35 @@ import numpy as np
 from gpugraph import dtypes
 from gpugraph.graph.tensor import Tensor
 from gpugraph.metrics.keeping import Pair, alike, collected, keep
-from gpugraph.ops.arithmetic_functions import multiply
+from gpugraph.ops.arithmetic_functions import div_no_nan, minimum, multiply
 from gpugraph.ops.array_shapes import expand_dims, reshape
-from gpugraph.ops.arrays import identity
+from gpugraph.ops.arrays import identity, size
 from gpugraph.ops.casting import cast
 from gpugraph.ops.constants import ones_like
 from gpugraph.ops.convert import convert_to_tensor
 from gpugraph.ops.declare import raw_ops
 from gpugraph.ops.joining import stack
-from gpugraph.ops.logical import equal, greater, logical_and, logical_not, not_equal, where
+from gpugraph.ops.logical import (
+    equal,
+    greater,
+    greater_equal,
+    logical_and,
+    logical_not,
+    not_equal,
+    where,
+)
 from gpugraph.ops.ranking import top_k
 from gpugraph.ops.reduction_functions import reduce_any, reduce_sum
 from gpugraph.ops.scattering import scatter_nd
+from gpugraph.ops.sequences import cumsum
+from gpugraph.ops.sparse_functions import sparse_tensor_to_dense
+from gpugraph.ops.sparse_tensor import SparseTensor, SparseTensorValue, expect_sparse
 from gpugraph.ops.state import assign_add
 from gpugraph.ops.weights import broadcast_weights
 from gpugraph.variable_scope import variable_scope
 
-__all__ = ["mean_iou", "precision_at_k", "recall_at_k"]
+__all__ = ["average_precision_at_k", "mean_iou", "precision_at_k", "precision_at_top_k"]
+__all__ += ["recall_at_k", "recall_at_top_k"]
 
 
 def mean_iou(
@@ -49,10 +61,10 @@ def mean_iou(
         number = cast(ones_like(found), dtypes.float64)
         if factors is not None:
             number = reshape(cast(factors, dtypes.float64), [-1])
-        size = [num_classes, num_classes]
-        total = keep("total_confusion_matrix", size, dtypes.float64)
+        sizes = [num_classes, num_classes]
+        total = keep("total_confusion_matrix", sizes, dtypes.float64)
         places = stack([wanted, found], axis=1)
-        batch = scatter_nd(places, number, np.array(size, np.int64))
+        batch = scatter_nd(places, number, np.array(sizes, np.int64))
         update = assign_add(total, batch)
         value = _overlap(total, num_classes)
         return collected(value, update, metrics_collections, updates_collections)
@@ -86,7 +98,8 @@ def recall_at_k(
 ) -> Pair:
     """(which part of the labels is among the `k` largest predictions, update), weighted.
 
-    labels: classes [..., number of labels], or [...] where there is one each; dense only.
+    labels: classes [..., number of labels], or [...] where there is one each; or a SparseTensor
+      [..., number of labels].
     predictions: floats [..., classes].
     class_id: the only class that counts, by default all.
     weights: [...], or 1 where the same weight is for all.
@@ -117,29 +130,92 @@ def precision_at_k(
     return _at_k("precision", "false_positive", given, name, to)
 
 
+def recall_at_top_k(
+    labels: Any,
+    predictions_idx: Any,
+    k: int | None = None,
+    class_id: int | None = None,
+    weights: Any = None,
+    metrics_collections: Any = None,
+    updates_collections: Any = None,
+    name: str | None = None,
+) -> Pair:
+    """`recall_at_k` of predictions that are chosen already: classes [..., k], the best first."""
+    given = (labels, predictions_idx, k, class_id, weights)
+    to = metrics_collections, updates_collections
+    return _at_top_k("recall", "false_negative", given, name, to)
+
+
+def precision_at_top_k(
+    labels: Any,
+    predictions_idx: Any,
+    k: int | None = None,
+    class_id: int | None = None,
+    weights: Any = None,
+    metrics_collections: Any = None,
+    updates_collections: Any = None,
+    name: str | None = None,
+) -> Pair:
+    """`precision_at_k` of predictions that are chosen already: classes [..., k], the best first."""
+    given = (labels, predictions_idx, k, class_id, weights)
+    to = metrics_collections, updates_collections
+    return _at_top_k("precision", "false_positive", given, name, to)
+
+
+def _ending(k: int | None, class_id: int | None) -> str:
+    rank = "at_k" if k is None else f"at_{k}"
+    return rank if class_id is None else f"{rank}_class{class_id}"
+
+
 def _at_k(kind: str, wrong: str, given: Any, name: str | None, to: tuple[Any, Any]) -> Pair:
     labels, predictions, k, class_id, weights = given
-    ending = f"at_{k}" if class_id is None else f"at_{k}_class{class_id}"
-    with variable_scope(name, f"{kind}_{ending}", [predictions, labels, weights]):
-        first = cast(top_k(predictions, k).indices, dtypes.int64)
-        wanted = cast(convert_to_tensor(labels), dtypes.int64)
-        if wanted.shape.rank == (first.shape.rank or 0) - 1:
-            wanted = expand_dims(wanted, -1)
-        hits, misses = _found(wanted, first, kind == "recall", class_id)
-        if weights is not None:
-            factors = broadcast_weights(cast(weights, dtypes.float64), hits)
-            hits, misses = multiply(hits, factors), multiply(misses, factors)
-        right = keep(f"true_positive_{ending}", (), dtypes.float64)
-        missed = keep(f"{wrong}_{ending}", (), dtypes.float64)
-        updates = [
-            assign_add(each, reduce_sum(by)) for each, by in ((right, hits), (missed, misses))
-        ]
-        value = raw_ops.RealDiv(identity(right), raw_ops.Add(right, missed))
-        update = raw_ops.RealDiv(updates[0], raw_ops.Add(*updates), name="update")
-        return collected(value, update, *to)
+    default = f"{kind}_{_ending(k, class_id)}"
+    with variable_scope(name, default, [predictions, labels, weights]):
+        first = top_k(predictions, k).indices
+        return _kept(kind, wrong, (labels, first, k, class_id, weights), to)
 
 
-def _found(labels: Tensor, first: Tensor, by_label: bool, class_id: int | None) -> tuple[Any, Any]:
+def _at_top_k(kind: str, wrong: str, given: Any, name: str | None, to: tuple[Any, Any]) -> Pair:
+    labels, first, k, class_id, weights = given
+    with variable_scope(name, f"{kind}_{_ending(k, class_id)}", [first, labels, weights]):
+        return _kept(kind, wrong, given, to)
+
+
+_NO_LABEL = np.int64(-(2**63))
+"""What stands where a row of sparse labels has fewer than another."""
+
+
+def _labels(labels: Any, first: Tensor) -> tuple[Tensor, bool]:
+    """Labels [..., number of labels], and whether some of them may be none."""
+    if isinstance(labels, (SparseTensor, SparseTensorValue)):
+        source = expect_sparse(labels)
+        wide = SparseTensor(source.indices, cast(source.values, dtypes.int64), source.dense_shape)
+        return sparse_tensor_to_dense(wide, _NO_LABEL), True
+    wanted = cast(convert_to_tensor(labels), dtypes.int64)
+    if wanted.shape.rank == (first.shape.rank or 0) - 1:
+        wanted = expand_dims(wanted, -1)
+    return wanted, False
+
+
+def _kept(kind: str, wrong: str, given: Any, to: tuple[Any, Any]) -> Pair:
+    labels, predictions_idx, k, class_id, weights = given
+    ending = _ending(k, class_id)
+    first = cast(convert_to_tensor(predictions_idx), dtypes.int64)
+    hits, misses = _found(*_labels(labels, first), first, kind == "recall", class_id)
+    if weights is not None:
+        factors = broadcast_weights(cast(weights, dtypes.float64), hits)
+        hits, misses = multiply(hits, factors), multiply(misses, factors)
+    right = keep(f"true_positive_{ending}", (), dtypes.float64)
+    missed = keep(f"{wrong}_{ending}", (), dtypes.float64)
+    updates = [assign_add(each, reduce_sum(by)) for each, by in ((right, hits), (missed, misses))]
+    value = raw_ops.RealDiv(identity(right), raw_ops.Add(right, missed))
+    update = raw_ops.RealDiv(updates[0], raw_ops.Add(*updates), name="update")
+    return collected(value, update, *to)
+
+
+def _found(
+    labels: Tensor, may_be_none: bool, first: Tensor, by_label: bool, class_id: int | None
+) -> tuple[Any, Any]:
     """For each element of the batch: how many of `first` are labels, and how many of the labels
     (or of `first`) have no fellow.
     """
@@ -149,8 +225,56 @@ def _found(labels: Tensor, first: Tensor, by_label: bool, class_id: int | None) 
     missed, all_of = logical_not(is_label), first
     if by_label:
         missed, all_of = logical_not(reduce_any(pairs, -2)), labels
+        if may_be_none:
+            missed = logical_and(missed, not_equal(labels, _NO_LABEL))
     if class_id is not None:
         counts = logical_and(counts, equal(first, np.int64(class_id)))
         missed = logical_and(missed, equal(all_of, np.int64(class_id)))
     hits, misses = (reduce_sum(cast(each, dtypes.float64), -1) for each in (counts, missed))
     return hits, misses
+
+
+# -- precision, averaged over ranks
+
+
+def average_precision_at_k(
+    labels: Any,
+    predictions: Any,
+    k: int,
+    weights: Any = None,
+    metrics_collections: Any = None,
+    updates_collections: Any = None,
+    name: str | None = None,
+) -> Pair:
+    """(mean of the precisions at the ranks, up to `k`, of labels, update), weighted; 0 at first.
+
+    labels: classes [..., number of labels], or [...] where there is one each; or a SparseTensor.
+    predictions: floats [..., classes].
+    weights: [...], or 1 where the same weight is for all.
+
+    A row's sum of precisions is divided by its number of labels (negative ones are none), or by k
+    where that is less.
+    """
+    with variable_scope(name, f"average_precision_at_{k}", [predictions, labels, weights]):
+        first = cast(top_k(predictions, k).indices, dtypes.int64)
+        averages = _averages(_labels(labels, first)[0], first, k)
+        count = cast(size(averages), dtypes.float64)
+        if weights is not None:
+            factors = broadcast_weights(cast(weights, dtypes.float64), averages)
+            averages, count = multiply(averages, factors), reduce_sum(factors)
+        most, total = (keep(each, (), dtypes.float64) for each in ("max", "total"))
+        added = assign_add(most, count), assign_add(total, reduce_sum(averages))
+        value = div_no_nan(identity(total), identity(most), name="mean")
+        update = div_no_nan(added[1], added[0], name="update")
+        return collected(value, update, metrics_collections, updates_collections)
+
+
+def _averages(labels: Tensor, first: Tensor, k: int) -> Tensor:
+    """Of each element of the batch, the mean precision; NaN without labels."""
+    is_label = reduce_any(equal(expand_dims(first, -1), expand_dims(labels, -2)), -1)
+    relevant = cast(is_label, dtypes.float64)
+    precisions = cumsum(relevant, axis=-1) / np.arange(1.0, k + 1)
+    total = reduce_sum(multiply(precisions, relevant), -1)
+    there = cast(greater_equal(labels, np.int64(0)), dtypes.float64)
+    made: Tensor = total / minimum(reduce_sum(there, -1), np.float64(k))
+    return made

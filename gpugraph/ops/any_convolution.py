@@ -6,17 +6,26 @@ from collections.abc import Sequence
 from typing import Any
 
 from gpugraph.graph.tensor import Tensor
-from gpugraph.ops.array_shapes import expand_dims, squeeze
 from gpugraph.ops.arrays import op_scope
 from gpugraph.ops.convert import convert_to_tensor
 from gpugraph.ops.convolution_functions import avg_pool, conv2d, max_pool
 from gpugraph.ops.convolution_shapes import conv1d
+from gpugraph.ops.pooling_functions import avg_pool1d, max_pool1d
+from gpugraph.ops.spatial_rates import with_space_to_batch
 from gpugraph.ops.volume_functions import avg_pool3d, conv3d, max_pool3d
 
 __all__ = ["atrous_conv2d", "convolution", "pool"]
 
 _LAST = {1: "NWC", 2: "NHWC", 3: "NDHWC"}
 _FIRST = {1: "NCW", 2: "NCHW", 3: "NCDHW"}
+_POOLING: dict[tuple[str, int], Any] = {
+    ("MAX", 1): max_pool1d,
+    ("MAX", 2): max_pool,
+    ("MAX", 3): max_pool3d,
+    ("AVG", 1): avg_pool1d,
+    ("AVG", 2): avg_pool,
+    ("AVG", 3): avg_pool3d,
+}
 
 
 def _dimensions(source: Tensor) -> int:
@@ -26,13 +35,13 @@ def _dimensions(source: Tensor) -> int:
     return rank - 2
 
 
-def _layout(data_format: str | None, count: int) -> tuple[str, bool]:
-    """(the data format, whether channels come second); ValueError for another one."""
+def _layout(data_format: str | None, count: int) -> str:
+    """The data format; ValueError for one that inputs of this rank have not."""
     if data_format not in (None, _LAST[count], _FIRST[count]):
         raise ValueError(
             f"data_format must be {_LAST[count]} or {_FIRST[count]}, but it is {data_format!r}"
         )
-    return data_format or _LAST[count], data_format == _FIRST[count]
+    return data_format or _LAST[count]
 
 
 def _spatial(value: Any, count: int, name: str) -> list[int]:
@@ -62,7 +71,7 @@ def convolution(
     source = convert_to_tensor(input, name="input")
     chosen = filters if filter is None else filter
     count = _dimensions(source)
-    layout, _ = _layout(data_format, count)
+    layout = _layout(data_format, count)
     steps = _spatial(strides, count, "strides")
     apart = _spatial(dilations if dilation_rate is None else dilation_rate, count, "dilation_rate")
     if max(steps) > 1 and max(apart) > 1:
@@ -100,29 +109,37 @@ def pool(
 
     window_shape, strides: one for each dimension but batch and channels.
 
-    ValueError for another type, for inputs of another rank, and for windows whose elements are
-    not side by side, which TensorFlow has and this has not.
+    dilation_rate (newer: `dilations`): how far the elements of a window are apart.
+
+    ValueError for another type, for inputs of another rank, and for a rate of more than 1 with a
+    stride of more than 1 or padding "SAME".
     """
-    source = convert_to_tensor(input, name="input")
-    count = _dimensions(source)
-    layout, first = _layout(data_format, count)
     if pooling_type not in ("MAX", "AVG"):
         raise ValueError(f"pooling_type must be either AVG or MAX, but it is {pooling_type!r}")
-    apart = dilations if dilation_rate is None else dilation_rate
-    if max(_spatial(apart, count, "dilation_rate")) > 1:
-        raise ValueError(f"pool takes no dilation_rate here, but it is {apart!r}")
-    size = _spatial(window_shape, count, "window_shape")
-    steps = _spatial(strides, count, "strides")
-    with op_scope(name, f"{pooling_type.lower()}_pool", source) as scope:
-        if count == 3:
-            volumes = max_pool3d if pooling_type == "MAX" else avg_pool3d
-            return volumes(source, size, steps, padding, data_format=layout, name=scope)
-        function = max_pool if pooling_type == "MAX" else avg_pool
-        if count == 2:
-            return function(source, size, steps, padding, data_format=layout, name=scope)
-        axis = 3 if first else 2
-        made = function(
-            expand_dims(source, axis), [*size, 1], [*steps, 1], padding,
-            data_format="NCHW" if first else "NHWC",
-        )  # fmt: skip
-        return squeeze(made, [axis])
+    with op_scope(name, f"{pooling_type.lower()}_pool", input) as scope:
+        source = convert_to_tensor(input, name="input")
+        count = _dimensions(source)
+        layout = _layout(data_format, count)
+        rate = dilations if dilation_rate is None else dilation_rate
+        apart = _spatial(rate, count, "dilation_rate")
+        size = _spatial(window_shape, count, "window_shape")
+        steps = _spatial(strides, count, "strides")
+        _check_rate(apart, steps, padding)
+
+        def pooled(converted: Tensor, _: int, converted_padding: str) -> Tensor:
+            made: Tensor = _POOLING[pooling_type, count](
+                converted, size, steps, converted_padding, layout, scope
+            )
+            return made
+
+        return with_space_to_batch(source, apart, padding, pooled, data_format=layout)
+
+
+def _check_rate(apart: list[int], steps: list[int], padding: str) -> None:
+    """ValueError for what windows whose elements are apart can't be."""
+    if max(apart) > 1 and max(steps) > 1:
+        raise ValueError(
+            f"strides > 1 not supported in conjunction with dilation_rate > 1: {steps}"
+        )
+    if max(apart) > 1 and padding == "SAME":
+        raise ValueError("pooling with SAME padding is not implemented for dilation_rate > 1")

@@ -56,8 +56,8 @@ _bitcast = op(
     outputs="output: type",
     attrs={"T": NUMERIC, "type": NUMERIC},
     infer=_infer_bitcast,
-    cpu=Call(make=_bind_bitcast),
-    gpu=Call(make=_bind_bitcast),
+    cpu=Call(make=_bind_bitcast, direct=True),
+    gpu=Call(make=_bind_bitcast, direct=True),
     grad=NO_GRADIENT,
     doc="The bits of the input as another type: a further axis of its parts, or one axis less.",
 )

@@ -10,6 +10,7 @@ import numpy as np
 
 from gpugraph.errors import InvalidArgumentError
 from gpugraph.kernel import Call, KernelContext
+from gpugraph.narrow import BFLOAT16
 from gpugraph.ops.declare import NO_GRADIENT, Attr, op
 from gpugraph.ops.shape_functions import no_outputs
 
@@ -53,6 +54,8 @@ def element_text(value: Any, errors: str = "backslashreplace") -> str:
         return str(int(value))
     if isinstance(value, np.floating):
         return _number(value)
+    if BFLOAT16 is not None and isinstance(value, BFLOAT16):
+        return _number(np.float32(value))
     return str(value)
 
 

@@ -12,11 +12,13 @@ from gpugraph.dtypes import COMPLEX, FLOATING
 from gpugraph.graph.tensor import Tensor
 from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.arithmetic import BINARY
+from gpugraph.ops.arrays import op_scope
 from gpugraph.ops.broadcasting import unbroadcast_pair
 from gpugraph.ops.complex_numbers import conj
+from gpugraph.ops.convert import constant, convert_to_tensor
 from gpugraph.ops.declare import op, raw_ops
 
-__all__ = ["multiply_no_nan", "nextafter", "xdivy", "xlogy"]
+__all__ = ["multiply_no_nan", "nextafter", "reciprocal_no_nan", "xdivy", "xlog1py", "xlogy"]
 
 
 def _unless_zero(which: int, compute: Callable[..., Any]) -> Call:
@@ -41,6 +43,10 @@ def _x_log_y(x: Any, y: Any, out: Any) -> None:
     np.multiply(x, np.log(y), out=out)
 
 
+def _x_log1p_y(x: Any, y: Any, out: Any) -> None:
+    np.multiply(x, np.log1p(y), out=out)
+
+
 def _there(x: Any) -> Any:
     """1 where x is not 0, else 0."""
     return raw_ops.Cast(raw_ops.NotEqual(x, raw_ops.ZerosLike(x)), DstT=x.dtype.base_dtype)
@@ -51,6 +57,14 @@ def _xlogy_gradient(op: Any, dz: Any) -> list[Any]:
     x, y = (conj(each) for each in op.inputs)
     slope = raw_ops.Xlogy(_there(x), y)
     return unbroadcast_pair(op, raw_ops.Mul(dz, slope), raw_ops.Mul(dz, raw_ops.Xdivy(x, y)))
+
+
+def _xlog1py_gradient(op: Any, dz: Any) -> list[Any]:
+    """dz log1p(y) where x is not 0, and dz x / (y + 1)."""
+    x, y = (conj(each) for each in op.inputs)
+    slope = raw_ops.Xlog1py(_there(x), y)
+    by_y = raw_ops.Xdivy(x, raw_ops.AddV2(y, 1))
+    return unbroadcast_pair(op, raw_ops.Mul(dz, slope), raw_ops.Mul(dz, by_y))
 
 
 def _xdivy_gradient(op: Any, dz: Any) -> list[Any]:
@@ -76,6 +90,14 @@ _xlogy = op(
     elementwise="x == (T)0 ? (T)0 : x * log(y)",
     grad=_xlogy_gradient,
     doc="x log(y), elementwise, and 0 wherever x is 0.",
+)
+_xlog1py = op(
+    "Xlog1py",
+    **{**_INEXACT, "alias": {}},
+    cpu=_unless_zero(0, _x_log1p_y),
+    elementwise="x == (T)0 ? (T)0 : x * log1p(y)",
+    grad=_xlog1py_gradient,
+    doc="x log(1 + y), elementwise, precise for small y, and 0 wherever x is 0.",
 )
 _xdivy = op(
     "Xdivy",
@@ -113,10 +135,26 @@ def xlogy(x: Any, y: Any, name: str | None = None) -> Tensor:
     return made
 
 
+def xlog1py(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """x log(1 + y), elementwise, and 0 where x is 0, whatever y is; precise for small y."""
+    with op_scope(name, "xlog1py", x, y):
+        made: Tensor = _xlog1py(x, y)
+        return made
+
+
 def xdivy(x: Any, y: Any, name: str | None = None) -> Tensor:
     """x / y, elementwise, and 0 where x is 0, whatever y is."""
     made: Tensor = _xdivy(x, y, name=name)
     return made
+
+
+def reciprocal_no_nan(x: Any, name: str | None = None) -> Tensor:
+    """1 / x, elementwise, and 0 where x is 0. TypeError for integers."""
+    with op_scope(name, "reciprocal_no_nan", x) as scope:
+        source = convert_to_tensor(x, name="x")
+        one = constant(1, dtype=source.dtype.base_dtype, name="one")
+        made: Tensor = raw_ops.DivNoNan(one, source, name=scope)
+        return made
 
 
 def multiply_no_nan(x: Any, y: Any, name: str | None = None) -> Tensor:

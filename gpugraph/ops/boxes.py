@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gpugraph.dtypes import REAL, float16, float32, float64
+from gpugraph.dtypes import INTEGRAL, float16, float32, float64
 from gpugraph.errors import InvalidArgumentError, OutOfRangeError
 from gpugraph.graph.infer import InferContext
 from gpugraph.graph.tensor import Tensor
@@ -23,9 +23,11 @@ from gpugraph.ops.kernels import HostOnly
 from gpugraph.ops.shape_functions import of_rank
 from gpugraph.shapes import TensorShape
 
-__all__ = ["crop_and_resize", "non_max_suppression"]
+__all__ = ["box_corners", "box_overlap", "crop_and_resize", "non_max_suppression"]
 
 _ON_HOST = HostOnly("where it reads depends on boxes, which the host must read")
+
+_IMAGE_TYPES = (float16, float32, float64, *INTEGRAL)
 
 # -- crops
 
@@ -148,7 +150,7 @@ op(
     inputs="image: T, boxes: float32, box_ind: int32, crop_size: int32",
     outputs="crops: float32",
     attrs={
-        "T": REAL,
+        "T": _IMAGE_TYPES,
         "method": Attr("string", "bilinear"),
         "extrapolation_value": Attr("float", 0.0),
     },
@@ -226,7 +228,7 @@ op(
     "CropAndResizeGradBoxes",
     inputs="grads: float32, image: T, boxes: float32, box_ind: int32",
     outputs="output: float32",
-    attrs={"T": REAL},
+    attrs={"T": _IMAGE_TYPES},
     infer=_infer_box_grad,
     cpu=Call(_box_grad),
     gpu=_ON_HOST,
@@ -274,7 +276,13 @@ def _infer_best(context: InferContext) -> Sequence[TensorShape]:
     return [TensorShape.of((None,))]
 
 
-def _overlap(box: Any, others: Any) -> Any:
+def box_corners(boxes: Any) -> Any:
+    """Boxes as y1, x1, y2, x2, the lower corner first."""
+    low, high = boxes[:, :2], boxes[:, 2:]
+    return np.concatenate([np.minimum(low, high), np.maximum(low, high)], 1)
+
+
+def box_overlap(box: Any, others: Any) -> Any:
     """The area that two boxes share, as a part of the one that both cover."""
     low, high = np.maximum(box[:2], others[:, :2]), np.minimum(box[2:], others[:, 2:])
     shared = np.maximum(high - low, 0).prod(axis=1)
@@ -287,14 +295,12 @@ def _overlap(box: Any, others: Any) -> Any:
 def _best(boxes: Any, scores: Any, most: Any, iou: Any, least: Any) -> list[Any]:
     if not 0 <= float(iou) <= 1:
         raise InvalidArgumentError(None, None, f"iou_threshold must be in [0, 1], but is {iou}")
-    corners = np.concatenate(
-        [np.minimum(boxes[:, :2], boxes[:, 2:]), np.maximum(boxes[:, :2], boxes[:, 2:])], 1
-    )
+    corners = box_corners(boxes)
     chosen: list[int] = []
     for at in np.argsort(-scores, kind="stable").tolist():
         if len(chosen) >= int(most) or not scores[at] > least:
             break
-        if not (_overlap(corners[at], corners[chosen]) > iou).any():
+        if not (box_overlap(corners[at], corners[chosen]) > iou).any():
             chosen.append(at)
     return [np.array(chosen, np.int32)]
 

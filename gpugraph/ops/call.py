@@ -12,7 +12,7 @@ from collections import namedtuple
 from collections.abc import Sequence
 from typing import Any
 
-from gpugraph.dtypes import DType, as_dtype
+from gpugraph.dtypes import DType, as_dtype, bfloat16
 from gpugraph.graph.client import Graph, output_types
 from gpugraph.graph.op_def import ArgDef, OpDef
 from gpugraph.graph.operation import Operation
@@ -267,6 +267,8 @@ class OpFunction:
                 f"Value passed to parameter '{argument}' of '{self.op_def.name}' Op has DataType "
                 f"{dtype.name} not in list of allowed values: {names}"
             )
+        if dtype is bfloat16:
+            dtype.as_numpy_dtype  # noqa: B018 - an error where there are no arrays of it
 
 
 def _dtype_of(value: Any) -> DType | None:

@@ -18,18 +18,27 @@ from gpugraph.ops.convert import convert_to_tensor
 from gpugraph.ops.declare import Attr, op
 from gpugraph.ops.shape_functions import same_shape
 
-__all__ = ["cast", "to_double", "to_float", "to_int32", "to_int64"]
+__all__ = ["cast", "to_bfloat16", "to_double", "to_float", "to_int32", "to_int64"]
 
 _CASTABLE = (*NUMERIC, dtypes.bool)
 
 
 def _copy_unsafe(context: KernelContext, x: Any, out: Any) -> Callable[[], Any]:
     """NumPy's conversion: C's, and of a complex number to a real one its real part."""
-    del context
     source, target = x.reshape(-1), out.reshape(-1)  # flat: NumPy then needs no copy in place
     if source.dtype.kind == "c" and target.dtype.kind != "c":
         source = source.real
+    if context.attrs["Truncate"] and context.attrs["DstT"] is dtypes.bfloat16:
+        return partial(_truncate, source, target)
     return partial(np.copyto, target, source, casting="unsafe")
+
+
+def _truncate(source: Any, target: Any) -> None:
+    """To bfloat16 by leaving out the lower half of float32; NaN stays NaN."""
+    wide = source.astype(np.float32)
+    bits = wide.view(np.uint32)
+    bits[~np.isnan(wide)] &= np.uint32(0xFFFF0000)
+    np.copyto(target, wide, casting="unsafe")
 
 
 def _cast_gradient(op: Any, dy: Any) -> list[Any]:
@@ -45,10 +54,11 @@ _cast = op(
     attrs={"SrcT": _CASTABLE, "DstT": _CASTABLE, "Truncate": Attr("bool", False)},
     infer=same_shape(0),
     alias={0: 0},
-    cpu=Call(make=_copy_unsafe),
+    cpu=Call(make=_copy_unsafe, direct=True),
     elementwise="(U)x",
     grad=_cast_gradient,
-    doc="x in the type DstT: fractions are cut off, all but 0 is True, True is 1.",
+    doc="x in the type DstT: fractions are cut off, all but 0 is True, True is 1; to bfloat16 to "
+    "the nearest (even) number, or, with Truncate, towards 0.",
 )
 
 
@@ -73,6 +83,11 @@ def cast(x: Any, dtype: Any, name: str | None = None) -> Tensor:
             return tensor
         made = _cast(tensor, DstT=wanted, name=scope or "Cast")
         return made
+
+
+def to_bfloat16(x: Any, name: str = "ToBFloat16") -> Tensor:
+    """`cast(x, bfloat16)`."""
+    return cast(x, dtypes.bfloat16, name)
 
 
 def to_float(x: Any, name: str = "ToFloat") -> Tensor:

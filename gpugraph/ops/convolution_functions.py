@@ -29,11 +29,13 @@ __all__ = [
     "depthwise_conv2d",
     "depthwise_conv2d_native",
     "max_pool",
+    "of_four",
+    "placing",
     "separable_conv2d",
 ]
 
 
-def _of_four(value: Any, data_format: str, name: str) -> list[int]:
+def of_four(value: Any, data_format: str, name: str) -> list[int]:
     """`value` as an entry for each dimension; ValueError unless it has 1, 2 or 4 entries."""
     given = [1] if value is None else value
     flat = [int(each) for each in np.ravel(np.asarray(given))]
@@ -63,14 +65,14 @@ def _layout(data_format: str | None) -> str:
     return layout
 
 
-def _placing(strides: Any, padding: Any, data_format: str | None, dilations: Any) -> dict[str, Any]:
+def placing(strides: Any, padding: Any, data_format: str | None, dilations: Any) -> dict[str, Any]:
     """The attrs that say where the windows are. A list of pairs is an explicit padding."""
     layout = _layout(data_format)
     attrs: dict[str, Any] = {
-        "strides": _of_four(strides, layout, "strides"),
+        "strides": of_four(strides, layout, "strides"),
         "padding": padding,
         "data_format": layout,
-        "dilations": _of_four(dilations, layout, "dilations"),
+        "dilations": of_four(dilations, layout, "dilations"),
     }
     if padding is None:
         raise ValueError("padding must be 'SAME', 'VALID', or a pair for each dimension, not None")
@@ -110,7 +112,7 @@ def conv2d(
     entries of batch or channels that are not 1.
     """
     chosen = _one_of("filters", filters, "filter", filter)
-    attrs = _placing(strides, padding, data_format, dilations)
+    attrs = placing(strides, padding, data_format, dilations)
     made: Tensor = conv2d_op(
         input, chosen, use_cudnn_on_gpu=use_cudnn_on_gpu, **attrs, name=name or "Conv2D"
     )
@@ -133,7 +135,7 @@ def conv2d_backprop_input(
     `out_backprop`.
     """
     chosen = _one_of("filters", filters, "filter", filter)
-    attrs = _placing(strides, padding, data_format, dilations)
+    attrs = placing(strides, padding, data_format, dilations)
     made: Tensor = raw_ops.Conv2DBackpropInput(
         int_argument(input_sizes), chosen, out_backprop, use_cudnn_on_gpu=use_cudnn_on_gpu,
         **attrs, name=name,
@@ -155,7 +157,7 @@ def conv2d_backprop_filter(
     """The gradient of `conv2d` by its filter, of the sizes `filter_sizes`, where the result's is
     `out_backprop`.
     """
-    attrs = _placing(strides, padding, data_format, dilations)
+    attrs = placing(strides, padding, data_format, dilations)
     made: Tensor = raw_ops.Conv2DBackpropFilter(
         input, int_argument(filter_sizes), out_backprop, use_cudnn_on_gpu=use_cudnn_on_gpu,
         **attrs, name=name,
@@ -203,7 +205,7 @@ def depthwise_conv2d_native(
 
     ValueError as `conv2d`.
     """
-    attrs = _placing(strides, padding, data_format, dilations)
+    attrs = placing(strides, padding, data_format, dilations)
     made: Tensor = depthwise_op(input, filter, **attrs, name=name or "DepthwiseConv2dNative")
     return made
 
@@ -263,8 +265,8 @@ def _pool(
     layout = _layout(data_format)
     made: Tensor = function(
         value,
-        ksize=_of_four(ksize, layout, "ksize"),
-        strides=_of_four(strides, layout, "strides"),
+        ksize=of_four(ksize, layout, "ksize"),
+        strides=of_four(strides, layout, "strides"),
         padding=padding,
         data_format=layout,
         name=name,

@@ -12,10 +12,10 @@ from gpugraph.ops.arrays import op_scope
 from gpugraph.ops.convert import convert_to_tensor
 from gpugraph.ops.convolution import conv2d_op
 
-__all__ = ["conv1d"]
+__all__ = ["conv1d", "of_three", "sequence_format"]
 
 
-def _of_three(value: Any, last: bool, name: str) -> list[int]:
+def of_three(value: Any, last: bool, name: str) -> list[int]:
     """`value` as an entry for each of the four dimensions of an image one pixel high."""
     flat = [1] if value is None else [int(each) for each in np.ravel(np.asarray(value))]
     if len(flat) not in (1, 3):
@@ -23,6 +23,14 @@ def _of_three(value: Any, last: bool, name: str) -> list[int]:
     if len(flat) == 1:
         flat = [1, *flat, 1] if last else [1, 1, *flat]
     return [flat[0], 1, *flat[1:]] if last else [*flat[:2], 1, flat[2]]
+
+
+def sequence_format(data_format: str | None) -> bool:
+    """Whether channels come last; ValueError for an unknown format of sequences."""
+    known = {None: True, "NHWC": True, "NWC": True, "NCHW": False, "NCW": False}
+    if data_format not in known:
+        raise ValueError(f'`data_format` must be "NWC" or "NCW". Received: {data_format!r}')
+    return known[data_format]
 
 
 def conv1d(
@@ -47,21 +55,18 @@ def conv1d(
         raise ValueError("Must specify 'input', and not 'value' besides")
     source = input if value is None else value
     with op_scope(name, "conv1d", source, filters) as scope:
-        known = {None: True, "NHWC": True, "NWC": True, "NCHW": False, "NCW": False}
-        if data_format not in known:
-            raise ValueError(f'`data_format` must be "NWC" or "NCW". Received: {data_format!r}')
-        last = known[data_format]
+        last = sequence_format(data_format)
         axis = 1 if last else 2
         images = expand_dims(convert_to_tensor(source, name="value"), axis)
         weights = expand_dims(convert_to_tensor(filters, name="filters"), 0)
         made = conv2d_op(
             images,
             weights,
-            strides=_of_three(stride, last, "stride"),
+            strides=of_three(stride, last, "stride"),
             padding=padding,
             use_cudnn_on_gpu=use_cudnn_on_gpu is not False,
             data_format="NHWC" if last else "NCHW",
-            dilations=_of_three(dilations, last, "dilations"),
+            dilations=of_three(dilations, last, "dilations"),
             name=scope,
         )
         return squeeze(made, [axis])

@@ -17,12 +17,12 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from gpugraph.dtypes import DType, as_dtype
+from gpugraph.dtypes import DType, as_dtype, bfloat16, string
 from gpugraph.errors import AlreadyExistsError, InvalidArgumentError
 from gpugraph.graph.client import OP_DEFS
 from gpugraph.graph.infer import InferFunction
 from gpugraph.graph.op_def import ArgDef, AttrDef, OpDef
-from gpugraph.kernel import Call, Elementwise, Kernel, Native, Reduction, Source
+from gpugraph.kernel import Call, Elementwise, Kernel, Native, Reduction, Source, with_reference
 from gpugraph.ops.call import OpFunction
 from gpugraph.ops.kernels import HostOnly, register_kernel
 
@@ -128,8 +128,8 @@ def op(
     decl = OpDecl(op_def, function, grad, *memory, native)
     OP_DEFS[name] = op_def
     DECLARATIONS[name] = decl
-    register_kernel(name, "CPU", cpu)
-    register_kernel(name, "GPU", device_kernel)
+    for device, kernel in (("CPU", cpu), ("GPU", device_kernel)):
+        register_kernel(name, device, _for_bfloat16(kernel, op_def, tuple(writes)))
     return function
 
 
@@ -150,6 +150,22 @@ def _device_kernel(
     if not isinstance(gpu, (Call, Elementwise, Reduction, Source, HostOnly)):
         raise _refusal(name, f"its GPU kernel is no kernel, but {gpu!r}")
     return gpu
+
+
+def _for_bfloat16(
+    kernel: Kernel | HostOnly, op_def: OpDef, writes: tuple[int, ...]
+) -> Kernel | HostOnly:
+    """A kernel that knows whether it computes, and then gets float32, or only moves elements."""
+    if isinstance(kernel, HostOnly):
+        return kernel
+    types = [attr for attr in op_def.attrs.values() if attr.kind in ("type", "list(type)")]
+    narrow = [attr for attr in types if not attr.allowed or bfloat16 in attr.allowed]
+    moves = all(not attr.allowed or string in attr.allowed for attr in narrow)
+
+    def change(call: Call) -> Call:
+        return call._replace(direct=call.direct or moves, writes=writes)
+
+    return with_reference(kernel, change)
 
 
 def _refusal(name: str, why: str) -> InvalidArgumentError:

@@ -131,7 +131,7 @@ div = op(
 )
 _integers("Div", _TRUNCATED, _TRUNCATING)
 
-_TRUNCATING_ALL = _by_kind(_truncated_quotient, _truncate_integers)
+_TRUNCATING_ALL = _by_kind(_truncated_quotient, _truncate_integers)._replace(direct=True)
 truncate_div = op(
     "TruncateDiv",
     **BINARY,
@@ -143,7 +143,8 @@ truncate_div = op(
 )
 _integers("TruncateDiv", _TRUNCATED, _TRUNCATING_ALL)
 
-_FLOORING = _by_kind(_floor_quotient, _floor_integers)
+# A quotient of bfloat16 is rounded before it is rounded down: direct.
+_FLOORING = _by_kind(_floor_quotient, _floor_integers)._replace(direct=True)
 floor_div = op(
     "FloorDiv",
     **BINARY,

@@ -53,6 +53,9 @@ class ArrayContext:
     def scratch(self, shape: tuple[int, ...], dtype: DType) -> NDArray[Any]:
         return np.empty(shape, dtype.as_numpy_dtype)
 
+    def passing(self, slot: int, shape: tuple[int, ...], dtype: DType) -> NDArray[Any]:
+        return self.scratch(shape, dtype)
+
     def state(self, make: Callable[[], Any]) -> Any:
         return self.states.setdefault(self.name, make())
 

@@ -197,7 +197,7 @@ def svd(
     s, u, v = _svd(tensor, compute_uv=compute_uv, full_matrices=full_matrices, name=name)
     if s.dtype.is_complex:
         with s.graph.as_default():
-            s = raw_ops.Cast(s, DstT=float32 if s.dtype.size == 8 else float64)
+            s = raw_ops.Real(s, Tout=float32 if s.dtype.size == 8 else float64)
     return (s, u, v) if compute_uv else s
 
 

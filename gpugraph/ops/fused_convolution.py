@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from gpugraph.dtypes import FLOATING
+from gpugraph.dtypes import float16, float32, float64
 from gpugraph.graph.infer import InferContext
 from gpugraph.kernel import Call, KernelContext, Signature
 from gpugraph.ops.arrays import run_all
@@ -78,7 +78,7 @@ op(
     inputs="input: T, filter: T, args: num_args * T",
     outputs="output: T",
     attrs={
-        "T": FLOATING,
+        "T": (float16, float32, float64),
         "num_args": Attr("int"),
         **CONV_ATTRS,
         "fused_ops": Attr("list(string)", []),

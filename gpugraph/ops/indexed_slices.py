@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from gpugraph import dtypes
+from gpugraph.dtypes import as_dtype
 from gpugraph.graph.indexed_slices import IndexedSlices
 from gpugraph.graph.tensor import Tensor
 from gpugraph.ops.casting import cast
@@ -14,7 +15,8 @@ from gpugraph.ops.convert import convert_to_tensor, register_tensor_conversion_f
 from gpugraph.ops.declare import raw_ops
 from gpugraph.ops.joining import concat
 
-__all__ = ["as_slices", "dense", "joined_slices", "on_values"]
+__all__ = ["as_slices", "convert_to_tensor_or_indexed_slices", "dense", "joined_slices"]
+__all__ += ["on_values"]
 
 _LARGE = 100_000_000
 """Elements from which on a dense tensor is worth a warning."""
@@ -85,3 +87,20 @@ def on_values(function: Callable[[Tensor], Tensor], given: Any) -> Any:
     if isinstance(given, IndexedSlices):
         return IndexedSlices(function(given.values), given.indices, given.dense_shape)
     return function(given)
+
+
+def convert_to_tensor_or_indexed_slices(
+    value: Any, dtype: Any = None, name: str | None = None
+) -> Any:
+    """IndexedSlices as they are, everything else as a tensor (see `convert_to_tensor`).
+
+    ValueError for IndexedSlices of another dtype than `dtype`.
+    """
+    if isinstance(value, IndexedSlices):
+        if dtype is not None and not as_dtype(dtype).is_compatible_with(value.dtype):
+            raise ValueError(
+                f"Tensor conversion requested dtype {as_dtype(dtype).name} for Tensor with dtype "
+                f"{value.dtype.name}: {value!r}"
+            )
+        return value
+    return convert_to_tensor(value, dtype, name=name)

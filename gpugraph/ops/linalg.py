@@ -307,7 +307,7 @@ def matrix_transpose(
 
     ValueError where `a` has fewer than two dimensions.
     """
-    with op_scope(name, "matrix_transpose", a) as scope:
+    with op_scope(name, "matrix_transpose", a):
         source = convert_to_tensor(a, name="a")
         rank = source.shape.rank
         perm: Any
@@ -322,5 +322,6 @@ def matrix_transpose(
             )
         else:
             perm = [*range(rank - 2), rank - 1, rank - 2]
-        made: Tensor = raw_ops.Transpose(_conj(source) if conjugate else source, perm, name=scope)
+        turned = _conj(source) if conjugate else source
+        made: Tensor = raw_ops.Transpose(turned, perm, name="transpose")
         return made

@@ -122,7 +122,7 @@ def logdet(matrix: Any, name: str | None = None) -> Tensor:
         diagonal = matrix_diag_part(raw_ops.Cholesky(matrix))
         if diagonal.dtype.is_complex:
             real = dtypes.float32 if diagonal.dtype.size == 8 else dtypes.float64
-            diagonal = raw_ops.Cast(diagonal, DstT=real)
+            diagonal = raw_ops.Real(diagonal, Tout=real)
         total = reduce_sum(raw_ops.Log(diagonal), [-1])
         made: Tensor = 2.0 * total
         return made

@@ -66,6 +66,9 @@ class MemberContext:
         self._taken += 1
         return self._take((self.name, self._taken), shape, dtype)
 
+    def passing(self, slot: int, shape: Shape, dtype: DType) -> Any:
+        return self._take(("passing", slot), shape, dtype)
+
     def state(self, make: Callable[[], Any]) -> Any:
         raise LookupError(f"'{self.name}' keeps no state")
 

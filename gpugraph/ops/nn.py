@@ -14,6 +14,7 @@ from gpugraph.dtypes import NUMERIC
 from gpugraph.graph.infer import InferContext
 from gpugraph.graph.tensor import Tensor
 from gpugraph.kernel import Call, Elementwise, KernelContext, Signature
+from gpugraph.ops.activations import relu
 from gpugraph.ops.arrays import int_argument, op_scope, shape_of
 from gpugraph.ops.casting import cast
 from gpugraph.ops.convert import convert_to_tensor
@@ -25,7 +26,7 @@ from gpugraph.ops.shape_functions import UNKNOWN, of_rank
 from gpugraph.ops.terms import Term, recipe
 from gpugraph.shapes import TensorShape
 
-__all__ = ["batch_normalization", "bias_add", "moments", "xw_plus_b"]
+__all__ = ["batch_normalization", "bias_add", "moments", "relu_layer", "xw_plus_b"]
 
 
 # -- bias
@@ -170,6 +171,15 @@ def xw_plus_b(x: Any, weights: Any, biases: Any, name: str | None = None) -> Ten
     """matmul(x, weights) + biases, for matrices x and weights and a vector of biases."""
     with op_scope(name, "xw_plus_b", x, weights, biases) as scope:
         return bias_add(matmul(x, weights), biases, name=scope)
+
+
+def relu_layer(x: Any, weights: Any, biases: Any, name: str | None = None) -> Tensor:
+    """relu(matmul(x, weights) + biases), for matrices x and weights and a vector of biases."""
+    with op_scope(name, "relu_layer", x, weights, biases) as scope:
+        given = convert_to_tensor(x, name="x")
+        matrix = convert_to_tensor(weights, name="weights")
+        added = convert_to_tensor(biases, name="biases")
+        return relu(bias_add(matmul(given, matrix), added), name=scope)
 
 
 # -- moments

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from gpugraph import dtypes
-from gpugraph.dtypes import FLOATING
+from gpugraph.dtypes import FLOATING, DType
 from gpugraph.errors import InvalidArgumentError
 from gpugraph.graph.infer import InferContext
 from gpugraph.graph.tensor import Tensor
@@ -223,9 +223,12 @@ def _need_names(function: str, sentinel: Any, labels: Any, logits: Any) -> None:
         raise ValueError("Both labels and logits must be provided.")
 
 
-def _precise(logits: Tensor) -> Any:
-    """float16 logits as float32: sums of exponentials need the range."""
-    if logits.dtype.base_dtype is dtypes.float16:
+_NARROW = (dtypes.float16, dtypes.bfloat16)
+
+
+def _precise(logits: Tensor, narrow: Sequence[DType]) -> Any:
+    """Logits of narrow types as float32: sums of exponentials need the range."""
+    if logits.dtype.base_dtype in narrow:
         return raw_ops.Cast(logits, DstT=dtypes.float32)
     return logits
 
@@ -259,7 +262,7 @@ def softmax_cross_entropy_with_logits_v2(
     """-sum(labels * log(softmax(logits))) along `axis` (older: `dim`), by default the last.
 
     labels: distributions of the shape and dtype of the logits. Shape: that of the logits without
-    `axis`. Gradients go to both. float16 is computed in float32.
+    `axis`. Gradients go to both. float16 and bfloat16 are computed in float32.
     """
     if axis is not None and dim is not None:
         raise ValueError("Cannot specify both 'axis' and 'dim'.")
@@ -267,7 +270,7 @@ def softmax_cross_entropy_with_logits_v2(
     _need_names("softmax_cross_entropy_with_logits", None, labels, logits)
     with op_scope(name, "softmax_cross_entropy_with_logits", logits, labels) as scope:
         given = convert_to_tensor(logits, name="logits")
-        wide = _precise(given)
+        wide = _precise(given, _NARROW)
         wanted = convert_to_tensor(labels, name="labels")
         if wanted.dtype.base_dtype is not wide.dtype.base_dtype:
             wanted = raw_ops.Cast(wanted, DstT=wide.dtype.base_dtype)
@@ -278,7 +281,7 @@ def softmax_cross_entropy_with_logits_v2(
 
 def _shaped_loss(given: Tensor, logits: Any, labels: Any, scope: str) -> Tensor:
     """The loss of each row, in the shape of the logits without their last axis."""
-    narrow = given.dtype.base_dtype is dtypes.float16
+    narrow = given.dtype.base_dtype in _NARROW
     flat = logits.shape.rank == 2
     loss: Tensor = _dense(
         _as_rows(logits), _as_rows(labels), name=scope if flat and not narrow else None
@@ -288,7 +291,7 @@ def _shaped_loss(given: Tensor, logits: Any, labels: Any, scope: str) -> Tensor:
         loss = raw_ops.Reshape(loss, _outer_shape(logits), name=None if narrow else scope)
         loss.set_shape(outer)
     if narrow:
-        loss = raw_ops.Cast(loss, DstT=dtypes.float16, name=scope)
+        loss = raw_ops.Cast(loss, DstT=given.dtype.base_dtype, name=scope)
     return loss
 
 
@@ -338,7 +341,7 @@ def sparse_softmax_cross_entropy_with_logits(
 
 
 def _sparse_loss(labels: Tensor, logits: Tensor, name: str | None) -> Tensor:
-    wide = _precise(logits)
+    wide = _precise(logits, [dtypes.float16])
     loss: Tensor
     if logits.shape.rank == 2:
         loss = _sparse(wide, labels, name=name)[0]

@@ -15,7 +15,7 @@ from gpugraph.ops.declare import Attr, op, raw_ops
 from gpugraph.ops.shape_functions import of_rank
 from gpugraph.shapes import TensorShape
 
-__all__ = ["extract_image_patches"]
+__all__ = ["extract_image_patches", "extract_patches"]
 
 
 def _windows(attrs: Any) -> list[tuple[int, int, int]]:
@@ -176,3 +176,10 @@ def extract_image_patches(
         name=name,
     )
     return made
+
+
+def extract_patches(
+    images: Any, sizes: Any, strides: Any, rates: Any, padding: str, name: str | None = None
+) -> Tensor:
+    """Patches of images [b, h, w, c] as channels; see `extract_image_patches`."""
+    return extract_image_patches(images, sizes, strides, rates, padding, name)

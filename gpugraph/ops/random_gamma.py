@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from gpugraph import dtypes
-from gpugraph.dtypes import FLOATING
 from gpugraph.graph.infer import InferContext
 from gpugraph.graph.tensor import Tensor
 from gpugraph.kernel import Call, KernelContext
@@ -27,7 +26,8 @@ from gpugraph.shapes import TensorShape
 
 __all__ = ["random_gamma", "random_poisson"]
 
-_REAL = (*FLOATING, dtypes.int32, dtypes.int64)
+_FLOATS = (dtypes.float16, dtypes.float32, dtypes.float64)
+_REAL = (*_FLOATS, dtypes.int32, dtypes.int64)
 
 
 def _infer(context: InferContext) -> Sequence[TensorShape]:
@@ -56,17 +56,19 @@ def _drawing(law: Callable[[Philox, Any], Any]) -> Call:
     return Call(make=make)
 
 
-def _gamma_back(op: Any, _: Any) -> Any:
-    raise NotImplementedError(
-        f"'{op.name}' has no gradient for its alpha: none is known for gamma numbers here"
-    )
+def _gamma_back(op: Any, dy: Any) -> list[Any]:
+    """By alpha, of numbers whose probability stays (M. Figurnov and others, "Implicit
+    reparameterization gradients", 2018), summed over the numbers of each alpha."""
+    sizes, alpha = op.inputs
+    slope = raw_ops.Mul(dy, raw_ops.RandomGammaGrad(alpha, op.outputs[0]))
+    return [None, raw_ops.Sum(slope, raw_ops.Range(0, raw_ops.Size(sizes), 1))]
 
 
 _random_gamma = op(
     "RandomGamma",
     inputs="shape: S, alpha: T",
     outputs="output: T",
-    attrs={**SEED_ATTRS, "S": INDEX, "T": FLOATING},
+    attrs={**SEED_ATTRS, "S": INDEX, "T": _FLOATS},
     infer=_infer,
     host=[0],
     cpu=_drawing(gamma),
@@ -101,7 +103,7 @@ def random_gamma(
     """Gamma random numbers: `shape` of them for each of `alpha` and `beta`, which broadcast.
 
     alpha: the shape parameter, above 0 (NaN comes out for others). beta: the rate, 1 by default.
-    Differentiable in beta; a gradient for alpha is a NotImplementedError.
+    Differentiable in alpha and beta; the gradient of float16 numbers by alpha is a TypeError.
     """
     with op_scope(name, "random_gamma", shape, alpha, beta):
         sizes = convert_to_tensor(sizes_of(shape), dtypes.int32)

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gpugraph.narrow import BFLOAT16
 from gpugraph.ops.philox import CHUNK, Philox
 from gpugraph.ops.threads import run_all, thread_count
 
@@ -111,6 +112,11 @@ def _unit16(words: Any, out: Any) -> None:
     np.multiply(bits, np.float32(2**-10), out=out, casting="unsafe")
 
 
+def _unit_bfloat16(words: Any, out: Any) -> None:
+    bits = words.view(np.uint32) & np.uint32(0x7F)
+    np.copyto(out, np.multiply(bits, np.float32(2**-7)), casting="unsafe")
+
+
 def _unit32(words: Any, out: Any) -> None:
     """Two at a time, by the whole uint64; changes `words`."""
     np.bitwise_and(words, np.uint64(0x007FFFFF007FFFFF), out=words)
@@ -130,7 +136,8 @@ _UNITS = {2: _unit16, 4: _unit32, 8: _unit64}
 
 
 def _unit(words: Any, out: Any) -> None:
-    _UNITS[out.dtype.itemsize](words, out)
+    convert = _unit_bfloat16 if out.dtype == BFLOAT16 else _UNITS[out.dtype.itemsize]
+    convert(words, out)
 
 
 uniform = _law(_unit)
@@ -184,7 +191,7 @@ def normal_pairs(words: Any, out: Any) -> None:
 def _normal16(words: Any, out: Any) -> None:
     wide = np.empty(out.size, np.float32)
     normal_pairs(words, wide)
-    np.copyto(out, wide, casting="same_kind")
+    np.copyto(out, wide, casting="unsafe")  # bfloat16, too
 
 
 def _normal(words: Any, out: Any) -> None:

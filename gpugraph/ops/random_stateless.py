@@ -63,8 +63,8 @@ def _stateless_op(name: str, law: Law, doc: str) -> OpFunction:
         attrs={"dtype": FLOATING, "T": INDEX, "Tseed": INDEX},
         infer=_infer,
         host=[0],
-        cpu=Call(make=make),
-        gpu=Call(make=make),
+        cpu=Call(make=make, direct=True),
+        gpu=Call(make=make, direct=True),
         grad=NO_GRADIENT,
         doc=f"{doc} The numbers follow from `seed`, two integers.",
     )

@@ -30,7 +30,9 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
 def _bind(context: KernelContext, source: Any) -> Callable[[], Any]:
     wanted = as_dtype(context.attrs["out_type"])
     is_little = context.attrs["little_endian"]
-    stored = np.dtype(wanted.as_numpy_dtype).newbyteorder("<" if is_little else ">")
+    numpy_type = np.dtype(wanted.as_numpy_dtype)
+    bits = np.dtype(np.uint16) if wanted is dtypes.bfloat16 else numpy_type  # it has no byte order
+    stored = bits.newbyteorder("<" if is_little else ">")
 
     def run() -> list[Any]:
         texts = source.reshape(-1).tolist()
@@ -48,7 +50,7 @@ def _bind(context: KernelContext, source: Any) -> Callable[[], Any]:
             )
         found = np.frombuffer(b"".join(texts), stored)
         shape = (*source.shape, size // stored.itemsize)
-        return [found.reshape(shape).astype(wanted.as_numpy_dtype)]
+        return [found.reshape(shape).astype(bits).view(numpy_type)]
 
     return run
 
@@ -63,7 +65,7 @@ _decode_raw = op(
     outputs="output: out_type",
     attrs={"out_type": _TYPES, "little_endian": Attr("bool", True)},
     infer=_infer,
-    cpu=Call(make=_bind, dynamic=True),
+    cpu=Call(make=_bind, dynamic=True, direct=True),
     gpu=HOST,
     grad=NO_GRADIENT,
     doc="The numbers whose bytes each string is, along a new last axis.",

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from gpugraph.dtypes import INTEGRAL, float16, float32, float64
+from gpugraph.dtypes import INTEGRAL, bfloat16, float16, float32, float64
 from gpugraph.errors import InvalidArgumentError
 from gpugraph.graph.infer import InferContext
 from gpugraph.graph.tensor import Tensor
@@ -25,7 +25,8 @@ from gpugraph.shapes import TensorShape
 
 __all__ = ["resize_area", "resize_bicubic", "resize_bilinear", "resize_nearest_neighbor"]
 
-_REAL = (float64, float32, float16, *INTEGRAL)
+_REAL = (float64, float32, float16, bfloat16, *INTEGRAL)
+_BACK = {"Bilinear": (float32, float64, bfloat16), "Bicubic": (float32, float64)}
 _MODES = {"align_corners": Attr("bool", False), "half_pixel_centers": Attr("bool", False)}
 
 
@@ -203,7 +204,7 @@ for _kind in ("Bilinear", "Bicubic"):
         f"Resize{_kind}Grad",
         inputs="grads: float32, original_image: T",
         outputs="output: T",
-        attrs={"T": (float32, float64), **_MODES},
+        attrs={"T": _BACK[_kind], **_MODES},
         infer=_infer_original,
         cpu=Call(make=partial(_bind_resize_grad, _kind)),
         gpu=Call(make=partial(_bind_resize_grad, _kind)),
@@ -283,7 +284,7 @@ op(
     "ResizeNearestNeighborGrad",
     inputs="grads: T, size: int32",
     outputs="output: T",
-    attrs={"T": (float64, float32, float16), **_MODES},
+    attrs={"T": (float64, float32, float16, bfloat16), **_MODES},
     infer=_infer_resized,
     host=[1],
     cpu=Call(make=_bind_nearest_grad),

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from gpugraph import dtypes
-from gpugraph.dtypes import ALL, NUMERIC
+from gpugraph.dtypes import ALL, NUMERIC, REAL
 from gpugraph.errors import InvalidArgumentError
 from gpugraph.graph.infer import InferContext
 from gpugraph.graph.tensor import Tensor
@@ -25,7 +25,8 @@ from gpugraph.ops.shape_functions import UNKNOWN
 from gpugraph.shapes import TensorShape
 
 __all__ = ["Coordinates", "combine_rows", "gather_nd", "scatter_nd", "tensor_scatter_add"]
-__all__ += ["tensor_scatter_sub", "tensor_scatter_update"]
+__all__ += ["tensor_scatter_max", "tensor_scatter_min", "tensor_scatter_sub"]
+__all__ += ["tensor_scatter_update"]
 
 
 # -- gather and scatter by coordinates
@@ -279,6 +280,24 @@ _tensor_sub = _declare_tensor_scatter(
 )
 
 
+def _extreme_back(op: Any, dy: Any) -> list[Any]:
+    """Shared by the element itself and those updates that are its extreme."""
+    tensor, indices, updates = op.inputs
+    result, element = op.outputs[0], dy.dtype.base_dtype
+    kept = raw_ops.Cast(raw_ops.Equal(tensor, result), DstT=element)
+    there = raw_ops.Equal(updates, raw_ops.GatherNd(result, indices))
+    taken = raw_ops.Cast(there, DstT=element)
+    shape = raw_ops.Shape(tensor, out_type=indices.dtype.base_dtype)
+    count = raw_ops.AddV2(kept, raw_ops.ScatterNd(indices, taken, shape))
+    shared = raw_ops.RealDiv(dy, count)
+    slices = raw_ops.Mul(raw_ops.GatherNd(shared, indices), taken)
+    return [raw_ops.Mul(shared, kept), None, slices]
+
+
+_tensor_max = _declare_tensor_scatter("Max", np.maximum, _extreme_back, REAL, "or the larger at")
+_tensor_min = _declare_tensor_scatter("Min", np.minimum, _extreme_back, REAL, "or the smaller at")
+
+
 def tensor_scatter_update(
     tensor: Any, indices: Any, updates: Any, name: str | None = None
 ) -> Tensor:
@@ -300,4 +319,16 @@ def tensor_scatter_add(tensor: Any, indices: Any, updates: Any, name: str | None
 def tensor_scatter_sub(tensor: Any, indices: Any, updates: Any, name: str | None = None) -> Tensor:
     """`tensor` with `updates` subtracted at coordinates (see `tensor_scatter_update`)."""
     made: Tensor = _tensor_sub(tensor, indices, updates, name=name)
+    return made
+
+
+def tensor_scatter_max(tensor: Any, indices: Any, updates: Any, name: str | None = None) -> Tensor:
+    """`tensor`, but where `updates` are larger those (see `tensor_scatter_update`)."""
+    made: Tensor = _tensor_max(tensor, indices, updates, name=name)
+    return made
+
+
+def tensor_scatter_min(tensor: Any, indices: Any, updates: Any, name: str | None = None) -> Tensor:
+    """`tensor`, but where `updates` are smaller those (see `tensor_scatter_update`)."""
+    made: Tensor = _tensor_min(tensor, indices, updates, name=name)
     return made

@@ -37,8 +37,23 @@ class _Segments:
         """Of each part of the data (laid out as rows) what its segment has; 0 of no segment."""
         if self.is_sorted:
             return raw_ops.GatherNd(values, raw_ops.ExpandDims(self.ids, 1))
+        sizes = self.output.shape.sizes
+        if sizes is None or not sizes[0]:
+            return self._gather_of_any_number(values)
         rows = raw_ops.GatherV2(values, self.rows, 0)
         return raw_ops.Select(self.there, rows, raw_ops.ZerosLike(rows))
+
+    def _gather_of_any_number(self, values: Any) -> Any:
+        """By a row of zeros in front: there may be no segment to read instead of none."""
+        ones = np.array([1], np.int32)
+        rest = raw_ops.StridedSlice(
+            raw_ops.Shape(values), ones, np.array([0], np.int32), ones, end_mask=1
+        )
+        zero = values.dtype.base_dtype.as_numpy_dtype(0)
+        nothing = raw_ops.Fill(raw_ops.ConcatV2([ones, rest], 0), zero)
+        whole = raw_ops.ConcatV2([nothing, values], 0)
+        places = raw_ops.Maximum(raw_ops.AddV2(self.ids, 1), raw_ops.ZerosLike(self.ids))
+        return raw_ops.GatherV2(whole, places, 0)
 
     def flat(self) -> Any:
         """The data as rows."""
@@ -96,14 +111,23 @@ def extreme_gradient(op: Any, dy: Any) -> list[Any]:
 
 
 def prod_gradient(op: Any, dy: Any) -> list[Any]:
-    """dy times the product of all others of the segment, zeros counted one by one."""
+    """dy times the product of all others of the segment.
+
+    Where an element is 0, the others are multiplied: those that are not 0, and what else is 0. The
+    latter is 1 for the only zero, and the other one of two: this is 0, but has a gradient.
+    """
     segments = _Segments(op)
     flat = segments.flat()
     is_zero = raw_ops.Equal(flat, raw_ops.ZerosLike(flat))
-    zeros = segments.sum(raw_ops.Cast(is_zero, DstT=dtypes.int32))
-    dy = raw_ops.Select(raw_ops.Greater(zeros, raw_ops.OnesLike(zeros)), raw_ops.ZerosLike(dy), dy)
-    safe = raw_ops.Select(is_zero, raw_ops.OnesLike(flat), flat)
-    others = segments.gather(segments.prod(safe))
+    count = segments.gather(segments.sum(raw_ops.Cast(is_zero, DstT=dtypes.int32)))
+    one, nothing = raw_ops.OnesLike(flat), raw_ops.ZerosLike(flat)
+    zeros = raw_ops.Select(is_zero, flat, nothing)
+    other_zero = raw_ops.Sub(segments.gather(segments.sum(zeros)), zeros)
+    are_two = raw_ops.Equal(count, np.array(2, np.int32))
+    factor = raw_ops.Select(are_two, other_zero, nothing)
+    factor = raw_ops.Select(raw_ops.Equal(count, np.array(1, np.int32)), one, factor)
+    safe = raw_ops.Select(is_zero, one, flat)
+    others = raw_ops.Mul(segments.gather(segments.prod(safe)), factor)
     whole = raw_ops.RealDiv(segments.gather(segments.output), safe)
     slope = raw_ops.Select(is_zero, others, whole)
     return segments.result(raw_ops.Mul(segments.gather(dy), conj(slope)))

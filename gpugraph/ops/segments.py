@@ -17,6 +17,7 @@ from gpugraph.dtypes import NUMERIC, REAL, DType
 from gpugraph.errors import InvalidArgumentError
 from gpugraph.graph.infer import InferContext
 from gpugraph.kernel import Call, KernelContext
+from gpugraph.narrow import finfo
 from gpugraph.ops.array_shapes import INDEX
 from gpugraph.ops.arrays import ints
 from gpugraph.ops.call import OpFunction
@@ -54,12 +55,13 @@ def _infer_unsorted(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _limit(dtype: Any, lowest: bool) -> Any:
-    limits = np.finfo(dtype) if dtype.kind == "f" else np.iinfo(dtype)
+    limits = np.iinfo(dtype) if dtype.kind in "iu" else finfo(dtype)
     return limits.min if lowest else limits.max
 
 
 def _unsorted_kernel(combine: Any, start: Callable[[Any], Any]) -> Call:
-    """`combine` by segment, of `start(dtype)` at first."""
+    """`combine` by segment, of `start(dtype)` at first, which is chosen: the dtype's own."""
+    chosen = combine in (np.maximum, np.minimum)
 
     def make(_: KernelContext, data: Any, segment_ids: Any, out: Any) -> Callable[[], Any]:
         ids = segment_ids.reshape(-1)
@@ -82,7 +84,7 @@ def _unsorted_kernel(combine: Any, start: Callable[[Any], Any]) -> Call:
 
         return run
 
-    return Call(make=make)
+    return Call(make=make, direct=chosen)
 
 
 def _unsorted(what: str, types: Sequence[DType], kernel: Call, grad: Any, doc: str) -> OpFunction:

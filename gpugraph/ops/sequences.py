@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gpugraph import dtypes
-from gpugraph.dtypes import NUMERIC, DType, as_dtype
+from gpugraph.dtypes import FLOATING, NUMERIC, DType, as_dtype
 from gpugraph.errors import InvalidArgumentError
 from gpugraph.graph.infer import InferContext
 from gpugraph.graph.tensor import Tensor
@@ -24,7 +24,7 @@ from gpugraph.ops.shape_functions import normalize_axis, of_rank, same_shape
 from gpugraph.ops.values import constant_array
 from gpugraph.shapes import TensorShape
 
-__all__ = ["cumprod", "cumsum", "range"]
+__all__ = ["cumprod", "cumsum", "cumulative_logsumexp", "range"]
 
 # -- range
 
@@ -57,11 +57,13 @@ def _count_up(context: KernelContext, out: Any) -> Callable[[], Any]:
     return partial(np.copyto, out, numbers)
 
 
+_RANKED = (dtypes.int32, dtypes.int64, dtypes.bfloat16, dtypes.float32, dtypes.float64)
+
 _range = op(
     "Range",
     inputs="start: Tidx, limit: Tidx, delta: Tidx",
     outputs="output: Tidx",
-    attrs={"Tidx": (dtypes.float32, dtypes.float64, dtypes.int32, dtypes.int64)},
+    attrs={"Tidx": _RANKED},
     infer=_infer_range,
     host=[0, 1, 2],
     cpu=Call(make=_count_up),
@@ -70,16 +72,14 @@ _range = op(
     doc="start, start + delta, start + 2 delta, ... before limit.",
 )
 
-_RANKED = (dtypes.int32, dtypes.int64, dtypes.float32, dtypes.float64)
-
 
 def range(
     start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name: str = "range"
 ) -> Tensor:
     """The vector start, start + delta, ... of numbers before `limit`; `range(n)` starts at 0.
 
-    Without `dtype` it is the widest of the arguments' dtypes: int32, int64, float32, float64.
-    ValueError where delta is 0 or leads away from the limit.
+    Without `dtype` it is the widest of the arguments' dtypes: int32, int64, bfloat16, float32,
+    float64. ValueError where delta is 0 or leads away from the limit.
     """
     if limit is None:
         start, limit = 0, start
@@ -115,7 +115,14 @@ def _widest(values: Sequence[Any]) -> DType:
 # -- running sums and products
 
 
-def _running(ufunc: Any) -> Call:
+def _no_sum(_: Any) -> Any:
+    """The logarithm of no sum at all."""
+    return -np.inf
+
+
+def _running(ufunc: Any, start: Any) -> Call:
+    """start: what a dtype's running values begin with."""
+
     def make(context: KernelContext, x: Any, out: Any) -> Callable[[], Any]:
         try:
             axis = normalize_axis(context.value(1), len(context.input_shapes[0]), "Axis")
@@ -129,7 +136,7 @@ def _running(ufunc: Any) -> Call:
         first, rest = target[:1], target[1:]
 
         def run() -> None:
-            first.fill(ufunc.identity)
+            first.fill(start(target.dtype))
             ufunc.accumulate(source[:-1], 0, target.dtype, rest)
 
         return run
@@ -137,8 +144,13 @@ def _running(ufunc: Any) -> Call:
     return Call(make=make)
 
 
-def _declare(name: str, ufunc: Any, grad: Any, what: str) -> OpFunction:
-    kernel = _running(ufunc)
+def _identity(ufunc: Any) -> Any:
+    return lambda _: ufunc.identity
+
+
+def _declare(
+    name: str, kernel: Call, grad: Any, what: str, types: Sequence[DType] = NUMERIC
+) -> OpFunction:
     return op(
         name,
         inputs="x: T, axis: Tidx",
@@ -146,7 +158,7 @@ def _declare(name: str, ufunc: Any, grad: Any, what: str) -> OpFunction:
         attrs={
             "exclusive": Attr("bool", False),
             "reverse": Attr("bool", False),
-            "T": NUMERIC,
+            "T": types,
             "Tidx": (dtypes.int32, dtypes.int64),
         },
         infer=same_shape(0),
@@ -181,8 +193,33 @@ def _cumprod_gradient(op: Any, dy: Any) -> list[Any]:
     return [raw_ops.RealDiv(total, conj(x)), None]
 
 
-_cumsum = _declare("Cumsum", np.add, _cumsum_gradient, "sum")
-_cumprod = _declare("Cumprod", np.multiply, _cumprod_gradient, "product")
+def _cumulative_logsumexp_gradient(op: Any, dy: Any) -> list[Any]:
+    """exp(x) times the running sum of dy exp(-y) from the other end, by logarithms."""
+    x, axis = op.inputs
+    attrs = {"exclusive": op.attrs["exclusive"], "reverse": not op.attrs["reverse"]}
+    zeros = raw_ops.ZerosLike(dy)
+    lowest = np.finfo(dy.dtype.base_dtype.as_numpy_dtype).min
+    least = raw_ops.Fill(raw_ops.Shape(dy), lowest)
+
+    def part(size: Any) -> Any:
+        logs = raw_ops.SelectV2(raw_ops.Greater(size, zeros), raw_ops.Log(size), least)
+        total = _cumulative_logsumexp(raw_ops.Sub(logs, op.outputs[0]), axis, **attrs)
+        return raw_ops.Exp(raw_ops.AddV2(total, x))
+
+    return [raw_ops.Sub(part(dy), part(raw_ops.Neg(dy))), None]
+
+
+_cumsum = _declare("Cumsum", _running(np.add, _identity(np.add)), _cumsum_gradient, "sum")
+_cumprod = _declare(
+    "Cumprod", _running(np.multiply, _identity(np.multiply)), _cumprod_gradient, "product"
+)
+_cumulative_logsumexp = _declare(
+    "CumulativeLogsumexp",
+    _running(np.logaddexp, _no_sum),
+    _cumulative_logsumexp_gradient,
+    "logarithm of the sum of exponentials",
+    FLOATING,
+)
 
 
 def cumsum(
@@ -201,4 +238,15 @@ def cumprod(
 ) -> Tensor:
     """Running products along `axis`, as `cumsum`; exclusive ones begin with 1."""
     made: Tensor = _cumprod(x, axis, exclusive=exclusive, reverse=reverse, name=name)
+    return made
+
+
+def cumulative_logsumexp(
+    x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
+) -> Tensor:
+    """Running log(sum(exp(x))) along `axis`, as `cumsum`, without overflow.
+
+    Exclusive ones begin with -inf.
+    """
+    made: Tensor = _cumulative_logsumexp(x, axis, exclusive=exclusive, reverse=reverse, name=name)
     return made

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gpugraph.dtypes import ALL, COMPLEX, NUMERIC, float32, float64, int32
+from gpugraph.dtypes import ALL, COMPLEX, NUMERIC, bfloat16, float32, float64, int32
 from gpugraph.graph.infer import InferContext
 from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.array_shapes import INDEX
@@ -168,7 +168,7 @@ sparse_dense_matmul_op = op(
     inputs="a_indices: Tindices, a_values: T, a_shape: int64, b: T",
     outputs="product: T",
     attrs={
-        "T": (float64, float32, int32, *COMPLEX),
+        "T": (float64, float32, bfloat16, int32, *COMPLEX),
         "Tindices": INDEX,
         "adjoint_a": Attr("bool", False),
         "adjoint_b": Attr("bool", False),

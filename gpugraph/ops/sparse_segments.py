@@ -31,7 +31,7 @@ from gpugraph.shapes import TensorShape
 
 __all__ = ["sparse_segment_mean", "sparse_segment_sqrt_n", "sparse_segment_sum"]
 
-_FLOATS = (dtypes.float64, dtypes.float32)
+_FLOATS = (dtypes.float64, dtypes.float32, dtypes.bfloat16)
 _FIRST = np.array(0, np.int32)
 
 

@@ -180,7 +180,9 @@ def _infer_blocks(to_batch: bool, context: InferContext) -> Sequence[TensorShape
     if sizes is None:
         return [UNKNOWN]
     if known is None:
-        return [TensorShape.of((None,) * len(sizes))]
+        (moved,) = of_rank(context.shapes[1], 1, "block_shape")
+        rest = () if moved is None else sizes[1 + moved :]
+        return [TensorShape.of((*(None,) * (len(sizes) - len(rest)), *rest))]
     block, pairs = known
     count = len(block)
     if len(sizes) < 1 + count:

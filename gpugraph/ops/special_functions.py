@@ -30,12 +30,13 @@ if TYPE_CHECKING:
 
     Array = NDArray[Any]
 
-__all__ = ["digamma", "erfc", "lgamma", "polygamma", "zeta"]
+__all__ = ["digamma", "digamma_of", "erfc", "in_double", "lgamma", "log_gamma_of", "polygamma"]
+__all__ += ["zeta"]
 
 _DOUBLE = (dtypes.float32, dtypes.float64)
 
 
-def _in_double(function: Callable[..., Array]) -> Call:
+def in_double(function: Callable[..., Array]) -> Call:
     """A kernel that computes in double precision and rounds."""
 
     def run(*arrays: Any) -> None:
@@ -68,7 +69,7 @@ def _log_gamma(x: float) -> float:
         return math.inf
 
 
-_LOG_GAMMA = np.vectorize(_log_gamma, otypes=[np.float64])
+log_gamma_of = np.vectorize(_log_gamma, otypes=[np.float64])
 
 _BERNOULLI = (
     1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798,
@@ -94,7 +95,7 @@ def _positive_digamma(x: Array) -> Array:
     return result
 
 
-def _digamma(x: Array) -> Array:
+def digamma_of(x: Array) -> Array:
     """By reflection for x <= 0; NaN at its poles 0, -1, -2, ..."""
     below = x <= 0
     value = _positive_digamma(np.where(below, 1 - x, x))
@@ -134,10 +135,10 @@ def _zeta(x: Array, q: Array) -> Array:
 def _polygamma(a: Array, x: Array) -> Array:
     """(-1) ** (a + 1) a! zeta(a + 1, x), and digamma(x) for a = 0; NaN for other a."""
     a, x = np.broadcast_arrays(a, x)
-    size = np.exp(_LOG_GAMMA(a + 1)) * _zeta(a + 1, x)
+    size = np.exp(log_gamma_of(a + 1)) * _zeta(a + 1, x)
     signed = np.where(np.fmod(a, 2) == 0, -size, size)
     whole = (a >= 0) & (a == np.floor(a))
-    return np.where(whole, np.where(a == 0, _digamma(x), signed), np.nan)
+    return np.where(whole, np.where(a == 0, digamma_of(x), signed), np.nan)
 
 
 def _declare_unary(name: str, call: Call, grad: Any, doc: str) -> Any:
@@ -158,20 +159,20 @@ def _declare_unary(name: str, call: Call, grad: Any, doc: str) -> Any:
 
 def _digamma_gradient(op: Any, dy: Any) -> Any:
     x = op.inputs[0]
-    wide = raw_ops.Cast(x, DstT=dtypes.float32) if x.dtype is dtypes.float16 else x
+    wide = raw_ops.Cast(x, DstT=dtypes.float32) if x.dtype.size == 2 else x
     slope = raw_ops.Polygamma(raw_ops.OnesLike(wide), wide)
     return raw_ops.Mul(dy, slope if wide is x else raw_ops.Cast(slope, DstT=x.dtype))
 
 
 _lgamma = _declare_unary(
     "Lgamma",
-    _in_double(_LOG_GAMMA),
+    in_double(log_gamma_of),
     lambda op, dy: raw_ops.Mul(dy, raw_ops.Digamma(op.inputs[0])),
     "The logarithm of |gamma(x)|",
 )
 _digamma_op = _declare_unary(
     "Digamma",
-    _in_double(_digamma),
+    in_double(digamma_of),
     _digamma_gradient,
     "The derivative of the logarithm of gamma(x)",
 )
@@ -197,12 +198,12 @@ def _declare_binary(name: str, inputs: str, call: Call, grad: Any, doc: str) -> 
 
 
 _zeta_op = _declare_binary(
-    "Zeta", "x: T, q: T", _in_double(_zeta), _zeta_gradient, "The sum of (q + k) ** -x, k >= 0."
+    "Zeta", "x: T, q: T", in_double(_zeta), _zeta_gradient, "The sum of (q + k) ** -x, k >= 0."
 )
 _polygamma_op = _declare_binary(
     "Polygamma",
     "a: T, x: T",
-    _in_double(_polygamma),
+    in_double(_polygamma),
     _polygamma_gradient,
     "The derivative a + 1 of the logarithm of gamma(x), elementwise; a is a whole number.",
 )

@@ -10,15 +10,19 @@ from typing import Any
 
 import numpy as np
 
+from gpugraph import dtypes
 from gpugraph.errors import InvalidArgumentError
 from gpugraph.graph.infer import InferContext
 from gpugraph.kernel import Call, KernelContext
-from gpugraph.ops.declare import NO_GRADIENT, Attr, op
+from gpugraph.ops.arrays import op_scope
+from gpugraph.ops.convert import convert_to_tensor
+from gpugraph.ops.declare import NO_GRADIENT, Attr, op, raw_ops
 from gpugraph.ops.shape_functions import of_rank
+from gpugraph.ops.sparse_tensor import SparseTensor
 from gpugraph.ops.strings import HOST
 from gpugraph.shapes import TensorShape
 
-__all__: list[str] = []
+__all__ = ["split", "string_split"]
 
 _SPACE = b" \t\n\v\f\r"
 Cut = Callable[[bytes], Sequence[bytes]]
@@ -110,3 +114,59 @@ op(
     **_OUTPUTS,
     doc="The parts of each string of a vector between `sep`, as Python's str.split gives them.",
 )
+
+
+# -- the public functions
+
+
+def _refuse_ragged(result_type: Any) -> None:
+    if result_type == "RaggedTensor":
+        raise NotImplementedError("There are no ragged tensors here; ask for a SparseTensor")
+    if result_type != "SparseTensor":
+        raise ValueError(f"result_type must be 'RaggedTensor' or 'SparseTensor', not {result_type}")
+
+
+def string_split(
+    source: Any,
+    sep: Any = None,
+    skip_empty: bool = True,
+    delimiter: Any = None,
+    result_type: str = "SparseTensor",
+    name: str | None = None,
+) -> SparseTensor:
+    """The parts of each string of a vector, as rows of a SparseTensor (n, most parts).
+
+    sep (older: delimiter): a string; each of its bytes is a delimiter; by default " ", and where it
+    is empty, strings are cut between all bytes. skip_empty: leaves out parts without bytes. An
+    empty string has no part. ValueError for another rank; NotImplementedError for ragged results.
+    """
+    _refuse_ragged(result_type)
+    chosen = delimiter if sep is None else sep
+    with op_scope(name, "StringSplit", source):
+        text = convert_to_tensor(source, dtypes.string)
+        found = raw_ops.StringSplit(text, " " if chosen is None else chosen, skip_empty=skip_empty)
+        return SparseTensor(*found)
+
+
+def split(
+    input: Any = None,
+    sep: Any = None,
+    maxsplit: int = -1,
+    result_type: str = "SparseTensor",
+    source: Any = None,
+    name: str | None = None,
+) -> SparseTensor:
+    """The parts of each string of a vector as Python's `split` gives them, as rows of a
+    SparseTensor (n, most parts).
+
+    input (older: source): a vector. sep: a string, by default (and where it is empty) any white
+    space. maxsplit: how many cuts at most, from the left. ValueError for another rank, and where
+    input and source are both given or neither; NotImplementedError for ragged results.
+    """
+    _refuse_ragged(result_type)
+    if (input is None) == (source is None):
+        raise ValueError("split needs either 'input' or 'source'")
+    with op_scope(name, "StringSplit", input, source):
+        text = convert_to_tensor(source if input is None else input, dtypes.string)
+        at = "" if sep is None else sep
+        return SparseTensor(*raw_ops.StringSplitV2(text, at, maxsplit=maxsplit))

@@ -14,6 +14,7 @@ import numpy as np
 
 from gpugraph import dtypes
 from gpugraph.dtypes import DType, as_dtype
+from gpugraph.narrow import BFLOAT16
 from gpugraph.shapes import Dimension, TensorShape, as_shape
 
 if TYPE_CHECKING:
@@ -108,7 +109,7 @@ def _check_texts(array: NDArray[Any]) -> None:
 
 
 def _check_kind(value: Any, array: NDArray[Any], wanted: DType) -> None:
-    kind = array.dtype.kind
+    kind = "f" if array.dtype == BFLOAT16 else array.dtype.kind
     if array.size == 0:
         return
     accepted = {

@@ -11,7 +11,7 @@ from gpugraph.graph.tensor import Tensor
 from gpugraph.ops.convolution3d import conv3d_op
 from gpugraph.ops.pooling3d import avg_pool3d_op, max_pool3d_op
 
-__all__ = ["avg_pool3d", "conv3d", "max_pool3d"]
+__all__ = ["avg_pool3d", "conv3d", "max_pool3d", "of_five"]
 
 
 def _one_of(name: str, value: Any, newer: str, new_value: Any) -> Any:
@@ -21,7 +21,7 @@ def _one_of(name: str, value: Any, newer: str, new_value: Any) -> Any:
     return new_value if value is None else value
 
 
-def _of_five(value: Any, data_format: str, name: str) -> list[int]:
+def of_five(value: Any, data_format: str, name: str) -> list[int]:
     """`value` as an entry for each dimension; ValueError unless it has 1, 3 or 5 entries."""
     flat = [int(each) for each in np.ravel(np.asarray([1] if value is None else value))]
     if len(flat) == 1:
@@ -53,10 +53,10 @@ def conv3d(
     made: Tensor = conv3d_op(
         input,
         _one_of("filter", filter, "filters", filters),
-        strides=_of_five(strides, data_format, "strides"),
+        strides=of_five(strides, data_format, "strides"),
         padding=padding,
         data_format=data_format,
-        dilations=_of_five(dilations, data_format, "dilations"),
+        dilations=of_five(dilations, data_format, "dilations"),
         name=name,
     )
     return made
@@ -105,8 +105,8 @@ def _pool(
 ) -> Tensor:
     made: Tensor = function(
         source,
-        ksize=_of_five(ksize, data_format, "ksize"),
-        strides=_of_five(strides, data_format, "strides"),
+        ksize=of_five(ksize, data_format, "ksize"),
+        strides=of_five(strides, data_format, "strides"),
         padding=padding,
         data_format=data_format,
         name=name,

@@ -7,6 +7,7 @@ from typing import Any
 
 from gpugraph.graph.client import Graph
 from gpugraph.graph.collections import GraphKeys
+from gpugraph.graph.indexed_slices import IndexedSlices
 from gpugraph.graph.operation import Operation
 from gpugraph.graph.stack import graph_stack
 from gpugraph.graph.tensor import Tensor
@@ -14,18 +15,21 @@ from gpugraph.ops.control import group
 from gpugraph.ops.convert import convert_to_tensor
 from gpugraph.ops.declare import raw_ops
 from gpugraph.ops.gathering import boolean_mask
+from gpugraph.ops.sparse_tensor import SparseTensor
 from gpugraph.variables.variable import Variable
 
 __all__ = [
     "assert_variables_initialized",
     "global_variables",
     "global_variables_initializer",
+    "is_tensor",
     "is_variable_initialized",
     "local_variables",
     "local_variables_initializer",
     "model_variables",
     "moving_average_variables",
     "report_uninitialized_variables",
+    "tables_initializer",
     "trainable_variables",
     "variables_initializer",
 ]
@@ -74,6 +78,16 @@ def global_variables_initializer() -> Operation:
 def local_variables_initializer() -> Operation:
     """An operation that initializes all local variables made so far."""
     return variables_initializer(local_variables())
+
+
+def tables_initializer(name: str = "init_all_tables") -> Operation:
+    """An operation that runs what collection TABLE_INITIALIZERS has; a NoOp where that is empty."""
+    return group(*graph_stack.top().get_collection(GraphKeys.TABLE_INITIALIZERS), name=name)
+
+
+def is_tensor(x: Any) -> bool:
+    """Whether `x` is a Tensor, SparseTensor, IndexedSlices or Variable."""
+    return isinstance(x, (Tensor, SparseTensor, IndexedSlices, Variable))
 
 
 def is_variable_initialized(variable: Variable) -> Tensor:

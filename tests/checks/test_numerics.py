@@ -92,7 +92,7 @@ def test_gradient_is_checked() -> None:
 
 
 def test_only_floats_are_checked() -> None:
-    with pytest.raises(TypeError, match="int32 not in list of allowed values: float16, float32"):
+    with pytest.raises(TypeError, match="int32 not in list of allowed values: float16, bfloat16"):
         tf.check_numerics(tf.placeholder(tf.int32), "x")
 
 

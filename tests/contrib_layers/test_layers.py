@@ -336,8 +336,27 @@ def test_layers_one_after_the_other():
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize("shape", [(5, 3), (4, 3, 2, 3)])
+@pytest.mark.parametrize("training", [True, False])
+def test_batch_norm_is_one_op_where_it_may_be(shape, training):
+    x = tf.constant(np.random.default_rng(0).normal(1, 2, shape).astype("f"))
+    made = {}
+    for fused in (True, False):
+        with tf.variable_scope(f"fused_{fused}"):
+            made[fused] = tf.contrib.layers.batch_norm(
+                x, scale=True, fused=fused, is_training=training, epsilon=0.01
+            )
+    kinds = [op.name.partition("/")[0] for op in x.graph.get_operations() if "Fused" in op.type]
+    assert kinds == ["fused_True"]
+    slopes = [tf.gradients(each * each * each, x)[0] for each in made.values()]
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        np.testing.assert_allclose(*session.run(list(made.values())), 1e-4, 1e-5)
+        np.testing.assert_allclose(*session.run(slopes), 1e-3, 1e-4)
+
+
 def test_a_model_of_layers_trains():
-    tf.set_random_seed(1)
+    tf.set_random_seed(2)
     x = IMAGES
     labels = np.array([0, 1, 2])
     with slim.arg_scope(

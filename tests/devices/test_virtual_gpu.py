@@ -104,6 +104,7 @@ def test_a_kernel_with_foreign_memory_is_refused() -> None:
     class Context:
         name = "negated"
         on_host: frozenset[int] = frozenset()
+        input_types = output_types = (tf.float32,)
 
     context: Any = Context()
     own[:] = 1

@@ -198,6 +198,58 @@ def test_labels_among_the_two_largest(metric, labels, settings, wanted):
         assert session.run(value) == pytest.approx(wanted)
 
 
+SPARSE = tf.SparseTensorValue([[0, 0], [1, 0], [1, 1]], np.int64([1, 0, 2]), [2, 2])
+CHOSEN = [[1, 2], [0, 2]]
+
+
+def updated(pair):
+    """What the update gives, which is the value after it too, and the value before."""
+    value, update = pair
+    with tf.Session() as session:
+        session.run(tf.local_variables_initializer())
+        before, found = session.run(value), session.run(update)
+        assert session.run(value) == pytest.approx(found)
+    return before, found
+
+
+@pytest.mark.parametrize(
+    ("labels", "settings", "wanted"),
+    [
+        ([[1, -1], [0, 3]], {}, (1 + (1 + 2 / 3) / 2) / 2),
+        ([[1], [3]], {}, (1 + 1 / 3) / 2),
+        ([1, 3], {}, (1 + 1 / 3) / 2),
+        ([[0], [3]], {}, (0 + 1 / 3) / 2),
+        ([[1], [3]], {"weights": [3.0, 1.0]}, (3 + 1 / 3) / 4),
+        (SPARSE, {}, (1 + (1 + 2 / 2) / 2) / 2),
+    ],
+)
+def test_precision_is_averaged_over_ranks(labels, settings, wanted):
+    pair = tf.metrics.average_precision_at_k(labels, PREDICTIONS, 3, **settings)
+    assert updated(pair) == (0, pytest.approx(wanted))
+    assert pair[0].op.name.startswith("average_precision_at_3/")
+
+
+@pytest.mark.parametrize(
+    ("metric", "settings", "wanted"),
+    [
+        ("recall_at_top_k", {}, 3 / 3),
+        ("recall_at_top_k", {"class_id": 2}, 1),
+        ("precision_at_top_k", {"k": 2}, 3 / 4),
+        ("precision_at_top_k", {"class_id": 2}, 1 / 2),
+    ],
+)
+def test_labels_among_chosen_classes(metric, settings, wanted):
+    pair = getattr(tf.metrics, metric)(SPARSE, tf.constant(CHOSEN, tf.int64), **settings)
+    before, found = updated(pair)
+    assert np.isnan(before)
+    assert found == pytest.approx(wanted)
+
+
+def test_sparse_labels_count_only_where_they_are():
+    assert updated(tf.metrics.recall_at_k(SPARSE, PREDICTIONS, 1))[1] == pytest.approx(2 / 3)
+    assert tf.metrics.sparse_precision_at_k is tf.metrics.precision_at_k
+
+
 def test_means():
     x = tf.placeholder(tf.float32, [None, 2])
     plain = tf.metrics.mean(x)

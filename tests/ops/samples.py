@@ -17,12 +17,19 @@ from gpugraph.ops.resource_variables import LOWERED
 
 from . import (
     samples_of_boxes,
+    samples_of_ctc,
+    samples_of_factors,
     samples_of_images,
+    samples_of_integrals,
     samples_of_linalg,
     samples_of_mathematics,
+    samples_of_pictures,
+    samples_of_places,
     samples_of_positions,
+    samples_of_sets,
     samples_of_sparse,
     samples_of_strings,
+    samples_of_texts,
     samples_of_training,
 )
 from .samples_of_arrays import one_hot_rows
@@ -38,9 +45,14 @@ assert samples_of_training.FORMULAS  # its samples are in the table by now
 assert samples_of_strings.texts
 assert samples_of_mathematics.SPECTRA and samples_of_positions.COMBINED  # these too
 assert samples_of_linalg.MATRICES  # their samples are in the table by now
+assert samples_of_sets.QUANTIZED
 assert samples_of_sparse.ROWS is not None
 assert samples_of_boxes.BOXES is not None
+assert samples_of_factors.three_diagonals
 assert samples_of_images.IN_SINGLE
+assert samples_of_places.PLACED and samples_of_ctc.SPOKEN
+assert samples_of_integrals.NODES.size
+assert samples_of_pictures.png_file and samples_of_texts.ENCODED is not None
 assert samples_of_training.FORMULAS
 
 _IN_PLANS = "it stands in plans only, and the bind pass makes of it what it says"
@@ -71,10 +83,16 @@ UNSAMPLED = {
         LOWERED,
         "compilation puts another op in its place: test_resource_variables.py has it run",
     ),
+    "Timestamp": "it is another number each time: test_guarantees.py has it run",
     **dict.fromkeys(
         ("StackV2", "StackPushV2", "StackPopV2", "StackCloseV2"),
         "it works on what a run keeps: test_stacks.py has it run",
     ),
+    **dict.fromkeys(
+        ("MatchingFiles", "ReadFile", "WriteFile"),
+        "it works on files: test_files.py has it run",
+    ),
+    "EncodePng": "another file is as good: test_image_files.py reads what it writes",
     **dict.fromkeys(
         ("PyFunc", "PyFuncStateless"),
         "what it computes is a Python function of its own: test_script.py has some",
@@ -721,7 +739,8 @@ add(
     lambda v: case(value=v(2, 3), dtype=v.dtype),
     lambda v: case(value=v(), dtype=v.dtype),
     lambda v: case(value=v(0, 3), dtype=v.dtype),
-    types=[dtypes.float64, dtypes.float32, dtypes.int32, dtypes.bool, dtypes.string],
+    types=[dtypes.float64, dtypes.float32, dtypes.bfloat16, dtypes.int32, dtypes.bool]
+    + [dtypes.string],
     reference=lambda value, dtype: value,
 )
 add(
@@ -732,7 +751,7 @@ add(
     lambda v: (
         case(*_scalars(v, 0, 1, 0.25)) if v.dtype.is_floating else case(*_scalars(v, 0, 4, 1))
     ),
-    types=[dtypes.float64, dtypes.float32, dtypes.int32, dtypes.int64],
+    types=[dtypes.float64, dtypes.float32, dtypes.bfloat16, dtypes.int32, dtypes.int64],
     reference=lambda start, limit, delta: np.arange(start, limit, delta),
 )
 add(

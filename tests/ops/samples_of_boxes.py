@@ -100,7 +100,7 @@ add(
     "CropAndResizeGradBoxes",
     lambda v: case(np.float32(v(2, 3, 2, 2)).round(3), v(2, 4, 5, 2), _INNER, i32(1, 0)),
     lambda v: case(np.float32(v(0, 3, 2, 2)), v(2, 4, 5, 2), _NO_BOXES, i32()),
-    types=representatives(dtypes.REAL),
+    types=[each for each in representatives(dtypes.REAL) if each is not dtypes.bfloat16],
     reference=_box_slopes,
     tolerance=2000,
 )

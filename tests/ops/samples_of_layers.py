@@ -82,8 +82,8 @@ _IMAGES: list[tuple[tuple[int, ...], dict[str, Any]]] = [
 
 
 def _wide(v: Values) -> Values:
-    """Of what varies by channel: float32 for float16."""
-    narrow = v.dtype is dtypes.float16
+    """Of what varies by channel: float32 for float16 and bfloat16."""
+    narrow = v.dtype in (dtypes.float16, dtypes.bfloat16)
     return Values(dtypes.float32 if narrow else v.dtype, 0.3, 2.0, signed=False)
 
 

@@ -11,7 +11,7 @@ from gpugraph import dtypes
 
 from .sampling import TABLE, add, case, elementwise
 
-__all__ = ["SPECTRA"]
+__all__ = ["POSITIVE", "SPECTRA", "digamma_by_sum", "vectorized"]
 
 INSIDE: dict[str, Any] = {"low": 0.1, "high": 0.9}
 POSITIVE: dict[str, Any] = {"low": 0.3, "high": 4.3, "signed": False}
@@ -30,7 +30,7 @@ elementwise("Atan2", np.arctan2, **INSIDE)
 # -- functions with a name
 
 
-def _by_sum(x: Any) -> Any:
+def digamma_by_sum(x: Any) -> Any:
     """digamma, by the recurrence and the first terms of its series, far out."""
     total = 0.0
     while x < 40:
@@ -50,25 +50,25 @@ def _zeta_by_sum(x: Any, q: Any) -> Any:
 
 def _polygamma(a: Any, x: Any) -> Any:
     if a == 0:
-        return _by_sum(x)
+        return digamma_by_sum(x)
     return (-1) ** (int(a) + 1) * math.gamma(a + 1) * _zeta_by_sum(a + 1, x)
 
 
-def _vectorized(function: Any) -> Any:
+def vectorized(function: Any) -> Any:
     return np.vectorize(function, otypes=[np.float64])
 
 
-elementwise("Erfc", _vectorized(math.erfc))
-elementwise("Lgamma", _vectorized(math.lgamma), **POSITIVE)
-elementwise("Digamma", _vectorized(_by_sum), **POSITIVE)
-elementwise("Zeta", _vectorized(_zeta_by_sum), low=1.5, high=4.0, signed=False, tolerance=8)
+elementwise("Erfc", vectorized(math.erfc))
+elementwise("Lgamma", vectorized(math.lgamma), **POSITIVE)
+elementwise("Digamma", vectorized(digamma_by_sum), **POSITIVE)
+elementwise("Zeta", vectorized(_zeta_by_sum), low=1.5, high=4.0, signed=False, tolerance=8)
 add(
     "Polygamma",
     lambda v: case(np.array([0, 1, 2], v.dtype.as_numpy_dtype), v(2, 3)),
     lambda v: case(np.array(1, v.dtype.as_numpy_dtype), v()),
     lambda v: case(np.array([[3], [1]], v.dtype.as_numpy_dtype), v(3)),
     lambda v: case(np.zeros((0, 3), v.dtype.as_numpy_dtype), v(1, 3)),
-    reference=_vectorized(_polygamma),
+    reference=vectorized(_polygamma),
     tolerance=8,
     **POSITIVE,
 )

@@ -130,7 +130,14 @@ def _scattered(combine: Any) -> Any:
     return reference
 
 
-for _name, _combine in {"Update": lambda old, new: new, "Add": np.add, "Sub": np.subtract}.items():
+_COMBINED: dict[str, Any] = {
+    "Update": lambda old, new: new,
+    "Add": np.add,
+    "Sub": np.subtract,
+    "Max": np.maximum,
+    "Min": np.minimum,
+}
+for _name, _combine in _COMBINED.items():
     add(
         f"TensorScatter{_name}",
         lambda v: case(v(4, 2), np.array([[2], [0]], np.int32), v(2, 2)),
@@ -312,7 +319,7 @@ add(
     lambda v: case(v(0, 3), type=dtypes.float16),
     lambda v: case(v(2, 16 // v.dtype.size), type=dtypes.complex128),
     types=[dtypes.float64, dtypes.float32, dtypes.int32, dtypes.float16, dtypes.complex64]
-    + [dtypes.uint16],
+    + [dtypes.uint16, dtypes.bfloat16],
     reference=_bits,
     exact=True,
 )

@@ -8,6 +8,7 @@ import numpy as np
 
 from gpugraph import dtypes
 
+from .samples_of_candidates import SAMPLERS
 from .sampling import add, case, i32, i64
 
 __all__ = ["RANDOM"]
@@ -17,11 +18,13 @@ _STATELESS = ("StatelessRandomUniform", "StatelessRandomNormal", "StatelessTrunc
 RANDOM = {
     *_FILLING,
     *_STATELESS,
+    *SAMPLERS,
     "Multinomial",
     "RandomGamma",
     "RandomPoissonV2",
     "RandomShuffle",
     "RandomUniformInt",
+    "SampleDistortedBoundingBoxV2",
     "StatelessMultinomial",
     "StatelessRandomUniformInt",
 }

@@ -17,7 +17,9 @@ ROWS = np.array([[0, 1], [1, 0], [1, 2], [3, 2]], np.int64)
 SHAPE = i64(4, 3)
 NOWHERE = np.zeros((0, 2), np.int64)
 CUBE = np.array([[0, 0, 1], [0, 1, 0], [1, 1, 0], [1, 1, 1]], np.int64)
-MATMUL_TYPES = representatives((dtypes.float64, dtypes.float32, dtypes.int32, dtypes.complex64))
+MATMUL_TYPES = representatives(
+    (dtypes.float64, dtypes.float32, dtypes.bfloat16, dtypes.int32, dtypes.complex64)
+)
 FLOATS = representatives((dtypes.float64, dtypes.float32))
 
 
@@ -308,7 +310,7 @@ def _reduced(
     function: Any, rows: Any, values: Any, shape: Any, axes: Any, keep_dims: bool = False
 ) -> tuple[Any, Any, Any]:
     """The groups that have elements, what these combine to, and the result's shape."""
-    chosen = {int(axis) % len(shape) for axis in np.ravel(axes)} or set(range(len(shape)))
+    chosen = {int(axis) % len(shape) for axis in np.ravel(axes)}
     found: dict[Any, Any] = {}
     for row, value in zip(rows.tolist(), values):
         key = tuple(

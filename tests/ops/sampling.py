@@ -27,6 +27,7 @@ GROUPS: dict[str, tuple[DType, ...]] = {
     "float64": (dtypes.float64,),
     "float32": (dtypes.float32,),
     "float16": (dtypes.float16,),
+    "bfloat16": (dtypes.bfloat16,),
     "integer": (dtypes.int32, *dtypes.INTEGRAL),
     "unsigned": (dtypes.uint8, dtypes.uint16, dtypes.uint32, dtypes.uint64),
     "complex": (dtypes.complex64,),
@@ -96,7 +97,9 @@ def _listed(given: Any) -> list[np.ndarray]:
 
 
 def _wide(dtype: Any) -> Any:
-    return {"e": np.float64, "f": np.float64, "F": np.complex128}.get(np.dtype(dtype).char)
+    return {"e": np.float64, "E": np.float64, "f": np.float64, "F": np.complex128}.get(
+        np.dtype(dtype).char
+    )
 
 
 def _double(array: np.ndarray) -> np.ndarray:
@@ -148,7 +151,7 @@ class Values:
         if numpy_type.kind == "c":
             parts = self._reals(random, shape), self._reals(random, shape)
             return np.asarray(parts[0] + 1j * parts[1]).astype(numpy_type)
-        if numpy_type.kind == "f":
+        if self.dtype.is_floating:
             return self._reals(random, shape).astype(numpy_type)
         sizes = random.integers(1, 6, shape)
         if self.signed and numpy_type.kind == "i":

@@ -173,11 +173,19 @@ def test_parts_are_within(graph):
 
 
 def test_gradients_of_gamma():
-    alpha, beta = tf.constant([2.0, 3.0]), tf.constant([4.0, 5.0])
-    drawn = tf.random_gamma([7], alpha, beta, seed=1)
-    (slope,) = tf.gradients(drawn, [beta])
+    """By alpha numbers move so that the probability of less stays."""
+    alpha = tf.constant([2.0, 0.7], tf.float64)
+    beta = tf.constant([4.0, 5.0], tf.float64)
+    drawn = tf.random_gamma([7], alpha, beta, tf.float64, seed=1)
+    slopes = tf.gradients(drawn, [alpha, beta])
+    step = 1e-5
+    scaled = drawn * beta
+    by_alpha = (tf.igamma(alpha + step, scaled) - tf.igamma(alpha - step, scaled)) / (2 * step)
+    density = tf.exp((alpha - 1) * tf.log(scaled) - scaled - tf.lgamma(alpha))
+    wanted = -tf.reduce_sum(by_alpha / density / beta, 0)
     with tf.Session() as session:
-        found, numbers = session.run([slope, drawn])
-    np.testing.assert_allclose(found, -numbers.sum(axis=0) / [4, 5], rtol=1e-5)
-    with pytest.raises(NotImplementedError, match="no gradient for its alpha"):
-        tf.gradients(drawn, [alpha])
+        (found, by_beta), numbers, moved = session.run([slopes, drawn, wanted])
+    np.testing.assert_allclose(found, moved, rtol=1e-7)
+    np.testing.assert_allclose(by_beta, -numbers.sum(axis=0) / [4, 5], rtol=1e-12)
+    with pytest.raises(TypeError):
+        tf.gradients(tf.random_gamma([2], half := tf.ones([2], tf.float16), dtype=tf.float16), half)

@@ -56,6 +56,20 @@ def slope(make: Callable[[Any], Any], x: np.ndarray) -> Any:
     return fetched(gradient)
 
 
+@pytest.mark.parametrize("is_sorted", [False, True])
+def test_products_with_two_zeros_have_second_gradients(is_sorted: bool) -> None:
+    x, towards = np.float64([2, 3, 0, 0, 5]), np.float64([0.6, 0.8, 0.7, 0.9, 1.1])
+
+    def second() -> Any:
+        given = tf.constant(x)
+        ids = tf.constant([0, 0, 1, 1, 1])
+        made = tf.segment_prod(given, ids) if is_sorted else tf.unsorted_segment_prod(given, ids, 2)
+        (first,) = tf.gradients(made, given)
+        return tf.convert_to_tensor(tf.gradients(first, given, towards)[0])
+
+    np.testing.assert_allclose(fetched(second), [0.8, 0.6, 0.9 * 5, 0.7 * 5, 0])
+
+
 def test_extremes_share_the_gradient_and_products_count_zeros() -> None:
     tied = np.float32([2, 2, 1, 5])
     found = slope(lambda x: tf.segment_max(x, [0, 0, 0, 1]), tied)
@@ -89,3 +103,24 @@ def test_gpus_sum_segments_too(device: str) -> None:
         with tf.device(device):
             total = tf.segment_sum(tf.constant(X), tf.constant([0, 1, 1]))
         assert session.run(total).tolist() == [[1, 2], [8, 2]]
+
+
+@pytest.mark.parametrize("count", [0, None])
+@pytest.mark.parametrize("kind", ["sum", "max", "min", "mean"])
+def test_gradients_of_no_segments(kind: str, count: int | None):
+    """What belongs to none gets nothing, be there known to be none or not."""
+    number = tf.placeholder_with_default(0, []) if count is None else count
+    data = tf.constant([[1.0, 2.0], [3.0, 4.0]])
+    result = getattr(tf, f"unsorted_segment_{kind}")(data, [-1, -1], number)
+    (slope,) = tf.gradients(result, data)
+    with tf.Session() as session:
+        assert session.run(slope).tolist() == [[0, 0], [0, 0]]
+
+
+def test_gradients_of_some_segments_of_a_number_that_a_run_knows():
+    number = tf.placeholder(tf.int32, [])
+    data = tf.constant([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+    result = tf.unsorted_segment_max(data, [1, -1, 1], number)
+    (slope,) = tf.gradients(result, data)
+    with tf.Session() as session:
+        assert session.run(slope, {number: 2}).tolist() == [[0, 0], [0, 0], [1, 1]]

@@ -65,3 +65,16 @@ def test_bits() -> None:
     same(lambda: tf.bitwise.invert(np.uint8([0, 250])), [255, 5])
     same(lambda: tf.bitwise.left_shift([5, 5, 5], [1, 40, -1]), [10, -(2**31), 5])
     same(lambda: tf.bitwise.right_shift([-8, 5], [1, 40]), [-4, 0])
+
+
+def test_edges_of_incomplete_functions() -> None:
+    a, x = [0.0, 1, 2, np.inf, 2], [1.0, 0, np.inf, 2, -1]
+    same(lambda: tf.igamma(a, x), [np.nan, 0, 1, 0, np.nan])
+    same(lambda: tf.igammac(a, x), [np.nan, 1, 0, 1, np.nan])
+    x = [0.0, 1, 1.5, -0.5]
+    same(lambda: tf.betainc([2.0] * 4, [3.0] * 4, x), [0, 1, np.nan, np.nan])
+    same(lambda: tf.math.erfinv([-1.0, 1, 2]), [-np.inf, np.inf, np.nan])
+    same(lambda: tf.math.ndtri([0.0, 0.5, 1, 2]), [-np.inf, 0, np.inf, np.nan])
+    same(lambda: tf.math.erfcinv([0.0, 1, 2]), [np.inf, 0, -np.inf])
+    same(lambda: tf.math.reciprocal_no_nan([0.0, 4]), [0, 0.25])
+    same(lambda: tf.math.bessel_i1e([0.0, -1e9, np.inf]), [0, -1.261566e-05, 0], 1e-7)

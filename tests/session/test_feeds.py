@@ -97,7 +97,9 @@ def test_a_value_is_converted_to_the_tensor_s_dtype(
         ("float32", "text", ValueError, r"could not convert.*'float32:0'.*test_feeds\.py:\d+"),
         ("float32", [[1], [2, 3]], ValueError, r"inhomogeneous.*'float32:0'.*test_feeds\.py:\d+"),
         ("int32", None, TypeError, r"'int32:0'.*test_feeds\.py:\d+"),
-        ("int32", object(), TypeError, r"'int32:0'.*test_feeds\.py:\d+"),
+        pytest.param(
+            "int32", object(), TypeError, r"'int32:0'.*test_feeds\.py:\d+", id="an object"
+        ),
         ("string", 5, TypeError, r"'string:0'.*test_feeds\.py:\d+"),
     ],
     ids=repr,

@@ -28,7 +28,9 @@ def graph() -> Any:
         ({"target": tf.ConfigProto()}, r"target must be.*Session\(config=config\)"),
         ({"graph": 3}, "graph must be a tf.Graph.*int"),
         ({"config": 3}, "config must be a tf.ConfigProto.*int"),
-        ({"config": tf.Graph()}, r"config must be.*Session\(graph=graph\)"),
+        pytest.param(
+            {"config": tf.Graph()}, r"config must be.*Session\(graph=graph\)", id="a graph"
+        ),
     ],
     ids=repr,
 )

@@ -10,7 +10,7 @@ from gpugraph.devices.cuda.array import Array
 from gpugraph.devices.cuda.driver import Geometry
 from gpugraph.devices.cuda.text import CudaText, Form, Variant
 from gpugraph.devices.native import Program
-from gpugraph.dtypes import DType, float16, float32
+from gpugraph.dtypes import DType, bfloat16, float16, float32
 
 __all__ = ["Launch", "Launches", "chosen", "launches"]
 
@@ -114,7 +114,7 @@ def launches(
 
 def _held(dtype: DType) -> DType:
     """What registers, and scratch, hold of a dtype."""
-    return float32 if dtype is float16 else dtype
+    return float32 if dtype in (float16, bfloat16) else dtype
 
 
 def _cut(text: CudaText, rows: int, inner: int) -> _Shape:

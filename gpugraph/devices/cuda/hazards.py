@@ -91,10 +91,6 @@ class Hazards:
         """The memory was given back."""
         self._drop(address, address + size)
 
-    def clear(self) -> None:
-        self._starts.clear()
-        self._ranges.clear()
-
     # -- the ranges
 
     @staticmethod

@@ -28,7 +28,15 @@ from gpugraph.devices.cuda.driver import DriverError, Geometry
 from gpugraph.devices.cuda.includes import with_includes
 from gpugraph.devices.cuda.kept_text import keep_text
 
-__all__ = ["FLAGS", "HostModule", "host_compiler", "host_source", "kernel_names", "load"]
+__all__ = [
+    "FLAGS",
+    "MOST_SHARED_BYTES",
+    "HostModule",
+    "host_compiler",
+    "host_source",
+    "kernel_names",
+    "load",
+]
 
 FLAGS = (
     "-std=c++17",
@@ -50,7 +58,6 @@ MOST_THREADS = 1024
 STACK_BYTES = 128 << 10
 MOST_SHARED_BYTES = 227 << 10
 _MESSAGE_BYTES = 1000
-_MOST_SAID = 20_000
 
 _KERNEL = re.compile(
     r"\b__global__\b(?:\s|\bvoid\b|__launch_bounds__\s*\([^()]*(?:\([^()]*\)[^()]*)*\))*(\w+)\s*\("
@@ -66,6 +73,10 @@ _SYSTEM = re.compile(r"^[ \t]*#[ \t]*include[ \t]+<[^>\n]*>[^\n]*$", re.MULTILIN
 
 class _CudaCompiler(Compiler):
     """The C++ compiler, which no switch turns off."""
+
+    flags = FLAGS
+    language = "c++"
+    most_said = 20_000
 
     @property
     def reason(self) -> str:
@@ -83,9 +94,7 @@ class _CudaCompiler(Compiler):
 @cache
 def host_compiler() -> _CudaCompiler:
     """This process's C++ compiler for CUDA texts."""
-    made = _CudaCompiler(os.environ.get("GPUGRAPH_CXX") or "c++", flags=FLAGS, language="c++")
-    made.most_said = _MOST_SAID
-    return made
+    return _CudaCompiler(os.environ.get("GPUGRAPH_CXX") or "c++")
 
 
 def kernel_names(text: str) -> tuple[str, ...]:

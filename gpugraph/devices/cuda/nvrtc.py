@@ -17,9 +17,8 @@ import glob
 import hashlib
 import os
 import struct
-import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -27,6 +26,7 @@ from typing import NamedTuple
 from gpugraph.devices.cuda.driver import DriverError
 from gpugraph.devices.cuda.includes import with_includes
 from gpugraph.devices.cuda.kept_text import keep_text
+from gpugraph.devices.cuda.libraries import LIBRARY_FOLDERS, cuda_roots
 from gpugraph.devices.object_cache import ObjectCache, cache_folder
 
 __all__ = ["OPTIONS", "Cubin", "Found", "Nvrtc", "find_nvrtc", "header_folders", "library_paths"]
@@ -60,6 +60,10 @@ class Nvrtc:
         self.archs = self._archs()
         self.headers = header_folders(path, self.version[0])
         self.cache = ObjectCache(folder or cache_folder().parent / "cuda", ending=".cubin")
+
+    def with_cache(self, folder: Path) -> Nvrtc:
+        """The same NVRTC with cubins in another folder."""
+        return Nvrtc(self._library, self.path, folder)
 
     def compile(self, text: str, name: str, arch: str, options: Sequence[str] = ()) -> Cubin:
         """The cubin of a CUDA text for `sm_90`, say.
@@ -147,21 +151,11 @@ def _unpacked(stored: bytes) -> Cubin:
 # -- where it is
 
 
-def _roots() -> Iterator[str]:
-    """Folders that may have lib/ and include/ of a CUDA in them, the likeliest first."""
-    for place in sys.path:
-        yield from sorted(glob.glob(os.path.join(glob.escape(place), "nvidia", "*")), reverse=True)
-    for variable in ("CUDA_PATH", "CUDA_HOME"):
-        if os.environ.get(variable):
-            yield os.environ[variable]
-    yield from sorted(glob.glob("/usr/local/cuda*"), reverse=True)
-
-
 def library_paths() -> list[str]:
     """Files and names that may be NVRTC, the likeliest first."""
     found = []
-    for root in _roots():
-        for folder in ("lib64", "lib", os.path.join("targets", "*", "lib")):
+    for root in cuda_roots():
+        for folder in LIBRARY_FOLDERS:
             pattern = os.path.join(glob.escape(root), folder, "libnvrtc.so*")
             found += sorted(glob.glob(pattern), key=len)[:1]
     system = ctypes.util.find_library("nvrtc")
@@ -171,7 +165,7 @@ def library_paths() -> list[str]:
 def header_folders(library: str, major: int) -> tuple[str, ...]:
     """The folder that has cuda_fp16.h: beside the library, else of the same CUDA elsewhere."""
     beside = os.path.dirname(os.path.dirname(library))
-    for root in (beside, *_roots()):
+    for root in (beside, *cuda_roots()):
         for folder in ("include", os.path.join("targets", "*", "include")):
             for header in glob.glob(os.path.join(glob.escape(root), folder, "cuda_fp16.h")):
                 if _headers_major(os.path.dirname(header)) == major:

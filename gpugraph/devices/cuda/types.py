@@ -14,7 +14,7 @@ __all__ = ["cuda_type", "type_macros"]
 def cuda_type(dtype: DType) -> CType:
     """How a dtype lies in memory and what it is computed with. NotNativeError where it has none."""
     base = dtype.base_dtype
-    reason = not_native(base)
+    reason = not_native(base, gpu=True)
     if reason:
         raise NotNativeError(reason)
     return C_TYPES[base]

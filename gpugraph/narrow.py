@@ -1,0 +1,39 @@
+"""bfloat16 in NumPy, which has none: the type of `ml_dtypes`, an optional dependency.
+
+Without it the dtype is still there and has a name; what needs arrays of it raises `absent()`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+_ML_DTYPES: Any
+try:
+    import ml_dtypes
+
+    _ML_DTYPES = ml_dtypes
+except ImportError:
+    _ML_DTYPES = None
+
+__all__ = ["BFLOAT16", "absent", "finfo"]
+
+BFLOAT16: type[Any] | None = None if _ML_DTYPES is None else _ML_DTYPES.bfloat16
+"""NumPy's scalar type of bfloat16; None where `ml_dtypes` is not installed."""
+
+
+def absent() -> ModuleNotFoundError:
+    """What to raise where arrays of bfloat16 are asked for and can't be."""
+    return ModuleNotFoundError(
+        "bfloat16 needs the package ml_dtypes, which is not installed: "
+        "pip install 'gpugraph[bfloat16]'",
+        name="ml_dtypes",
+    )
+
+
+def finfo(numpy_type: Any) -> Any:
+    """`np.finfo`, of bfloat16 too."""
+    if BFLOAT16 is not None and np.dtype(numpy_type) == BFLOAT16:
+        return _ML_DTYPES.finfo(numpy_type)
+    return np.finfo(numpy_type)

@@ -1,0 +1,33 @@
+"""Tests of programs: a test case with sessions and comparisons, and gradients by differences."""
+
+from __future__ import annotations
+
+from gpugraph.testing.case import TestCase, main
+from gpugraph.testing.environment import (
+    get_temp_dir,
+    gpu_device_name,
+    is_built_with_cuda,
+    is_built_with_gpu_support,
+    is_built_with_rocm,
+    is_built_with_xla,
+    is_gpu_available,
+    test_src_dir_path,
+)
+from gpugraph.testing.gradient_checks import compute_gradient, compute_gradient_error
+from gpugraph.testing.later import mock
+
+__all__ = [
+    "TestCase",
+    "compute_gradient",
+    "compute_gradient_error",
+    "get_temp_dir",
+    "gpu_device_name",
+    "is_built_with_cuda",
+    "is_built_with_gpu_support",
+    "is_built_with_rocm",
+    "is_built_with_xla",
+    "is_gpu_available",
+    "main",
+    "mock",
+    "test_src_dir_path",
+]

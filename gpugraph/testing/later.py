@@ -1,0 +1,30 @@
+"""`unittest.mock`, loaded when it is first used: it takes longer than NumPy's own modules do."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+import unittest
+from types import ModuleType
+
+__all__ = ["mock"]
+
+_NAME = "unittest.mock"
+
+
+def _later() -> ModuleType:
+    """The module as it is loaded, or one that loads itself when something of it is asked for."""
+    if _NAME in sys.modules:
+        return sys.modules[_NAME]
+    spec = importlib.util.find_spec(_NAME)
+    assert spec is not None and spec.loader is not None
+    loader = importlib.util.LazyLoader(spec.loader)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader = loader
+    sys.modules[_NAME] = module
+    loader.exec_module(module)
+    unittest.mock = module  # type: ignore[attr-defined]
+    return module
+
+
+mock = _later()

@@ -1,0 +1,44 @@
+"""Functions whose gradients compute them again, or pass through."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import gpugraph as tf
+
+
+def test_recomputed_gradients_are_the_same():
+    def layer(x: tf.Tensor) -> tf.Tensor:
+        weights = tf.get_variable("w", [3, 3], initializer=tf.ones_initializer())
+        return tf.tanh(tf.matmul(x, weights) * 0.1)
+
+    x = tf.constant(np.arange(6.0, dtype=np.float32).reshape(2, 3))
+    found = []
+    with tf.variable_scope("net", reuse=tf.AUTO_REUSE) as scope:
+        weights = tf.get_variable("w", [3, 3], initializer=tf.ones_initializer())
+        for function in (layer, tf.recompute_grad(layer)):
+            with tf.variable_scope(scope, auxiliary_name_scope=False):
+                y = function(x)
+                found.append([y, *tf.gradients(y, [x, weights])])
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        plain, again = session.run(found)
+    for one, other in zip(plain, again, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-6)
+
+
+def test_recomputing_makes_the_ops_again():
+    with tf.Graph().as_default() as graph, tf.Session() as session:
+        x = tf.constant([1.0, 2.0])
+        y = tf.recompute_grad(lambda x: tf.tanh(x) * 2)(x)
+        (slope,) = tf.gradients(y, x)
+        assert [each.type for each in graph.get_operations()].count("Tanh") == 2
+        np.testing.assert_allclose(session.run(slope), 2 - 2 * np.tanh([1, 2]) ** 2, rtol=1e-5)
+
+
+def test_gradients_pass_through():
+    x = tf.constant([1.2, 2.7])
+    y = tf.grad_pass_through(tf.round)(x)
+    with tf.Session() as session:
+        value, slope = session.run([y, tf.gradients(3 * y, x)[0]])
+    assert value.tolist() == [1, 3] and slope.tolist() == [3, 3]

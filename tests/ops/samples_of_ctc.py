@@ -1,0 +1,126 @@
+"""Samples of connectionist temporal classification, and what going through all paths gives."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+
+from gpugraph import dtypes
+
+from .sampling import add, case, i32
+
+__all__ = ["SPOKEN"]
+
+SPOKEN = {"CTCLoss"}
+"""Ops whose first output alone has a gradient."""
+
+
+def probabilities(logits: Any) -> Any:
+    powers = np.exp(logits.astype(np.float64) - logits.max())
+    return powers / powers.sum(axis=-1, keepdims=True)
+
+
+def said(path: Any, blank: int) -> tuple[int, ...]:
+    """What a class at each time means: equal ones in a row are one, blanks are none."""
+    return tuple(key for key, _ in itertools.groupby(path) if key != blank)
+
+
+def paths(chances: Any, labels: tuple[int, ...]) -> tuple[float, Any]:
+    """The probability of all paths that say `labels`, and how often each class is on them."""
+    steps, classes = chances.shape
+    total, taken = 0.0, np.zeros(chances.shape)
+    for path in itertools.product(range(classes), repeat=steps):
+        if said(path, classes - 1) == labels:
+            chance = float(np.prod(chances[np.arange(steps), path]))
+            total += chance
+            taken[np.arange(steps), path] += chance
+    return total, taken
+
+
+def ctc(logits: Any, indices: Any, values: Any, times: Any, **_: Any) -> Any:
+    loss = np.zeros(logits.shape[1], logits.dtype)
+    gradient = np.zeros(logits.shape, logits.dtype)
+    for at, steps in enumerate(times):
+        chances = probabilities(logits[:steps, at])
+        total, taken = paths(chances, tuple(values[indices[:, 0] == at]))
+        loss[at] = -np.log(total)
+        gradient[:steps, at] = chances - taken / total
+    return loss, gradient
+
+
+_INDICES = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
+_NONE = np.zeros((0, 2), np.int64)
+add(
+    "CTCLoss",
+    lambda v: case(v(4, 2, 3), _INDICES, i32(0, 1, 1, 1), i32(4, 3), smooth=False),
+    lambda v: case(v(3, 2, 3), _INDICES[[0, 2]], i32(1, 0), i32(1, 3), smooth=False),
+    lambda v: case(v(3, 0, 3), _NONE, i32(), i32(), smooth=False),
+    reference=ctc,
+    types=[dtypes.float64, dtypes.float32],
+    tolerance=8,
+)
+
+
+def _sparse(rows: list[Any]) -> Any:
+    indices = [(at, place) for at, row in enumerate(rows) for place in range(len(row))]
+    return (
+        np.array(indices, np.int64).reshape(-1, 2),
+        np.array([each for row in rows for each in row], np.int64),
+        np.array([len(rows), max(map(len, rows), default=0)]),
+    )
+
+
+def greedy(logits: Any, times: Any, merge_repeated: bool = False) -> Any:
+    rows, totals = [], []
+    for at, steps in enumerate(times):
+        best = logits[:steps, at].argmax(axis=1)
+        chosen = said(best, logits.shape[2] - 1) if merge_repeated else best
+        rows.append([each for each in chosen if each != logits.shape[2] - 1])
+        totals.append(-logits[:steps, at].max(axis=1).sum())
+    return *_sparse(rows), np.array(totals, logits.dtype).reshape(-1, 1)
+
+
+add(
+    "CTCGreedyDecoder",
+    lambda v: case(v(6, 2, 3), i32(6, 4)),
+    lambda v: case(v(6, 2, 3), i32(6, 4), merge_repeated=True),
+    lambda v: case(v(6, 0, 3), i32()),
+    reference=greedy,
+    types=[dtypes.float64, dtypes.float32],
+)
+
+
+def likeliest(
+    logits: Any, times: Any, beam_width: int, top_paths: int, merge_repeated: bool = True
+) -> Any:
+    """Of all sequences, where the beam is wide enough for all."""
+    found = []
+    for at, steps in enumerate(times):
+        chances = probabilities(logits[:steps, at])
+        classes = range(logits.shape[2])
+        all_said = {said(each, classes[-1]) for each in itertools.product(classes, repeat=steps)}
+        assert len(all_said) <= beam_width
+        ordered = sorted((-paths(chances, each)[0], each) for each in all_said)[:top_paths]
+        found.append(ordered)
+    sparse = []
+    for path in range(top_paths):
+        rows = [each[path][1] for each in found]
+        merged = [[key for key, _ in itertools.groupby(row)] for row in rows]
+        sparse.append(_sparse(merged if merge_repeated else rows))
+    logs = [[np.log(-chance) for chance, _ in each] for each in found]
+    return (
+        *(part for kind in zip(*sparse, strict=True) for part in kind),
+        np.array(logs, logits.dtype).reshape(-1, top_paths),
+    )
+
+
+add(
+    "CTCBeamSearchDecoder",
+    lambda v: case(v(4, 2, 3), i32(4, 3), beam_width=60, top_paths=2),
+    lambda v: case(v(4, 1, 3), i32(4), beam_width=60, top_paths=1, merge_repeated=False),
+    lambda v: case(v(4, 0, 3), i32(), beam_width=5, top_paths=1),
+    reference=likeliest,
+    types=[dtypes.float64, dtypes.float32],
+)
