@@ -197,11 +197,13 @@ class Launch(NamedTuple):
 class Source(NamedTuple):
     """Functions of the CUDA file `kernels/<file>`: `launches(signature)` says what is launched, in
     order. It raises NotImplementedError, with the reason, for attrs, dtypes or shapes that the file
-    has no function for: then the `host` Call runs, on copies in host memory."""
+    has no function for: then the `host` Call runs, on copies in host memory, as where some tensors
+    have no elements, unless with `empties` the launches know such ones."""
 
     file: str
     launches: Callable[[Signature], Sequence[Launch]]
     host: Call
+    empties: bool = False
 
 
 Kernel = Call | Elementwise | Reduction | Source

@@ -79,7 +79,8 @@ def _enqueued(
     if not all(array.size for array in arrays):
         if results and not any(array.size for array in results):
             return runner.kernels.nothing()  # type: ignore[no-any-return]
-        raise NotNativeError("a tensor is empty")
+        if not (isinstance(kernel, Source) and kernel.empties):
+            raise NotNativeError("a tensor is empty")
     try:
         return _by_kind(runner, node, kernel, context, arrays, taken)
     except NotImplementedError as error:

@@ -82,6 +82,8 @@ class _Work(NamedTuple):
 
 def _work(signature: Signature, index: int) -> _Work:
     """Of the images that input `index` is."""
+    if not prod(signature.input_shapes[index]):
+        raise NotImplementedError("there are no images")
     shape, last = signature.input_shapes[index], channels_last(signature.attrs)
     channels = shape[3 if last else 1]
     outer = prod(shape[:3]) if last else shape[0]
@@ -158,9 +160,9 @@ def _backward(signature: Signature) -> list[Launch]:
 
 def norm_gpu(host: Call) -> Source:
     """Batch normalization."""
-    return Source("batch_norm.cu", _forward, host)
+    return Source("batch_norm.cu", _forward, host, empties=True)
 
 
 def norm_back_gpu(host: Call) -> Source:
     """Its gradients."""
-    return Source("batch_norm.cu", _backward, host)
+    return Source("batch_norm.cu", _backward, host, empties=True)
