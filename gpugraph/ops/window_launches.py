@@ -11,7 +11,7 @@ from functools import partial
 from math import ceil, prod
 from typing import NamedTuple
 
-from gpugraph.dtypes import DType, float16, float32, float64
+from gpugraph.dtypes import DType, float32, float64
 from gpugraph.kernel import At, Call, Launch, Scratch, Signature, Source
 from gpugraph.ops.launches import THREADS, grid_of
 from gpugraph.ops.volumes import axes_of, spatial_of, volumes
@@ -106,7 +106,8 @@ def of_volumes(signature: Signature, shape: Shape, window: Sequence[int] | None)
 
 def wide(dtype: DType) -> DType:
     """What registers hold of a dtype."""
-    return float32 if dtype.base_dtype is float16 else dtype.base_dtype
+    base = dtype.base_dtype
+    return float32 if base.is_floating and base.size == 2 else base
 
 
 # -- convolution
