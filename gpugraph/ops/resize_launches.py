@@ -30,7 +30,7 @@ class _Resize:
             raise NotImplementedError("there are no images")
         self.signature, self.taps, self.scale = signature, taps, scale
         self.lines = list(zip(small[1:3], large[1:3], strict=True))
-        self.sizes = prod(made), *small[1:3], *large[1:3], made[3]
+        self.sizes: tuple[int, ...] = (prod(made), *small[1:3], *large[1:3], made[3])
         self.source = signature.input_types[0].base_dtype
         self.target = signature.output_types[0].base_dtype
         self.real: DType = float64 if float64 in (self.source, self.target) else float32
@@ -49,7 +49,8 @@ class _Resize:
 
     def tables(self) -> tuple[list[Launch], list[tuple[Scratch, Scratch]]]:
         """The launches that make the tables of both axes, and these: indices and weights."""
-        launches, made = [], []
+        launches: list[Launch] = []
+        made = []
         for name, (size, count) in zip("yx", self.lines):
             index = Scratch(f"{name} index", count * self.taps, int32)
             weight = Scratch(f"{name} weight", count * self.taps, self.real)
@@ -61,7 +62,8 @@ class _Resize:
         return launches, made
 
     def starts(self, indices: list[Scratch]) -> tuple[list[Launch], list[Scratch]]:
-        launches, made = [], []
+        launches: list[Launch] = []
+        made = []
         for name, index, (size, count) in zip("yx", indices, self.lines):
             total = self.taps * (size + 1)
             starts = Scratch(f"{name} starts", total, int32)
@@ -73,8 +75,8 @@ class _Resize:
 def _resize(taps: int, scale: Scale, signature: Signature) -> list[Launch]:
     work = _Resize(taps, scale, signature, False)
     launches, ((y, y_weight), (x, x_weight)) = work.tables()
-    arguments = (At(0), At(1), y, y_weight, x, x_weight, *work.sizes)
-    return [*launches, work.launch("gg_resize", work.sizes[0], *arguments)]
+    count, arrays = work.sizes[0], (At(0), At(1), y, y_weight, x, x_weight)
+    return [*launches, work.launch("gg_resize", count, *arrays, *work.sizes)]
 
 
 def _nearest(scale: Scale, signature: Signature) -> list[Launch]:
@@ -90,8 +92,8 @@ def _resize_back(taps: int, scale: Scale, out: int, signature: Signature) -> lis
     work = _Resize(taps, scale, signature, True)
     launches, ((y, y_weight), (x, x_weight)) = work.tables()
     more, (y_starts, x_starts) = work.starts([y, x])
-    arguments = (At(0), At(out), y_starts, y_weight, x_starts, x_weight, *work.sizes)
-    return [*launches, *more, work.launch("gg_resize_back", work.sizes[0], *arguments)]
+    count, arrays = work.sizes[0], (At(0), At(out), y_starts, y_weight, x_starts, x_weight)
+    return [*launches, *more, work.launch("gg_resize_back", count, *arrays, *work.sizes)]
 
 
 def resize_gpu(host: Call, taps: int, scale: Scale) -> Source:

@@ -17,10 +17,9 @@ pytestmark = needs_cxx
 ROUND = {np.float16: 4e-3, np.float32: 2e-5, np.float64: 1e-12}
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float16, np.float64])
 @pytest.mark.parametrize(
-    ("channels", "outputs"),
-    [(3, 5), (8, 36)],
+    ("dtype", "channels", "outputs"),
+    [(np.float32, 3, 5), (np.float32, 8, 36), (np.float16, 8, 36), (np.float64, 3, 5)],
 )
 def test_images_of_any_dtype_and_their_gradients(dtype: Any, channels: int, outputs: int) -> None:
     check(
@@ -107,14 +106,26 @@ def test_arrays_that_begin_anywhere() -> None:
     check(make, numbers(2, 1, 5, 3, 4), numbers(3, 3, 4, 4))
 
 
-@pytest.mark.parametrize("activation", [tf.identity, tf.nn.relu, tf.nn.relu6])
+@pytest.mark.parametrize("fused", [["BiasAdd"], ["BiasAdd", "Relu"], ["BiasAdd", "Relu6"]])
 @pytest.mark.parametrize("form", ["NHWC", "NCHW"])
-def test_a_bias_and_what_follows_it(activation: Any, form: str) -> None:
+def test_a_bias_and_what_follows_it(fused: list[str], form: str) -> None:
+    attrs = {"strides": [1, 1, 1, 1], "padding": "SAME", "data_format": form}
+
     def make(x: Any, w: Any, b: Any) -> Any:
-        made = tf.nn.conv2d(x, w, strides=1, padding="SAME", data_format=form)
-        return activation(tf.nn.bias_add(made, b, data_format=form))
+        return tf.raw_ops._FusedConv2D(
+            x, w, [b], num_args=1, fused_ops=fused, name="fused", **attrs
+        )
 
     check(make, 4 * numbers(2, 4, 4, 4), numbers(3, 3, 4, 8), numbers(8))
+
+
+def test_a_bias_after_parts_are_added_up() -> None:
+    attrs = {"strides": [1, 1, 1, 1], "padding": "VALID", "fused_ops": ["BiasAdd", "Relu"]}
+
+    def make(x: Any, w: Any, b: Any) -> Any:
+        return tf.raw_ops._FusedConv2D(x, w, [b], num_args=1, name="fused", **attrs)
+
+    check(make, numbers(2, 3, 3, 200), numbers(3, 3, 200, 4), 9 * numbers(4), within=1e-4)
 
 
 @pytest.mark.parametrize("form", ["NDHWC", "NCDHW"])
