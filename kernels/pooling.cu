@@ -144,7 +144,7 @@ extern "C" __global__ void gg_max_pool_back_back(const T *source, const T *ddx, 
 
 GG_INLINE T_VALUE gg_part(const gg_axis &z, const gg_axis &y, const gg_axis &x, int d, int r, int c) {
     const int inside = gg_count_inside(z, d) * gg_count_inside(y, r) * gg_count_inside(x, c);
-    return (T_VALUE)(1.0 / (inside > 1 ? inside : 1));
+    return (T_VALUE)1 / (T_VALUE)(inside > 1 ? inside : 1);
 }
 
 /* out[place] = the mean of what each window has inside. */
