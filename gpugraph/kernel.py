@@ -182,7 +182,8 @@ class Launch(NamedTuple):
 
     arguments: arrays (`At`, `Scratch`), `Failed`, integers (64 bits) and floats (double).
     types: macros that stand for element types: of `T` the text gets T (in memory), T_VALUE (what
-    is computed with), T_LOAD(x), T_STORE(x). defines: other macros.
+    is computed with), T_LOAD(x), T_STORE(x). defines: other macros. file: another one than that
+    of the source.
     """
 
     function: str
@@ -192,18 +193,19 @@ class Launch(NamedTuple):
     types: Mapping[str, DType] = MappingProxyType({})
     defines: Mapping[str, str | int] = MappingProxyType({})
     shared_bytes: int = 0
+    file: str = ""
 
 
 class Source(NamedTuple):
     """Functions of the CUDA file `kernels/<file>`: `launches(signature)` says what is launched, in
     order. It raises NotImplementedError, with the reason, for attrs, dtypes or shapes that the file
-    has no function for: then the `host` Call runs, on copies in host memory, as where some tensors
-    have no elements, unless with `empties` the launches know such ones."""
+    has no function for: then the `host` Call runs, on copies in host memory. `optional`: arrays
+    (as in `At`) that may be empty; where others are, the host runs, too."""
 
     file: str
     launches: Callable[[Signature], Sequence[Launch]]
     host: Call
-    empties: bool = False
+    optional: Sequence[int] = ()
 
 
 Kernel = Call | Elementwise | Reduction | Source

@@ -76,11 +76,11 @@ def _enqueued(
     if not all(runner.has_array(array) for array in arrays):
         raise NotNativeError("it takes or makes objects")
     results = arrays[len(taken) :]
-    if not all(array.size for array in arrays):
+    optional = kernel.optional if isinstance(kernel, Source) else ()
+    if not all(array.size for at, array in enumerate(arrays) if at not in optional):
         if results and not any(array.size for array in results):
             return runner.kernels.nothing()  # type: ignore[no-any-return]
-        if not (isinstance(kernel, Source) and kernel.empties):
-            raise NotNativeError("a tensor is empty")
+        raise NotNativeError("a tensor is empty")
     try:
         return _by_kind(runner, node, kernel, context, arrays, taken)
     except NotImplementedError as error:

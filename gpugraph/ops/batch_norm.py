@@ -322,7 +322,7 @@ def _declare(version: _Version) -> Any:
         attrs={**version.types, **_ATTRS},
         infer=_infer_backward,
         cpu=Call(make=_bind_backward),
-        gpu=norm_back_gpu(Call(make=_bind_backward)),
+        gpu=norm_back_gpu(Call(make=_bind_backward), 3 + len(reserves)),
         grad=gradient_of_gradient,
         doc="The gradients of FusedBatchNorm by x, scale and offset; two outputs are empty. "
         "reserve_space_1 and _2 are the mean and variance that it normalized by.",

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import ceil
 
+from gpugraph import dtypes
 from gpugraph.dtypes import DType
+from gpugraph.kernel import At, Failed, Scratch
 
-__all__ = ["THREADS", "grid_of", "item_type"]
+__all__ = ["THREADS", "Arguments", "grid_of", "item_type", "wide_type"]
 
 THREADS = 256
 """Threads of a block where nothing speaks for another number."""
+
+Arguments = Sequence[At | Scratch | Failed | int | float]
+"""What a launch is given."""
 
 _BLOCKS = 132 * 32
 _ITEMS = {1: "uint8_t", 2: "uint16_t", 4: "uint32_t", 8: "uint64_t", 16: "uint4"}
@@ -23,3 +29,9 @@ def grid_of(count: int, threads: int = THREADS) -> tuple[int, int, int]:
 def item_type(dtype: DType) -> str:
     """The C type of an element of which only the bits matter."""
     return _ITEMS[dtype.base_dtype.size]
+
+
+def wide_type(dtype: DType) -> DType:
+    """The dtype of what a kernel computes with: float32 for floats of 16 bits."""
+    base = dtype.base_dtype
+    return dtypes.float32 if base.is_floating and base.size == 2 else base

@@ -6,6 +6,7 @@ It is stateful, as TensorFlow has it, so that a run which only waits for it make
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,9 @@ import numpy as np
 from gpugraph.dtypes import FLOATING
 from gpugraph.errors import InvalidArgumentError
 from gpugraph.graph.tensor import Tensor
-from gpugraph.kernel import Call, KernelContext
+from gpugraph.kernel import At, Call, Failed, KernelContext, Launch, Signature, Source
 from gpugraph.ops.declare import Attr, op, raw_ops
+from gpugraph.ops.launches import THREADS, grid_of
 from gpugraph.ops.shape_functions import same_shape
 
 __all__ = ["check_numerics"]
@@ -41,6 +43,14 @@ def _bind(context: KernelContext, tensor: Any, out: Any) -> Callable[[], Any]:
     return check
 
 
+def _launch(signature: Signature) -> list[Launch]:
+    """Of a tensor that has both, the run fails by one of them."""
+    count, message = prod(signature.output_shapes[0]), signature.attrs["message"]
+    failed = [Failed(f"{message} : Tensor had {what} values") for what in ("Inf", "NaN")]
+    types, block = {"ELEMENT": signature.output_types[0]}, (THREADS, 1, 1)
+    return [Launch("gg_finite", grid_of(count), block, (At(0), At(1), *failed, count), types)]
+
+
 def _gradient(op: Any, dy: Any) -> Any:
     """The incoming gradient, checked too."""
     text = "Not a number (NaN) or infinity (Inf) values detected in gradient."
@@ -55,7 +65,7 @@ _check_numerics = op(
     infer=same_shape(0),
     view={0: 0},
     cpu=Call(make=_bind),
-    gpu=Call(make=_bind),
+    gpu=Source("finite.cu", _launch, Call(make=_bind)),
     grad=_gradient,
     stateful=True,
     doc="The input; InvalidArgumentError, with `message`, where an element is NaN or infinite.",

@@ -175,7 +175,7 @@ class Launcher:
             calls.append(
                 self._call(
                     Work(
-                        f'{macros}#include "{source.file}"\n',
+                        f'{macros}#include "{launch.file or source.file}"\n',
                         launch.function,
                         Geometry(launch.grid, launch.block, launch.shared_bytes),
                         tuple(arguments),

@@ -66,14 +66,29 @@ class OnHost:
         return result
 
 
+class _HostBlock:
+    """Host memory that a kernel keeps for the time of a run: of a stack, or a TensorArray."""
+
+    __slots__ = ("array",)
+
+    def __init__(self, array: Any) -> None:
+        self.array = array
+
+    def release(self) -> None:
+        self.array = None
+
+
 class _HostContext:
-    """A step's context, whose scratch memory is the host's."""
+    """A step's context, whose memory is the host's."""
 
     def __init__(self, context: KernelContext) -> None:
         self._context = context
 
     def scratch(self, shape: tuple[int, ...], dtype: DType) -> Any:
         return np.empty(shape, dtype.base_dtype.as_numpy_dtype)
+
+    def allocate(self, shape: tuple[int, ...], dtype: DType) -> _HostBlock:
+        return _HostBlock(self.scratch(shape, dtype))
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._context, name)
