@@ -229,7 +229,7 @@ class Launch(NamedTuple):
 class Source(NamedTuple):
     """Functions of the CUDA file `kernels/<file>`: `launches(signature)` says what is launched, in
     order. It raises NotImplementedError, with the reason, for attrs, dtypes or shapes that the file
-    has no function for: then the `host` Call runs, on copies in host memory. `optional`: inputs
+    has no function for: then the `host` Call runs, on copies in host memory. `optional`: arrays
     (as in `At`) that may be empty; where others are, the host runs, too."""
 
     file: str
