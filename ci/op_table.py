@@ -5,9 +5,9 @@
 First those that public TensorFlow 1 programs use (`reference_ops.txt`, most used first), then with
 --all every other one. What a column says:
 
-    GPU      text: elementwise or a reduction, in C; source: functions of kernels/*.cu; recipe, moves,
-             products: as native code for the CPU; call: its NumPy kernel, on copies in host memory;
-             host: none, for the reason below the table
+    GPU      text: elementwise or a reduction, in C; source: functions of kernels/*.cu; recipe,
+             moves, products: as native code for the CPU; call: its NumPy kernel, on copies in
+             host memory; host: none, for the reason below the table
     native   what native code for the CPU is made of: text, recipe, moves, products, source
     2nd      by what the gradient can be derived again: the op's inputs (x), what comes in (dy).
              Found by building it on samples; "?" where there are none, for the reason below
