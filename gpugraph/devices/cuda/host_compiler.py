@@ -24,7 +24,9 @@ from pathlib import Path
 from typing import Any
 
 from gpugraph.devices.compiler import Compiler
+from gpugraph.devices.cuda import guarded
 from gpugraph.devices.cuda.driver import DriverError, Geometry
+from gpugraph.devices.cuda.guarded import is_sanitizing
 from gpugraph.devices.cuda.includes import with_includes
 from gpugraph.devices.cuda.kept_text import keep_text
 
@@ -74,7 +76,7 @@ _SYSTEM = re.compile(r"^[ \t]*#[ \t]*include[ \t]+<[^>\n]*>[^\n]*$", re.MULTILIN
 class _CudaCompiler(Compiler):
     """The C++ compiler, which no switch turns off."""
 
-    flags = FLAGS
+    flags: tuple[str, ...] = FLAGS
     language = "c++"
     most_said = 20_000
 
@@ -94,7 +96,10 @@ class _CudaCompiler(Compiler):
 @cache
 def host_compiler() -> _CudaCompiler:
     """This process's C++ compiler for CUDA texts."""
-    return _CudaCompiler(os.environ.get("GPUGRAPH_CXX") or "c++")
+    made = _CudaCompiler(os.environ.get("GPUGRAPH_CXX") or "c++")
+    if is_sanitizing():
+        made.flags = (*FLAGS, *guarded.FLAGS)
+    return made
 
 
 def kernel_names(text: str) -> tuple[str, ...]:

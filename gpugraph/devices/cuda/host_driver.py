@@ -16,6 +16,7 @@ from typing import Any
 
 from gpugraph.devices.cuda import host_products
 from gpugraph.devices.cuda.driver import Driver, DriverError, Geometry, Product, Properties, Span
+from gpugraph.devices.cuda.guarded import is_sanitizing, on_copies
 from gpugraph.devices.cuda.host_capture import HostCapture
 from gpugraph.devices.cuda.host_compiler import MOST_SHARED_BYTES, HostModule, load
 from gpugraph.devices.cuda.host_gpu import HostEvent, HostGPU, HostMachine
@@ -209,7 +210,13 @@ class HostDriver(HostGPU):
                         ILLEGAL_ADDRESS,
                         fatal=True,
                     )
-            module.launch(function, geometry, given, self.backwards)
+            if is_sanitizing():
+                on_copies(start, given, pointers, reads, writes)
+            else:
+                start(given)
+
+        def start(words: Sequence[Any]) -> None:
+            module.launch(function, geometry, words, self.backwards)
 
         def launch() -> None:
             with self._lock:
