@@ -11,6 +11,18 @@ VENV="${GPUGRAPH_VENV:-$ROOT/.venv}"
 case "$VENV" in /*) ;; *) VENV="$PWD/$VENV" ;; esac
 STAMP="$VENV/gpugraph-stamp" # first line: the key; second: the extras
 
+# What computes by native code where GPUGRAPH_NATIVE lets it; all tests run without it too.
+NATIVE=(
+    tests/devices tests/kernels tests/ops/test_native.py tests/ops/test_native_windows.py
+    tests/ops/test_every_native_op.py tests/compile/test_fuse_native.py
+    tests/compile/test_native_loops.py tests/compile/test_stretches.py tests/compile/test_remap.py
+    tests/compile/test_broken_compilers.py
+    tests/control_flow/test_values.py tests/gradients/test_backward.py tests/train
+    tests/rnn/test_dynamic.py tests/test_random_native.py tests/test_random_graphs.py
+    tests/test_random_control_flow.py
+)
+SPREAD=(-n auto --dist worksteal) # over the processors, by pytest-xdist
+
 die() {
     printf '%s: %s\n' "${0##*/}" "$*" >&2
     exit 1

@@ -6,7 +6,7 @@ Cases are drawn from the samples of tests/ops (`op_cases.py`). Gradients are tak
 directions; the second ones by the inputs and by what comes in. For each op type it prints how many
 cases there are and how many compared, and the largest differences of values, first and second
 gradients, in units of the last place of an array's largest element. It fails where something
-differs by more than LIMITS, or in kind, without a reason in KNOWN.
+differs by more than LIMITS, or in kind, without a reason in `known_differences.py`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
-from known_differences import APART, KNOWN
+from known_differences import APART, SINGLE, reason
 from op_cases import Answer, Case, answer, blank, draw, is_inexact
 from sides import ROOT, add_options, library, python_of_tensorflow, side_environment
 
@@ -35,8 +35,13 @@ LIMITS = {"values": 32.0, "first": 128.0, "second": 1024.0}
 # -- one side
 
 
+def _name(case: Case) -> str:
+    """A node's name: no name begins as some op types do."""
+    return str(case["op"]).lstrip("_")
+
+
 def _by_gpugraph(tf: Any, case: Case, inputs: list[Any], attrs: dict[str, Any]) -> list[Any]:
-    made = getattr(tf.raw_ops, case["op"])(*inputs, **attrs)
+    made = getattr(tf.raw_ops, case["op"])(*inputs, **attrs, name=_name(case))
     return list(made) if isinstance(made, (list, tuple)) else [made]
 
 
@@ -50,13 +55,16 @@ def _by_tensorflow(tf: Any, case: Case, inputs: list[Any], attrs: dict[str, Any]
     if op_def is None:
         raise NotImplementedError(f"TensorFlow has no op type {case['op']}")
     named = dict(zip((arg.name for arg in op_def.input_arg), inputs))
+    for arg in op_def.input_arg:
+        if arg.name not in named and arg.number_attr:
+            named[arg.name] = []  # what only later versions of the op have
     implied = {
         name
         for arg in op_def.input_arg
         for name in (arg.type_attr, arg.number_attr, arg.type_list_attr)
     }
     named |= {each.name: attrs.get(each.name) for each in op_def.attr if each.name not in implied}
-    made = op_def_library.apply_op(case["op"], **named)
+    made = op_def_library.apply_op(case["op"], **named, name=_name(case))
     return list(made) if isinstance(made, (list, tuple)) else [made]
 
 
@@ -128,10 +136,11 @@ class Found(NamedTuple):
     skipped: str = ""
 
 
-def distance(one: Any, other: Any, least: float = 0.0) -> float | str:
+def distance(one: Any, other: Any, least: float = 0.0, single: bool = False) -> float | str:
     """How far two arrays are apart; in words where they differ in kind.
 
     least: what the largest element counts as at least, where it is what others leave.
+    single: whether the units are those of float32, whatever the arrays are.
     """
     one, other = np.asarray(one), np.asarray(other)
     if one.dtype != other.dtype and "O" not in (one.dtype.kind, other.dtype.kind):
@@ -154,7 +163,8 @@ def distance(one: Any, other: Any, least: float = 0.0) -> float | str:
         finite = np.abs(other[np.isfinite(other)].astype(wide))
         scale = max(float(finite.max(initial=0)), least, tiny)
         away = np.abs(one[~same].astype(wide) - other[~same].astype(wide)).max()
-        return float(away / (scale * eps))
+        unit = max(eps, float(np.finfo(np.float32).eps) if single else 0.0)
+        return float(away / (scale * unit))
 
 
 def _units(dtype: Any) -> tuple[float, float]:
@@ -176,6 +186,10 @@ def compare(case: Case, ours: Answer, theirs: Answer) -> Found:
     apart: dict[str, float] = {}
     skipped = ""
     for what in ("values", "first", "second"):
+        if _undeclared(theirs[what]):
+            if not _undeclared(ours[what]):
+                skipped = f"its {what} gradients: TensorFlow declares none"
+            break
         if _refused(theirs[what]):
             skipped = f"its {what} gradients: TensorFlow {_shortened(theirs[what])}"
             break
@@ -188,7 +202,8 @@ def compare(case: Case, ours: Answer, theirs: Answer) -> Found:
                 continue
             if one is None:
                 continue
-            away = distance(one, other, 0.0 if what == "values" else 0.01)
+            least = 0.0 if what == "values" else 0.01
+            away = distance(one, other, least, case["op"] in SINGLE)
             if isinstance(away, str):
                 differs.append(f"{what} {at}: {away}")
             else:
@@ -202,6 +217,10 @@ def compare(case: Case, ours: Answer, theirs: Answer) -> Found:
 
 def _refused(answered: Any) -> bool:
     return isinstance(answered, str) and answered.startswith("refused")
+
+
+def _undeclared(answered: Any) -> bool:
+    return isinstance(answered, str) and answered.startswith("LookupError")
 
 
 def _shortened(error: str) -> str:
@@ -262,11 +281,12 @@ def _explain(op_type: str, cases: list[Case], found: list[Found], notes: list[st
     for case, each in zip(cases, found):
         for what in each.differs:
             kind = what.split(":")[0].split(" ")[0]
+            why = reason(op_type, case["label"], what)
+            kind = f"{kind} {why}"
             seen[kind] += 1
-            reason = KNOWN.get((op_type, kind)) or KNOWN.get((op_type, ""))
-            faults += reason is None
+            faults += why is None
             if seen[kind] == 1:
-                said = f"known: {reason}" if reason else "NO REASON"
+                said = f"known: {why}" if why else "NO REASON"
                 notes.append(f"{op_type} {case['label'][:90]}: {what} [{said}]")
     return faults
 

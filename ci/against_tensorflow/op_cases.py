@@ -13,6 +13,7 @@ import zlib
 from typing import Any
 
 import numpy as np
+from fairness import compared, follow, slots, together
 
 __all__ = ["DEPENDENT", "Answer", "Case", "answer", "blank", "draw", "is_inexact"]
 
@@ -20,8 +21,8 @@ Case = dict[str, Any]
 Answer = dict[str, Any]
 
 
-DEPENDENT = {"MaxPoolGrad", "MaxPoolGradGrad", "SoftmaxCrossEntropyWithLogits"}
-"""Ops of which one input follows from another, or is a row of shares: they are as they are."""
+DEPENDENT = {"BroadcastArgs", "SoftmaxCrossEntropyWithLogits"}
+"""Ops whose inputs stay as they are: shapes that fit together, rows of shares."""
 
 
 def is_inexact(array: Any) -> bool:
@@ -39,7 +40,7 @@ def draw(op_type: str, declarations: Any, table: Any, draws: int) -> list[Case]:
     for number, sample in enumerate(table[op_type].samples):
         for turn in range(draws + 1):
             random = np.random.default_rng(zlib.crc32(f"{op_type} {number} {turn}".encode()))
-            inputs, slot, slots = [], 0, []
+            inputs, slot, smooth = [], 0, []
             for index, (arg, given) in enumerate(zip(op_def.inputs, sample.inputs, strict=True)):
                 arrays = given if isinstance(given, list) else [given]
                 fixed = index in op_def.host_inputs
@@ -49,8 +50,9 @@ def draw(op_type: str, declarations: Any, table: Any, draws: int) -> list[Case]:
                 inputs.append(moved if isinstance(given, list) else moved[0])
                 for each in arrays:
                     if is_inexact(each) and not arg.is_ref and not fixed:
-                        slots.append(slot)
+                        smooth.append(slot)
                     slot += 1
+            follow(table, op_type, inputs, sample.attrs)
             cases.append(
                 {
                     "op": op_type,
@@ -61,7 +63,7 @@ def draw(op_type: str, declarations: Any, table: Any, draws: int) -> list[Case]:
                     "refs": [arg.is_ref for arg in op_def.inputs],
                     "constant": [index in op_def.host_inputs for index in range(len(inputs))],
                     "writes": sorted(declarations[op_type].writes),
-                    "by": slots if sample.smooth else [],
+                    "by": slots(op_type, smooth) if sample.smooth else [],
                 }
             )
     return cases
@@ -134,15 +136,16 @@ def _answer(tf: Any, make: Any, case: Case, session: Any, found: Answer) -> None
                 feeds[made[-1]] = array
         flat += made
         arguments.append(made if isinstance(given, list) else made[0])
-    outputs = make(tf, case, arguments, attrs)
+    outputs = _flat(make(tf, case, together(tf, case, arguments), attrs))
     found["shapes"] = [None if y.shape.rank is None else y.shape.as_list() for y in outputs]
     if case["writes"]:
         session.run(starts)
         session.run(outputs, feeds)
         found["values"] = session.run([flat[at] for at in case["writes"]])
         return
+    outputs, slopes = compared(tf, case["op"], outputs)
     found["values"] = session.run(outputs, feeds)
-    ys = [at for at, y in enumerate(outputs) if y.dtype.is_floating or y.dtype.is_complex]
+    ys = [at for at, y in enumerate(outputs[:slopes]) if y.dtype.is_floating or y.dtype.is_complex]
     if not ys or not case["by"]:
         return
     try:
@@ -150,6 +153,11 @@ def _answer(tf: Any, make: Any, case: Case, session: Any, found: Answer) -> None
     except Exception as error:
         what = "second" if found["first"] is not None else "first"
         found[what] = f"refused: {_said(error)}"
+
+
+def _flat(made: list[Any]) -> list[Any]:
+    """Outputs with those that are lists of tensors spread out."""
+    return [each for one in made for each in (one if isinstance(one, list) else [one])]
 
 
 def _attr(tf: Any, value: Any) -> Any:
@@ -176,7 +184,8 @@ def _gradients(
     feeds |= {dy: _weights(value, case, at) for at, (dy, value) in enumerate(zip(dys, values))}
     try:
         first = tf.gradients([outputs[at] for at in ys], xs, dys)
-    except LookupError:
+    except LookupError as error:
+        found["first"] = _undeclared(error)
         return
     first = [None if dx is None else tf.convert_to_tensor(dx) for dx in first]
     found["first"] = _run(session, first, feeds)
@@ -187,10 +196,14 @@ def _gradients(
     try:
         second = tf.gradients([first[at] for at in there], [*xs, *dys], vs)
     except LookupError as error:
-        found["second"] = f"{type(error).__name__}: {str(error).splitlines()[0][:200]}"
+        found["second"] = _undeclared(error)
         return
     second = [None if each is None else tf.convert_to_tensor(each) for each in second]
     found["second"] = _run(session, second, feeds)
+
+
+def _undeclared(error: LookupError) -> str:
+    return f"{type(error).__name__}: {str(error).splitlines()[0][:200]}"
 
 
 def _run(session: Any, tensors: list[Any], feeds: Any) -> list[Any]:

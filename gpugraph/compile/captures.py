@@ -45,6 +45,10 @@ class Capture:
 
     def run(self) -> None:
         """One run of the steps, by what there is."""
+        with self.device.lock:
+            self._run()
+
+    def _run(self) -> None:
         if self.replay is not None:
             self.replay()
             return

@@ -120,6 +120,10 @@ class Device(ABC):
         """`value` itself where kernels of this device can read it as it is, else None."""
         return None
 
+    def memory_note(self) -> str:
+        """What else there is to say where memory is out."""
+        return ""
+
     def synchronize(self) -> None:  # noqa: B027 - not every device has something to wait for
         """Waits until all that was launched is done."""
 
@@ -179,6 +183,7 @@ def out_of_memory(device: Device, num_bytes: int, what: str) -> ResourceExhauste
         f"{device.allocator.name}: {stats.bytes_in_use} bytes in use, {limit}, largest hole "
         f"{hole if hole is not None else 'unknown'} bytes"
         + (f"; most is held: {held}" if held else "")
+        + device.memory_note()
         + ". The session stays usable.",
     )
 

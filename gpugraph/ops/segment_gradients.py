@@ -111,14 +111,23 @@ def extreme_gradient(op: Any, dy: Any) -> list[Any]:
 
 
 def prod_gradient(op: Any, dy: Any) -> list[Any]:
-    """dy times the product of all others of the segment, zeros counted one by one."""
+    """dy times the product of all others of the segment.
+
+    Where an element is 0, the others are multiplied: those that are not 0, and what else is 0. The
+    latter is 1 for the only zero, and the other one of two: this is 0, but has a gradient.
+    """
     segments = _Segments(op)
     flat = segments.flat()
     is_zero = raw_ops.Equal(flat, raw_ops.ZerosLike(flat))
-    zeros = segments.sum(raw_ops.Cast(is_zero, DstT=dtypes.int32))
-    dy = raw_ops.Select(raw_ops.Greater(zeros, raw_ops.OnesLike(zeros)), raw_ops.ZerosLike(dy), dy)
-    safe = raw_ops.Select(is_zero, raw_ops.OnesLike(flat), flat)
-    others = segments.gather(segments.prod(safe))
+    count = segments.gather(segments.sum(raw_ops.Cast(is_zero, DstT=dtypes.int32)))
+    one, nothing = raw_ops.OnesLike(flat), raw_ops.ZerosLike(flat)
+    zeros = raw_ops.Select(is_zero, flat, nothing)
+    other_zero = raw_ops.Sub(segments.gather(segments.sum(zeros)), zeros)
+    are_two = raw_ops.Equal(count, np.array(2, np.int32))
+    factor = raw_ops.Select(are_two, other_zero, nothing)
+    factor = raw_ops.Select(raw_ops.Equal(count, np.array(1, np.int32)), one, factor)
+    safe = raw_ops.Select(is_zero, one, flat)
+    others = raw_ops.Mul(segments.gather(segments.prod(safe)), factor)
     whole = raw_ops.RealDiv(segments.gather(segments.output), safe)
     slope = raw_ops.Select(is_zero, others, whole)
     return segments.result(raw_ops.Mul(segments.gather(dy), conj(slope)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial, reduce
 from math import prod
 from typing import Any
 
@@ -21,6 +22,7 @@ from gpugraph.ops.sparse_positions import (
     positions,
     refuse,
     rows_of,
+    same_size,
 )
 from gpugraph.shapes import TensorShape
 
@@ -199,9 +201,11 @@ op(
 
 def _infer_concat(context: InferContext) -> Sequence[TensorShape]:
     number = context.attrs["N"]
-    ranks = [of_rank(shape, 2, "indices")[1] for shape in context.shapes[:number]]
-    rank = next((each for each in ranks if each is not None), None)
-    return [TensorShape.of((None, rank)), _vector(None), _vector(rank)]
+    parts = [check_parts(context, at, number) for at in range(number)]
+    counts, ranks = zip(*parts)
+    count = None if None in counts else sum(counts)
+    rank = reduce(partial(same_size, what="dimensions"), ranks)
+    return [TensorShape.of((count, rank)), _vector(count), _vector(rank)]
 
 
 def _bind_concat(context: KernelContext, *arrays: Any) -> Callable[[], Any]:

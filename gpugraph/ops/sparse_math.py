@@ -154,7 +154,7 @@ def _infer_reduce(context: InferContext) -> Sequence[TensorShape]:
     shape, axes = context.value_as_shape(2).sizes, context.value(3)
     if shape is None or axes is None:
         return [UNKNOWN]
-    chosen = {normalize_axis(axis, len(shape)) for axis in ints(axes)} or set(range(len(shape)))
+    chosen = {normalize_axis(axis, len(shape)) for axis in ints(axes)}
     if context.attrs["keep_dims"]:
         return [TensorShape.of(tuple(1 if at in chosen else n for at, n in enumerate(shape)))]
     return [TensorShape.of(tuple(n for at, n in enumerate(shape) if at not in chosen))]
@@ -166,7 +166,7 @@ def _kept(shape: Any, axes: Any) -> list[int]:
     for axis in ints(axes):
         if not -rank <= axis < rank:
             raise refuse(f"Invalid reduction dimension {axis}, for input with {rank} dimensions.")
-    chosen = {axis % rank for axis in ints(axes)} or set(range(rank))
+    chosen = {axis % rank for axis in ints(axes)}
     return [at for at in range(rank) if at not in chosen]
 
 
@@ -212,8 +212,6 @@ def _sum_back(op: Any, dy: Any) -> list[Any]:
         raw_ops.ExpandDims(chosen, np.array(0, np.int32)),
     )
     gone = raw_ops.Any(hits, np.array([1], np.int32))
-    everything = raw_ops.Equal(raw_ops.Size(axes), np.array(0, np.int32))
-    gone = raw_ops.LogicalOr(gone, everything)
     sizes = raw_ops.Select(gone, raw_ops.OnesLike(shape), shape)
     whole = raw_ops.Reshape(dy, sizes)
     places = raw_ops.Minimum(indices, raw_ops.Sub(sizes, np.array(1, np.int64)))
@@ -238,8 +236,8 @@ for _name, _reduction, _types, _back, _what in _REDUCTIONS:
         cpu=Call(make=partial(_bind_reduce, _reduction)),
         gpu=COMPUTED,
         grad=_back,
-        doc=f"The {_what} of the elements that are there along axes (none given: all), dense; 0 "
-        "where there is none.",
+        doc=f"The {_what} of the elements that are there along axes (of none: as they are), "
+        "dense; 0 where there is none.",
     )
 
 
@@ -274,7 +272,8 @@ for _name, _reduction, _types, _, _what in _REDUCTIONS:
         cpu=Call(make=partial(_bind_reduce_sparse, _reduction), dynamic=True),
         gpu=BY_VALUE,
         grad=NO_GRADIENT,
-        doc=f"The {_what} of the elements that are there along axes (none given: all), sparse.",
+        doc=f"The {_what} of the elements that are there along axes (of none: as they are), "
+        "sparse.",
     )
 
 # -- softmax

@@ -21,6 +21,7 @@ __all__ = [
     "positions",
     "refuse",
     "rows_of",
+    "same_size",
 ]
 
 BY_VALUE = HostOnly("how large its outputs are depends on indices, which the host must read")
@@ -77,18 +78,19 @@ def check_increasing(indices: Any, numbers: Any) -> None:
     )
 
 
-def check_parts(context: InferContext, at: int = 0) -> tuple[int | None, int | None]:
+def check_parts(context: InferContext, at: int = 0, step: int = 1) -> tuple[int | None, int | None]:
     """How many elements and dimensions the SparseTensor has whose parts start at input `at`.
 
-    ValueError where the parts don't fit together.
+    step: how many inputs further each next part is. ValueError where they don't fit together.
     """
     count, rank = of_rank(context.shapes[at], 2, "The indices of a SparseTensor")
-    (values,) = of_rank(context.shapes[at + 1], 1, "The values of a SparseTensor")
-    (sizes,) = of_rank(context.shapes[at + 2], 1, "The dense_shape of a SparseTensor")
-    return _same(count, values, "elements"), _same(rank, sizes, "dimensions")
+    (values,) = of_rank(context.shapes[at + step], 1, "The values of a SparseTensor")
+    (sizes,) = of_rank(context.shapes[at + 2 * step], 1, "The dense_shape of a SparseTensor")
+    return same_size(count, values, "elements"), same_size(rank, sizes, "dimensions")
 
 
-def _same(one: int | None, other: int | None, what: str) -> int | None:
+def same_size(one: int | None, other: int | None, what: str) -> int | None:
+    """The size that parts of a SparseTensor agree about; ValueError where they do not."""
     if one is not None and other is not None and one != other:
         raise ValueError(f"The parts of a SparseTensor have {one} and {other} {what}")
     return other if one is None else one

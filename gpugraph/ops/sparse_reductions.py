@@ -46,8 +46,9 @@ def sparse_reduce_sum(
 ) -> Tensor:
     """The sums along `axis` (an int, several, or None for all) of a SparseTensor, dense.
 
-    The axes are dropped, or with `keepdims` left with size 1. `reduction_axes` and `keep_dims` are
-    older names. ValueError, or InvalidArgumentError in a run, for axes that are not there.
+    The axes are dropped, or with `keepdims` left with size 1; an empty list of them sums nothing.
+    `reduction_axes` and `keep_dims` are older names. ValueError, or InvalidArgumentError in a run,
+    for axes that are not there.
     """
     old = reduction_axes, keep_dims
     made: Tensor = _reduced(raw_ops.SparseReduceSum, sp_input, axis, keepdims, old)

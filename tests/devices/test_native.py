@@ -413,9 +413,11 @@ print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), before, (out == 2).all
 
 def test_a_forked_process_makes_its_own_threads() -> None:
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "GPUGRAPH_THREADS": "3"}
+    quiet = "ignore:This process:DeprecationWarning"  # Python 3.12: a fork beside threads
     done = subprocess.run(
-        [sys.executable, "-c", FORK], env=environment, capture_output=True, text=True, timeout=120
-    )
+        [sys.executable, "-W", quiet, "-c", FORK],
+        env=environment, capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
     assert (done.stdout.strip(), done.stderr) == ("0 2 True", "")
 
 

@@ -310,7 +310,7 @@ def _reduced(
     function: Any, rows: Any, values: Any, shape: Any, axes: Any, keep_dims: bool = False
 ) -> tuple[Any, Any, Any]:
     """The groups that have elements, what these combine to, and the result's shape."""
-    chosen = {int(axis) % len(shape) for axis in np.ravel(axes)} or set(range(len(shape)))
+    chosen = {int(axis) % len(shape) for axis in np.ravel(axes)}
     found: dict[Any, Any] = {}
     for row, value in zip(rows.tolist(), values):
         key = tuple(

@@ -42,8 +42,14 @@ def _verified(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GPUGRAPH_VERIFY", "1")
 
 
-NEVER_EMPTY = {"ConcatOffset", "CountUpTo", "LinSpace"}
-NEVER_EMPTY = {"ConcatOffset", "DecodeBmp", "DecodeImage", "DecodePng", "LinSpace"}
+NEVER_EMPTY = {
+    "ConcatOffset",
+    "CountUpTo",
+    "DecodeBmp",
+    "DecodeImage",
+    "DecodePng",
+    "LinSpace",
+}
 """Ops that have neither inputs nor outputs without elements."""
 
 
@@ -403,11 +409,15 @@ STOPPED = {
 """Inputs on which an op depends and that have no gradient all the same."""
 ZERO_IF_COMPLEX = {"Sign"}
 """Ops whose gradient is zero by decree where they depend on the angle of complex numbers."""
-REFUSES = {"PreventGradient", "Dilation2DBackpropFilter", "Dilation2DBackpropInput"}
-"""Ops for which asking for a gradient is an error."""
 ONCE = {"Dilation2D"}
 """Ops whose gradient has none itself."""
-REFUSES = {"PreventGradient", "IgammaGradA", "RandomGammaGrad"}
+REFUSES = {
+    "Dilation2DBackpropFilter",
+    "Dilation2DBackpropInput",
+    "IgammaGradA",
+    "PreventGradient",
+    "RandomGammaGrad",
+}
 """Ops for which asking for a gradient is an error."""
 REFUSES_TWICE = {"Igamma", "Igammac"}
 """Ops for which asking for a second gradient is an error."""

@@ -56,6 +56,20 @@ def slope(make: Callable[[Any], Any], x: np.ndarray) -> Any:
     return fetched(gradient)
 
 
+@pytest.mark.parametrize("is_sorted", [False, True])
+def test_products_with_two_zeros_have_second_gradients(is_sorted: bool) -> None:
+    x, towards = np.float64([2, 3, 0, 0, 5]), np.float64([0.6, 0.8, 0.7, 0.9, 1.1])
+
+    def second() -> Any:
+        given = tf.constant(x)
+        ids = tf.constant([0, 0, 1, 1, 1])
+        made = tf.segment_prod(given, ids) if is_sorted else tf.unsorted_segment_prod(given, ids, 2)
+        (first,) = tf.gradients(made, given)
+        return tf.convert_to_tensor(tf.gradients(first, given, towards)[0])
+
+    np.testing.assert_allclose(fetched(second), [0.8, 0.6, 0.9 * 5, 0.7 * 5, 0])
+
+
 def test_extremes_share_the_gradient_and_products_count_zeros() -> None:
     tied = np.float32([2, 2, 1, 5])
     found = slope(lambda x: tf.segment_max(x, [0, 0, 0, 1]), tied)

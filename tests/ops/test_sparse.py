@@ -177,6 +177,7 @@ class TestArrays:
 
     def test_joined_and_split(self):
         joined = tf.sparse_concat(1, [sparse(), sparse()])
+        assert joined.values.shape == 2 * sparse().values.shape[0].value
         assert joined.shape.as_list() == [4, 6]
         np.testing.assert_array_equal(dense(joined), np.concatenate([DENSE, DENSE], 1))
         parts = tf.sparse_split(sp_input=sparse(), num_split=2, axis=1)
@@ -231,7 +232,7 @@ class TestSums:
         with pytest.raises(ValueError, match="axis 2"):
             tf.sparse_reduce_sum(sparse(), 2)
 
-    @pytest.mark.parametrize("axis", [None, 0, 1, -1, [0, 1]])
+    @pytest.mark.parametrize("axis", [None, 0, 1, -1, [0, 1], []])
     @pytest.mark.parametrize("keep", [False, True])
     def test_reductions(self, axis, keep):
         axes = tuple(axis) if isinstance(axis, list) else axis

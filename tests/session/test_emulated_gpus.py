@@ -150,3 +150,15 @@ def test_bfloat16_and_float16_are_computed_in_float() -> None:
             found = session.run(tf.cast(wide, tf.float32))
         e = np.exp(2 * x - (2 * x).max(1, keepdims=True))
         np.testing.assert_allclose(found, e / e.sum(1, keepdims=True), rtol=12 * step)
+
+
+def test_launches_may_be_waited_for_one_by_one(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("CUDA_LAUNCH_BLOCKING", "1")
+    x = tf.placeholder(tf.float32, [4, 4])
+    y = tf.reduce_sum(tf.matmul(x, x) + 1.0)
+    with on_gpus() as session:
+        for _ in range(4):
+            assert session.run(y, {x: np.eye(4)}) == 20
+    assert "launches are waited for one by one" in caplog.text

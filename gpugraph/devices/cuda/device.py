@@ -9,19 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 from gpugraph.devices.cuda.array import Array
 from gpugraph.devices.cuda.driver import Driver, DriverError
 from gpugraph.devices.cuda.failures import Failures
-from gpugraph.devices.cuda.launching import Launcher
+from gpugraph.devices.cuda.launching import Launcher, is_blocking
 from gpugraph.devices.cuda.on_host import OnHost
 from gpugraph.devices.cuda.regions import DeviceSubAllocator, PinnedSubAllocator
 from gpugraph.devices.cuda.staging import Staging
 from gpugraph.devices.device import Device, HostDevice
 from gpugraph.dtypes import DType
 from gpugraph.kernel import Kernel, KernelContext, reference
-from gpugraph.memory import BFCAllocator, GPUBFCAllocator
+from gpugraph.memory import BFCAllocator, GPUBFCAllocator, human_readable_bytes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -53,6 +54,7 @@ class CudaDevice(Device):
         )
         super().__init__(name, "GPU", allocator, memory_limit, description)
         self.driver = driver
+        self.lock = RLock()
         self.compute = driver.stream("compute")
         self.pinned = BFCAllocator(
             PinnedSubAllocator(driver), PINNED_BYTES, f"gpu_host_{index}_bfc", allow_growth=True
@@ -70,7 +72,7 @@ class CudaDevice(Device):
             size = min(WORKSPACE_BYTES, self.attributes.memory_limit_bytes // 16)
             self._workspace = self.take(size, "workspace of matrix products")
             workspace = (self._workspace or 0, size if self._workspace else 0)
-            self._kernels = Launcher(self.driver, self.compute, workspace, self.failures)
+            self._kernels = Launcher(self.driver, self.compute, workspace, self.failures, self.lock)
         return self._kernels
 
     # -- arrays
@@ -89,14 +91,19 @@ class CudaDevice(Device):
 
     def write(self, array: Any, value: NDArray[Any]) -> None:
         if isinstance(array, Array):
-            self.staging.write(array, value)
+            with self.lock:
+                self.staging.write(array, value)
         else:
             array[...] = value
 
     def read(self, array: Any) -> NDArray[Any]:
         if not isinstance(array, Array):
             return array.copy()  # type: ignore[no-any-return]
-        value = self.staging.read(array)
+        with self.lock:
+            try:
+                value = self.staging.read(array)
+            except DriverError as error:
+                raise _late(error, self.name) from error
         self.failures.check()
         return value
 
@@ -112,11 +119,13 @@ class CudaDevice(Device):
         if not array.nbytes:
             return
         driver, other = self.driver, source.driver
-        other.record(source._peer_done, source.compute)
-        driver.wait(self.compute, source._peer_done)
-        driver.copy_peer(target.address, array.address, other, array.nbytes, self.compute)
-        driver.record(self._peer_done, self.compute)
-        other.wait(source.compute, self._peer_done)
+        first, then = sorted((self, source), key=id)
+        with first.lock, then.lock:
+            other.record(source._peer_done, source.compute)
+            driver.wait(self.compute, source._peer_done)
+            driver.copy_peer(target.address, array.address, other, array.nbytes, self.compute)
+            driver.record(self._peer_done, self.compute)
+            other.wait(source.compute, self._peer_done)
 
     # -- kernels
 
@@ -126,8 +135,20 @@ class CudaDevice(Device):
         """What runs the kernel's NumPy `Call` on copies in host memory."""
         return OnHost(self, reference(kernel), context, arrays)
 
+    def memory_note(self) -> str:
+        about = self.driver.properties
+        return (
+            f"; the GPU itself has {human_readable_bytes(about.free_bytes)} free of "
+            f"{human_readable_bytes(about.total_bytes)}"
+        )
+
     def capture(self, work: Callable[[], Any]) -> Callable[[], None]:
-        """What does at once all that `work` tells the stream; the work is not done by this."""
+        """What does at once all that `work` tells the stream; the work is not done by this.
+
+        DriverError where it can't be captured, or is not to be.
+        """
+        if is_blocking():
+            raise DriverError("CUDA_LAUNCH_BLOCKING is set: launches are waited for one by one")
         return self.driver.capture(self.compute, work)
 
     def synchronize(self) -> None:
@@ -145,3 +166,13 @@ class CudaDevice(Device):
             self.allocator.deallocate_raw(self._workspace)
             self._workspace = None
         self.driver.close()
+
+
+def _late(error: DriverError, name: str) -> DriverError:
+    """An error that came out when the GPU was waited for, and what to do about it."""
+    said = f"{error.message} (it came out when {name} was waited for"
+    if not is_blocking():
+        said += "; CUDA_LAUNCH_BLOCKING=1 in the environment makes the step fail that does it"
+    if error.fatal:
+        said += "; this process can't use the GPU any longer: close its sessions, start anew"
+    return DriverError(f"{said})", error.status, error.fatal)

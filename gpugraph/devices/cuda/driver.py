@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol
 
+from gpugraph.errors import InternalError
 from gpugraph.memory import HostRegion
 
 __all__ = ["Driver", "DriverError", "Geometry", "Product", "Properties", "Span", "Stream"]
@@ -24,7 +25,7 @@ Span = tuple[int, int]
 """Address and bytes of what a launch reads or writes."""
 
 
-class DriverError(Exception):
+class DriverError(InternalError):
     """A call that CUDA refused, or an earlier launch that failed: `status` is CUDA's number.
 
     fatal: nothing can be done on this GPU any longer by this process (a lost GPU, a kernel that
@@ -32,7 +33,7 @@ class DriverError(Exception):
     """
 
     def __init__(self, message: str, status: int = 0, fatal: bool = False) -> None:
-        super().__init__(message)
+        super().__init__(None, None, message)
         self.status = status
         self.fatal = fatal
 

@@ -6,6 +6,7 @@ what to do, without waiting and without memory being taken, so that it can be ca
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -22,30 +23,56 @@ from gpugraph.devices.native import Program
 from gpugraph.dtypes import DType
 from gpugraph.kernel import At, Failed, Moves, Products, Scratch, Signature, Source
 
-__all__ = ["Enqueued", "Launcher"]
+__all__ = ["Enqueued", "Launcher", "is_blocking"]
 
 Take = Callable[[tuple[int, ...], DType], Array]
 """Gives scratch memory that lives as long as what is bound."""
 
 
 class Enqueued:
-    """Tells a stream what to do, call by call. `texts` says how many kernels, for reports."""
+    """Tells a stream what to do, call by call, unless another thread is just capturing it."""
 
-    __slots__ = ("calls",)
+    __slots__ = ("calls", "lock")
 
-    def __init__(self, calls: Sequence[Callable[[], Any]]) -> None:
+    def __init__(self, calls: Sequence[Callable[[], Any]], lock: Any) -> None:
         self.calls = tuple(calls)
+        self.lock = lock
 
     def __call__(self) -> None:
-        for call in self.calls:
-            call()
+        with self.lock:
+            for call in self.calls:
+                call()
+
+
+class Waiting(Enqueued):
+    """The same, and waits until it is done: what fails does so here, where its op is known."""
+
+    __slots__ = ("wait",)
+
+    def __init__(self, made: Enqueued, wait: Callable[[], Any]) -> None:
+        super().__init__(made.calls, made.lock)
+        self.wait = wait
+
+    def __call__(self) -> None:
+        with self.lock:
+            super().__call__()
+            self.wait()
+
+
+def is_blocking() -> bool:
+    """Whether each launch is waited for: CUDA's own switch, heeded here for captures too."""
+    return os.environ.get("CUDA_LAUNCH_BLOCKING", "0") not in ("", "0")
 
 
 class Launcher:
     """Binds kernels to arrays of one GPU."""
 
-    def __init__(self, driver: Driver, stream: Stream, workspace: Span, failures: Failures) -> None:
+    def __init__(
+        self, driver: Driver, stream: Stream, workspace: Span, failures: Failures, lock: Any
+    ) -> None:
+        """lock: held by whoever tells the stream something, or captures it."""
         self.driver = driver
+        self.lock = lock
         self.failures = failures
         self.stream = stream
         self.workspace = workspace
@@ -53,11 +80,11 @@ class Launcher:
 
     def nothing(self) -> Enqueued:
         """What does nothing: of tensors without elements."""
-        return Enqueued(())
+        return self._enqueued(())
 
     def both(self, first: Enqueued, then: Enqueued) -> Enqueued:
         """One after the other, as one."""
-        return Enqueued((*first.calls, *then.calls))
+        return self._enqueued((*first.calls, *then.calls))
 
     # -- kinds of kernels
 
@@ -84,7 +111,7 @@ class Launcher:
         made = launches(program, sizes, inputs, outputs, scratch, failed)
         writes = (*ranges(outputs), *owned)
         reads = (*ranges(inputs), *owned)
-        return Enqueued(
+        return self._enqueued(
             [
                 self._call(
                     Work(made.text, each.function, each.geometry, each.arguments, reads, writes)
@@ -99,7 +126,7 @@ class Launcher:
         calls = []
         for source, target in native.views(signature, *places.arrays):
             calls += [self._copy(each) for each in copies(places, source, target)]
-        return Enqueued(calls)
+        return self._enqueued(calls)
 
     def _copy(self, made: Work | Copy) -> Callable[[], Any]:
         if isinstance(made, Work):
@@ -114,7 +141,7 @@ class Launcher:
             for product, work in products(places, a, b, out):
                 call = self.driver.product(product, self.workspace, self.stream)
                 calls.append(call if call is not None else self._call(work))
-        return Enqueued(calls)
+        return self._enqueued(calls)
 
     def source(
         self,
@@ -157,9 +184,15 @@ class Launcher:
                     )
                 )
             )
-        return Enqueued(calls)
+        return self._enqueued(calls)
 
     # -- launching
+
+    def _enqueued(self, calls: Sequence[Callable[[], Any]]) -> Enqueued:
+        made = Enqueued(calls, self.lock)
+        if is_blocking():
+            return Waiting(made, partial(self.driver.synchronize, self.stream))
+        return made
 
     def _call(self, work: Work) -> Callable[[], None]:
         module = self._modules.get(work.text)

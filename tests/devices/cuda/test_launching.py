@@ -12,10 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpugraph.devices import CudaDevice
+from gpugraph.devices.cuda.driver import DriverError
 from gpugraph.devices.cuda.host_driver import HostMachine
 from gpugraph.devices.cuda.staging import LARGE
 from gpugraph.devices.native import NotNativeError
-from gpugraph.errors import ResourceExhaustedError
+from gpugraph.errors import InternalError, ResourceExhaustedError
 from gpugraph.kernel import Moves, Products
 
 from .gpus import gpu, needs_cxx, on_gpu
@@ -195,3 +196,23 @@ def test_another_gpu_gets_what_was_computed_before_and_not_what_comes_after() ->
         one.kernels.moves(Moves(lambda _, x: [(2.0, x)]), None, [source])()
         assert (other.read(target) == 1).all()
         assert (one.read(source) == 2).all()
+
+
+# -- what fails
+
+
+@pytest.mark.parametrize("fatal", [False, True])
+def test_what_failed_earlier_comes_out_with_a_way_to_find_it(fatal: bool) -> None:
+    with closing(gpu()) as device:
+        array = on_gpu(device, numbers(3))
+        device.read(array)
+        device.driver.fail_on(device.compute, DriverError("a kernel went astray", 700, fatal))
+        with pytest.raises(DriverError, match=r"went astray.*CUDA_LAUNCH_BLOCKING=1") as caught:
+            device.read(array)
+        assert ("start anew" in str(caught.value)) == fatal
+        assert isinstance(caught.value, InternalError)
+
+
+def test_memory_that_is_out_says_what_the_gpu_itself_has_left() -> None:
+    with closing(gpu()) as device, pytest.raises(ResourceExhaustedError, match="GPU itself has"):
+        on_gpu(device, np.zeros(1 << 26, np.float32))

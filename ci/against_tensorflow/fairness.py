@@ -1,0 +1,115 @@
+"""What makes a comparison of ops fair: inputs that belong together, and results that are unique."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+__all__ = ["compared", "follow", "slots", "together"]
+
+_NORMS = [f"FusedBatchNorm{version}" for version in ("", "V2", "V3")]
+_NORM_GRADS = [f"FusedBatchNormGrad{version}" for version in ("", "V2", "V3")]
+
+
+# -- inputs that follow from others
+
+
+def _pooled(table: Any, op_type: str, inputs: list[Any], attrs: dict[str, Any]) -> None:
+    """The second input is what pooling made of the first."""
+    pooling = table[op_type.split("Grad")[0]].reference
+    inputs[1] = np.asarray(pooling(inputs[0], **attrs)).astype(inputs[0].dtype)
+
+
+def _ordered(table: Any, op_type: str, inputs: list[Any], attrs: dict[str, Any]) -> None:
+    """The second input is a range."""
+    inputs[1] = np.sort(inputs[1])
+
+
+def _whole(table: Any, op_type: str, inputs: list[Any], attrs: dict[str, Any]) -> None:
+    """Strings without zero bytes, at which TensorFlow ends those that it decodes."""
+    if attrs.get("encoding"):
+        inputs[0] = np.vectorize(lambda text: text.replace(b"\0", b""), [object])(inputs[0])
+
+
+_FOLLOWS: dict[str, Callable[[Any, str, list[Any], dict[str, Any]], None]] = {
+    **dict.fromkeys(
+        ("MaxPoolGrad", "MaxPoolGradGrad", "MaxPool3DGrad", "MaxPool3DGradGrad"), _pooled
+    ),
+    "HistogramFixedWidth": _ordered,
+    **dict.fromkeys(("StringLower", "StringUpper"), _whole),
+}
+
+
+_CONSTANT = dict.fromkeys(_NORM_GRADS, (3, 4))
+"""Slots of inputs that TensorFlow takes no gradient by: mean and variance."""
+
+
+def slots(op_type: str, found: list[int]) -> list[int]:
+    """Which slots of inputs gradients are taken by."""
+    return [slot for slot in found if slot not in _CONSTANT.get(op_type, ())]
+
+
+def follow(table: Any, op_type: str, inputs: list[Any], attrs: dict[str, Any]) -> None:
+    """Puts what belongs to the other inputs in its place, by the samples' NumPy references."""
+    if op_type in _FOLLOWS:
+        _FOLLOWS[op_type](table, op_type, inputs, attrs)
+
+
+def together(tf: Any, case: dict[str, Any], arguments: list[Any]) -> list[Any]:
+    """The arguments, with those that follow from others in the graph.
+
+    Training, the mean and variance of a batch normalization are those of the images, and
+    TensorFlow takes gradients by the images through them, too.
+    """
+    if case["op"] not in _NORM_GRADS or case["attrs"].get("is_training") is False:
+        return arguments
+    images, scale = arguments[1:3]
+    axes = [0, 2, 3] if case["attrs"].get("data_format") == "NCHW" else [0, 1, 2]
+    mean, variance = tf.nn.moments(tf.cast(images, scale.dtype), axes)
+    return [*arguments[:3], mean, variance, *arguments[5:]]
+
+
+# -- results that are unique
+
+
+def _vectors(tf: Any, vectors: Any, count: Any) -> list[Any]:
+    """Of vectors, as columns, that are unique but for a sign (of complex ones, a phase).
+
+    What follows the first `count` spans the rest of the space, in any way.
+    """
+    if vectors.shape.rank < 2:
+        return []  # nobody asked for them, and TensorFlow gives what it happens to find
+    rest = vectors[..., count:]
+    spans = [tf.matmul(rest, rest, adjoint_b=True)] if rest.shape.as_list()[-1] else []
+    return [tf.abs(vectors[..., :count]), *spans]
+
+
+def _singular(tf: Any, outputs: list[Any]) -> list[Any]:
+    values, left, right = outputs
+    count = values.shape.as_list()[-1]
+    return [values, *_vectors(tf, left, count), *_vectors(tf, right, count)]
+
+
+def _eigen(tf: Any, outputs: list[Any]) -> list[Any]:
+    values, vectors = outputs
+    return [values, *_vectors(tf, vectors, values.shape.as_list()[-1])]
+
+
+_UNIQUE: dict[str, Callable[[Any, list[Any]], list[Any]]] = {
+    "Svd": _singular,
+    "SelfAdjointEigV2": _eigen,
+    # What else they give is for their gradient alone, and differs from kernel to kernel.
+    **dict.fromkeys(_NORMS, lambda tf, outputs: outputs[:3]),
+}
+
+_SLOPES = dict.fromkeys([*_NORMS, "SoftmaxCrossEntropyWithLogits"], 1)
+"""How many of the first outputs have a gradient, where TensorFlow takes the others as constants."""
+
+
+def compared(tf: Any, op_type: str, outputs: list[Any]) -> tuple[list[Any], int]:
+    """What is compared of an op's outputs, and how many of it, from the first, have gradients."""
+    if op_type in _UNIQUE:
+        outputs = _UNIQUE[op_type](tf, outputs)
+    return outputs, _SLOPES.get(op_type, len(outputs))
