@@ -32,9 +32,7 @@ def library(package: str) -> tuple[Any, Callable[[], None], Callable[[Any], Any]
 
 def computed(package: str, function: Callable[..., Any]) -> Work:
     _, wait, host = library(package)
-    return Work(
-        function, wait, lambda: host(function().reshape(-1)[:SAMPLE]).astype(np.float32)
-    )
+    return Work(function, wait, lambda: host(function().reshape(-1)[:SAMPLE]).astype(np.float32))
 
 
 def one_op(package: str) -> Work:

@@ -17,7 +17,6 @@ from gpu_work import EPSILON, Work
 
 import gpugraph as tf
 
-
 OPEN: list[Any] = []
 """Sessions that hold memory."""
 
@@ -68,9 +67,7 @@ class Program:
     def computed(self, value: Any) -> Work:
         part = tf.cast(tf.reshape(value, [-1])[:SAMPLE], tf.float32)
         session = self.session()
-        return Work(
-            lambda: session.run(value.op), lambda: wait(session), lambda: session.run(part)
-        )
+        return Work(lambda: session.run(value.op), lambda: wait(session), lambda: session.run(part))
 
 
 def wait(session: Any) -> None:

@@ -16,13 +16,13 @@ from pathlib import Path
 
 import numpy as np
 
+from gpugraph import __version__
 from gpugraph.devices.cuda.cublaslt import load_cublaslt
 from gpugraph.devices.cuda.detection import detect
 from gpugraph.devices.cuda.driver import DriverError
 from gpugraph.devices.cuda.libcuda import LibCuda, version_text
 from gpugraph.devices.cuda.nvrtc import find_nvrtc
 from gpugraph.devices.cuda.packages import find_cupy
-from gpugraph import __version__
 
 __all__ = ["machine"]
 

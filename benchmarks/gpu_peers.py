@@ -27,6 +27,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -88,22 +89,19 @@ def serve(rows: Mapping[str, Row], column: str, seconds: float) -> None:
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what packages print is not an answer
     held: list[Work] = []
+    answer_to: dict[str, Callable[[str], Record]] = {
+        "start": lambda _: {"versions": asked_of(column, "versions")},
+        "prepare": lambda name: prepared(rows[name].columns[column], column, held),
+        "measure": lambda _: measure(held[0], seconds),
+    }
     for line in sys.stdin:
         asked, name = json.loads(line)
         try:
-            answer = {
-                "start": lambda: started(column),
-                "prepare": lambda: prepared(rows[name].columns[column], column, held),
-                "measure": lambda: measure(held[0], seconds),
-            }[asked]()
+            answer = answer_to[asked](name)
         except Exception as error:
             traceback.print_exc()
             answer = {"error": f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"}
         print(json.dumps(answer), file=answers, flush=True)
-
-
-def started(column: str) -> Record:
-    return {"versions": asked_of(column, "versions")}
 
 
 def asked_of(column: str, function: str) -> Any:
@@ -140,7 +138,7 @@ class Peer:
         env = {**os.environ, "PYTHONPATH": root, "NVIDIA_TF32_OVERRIDE": "0", **wanted}
         if "--emulated" in settings:
             env |= EMULATED
-        self.errors = tempfile.TemporaryFile("w+")
+        self.errors = tempfile.TemporaryFile("w+")  # noqa: SIM115 - open while the process lives
         self.process = subprocess.Popen(
             [python, script, "--serve", column, *settings],
             stdin=subprocess.PIPE,
@@ -151,7 +149,8 @@ class Peer:
         )
         self.answers: queue.Queue[str] = queue.Queue()
         self.asked = 0.0
-        threading.Thread(target=self._listen, daemon=True).start()
+        self.listener = threading.Thread(target=self._listen, daemon=True)
+        self.listener.start()
 
     def _listen(self) -> None:
         assert self.process.stdout is not None
@@ -162,11 +161,9 @@ class Peer:
     def ask(self, what: str, row: str = "") -> None:
         assert self.process.stdin is not None
         self.asked = time.monotonic()
-        try:
+        with suppress(OSError):  # the answer will be that it is gone
             self.process.stdin.write(json.dumps([what, row]) + "\n")
             self.process.stdin.flush()
-        except OSError:  # the answer will be that it is gone
-            pass
 
     def answer(self, seconds: float) -> Record:
         """LeftOutError, with the reason, where there is none in so many seconds of the question."""
@@ -177,8 +174,9 @@ class Peer:
             self.close()
             raise LeftOutError(f"over {seconds:.0f} s") from None
         if not line:
+            reason = f"its process ended: {self._last_line()}"
             self.close()
-            raise LeftOutError(f"its process ended: {self._last_line()}")
+            raise LeftOutError(reason)
         found: Record = json.loads(line)
         if "error" in found:
             raise LeftOutError(found["error"])
@@ -192,6 +190,10 @@ class Peer:
     def close(self) -> None:
         self.process.kill()
         self.process.wait()
+        self.listener.join()
+        for file in (self.process.stdin, self.process.stdout, self.errors):
+            with suppress(OSError):  # what was not sent yet
+                file.close()
 
     @property
     def is_there(self) -> bool:
@@ -242,7 +244,9 @@ class Comparison:
         for column in asked:
             self.peers[column].ask("prepare", name)
         taken = {column: self.take(column, name, PREPARE_SECONDS) for column in asked}
-        found = {column: {**first, "us": [], "host_us": []} for column, first in taken.items() if first}
+        found = {
+            column: {**first, "us": [], "host_us": []} for column, first in taken.items() if first
+        }
         for _ in range(rounds):
             for column in list(found):
                 if self.left(1) <= 0:
@@ -282,7 +286,7 @@ def pythons(emulated: bool) -> dict[str, str]:
         package, _, path = entry.partition("=")
         found[package] = path
     if not emulated:
-        del found["numpy"]
+        found.pop("numpy", None)
     return found
 
 

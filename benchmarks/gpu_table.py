@@ -102,7 +102,9 @@ def beside_copy(rows: Rows) -> str:
         if row["unit"] == "GB/s" and best and not name.startswith(COPY):
             share = own["rate"] / best
             aim = "reached" if share >= ENOUGH_OF_COPY else "missed"
-            lines.append(f"- {name}: {share:.0%} of the fastest copy (aim {ENOUGH_OF_COPY:.0%}: {aim})")
+            lines.append(
+                f"- {name}: {share:.0%} of the fastest copy (aim {ENOUGH_OF_COPY:.0%}: {aim})"
+            )
         if name.endswith("step"):
             aim = "reached" if own["host_us"] <= ENOUGH_HOST_US else "missed"
             lines.append(

@@ -40,9 +40,7 @@ def on_gpus(count: int = 1, megabytes: int = 256, **settings: Any) -> tf.Session
 
 def graph_options() -> tf.GraphOptions:
     """Nothing is computed beforehand, or left out: what is asked for is what runs."""
-    return tf.GraphOptions(
-        optimizer_options=tf.OptimizerOptions(opt_level=tf.OptimizerOptions.L0)
-    )
+    return tf.GraphOptions(optimizer_options=tf.OptimizerOptions(opt_level=tf.OptimizerOptions.L0))
 
 
 def chosen(names: Sequence[str]) -> list[str]:

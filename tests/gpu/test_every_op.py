@@ -69,9 +69,7 @@ def test_samples_give_on_a_gpu_what_they_give_on_the_cpu(ops: list[str]) -> None
                     compare(session, op_type, sample)
                 except Exception as error:
                     said = " ".join(str(error).split())[:600]
-                    failures.append(
-                        f"{op_type} of {sample.label}: {type(error).__name__}: {said}"
-                    )
+                    failures.append(f"{op_type} of {sample.label}: {type(error).__name__}: {said}")
     assert not failures, "\n".join(["", *failures])
 
 

@@ -63,7 +63,9 @@ LAYERS: dict[str, tuple[Callable[..., Any], Sequence[tuple[int, ...]]]] = {
         [(4, 5)],
     ),
     "moves": (
-        lambda x: tf.concat([tf.tile(x[1:], [1, 2]), tf.pad(x, [[0, 0], [2, 3]])], 0)[:, ::2] ** 2.0,
+        lambda x: (
+            tf.concat([tf.tile(x[1:], [1, 2]), tf.pad(x, [[0, 0], [2, 3]])], 0)[:, ::2] ** 2.0
+        ),
         [(3, 5)],
     ),
     "cumulative": (lambda x: tf.cumsum(x, 1, exclusive=True) * tf.cumprod(x, 1), [(3, 6)]),

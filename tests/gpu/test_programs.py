@@ -77,7 +77,7 @@ def test_a_capture_computes_the_same_bits_as_its_steps(monkeypatch: pytest.Monke
 def test_a_switch_for_captures_that_is_none_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GPUGRAPH_CAPTURE", "no")
     with tf.Graph().as_default(), on_gpus() as session:
-        loss, step, batch = network()
+        loss, _, batch = network()
         with pytest.raises(tf.errors.InvalidArgumentError, match="GPUGRAPH_CAPTURE is 'no'"):
             session.run(loss, batch)
 
