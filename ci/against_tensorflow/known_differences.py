@@ -33,7 +33,10 @@ SINGLE = {
         + ("ResizeBilinear", "ResizeBilinearGrad"),
         "TensorFlow weighs pixels in 32 bits",
     ),
-    "CTCLoss": "TensorFlow computes in single precision, whatever the dtype",
+    **dict.fromkeys(
+        ("CTCBeamSearchDecoder", "CTCLoss"),
+        "TensorFlow computes in single precision, whatever the dtype",
+    ),
 }
 """Ops of which float64 is as exact as float32 to TensorFlow, and is compared as such."""
 

@@ -14,6 +14,7 @@ from gpugraph.errors import InvalidArgumentError
 from gpugraph.graph.infer import InferContext
 from gpugraph.graph.tensor import Tensor
 from gpugraph.kernel import Call, KernelContext
+from gpugraph.narrow import finfo
 from gpugraph.ops.arrays import op_scope
 from gpugraph.ops.call import OpFunction
 from gpugraph.ops.casting import cast
@@ -198,7 +199,7 @@ def _cumulative_logsumexp_gradient(op: Any, dy: Any) -> list[Any]:
     x, axis = op.inputs
     attrs = {"exclusive": op.attrs["exclusive"], "reverse": not op.attrs["reverse"]}
     zeros = raw_ops.ZerosLike(dy)
-    lowest = np.finfo(dy.dtype.base_dtype.as_numpy_dtype).min
+    lowest = finfo(dy.dtype.base_dtype.as_numpy_dtype).min
     least = raw_ops.Fill(raw_ops.Shape(dy), lowest)
 
     def part(size: Any) -> Any:

@@ -83,7 +83,7 @@ class Native:
     def __init__(self, op_type: str, sample: Sample) -> None:
         self.op_type, self.sample = op_type, sample
         self.decl = DECLARATIONS[op_type]
-        self.alone = Alone(op_type, sample, Call(make=self._bind))
+        self.alone = Alone(op_type, sample, Call(make=self._bind, direct=True))
 
     def _bind(self, context: Any, *arrays: Any) -> Callable[[], None]:
         recipe, fusion = self.decl.native, Fusion()

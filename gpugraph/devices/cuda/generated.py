@@ -60,7 +60,10 @@ def chosen(program: Program, sizes: Sequence[int], arrays: Sequence[Array]) -> V
         return Variant(1, THREADS, wide, True)
     if inner <= NARROW:
         return Variant(1, 1, wide)
-    return Variant(1, 32 if inner <= 1024 else THREADS, wide)
+    pack = _pack(program, inner, arrays)
+    while inner % pack:
+        pack //= 2
+    return Variant(pack, 32 if inner <= 1024 * pack else THREADS, wide)
 
 
 def _pack(program: Program, inner: int, arrays: Sequence[Array]) -> int:

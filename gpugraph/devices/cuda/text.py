@@ -12,6 +12,8 @@ combines: always in the same order, so that results don't vary from run to run.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from gpugraph.devices.cuda.text_parts import Form, TextParts, Variant
 from gpugraph.devices.native.passes import indented
 from gpugraph.devices.native.program import Program
@@ -96,20 +98,23 @@ class CudaText(TextParts):
             ]
         return lines
 
-    def _packed(self, each: Pass) -> list[str]:
-        """The elements of one pack."""
+    def _packed(self, each: Pass, more: Sequence[str] = ()) -> list[str]:
+        """The elements of one pack, and what else is done with each of them."""
         pack, values = self.variant.pack, self.values
         if pack == 1:
-            return ["const gg_index e = first; (void)e;", *self._body(each, "p{}[e]", "q{}[e]")]
+            body = self._body(each, "p{}[e]", "q{}[e]")
+            return ["const gg_index e = first; (void)e;", *body, *more]
         lines = []
         for at in [at for at in self.arrays if at in each.values]:
             kind = f"gg_pack<{values.memory(at)}, {pack}>"
             lines.append(f"const {kind} c{at} = *(const {kind} *)(p{at} + first);")
-        for at, slot in each.stores:
-            lines.append(f"gg_pack<{values.memory(at)}, {pack}> d{slot};")
+        for slot in sorted({*each.kept.values(), *(slot for _, slot in each.stores)}):
+            kind = f"gg_pack<{values.memory(self.program.outputs[slot])}, {pack}>"
+            kept = f" = *(const {kind} *)(q{slot} + first)" if slot in each.kept.values() else ""
+            lines.append(f"{kind} d{slot}{kept};")
         lines += ["#pragma unroll", f"for (int l = 0; l < {pack}; l++) {{"]
         lines.append("    const gg_index e = first + l; (void)e;")
-        lines += [*indented(self._body(each, "c{}.of[l]", "d{}.of[l]")), "}"]
+        lines += [*indented([*self._body(each, "c{}.of[l]", "d{}.of[l]"), *more]), "}"]
         for at, slot in each.stores:
             kind = f"gg_pack<{values.memory(at)}, {pack}>"
             lines.append(f"*({kind} *)(q{slot} + first) = d{slot};")
@@ -146,17 +151,18 @@ class CudaText(TextParts):
         return lines
 
     def _row(self) -> list[str]:
-        made, values, group = self.made, self.values, self.variant.group
+        made, values = self.made, self.values
+        group, pack = self.variant.group, self.variant.pack
         lines = self._places()
         for each in made.passes:
             own = [at for at in each.lanes if at not in self.scratch]
             lines += [*self._numbers(each.rows, "p{}[0]"), *(self._start(at, "l") for at in own)]
-            lines += [f"for (gg_index e = lane; e < inner; e += {group}) {{"]
-            lines += indented(self._body(each, "p{}[e]", "q{}[e]"))
-            lines += [f"    {self._add(at, f'l{at}')}" for at in own]
-            lines += [f"    {self._add(at, f't{at}')}" for at in each.lanes if at not in own]
-            lines += [f"    {self._add(at, f'g{at}[e]')}" for at in each.columns]
-            lines.append("}")
+            more = [self._add(at, f"l{at}") for at in own]
+            more += [self._add(at, f"t{at}") for at in each.lanes if at not in own]
+            more += [self._add(at, f"g{at}[e]") for at in each.columns]
+            step = f"first += {group * pack}"
+            lines += [f"for (gg_index first = lane * {pack}; first < inner; {step}) {{"]
+            lines += [*indented(self._packed(each, more)), "}"]
             for at in own:
                 total = f"{self._threads('gg_group', at, f', {group}')}(l{at})"
                 lines.append(values.finished(at, total, "inner"))
