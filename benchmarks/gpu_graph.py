@@ -6,6 +6,7 @@ Weights, optimizers' state and the batch are variables, which lie on the GPU.
 from __future__ import annotations
 
 import os
+import re
 from types import SimpleNamespace
 from typing import Any
 
@@ -16,20 +17,39 @@ from gpu_numbers import SAMPLE, Attention, Copy, Matmul, Resnet
 from gpu_work import EPSILON, Work
 
 import gpugraph as tf
+from gpugraph.session.direct import PLAN_LISTENERS
+
+LEFT_TO_HOST = re.compile(r"\((\w+)\) runs on the host for \S+: (.*)")
 
 OPEN: list[Any] = []
 """Sessions that hold memory."""
+
+HOSTED: dict[str, str] = {}
+"""Op types that GPUs leave to the host in the plans of this row, and why."""
+
+EMULATED = os.environ.get("GPUGRAPH_VIRTUAL_GPUS") == "emulated"
 
 
 class Program:
     """A graph in the making, and then its session."""
 
-    def __init__(self) -> None:
+    def __init__(self, refuses_host: bool = False) -> None:
+        """refuses_host: whether it is an error, but in a trial, if an op is left to the host."""
+        self.refuses_host = refuses_host and not EMULATED
+        PLAN_LISTENERS[:] = [self.look]
         tf.reset_default_graph()
         self.given: dict[Any, Any] = {}
-        emulated = os.environ.get("GPUGRAPH_VIRTUAL_GPUS") == "emulated"
-        options = tf.GPUOptions(emulated_gpus=1) if emulated else tf.GPUOptions()
+        options = tf.GPUOptions(emulated_gpus=1) if EMULATED else tf.GPUOptions()
         self.config = tf.ConfigProto(gpu_options=options)
+
+    def look(self, plan: Any) -> None:
+        """At a new plan: what its GPU leaves to the host."""
+        for line in str(plan).splitlines():
+            found = LEFT_TO_HOST.search(line)
+            if found:
+                HOSTED[found[1]] = found[2]
+        if HOSTED and self.refuses_host:
+            raise RuntimeError(f"on the host it would take too long: {', '.join(remarks())}")
 
     def resident(self, array: Any, dtype: str = "", trainable: bool = False) -> Any:
         """A variable with this value, in this dtype."""
@@ -79,8 +99,15 @@ def versions() -> str:
     return tf.__version__
 
 
+def remarks() -> list[str]:
+    """What is to be known of the row."""
+    return [f"{op_type} runs on the host: {reason}" for op_type, reason in sorted(HOSTED.items())]
+
+
 def forget() -> None:
     """Gives back what earlier rows have left."""
+    HOSTED.clear()
+    PLAN_LISTENERS.clear()
     while OPEN:
         OPEN.pop().close()
 
@@ -122,7 +149,7 @@ def fed_mlp(work: Mlp) -> Work:
 
 
 def resnet(work: Resnet) -> Work:
-    made = Program()
+    made = Program(refuses_host=True)
     x, labels = made.resident(work.x()), made.resident(work.labels())
     logits = work.of(x, made.weights(work.weights()), OPS)
     return made.trained(cpu_graph.cross_entropy(tf, logits, labels), work)

@@ -122,7 +122,9 @@ def prepared(prepare: Callable[[], Work], column: str, held: list[Work]) -> Reco
     for _ in range(STEPS):
         held[0].step()
     held[0].finish()
-    return {"results": results, "prepare_s": time.perf_counter() - start}
+    took = time.perf_counter() - start
+    remarks = asked_of(column, "remarks") if COLUMNS[column].package == OWN else []
+    return {"results": results, "prepare_s": took, "remarks": remarks}
 
 
 # -- in the process that compares

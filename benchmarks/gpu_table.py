@@ -25,9 +25,10 @@ def tables(record: Mapping[str, Any]) -> str:
         "\n".join(f"- {name}: {value}" for name, value in record["versions"].items()),
         times(rows),
         table(rows, "rate", rate, "rate"),
-        beside_copy(rows),
+        "" if record["emulated"] else beside_copy(rows),
         table(rows, "host_us", duration, "host part of a step"),
         table(rows, "difference", "{:.1e}".format, "difference from gpugraph's results"),
+        listed("Remarks:", remarks(rows)),
         listed("Left out:", record["left_out"]),
     ]
     return "\n\n".join(part for part in parts if part)
@@ -35,6 +36,12 @@ def tables(record: Mapping[str, Any]) -> str:
 
 def listed(title: str, lines: Sequence[str]) -> str:
     return "\n".join([title, "", *(f"- {line}" for line in lines)]) if lines else ""
+
+
+def remarks(rows: Rows) -> list[str]:
+    """What gpugraph says of its plans."""
+    own = {name: row["columns"].get(OWN, {}).get("remarks", []) for name, row in rows.items()}
+    return [f"{name}: {each}" for name, said in own.items() for each in said]
 
 
 def columns_of(rows: Rows) -> list[str]:
