@@ -16,6 +16,10 @@ def versions(package: str) -> str:
     return str(importlib.import_module(package).__version__)
 
 
+def sees_gpu(package: str) -> bool:
+    return package == "cupy" and library(package)[0].cuda.runtime.getDeviceCount() > 0
+
+
 def forget(package: str) -> None:
     """Gives back what earlier rows have left."""
     if package == "cupy":

@@ -17,6 +17,7 @@ from gpu_numbers import SAMPLE, Attention, Copy, Matmul, Resnet
 from gpu_work import EPSILON, Work
 
 import gpugraph as tf
+from gpugraph.devices.cuda.detection import detect
 from gpugraph.session.direct import PLAN_LISTENERS
 
 LEFT_TO_HOST = re.compile(r"\((\w+)\) runs on the host for \S+: (.*)")
@@ -97,6 +98,10 @@ def wait(session: Any) -> None:
 
 def versions() -> str:
     return tf.__version__
+
+
+def sees_gpu() -> bool:
+    return bool(detect().gpus)
 
 
 def remarks() -> list[str]:

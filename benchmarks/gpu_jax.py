@@ -22,6 +22,10 @@ def versions() -> str:
     return f"{jax.__version__}, {jax.devices()[0].platform}"
 
 
+def sees_gpu() -> bool:
+    return jax.devices()[0].platform == "gpu"
+
+
 def forget() -> None:
     """Gives back what earlier rows have left."""
     jax.clear_caches()
@@ -166,7 +170,7 @@ def matmul(work: Matmul) -> Work:
 def attention(work: Attention) -> Work:
     """JAX's own, of batch, tokens, heads, depth: by cuDNN where that can do it."""
     q, k, v = (resident(each, work.dtype).swapaxes(1, 2) for each in work.qkv())
-    by_cudnn = jax.devices()[0].platform == "gpu" and work.dtype != "float32"
+    by_cudnn = sees_gpu() and work.dtype != "float32"
     for implementation in ("cudnn", "xla") if by_cudnn else ("xla",):
         function = partial(jax.nn.dot_product_attention, implementation=implementation)
         done = computed(lambda q, k, v, f=function: f(q, k, v).swapaxes(1, 2), q, k, v)

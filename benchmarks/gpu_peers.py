@@ -84,13 +84,13 @@ class LeftOutError(Exception):
 # -- in the process of a column
 
 
-def serve(rows: Mapping[str, Row], column: str, seconds: float) -> None:
+def serve(rows: Mapping[str, Row], column: str, seconds: float, emulated: bool) -> None:
     """Answers requests, a line of JSON each, until there are no more."""
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what packages print is not an answer
     held: list[Work] = []
     answer_to: dict[str, Callable[[str], Record]] = {
-        "start": lambda _: {"versions": asked_of(column, "versions")},
+        "start": lambda _: started(column, emulated),
         "prepare": lambda name: prepared(rows[name].columns[column], column, held),
         "measure": lambda _: measure(held[0], seconds),
     }
@@ -102,6 +102,12 @@ def serve(rows: Mapping[str, Row], column: str, seconds: float) -> None:
             traceback.print_exc()
             answer = {"error": f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"}
         print(json.dumps(answer), file=answers, flush=True)
+
+
+def started(column: str, emulated: bool) -> Record:
+    if not (emulated or asked_of(column, "sees_gpu")):
+        raise RuntimeError("it sees no GPU")
+    return {"versions": asked_of(column, "versions")}
 
 
 def asked_of(column: str, function: str) -> Any:
@@ -350,15 +356,15 @@ def main(rows: Mapping[str, Row], tiny: Mapping[str, Row], script: str) -> None:
     known = tiny if chosen.emulated else rows
     settings = ["--emulated"] if chosen.emulated else []
     if chosen.serve:
-        serve(known, chosen.serve, 0.01 if chosen.emulated else 0.3)
+        serve(known, chosen.serve, 0.01 if chosen.emulated else 0.3, chosen.emulated)
         return
     words = chosen.rows or [""]
     taken = {name: row for name, row in known.items() if any(word in name for word in words)}
     if not taken:
         parser.error(f"no row has one of {words} in its name; rows: {', '.join(known)}")
     rounds = 1 if chosen.emulated else chosen.rounds
-    record = compare(taken, script, settings, rounds, chosen.seconds)
-    record = {"emulated": chosen.emulated, "machine": machine(chosen.emulated), **record}
+    about = {"emulated": chosen.emulated, "machine": machine(chosen.emulated)}
+    record = {**about, **compare(taken, script, settings, rounds, chosen.seconds)}
     said = tables(record)
     print(said)
     if chosen.table:

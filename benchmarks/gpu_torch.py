@@ -21,11 +21,17 @@ from gpu_work import EPSILON, Work
 CUDA = torch.cuda.is_available()
 DEVICE = torch.device("cuda" if CUDA else "cpu")
 torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
+torch.backends.cuda.matmul.allow_fp16_reduced_precision_reduction = False
+torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction = False
 torch.backends.cudnn.benchmark = True
 
 
 def versions() -> str:
     return f"{torch.__version__}, CUDA {torch.version.cuda}, {'GPU' if CUDA else 'no GPU'}"
+
+
+def sees_gpu() -> bool:
+    return CUDA
 
 
 def forget() -> None:
