@@ -32,7 +32,7 @@ class Sizes(NamedTuple):
     small: Mlp = Mlp((64, 128, 10), 32, "sgd", 0.1)
     large: Mlp = Mlp((784, 4096, 4096, 10), 1024, "adam", 1e-4)
     resnet: Resnet = Resnet()
-    transformer: Transformer = Transformer(6, 16, 512, 512, 8)
+    transformer: Transformer = Transformer(6, 16, 512, 512, 8, rate=1e-4)
     expression: Expression = Expression(1 << 26)
     copy: Copy = Copy()
     products: tuple[Matmul, ...] = (
@@ -91,10 +91,10 @@ def rows(sizes: Sizes) -> Mapping[str, Row]:
         f"MLP {widths(small)}, batch {small.batch}, SGD step": Row(columns("mlp", small)),
         "the same, batch fed, loss fetched": Row(columns("fed_mlp", small, without=BY_HAND)),
         f"MLP {widths(large)}, batch {large.batch}, Adam step": Row(
-            columns("mlp", large, without=BY_HAND), tolerance=5e-3
+            columns("mlp", large, without=BY_HAND), tolerance=2e-3
         ),
         f"{blocks.blocks} transformer blocks {blocks.batch}x{blocks.tokens}x{blocks.width}, "
-        "Adam step": Row(columns("transformer", blocks, without=BY_HAND), tolerance=5e-3),
+        "Adam step": Row(columns("transformer", blocks, without=BY_HAND), tolerance=2e-3),
     }
     for each in sizes.products:
         done = columns("matmul", each, without="torch.compile " + hand(each.dtype))
@@ -107,7 +107,7 @@ def rows(sizes: Sizes) -> Mapping[str, Row]:
         found[name] = Row(done, amount, "TFLOP/s", bits(one.dtype))
     net = sizes.resnet
     name = f"ResNet-{depth(net)}, {net.batch}x{net.size}x{net.size}, Momentum step"
-    return {**found, name: Row(columns("resnet", net, without=BY_HAND), tolerance=2e-2)}
+    return {**found, name: Row(columns("resnet", net, without=BY_HAND), tolerance=2e-3)}
 
 
 def hand(dtype: str) -> str:

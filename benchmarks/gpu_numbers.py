@@ -71,7 +71,7 @@ class Resnet(NamedTuple):
     blocks: tuple[int, ...] = (3, 4, 6, 3)
     classes: int = 1000
     optimizer: str = "momentum"
-    rate: float = 0.01
+    rate: float = 1e-3
 
     def places(self) -> Iterator[tuple[str, int, int, int, int]]:
         """Each convolution: name, window, input depth, output depth, stride."""
@@ -94,7 +94,8 @@ class Resnet(NamedTuple):
         for at, (name, window, inputs, outputs, _) in enumerate(self.places()):
             scale = (2 / (window * window * inputs)) ** 0.5
             found[f"{name}.filter"] = random(at, window, window, inputs, outputs, scale=scale)
-            found[f"{name}.gain"] = 1 + random(1000 + at, outputs)
+            around = 0 if name.endswith(".3") else 1  # ways around blocks lead at first
+            found[f"{name}.gain"] = around + random(1000 + at, outputs)
             found[f"{name}.offset"] = random(2000 + at, outputs)
         depth = (self.width << (len(self.blocks) - 1)) * 4
         found["kernel"] = random(3000, depth, self.classes, scale=depth**-0.5)
