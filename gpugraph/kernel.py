@@ -34,6 +34,7 @@ __all__ = [
     "Kernel",
     "KernelContext",
     "Launch",
+    "Movable",
     "Moves",
     "Native",
     "Products",
@@ -42,6 +43,8 @@ __all__ = [
     "Scratch",
     "Signature",
     "Source",
+    "State",
+    "Stored",
     "note_op",
     "noted_op",
     "reference",
@@ -177,31 +180,62 @@ class Failed(str):
     the run then ends in InvalidArgumentError."""
 
 
+class Stored(Protocol):
+    """Numbers in a device's memory, where kernels change them."""
+
+    @property
+    def array(self) -> Any: ...
+
+    def read(self) -> Any:
+        """What they are now, once the device has done what it was told."""
+
+    def write(self, value: Any) -> None: ...
+
+
+class Movable(Protocol):
+    """A state of numbers, which may be in a device's memory instead of the host's."""
+
+    def move(self, device: str, put: Callable[[Any], Stored]) -> Stored:
+        """Where they are on this device: moved there by `put`, if they were on the host.
+        NotImplementedError, with the reason, where they are another device's."""
+
+
+class State(NamedTuple):
+    """The op's state in the session (see `KernelContext.state`), as an argument of launches: all
+    plans that run the op go on with the same numbers, captured or not."""
+
+    make: Callable[[], Movable]
+
+
 class Launch(NamedTuple):
     """One launch of a CUDA function: `grid` blocks of `block` threads each.
 
-    arguments: arrays (`At`, `Scratch`), `Failed`, integers (64 bits) and floats (double).
+    arguments: arrays (`At`, `Scratch`, `State`), `Failed`, integers (64 bits) and floats (double).
     types: macros that stand for element types: of `T` the text gets T (in memory), T_VALUE (what
-    is computed with), T_LOAD(x), T_STORE(x). defines: other macros.
+    is computed with), T_LOAD(x), T_STORE(x). defines: other macros. file: another one than that
+    of the source.
     """
 
     function: str
     grid: tuple[int, int, int]
     block: tuple[int, int, int]
-    arguments: Sequence[At | Scratch | Failed | int | float]
+    arguments: Sequence[At | Scratch | State | Failed | int | float]
     types: Mapping[str, DType] = MappingProxyType({})
     defines: Mapping[str, str | int] = MappingProxyType({})
     shared_bytes: int = 0
+    file: str = ""
 
 
 class Source(NamedTuple):
     """Functions of the CUDA file `kernels/<file>`: `launches(signature)` says what is launched, in
     order. It raises NotImplementedError, with the reason, for attrs, dtypes or shapes that the file
-    has no function for: then the `host` Call runs, on copies in host memory."""
+    has no function for: then the `host` Call runs, on copies in host memory. `optional`: arrays
+    (as in `At`) that may be empty; where others are, the host runs, too."""
 
     file: str
     launches: Callable[[Signature], Sequence[Launch]]
     host: Call
+    optional: Sequence[int] = ()
 
 
 Kernel = Call | Elementwise | Reduction | Source

@@ -11,15 +11,17 @@ What is none of these runs on the host, on copies, which the report of `bind` sa
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from math import prod
 from typing import Any
 
 from gpugraph.compile.context import Bound
 from gpugraph.compile.native_steps import program_of, said_by
-from gpugraph.devices import Device
+from gpugraph.devices import Block, Device
 from gpugraph.devices.native import Fusion, NotNativeError
+from gpugraph.dtypes import as_dtype
 from gpugraph.graph.runtime_graph import Node
-from gpugraph.kernel import HostSource, Kernel, Moves, Products, Reduction, Source, reference
+from gpugraph.kernel import HostSource, Kernel, Moves, Products, Reduction, Source, State, reference
 from gpugraph.ops.declare import DECLARATIONS
 from gpugraph.ops.reductions import reduced_axes
 
@@ -76,7 +78,8 @@ def _enqueued(
     if not all(runner.has_array(array) for array in arrays):
         raise NotNativeError("it takes or makes objects")
     results = arrays[len(taken) :]
-    if not all(array.size for array in arrays):
+    optional = kernel.optional if isinstance(kernel, Source) else ()
+    if not all(array.size for at, array in enumerate(arrays) if at not in optional):
         if results and not any(array.size for array in results):
             return runner.kernels.nothing()  # type: ignore[no-any-return]
         raise NotNativeError("a tensor is empty")
@@ -97,7 +100,8 @@ def _by_kind(
     launcher = runner.kernels
     if isinstance(kernel, Source):
         op = node.name, node.origin
-        return launcher.source(kernel, context, arrays, context.scratch, op)  # type: ignore[no-any-return]
+        stored = partial(_stored, runner, context)
+        return launcher.source(kernel, context, arrays, context.scratch, op, stored)  # type: ignore[no-any-return]
     native = said_by(node)
     if native is None or isinstance(native, HostSource):
         raise NotNativeError("it has no kernel for GPUs")
@@ -116,6 +120,17 @@ def _by_kind(
             return _turned(launcher, native, context, arrays, axes, op)
     made = program_of(native, context, types, arrays[:count], written, gpu=True)
     return launcher.program(*made, arrays[:count], written, context.scratch, op)  # type: ignore[no-any-return]
+
+
+def _stored(runner: Device, context: Bound, state: State) -> Any:
+    """Where a state of the node is in the device's memory."""
+
+    def put(numbers: Any) -> Block:
+        block = context.allocate(numbers.shape, as_dtype(numbers.dtype))
+        block.write(numbers)
+        return block
+
+    return context.state(state.make).move(runner.name, put).array
 
 
 def _is_regular(shape: Sequence[int], axes: Sequence[int]) -> bool:

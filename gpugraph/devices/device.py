@@ -52,6 +52,14 @@ class Block:
         self.address = address
         self.array = array
 
+    def read(self) -> Any:
+        """A copy of the array on the host, after what its device was told."""
+        return self.device.read(self.array)
+
+    def write(self, value: Any) -> None:
+        """Copies a host array into the array."""
+        self.device.write(self.array, value)
+
     def release(self) -> None:
         self.array = None
         address, self.address = self.address, None

@@ -21,7 +21,7 @@ from gpugraph.devices.cuda.views import Copy, StandIns, copies
 from gpugraph.devices.cuda.work import Work, ranges
 from gpugraph.devices.native import Program
 from gpugraph.dtypes import DType
-from gpugraph.kernel import At, Failed, Moves, Products, Scratch, Signature, Source
+from gpugraph.kernel import At, Failed, Moves, Products, Scratch, Signature, Source, State
 
 __all__ = ["Enqueued", "Launcher", "is_blocking"]
 
@@ -150,8 +150,10 @@ class Launcher:
         arrays: Sequence[Array],
         take: Take,
         op: tuple[str, Any],
+        stored: Callable[[State], Array],
     ) -> Enqueued:
-        """What launches functions of a file, for an op of this name and origin."""
+        """What launches functions of a file, for an op of this name and origin; `stored`: where a
+        state of it is."""
         scratch: dict[str, Array] = {}
         calls = []
         for launch in source.launches(signature):
@@ -166,6 +168,9 @@ class Launcher:
                         scratch[each.name] = take((each.size,), each.dtype)
                     touched.append(scratch[each.name])
                     arguments.append(scratch[each.name].address)
+                elif isinstance(each, State):
+                    touched.append(stored(each))
+                    arguments.append(touched[-1].address)
                 elif isinstance(each, Failed):
                     arguments.append(self.failures.slot(str(each), *op))
                 else:
@@ -175,7 +180,7 @@ class Launcher:
             calls.append(
                 self._call(
                     Work(
-                        f'{macros}#include "{source.file}"\n',
+                        f'{macros}#include "{launch.file or source.file}"\n',
                         launch.function,
                         Geometry(launch.grid, launch.block, launch.shared_bytes),
                         tuple(arguments),

@@ -67,17 +67,19 @@ class OnHost:
 
 
 class _HostBlock:
-    """Memory of the host that a kernel takes during a run."""
+    """Host memory that a kernel keeps for the time of a run: of a stack, or a TensorArray."""
 
-    def __init__(self, shape: tuple[int, ...], dtype: DType) -> None:
-        self.array: Any = np.empty(shape, dtype.base_dtype.as_numpy_dtype)
+    __slots__ = ("array",)
+
+    def __init__(self, array: Any) -> None:
+        self.array = array
 
     def release(self) -> None:
         self.array = None
 
 
 class _HostContext:
-    """A step's context, whose memory (elements of TensorArrays too) is the host's."""
+    """A step's context, whose memory is the host's."""
 
     def __init__(self, context: KernelContext) -> None:
         self._context = context
@@ -85,11 +87,8 @@ class _HostContext:
     def scratch(self, shape: tuple[int, ...], dtype: DType) -> Any:
         return np.empty(shape, dtype.base_dtype.as_numpy_dtype)
 
-    def passing(self, slot: int, shape: tuple[int, ...], dtype: DType) -> Any:
-        return self.scratch(shape, dtype)
-
     def allocate(self, shape: tuple[int, ...], dtype: DType) -> _HostBlock:
-        return _HostBlock(shape, dtype)
+        return _HostBlock(self.scratch(shape, dtype))
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._context, name)
