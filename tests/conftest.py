@@ -14,12 +14,16 @@ import hypothesis
 import pytest
 
 from gpugraph.devices.cuda.detection import detect
+from gpugraph.devices.cuda.host_compiler import host_compiler
 
 os.environ.setdefault("GPUGRAPH_VERIFY", "1")
 os.environ.setdefault("GPUGRAPH_NATIVE", "0")  # ci/test runs what computes with "wait" too
 
 WITH_GPU = os.environ.setdefault("GPUGRAPH_GPU", "0")
 """Tests marked `gpu` have the GPUs that are there, the others none unless this says so."""
+
+EMULATED = os.environ.get("GPUGRAPH_VIRTUAL_GPUS") == "emulated"
+"""Tests marked `gpu(or_emulated=True)` have GPUs that are played on the host, whatever is there."""
 
 # No deadlines: how long an example takes is the machine's business, not the test's.
 hypothesis.settings.register_profile("ci", deadline=None, derandomize=True)
@@ -35,15 +39,24 @@ def interruptible() -> Iterator[None]:
     signal.signal(signal.SIGINT, before)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    marked = [item for item in items if item.get_closest_marker("gpu")]
-    if not marked:
-        return
+def _why_skipped(item: pytest.Item) -> str:
+    """Why a test that needs a GPU can't be run, or nothing."""
+    marker = item.get_closest_marker("gpu")
+    if marker is None:
+        return ""
+    if EMULATED and marker.kwargs.get("or_emulated"):
+        return host_compiler().reason
     os.environ["GPUGRAPH_GPU"] = "1"
     reason = detect().reason
     os.environ["GPUGRAPH_GPU"] = WITH_GPU
-    for item in marked if reason else ():
-        item.add_marker(pytest.mark.skip(reason=f"no CUDA GPU: {reason}"))
+    return reason and f"no CUDA GPU: {reason}"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        reason = _why_skipped(item)
+        if reason:
+            item.add_marker(pytest.mark.skip(reason=reason))
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -6,21 +6,26 @@
 The first run tells the stream step by step. The second is captured as a CUDA graph, which all
 further runs launch: some microseconds for any number of kernels. What is on the host, is sized at
 run time or copies to another device stays a step, between two captures. A driver that refuses to
-capture says why, and the steps stay.
+capture says why, and the steps stay. GPUGRAPH_CAPTURE=0 leaves all of them steps, in plans that are
+made from then on: to find an error's step, or out whether a capture is to blame.
 """
 
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Callable, Sequence
 from itertools import groupby
 from typing import Any
 
 from gpugraph.compile.regions import Entry
 from gpugraph.devices import DriverError, Enqueued
+from gpugraph.errors import InvalidArgumentError
 from gpugraph.plan import Step, blame
 
 __all__ = ["Captured", "captured"]
+
+SWITCH = "GPUGRAPH_CAPTURE"
 
 _logger = logging.getLogger(__name__)
 
@@ -111,9 +116,27 @@ def captured(entries: Sequence[Entry], devices: dict[str, Any], told: list[str])
         if len(steps) < 2 or not isinstance(steps[0].run, Enqueued):
             found += members
             continue
+        name = f"from {steps[0].name} to {steps[-1].name}: {len(steps)} steps"
+        if _is_off():
+            found += members
+            told.append(f"not captured {name}, for {SWITCH} is 0")
+            continue
         found.append(_made(members, steps, devices))
-        told.append(f"captured from {steps[0].name} to {steps[-1].name}: {len(steps)} steps")
+        told.append(f"captured {name}")
     return found
+
+
+def _is_off() -> bool:
+    """InvalidArgumentError for what is neither 0 nor 1."""
+    switch = os.environ.get(SWITCH, "")
+    if switch not in ("", "0", "1"):
+        raise InvalidArgumentError(
+            None,
+            None,
+            f"{SWITCH} is {switch!r}; possible are 0 (steps of a GPU are not captured) and 1 (they "
+            "are, as when it is not set)",
+        )
+    return switch == "0"
 
 
 def _kind(entry: Entry) -> Any:

@@ -87,6 +87,9 @@ class _HostContext:
     def scratch(self, shape: tuple[int, ...], dtype: DType) -> Any:
         return np.empty(shape, dtype.base_dtype.as_numpy_dtype)
 
+    def passing(self, slot: int, shape: tuple[int, ...], dtype: DType) -> Any:
+        return self.scratch(shape, dtype)
+
     def allocate(self, shape: tuple[int, ...], dtype: DType) -> _HostBlock:
         return _HostBlock(self.scratch(shape, dtype))
 
