@@ -176,10 +176,12 @@ class HostDriver(HostGPU):
     def compile(self, text: str, name: str) -> HostModule:
         with self._lock:
             found = self._modules.get(text)
-            if found is None:
-                self._begin("compile")
-                found = self._modules[text] = load(text, name)
-            return found
+            if found is not None:
+                return found
+            self._begin("compile")
+        made = load(text, name)  # others may be compiled meanwhile
+        with self._lock:
+            return self._modules.setdefault(text, made)
 
     def launcher(
         self,

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from functools import partial
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import cache, partial
 from typing import Any
 
 from gpugraph.devices.cuda.array import Array
@@ -76,7 +77,7 @@ class Launcher:
         self.failures = failures
         self.stream = stream
         self.workspace = workspace
-        self._modules: dict[str, Any] = {}
+        self._modules: dict[str, Future[Any]] = {}
 
     def nothing(self) -> Enqueued:
         """What does nothing: of tensors without elements."""
@@ -202,13 +203,32 @@ class Launcher:
     def _call(self, work: Work) -> Callable[[], None]:
         module = self._modules.get(work.text)
         if module is None:
-            module = self._modules[work.text] = self.driver.compile(work.text, work.function)
-        return self.driver.launcher(
-            module,
-            work.function,
-            work.geometry,
-            work.arguments,
-            self.stream,
-            work.reads,
-            work.writes,
-        )
+            module = _compilers().submit(self.driver.compile, work.text, work.function)
+            self._modules[work.text] = module
+        return Pending(self.driver, module, work, self.stream)
+
+
+class Pending:
+    """A launch of a kernel that is being compiled, while others are: its first call waits."""
+
+    __slots__ = ("call", "driver", "module", "stream", "work")
+
+    def __init__(self, driver: Driver, module: Future[Any], work: Work, stream: Stream) -> None:
+        self.driver, self.module, self.work, self.stream = driver, module, work, stream
+        self.call: Callable[[], None] | None = None
+
+    def __call__(self) -> None:
+        call = self.call
+        if call is None:
+            _, function, geometry, arguments, reads, writes = self.work
+            module = self.module.result()
+            call = self.call = self.driver.launcher(
+                module, function, geometry, arguments, self.stream, reads, writes
+            )
+        call()
+
+
+@cache
+def _compilers() -> ThreadPoolExecutor:
+    """This process's threads in which kernels are compiled, side by side."""
+    return ThreadPoolExecutor(min(16, os.cpu_count() or 1), "gpugraph-nvrtc")
