@@ -109,6 +109,10 @@ class CupyDriver:
 
     # -- memory
 
+    def free_bytes(self) -> int:
+        free, _ = self._call("ask for its memory", runtime.memGetInfo)
+        return int(free)
+
     def malloc(self, num_bytes: int) -> int | None:
         what, free = "allocate device memory", runtime.free
         return self._allocated(num_bytes, what, free, runtime.malloc, num_bytes)

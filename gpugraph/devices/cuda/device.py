@@ -138,7 +138,7 @@ class CudaDevice(Device):
     def memory_note(self) -> str:
         about = self.driver.properties
         return (
-            f"; the GPU itself has {human_readable_bytes(about.free_bytes)} free of "
+            f"; the GPU itself has {human_readable_bytes(self.driver.free_bytes())} free of "
             f"{human_readable_bytes(about.total_bytes)}"
         )
 

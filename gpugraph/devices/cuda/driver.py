@@ -99,6 +99,9 @@ class Driver(Protocol):
 
     # -- memory
 
+    def free_bytes(self) -> int:
+        """The GPU's memory that no process has, now."""
+
     def malloc(self, num_bytes: int) -> int | None:
         """Device memory aligned to 256 bytes, or None where there is not so much."""
 

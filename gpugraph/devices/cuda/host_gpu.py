@@ -82,6 +82,9 @@ class HostGPU:
 
     # -- memory
 
+    def free_bytes(self) -> int:
+        return self._device.limit - self._device.used
+
     def malloc(self, num_bytes: int) -> int | None:
         with self._lock:
             self._begin("malloc")
