@@ -42,7 +42,7 @@ VARIABLE_LISTENERS: list[Callable[[Variable], None]] = []
 
 
 class Variable(metaclass=CreatedByScopes):
-    """A tensor that a session keeps. Usable wherever a tensor is.
+    """A tensor that a session keeps. Usable wherever a tensor is; `v[1:3].assign(x)` writes a part.
 
     initial_value: anything a tensor can be made of, or a callable without arguments that gives
       it, called where it can't depend on the control dependencies around. Must have a static
