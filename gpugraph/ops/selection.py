@@ -261,7 +261,7 @@ def _declare_stitch(op_type: str, doc: str) -> Any:
         op_type,
         inputs="indices: N * int32, data: N * T",
         outputs="merged: T",
-        attrs={"T": ALL},
+        attrs={"N": Attr("int", required=True, minimum=1), "T": ALL},
         infer=_infer_stitch,
         cpu=Call(_stitch, dynamic=True),
         gpu=Call(_stitch, dynamic=True),
@@ -280,6 +280,7 @@ def dynamic_stitch(indices: Any, data: Any, name: str | None = None) -> Tensor:
     """One tensor of the parts of `data`: merged[indices[m][i, ...]] = data[m][i, ...].
 
     Its first size is the largest index + 1; of parts with one index the last wins.
+    ValueError for no parts.
     """
     made: Tensor = dynamic_stitch_op(list(indices), list(data), name=name)
     return made
