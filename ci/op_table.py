@@ -5,8 +5,9 @@
 First those that public TensorFlow 1 programs use (`reference_ops.txt`, most used first), then with
 --all every other one. What a column says:
 
-    GPU      text: elementwise or a reduction, in C; source: a function of kernels/; call: Python
-             over the device's arrays; host: none, for the reason below the table
+    GPU      text: elementwise or a reduction, in C; source: functions of kernels/*.cu; recipe,
+             moves, products: as native code for the CPU; call: its NumPy kernel, on copies in
+             host memory; host: none, for the reason below the table
     native   what native code for the CPU is made of: text, recipe, moves, products, source
     2nd      by what the gradient can be derived again: the op's inputs (x), what comes in (dy).
              Found by building it on samples; "?" where there are none, for the reason below
@@ -86,9 +87,10 @@ def row(op_type: str) -> Row:
     native = "text" if isinstance(kernels["GPU"], (Elementwise, Reduction)) else "-"
     if decl.native is not None:
         native = type(decl.native).__name__.lower().replace("hostsource", "source")
-    return Row(
-        op_type, _kind(kernels["CPU"]), _kind(kernels["GPU"]), native, grad, second, tuple(notes)
-    )
+    gpu = _kind(kernels["GPU"])
+    if gpu == "call" and native in ("recipe", "moves", "products"):
+        gpu = native
+    return Row(op_type, _kind(kernels["CPU"]), gpu, native, grad, second, tuple(notes))
 
 
 _NO_DOUBLES = "it has no sample of inputs that can be differentiated by"

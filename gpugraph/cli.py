@@ -10,7 +10,8 @@ import traceback
 from collections.abc import Sequence
 
 from gpugraph.config import ConfigProto, GPUOptions, SessionOptions
-from gpugraph.devices import list_local_devices, no_gpu_reason
+from gpugraph.devices import list_local_devices, no_gpu_reason, unusable_gpus
+from gpugraph.errors import OpError
 from gpugraph.graph.client import Graph
 from gpugraph.memory import human_readable_bytes
 from gpugraph.session.direct import PLAN_LISTENERS
@@ -60,10 +61,18 @@ def _count(text: str) -> int:
 
 def _devices(virtual_gpus: int) -> int:
     config = ConfigProto(gpu_options=GPUOptions(virtual_gpus=virtual_gpus))
-    for device in list_local_devices(config):
+    try:
+        devices = list_local_devices(config)
+        why = no_gpu_reason(SessionOptions("", config))
+        left_out = () if virtual_gpus else unusable_gpus()
+    except OpError as error:  # of what the environment says, or of a GPU that can't be opened
+        print(f"gpugraph: {error}", file=sys.stderr)
+        return 2
+    for device in devices:
         limit = human_readable_bytes(device.memory_limit_bytes)
         print(f"{device.name}  {device.device_type}  {limit}  {device.physical_device_desc}")
-    why = no_gpu_reason(SessionOptions("", config))
+    for sentence in left_out:
+        print(f"left out: {sentence}")
     if why:
         print(f"no GPU: {why}")
     return 0

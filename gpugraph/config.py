@@ -73,6 +73,8 @@ class GPUOptions(Message):
       experimental: see `Experimental`.
       virtual_gpus: memory limits in MiB, one per virtual GPU on the host. A number n can be
         given for n of 256 MiB each. ValueError if one is negative or not an int.
+      emulated_gpus: the same, for GPUs whose CUDA kernels the host's C++ compiler compiles:
+        slow, and all that a CUDA GPU does but its speed.
     """
 
     class Experimental(Message):
@@ -92,6 +94,7 @@ class GPUOptions(Message):
     force_gpu_compatible = boolean()
     experimental = message(Experimental)
     virtual_gpus = Field[list[int]](list, _to_virtual_gpus)
+    emulated_gpus = Field[list[int]](list, _to_virtual_gpus)
 
 
 class OptimizerOptions(Message):

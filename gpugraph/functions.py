@@ -78,7 +78,8 @@ from gpugraph.ops.initializers import (
 from gpugraph.ops.joining import concat, stack
 from gpugraph.ops.kernels import HostOnly, register_kernel
 from gpugraph.ops.linalg import matmul, matrix_transpose, tensordot
-from gpugraph.ops.linalg_functions import cholesky_solve, cross, eye, matrix_solve_ls, norm, trace
+from gpugraph.ops.cross_products import cross
+from gpugraph.ops.linalg_functions import cholesky_solve, eye, matrix_solve_ls, norm, trace
 from gpugraph.ops.logical import (
     equal, greater, greater_equal, less, less_equal, logical_and, logical_not, logical_or,
     logical_xor, not_equal, where, where_v2,

@@ -3,7 +3,7 @@
     Call         a Python function over arrays that writes its outputs
     Elementwise  a C expression of x, y, z (inputs) that gives one output element
     Reduction    a C expression that combines two elements, with its start and its finish
-    Source       a function in one of the CUDA files of `kernels/`
+    Source       launches of functions in one of the CUDA files of `kernels/`
 
 Beside its kernels an op may say what native code for the CPU is made of (`Native`): texts for the
 same fused kernels as those of elementwise ops (`Recipe`), matrix products (`Products`), what is
@@ -18,25 +18,33 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
 from gpugraph.dtypes import DType
 from gpugraph.widening import bind_widened, has_bfloat16
 
 __all__ = [
+    "At",
     "Builder",
     "Call",
     "Elementwise",
+    "Failed",
     "HostSource",
     "Kernel",
     "KernelContext",
+    "Launch",
+    "Movable",
     "Moves",
     "Native",
     "Products",
     "Recipe",
     "Reduction",
+    "Scratch",
     "Signature",
     "Source",
+    "State",
+    "Stored",
     "note_op",
     "noted_op",
     "reference",
@@ -155,12 +163,79 @@ class Reduction(NamedTuple):
     finish: str = "a"
 
 
+class At(int):
+    """Which array an argument of a launch is: inputs but those on the host, then outputs."""
+
+
+class Scratch(NamedTuple):
+    """Memory for so many elements, as an argument of launches; the same `name`, the same memory."""
+
+    name: str
+    size: int
+    dtype: DType
+
+
+class Failed(str):
+    """Where, as an argument of a launch (`int *`), a kernel writes 1 when it meets what this says:
+    the run then ends in InvalidArgumentError."""
+
+
+class Stored(Protocol):
+    """Numbers in a device's memory, where kernels change them."""
+
+    @property
+    def array(self) -> Any: ...
+
+    def read(self) -> Any:
+        """What they are now, once the device has done what it was told."""
+
+    def write(self, value: Any) -> None: ...
+
+
+class Movable(Protocol):
+    """A state of numbers, which may be in a device's memory instead of the host's."""
+
+    def move(self, device: str, put: Callable[[Any], Stored]) -> Stored:
+        """Where they are on this device: moved there by `put`, if they were on the host.
+        NotImplementedError, with the reason, where they are another device's."""
+
+
+class State(NamedTuple):
+    """The op's state in the session (see `KernelContext.state`), as an argument of launches: all
+    plans that run the op go on with the same numbers, captured or not."""
+
+    make: Callable[[], Movable]
+
+
+class Launch(NamedTuple):
+    """One launch of a CUDA function: `grid` blocks of `block` threads each.
+
+    arguments: arrays (`At`, `Scratch`, `State`), `Failed`, integers (64 bits) and floats (double).
+    types: macros that stand for element types: of `T` the text gets T (in memory), T_VALUE (what
+    is computed with), T_LOAD(x), T_STORE(x). defines: other macros. file: another one than that
+    of the source.
+    """
+
+    function: str
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    arguments: Sequence[At | Scratch | State | Failed | int | float]
+    types: Mapping[str, DType] = MappingProxyType({})
+    defines: Mapping[str, str | int] = MappingProxyType({})
+    shared_bytes: int = 0
+    file: str = ""
+
+
 class Source(NamedTuple):
-    """The function `function` of the file `kernels/<file>`."""
+    """Functions of the CUDA file `kernels/<file>`: `launches(signature)` says what is launched, in
+    order. It raises NotImplementedError, with the reason, for attrs, dtypes or shapes that the file
+    has no function for: then the `host` Call runs, on copies in host memory. `optional`: arrays
+    (as in `At`) that may be empty; where others are, the host runs, too."""
 
     file: str
-    function: str
+    launches: Callable[[Signature], Sequence[Launch]]
     host: Call
+    optional: Sequence[int] = ()
 
 
 Kernel = Call | Elementwise | Reduction | Source

@@ -1,6 +1,7 @@
 """Linear algebra."""
 
 from gpugraph.ops.clipping import global_norm
+from gpugraph.ops.cross_products import cross
 from gpugraph.ops.diagonals import matrix_diag as diag
 from gpugraph.ops.diagonals import matrix_diag_part as diag_part
 from gpugraph.ops.diagonals import matrix_set_diag as set_diag
@@ -13,7 +14,6 @@ from gpugraph.ops.linalg import matrix_transpose as transpose
 from gpugraph.ops.linalg_functions import (
     adjoint,
     cholesky_solve,
-    cross,
     eye,
     logdet,
     matvec,

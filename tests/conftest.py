@@ -13,16 +13,22 @@ from collections.abc import Iterator
 import hypothesis
 import pytest
 
+from gpugraph.devices.cuda.detection import detect
+from gpugraph.devices.cuda.host_compiler import host_compiler
+
 os.environ.setdefault("GPUGRAPH_VERIFY", "1")
 os.environ.setdefault("GPUGRAPH_NATIVE", "0")  # ci/test runs what computes with "wait" too
+
+WITH_GPU = os.environ.setdefault("GPUGRAPH_GPU", "0")
+"""Tests marked `gpu` have the GPUs that are there, the others none unless this says so."""
+
+EMULATED = os.environ.get("GPUGRAPH_VIRTUAL_GPUS") == "emulated"
+"""Tests marked `gpu(or_emulated=True)` have GPUs that are played on the host, whatever is there."""
 
 # No deadlines: how long an example takes is the machine's business, not the test's.
 hypothesis.settings.register_profile("ci", deadline=None, derandomize=True)
 hypothesis.settings.register_profile("dev", deadline=None)
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
-
-# The GPU device will answer this itself when it comes.
-NO_GPU: str | None = "no CUDA GPU device in this build: gpugraph.devices knows only the CPU so far"
 
 
 @pytest.fixture
@@ -33,10 +39,28 @@ def interruptible() -> Iterator[None]:
     signal.signal(signal.SIGINT, before)
 
 
+def _why_skipped(item: pytest.Item) -> str:
+    """Why a test that needs a GPU can't be run, or nothing."""
+    marker = item.get_closest_marker("gpu")
+    if marker is None:
+        return ""
+    if EMULATED and marker.kwargs.get("or_emulated"):
+        return host_compiler().reason
+    os.environ["GPUGRAPH_GPU"] = "1"
+    reason = detect().reason
+    os.environ["GPUGRAPH_GPU"] = WITH_GPU
+    return reason and f"no CUDA GPU: {reason}"
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if NO_GPU and item.get_closest_marker("gpu"):
-            item.add_marker(pytest.mark.skip(reason=NO_GPU))
+        reason = _why_skipped(item)
+        if reason:
+            item.add_marker(pytest.mark.skip(reason=reason))
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    os.environ["GPUGRAPH_GPU"] = "1" if item.get_closest_marker("gpu") else WITH_GPU
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

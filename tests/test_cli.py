@@ -146,12 +146,24 @@ def test_scopes_of_a_program_that_raises_and_of_one_without_variables(
     assert "missing.py" in capsys.readouterr().err
 
 
-def test_devices_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_devices_are_listed(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GPUGRAPH_GPU", "0")
     assert main(["devices", "--virtual-gpus", "2"]) == 0
     said = capsys.readouterr().out
     assert [line.split()[1] for line in said.splitlines()] == ["CPU", "GPU", "GPU"]
     assert main(["devices"]) == 0
-    assert "no GPU: no virtual GPU was asked for" in capsys.readouterr().out
+    assert "no GPU: GPUGRAPH_GPU is 0" in capsys.readouterr().out
+
+
+def test_a_switch_that_says_nothing_is_told_of(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GPUGRAPH_GPU", "maybe")
+    assert main(["devices"]) == 2
+    said = capsys.readouterr()
+    assert said.out == "" and "GPUGRAPH_GPU is 'maybe'; possible are 0" in said.err
 
 
 @pytest.mark.parametrize("count", ["-3", "two", "1.5"])

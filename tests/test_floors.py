@@ -108,7 +108,12 @@ ONE_ROOM = {"ray": "cluster"}
 CUPY_NAMES = ("cupyx", "cupy_backends")
 
 # (module, imported name) of imports that may stand inside a function.
-DOORS: frozenset[tuple[str, str]] = frozenset()
+DOORS = frozenset(
+    {
+        # CuPy is imported when a GPU is opened, not by all who import gpugraph.
+        ("gpugraph.devices.cuda.opening", "gpugraph.devices.cuda.cupy_driver"),
+    }
+)
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@
     dependencies  ops that are only waited for are not run
     place      a device for every op, with its reason
     remap      a convolution does its bias and activation itself
+    attention  on GPUs, products around a softmax are one kernel
     fuse       groups of ops that run as one kernel
     partition  Send and Recv between devices
     flow       which loop each op is in, and under which condition it runs
@@ -26,6 +27,7 @@ import gc
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
+from gpugraph.compile.attention import attention
 from gpugraph.compile.bind import bind
 from gpugraph.compile.cancel import cancel
 from gpugraph.compile.common import common
@@ -62,6 +64,7 @@ PASSES: tuple[Callable[[Unit], None], ...] = (
     dependencies,
     place,
     remap,
+    attention,
     fuse,
     partition,
     flow,

@@ -17,6 +17,7 @@ from typing import Any
 from gpugraph.compile.arrays import at_node
 from gpugraph.compile.branches import Branches
 from gpugraph.compile.context import Bound
+from gpugraph.compile.device_steps import at_run_time, bound_on
 from gpugraph.compile.dynamic import DynamicCopy, DynamicStep
 from gpugraph.compile.making import Making
 from gpugraph.compile.native_steps import Candidate, native_of
@@ -152,6 +153,7 @@ class Binder(Making):
         kinds = [home.storage.kind for _, home in (*inputs, *outputs)]
         late = reference(kernel).late
         if "cell" in kinds or not (late or all(keys[slot] in values for slot in host)):
+            self.told += at_run_time(self.runner(node), node, kernel)
             return DynamicStep(self, node, kernel, variables, inputs, outputs, host), None
         taken = [slot for slot in range(len(inputs)) if late or slot not in host]
         given = [
@@ -178,7 +180,9 @@ class Binder(Making):
             host if late else frozenset(),
             self.holdings.shared,
         )
-        run = self.runner(node).bind(kernel, context, [*given, *results])
+        run = bound_on(
+            self.runner(node), node, kernel, context, [*given, *results], taken, self.told
+        )
         native = native_of(node)
         if native is None or late or self.unit.device_types[node.assigned_device] != "CPU":
             return run, None

@@ -13,6 +13,7 @@ import numpy as np
 
 from gpugraph.compile.arrays import Arrays
 from gpugraph.compile.context import Bound, Cell
+from gpugraph.compile.device_steps import bound_on
 from gpugraph.compile.unit import Home, TensorId
 from gpugraph.devices import Block, Device, VariableState
 from gpugraph.errors import InvalidArgumentError
@@ -99,8 +100,9 @@ class DynamicStep:
         ]
         refs = [self._ref(slot, array, results) for slot, array in enumerate(inputs)]
         context = self._context(inputs, [array.shape for array in results], owned)
-        given = [refs[slot] for slot in range(len(inputs)) if self.late or slot not in self.host]
-        self.device.bind(self.kernel, context, [*given, *results])()
+        taken = [slot for slot in range(len(inputs)) if self.late or slot not in self.host]
+        arrays = [*(refs[slot] for slot in taken), *results]
+        bound_on(self.device, self.node, self.kernel, context, arrays, taken)()
 
     def _ref(self, slot: int, array: Any, results: list[Any]) -> Any:
         """The array of an input; that of a variable to be written is the output's."""

@@ -3,7 +3,7 @@
 It looks at the whole placed graph, since fusing inside one device's partition can close a cycle
 through another device. An op joins the groups of what it reads where
 
-  - all go over the same space (`fusible`), on the same host device, in the same loop and under the
+  - all go over the same space (`fusible`), on the same device, in the same loop and under the
     same condition; what has one number a row may be with what has a row of them,
   - the value that it takes is known within a kernel: a sum over all rows isn't,
   - and no other input of the op depends on the group (the group stays convex).
@@ -15,11 +15,11 @@ are in the cache in any case. `OptimizerOptions.opt_level` L0 leaves every op a 
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from gpugraph.compile.flow import flow_of, has_control_flow
-from gpugraph.compile.fusible import Said, Shape, Space, fusible, is_large
+from gpugraph.compile.fusible import Said, Shape, Space, fusible, is_large, kernels_on
 from gpugraph.compile.jit import jit
 from gpugraph.compile.rewrite import Record, rewrite
 from gpugraph.compile.schedule import loops_whole
@@ -74,7 +74,7 @@ def fuse(unit: Unit) -> None:
         native = jit(unit.target.config)
         lines: list[str] = []
         count = fused = 0
-        search = _Search(unit, native.is_on)
+        search = _Search(unit, kernels_on(unit, native.is_on))
         for group in search.groups():
             for record in _kernels(search, group):
                 lines.append(rewrite(record, group.is_tiled()))
@@ -92,7 +92,7 @@ def _kernels(search: _Search, group: Group) -> Iterator[Record]:
             continue
         if sum(HEAVY.get(node.type, 1) for node in nodes) <= MOST:
             record = Record(search.unit, nodes, search.signatures)
-            if not search.native or record.is_one_kernel():
+            if not search.native[nodes[0].assigned_device] or record.is_one_kernel():
                 yield record
                 continue
         half = len(nodes) // 2
@@ -102,7 +102,7 @@ def _kernels(search: _Search, group: Group) -> Iterator[Record]:
 class _Search:
     """One walk over the graph, inputs first."""
 
-    def __init__(self, unit: Unit, native: bool) -> None:
+    def __init__(self, unit: Unit, native: Mapping[str, bool]) -> None:
         self.unit = unit
         self.native = native
         self.found: list[Group] = []
@@ -204,7 +204,7 @@ class _Search:
                 continue
             if joined is not None:
                 sizes = joined.sizes
-            common = self._common(group.sizes, sizes)
+            common = _common(group.sizes, sizes, self.native[node.assigned_device])
             if common is None or not self._is_free(node, group, joined):
                 continue
             sizes = common
@@ -225,16 +225,6 @@ class _Search:
         if new & ~joined.above or merged:
             joined.above |= new
             self._tell(joined)
-
-    def _common(self, one: Shape, other: Shape) -> Shape | None:
-        """The space of both, if one kernel may go over them."""
-        if one == other:
-            return one
-        if not self.native or len(one) != len(other) or not one or one[:-1] != other[:-1]:
-            return None
-        if 1 not in (one[-1], other[-1]):
-            return None
-        return max(one, other)
 
     def _is_even(self, space: Space, group: Group) -> bool:
         return space.is_elementwise and space.sizes == group.sizes
@@ -259,6 +249,17 @@ class _Search:
     def _is_inside(self, edge: Edge) -> bool:
         """Whether a kernel knows the value before all is done."""
         return edge.is_control or self.spaces[edge.src.id].inside[edge.src_output]
+
+
+def _common(one: Shape, other: Shape, native: bool) -> Shape | None:
+    """The space of both, if one kernel may go over them."""
+    if one == other:
+        return one
+    if not native or len(one) != len(other) or not one or one[:-1] != other[:-1]:
+        return None
+    if 1 not in (one[-1], other[-1]):
+        return None
+    return max(one, other)
 
 
 def _take_in(joined: Group, group: Group) -> None:

@@ -7,7 +7,7 @@ everything, at the end. Without one, elementwise ops over large tensors, which g
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import prod
 from typing import Any, NamedTuple
 
@@ -84,18 +84,31 @@ def said(unit: Unit, node: Node) -> Said | None:
     return Said(node.name, node.attrs, *types, shapes, made, on_host, taken)  # type: ignore[arg-type]
 
 
-def fusible(unit: Unit, node: Node, native: bool) -> tuple[Said, Space] | None:
+def kernels_on(unit: Unit, native: bool) -> dict[str, bool]:
+    """Of the devices on which ops are fused, whether groups become kernels there: on the CPU where
+    there is native code, on GPUs with kernels of their own."""
+    found = {}
+    for device in unit.target.devices:
+        if device.device_type == "CPU":
+            found[device.name] = native
+        elif device.has_kernels:
+            found[device.name] = True
+    return found
+
+
+def fusible(unit: Unit, node: Node, natives: Mapping[str, bool]) -> tuple[Said, Space] | None:
     """Signature and space of an op that may be in a group; None for all others."""
-    if node.op_def.is_stateful or not node.output_types:
+    native = natives.get(node.assigned_device)
+    if native is None or node.op_def.is_stateful or not node.output_types:
         return None
     texts = texts_of(node.type, node.attrs)
     if texts is None or not (native or isinstance(texts, Elementwise)):
         return None
-    if unit.device_types[node.assigned_device] != "CPU" or _refers(node):
+    if _refers(node):
         return None
     if node.type in _RAISING and node.output_types[0].is_integer:
         return None
-    entry = find_kernel(node.type, "CPU", node.attrs)
+    entry = find_kernel(node.type, unit.device_types[node.assigned_device], node.attrs)
     if entry is None or isinstance(entry.kernel, HostOnly):
         return None
     call = reference(entry.kernel)
@@ -104,7 +117,8 @@ def fusible(unit: Unit, node: Node, native: bool) -> tuple[Said, Space] | None:
     signature = said(unit, node)
     if signature is None:
         return None
-    space = _space_of(texts, signature, node.type in _SHAPED, native)
+    gpu = unit.device_types[node.assigned_device] != "CPU"
+    space = _space_of(texts, signature, node.type in _SHAPED, native, gpu)
     if space is None or not prod(space.sizes):
         return None
     if native or is_large(space.sizes):
@@ -118,11 +132,11 @@ def _refers(node: Node) -> bool:
     return any(each.is_ref_dtype for each in (*types, *node.output_types, *node.input_types))
 
 
-def _space_of(texts: Texts, node: Said, is_shaped: bool, native: bool) -> Space | None:
+def _space_of(texts: Texts, node: Said, is_shaped: bool, native: bool, gpu: bool) -> Space | None:
     """The space of an op by its texts."""
     if native:
         taken = [each for at, each in enumerate(node.input_types) if at not in node.on_host]
-        if not_native(*taken, *node.output_types):
+        if not_native(*taken, *node.output_types, gpu=gpu):
             return None
     if isinstance(texts, Elementwise):
         if node.on_host:
@@ -132,7 +146,7 @@ def _space_of(texts: Texts, node: Said, is_shaped: bool, native: bool) -> Space 
         return Space(sizes, (True,), True) if fits else None
     if isinstance(texts, Reduction):
         return _of_reduction(node)
-    return _of_recipe(texts, node)
+    return _of_recipe(texts, node, gpu)
 
 
 def _fits(given: Shape, sizes: Shape) -> bool:
@@ -164,9 +178,9 @@ def _kept(sizes: Shape, axes: frozenset[int]) -> Shape:
     return tuple(1 if axis in axes else size for axis, size in enumerate(sizes))
 
 
-def _of_recipe(recipe: Recipe, node: Said) -> Space | None:
+def _of_recipe(recipe: Recipe, node: Said, gpu: bool) -> Space | None:
     """Found out by following the recipe."""
-    probe = Fusion()
+    probe = Fusion(gpu)
     types = [(at, each) for at, each in enumerate(node.input_types) if at not in node.on_host]
     given = [probe.input(dtype.base_dtype, node.input_shapes[at]) for at, dtype in types]
     try:

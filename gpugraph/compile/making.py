@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any
 
 from gpugraph.compile.arrays import Arrays
+from gpugraph.compile.captures import captured
 from gpugraph.compile.context import Cell
 from gpugraph.compile.guards import ALWAYS
 from gpugraph.compile.jit import jit
@@ -56,10 +57,9 @@ class Making(Arrays):
         self.entries.append(Entry(self.guard, step, (), (), native, assigns))
 
     def stretched(self, entries: Sequence[Entry]) -> list[Entry]:
-        """Entries, with stretches of those that may be native."""
-        if not self.jit.is_on:
-            return list(entries)
-        return stretched(entries, self.jit.waits, self.told)
+        """Entries, with stretches of those that may be native, or one capture of a GPU."""
+        made = captured(entries, self.devices, self.told)
+        return stretched(made, self.jit.waits, self.told) if self.jit.is_on else made
 
     def step(self, node: Node, run: Callable[[], Any], kind: str = "kernel") -> Step:
         """A step of a node."""

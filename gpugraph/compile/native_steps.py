@@ -14,6 +14,7 @@ import numpy as np
 
 from gpugraph.compile.context import Bound
 from gpugraph.devices.native import (
+    Fused,
     Fusion,
     NotNativeError,
     Prepared,
@@ -30,7 +31,17 @@ from gpugraph.kernel import HostSource, Moves, Native, Products
 from gpugraph.ops.declare import DECLARATIONS
 from gpugraph.ops.texts import Texts, build, texts_of
 
-__all__ = ["Calls", "Candidate", "NativeCall", "Piece", "native_of", "prepared", "translate"]
+__all__ = [
+    "Calls",
+    "Candidate",
+    "NativeCall",
+    "Piece",
+    "native_of",
+    "prepared",
+    "program_of",
+    "said_by",
+    "translate",
+]
 
 NativeCall = Callable[[], int]
 
@@ -104,10 +115,15 @@ class Piece(NamedTuple):
     bind: Callable[[Any], Calls]
 
 
+def said_by(node: Node) -> Native | Texts | None:
+    """What says an op as more than a `Call`, if anything does."""
+    decl = DECLARATIONS.get(node.type)
+    return None if decl is None else decl.native or texts_of(node.type, node.attrs)
+
+
 def native_of(node: Node) -> Native | Texts | None:
     """What says the native code of an op, if anything does: of bfloat16 there are only moves."""
-    decl = DECLARATIONS.get(node.type)
-    found = None if decl is None else decl.native or texts_of(node.type, node.attrs)
+    found = said_by(node)
     types = (*node.input_types, *node.output_types)
     if not isinstance(found, Moves) and any(each.base_dtype is bfloat16 for each in types):
         return None
@@ -155,19 +171,28 @@ def _of_source(function: str, numbers: Sequence[int], arrays: Sequence[Any], mad
     return Calls([made.bind(function, numbers, arrays)])
 
 
-def _program(native: Texts, step: Candidate) -> Piece:
-    fusion = Fusion()
-    values = [
-        fusion.input(dtype, array.shape)
-        for dtype, array in zip(step.types, step.inputs, strict=True)
-    ]
-    made = build(fusion, native, step.context, values)
-    for value, array in zip(made, step.written, strict=True):
+def program_of(
+    native: Texts,
+    context: Bound,
+    types: Sequence[DType],
+    inputs: Sequence[Any],
+    written: Sequence[Any],
+    gpu: bool = False,
+) -> Fused:
+    """What an op's texts compute of these arrays, and the sizes of its axes."""
+    fusion = Fusion(gpu)
+    values = [fusion.input(dtype, array.shape) for dtype, array in zip(types, inputs, strict=True)]
+    made = build(fusion, native, context, values)
+    for value, array in zip(made, written, strict=True):
         count = 1
         for size in fusion.shape(value):
             count *= size
         fusion.output(value, None if count == array.size else array.shape)
-    program, sizes = fusion.finish()
+    return fusion.finish()
+
+
+def _program(native: Texts, step: Candidate) -> Piece:
+    program, sizes = program_of(native, step.context, step.types, step.inputs, step.written)
 
     def bound(function: Any) -> Calls:
         call = function.call(step.inputs, step.written, sizes)

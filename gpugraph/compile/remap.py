@@ -5,7 +5,7 @@
 
 The results never go to memory in between, so that nobody else may take them there, or wait for
 them. It takes the name of the last of the ops. The bits are those of the ops apart. Only where the
-convolution is native, on the host's own CPU: to NumPy nothing is gained.
+convolution is native, on the CPU or a GPU: to NumPy nothing is gained.
 `RewriterConfig.remapping`, as in Grappler.
 """
 
@@ -13,13 +13,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from gpugraph.compile.fusible import said
+from gpugraph.compile.fusible import kernels_on, said
 from gpugraph.compile.jit import jit
 from gpugraph.compile.replacing import Replacing, is_reference
 from gpugraph.compile.switches import why_off
 from gpugraph.compile.unit import Unit
 from gpugraph.graph.runtime_graph import Edge, Node
-from gpugraph.kernel import HostSource
+from gpugraph.kernel import HostSource, Source
 from gpugraph.ops.declare import DECLARATIONS
 from gpugraph.ops.fused_convolution import ACTIVATIONS
 
@@ -32,14 +32,15 @@ def remap(unit: Unit) -> None:
     """Replaces the last op of each such group; the others are dropped."""
     with unit.report("remap") as say:
         native = jit(unit.target.config)
-        why = why_off(unit, "remapping") or ("" if native.is_on else native.reason)
+        natives = kernels_on(unit, native.is_on)
+        why = why_off(unit, "remapping") or ("" if any(natives.values()) else native.reason)
         if why:
             say(why, ())
             return
         roots = {node.id for node in unit.roots}
         replacing = Replacing(unit)
         for node in unit.graph.op_nodes():
-            if node.type == "Conv2D":
+            if node.type == "Conv2D" and natives.get(node.assigned_device):
                 found = _found(unit, node, roots)
                 if found is not None:
                     _put(replacing, found)
@@ -75,16 +76,19 @@ def _found(unit: Unit, node: Node, roots: set[int]) -> _Found | None:
 
 
 def _is_native(unit: Unit, node: Node) -> bool:
-    """Whether a convolution on the CPU has a native function for its attrs, and known shapes."""
-    if unit.device_types[node.assigned_device] != "CPU":
-        return False
-    signature, native = said(unit, node), DECLARATIONS[node.type].native
-    if signature is None or not isinstance(native, HostSource):
+    """Whether a convolution has a native function for its attrs, and known shapes."""
+    on_gpu = unit.device_types[node.assigned_device] != "CPU"
+    native = unit.kernel(node) if on_gpu else DECLARATIONS[node.type].native
+    signature = said(unit, node)
+    if signature is None or not isinstance(native, (HostSource, Source)):
         return False
     if any(0 in shape for shape in (*signature.input_shapes, *signature.output_shapes)):
         return False
     try:
-        native.parameters(signature)
+        if isinstance(native, Source):
+            native.launches(signature)
+        else:
+            native.parameters(signature)
     except NotImplementedError:
         return False
     return True
@@ -101,12 +105,18 @@ def _only_taker(node: Node, roots: set[int]) -> Edge | None:
 
 
 def _is_bias(unit: Unit, node: Node, addition: Node, bias: Edge) -> bool:
-    """Whether the addition is of one number a channel: the last axis, as it is native."""
-    outputs = unit.shapes[node.id][0][-1]
+    """Whether the addition is of one number a channel."""
+    layout, added = (_layout(each) for each in (node, addition))
+    outputs = unit.shapes[node.id][0][1 if layout == "NCHW" else -1]
     given = unit.shapes[bias.src.id][bias.src_output]
     if is_reference(bias) or given.sizes != (outputs.value,):
         return False
-    return addition.type != "BiasAdd" or addition.attrs["data_format"] in ("NHWC", b"NHWC")
+    return layout == (added if addition.type == "BiasAdd" else "NHWC")
+
+
+def _layout(node: Node) -> str:
+    found = node.attrs.get("data_format", "NHWC")
+    return found.decode() if isinstance(found, bytes) else str(found)
 
 
 def _put(replacing: Replacing, found: _Found) -> None:

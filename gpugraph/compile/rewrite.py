@@ -63,7 +63,8 @@ class Record:
 
     def is_one_kernel(self) -> bool:
         """Whether there is one native kernel of all the nodes."""
-        unit, fusion = self.unit, Fusion()
+        unit = self.unit
+        fusion = Fusion(unit.device_types[self.group[0].assigned_device] != "CPU")
         try:
             values = []
             for key, slot in self.inputs:

@@ -335,6 +335,7 @@ _CHECKS: dict[str, Callable[[Unit], None]] = {
     "dependencies": _shaped,
     "place": _placed,
     "remap": _shaped,
+    "attention": _shaped,
     "fuse": _connected,
     "partition": _partitioned,
     "flow": _partitioned,

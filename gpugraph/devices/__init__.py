@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 from gpugraph.devices.cpu import CPUDevice, CPUDeviceFactory
+from gpugraph.devices.cuda.device import CudaDevice
+from gpugraph.devices.cuda.driver import DriverError
+from gpugraph.devices.cuda.launching import Enqueued
 from gpugraph.devices.device import Block, Device, DeviceAttributes, HostDevice, out_of_memory
 from gpugraph.devices.factory import DeviceFactory, SupportsCreateDevices
 from gpugraph.devices.gpu import GPUDeviceFactory, VirtualGPUDevice, no_gpu_reason
-from gpugraph.devices.listing import list_local_devices
+from gpugraph.devices.listing import list_local_devices, unusable_gpus
 from gpugraph.devices.resources import Resources, VariableState, uninitialized
 
 __all__ = [
     "Block",
     "CPUDevice",
     "CPUDeviceFactory",
+    "CudaDevice",
     "Device",
     "DeviceAttributes",
     "DeviceFactory",
+    "DriverError",
+    "Enqueued",
     "GPUDeviceFactory",
     "HostDevice",
     "Resources",
@@ -26,4 +32,5 @@ __all__ = [
     "no_gpu_reason",
     "out_of_memory",
     "uninitialized",
+    "unusable_gpus",
 ]

@@ -142,6 +142,10 @@ class Compilation:
 class Compiler:
     """A C compiler, its cache, and the thread that feeds it."""
 
+    flags: tuple[str, ...] = FLAGS
+    language = "c"
+    most_said = _SAID
+
     def __init__(self, command: str = "cc", folder: Path | None = None) -> None:
         self.command = command
         self.cache = ObjectCache(folder or cache_folder())
@@ -235,7 +239,7 @@ class Compiler:
     def _key(self, text: str) -> str:
         found = os.stat(self.path)
         who = os.path.realpath(self.path), found.st_size, found.st_mtime_ns
-        parts = text, FLAGS, who, platform.machine(), _processor()
+        parts = text, self.flags, who, platform.machine(), _processor()
         return hashlib.sha256(repr(parts).encode()).hexdigest()[:40]
 
     def _compile(self, text: str) -> tuple[bytes, str]:
@@ -245,12 +249,12 @@ class Compiler:
             self._version = said[1].strip().partition("\n")[0]
         if self._native is None:
             self._native = self._choose_native()
-        return self._object([*FLAGS, *self._native.split()], text)
+        return self._object([*self.flags, *self._native.split()], text)
 
     def _choose_native(self) -> str:
         """The first of `NATIVE_FLAGS` that the compiler takes."""
         for flag in NATIVE_FLAGS:
-            content, _ = self._object([*FLAGS, *flag.split()], "int gg_probe;\n")
+            content, _ = self._object([*self.flags, *flag.split()], "int gg_probe;\n")
             if content:
                 return flag
         return ""
@@ -259,10 +263,10 @@ class Compiler:
         folder = tempfile.mkdtemp(dir=self.cache.private())  # which goes when the program ends
         try:
             out = Path(folder, "out.so")
-            command = [self.path, *flags, "-x", "c", "-", "-o", str(out), "-lm"]
+            command = [self.path, *flags, "-x", self.language, "-", "-o", str(out), "-lm"]
             code, said = self._run(command, text)
             if code != 0:
-                return b"", f"{self.path} failed ({code}): {said.strip()[:_SAID]}"
+                return b"", f"{self.path} failed ({code}): {said.strip()[: self.most_said]}"
             return out.read_bytes(), ""
         finally:
             shutil.rmtree(folder, ignore_errors=True)

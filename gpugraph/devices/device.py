@@ -52,6 +52,14 @@ class Block:
         self.address = address
         self.array = array
 
+    def read(self) -> Any:
+        """A copy of the array on the host, after what its device was told."""
+        return self.device.read(self.array)
+
+    def write(self, value: Any) -> None:
+        """Copies a host array into the array."""
+        self.device.write(self.array, value)
+
     def release(self) -> None:
         self.array = None
         address, self.address = self.address, None
@@ -65,7 +73,12 @@ class Block:
 
 
 class Device(ABC):
-    """A device of a session: memory, kernels, name (`/job:j/replica:r/task:t/device:TYPE:0`)."""
+    """A device of a session: memory, kernels, name (`/job:j/replica:r/task:t/device:TYPE:0`).
+
+    has_kernels: whether steps may be bound by its `kernels` instead of `bind` (a CUDA GPU).
+    """
+
+    has_kernels = False
 
     def __init__(
         self, name: str, device_type: str, allocator: Allocator, memory_limit: int, description: str
@@ -114,6 +127,10 @@ class Device(ABC):
     def constant(self, value: NDArray[Any]) -> Any:
         """`value` itself where kernels of this device can read it as it is, else None."""
         return None
+
+    def memory_note(self) -> str:
+        """What else there is to say where memory is out."""
+        return ""
 
     def synchronize(self) -> None:  # noqa: B027 - not every device has something to wait for
         """Waits until all that was launched is done."""
@@ -174,6 +191,7 @@ def out_of_memory(device: Device, num_bytes: int, what: str) -> ResourceExhauste
         f"{device.allocator.name}: {stats.bytes_in_use} bytes in use, {limit}, largest hole "
         f"{hole if hole is not None else 'unknown'} bytes"
         + (f"; most is held: {held}" if held else "")
+        + device.memory_note()
         + ". The session stays usable.",
     )
 

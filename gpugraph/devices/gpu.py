@@ -1,4 +1,4 @@
-"""GPU devices: one factory for all of them, virtual ones and (in a later version) CuPy's.
+"""GPU devices: one factory for all of them, CUDA's and virtual ones.
 
 A virtual GPU is a device of type GPU whose memory is a space of its own on the host, with a limit
 of its own. Programs are placed, partitioned and planned for it as for a real one, and a kernel
@@ -8,10 +8,15 @@ rehearsed on a laptop. Its kernels run by their NumPy `Call`, with the CPU's res
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from gpugraph.config import GPUOptions, SessionOptions
+from gpugraph.devices.cuda.detection import detect
+from gpugraph.devices.cuda.device import CudaDevice
+from gpugraph.devices.cuda.factory import create_cuda_devices
+from gpugraph.devices.cuda.host_driver import HostDriver, HostMachine
 from gpugraph.devices.device import Device, HostDevice
 from gpugraph.devices.factory import DeviceFactory
 from gpugraph.errors import InvalidArgumentError
@@ -20,6 +25,8 @@ from gpugraph.memory import GPUBFCAllocator, HostSubAllocator
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+_PLAYED = "GPUGRAPH_VIRTUAL_GPUS"
 
 __all__ = ["GPUDeviceFactory", "VirtualGPUDevice", "no_gpu_reason"]
 
@@ -39,22 +46,42 @@ class VirtualGPUDevice(HostDevice):
 
 
 class GPUDeviceFactory:
-    """Makes the virtual GPUs that `gpu_options.virtual_gpus` asks for (limits in MiB).
+    """Makes the virtual GPUs that `gpu_options.virtual_gpus` asks for (limits in MiB); without it,
+    and without `emulated_gpus`, the CUDA GPUs that are there.
 
     `device_count["GPU"]` caps their number. What else says how many GPUs there are or how much
-    memory they take is InvalidArgumentError beside it; without any GPU it is ignored, as in
-    TensorFlow.
+    memory they take is InvalidArgumentError beside virtual ones; without any GPU it is ignored, as
+    in TensorFlow.
     """
 
     def create_devices(self, options: SessionOptions, name_prefix: str) -> list[Device]:
-        limits = options.config.gpu_options.virtual_gpus
-        if limits:
-            _refuse_what_has_no_meaning(options.config.gpu_options)
+        asked = options.config.gpu_options
+        limits = asked.virtual_gpus or asked.emulated_gpus
+        if not limits:
+            return list(create_cuda_devices(options, name_prefix))
+        _refuse_what_has_no_meaning(asked)
         count = min(len(limits), options.config.device_count.get("GPU", len(limits)))
+        is_virtual = bool(asked.virtual_gpus) and os.environ.get(_PLAYED) != "emulated"
+        make = _virtual if is_virtual else _emulated(HostMachine())
         return [
-            VirtualGPUDevice(f"{name_prefix}/device:GPU:{index}", index, limits[index] << 20)
+            make(f"{name_prefix}/device:GPU:{index}", index, limits[index] << 20)
             for index in range(count)
         ]
+
+
+def _virtual(name: str, index: int, limit: int) -> Device:
+    return VirtualGPUDevice(name, index, limit)
+
+
+def _emulated(machine: HostMachine) -> Callable[[str, int, int], Device]:
+    """Makes GPUs of one machine, whose memory is somewhat larger than the limit: the driver's own
+    part of it."""
+
+    def make(name: str, index: int, limit: int) -> Device:
+        driver = HostDriver(index, machine, total_bytes=limit + (64 << 20))
+        return CudaDevice(name, index, driver, limit)
+
+    return make
 
 
 def _refuse_what_has_no_meaning(options: GPUOptions) -> None:
@@ -78,12 +105,11 @@ def no_gpu_reason(options: SessionOptions) -> str:
     """Why a session of these options has no GPU: what placement errors say."""
     if options.config.device_count.get("GPU") == 0:
         return 'ConfigProto.device_count["GPU"] is 0'
-    if options.config.gpu_options.virtual_gpus:
+    if options.config.gpu_options.virtual_gpus or options.config.gpu_options.emulated_gpus:
         return ""
-    return (
-        "no virtual GPU was asked for (ConfigProto(gpu_options=GPUOptions(virtual_gpus=1))), and "
-        "this version drives no CUDA GPU yet"
-    )
+    why = detect().reason
+    virtual = "A virtual one is had by ConfigProto(gpu_options=GPUOptions(virtual_gpus=1))"
+    return why and f"{why}. ({virtual})"
 
 
 DeviceFactory.register("GPU", GPUDeviceFactory(), 210)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from gpugraph.config import ConfigProto, SessionOptions
+from gpugraph.devices.cuda.detection import detect
 from gpugraph.devices.device import DeviceAttributes
 from gpugraph.devices.factory import DeviceFactory
 
-__all__ = ["list_local_devices"]
+__all__ = ["list_local_devices", "unusable_gpus"]
 
 
 def list_local_devices(session_config: ConfigProto | None = None) -> list[DeviceAttributes]:
@@ -18,3 +19,8 @@ def list_local_devices(session_config: ConfigProto | None = None) -> list[Device
     finally:
         for device in devices:
             device.close()
+
+
+def unusable_gpus() -> tuple[str, ...]:
+    """A sentence for each GPU that is left out although others of this machine are used."""
+    return detect().left_out

@@ -49,8 +49,9 @@ class ObjectCache:
     `reason` says why new objects are not kept in the user's folder, and is empty where they are.
     """
 
-    def __init__(self, folder: Path, most_bytes: int = MOST_BYTES) -> None:
+    def __init__(self, folder: Path, most_bytes: int = MOST_BYTES, ending: str = ".so") -> None:
         self.folder = folder
+        self.ending = ending
         self.most_bytes = most_bytes
         self.reason = ""
         self._lock = threading.Lock()
@@ -61,7 +62,7 @@ class ObjectCache:
         """The file of a whole object, or None. A broken one is removed."""
         if not self._is_trusted():
             return None
-        path = self.folder / f"{key}.so"
+        path = self.folder / f"{key}{self.ending}"
         try:
             content = path.read_bytes()
         except OSError:
@@ -72,17 +73,25 @@ class ObjectCache:
         self.drop(path)
         return None
 
+    def content(self, key: str) -> bytes | None:
+        """What was stored under the key, or None."""
+        path = self.find(key)
+        try:
+            return None if path is None else path.read_bytes()[:-_DIGEST]
+        except OSError:  # gone meanwhile
+            return None
+
     def store(self, key: str, content: bytes, private: bool = False) -> Path:
         """The file that now holds this object. OSError where there is no room for it at all."""
         if not private and self._is_trusted() and not self.reason:
             try:
-                path = _write(self.folder, key, content)
+                path = _write(self.folder, key, self.ending, content)
             except OSError as error:
                 self.reason = f"{self.folder} can't be written: {error.strerror or error}"
             else:
                 self._prune()
                 return path
-        return _write(self.private(), key, content)
+        return _write(self.private(), key, self.ending, content)
 
     def drop(self, path: Path) -> None:
         """Removes a file that can't be loaded."""
@@ -145,9 +154,9 @@ def _digest(content: bytes) -> bytes:
     return hashlib.sha256(content).digest()
 
 
-def _write(folder: Path, key: str, content: bytes) -> Path:
+def _write(folder: Path, key: str, ending: str, content: bytes) -> Path:
     """Writes beside, then renames: nobody ever sees half a file."""
-    path = folder / f"{key}.so"
+    path = folder / f"{key}{ending}"
     beside = folder / f".{key}.{os.getpid()}.{secrets.token_hex(4)}"
     try:
         handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

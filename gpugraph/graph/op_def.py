@@ -47,13 +47,17 @@ class ArgDef(NamedTuple):
 
 
 class AttrDef(NamedTuple):
-    """One attr: its kind (`"type"`, `"int"`, `"list(int)"`, ...), default and allowed values."""
+    """One attr: its kind (`"type"`, `"int"`, `"list(int)"`, ...), default and allowed values.
+
+    minimum: the least value of an int.
+    """
 
     name: str
     kind: str
     default: Any = None
     has_default: bool = False
     allowed: tuple[Any, ...] = ()
+    minimum: int | None = None
 
 
 class OpDef(NamedTuple):

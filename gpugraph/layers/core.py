@@ -26,7 +26,8 @@ class Dense(Layer):
     use_bias: whether there is a `bias` [units].
     *_initializer, *_regularizer, *_constraint: of `kernel` and `bias`; see `tf.get_variable`.
 
-    ValueError for inputs whose last size is unknown, or other than that of the first ones.
+    ValueError for inputs whose last size is unknown, or other than that of the first ones;
+    TypeError for inputs that are no floating point numbers.
     """
 
     def __init__(
@@ -55,6 +56,12 @@ class Dense(Layer):
         self.bias: Any = None
 
     def build(self, inputs_shape: Any) -> None:
+        dtype = self.dtype
+        if dtype is not None and not (dtype.is_floating or dtype.is_complex):
+            raise TypeError(
+                "Unable to build `Dense` layer with non-floating point dtype "
+                f"{dtype!r} (layer {self.name})"
+            )
         sizes = inputs_shape.sizes
         if sizes is not None and len(sizes) < 2:
             raise ValueError(

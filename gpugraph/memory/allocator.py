@@ -43,7 +43,7 @@ class HostRegion(NamedTuple):
     """Host memory as a buffer: byte i of `buffer` is the byte at address `base` + i."""
 
     base: int
-    buffer: mmap.mmap
+    buffer: mmap.mmap | memoryview[int]
 
 
 class LiveAllocation(NamedTuple):

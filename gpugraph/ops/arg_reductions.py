@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from math import prod
 from typing import Any
 
@@ -13,7 +14,8 @@ from gpugraph.dtypes import REAL
 from gpugraph.errors import InvalidArgumentError
 from gpugraph.graph.infer import InferContext
 from gpugraph.graph.tensor import Tensor
-from gpugraph.kernel import Call, KernelContext
+from gpugraph.kernel import At, Call, KernelContext, Launch, Signature, Source
+from gpugraph.ops.axis_launches import Axis, best_place
 from gpugraph.ops.call import OpFunction
 from gpugraph.ops.declare import NO_GRADIENT, op
 from gpugraph.ops.shape_functions import UNKNOWN, normalize_axis
@@ -83,6 +85,13 @@ class _Chosen:
         return bool(np.isnan(self.flat[positions]).any())
 
 
+def _launch(most: bool, signature: Signature) -> list[Launch]:
+    sizes = signature.input_shapes[0]
+    axis = Axis.of(sizes, normalize_axis(signature.value(1), len(sizes), "Dimension"))
+    dtype, out_type = signature.input_types[0], signature.output_types[0]
+    return best_place(At(0), At(1), axis, dtype, out_type, most)
+
+
 def _declare(name: str, cpu: Call, what: str) -> OpFunction:
     return op(
         name,
@@ -96,7 +105,7 @@ def _declare(name: str, cpu: Call, what: str) -> OpFunction:
         infer=_infer,
         host=[1],
         cpu=cpu,
-        gpu=cpu,
+        gpu=Source("arg.cu", partial(_launch, what == "largest"), cpu),
         grad=NO_GRADIENT,
         doc=f"The index of the {what} element, the first of equals, along the axis `dimension`.",
     )

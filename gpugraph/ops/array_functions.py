@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from gpugraph import dtypes
 from gpugraph.dtypes import NUMERIC, as_dtype
 from gpugraph.graph.infer import InferContext
 from gpugraph.graph.tensor import Tensor
-from gpugraph.kernel import Call, KernelContext
+from gpugraph.kernel import At, Call, KernelContext, Launch, Signature, Source
 from gpugraph.ops.arg_reductions import argmax, argmin
 from gpugraph.ops.arrays import op_scope
 from gpugraph.ops.casting import cast
@@ -19,6 +20,7 @@ from gpugraph.ops.constant_value import constant_value
 from gpugraph.ops.convert import convert_to_tensor
 from gpugraph.ops.declare import NO_GRADIENT, op, raw_ops
 from gpugraph.ops.gathering import gather
+from gpugraph.ops.row_launches import copied
 from gpugraph.ops.shape_functions import UNKNOWN, normalize_axis
 from gpugraph.shapes import TensorShape
 
@@ -50,6 +52,14 @@ def _bind_bitcast(_: KernelContext, source: Any, out: Any) -> Callable[[], Any]:
     return lambda: np.copyto(made, given)
 
 
+def _launch_bitcast(signature: Signature) -> list[Launch]:
+    """By the largest of the elements that fit."""
+    given, made = signature.input_types[0], signature.output_types[0]
+    if given.size > made.size:
+        return [copied(At(0), At(1), prod(signature.input_shapes[0]), given)]
+    return [copied(At(0), At(1), prod(signature.output_shapes[0]), made)]
+
+
 _bitcast = op(
     "Bitcast",
     inputs="input: T",
@@ -57,7 +67,7 @@ _bitcast = op(
     attrs={"T": NUMERIC, "type": NUMERIC},
     infer=_infer_bitcast,
     cpu=Call(make=_bind_bitcast, direct=True),
-    gpu=Call(make=_bind_bitcast, direct=True),
+    gpu=Source("row_moves.cu", _launch_bitcast, Call(make=_bind_bitcast, direct=True)),
     grad=NO_GRADIENT,
     doc="The bits of the input as another type: a further axis of its parts, or one axis less.",
 )

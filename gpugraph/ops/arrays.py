@@ -20,6 +20,7 @@ from gpugraph.graph.infer import InferContext
 from gpugraph.graph.stack import graph_stack
 from gpugraph.graph.tensor import Tensor
 from gpugraph.kernel import Call, KernelContext, Moves, Signature
+from gpugraph.ops.composites import Composite, of_parts
 from gpugraph.ops.convert import constant, convert_to_tensor
 from gpugraph.ops.declare import NO_GRADIENT, Attr, op, raw_ops
 from gpugraph.ops.shape_functions import same_shape, scalar
@@ -185,12 +186,14 @@ _prevent_gradient = op(
 )
 
 
+@of_parts
 def identity(input: Any, name: str | None = None) -> Tensor:
     """A tensor of the same shape, dtype and elements as `input`."""
     made: Tensor = identity_op(input, name=name)
     return made
 
 
+@of_parts
 def stop_gradient(input: Any, name: str | None = None) -> Tensor:
     """`input`, counted as a constant when gradients are taken."""
     made: Tensor = stop_gradient_op(input, name=name)
@@ -290,13 +293,24 @@ def shape(
     input: Any, name: str | None = None, out_type: Any = dtypes.int32, optimize: bool = True
 ) -> Tensor:
     """The shape of `input`, an int vector; a constant where it is fully known beforehand."""
-    source = convert_to_tensor(input, name="input")
     element = as_dtype(out_type)
+    if isinstance(input, Composite):
+        with op_scope(name, "Shape", input.dense_shape):
+            return _sizes_as(input, element)
+    source = convert_to_tensor(input, name="input")
     sizes = source.shape.sizes
     if optimize and sizes is not None and None not in sizes:
         with source.graph.as_default():
             return constant(np.array(sizes, element.as_numpy_dtype), name=name or "Shape")
     made: Tensor = _shape(source, out_type=element, name=name)
+    return made
+
+
+def _sizes_as(sparse: Composite, dtype: Any) -> Tensor:
+    sizes = sparse.dense_shape
+    if sizes.dtype.base_dtype is dtype:
+        return sizes
+    made: Tensor = raw_ops.Cast(sizes, DstT=dtype)
     return made
 
 
@@ -319,21 +333,29 @@ def shape_n(input: Any, out_type: Any = dtypes.int32, name: str | None = None) -
 
 def size(input: Any, name: str | None = None, out_type: Any = dtypes.int32) -> Tensor:
     """The number of elements of `input`, an int scalar; a constant where known beforehand."""
-    source = convert_to_tensor(input, name="input")
     element = as_dtype(out_type)
+    if isinstance(input, Composite):
+        with op_scope(name, "Size", input.dense_shape) as scope:
+            sizes = _sizes_as(input, element)
+            made: Tensor = raw_ops.Prod(sizes, np.array([0], np.int32), name=scope)
+            return made
+    source = convert_to_tensor(input, name="input")
     count = source.shape.num_elements()
     if count is not None:
         with source.graph.as_default():
             return constant(count, element, name=name or "Size")
-    made: Tensor = _size(source, out_type=element, name=name)
+    made = _size(source, out_type=element, name=name)
     return made
 
 
 def rank(input: Any, name: str | None = None) -> Tensor:
     """The number of dimensions of `input`, an int32 scalar; a constant where known beforehand."""
+    if isinstance(input, Composite):
+        made: Tensor = _size(input.dense_shape, name=name or "Rank")
+        return made
     source = convert_to_tensor(input, name="input")
     if source.shape.sizes is not None:
         with source.graph.as_default():
             return constant(len(source.shape.sizes), dtypes.int32, name=name or "Rank")
-    made: Tensor = _rank(source, name=name)
+    made = _rank(source, name=name)
     return made

@@ -28,6 +28,7 @@ from gpugraph.ops.batch_norm_gradients import (
     forward_gradient,
     gradient_of_gradient,
 )
+from gpugraph.ops.batch_norm_launches import norm_back_gpu, norm_gpu
 from gpugraph.ops.convert import constant, convert_to_tensor
 from gpugraph.ops.declare import Attr, op
 from gpugraph.ops.shape_functions import of_rank
@@ -321,7 +322,7 @@ def _declare(version: _Version) -> Any:
         attrs={**version.types, **_ATTRS},
         infer=_infer_backward,
         cpu=Call(make=_bind_backward),
-        gpu=Call(make=_bind_backward),
+        gpu=norm_back_gpu(Call(make=_bind_backward), 3 + len(reserves)),
         grad=gradient_of_gradient,
         doc="The gradients of FusedBatchNorm by x, scale and offset; two outputs are empty. "
         "reserve_space_1 and _2 are the mean and variance that it normalized by.",
@@ -333,7 +334,7 @@ def _declare(version: _Version) -> Any:
         attrs={**version.types, **_ATTRS},
         infer=_infer_forward if version.third else _infer_forward_without_third,
         cpu=Call(make=_bind_forward),
-        gpu=Call(make=_bind_forward),
+        gpu=norm_gpu(Call(make=_bind_forward)),
         grad=partial(forward_gradient, backward),
         doc="(x - mean) / sqrt(variance + epsilon) * scale + offset, by channel. Training: of the "
         "images' own mean and variance, which follow (batch_variance is the sample's, over n - 1).",

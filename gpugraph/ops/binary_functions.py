@@ -17,6 +17,7 @@ from gpugraph.ops.broadcasting import unbroadcast_pair
 from gpugraph.ops.complex_numbers import conj
 from gpugraph.ops.convert import constant, convert_to_tensor
 from gpugraph.ops.declare import op, raw_ops
+from gpugraph.ops.element_sources import special_pair_source
 
 __all__ = ["multiply_no_nan", "nextafter", "reciprocal_no_nan", "xdivy", "xlog1py", "xlogy"]
 
@@ -123,7 +124,7 @@ _next_after = op(
     alias={0: 0},
     attrs={"T": (dtypes.float32, dtypes.float64)},
     cpu=Call(np.nextafter),
-    gpu=Call(np.nextafter),
+    gpu=special_pair_source("gg_next", Call(np.nextafter)),
     grad=lambda op, dz: unbroadcast_pair(op, dz, raw_ops.ZerosLike(dz)),
     doc="The number of the dtype that is next to x1 in the direction of x2, elementwise.",
 )

@@ -14,7 +14,7 @@ from typing import Any
 
 from gpugraph.dtypes import DType, as_dtype, bfloat16
 from gpugraph.graph.client import Graph, output_types
-from gpugraph.graph.op_def import ArgDef, OpDef
+from gpugraph.graph.op_def import ArgDef, AttrDef, OpDef
 from gpugraph.graph.operation import Operation
 from gpugraph.graph.origin import here
 from gpugraph.graph.stack import graph_stack
@@ -128,7 +128,21 @@ class OpFunction:
                 self._check_allowed(key, attrs[key], key)
             elif attr.kind == "shape":
                 attrs[key] = as_shape(attrs[key])
+            else:
+                self._check_value(attr, attrs[key])
         return attrs
+
+    def _check_value(self, attr: AttrDef, value: Any) -> None:
+        """TypeError for what is no list where there must be one, ValueError for small numbers."""
+        if attr.kind.startswith("list(") and not isinstance(value, (list, tuple)):
+            raise TypeError(
+                f"Expected list for '{attr.name}' argument to '{self.__name__}' Op, not {value!r}."
+            )
+        if attr.minimum is not None and value < attr.minimum:
+            raise ValueError(
+                f"Attr '{attr.name}' of '{self.op_def.name}' Op passed {value} less than minimum "
+                f"{attr.minimum}."
+            )
 
     def _general(self, values: list[Any], attrs: dict[str, Any], name: str | None) -> Any:
         graph = _graph_of(values)
@@ -177,7 +191,7 @@ class OpFunction:
     def _given(self, values: list[Any]) -> str:
         """The tensors among `values`, for messages."""
         found = [
-            f"{arg.name} = '{item.name}' ({dtype.name})"
+            f"{arg.name} = {_label(item)} ({dtype.name})"
             for arg, value in zip(self.op_def.inputs, values)
             for item in (value if arg.is_list and isinstance(value, (list, tuple)) else (value,))
             if (dtype := _dtype_of(item)) is not None
@@ -248,6 +262,12 @@ class OpFunction:
             attrs[arg.type_list_attr] = [tensor.dtype.base_dtype for tensor in tensors]
             return tensors
         attrs[arg.number_attr] = len(values)
+        least = self.op_def.attrs[arg.number_attr].minimum or 0
+        if len(values) < least:
+            raise ValueError(
+                f"List argument '{arg.name}' to '{self.op_def.name}' Op with length {len(values)} "
+                f"shorter than minimum length {least}."
+            )
         wanted = attrs.get(arg.type_attr) if arg.type_attr else arg.type
         if wanted is None:
             wanted = next((found for found in map(_dtype_of, values) if found is not None), None)
@@ -275,6 +295,12 @@ def _dtype_of(value: Any) -> DType | None:
     """The dtype of a tensor or variable; None for plain values."""
     dtype = getattr(value, "dtype", None)
     return dtype.base_dtype if isinstance(dtype, DType) else None
+
+
+def _label(value: Any) -> str:
+    """What messages call a value that has a dtype."""
+    name = getattr(value, "name", None)
+    return f"'{name}'" if isinstance(name, str) else f"a {type(value).__name__}"
 
 
 def _all_tensors(values: Sequence[Any]) -> bool:

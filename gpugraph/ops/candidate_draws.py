@@ -150,6 +150,10 @@ class Weighted:
         self.range = range_max
         self.weights = np.asarray(weights, np.float32)
         self.total = np.cumsum(self.weights)[-1]  # added one after the other
+        if not (self.weights >= 0).all() or not 0 < self.total < np.inf:
+            raise InvalidArgumentError(
+                None, None, f"weights must be at least 0, and their sum above it, not {weights}"
+            )
         self.possible = int(np.count_nonzero(self.weights))
         self.kept, self.others = _shares(self.weights)
 

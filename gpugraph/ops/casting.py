@@ -14,6 +14,7 @@ from gpugraph.graph.indexed_slices import IndexedSlices
 from gpugraph.graph.tensor import Tensor
 from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.arrays import op_scope
+from gpugraph.ops.composites import Composite
 from gpugraph.ops.convert import convert_to_tensor
 from gpugraph.ops.declare import Attr, op
 from gpugraph.ops.shape_functions import same_shape
@@ -66,7 +67,7 @@ def cast(x: Any, dtype: Any, name: str | None = None) -> Tensor:
     """`x` in the type `dtype`; `x` itself where it has it already.
 
     A float becomes an integer by cutting off its fraction, a complex number a real one by
-    dropping its imaginary part. IndexedSlices become such. TypeError for strings.
+    dropping its imaginary part. IndexedSlices and SparseTensors become such. TypeError for strings.
     """
     wanted = as_dtype(dtype).base_dtype
     if isinstance(x, Tensor):
@@ -77,6 +78,9 @@ def cast(x: Any, dtype: Any, name: str | None = None) -> Tensor:
     if isinstance(x, IndexedSlices):
         values = cast(x.values, wanted, name)
         return IndexedSlices(values, x.indices, x.dense_shape)  # type: ignore[return-value]
+    if isinstance(x, Composite):
+        changed = cast(x.values, wanted, name)
+        return x if changed is x.values else x._with(changed)  # type: ignore[return-value]
     with op_scope(name, "Cast", x) as scope:
         tensor = convert_to_tensor(x, name="x")
         if tensor.dtype.base_dtype is wanted:

@@ -11,6 +11,7 @@ from gpugraph.graph.tensor import Tensor
 from gpugraph.kernel import Call
 from gpugraph.ops.convert import convert_to_tensor
 from gpugraph.ops.declare import op, raw_ops
+from gpugraph.ops.element_sources import complex_source
 from gpugraph.ops.shape_functions import same_shape
 
 __all__ = ["conj"]
@@ -23,7 +24,7 @@ _conj = op(
     infer=same_shape(0),
     alias={0: 0},
     cpu=Call(np.conjugate),
-    gpu=Call(np.conjugate),
+    gpu=complex_source("gg_conj", Call(np.conjugate)),
     grad=lambda op, dy: raw_ops.Conj(dy),
     doc="The complex conjugate.",
 )

@@ -14,13 +14,14 @@ from gpugraph import dtypes
 from gpugraph.dtypes import COMPLEX
 from gpugraph.graph.infer import InferContext
 from gpugraph.graph.tensor import Tensor
-from gpugraph.kernel import Call
+from gpugraph.kernel import Call, Moves
 from gpugraph.ops.arrays import op_scope
 from gpugraph.ops.broadcasting import unbroadcast_pair
 from gpugraph.ops.call import OpFunction
 from gpugraph.ops.constants import zeros_like
 from gpugraph.ops.convert import convert_to_tensor
 from gpugraph.ops.declare import op, raw_ops
+from gpugraph.ops.element_sources import complex_source
 from gpugraph.ops.shape_functions import broadcast
 from gpugraph.shapes import TensorShape
 
@@ -37,7 +38,15 @@ def _infer_part(context: InferContext) -> list[TensorShape]:
     return [context.shapes[0]]
 
 
-def _part(name: str, function: Callable[..., Any], grad: Any, doc: str, input: str) -> OpFunction:
+def _part(
+    name: str,
+    function: Callable[..., Any],
+    grad: Any,
+    doc: str,
+    input: str,
+    gpu: str = "",
+    native: Moves | None = None,
+) -> OpFunction:
     call = Call(function)
     return op(
         name,
@@ -46,7 +55,8 @@ def _part(name: str, function: Callable[..., Any], grad: Any, doc: str, input: s
         attrs={"T": COMPLEX, "Tout": dtypes.float32},
         infer=_infer_part,
         cpu=call,
-        gpu=call,
+        gpu=complex_source(gpu, call) if gpu else call,
+        native=native,
         grad=grad,
         doc=f"{doc}, elementwise.",
     )
@@ -78,6 +88,7 @@ _real = _part(
     lambda op, dy: _complex_of(dy, raw_ops.ZerosLike(dy)),
     "The real part",
     "input",
+    native=Moves(lambda _, x, out: [(x.real, out)]),
 )
 _imag = _part(
     "Imag",
@@ -85,6 +96,7 @@ _imag = _part(
     lambda op, dy: _complex_of(raw_ops.ZerosLike(dy), dy),
     "The imaginary part",
     "input",
+    native=Moves(lambda _, x, out: [(x.imag, out)]),
 )
 _angle = _part(
     "Angle",
@@ -92,8 +104,9 @@ _angle = _part(
     _angle_gradient,
     "The angle in (-pi, pi]",
     "input",
+    "gg_angle",
 )
-_abs = _part("ComplexAbs", np.absolute, _abs_gradient, "The distance from 0", "x")
+_abs = _part("ComplexAbs", np.absolute, _abs_gradient, "The distance from 0", "x", "gg_abs")
 
 
 def _join(real: Any, imag: Any, out: Any) -> None:
@@ -121,6 +134,7 @@ _complex = op(
     infer=_infer_complex,
     cpu=Call(_join),
     gpu=Call(_join),
+    native=Moves(lambda _, real, imag, out: [(real, out.real), (imag, out.imag)]),
     grad=_complex_gradient,
     doc="real + i imag, elementwise.",
 )

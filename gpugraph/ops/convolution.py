@@ -22,6 +22,7 @@ from gpugraph.ops.arrays import attrs_of, run_all, shape_of
 from gpugraph.ops.declare import op, raw_ops
 from gpugraph.ops.shape_functions import of_rank
 from gpugraph.ops.softmax import do_nothing
+from gpugraph.ops.window_launches import convolution_gpu
 from gpugraph.ops.window_sources import convolution_source
 from gpugraph.ops.windows import (
     CONV_ATTRS,
@@ -320,7 +321,7 @@ conv2d_op = op(
     attrs={"T": FLOATING, **CONV_ATTRS},
     infer=infer_convolution,
     cpu=Call(make=bind_convolution),
-    gpu=Call(make=bind_convolution),
+    gpu=convolution_gpu(Call(make=bind_convolution), 0),
     native=convolution_source(
         "gg_conv2d",
         lambda given: (*given.input_shapes, given.output_shapes[0]),
@@ -337,7 +338,7 @@ op(
     infer=_infer_back_input,
     host=[0],
     cpu=Call(make=_bind_back_input),
-    gpu=Call(make=_bind_back_input),
+    gpu=convolution_gpu(Call(make=_bind_back_input), 1),
     native=convolution_source(
         "gg_conv2d_back_input",
         lambda given: (given.output_shapes[0], *given.input_shapes[1:]),
@@ -354,7 +355,7 @@ op(
     infer=_infer_back_filter,
     host=[1],
     cpu=Call(make=_bind_back_filter),
-    gpu=Call(make=_bind_back_filter),
+    gpu=convolution_gpu(Call(make=_bind_back_filter), 2),
     native=convolution_source(
         "gg_conv2d_back_filter",
         lambda given: (given.input_shapes[0], given.output_shapes[0], given.input_shapes[2]),

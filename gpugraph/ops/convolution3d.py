@@ -29,6 +29,7 @@ from gpugraph.ops.volumes import (
     steps_of,
     volumes,
 )
+from gpugraph.ops.window_launches import convolution_gpu, of_volumes
 from gpugraph.ops.windows import PADDING, check_equal
 from gpugraph.shapes import TensorShape
 
@@ -212,7 +213,7 @@ conv3d_op = op(
     attrs={"T": FLOATING, **_ATTRS},
     infer=_infer_forward,
     cpu=Call(make=_bind_forward),
-    gpu=Call(make=_bind_forward),
+    gpu=convolution_gpu(Call(make=_bind_forward), 0, of_volumes),
     grad=_back,
     doc="Each window of the volumes (n, d, h, w, c) times the filter (kd, kh, kw, c, outputs).",
 )
@@ -225,7 +226,7 @@ op(
     infer=_infer_back_input,
     host=[0],
     cpu=Call(make=_bind_back_input),
-    gpu=Call(make=_bind_back_input),
+    gpu=convolution_gpu(Call(make=_bind_back_input), 1, of_volumes),
     grad=_back_input_back,
     doc="The gradient of Conv3D by its volumes, of the sizes `input_sizes`.",
 )
@@ -238,7 +239,7 @@ op(
     infer=_infer_back_filter,
     host=[1],
     cpu=Call(make=_bind_back_filter),
-    gpu=Call(make=_bind_back_filter),
+    gpu=convolution_gpu(Call(make=_bind_back_filter), 2, of_volumes),
     grad=_back_filter_back,
     doc="The gradient of Conv3D by its filter, of the sizes `filter_sizes`.",
 )

@@ -87,7 +87,7 @@ def _bind_greedy(context: KernelContext, logits: Any, times: Any) -> Callable[[]
             kept[1:] &= best[1:] != best[:-1]
         rows = [best[kept[:, at], at].tolist() for at in range(logits.shape[1])]
         total = np.where(there, logits.max(axis=2, initial=-np.inf), 0).sum(axis=0)
-        return [*_sparse(rows), -total[:, None].astype(logits.dtype)]
+        return [*_sparse(rows), 0 - total[:, None].astype(logits.dtype)]
 
     return run
 
@@ -141,7 +141,8 @@ def _bind_beams(context: KernelContext, logits: Any, times: Any) -> Callable[[],
         if paths > width:
             raise InvalidArgumentError(None, None, "requested more paths than the beam width.")
         found = [
-            search(logits[: times[at], at], width, paths, merge) for at in range(logits.shape[1])
+            search(logits[: max(0, times[at]), at], width, paths, merge)
+            for at in range(logits.shape[1])
         ]
         sparse = [_sparse([each[path].labels for each in found]) for path in range(paths)]
         chances = [[path.log_probability for path in each] for each in found]
@@ -157,8 +158,8 @@ _beam_search = op(
     outputs="decoded_indices: top_paths * int64, decoded_values: top_paths * int64, "
     "decoded_shape: top_paths * int64, log_probability: T",
     attrs={
-        "beam_width": Attr("int", required=True),
-        "top_paths": Attr("int", required=True),
+        "beam_width": Attr("int", required=True, minimum=1),
+        "top_paths": Attr("int", required=True, minimum=1),
         "merge_repeated": Attr("bool", True),
         "T": _FLOATS,
     },
@@ -183,8 +184,8 @@ def ctc_beam_search_decoder(
     beam_width: how many sequences are gone on with at each time. labels: `top_paths` SparseTensors.
     merge_repeated: whether equal labels in a row come out as one, though a blank was between them.
 
-    FailedPreconditionError in a run for times after the last one, InvalidArgumentError for more
-    paths than the beam is wide, or than were found.
+    ValueError for a `beam_width` or `top_paths` below 1; in a run FailedPreconditionError for times
+    after the last one, InvalidArgumentError for more paths than the beam is wide, or were found.
     """
     flat = _beam_search(
         inputs, sequence_length, beam_width=beam_width, top_paths=top_paths,

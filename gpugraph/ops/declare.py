@@ -42,11 +42,15 @@ NO_GRADIENT = _NoGradient()
 
 
 class Attr(NamedTuple):
-    """An attr that is no dtype: its kind (`"int"`, `"bool"`, `"shape"`, ...) and its default."""
+    """An attr that is no dtype: its kind (`"int"`, `"bool"`, `"shape"`, ...) and its default.
+
+    minimum: the least int; that of `N` in `N * T` is 1 where nothing else is said.
+    """
 
     kind: str
     default: Any = None
     required: bool = False
+    minimum: int | None = None
 
 
 class OpDecl(NamedTuple):
@@ -214,7 +218,9 @@ def _attr_defs(attrs: Mapping[str, Any]) -> dict[str, AttrDef]:
     defs = {}
     for key, spec in attrs.items():
         if isinstance(spec, Attr):
-            defs[key] = AttrDef(key, spec.kind, spec.default, not spec.required)
+            defs[key] = AttrDef(
+                key, spec.kind, spec.default, not spec.required, minimum=spec.minimum
+            )
         elif isinstance(spec, DType):
             defs[key] = AttrDef(key, "type", spec, True)
         else:
@@ -231,7 +237,8 @@ def _arg(spec: str, attrs: dict[str, AttrDef], op_name: str) -> ArgDef:
         raise _refusal(op_name, f"'{spec}' is no 'name: type'")
     name, number, ref, type_name = match.groups()
     if number:
-        attrs.setdefault(number, AttrDef(number, "int"))
+        least = 1 if type_name in attrs else None
+        attrs.setdefault(number, AttrDef(number, "int", minimum=least))
     if type_name in attrs:
         if attrs[type_name].kind == "list(type)":
             return ArgDef(name, type_list_attr=type_name)

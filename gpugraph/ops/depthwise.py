@@ -17,6 +17,7 @@ from gpugraph.graph.infer import InferContext
 from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.arrays import attrs_of, run_all, shape_of
 from gpugraph.ops.declare import op, raw_ops
+from gpugraph.ops.depthwise_launches import back_filter_gpu, back_input_gpu, forward_gpu
 from gpugraph.ops.shape_functions import of_rank
 from gpugraph.ops.softmax import do_nothing
 from gpugraph.ops.window_sources import depthwise_source
@@ -202,7 +203,7 @@ depthwise_op = op(
     attrs={"T": FLOATING, **_ATTRS},
     infer=_infer_forward,
     cpu=Call(make=_bind_forward),
-    gpu=Call(make=_bind_forward),
+    gpu=forward_gpu(Call(make=_bind_forward)),
     native=depthwise_source(
         "gg_depthwise",
         lambda given: (*given.input_shapes, given.output_shapes[0]),
@@ -219,7 +220,7 @@ op(
     infer=_infer_back_input,
     host=[0],
     cpu=Call(make=_bind_back_input),
-    gpu=Call(make=_bind_back_input),
+    gpu=back_input_gpu(Call(make=_bind_back_input)),
     native=depthwise_source(
         "gg_depthwise_back_input",
         lambda given: (given.output_shapes[0], *given.input_shapes[1:]),
@@ -236,7 +237,7 @@ op(
     infer=_infer_back_filter,
     host=[1],
     cpu=Call(make=_bind_back_filter),
-    gpu=Call(make=_bind_back_filter),
+    gpu=back_filter_gpu(Call(make=_bind_back_filter)),
     native=depthwise_source(
         "gg_depthwise_back_filter",
         lambda given: (given.input_shapes[0], given.output_shapes[0], given.input_shapes[2]),

@@ -98,12 +98,15 @@ def frame(
 
     Shape: signal.shape[:axis] + [frames, frame_length] + signal.shape[axis + 1:]. What is not
     enough for a whole frame is left out, or with `pad_end` filled up with `pad_value`. ValueError
-    for a signal of unknown rank, and where lengths are no scalars.
+    for a signal of unknown rank, and where lengths are no scalars; in a run InvalidArgumentError
+    for a `frame_step` of 0.
     """
     with op_scope(name, "frame", signal, frame_length, frame_step, pad_value):
         source = convert_to_tensor(signal, name="signal")
         length = _length(frame_length, "frame_length")
         step = _length(frame_step, "frame_step")
+        if not isinstance(step, Tensor) and step == 0:
+            step = convert_to_tensor(0)  # the run refuses to divide by it
         place = normalize_axis(axis, _with_rank(source, 1))
         size = _size(source, place)
         if pad_end:
@@ -135,13 +138,15 @@ def overlap_and_add(signal: Any, frame_step: Any, name: str | None = None) -> Te
     """The sum of frames, [..., frames, frame_length], that begin `frame_step` after each other.
 
     Shape: [..., (frames - 1) * frame_step + frame_length]. ValueError for a rank that is below 2
-    or unknown, and for a `frame_step` that is no integer scalar.
+    or unknown, and for a `frame_step` that is no integer scalar or known to be below 1.
     """
     with op_scope(name, "overlap_and_add", signal, frame_step):
         source = convert_to_tensor(signal, name="signal")
         rank = _with_rank(source, 2)
         _checked_step(frame_step)
         step = _length(frame_step, "frame_step")
+        if not isinstance(step, Tensor) and step < 1:
+            raise ValueError(f"frame_step must be at least 1. Got {step}")
         count, length = _size(source, rank - 2), _size(source, rank - 1)
         parts = -(-length // step)
         rows = count + parts

@@ -19,6 +19,7 @@ from gpugraph.ops.arrays import run_all
 from gpugraph.ops.convolution import bind_convolution, infer_convolution
 from gpugraph.ops.declare import NO_GRADIENT, Attr, op
 from gpugraph.ops.shape_functions import of_rank
+from gpugraph.ops.window_launches import convolution_gpu
 from gpugraph.ops.window_sources import biased_source
 from gpugraph.ops.windows import CONV_ATTRS, channels_last, check_equal, text
 from gpugraph.shapes import TensorShape
@@ -85,7 +86,7 @@ op(
     },
     infer=_infer,
     cpu=Call(make=_bind),
-    gpu=Call(make=_bind),
+    gpu=convolution_gpu(Call(make=_bind), 0, cut=lambda given: _cut(given.attrs)),
     native=biased_source("gg_conv2d_biased", _shapes, lambda given: _cut(given.attrs)),
     grad=NO_GRADIENT,
     doc="Conv2D, then what `fused_ops` names: a BiasAdd of `args`, and a Relu or Relu6.",

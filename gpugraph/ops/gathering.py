@@ -18,12 +18,13 @@ from gpugraph.graph.handles import value_static_shape
 from gpugraph.graph.indexed_slices import IndexedSlices
 from gpugraph.graph.infer import InferContext
 from gpugraph.graph.tensor import Tensor
-from gpugraph.kernel import Call, KernelContext
+from gpugraph.kernel import At, Call, Failed, KernelContext, Launch, Signature, Source
 from gpugraph.ops.array_shapes import INDEX
 from gpugraph.ops.arrays import ints, op_scope, size, value_shape
 from gpugraph.ops.constant_value import constant_value
 from gpugraph.ops.convert import convert_to_tensor
 from gpugraph.ops.declare import Attr, op, raw_ops
+from gpugraph.ops.launches import THREADS, grid_of, item_type
 from gpugraph.ops.shape_functions import UNKNOWN, normalize_axis
 from gpugraph.shapes import TensorShape
 
@@ -86,6 +87,26 @@ def _bind_gather(context: KernelContext, params: Any, indices: Any, out: Any) ->
             np.take(source, where, axis - batch, target, "clip")
 
     return run
+
+
+def _launch_gather(signature: Signature) -> list[Launch]:
+    params, indices = signature.input_shapes[:2]
+    axis = normalize_axis(ints(signature.value(2))[0], len(params))
+    batch = _batch_dims(signature.attrs, len(indices))
+    size, total = params[axis], prod(signature.output_shapes[0])
+    outer, inner = prod(params[batch:axis]), prod(params[axis + 1 :])
+    count = prod(indices[batch:])
+    failed = Failed(f"an index is not in [0, {size})")
+    return [
+        Launch(
+            "gg_gather",
+            grid_of(total),
+            (THREADS, 1, 1),
+            (At(0), At(1), At(2), failed, total, outer, size, count, inner),
+            {"INDEX": signature.input_types[1]},
+            {"ITEM": item_type(signature.output_types[0])},
+        )
+    ]
 
 
 def _bind_gather_by_index(
@@ -180,7 +201,7 @@ _gather = op(
     infer=_infer_gather,
     host=[2],
     cpu=Call(make=_bind_gather),
-    gpu=Call(make=_bind_gather_by_index),
+    gpu=Source("gather.cu", _launch_gather, Call(make=_bind_gather_by_index)),
     grad=_gather_back,
     doc="The slices of params at `indices` along an axis.",
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -12,12 +13,14 @@ from gpugraph.dtypes import as_dtype
 from gpugraph.errors import InvalidArgumentError
 from gpugraph.graph.infer import InferContext
 from gpugraph.graph.tensor import Tensor
-from gpugraph.kernel import Call, KernelContext
+from gpugraph.kernel import At, Call, Failed, KernelContext, Launch, Scratch, Signature, Source
 from gpugraph.ops.arrays import ints, op_scope
 from gpugraph.ops.casting import cast
 from gpugraph.ops.constant_value import constant_value
 from gpugraph.ops.convert import convert_to_tensor
 from gpugraph.ops.declare import NO_GRADIENT, Attr, op, raw_ops
+from gpugraph.ops.launches import THREADS, Arguments, grid_of
+from gpugraph.ops.row_launches import ADD, combined, filled, ordered
 from gpugraph.ops.shape_functions import same_shape
 from gpugraph.shapes import TensorShape
 
@@ -59,6 +62,36 @@ def _bind_bincount(_: KernelContext, arr: Any, weights: Any, out: Any) -> Callab
     return run
 
 
+def _counting(
+    function: str, before: Arguments, at: int, said: str, signature: Signature
+) -> list[Launch]:
+    """Counts of the elements of input 0, which become the output, array `at`."""
+    count, bins = prod(signature.input_shapes[0]), signature.output_shapes[0][0]
+    if count >= 1 << 32:
+        raise NotImplementedError(f"{count} elements are more than 32 bits count")
+    counts = Scratch("counts", bins, dtypes.uint32)
+    types = {"ELEMENT": signature.input_types[0], "OUTPUT": signature.output_types[0]}
+    block = (THREADS, 1, 1)
+    grid = min(grid_of(count)[0], 528), 1, 1
+    arguments = (*before, counts, Failed(said), count, bins)
+    return [
+        filled(counts, 0, bins, dtypes.uint32),
+        Launch(function, grid, block, arguments, types),
+        Launch("gg_counted", grid_of(bins), block, (counts, At(at), bins), types),
+    ]
+
+
+def _launch_bincount(signature: Signature) -> list[Launch]:
+    said = "Input arr must be non-negative!"
+    arr, weights, bins = signature.input_shapes[0], signature.input_shapes[2], At(2)
+    if not prod(weights):
+        return _counting("gg_bincount", (At(0),), bins, said, signature)
+    (size,), dtype = signature.output_shapes[0], signature.output_types[0]
+    given = At(0), dtypes.int32, prod(arr), 1, (size,)
+    order, changes = ordered(*given, drops=2, said=said)
+    return [*order, filled(bins, 0, size, dtype), *combined(bins, At(1), changes, dtype, ADD)]
+
+
 _bincount = op(
     "Bincount",
     inputs="arr: int32, size: int32, weights: T",
@@ -67,7 +100,7 @@ _bincount = op(
     infer=_infer_bincount,
     host=[1],
     cpu=Call(make=_bind_bincount),
-    gpu=Call(make=_bind_bincount),
+    gpu=Source("histogram.cu", _launch_bincount, Call(make=_bind_bincount), optional=[1]),
     grad=NO_GRADIENT,
     doc="How often, or with which summed weights, each of 0, ... size - 1 is in arr.",
 )
@@ -163,6 +196,11 @@ def _infer_histogram(context: InferContext) -> Sequence[TensorShape]:
     return _infer_length(2)(context)  # type: ignore[no-any-return]
 
 
+def _launch_histogram(signature: Signature) -> list[Launch]:
+    said = "value_range should satisfy value_range[0] < value_range[1]"
+    return _counting("gg_histogram", (At(0), At(1)), At(2), said, signature)
+
+
 _histogram = op(
     "HistogramFixedWidth",
     inputs="values: T, value_range: T, nbins: int32",
@@ -171,7 +209,7 @@ _histogram = op(
     infer=_infer_histogram,
     host=[2],
     cpu=Call(make=_bind_histogram),
-    gpu=Call(make=_bind_histogram),
+    gpu=Source("histogram.cu", _launch_histogram, Call(make=_bind_histogram)),
     grad=NO_GRADIENT,
     doc="How many values lie in each of nbins parts of value_range; those outside, at an end.",
 )
@@ -229,6 +267,21 @@ def _bind_bucketize(context: KernelContext, x: Any, out: Any) -> Callable[[], An
     return run
 
 
+def _launch_bucketize(signature: Signature) -> list[Launch]:
+    limits = [float(np.float32(each)) for each in signature.attrs["boundaries"]]
+    if len(limits) > _MOST_LIMITS:
+        raise NotImplementedError(f"there are {len(limits)} boundaries, more than {_MOST_LIMITS}")
+    if not np.isfinite(limits).all():
+        raise NotImplementedError("a boundary is not finite")
+    text = ", ".join(f"{each!r}f" for each in limits) or "0.0f"
+    total = prod(signature.output_shapes[0])
+    types, block = {"ELEMENT": signature.input_types[0]}, (THREADS, 1, 1)
+    arguments, defines = (At(0), At(1), total, len(limits)), {"BOUNDARIES": text}
+    return [Launch("gg_bucketize", grid_of(total), block, arguments, types, defines)]
+
+
+_MOST_LIMITS = 4096
+
 op(
     "Bucketize",
     inputs="input: T",
@@ -236,7 +289,7 @@ op(
     attrs={"T": _COUNTED, "boundaries": Attr("list(float)", required=True)},
     infer=same_shape(0),
     cpu=Call(make=_bind_bucketize),
-    gpu=Call(make=_bind_bucketize),
+    gpu=Source("buckets.cu", _launch_bucketize, Call(make=_bind_bucketize)),
     grad=NO_GRADIENT,
     doc="How many of the rising `boundaries` are at most the element, elementwise.",
 )

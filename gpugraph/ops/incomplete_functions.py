@@ -2,7 +2,8 @@
 
 Series where they converge at once, continued fractions elsewhere: M. Abramowitz, I. Stegun,
 Handbook of Mathematical Functions, 6.5.29, 6.5.31 and 26.5.8. The fractions are taken from a term
-that no longer counts back to the first, so that their derivatives follow by the rules. All is
+that no longer counts back to the first, so that their derivatives follow by the rules. Large
+parameters have expansions of their own (`uniform_expansions`) where both converge slowly. All is
 computed in double precision.
 """
 
@@ -16,22 +17,25 @@ import numpy as np
 from gpugraph import dtypes
 from gpugraph.graph.infer import InferContext
 from gpugraph.graph.tensor import Tensor
+from gpugraph.ops import uniform_expansions
 from gpugraph.ops.arithmetic import BINARY
 from gpugraph.ops.broadcasting import unbroadcast, unbroadcast_pair
 from gpugraph.ops.declare import op, raw_ops
 from gpugraph.ops.special_functions import digamma_of, in_double, log_gamma_of
+from gpugraph.ops.uniform_expansions import is_near
 from gpugraph.shapes import TensorShape
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Array = NDArray[Any]
+    Function = Callable[[Array, Array], Array]
 
 __all__ = ["betainc", "igamma", "igammac"]
 
 _DOUBLE = (dtypes.float32, dtypes.float64)
 _MOST = 20000
-"""How many terms are taken at most: enough for parameters up to ten million."""
+"""How many terms are taken at most: enough for beta's parameters up to ten million."""
 
 
 def _terms(*parameters: Array) -> int:
@@ -70,15 +74,15 @@ def _fraction(a: Array, x: Array) -> tuple[Array, Array]:
     return 1 / value, -slope / (value * value)
 
 
-def _by_half(
-    a: Array, x: Array, near: Callable[[Array, Array], Array], far: Callable[[Array, Array], Array]
-) -> Array:
-    """`near` where the series is better, `far` where the fraction is; NaN where neither holds."""
+def _by_half(a: Array, x: Array, near: Function, far: Function, at_bend: Function) -> Array:
+    """`near` where the series is better, `far` where the fraction is, `at_bend` between them for
+    large a; NaN where none holds."""
     a, x = np.broadcast_arrays(a, x)
     found = np.full(a.shape, np.nan)
     inside = (a > 0) & (x > 0) & np.isfinite(a) & np.isfinite(x)
-    series = (x <= 1) | (x <= a)
-    for chosen, function in ((inside & series, near), (inside & ~series, far)):
+    series, bend = (x <= 1) | (x <= a), inside & is_near(a, x)
+    rest = inside & ~bend
+    for chosen, function in ((rest & series, near), (rest & ~series, far), (bend, at_bend)):
         if chosen.any():
             found[chosen] = function(a[chosen], x[chosen])
     return found
@@ -108,12 +112,12 @@ def _edges(a: Array, x: Array, found: Array, at_zero: float) -> Array:
 
 
 def _lower(a: Array, x: Array) -> Array:
-    found = _by_half(a, x, _lower_near, lambda a, x: 1 - _upper_far(a, x))
+    found = _by_half(a, x, _lower_near, lambda a, x: 1 - _upper_far(a, x), uniform_expansions.lower)
     return _edges(a, x, found, 0.0)
 
 
 def _upper(a: Array, x: Array) -> Array:
-    found = _by_half(a, x, lambda a, x: 1 - _lower_near(a, x), _upper_far)
+    found = _by_half(a, x, lambda a, x: 1 - _lower_near(a, x), _upper_far, uniform_expansions.upper)
     return _edges(a, x, found, 1.0)
 
 
@@ -137,6 +141,7 @@ def _lower_slope(a: Array, x: Array) -> Array:
         x,
         lambda a, x: _power(a, x, a + 1) * _slope_near(a, x),
         lambda a, x: _power(a, x, a) * _slope_far(a, x),
+        uniform_expansions.lower_slope,
     )
     a, x = np.broadcast_arrays(a, x)
     result: Array = np.where((a > 0) & ((x == 0) | (x == np.inf)), 0.0, found)
@@ -150,6 +155,7 @@ def _sample_slope(alpha: Array, sample: Array) -> Array:
         sample,
         lambda a, x: -(x / a) * _slope_near(a, x),
         lambda a, x: -x * _slope_far(a, x),
+        uniform_expansions.sample_slope,
     )
 
 

@@ -150,10 +150,14 @@ _concat = op(
 def concat(values: Any, axis: Any, name: str = "concat") -> Tensor:
     """`values`, tensors of one dtype and rank, joined along `axis` in [-rank, rank).
 
-    ValueError when other sizes than those of `axis` differ, or for scalars.
+    ValueError when other sizes than those of `axis` differ, for scalars, and for no tensors.
     """
     if not isinstance(values, (list, tuple)):
         values = [values]
+    if not values:
+        raise ValueError(
+            "List argument 'values' to 'ConcatV2' Op with length 0 shorter than minimum length 2."
+        )
     if len(values) == 1:
         with op_scope(name, "concat", values[0]):
             return identity(values[0], name=name)

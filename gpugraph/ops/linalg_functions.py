@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gpugraph import dtypes
-from gpugraph.dtypes import REAL, as_dtype
+from gpugraph.dtypes import as_dtype
 from gpugraph.errors import InvalidArgumentError
 from gpugraph.graph.infer import InferContext
 from gpugraph.graph.tensor import Tensor
@@ -31,7 +31,6 @@ from gpugraph.shapes import TensorShape
 __all__ = [
     "adjoint",
     "cholesky_solve",
-    "cross",
     "eye",
     "logdet",
     "matrix_solve_ls",
@@ -232,43 +231,6 @@ def norm(
         dropped = [] if axes is None else axes if is_matrix else [int(axes)]
         made = raw_ops.Squeeze(result, squeeze_dims=dropped)
         return made
-
-
-# -- the cross product
-
-
-def _infer_cross(context: InferContext) -> Sequence[TensorShape]:
-    shape = context.shapes[0].merge_with(context.shapes[1]).with_rank_at_least(1)
-    if shape.sizes is not None and shape.sizes[-1] not in (3, None):
-        raise ValueError(f"Cross products are of 3 elements, but the shape is {shape}")
-    return [shape]
-
-
-def _cross(a: Any, b: Any, out: Any) -> None:
-    left = a[..., [1, 2, 0]] * b[..., [2, 0, 1]]
-    np.subtract(left, a[..., [2, 0, 1]] * b[..., [1, 2, 0]], out)
-
-
-_cross_op = op(
-    "Cross",
-    inputs="a: T, b: T",
-    outputs="product: T",
-    attrs={"T": REAL},
-    infer=_infer_cross,
-    cpu=Call(_cross),
-    gpu=Call(_cross),
-    grad=lambda op, dy: [raw_ops.Cross(op.inputs[1], dy), raw_ops.Cross(dy, op.inputs[0])],
-    doc="The cross products of vectors of 3 elements, along the last axis.",
-)
-
-
-def cross(a: Any, b: Any, name: str | None = None) -> Tensor:
-    """The cross products of vectors of 3 elements, along the last axis of tensors of one shape.
-
-    ValueError where the shapes differ or the last size is not 3.
-    """
-    made: Tensor = _cross_op(a, b, name=name)
-    return made
 
 
 # -- least squares

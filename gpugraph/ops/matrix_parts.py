@@ -16,10 +16,12 @@ from gpugraph.dtypes import ALL, NUMERIC
 from gpugraph.errors import InvalidArgumentError
 from gpugraph.graph.infer import InferContext
 from gpugraph.graph.tensor import Tensor
-from gpugraph.kernel import Call, KernelContext, Signature
+from gpugraph.kernel import At, Call, KernelContext, Launch, Signature, Source
 from gpugraph.ops.array_shapes import INDEX
 from gpugraph.ops.arrays import Pairs, copying, ints
 from gpugraph.ops.declare import op, raw_ops
+from gpugraph.ops.launches import item_type
+from gpugraph.ops.row_launches import columns_and_rows
 from gpugraph.ops.shape_functions import UNKNOWN
 from gpugraph.ops.values import zero_of
 from gpugraph.shapes import TensorShape
@@ -170,6 +172,20 @@ def _bind_band(context: KernelContext, matrices: Any, out: Any) -> Callable[[], 
     return run
 
 
+def _launch_band(signature: Signature) -> list[Launch]:
+    lower, upper = (ints(signature.value(index))[0] for index in (1, 2))
+    sizes = signature.input_shapes[0]
+    rows, columns = sizes[-2:]
+    if lower > rows or upper > columns:
+        raise NotImplementedError("the band is wider than the matrix")
+    total = prod(sizes[:-1])
+    grid, block = columns_and_rows(total, columns)
+    least = -lower if lower >= 0 else -rows
+    arguments = (At(0), At(1), total, rows, columns, least, upper if upper >= 0 else columns)
+    defines: dict[str, str | int] = {"ITEM": item_type(signature.output_types[0])}
+    return [Launch("gg_band", grid, block, arguments, defines=defines)]
+
+
 def _band_back(op: Any, dy: Any) -> list[Any]:
     return [raw_ops.MatrixBandPart(dy, op.inputs[1], op.inputs[2]), None, None]
 
@@ -182,7 +198,7 @@ _matrix_band_part = op(
     infer=_infer_band,
     host=[1, 2],
     cpu=Call(make=_bind_band),
-    gpu=Call(make=_bind_band),
+    gpu=Source("band.cu", _launch_band, Call(make=_bind_band)),
     grad=_band_back,
     doc="The matrices with zeros where a column is more than num_upper above its row or more than "
     "num_lower below it; a negative number is no limit.",

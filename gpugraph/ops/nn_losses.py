@@ -366,7 +366,7 @@ def sigmoid_cross_entropy_with_logits(
     _need_names("sigmoid_cross_entropy_with_logits", _sentinel, labels, logits)
     with op_scope(name, "logistic_loss", logits, labels) as scope:
         x = convert_to_tensor(logits, name="logits")
-        z = convert_to_tensor(labels, x.dtype.base_dtype, name="labels")
+        z = convert_to_tensor(labels, name="labels")
         try:
             x.shape.merge_with(z.shape)
         except ValueError as error:

@@ -6,6 +6,7 @@ It is stateful, as TensorFlow has it, so that a run which only waits for it make
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,9 @@ import numpy as np
 from gpugraph.dtypes import FLOATING
 from gpugraph.errors import InvalidArgumentError
 from gpugraph.graph.tensor import Tensor
-from gpugraph.kernel import Call, KernelContext
+from gpugraph.kernel import At, Call, Failed, KernelContext, Launch, Signature, Source
 from gpugraph.ops.declare import Attr, op, raw_ops
+from gpugraph.ops.launches import THREADS, grid_of
 from gpugraph.ops.shape_functions import same_shape
 
 __all__ = ["check_numerics"]
@@ -41,6 +43,17 @@ def _bind(context: KernelContext, tensor: Any, out: Any) -> Callable[[], Any]:
     return check
 
 
+def _launch(signature: Signature) -> list[Launch]:
+    """What it may fail with: the first that did is said."""
+    failures = [
+        Failed(f"{signature.attrs['message']} : Tensor had {found} values")
+        for found in _FOUND.values()
+    ]
+    total, types = prod(signature.input_shapes[0]), {"T": signature.input_types[0].base_dtype}
+    arguments: tuple[Any, ...] = (At(0), At(1), *failures, total)
+    return [Launch("gg_check", grid_of(total), (THREADS, 1, 1), arguments, types)]
+
+
 def _gradient(op: Any, dy: Any) -> Any:
     """The incoming gradient, checked too."""
     text = "Not a number (NaN) or infinity (Inf) values detected in gradient."
@@ -55,7 +68,7 @@ _check_numerics = op(
     infer=same_shape(0),
     view={0: 0},
     cpu=Call(make=_bind),
-    gpu=Call(make=_bind),
+    gpu=Source("numerics.cu", _launch, Call(make=_bind)),
     grad=_gradient,
     stateful=True,
     doc="The input; InvalidArgumentError, with `message`, where an element is NaN or infinite.",

@@ -15,6 +15,7 @@ from gpugraph.graph.tensor import OPERATORS, Tensor
 from gpugraph.ops.arithmetic import add, add_v2, mul, power, sub
 from gpugraph.ops.arithmetic_functions import truediv
 from gpugraph.ops.arrays import op_scope
+from gpugraph.ops.composites import Composite
 from gpugraph.ops.convert import convert_to_tensor
 from gpugraph.ops.declare import raw_ops
 from gpugraph.ops.division import floor_div, floor_mod
@@ -63,11 +64,16 @@ def _add(x: Any, y: Any, name: str) -> Any:
     return (add if beside.dtype is string else add_v2)(x, y, name=name)
 
 
+def _mul(x: Any, y: Any, name: str) -> Any:
+    """Mul, or what a sparse tensor makes of it."""
+    return y * x if isinstance(y, Composite) else mul(x, y, name=name)
+
+
 def _fill() -> None:
     arithmetic: dict[str, tuple[Binary, str]] = {
         "add": (_add, "add"),
         "sub": (sub, "sub"),
-        "mul": (mul, "mul"),
+        "mul": (_mul, "mul"),
         "truediv": (truediv, "truediv"),
         "floordiv": (floor_div, "floordiv"),
         "mod": (floor_mod, "mod"),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -12,12 +14,14 @@ from gpugraph.dtypes import ALL, REAL, as_dtype
 from gpugraph.errors import InvalidArgumentError
 from gpugraph.graph.infer import InferContext
 from gpugraph.graph.tensor import Tensor
-from gpugraph.kernel import Call, KernelContext, Signature
+from gpugraph.kernel import At, Call, KernelContext, Launch, Signature, Source
 from gpugraph.ops.array_shapes import INDEX, reshape, transpose
 from gpugraph.ops.arrays import Pairs, copying, ints, op_scope, shape
 from gpugraph.ops.constant_value import constant_value
 from gpugraph.ops.convert import constant, convert_to_tensor
 from gpugraph.ops.declare import NO_GRADIENT, Attr, op, raw_ops
+from gpugraph.ops.launches import THREADS, grid_of
+from gpugraph.ops.order_launches import nth_in_order
 from gpugraph.ops.shape_functions import UNKNOWN, normalize_axis
 from gpugraph.shapes import TensorShape
 
@@ -186,6 +190,14 @@ def _bind_nth(context: KernelContext, source: Any, out: Any) -> Callable[[], Any
     return run
 
 
+def _launch_nth(signature: Signature) -> list[Launch]:
+    sizes, n = signature.input_shapes[0], ints(signature.value(1))[0]
+    rows, dtype = prod(sizes[:-1]), signature.input_types[0]
+    if not 0 <= n < sizes[-1]:
+        raise NotImplementedError(f"n must be in [0, {sizes[-1]}), but is {n}")
+    return nth_in_order(At(0), At(1), rows, sizes[-1], n, dtype, signature.attrs["reverse"])
+
+
 def _nth_back(op: Any, dy: Any) -> list[Any]:
     """dy, shared by all elements that equal the n-th."""
     value, dy = raw_ops.ExpandDims(op.outputs[0], -1), raw_ops.ExpandDims(dy, -1)
@@ -202,7 +214,7 @@ op(
     infer=_infer_nth,
     host=[1],
     cpu=Call(make=_bind_nth),
-    gpu=Call(make=_bind_nth),
+    gpu=Source("sort.cu", _launch_nth, Call(make=_bind_nth)),
     grad=_nth_back,
     doc="Of each row the element that stands at `n` when it is sorted; reverse: from the largest.",
 )
@@ -221,6 +233,16 @@ def _infer_bound(context: InferContext) -> Sequence[TensorShape]:
     return [context.shapes[1]]
 
 
+def _launch_bound(side: str, signature: Signature) -> list[Launch]:
+    (rows, size), count = signature.input_shapes[0], signature.input_shapes[1][1]
+    total = rows * count
+    arguments = (At(0), At(1), At(2), total, size, count, int(side == "right"))
+    types = {"ELEMENT": signature.input_types[0]}
+    defines = {"OUTPUT": f"int{8 * signature.output_types[0].size}_t"}
+    block = (THREADS, 1, 1)
+    return [Launch("gg_bound", grid_of(total), block, arguments, types, defines)]
+
+
 def _declare_bound(name: str, side: Any, doc: str) -> Any:
     def find(rows: Any, values: Any, out: Any) -> None:
         for row, wanted, target in zip(rows, values, out, strict=True):
@@ -233,7 +255,7 @@ def _declare_bound(name: str, side: Any, doc: str) -> Any:
         attrs={"T": REAL, "out_type": dtypes.int32},
         infer=_infer_bound,
         cpu=Call(find),
-        gpu=Call(find),
+        gpu=Source("bounds.cu", partial(_launch_bound, side), Call(find)),
         grad=NO_GRADIENT,
         doc=f"Of each value, the first place in its row of sorted_inputs whose element is {doc}.",
     )

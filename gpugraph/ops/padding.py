@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -10,11 +11,12 @@ import numpy as np
 from gpugraph.dtypes import ALL, NUMERIC, as_dtype
 from gpugraph.graph.infer import InferContext
 from gpugraph.graph.tensor import Tensor
-from gpugraph.kernel import Call, KernelContext, Signature
+from gpugraph.kernel import At, Call, KernelContext, Launch, Signature, Source
 from gpugraph.ops.array_shapes import INDEX
 from gpugraph.ops.arrays import Pairs, copying, int_argument, ints, shape_of
 from gpugraph.ops.constant_value import constant_value
 from gpugraph.ops.declare import Attr, op, raw_ops
+from gpugraph.ops.launches import THREADS, grid_of
 from gpugraph.ops.shape_functions import UNKNOWN, of_rank
 from gpugraph.ops.values import zero_of
 from gpugraph.shapes import TensorShape
@@ -259,6 +261,36 @@ def _bind_mirror_pad_grad(context: KernelContext, source: Any, out: Any) -> Call
     return run
 
 
+def _merged_lines(sizes: Sequence[int], pairs: Widths) -> list[tuple[int, int, int]]:
+    """(size, before, after) of axes, where those without paddings are one with their neighbours."""
+    lines: list[tuple[int, int, int]] = []
+    for size, (before, after) in zip(sizes, pairs, strict=True):
+        if not before and not after and lines and not any(lines[-1][1:]):
+            lines[-1] = (lines[-1][0] * size, 0, 0)
+        else:
+            lines.append((size, before, after))
+    return lines
+
+
+def _launch_mirror_pad_grad(signature: Signature) -> list[Launch]:
+    shape = signature.output_shapes[0]
+    lines = _merged_lines(shape, _pairs(signature.value(1)))
+    if len(lines) > 4:
+        raise NotImplementedError(f"there are kernels for 4 axes, these are {len(lines)}")
+    whole = [(1, 0, 0)] * (4 - len(lines)) + lines
+    count = prod(shape)
+    numbers = (count, _edge(signature), *(number for line in whole for number in line))
+    return [
+        Launch(
+            "gg_mirror_back",
+            grid_of(count),
+            (THREADS, 1, 1),
+            (At(0), At(1), *numbers),
+            {"T": signature.output_types[0]},
+        )
+    ]
+
+
 _MIRROR: dict[str, Any] = {
     "inputs": "input: T, paddings: Tpaddings",
     "outputs": "output: T",
@@ -284,7 +316,7 @@ op(
     attrs={"T": NUMERIC, "Tpaddings": INDEX, "mode": Attr("string", required=True)},
     infer=_infer_mirror_pad_grad,
     cpu=Call(make=_bind_mirror_pad_grad),
-    gpu=Call(make=_bind_mirror_pad_grad),
+    gpu=Source("mirror.cu", _launch_mirror_pad_grad, Call(make=_bind_mirror_pad_grad)),
     grad=lambda op, dy: [raw_ops.MirrorPad(dy, op.inputs[1], mode=op.get_attr("mode")), None],
     doc="The gradient of MirrorPad: borders added to what they mirror, and cut off.",
 )

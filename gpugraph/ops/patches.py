@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from itertools import product
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -12,9 +12,12 @@ import numpy as np
 from gpugraph.dtypes import REAL
 from gpugraph.graph.infer import InferContext, InferFunction
 from gpugraph.graph.tensor import Tensor
-from gpugraph.kernel import Call, KernelContext
+from gpugraph.kernel import At, Call, KernelContext, Launch, Signature, Source
 from gpugraph.ops.declare import Attr, op, raw_ops
+from gpugraph.ops.launches import THREADS, grid_of, item_type
 from gpugraph.ops.shape_functions import of_rank
+from gpugraph.ops.window_launches import Geometry
+from gpugraph.ops.windows import Axis
 from gpugraph.shapes import TensorShape
 
 __all__ = ["extract_image_patches", "extract_patches", "extract_volume_patches"]
@@ -62,7 +65,7 @@ def _infer_patches(rank: int) -> InferFunction:
         batch, *sizes, depth = of_rank(context.shapes[0], rank, "images")
         windows, same = _windows(context.attrs, rank), _is_same(context.attrs)
         counts = [_patch_count(size, each, same) for size, each in zip(sizes, windows)]
-        area = math.prod(each[0] for each in windows)
+        area = prod(each[0] for each in windows)
         return [TensorShape.of((batch, *counts, None if depth is None else depth * area))]
 
     return infer
@@ -104,6 +107,27 @@ def _bind_patches(context: KernelContext, images: Any, out: Any) -> Callable[[],
             np.copyto(apart[everywhere + element], padded[(slice(None), *seen)])
 
     return run
+
+
+def _launch_patches(signature: Signature) -> list[Launch]:
+    windows, same = _windows(signature.attrs, 4), _is_same(signature.attrs)
+    (batch, height, width, channels), out = signature.input_shapes[0], signature.output_shapes[0]
+    axes = [
+        Axis(size, *window, _before(size, count, window)[0] if same else 0, count)
+        for size, count, window in zip((height, width), out[1:3], windows)
+    ]
+    work = Geometry(batch, channels, (Axis(1, 1, 1, 1, 0, 1), axes[0], axes[1]), True, False)
+    count = prod(out)
+    return [
+        Launch(
+            "gg_patches",
+            grid_of(count),
+            (THREADS, 1, 1),
+            (At(0), At(1), count, channels, *work.numbers),
+            {},
+            {**work.macros(count), "ITEM": item_type(signature.output_types[0])},
+        )
+    ]
 
 
 def _patches_back(op: Any, dy: Any) -> Any:
@@ -158,7 +182,7 @@ op(
     },
     infer=_infer_patches(4),
     cpu=Call(make=_bind_patches),
-    gpu=Call(make=_bind_patches),
+    gpu=Source("patches.cu", _launch_patches, Call(make=_bind_patches)),
     grad=_patches_back,
     doc="Patches of images [b, h, w, c] as channels: [b, rows, columns, patch rows * patch "
     "columns * c].",

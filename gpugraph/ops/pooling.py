@@ -17,6 +17,13 @@ from gpugraph.graph.infer import InferContext
 from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.arrays import attrs_of, run_all, shape_of
 from gpugraph.ops.declare import Attr, op, raw_ops
+from gpugraph.ops.pooling_launches import (
+    max_back_back_gpu,
+    max_back_gpu,
+    max_gpu,
+    mean_back_gpu,
+    mean_gpu,
+)
 from gpugraph.ops.softmax import do_nothing
 from gpugraph.ops.window_sources import pooling_source
 from gpugraph.ops.windows import (
@@ -196,7 +203,7 @@ max_pool_op = op(
     attrs={"T": REAL, **_ATTRS},
     infer=_infer,
     cpu=Call(make=_bind_max),
-    gpu=Call(make=_bind_max),
+    gpu=max_gpu(Call(make=_bind_max)),
     native=pooling_source(
         "gg_max_pool", lambda given: (given.input_shapes[0], given.output_shapes[0])
     ),
@@ -211,7 +218,7 @@ op(
     attrs={"T": REAL, **_ATTRS},
     infer=_infer_max_back,
     cpu=Call(make=_bind_max_back),
-    gpu=Call(make=_bind_max_back),
+    gpu=max_back_gpu(Call(make=_bind_max_back)),
     native=pooling_source(
         "gg_max_pool_back", lambda given: (given.input_shapes[0], given.input_shapes[1])
     ),
@@ -226,7 +233,7 @@ op(
     attrs={"T": REAL, **_ATTRS},
     infer=_infer_max_back_back,
     cpu=Call(make=_bind_max_back_back),
-    gpu=Call(make=_bind_max_back_back),
+    gpu=max_back_back_gpu(Call(make=_bind_max_back_back)),
     native=pooling_source(
         "gg_max_pool_back_back", lambda given: (given.input_shapes[0], given.input_shapes[1])
     ),
@@ -312,7 +319,7 @@ avg_pool_op = op(
     attrs={"T": FLOATING, **_ATTRS},
     infer=_infer,
     cpu=Call(make=_bind_mean),
-    gpu=Call(make=_bind_mean),
+    gpu=mean_gpu(Call(make=_bind_mean)),
     native=pooling_source(
         "gg_mean_pool", lambda given: (given.input_shapes[0], given.output_shapes[0])
     ),
@@ -328,7 +335,7 @@ op(
     infer=_infer_mean_back,
     host=[0],
     cpu=Call(make=_bind_mean_back),
-    gpu=Call(make=_bind_mean_back),
+    gpu=mean_back_gpu(Call(make=_bind_mean_back)),
     native=pooling_source(
         "gg_mean_pool_back", lambda given: (given.output_shapes[0], given.input_shapes[1])
     ),

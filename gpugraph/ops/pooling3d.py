@@ -17,6 +17,13 @@ from gpugraph.graph.infer import InferContext
 from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.arrays import attrs_of, run_all, shape_of
 from gpugraph.ops.declare import Attr, op, raw_ops
+from gpugraph.ops.pooling_launches import (
+    max_back_back_gpu,
+    max_back_gpu,
+    max_gpu,
+    mean_back_gpu,
+    mean_gpu,
+)
 from gpugraph.ops.softmax import do_nothing
 from gpugraph.ops.volumes import (
     VOLUME_FORMAT,
@@ -29,6 +36,7 @@ from gpugraph.ops.volumes import (
     steps_of,
     volumes,
 )
+from gpugraph.ops.window_launches import of_volumes
 from gpugraph.ops.windows import PADDING, check_equal
 from gpugraph.shapes import TensorShape
 
@@ -234,7 +242,7 @@ max_pool3d_op = op(
     attrs={"T": FLOATING, **_ATTRS},
     infer=_infer,
     cpu=Call(make=_bind_max),
-    gpu=Call(make=_bind_max),
+    gpu=max_gpu(Call(make=_bind_max), of_volumes),
     grad=lambda op, dy: raw_ops.MaxPool3DGrad(
         op.inputs[0], op.outputs[0], dy, **attrs_of(op, _ATTRS)
     ),
@@ -248,7 +256,7 @@ op(
     attrs={"T": FLOATING, **_ATTRS},
     infer=_infer_max_back,
     cpu=Call(make=_bind_max_back),
-    gpu=Call(make=_bind_max_back),
+    gpu=max_back_gpu(Call(make=_bind_max_back), of_volumes),
     grad=_max_back_back,
     doc="The gradient of MaxPool3D: each window's goes to its largest element, the first if equal.",
 )
@@ -260,7 +268,7 @@ op(
     attrs={"T": FLOATING, **_ATTRS},
     infer=_infer_max_back_back,
     cpu=Call(make=_bind_max_back_back),
-    gpu=Call(make=_bind_max_back_back),
+    gpu=max_back_back_gpu(Call(make=_bind_max_back_back), of_volumes),
     grad=_max_back_back_back,
     doc="What `grad` holds where each window's largest element is.",
 )
@@ -272,7 +280,7 @@ avg_pool3d_op = op(
     attrs={"T": FLOATING, **_ATTRS},
     infer=_infer,
     cpu=Call(make=_bind_mean),
-    gpu=Call(make=_bind_mean),
+    gpu=mean_gpu(Call(make=_bind_mean), of_volumes),
     grad=lambda op, dy: raw_ops.AvgPool3DGrad(shape_of(op.inputs[0]), dy, **attrs_of(op, _ATTRS)),
     doc="The mean of each window's elements that are inside the volume.",
 )
@@ -285,7 +293,7 @@ op(
     infer=_infer_mean_back,
     host=[0],
     cpu=Call(make=_bind_mean_back),
-    gpu=Call(make=_bind_mean_back),
+    gpu=mean_back_gpu(Call(make=_bind_mean_back), of_volumes),
     grad=lambda op, ddx: [None, raw_ops.AvgPool3D(ddx, **attrs_of(op, _ATTRS))],
     doc="The gradient of AvgPool3D: each window's goes to its elements in equal parts.",
 )

@@ -10,17 +10,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from math import prod
 from typing import Any
 
 from gpugraph import dtypes
 from gpugraph.dtypes import FLOATING, DType, as_dtype
 from gpugraph.errors import InvalidArgumentError
 from gpugraph.graph.tensor import Tensor
-from gpugraph.kernel import Call, KernelContext
+from gpugraph.kernel import Call, KernelContext, Launch, Signature, Source
 from gpugraph.ops.arrays import int_argument, op_scope
 from gpugraph.ops.call import OpFunction
 from gpugraph.ops.convert import convert_to_tensor
 from gpugraph.ops.declare import NO_GRADIENT, op, raw_ops
+from gpugraph.ops.random_launches import stream_launches
 from gpugraph.ops.random_laws import Law, integers, normal, uniform
 from gpugraph.ops.random_laws import truncated_normal as truncated
 from gpugraph.ops.random_streams import (
@@ -28,40 +30,73 @@ from gpugraph.ops.random_streams import (
     INDEX,
     SEED_ATTRS,
     get_seed,
-    random_op,
     seeds_of,
     set_random_seed,
     stream_of,
 )
 from gpugraph.ops.shape_functions import from_value
 
-__all__ = ["DEFAULT_GRAPH_SEED", "between", "bounds", "get_seed", "integer_law", "random_normal"]
-__all__ += ["random_uniform", "scaled", "set_random_seed", "sizes_of", "truncated_normal"]
+__all__ = ["DEFAULT_GRAPH_SEED", "between", "bounds", "get_seed", "integer_bounds", "integer_law"]
+__all__ += ["random_normal", "random_uniform", "scaled", "set_random_seed", "sizes_of"]
+__all__ += ["truncated_normal"]
 
 
 # -- ops
 
-_random_uniform = random_op("RandomUniform", uniform, "Uniform in [0, 1).")
-_random_normal = random_op("RandomStandardNormal", normal, "Normal: mean 0, stddev 1.")
-_truncated_normal = random_op(
-    "TruncatedNormal", truncated, "Normal: mean 0, stddev 1, none beyond 2."
+
+def _random_op(name: str, law: Law, text: str, doc: str) -> OpFunction:
+    """An op that fills a tensor of a given shape by `law`; text: its name on GPUs."""
+
+    def make(context: KernelContext, out: Any) -> Callable[[], Any]:
+        return partial(stream_of(context).fill, law, out)
+
+    return op(
+        name,
+        inputs="shape: T",
+        outputs="output: dtype",
+        attrs={**SEED_ATTRS, "dtype": FLOATING, "T": INDEX},
+        infer=from_value(0),
+        host=[0],
+        cpu=Call(make=make, direct=True),
+        gpu=Source("random.cu", partial(stream_launches, text), Call(make=make, direct=True)),
+        grad=NO_GRADIENT,
+        stateful=True,
+        doc=doc,
+    )
+
+
+_random_uniform = _random_op("RandomUniform", uniform, "gg_uniform", "Uniform in [0, 1).")
+_random_normal = _random_op(
+    "RandomStandardNormal", normal, "gg_normal", "Normal: mean 0, stddev 1."
+)
+_truncated_normal = _random_op(
+    "TruncatedNormal", truncated, "gg_truncated", "Normal: mean 0, stddev 1, none beyond 2."
 )
 
 
-def integer_law(context: KernelContext, first: int, out: Any) -> Law:
-    """The law of integers between two host inputs, of which the lower one is input `first`."""
-    low, high = (context.value(index) for index in (first, first + 1))
+def integer_bounds(signature: Signature, first: int) -> tuple[int, int]:
+    """The bounds of integers, two host inputs, of which the lower one is input `first`."""
+    low, high = (signature.value(index) for index in (first, first + 1))
     for name, bound in (("minval", low), ("maxval", high)):
         if bound.shape != ():
             shape = list(bound.shape)
             raise InvalidArgumentError(None, None, f"{name} must be 0-D, got shape {shape}")
-    if low >= high and out.size:
+    if low >= high and prod(signature.output_shapes[0]):
         raise InvalidArgumentError(None, None, f"Need minval < maxval, got {low} >= {high}")
-    return integers(int(low), int(high))
+    return int(low), int(high)
+
+
+def integer_law(context: KernelContext, first: int) -> Law:
+    """The law of integers between two host inputs, of which the lower one is input `first`."""
+    return integers(*integer_bounds(context, first))
 
 
 def _integers(context: KernelContext, out: Any) -> Callable[[], Any]:
-    return partial(stream_of(context).fill, integer_law(context, 1, out), out)
+    return partial(stream_of(context).fill, integer_law(context, 1), out)
+
+
+def _launch_integers(signature: Signature) -> list[Launch]:
+    return stream_launches("gg_integers", signature, integer_bounds(signature, 1))
 
 
 _random_uniform_int = op(
@@ -72,7 +107,7 @@ _random_uniform_int = op(
     infer=from_value(0),
     host=[0, 1, 2],
     cpu=Call(make=_integers),
-    gpu=Call(make=_integers),
+    gpu=Source("random.cu", _launch_integers, Call(make=_integers)),
     grad=NO_GRADIENT,
     stateful=True,
     doc="Uniform integers from minval up to, but not including, maxval.",

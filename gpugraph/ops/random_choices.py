@@ -16,22 +16,25 @@ from gpugraph.dtypes import ALL, REAL, as_dtype
 from gpugraph.errors import InvalidArgumentError
 from gpugraph.graph.infer import InferContext
 from gpugraph.graph.tensor import Tensor
-from gpugraph.kernel import Call, KernelContext
+from gpugraph.kernel import At, Call, KernelContext, Launch, Scratch, Signature, Source
 from gpugraph.ops.arrays import op_scope, shape
 from gpugraph.ops.call import OpFunction
 from gpugraph.ops.control import with_dependencies
 from gpugraph.ops.convert import convert_to_tensor
 from gpugraph.ops.declare import NO_GRADIENT, op, raw_ops
+from gpugraph.ops.launches import THREADS, grid_of
 from gpugraph.ops.philox import Philox
 from gpugraph.ops.random import random_uniform
+from gpugraph.ops.random_launches import seed_type
 from gpugraph.ops.random_laws import doubles
-from gpugraph.ops.random_stateless import check_seed, seed_shape_fault
+from gpugraph.ops.random_stateless import check_seed_shape, seed_shape_fault
 from gpugraph.ops.random_streams import (
     INDEX,
     RESERVED,
     SEED_ATTRS,
     place_of_seed,
     seeds_of,
+    stored_stream,
     stream_of,
 )
 from gpugraph.ops.reduction_functions import reduce_all
@@ -95,17 +98,49 @@ def _check_classes(logits: Any, out: Any) -> None:
         raise InvalidArgumentError(None, None, "num_classes should be positive, got 0")
 
 
+def _blocks(rows: int, count: int) -> int:
+    """How many blocks a draw of so many reserves."""
+    return 2 * rows * -(-count // 4) * 4 * RESERVED
+
+
 def _multinomial(context: KernelContext, logits: Any, out: Any) -> Callable[[], Any]:
     _check_classes(logits, out)
-    rows, count = out.shape
-    stream, blocks = stream_of(context), 2 * rows * -(-count // 4) * 4 * RESERVED
+    stream, blocks = stream_of(context), _blocks(*out.shape)
     return lambda: _draw_classes(stream.reserve(blocks), logits, out)
 
 
 def _stateless(_: KernelContext, logits: Any, seed: Any, out: Any) -> Callable[[], Any]:
     _check_classes(logits, out)
-    check_seed(seed)
+    check_seed_shape(seed.shape)
     return lambda: _draw_classes(place_of_seed(seed), logits, out)
+
+
+def _launch_multinomial(signature: Signature) -> list[Launch]:
+    blocks = _blocks(*signature.output_shapes[0])
+    given = At(1), stored_stream(signature), blocks
+    return _launch_classes("gg_classes", signature, given, "int32_t")
+
+
+def _launch_stateless(signature: Signature) -> list[Launch]:
+    check_seed_shape(signature.input_shapes[2])
+    given = At(2), At(1)
+    return _launch_classes("gg_stateless_classes", signature, given, seed_type(signature, 2))
+
+
+def _launch_classes(
+    function: str, signature: Signature, given: tuple[Any, ...], seed: str
+) -> list[Launch]:
+    """Sums of probabilities, and the draw; given: its arguments that are no sizes."""
+    (rows, classes), (_, count) = signature.input_shapes[0], signature.output_shapes[0]
+    sums = Scratch("sums", rows * classes, dtypes.float64)
+    types = {"T": signature.input_types[0].base_dtype}
+    defines = {"OUT": f"{signature.output_types[0].name}_t", "SEED": seed}
+    sizes, block = (rows * count, count, classes), (THREADS, 1, 1)
+    summed, pairs = (At(0), sums, rows, classes), grid_of(-(-rows * count // 2))
+    return [
+        Launch("gg_class_sums", grid_of(rows, 1), block, summed, types, defines),
+        Launch(function, pairs, block, (sums, *given, *sizes), types, defines),
+    ]
 
 
 _multinomial_op = op(
@@ -116,7 +151,7 @@ _multinomial_op = op(
     infer=_infer_multinomial,
     host=[1],
     cpu=Call(make=_multinomial),
-    gpu=Call(make=_multinomial),
+    gpu=Source("multinomial.cu", _launch_multinomial, Call(make=_multinomial)),
     grad=NO_GRADIENT,
     stateful=True,
     doc="[batch, num_samples] classes, of each row of `logits` by its log probabilities.",
@@ -129,7 +164,7 @@ _stateless_op = op(
     infer=_infer_multinomial,
     host=[1],
     cpu=Call(make=_stateless),
-    gpu=Call(make=_stateless),
+    gpu=Source("multinomial.cu", _launch_stateless, Call(make=_stateless)),
     grad=NO_GRADIENT,
     doc="[batch, num_samples] classes by log probabilities, which follow from `seed`.",
 )

@@ -7,6 +7,7 @@ integers, within a few units in the last place for normal ones.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from gpugraph import dtypes
@@ -14,17 +15,18 @@ from gpugraph.dtypes import FLOATING
 from gpugraph.errors import InvalidArgumentError
 from gpugraph.graph.infer import InferContext
 from gpugraph.graph.tensor import Tensor
-from gpugraph.kernel import Call, KernelContext
+from gpugraph.kernel import Call, KernelContext, Launch, Signature, Source
 from gpugraph.ops.arrays import op_scope
 from gpugraph.ops.call import OpFunction
 from gpugraph.ops.convert import convert_to_tensor
 from gpugraph.ops.declare import NO_GRADIENT, op
-from gpugraph.ops.random import between, bounds, integer_law, scaled, sizes_of
+from gpugraph.ops.random import between, bounds, integer_bounds, integer_law, scaled, sizes_of
+from gpugraph.ops.random_launches import seed_launches
 from gpugraph.ops.random_laws import Law, normal, truncated_normal, uniform
 from gpugraph.ops.random_streams import INDEX, place_of_seed
 from gpugraph.shapes import TensorShape
 
-__all__ = ["check_seed", "seed_shape_fault", "stateless_random_normal"]
+__all__ = ["check_seed_shape", "seed_shape_fault", "stateless_random_normal"]
 __all__ += ["stateless_random_uniform", "stateless_truncated_normal"]
 
 
@@ -33,9 +35,9 @@ def seed_shape_fault(shape: TensorShape) -> str:
     return "" if shape.is_compatible_with((2,)) else f"seed must have shape [2], not {shape}"
 
 
-def check_seed(seed: Any) -> None:
-    """InvalidArgumentError for an array that is no seed."""
-    fault = seed_shape_fault(TensorShape.of(seed.shape))
+def check_seed_shape(shape: Sequence[int]) -> None:
+    """InvalidArgumentError for the shape of an array that is no seed."""
+    fault = seed_shape_fault(TensorShape.of(tuple(shape)))
     if fault:
         raise InvalidArgumentError(None, None, fault)
 
@@ -48,11 +50,16 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _filling(law: Law, seed: Any, out: Any) -> Callable[[], Any]:
-    check_seed(seed)
+    check_seed_shape(seed.shape)
     return lambda: law(place_of_seed(seed), out)
 
 
-def _stateless_op(name: str, law: Law, doc: str) -> OpFunction:
+def _launch(law: str, signature: Signature) -> list[Launch]:
+    check_seed_shape(signature.input_shapes[1])
+    return seed_launches(law, signature)
+
+
+def _stateless_op(name: str, law: Law, text: str, doc: str) -> OpFunction:
     def make(_: KernelContext, seed: Any, out: Any) -> Callable[[], Any]:
         return _filling(law, seed, out)
 
@@ -64,21 +71,29 @@ def _stateless_op(name: str, law: Law, doc: str) -> OpFunction:
         infer=_infer,
         host=[0],
         cpu=Call(make=make, direct=True),
-        gpu=Call(make=make, direct=True),
+        gpu=Source("random.cu", partial(_launch, text), Call(make=make, direct=True)),
         grad=NO_GRADIENT,
         doc=f"{doc} The numbers follow from `seed`, two integers.",
     )
 
 
-_uniform = _stateless_op("StatelessRandomUniform", uniform, "Uniform in [0, 1).")
-_normal = _stateless_op("StatelessRandomNormal", normal, "Normal: mean 0, stddev 1.")
+_uniform = _stateless_op("StatelessRandomUniform", uniform, "gg_uniform", "Uniform in [0, 1).")
+_normal = _stateless_op("StatelessRandomNormal", normal, "gg_normal", "Normal: mean 0, stddev 1.")
 _truncated_normal = _stateless_op(
-    "StatelessTruncatedNormal", truncated_normal, "Normal: mean 0, stddev 1, none beyond 2."
+    "StatelessTruncatedNormal",
+    truncated_normal,
+    "gg_truncated",
+    "Normal: mean 0, stddev 1, none beyond 2.",
 )
 
 
 def _integers(context: KernelContext, seed: Any, out: Any) -> Callable[[], Any]:
-    return _filling(integer_law(context, 2, out), seed, out)
+    return _filling(integer_law(context, 2), seed, out)
+
+
+def _launch_integers(signature: Signature) -> list[Launch]:
+    check_seed_shape(signature.input_shapes[1])
+    return seed_launches("gg_integers", signature, integer_bounds(signature, 2))
 
 
 _uniform_int = op(
@@ -89,7 +104,7 @@ _uniform_int = op(
     infer=_infer,
     host=[0, 2, 3],
     cpu=Call(make=_integers),
-    gpu=Call(make=_integers),
+    gpu=Source("random.cu", _launch_integers, Call(make=_integers)),
     grad=NO_GRADIENT,
     doc="Uniform integers from minval up to, but not including, maxval, which follow from `seed`.",
 )

@@ -10,24 +10,20 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from gpugraph import dtypes
-from gpugraph.dtypes import FLOATING
 from gpugraph.graph.client import Graph
 from gpugraph.graph.stack import graph_stack
-from gpugraph.kernel import Call, KernelContext
-from gpugraph.ops.call import OpFunction
-from gpugraph.ops.declare import NO_GRADIENT, Attr, op
+from gpugraph.kernel import KernelContext, Signature, State, Stored
+from gpugraph.ops.declare import Attr
 from gpugraph.ops.philox import CHUNK, Philox
 from gpugraph.ops.random_laws import Law, groups_of
-from gpugraph.ops.shape_functions import from_value
 
 __all__ = ["DEFAULT_GRAPH_SEED", "INDEX", "RESERVED", "SEED_ATTRS", "Stream", "get_seed"]
-__all__ += ["place_of_seed", "random_op", "seeds_of", "set_random_seed", "stream_of"]
+__all__ += ["place_of_seed", "seeds_of", "set_random_seed", "stored_stream", "stream_of"]
 
 DEFAULT_GRAPH_SEED = 87654321
 """The graph's seed where only an op has one."""
@@ -82,6 +78,9 @@ class Stream:
 
     Small tensors are drawn ahead, those of several runs at once (twice as many each time), since
     few blocks take as long as some hundreds do.
+
+    Once a GPU draws its numbers, its place is in that GPU's memory, as kernels/philox.cuh says,
+    and nowhere else: a run on the host reads it there, and writes it back.
     """
 
     def __init__(self, seed: int, seed2: int) -> None:
@@ -92,28 +91,57 @@ class Stream:
         self._ahead = np.empty((0, 0))
         self._used = 0
         self._kind: Any = None  # what the rows ahead are for; None if the place is not theirs
+        self._moved: tuple[str, Stored] | None = None
+
+    def move(self, device: str, put: Callable[[Any], Stored]) -> Stored:
+        """Where the stream is in a device's memory, from now on (see `kernel.Movable`)."""
+        with self._lock:
+            if self._moved is None:
+                self._moved, self._kind = (device, put(self._words(self._place))), None
+            at, stored = self._moved
+            if at != device:
+                raise NotImplementedError(f"its random numbers are counted on {at}")
+            return stored
+
+    def _words(self, place: Philox) -> Any:
+        """A place as kernels have it."""
+        halves = place.counter % _LONG, place.counter // _LONG
+        return np.array([*halves, place.key, 0], np.uint64)
 
     def reserve(self, blocks: int) -> Philox:
         """A place from which on so many blocks are the caller's alone."""
         with self._lock:
             place, self._kind = self._place, None
-            self._place = place.skip(blocks)
+            if self._moved is None:
+                self._place = place.skip(blocks)
+                return place
+            stored = self._moved[1]
+            low, high, *_ = stored.read().tolist()
+            place = Philox(place.key, low | high << 64)
+            stored.write(self._words(place.skip(blocks)))
         return place
 
     def fill(self, law: Law, out: Any) -> None:
         """Fills `out` by `law`, with the next numbers of this stream."""
-        if not 0 < groups_of(out)[0] <= CHUNK // 4:
+        row = self._row_ahead(law, out) if 0 < groups_of(out)[0] <= CHUNK // 4 else None
+        if row is None:
             law(self.reserve(out.size * RESERVED), out)
-            return
+        else:
+            np.copyto(out.reshape(-1), row)
+
+    def _row_ahead(self, law: Law, out: Any) -> Any:
+        """The next numbers, among those drawn ahead; None if a GPU draws them."""
         kind = law, out.size, out.dtype
         with self._lock:
+            if self._moved is not None:
+                return None
             if self._kind != kind or self._used == len(self._ahead):
                 self._draw_ahead(law, out, 2 * len(self._ahead) if self._kind == kind else 1)
                 self._kind = kind
             row = self._ahead[self._used]
             self._used += 1
             self._place = self._place.skip(out.size * RESERVED)
-        np.copyto(out.reshape(-1), row)
+        return row
 
     def _draw_ahead(self, law: Law, out: Any, runs: int) -> None:
         runs = min(runs, CHUNK // groups_of(out)[0])
@@ -132,32 +160,14 @@ def stream_of(context: KernelContext) -> Stream:
     return stream
 
 
+def stored_stream(signature: Signature) -> State:
+    """The stream of this op in a device's memory, as an argument of launches."""
+    seeds = signature.attrs["seed"], signature.attrs["seed2"]
+    return State(lambda: Stream(*seeds))
+
+
 def place_of_seed(seed: Any) -> Philox:
     """Where the numbers of a seed of two integers begin."""
     first, second = (int(each) % _LONG for each in seed)
     drawn = Philox(_STATELESS_KEY, first | second << 64).block()
     return Philox(drawn[0] | drawn[1] << 32, (drawn[2] | drawn[3] << 32) << 64)
-
-
-# -- declarations that ops share
-
-
-def random_op(name: str, law: Law, doc: str) -> OpFunction:
-    """An op that fills a tensor of a given shape by `law`."""
-
-    def make(context: KernelContext, out: Any) -> Callable[[], Any]:
-        return partial(stream_of(context).fill, law, out)
-
-    return op(
-        name,
-        inputs="shape: T",
-        outputs="output: dtype",
-        attrs={**SEED_ATTRS, "dtype": FLOATING, "T": INDEX},
-        infer=from_value(0),
-        host=[0],
-        cpu=Call(make=make, direct=True),
-        gpu=Call(make=make, direct=True),
-        grad=NO_GRADIENT,
-        stateful=True,
-        doc=doc,
-    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -10,10 +11,12 @@ import numpy as np
 from gpugraph.dtypes import REAL
 from gpugraph.graph.infer import InferContext
 from gpugraph.graph.tensor import Tensor
-from gpugraph.kernel import Call, KernelContext
+from gpugraph.kernel import At, Call, KernelContext, Launch, Signature, Source
 from gpugraph.ops.array_shapes import INDEX
 from gpugraph.ops.arrays import ints, op_scope, size_at
 from gpugraph.ops.declare import NO_GRADIENT, Attr, op, raw_ops
+from gpugraph.ops.launches import THREADS
+from gpugraph.ops.order_launches import first_in_order
 from gpugraph.ops.shape_functions import UNKNOWN, of_rank
 from gpugraph.shapes import TensorShape
 
@@ -94,6 +97,12 @@ def _top_k_back(op: Any, dvalues: Any, dindices: Any) -> list[Any]:
     return [raw_ops.Reshape(flat, shape), None]
 
 
+def _launch_top_k(signature: Signature) -> list[Launch]:
+    sizes, count = signature.input_shapes[0], signature.output_shapes[0][-1]
+    rows, dtype = prod(sizes[:-1]), signature.input_types[0]
+    return first_in_order(At(0), At(1), At(2), rows, sizes[-1], count, dtype, True)
+
+
 _top_k = op(
     "TopKV2",
     inputs="input: T, k: int32",
@@ -102,7 +111,7 @@ _top_k = op(
     infer=_infer_top_k,
     host=[1],
     cpu=Call(make=_bind_top_k),
-    gpu=Call(make=_bind_top_k),
+    gpu=Source("sort.cu", _launch_top_k, Call(make=_bind_top_k)),
     grad=_top_k_back,
     doc="The k largest elements of each row, the largest first, and where they are.",
 )
@@ -142,11 +151,20 @@ def _bind_in_top_k(
     return run
 
 
+def _launch_in_top_k(signature: Signature) -> list[Launch]:
+    rows, classes = signature.input_shapes[0]
+    k = signature.attrs["k"] if "k" in signature.attrs else ints(signature.value(2))[0]
+    arguments = (At(0), At(1), At(2), rows, classes, k)
+    grid = min(rows, 1 << 16), 1, 1
+    defines = {"INDEX": f"int{8 * signature.input_types[1].size}_t"}
+    return [Launch("gg_in_top", grid, (THREADS, 1, 1), arguments, defines=defines)]
+
+
 _IN_TOP_K: dict[str, Any] = {
     "outputs": "precision: bool",
     "infer": _infer_in_top_k,
     "cpu": Call(make=_bind_in_top_k),
-    "gpu": Call(make=_bind_in_top_k),
+    "gpu": Source("in_top.cu", _launch_in_top_k, Call(make=_bind_in_top_k)),
     "grad": NO_GRADIENT,
     "doc": "Whether the target is among the k largest predictions of its row, ties counted in.",
 }

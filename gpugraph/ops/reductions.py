@@ -19,7 +19,7 @@ from gpugraph import dtypes
 from gpugraph.dtypes import FLOATING, INTEGRAL, NUMERIC, REAL, DType
 from gpugraph.errors import InvalidArgumentError
 from gpugraph.graph.infer import InferContext
-from gpugraph.kernel import Call, KernelContext, Reduction
+from gpugraph.kernel import Call, KernelContext, Reduction, Signature
 from gpugraph.ops.call import OpFunction
 from gpugraph.ops.declare import NO_GRADIENT, Attr, op, raw_ops
 from gpugraph.ops.kernels import register_kernel
@@ -31,6 +31,7 @@ from gpugraph.ops.reduction_gradients import (
     sum_gradient,
 )
 from gpugraph.ops.shape_functions import UNKNOWN, normalize_axis, scalar
+from gpugraph.ops.terms import Term, recipe
 from gpugraph.shapes import TensorShape
 
 __all__ = ["MAX", "SUM", "reduced_axes"]
@@ -305,6 +306,13 @@ def _norm(context: KernelContext, x: Any, out: Any) -> Callable[[], Any]:
     return run
 
 
+def _norm_terms(signature: Signature, x: Term) -> list[Term]:
+    axes = sorted(reduced_axes(signature.value(1), len(x.shape)))
+    squares = x.text("(double)x * (double)x", dtype=dtypes.float64)
+    root = "floor(sqrt(x))" if x.dtype.is_integer else "sqrt(x)"
+    return [squares.reduced(SUM, axes).text(root, dtype=x.dtype)]
+
+
 op(
     "EuclideanNorm",
     inputs="input: T, reduction_indices: Tidx",
@@ -314,6 +322,7 @@ op(
     host=[1],
     cpu=Call(make=_norm),
     gpu=Call(make=_norm),
+    native=recipe(_norm_terms),
     grad=norm_gradient,
     doc="The root of the sum of squares along `reduction_indices`; `keep_dims` leaves size 1.",
 )

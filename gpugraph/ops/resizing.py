@@ -20,6 +20,7 @@ from gpugraph.graph.tensor import Tensor
 from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.arrays import ints
 from gpugraph.ops.declare import NO_GRADIENT, Attr, op, raw_ops
+from gpugraph.ops.resize_launches import nearest_gpu, resize_back_gpu, resize_gpu
 from gpugraph.ops.shape_functions import of_rank
 from gpugraph.shapes import TensorShape
 
@@ -186,7 +187,7 @@ def _resize_grad_back(kind: str, op: Any, dy: Any) -> list[Any]:
     return [getattr(raw_ops, f"Resize{kind}")(dy, size, **_modes(op)), None]
 
 
-for _kind in ("Bilinear", "Bicubic"):
+for _kind, _taps in (("Bilinear", 2), ("Bicubic", 4)):
     op(
         f"Resize{_kind}",
         inputs="images: T, size: int32",
@@ -195,7 +196,7 @@ for _kind in ("Bilinear", "Bicubic"):
         infer=_infer_resized,
         host=[1],
         cpu=Call(make=partial(_bind_resize, _kind)),
-        gpu=Call(make=partial(_bind_resize, _kind)),
+        gpu=resize_gpu(Call(make=partial(_bind_resize, _kind)), _taps, _scale),
         grad=partial(_resize_back, _kind),
         doc=f"Images [batch, height, width, channels] of another size, by {_kind.lower()} "
         "interpolation, in float32.",
@@ -207,7 +208,7 @@ for _kind in ("Bilinear", "Bicubic"):
         attrs={"T": _BACK[_kind], **_MODES},
         infer=_infer_original,
         cpu=Call(make=partial(_bind_resize_grad, _kind)),
-        gpu=Call(make=partial(_bind_resize_grad, _kind)),
+        gpu=resize_back_gpu(Call(make=partial(_bind_resize_grad, _kind)), _taps, _scale, 2),
         grad=partial(_resize_grad_back, _kind),
         doc=f"The gradient of Resize{_kind} by images of the shape of original_image.",
     )
@@ -276,7 +277,7 @@ op(
     infer=_infer_resized,
     host=[1],
     cpu=Call(make=_bind_nearest),
-    gpu=Call(make=_bind_nearest),
+    gpu=nearest_gpu(Call(make=_bind_nearest), _scale),
     grad=_nearest_back,
     doc="Images of another size, each pixel the nearest of the input.",
 )
@@ -288,7 +289,7 @@ op(
     infer=_infer_resized,
     host=[1],
     cpu=Call(make=_bind_nearest_grad),
-    gpu=Call(make=_bind_nearest_grad),
+    gpu=resize_back_gpu(Call(make=_bind_nearest_grad), 1, _scale, 1),
     grad=_nearest_grad_back,
     doc="The gradient of ResizeNearestNeighbor by images of height and width `size`.",
 )

@@ -17,20 +17,28 @@ from gpugraph.graph.infer import InferContext
 from gpugraph.graph.op_def import AttrDef, OpDef
 from gpugraph.graph.operation import Operation
 from gpugraph.kernel import Call
-from gpugraph.ops import adaptive_training, scatter_updates, scattering, sparse_training, state
+from gpugraph.ops import (
+    adaptive_training,
+    scatter_updates,
+    scattering,
+    slice_assignment,
+    sparse_training,
+    state,
+)
 from gpugraph.ops.array_shapes import INDEX
 from gpugraph.ops.arrays import value_shape
 from gpugraph.ops.declare import DECLARATIONS, NO_GRADIENT, Attr, op, raw_ops
 from gpugraph.ops.gathering import gathered_rows
 from gpugraph.ops.handles import BY_HANDLE, ByHandle
 from gpugraph.ops.shape_functions import SCALAR, UNKNOWN, no_outputs
+from gpugraph.ops.strides import MASKS
 from gpugraph.ops.training import UPDATES
 from gpugraph.shapes import TensorShape
 
 __all__ = ["LOWERED", "Lowering"]
 
 assert adaptive_training and scatter_updates and scattering  # their ops are declared by now
-assert sparse_training and state
+assert slice_assignment and sparse_training and state
 
 
 class Lowering(NamedTuple):
@@ -232,6 +240,7 @@ def _attr(attr: AttrDef) -> Any:
 
 for _kind in ("Assign", "AssignAdd", "AssignSub"):
     _declare(f"{_kind}VariableOp", _kind, "dtype", ())
+_declare("ResourceStridedSliceAssign", "StridedSliceAssign", "T", ("Index", *MASKS))
 for _kind in ("Update", "Add", "Sub", "Mul", "Div", "Min", "Max"):
     _declare(f"ResourceScatter{_kind}", f"Scatter{_kind}", "dtype", ("Tindices",))
 for _kind in ("Update", "Add", "Sub"):

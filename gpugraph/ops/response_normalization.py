@@ -8,6 +8,7 @@ Krizhevsky et al. 2012, ImageNet classification with deep convolutional neural n
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -15,12 +16,14 @@ import numpy as np
 from gpugraph.dtypes import FLOATING, float16, float32
 from gpugraph.graph.infer import InferContext
 from gpugraph.graph.tensor import Tensor
-from gpugraph.kernel import Call, KernelContext
+from gpugraph.kernel import At, Call, KernelContext, Launch, Scratch, Signature, Source
 from gpugraph.ops.arrays import attrs_of, shape_of, size_at
 from gpugraph.ops.casting import cast
 from gpugraph.ops.declare import Attr, op, raw_ops
+from gpugraph.ops.launches import THREADS, grid_of
 from gpugraph.ops.shape_functions import of_rank
 from gpugraph.ops.softmax import do_nothing
+from gpugraph.ops.window_launches import wide
 from gpugraph.shapes import TensorShape
 
 __all__ = ["local_response_normalization"]
@@ -107,6 +110,46 @@ def _bind_backward(
     return run
 
 
+# -- on GPUs
+
+_MANY = (1 << 31) - (1 << 24)
+"""Elements from which places need 64 bits."""
+
+
+def _launch(signature: Signature, function: str, *arguments: At | Scratch | float) -> Launch:
+    """A function over all elements, told their count, the channels and the radius too."""
+    shape, attrs = signature.output_shapes[0], signature.attrs
+    count, depth = prod(shape), shape[-1]
+    radius = min(int(attrs["depth_radius"]), depth - 1)
+    arrays = [each for each in arguments if isinstance(each, (At, Scratch))]
+    numbers = [each for each in arguments if not isinstance(each, (At, Scratch))]
+    return Launch(
+        function,
+        grid_of(count),
+        (THREADS, 1, 1),
+        (*arrays, count, depth, radius, *numbers),
+        {"T": signature.output_types[0]},
+        {"PLACE": "int64_t" if count >= _MANY else "int32_t"},
+    )
+
+
+def _launch_forward(signature: Signature) -> list[Launch]:
+    numbers = [float(signature.attrs[key]) for key in ("bias", "alpha", "beta")]
+    return [_launch(signature, "gg_response", At(0), At(1), *numbers)]
+
+
+def _launch_backward(signature: Signature) -> list[Launch]:
+    bias, alpha, beta = (float(signature.attrs[key]) for key in ("bias", "alpha", "beta"))
+    dtype, count = wide(signature.output_types[0]), prod(signature.output_shapes[0])
+    norms, shares = (Scratch(name, count, dtype) for name in ("norms", "shares"))
+    first = At(0), At(1), At(2), norms, shares, bias, alpha
+    then = At(0), At(1), norms, shares, At(3), beta, 2 * alpha * beta
+    return [
+        _launch(signature, "gg_response_shares", *first),
+        _launch(signature, "gg_response_back", *then),
+    ]
+
+
 def _infer(context: InferContext) -> list[TensorShape]:
     return [TensorShape.of(of_rank(context.shapes[0], 4, "input"))]
 
@@ -160,7 +203,7 @@ _lrn = op(
     attrs={**_ATTRS, "T": FLOATING},
     infer=_infer,
     cpu=Call(make=_bind_forward),
-    gpu=Call(make=_bind_forward),
+    gpu=Source("response.cu", _launch_forward, Call(make=_bind_forward)),
     grad=lambda op, dy: raw_ops.LRNGrad(dy, op.inputs[0], op.outputs[0], **attrs_of(op, _ATTRS)),
     doc="input / (bias + alpha * (sum of input ** 2 over the channels near)) ** beta",
 )
@@ -172,7 +215,7 @@ op(
     attrs={**_ATTRS, "T": FLOATING},
     infer=_infer_backward,
     cpu=Call(make=_bind_backward),
-    gpu=Call(make=_bind_backward),
+    gpu=Source("response.cu", _launch_backward, Call(make=_bind_backward)),
     grad=_gradient_of_gradient,
     doc="The gradient of LRN, whose output for `input_image` is `output_image`.",
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,11 @@ from gpugraph.dtypes import ALL
 from gpugraph.errors import InvalidArgumentError
 from gpugraph.graph.infer import InferContext
 from gpugraph.graph.tensor import Tensor
-from gpugraph.kernel import Call, KernelContext
+from gpugraph.kernel import At, Call, Failed, KernelContext, Launch, Signature, Source
 from gpugraph.ops.array_shapes import INDEX
 from gpugraph.ops.declare import Attr, op, raw_ops
+from gpugraph.ops.launches import item_type
+from gpugraph.ops.row_launches import columns_and_rows
 from gpugraph.ops.shape_functions import UNKNOWN, normalize_axis, of_rank
 from gpugraph.shapes import TensorShape
 
@@ -66,6 +69,25 @@ def _back(op: Any, dy: Any) -> list[Any]:
     return [raw_ops.ReverseSequence(dy, op.inputs[1], **attrs), None]
 
 
+def _launch(signature: Signature) -> list[Launch]:
+    sizes = signature.input_shapes[0]
+    axes = [normalize_axis(signature.attrs[key], len(sizes)) for key in ("batch_dim", "seq_dim")]
+    if sizes[axes[0]] != signature.input_shapes[1][0]:
+        raise NotImplementedError("there are not as many seq_lengths as batch entries")
+    first, second = sorted(axes)
+    rows, inner = prod(sizes[: second + 1]), prod(sizes[second + 1 :])
+    middle = prod(sizes[first + 1 : second])
+    grid, block = columns_and_rows(rows, inner)
+    failed = Failed(f"one of seq_lengths is not in [0, {sizes[axes[1]]}]")
+    numbers = rows, sizes[first], middle, sizes[second], inner, int(axes[0] == first)
+    defines: dict[str, str | int] = {
+        "ITEM": item_type(signature.output_types[0]),
+        "INDEX": f"int{8 * signature.input_types[1].size}_t",
+    }
+    arguments = (At(0), At(1), At(2), failed, *numbers)
+    return [Launch("gg_reverse", grid, block, arguments, defines=defines)]
+
+
 _reverse = op(
     "ReverseSequence",
     inputs="input: T, seq_lengths: Tlen",
@@ -78,7 +100,7 @@ _reverse = op(
     },
     infer=_infer,
     cpu=Call(make=_bind),
-    gpu=Call(make=_bind),
+    gpu=Source("reverse.cu", _launch, Call(make=_bind)),
     grad=_back,
     doc="The input with the first seq_lengths[i] elements of each batch entry i turned around.",
 )

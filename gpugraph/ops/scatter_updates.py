@@ -7,23 +7,36 @@ Rows that come twice are taken one after the other, in order.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from math import prod
 from typing import Any
 
 import numpy as np
 
-from gpugraph.dtypes import ALL, NUMERIC, REAL
+from gpugraph.dtypes import ALL, NUMERIC, REAL, DType
 from gpugraph.errors import InvalidArgumentError
 from gpugraph.graph.infer import InferContext
 from gpugraph.graph.tensor import Tensor
-from gpugraph.kernel import Call, KernelContext
+from gpugraph.kernel import At, Call, KernelContext, Launch, Signature, Source
 from gpugraph.ops.array_shapes import INDEX
 from gpugraph.ops.arrays import op_scope, shape
 from gpugraph.ops.convert import convert_to_tensor
 from gpugraph.ops.declare import NO_GRADIENT, Attr, op, raw_ops
 from gpugraph.ops.gathering import check_inside
 from gpugraph.ops.handles import change_variable
-from gpugraph.ops.scattering import Coordinates, combine_rows
+from gpugraph.ops.row_launches import (
+    ADD,
+    MAX,
+    MIN,
+    MUL,
+    SUB,
+    Changes,
+    combined,
+    in_turn,
+    ordered,
+    put,
+)
+from gpugraph.ops.scattering import Coordinates, by_coordinates, combine_rows
 from gpugraph.shapes import TensorShape
 
 __all__ = [
@@ -63,6 +76,49 @@ def _divide(target: Any, rows: Any, values: Any) -> None:
         target[row] = (target[row] - rest) // value
 
 
+# -- on a GPU
+
+Launched = Callable[[At, At, Changes, DType], list[Launch]]
+"""launched(target, updates, changes, dtype): what changes the rows, once they are sorted."""
+
+
+def _divided(target: At, updates: At, changes: Changes, dtype: DType) -> list[Launch]:
+    text, refuses = "(a) / (b)", "false"
+    if dtype.is_integer:
+        refuses = "(a) == 0"
+        if not dtype.is_unsigned:  # the lowest number by -1
+            text = "(b) == -1 ? 0 - (a) : (a) / (b)"
+    said = "Integer division by zero"
+    return in_turn(target, updates, changes, dtype, text, refuses, said)
+
+
+_LAUNCHED: dict[str, Launched] = {
+    "Update": put,
+    "Add": partial(combined, way=ADD),
+    "Sub": partial(combined, way=SUB),
+    "Mul": partial(combined, way=MUL),
+    "Div": _divided,
+    "Min": partial(combined, way=MIN),
+    "Max": partial(combined, way=MAX),
+}
+
+
+def _launch_rows(what: str, signature: Signature) -> list[Launch]:
+    ref, indices, updates = signature.input_shapes
+    dtype = signature.input_types[0].base_dtype
+    count, width = prod(indices), prod(ref[1:])
+    step = int(prod(updates) == count * width)
+    index_type = signature.input_types[1]
+    order, changes = ordered(At(1), index_type, count, width, ref[:1], step=step)
+    return order + _LAUNCHED[what](At(0), At(2), changes, dtype)
+
+
+def _launch_coordinates(what: str, signature: Signature) -> list[Launch]:
+    ref, indices = signature.input_shapes[:2]
+    order, changes = by_coordinates(At(1), signature.input_types[1], indices, ref)
+    return order + _LAUNCHED[what](At(0), At(2), changes, signature.input_types[0].base_dtype)
+
+
 # -- rows of the first dimension
 
 
@@ -98,10 +154,10 @@ def _bind_rows(combine: Combine) -> Callable[..., Callable[[], Any]]:
     return bind
 
 
-def _declare(name: str, combine: Combine, types: Any, formula: str, locking: bool = False) -> None:
+def _declare(what: str, combine: Combine, types: Any, formula: str, locking: bool = False) -> None:
     kernel = Call(make=_bind_rows(combine))
     op(
-        name,
+        f"Scatter{what}",
         inputs="ref: Ref(T), indices: Tindices, updates: T",
         outputs="output_ref: Ref(T)",
         attrs={"T": types, "Tindices": INDEX, "use_locking": Attr("bool", locking)},
@@ -109,20 +165,20 @@ def _declare(name: str, combine: Combine, types: Any, formula: str, locking: boo
         view={0: 0},
         writes=[0],
         cpu=kernel,
-        gpu=kernel,
+        gpu=Source("scatter.cu", partial(_launch_rows, what), kernel),
         grad=NO_GRADIENT,
         stateful=True,
         doc=f"{formula} for each i in `indices`, in order; outputs the reference.",
     )
 
 
-_declare("ScatterUpdate", _replace, ALL, "ref[indices[i]] = updates[i]", locking=True)
-_declare("ScatterAdd", _by(np.add), NUMERIC, "ref[indices[i]] += updates[i]")
-_declare("ScatterSub", _by(np.subtract), NUMERIC, "ref[indices[i]] -= updates[i]")
-_declare("ScatterMul", _by(np.multiply), NUMERIC, "ref[indices[i]] *= updates[i]")
-_declare("ScatterDiv", _divide, NUMERIC, "ref[indices[i]] /= updates[i]")
-_declare("ScatterMin", _by(np.minimum), REAL, "ref[indices[i]] = min(ref[indices[i]], updates[i])")
-_declare("ScatterMax", _by(np.maximum), REAL, "ref[indices[i]] = max(ref[indices[i]], updates[i])")
+_declare("Update", _replace, ALL, "ref[indices[i]] = updates[i]", locking=True)
+_declare("Add", _by(np.add), NUMERIC, "ref[indices[i]] += updates[i]")
+_declare("Sub", _by(np.subtract), NUMERIC, "ref[indices[i]] -= updates[i]")
+_declare("Mul", _by(np.multiply), NUMERIC, "ref[indices[i]] *= updates[i]")
+_declare("Div", _divide, NUMERIC, "ref[indices[i]] /= updates[i]")
+_declare("Min", _by(np.minimum), REAL, "ref[indices[i]] = min(ref[indices[i]], updates[i])")
+_declare("Max", _by(np.maximum), REAL, "ref[indices[i]] = max(ref[indices[i]], updates[i])")
 
 
 # -- by coordinates
@@ -160,10 +216,10 @@ def _bind_coordinates(combine: Combine) -> Callable[..., Callable[[], Any]]:
     return bind
 
 
-def _declare_nd(name: str, combine: Combine, types: Any, sign: str, locking: bool = False) -> None:
+def _declare_nd(what: str, combine: Combine, types: Any, sign: str, locking: bool = False) -> None:
     kernel = Call(make=_bind_coordinates(combine))
     op(
-        name,
+        f"ScatterNd{what}",
         inputs="ref: Ref(T), indices: Tindices, updates: T",
         outputs="output_ref: Ref(T)",
         attrs={"T": types, "Tindices": INDEX, "use_locking": Attr("bool", locking)},
@@ -171,7 +227,7 @@ def _declare_nd(name: str, combine: Combine, types: Any, sign: str, locking: boo
         view={0: 0},
         writes=[0],
         cpu=kernel,
-        gpu=kernel,
+        gpu=Source("scatter.cu", partial(_launch_coordinates, what), kernel),
         grad=NO_GRADIENT,
         stateful=True,
         doc=f"ref[indices[i]] {sign} updates[i], where indices[i] are coordinates, in order; "
@@ -179,9 +235,9 @@ def _declare_nd(name: str, combine: Combine, types: Any, sign: str, locking: boo
     )
 
 
-_declare_nd("ScatterNdUpdate", _replace, ALL, "=", locking=True)
-_declare_nd("ScatterNdAdd", _by(np.add), NUMERIC, "+=")
-_declare_nd("ScatterNdSub", _by(np.subtract), NUMERIC, "-=")
+_declare_nd("Update", _replace, ALL, "=", locking=True)
+_declare_nd("Add", _by(np.add), NUMERIC, "+=")
+_declare_nd("Sub", _by(np.subtract), NUMERIC, "-=")
 
 
 # -- as functions

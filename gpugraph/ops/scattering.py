@@ -7,26 +7,41 @@ What is added to one place is added in the order in which it comes.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from math import prod
 from typing import Any
 
 import numpy as np
 
 from gpugraph import dtypes
-from gpugraph.dtypes import ALL, NUMERIC, REAL
+from gpugraph.dtypes import ALL, NUMERIC, REAL, DType
 from gpugraph.errors import InvalidArgumentError
 from gpugraph.graph.infer import InferContext
 from gpugraph.graph.tensor import Tensor
-from gpugraph.kernel import Call, KernelContext
+from gpugraph.kernel import At, Call, KernelContext, Launch, Signature, Source
 from gpugraph.ops.array_shapes import INDEX
 from gpugraph.ops.arrays import shape_of
 from gpugraph.ops.declare import op, raw_ops
+from gpugraph.ops.row_launches import (
+    ADD,
+    MAX,
+    MIN,
+    SUB,
+    Changes,
+    Way,
+    combined,
+    copied,
+    filled,
+    gathered,
+    ordered,
+    put,
+)
 from gpugraph.ops.shape_functions import UNKNOWN
 from gpugraph.shapes import TensorShape
 
-__all__ = ["Coordinates", "combine_rows", "gather_nd", "scatter_nd", "tensor_scatter_add"]
-__all__ += ["tensor_scatter_max", "tensor_scatter_min", "tensor_scatter_sub"]
-__all__ += ["tensor_scatter_update"]
+__all__ = ["Coordinates", "by_coordinates", "combine_rows", "gather_nd", "scatter_nd"]
+__all__ += ["tensor_scatter_add", "tensor_scatter_max", "tensor_scatter_min"]
+__all__ += ["tensor_scatter_sub", "tensor_scatter_update"]
 
 
 # -- gather and scatter by coordinates
@@ -93,6 +108,25 @@ def _bind_gather_nd(
     return lambda: np.copyto(target, source[find_rows()])
 
 
+def _launch_gather_nd(signature: Signature) -> list[Launch]:
+    params, indices = signature.input_shapes[:2]
+    depth = indices[-1]
+    count, width = prod(indices[:-1]), prod(params[depth:])
+    types = signature.input_types[1], signature.output_types[0]
+    return [gathered(At(0), At(1), At(2), *types, params[:depth], count, width)]
+
+
+def by_coordinates(
+    indices: At, index_type: DType, shape: Sequence[int], sizes: Sequence[int]
+) -> tuple[list[Launch], Changes]:
+    """Launches that sort changes of a tensor of these `sizes` by their places (`ordered`).
+
+    shape: that of the coordinates, which are the last dimension of `indices`.
+    """
+    depth = shape[-1]
+    return ordered(indices, index_type, prod(shape[:-1]), prod(sizes[depth:]), tuple(sizes[:depth]))
+
+
 _gather_nd = op(
     "GatherNd",
     inputs="params: Tparams, indices: Tindices",
@@ -100,7 +134,7 @@ _gather_nd = op(
     attrs={"Tparams": ALL, "Tindices": INDEX},
     infer=_infer_gather_nd,
     cpu=Call(make=_bind_gather_nd),
-    gpu=Call(make=_bind_gather_nd),
+    gpu=Source("scatter.cu", _launch_gather_nd, Call(make=_bind_gather_nd)),
     grad=lambda op, dy: [
         raw_ops.ScatterNd(op.inputs[1], dy, shape_of(op.inputs[0], op.inputs[1].dtype)),
         None,
@@ -178,6 +212,14 @@ def _bind_scatter_nd(
     return run
 
 
+def _launch_scatter_nd(signature: Signature) -> list[Launch]:
+    indices, out = signature.input_shapes[0], signature.output_shapes[0]
+    dtype = signature.output_types[0]
+    order, changes = by_coordinates(At(0), signature.input_types[0], indices, out)
+    empty = filled(At(2), 0, prod(out), dtype)
+    return [*order, empty, *combined(At(2), At(1), changes, dtype, ADD)]
+
+
 _scatter_nd = op(
     "ScatterNd",
     inputs="indices: Tindices, updates: T, shape: Tindices",
@@ -186,7 +228,7 @@ _scatter_nd = op(
     infer=_infer_scatter_nd,
     host=[2],
     cpu=Call(make=_bind_scatter_nd),
-    gpu=Call(make=_bind_scatter_nd),
+    gpu=Source("scatter.cu", _launch_scatter_nd, Call(make=_bind_scatter_nd)),
     grad=lambda op, dy: [None, raw_ops.GatherNd(dy, op.inputs[0]), None],
     doc="Zeros of `shape` to which `updates` are added at the coordinates in `indices`.",
 )
@@ -241,13 +283,25 @@ def _tensor_scattering(combine: Any) -> Call:
     return Call(make=make)
 
 
+def _launch_tensor_scatter(way: Way | None, signature: Signature) -> list[Launch]:
+    sizes, indices = signature.input_shapes[:2]
+    dtype = signature.output_types[0]
+    order, changes = by_coordinates(At(1), signature.input_types[1], indices, sizes)
+    launches = [*order, copied(At(0), At(3), prod(sizes), dtype)]
+    if way is None:
+        return launches + put(At(3), At(2), changes, dtype)
+    return launches + combined(At(3), At(2), changes, dtype, way)
+
+
 def _update_back(op: Any, dy: Any) -> list[Any]:
     indices, updates = op.inputs[1:]
     kept = raw_ops.TensorScatterUpdate(dy, indices, raw_ops.ZerosLike(updates))
     return [kept, None, raw_ops.GatherNd(dy, indices)]
 
 
-def _declare_tensor_scatter(what: str, combine: Any, grad: Any, types: Any, doc: str) -> Any:
+def _declare_tensor_scatter(
+    what: str, combine: Any, way: Way | None, grad: Any, types: Any, doc: str
+) -> Any:
     kernel = _tensor_scattering(combine)
     return op(
         f"TensorScatter{what}",
@@ -257,16 +311,17 @@ def _declare_tensor_scatter(what: str, combine: Any, grad: Any, types: Any, doc:
         infer=_infer_tensor_scatter,
         alias={0: 0},
         cpu=kernel,
-        gpu=kernel,
+        gpu=Source("scatter.cu", partial(_launch_tensor_scatter, way), kernel),
         grad=grad,
         doc=f"The tensor with `updates` {doc} the coordinates in `indices`.",
     )
 
 
-_tensor_update = _declare_tensor_scatter("Update", None, _update_back, ALL, "put at")
+_tensor_update = _declare_tensor_scatter("Update", None, None, _update_back, ALL, "put at")
 _tensor_add = _declare_tensor_scatter(
     "Add",
     np.add,
+    ADD,
     lambda op, dy: [dy, None, raw_ops.GatherNd(dy, op.inputs[1])],
     NUMERIC,
     "added at",
@@ -274,6 +329,7 @@ _tensor_add = _declare_tensor_scatter(
 _tensor_sub = _declare_tensor_scatter(
     "Sub",
     np.subtract,
+    SUB,
     lambda op, dy: [dy, None, raw_ops.Neg(raw_ops.GatherNd(dy, op.inputs[1]))],
     NUMERIC,
     "subtracted at",
@@ -294,8 +350,12 @@ def _extreme_back(op: Any, dy: Any) -> list[Any]:
     return [raw_ops.Mul(shared, kept), None, slices]
 
 
-_tensor_max = _declare_tensor_scatter("Max", np.maximum, _extreme_back, REAL, "or the larger at")
-_tensor_min = _declare_tensor_scatter("Min", np.minimum, _extreme_back, REAL, "or the smaller at")
+_tensor_max = _declare_tensor_scatter(
+    "Max", np.maximum, MAX, _extreme_back, REAL, "or the larger at"
+)
+_tensor_min = _declare_tensor_scatter(
+    "Min", np.minimum, MIN, _extreme_back, REAL, "or the smaller at"
+)
 
 
 def tensor_scatter_update(

@@ -8,6 +8,7 @@ number is dropped. Parts are combined in the order in which they come.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from math import prod
 from typing import Any
 
@@ -16,12 +17,13 @@ import numpy as np
 from gpugraph.dtypes import NUMERIC, REAL, DType
 from gpugraph.errors import InvalidArgumentError
 from gpugraph.graph.infer import InferContext
-from gpugraph.kernel import Call, KernelContext
+from gpugraph.kernel import At, Call, KernelContext, Launch, Signature, Source
 from gpugraph.narrow import finfo
 from gpugraph.ops.array_shapes import INDEX
 from gpugraph.ops.arrays import ints
 from gpugraph.ops.call import OpFunction
 from gpugraph.ops.declare import op
+from gpugraph.ops.row_launches import ADD, MAX, MIN, MUL, Way, combined, filled, ordered
 from gpugraph.ops.scattering import combine_rows
 from gpugraph.ops.segment_gradients import (
     extreme_gradient,
@@ -59,7 +61,16 @@ def _limit(dtype: Any, lowest: bool) -> Any:
     return limits.min if lowest else limits.max
 
 
-def _unsorted_kernel(combine: Any, start: Callable[[Any], Any]) -> Call:
+def _launch_unsorted(way: Way, start: Callable[[Any], Any], signature: Signature) -> list[Launch]:
+    ids, out = signature.input_shapes[1], signature.output_shapes[0]
+    dtype, count, width = signature.output_types[0], prod(ids), prod(out[1:])
+    index_type = signature.input_types[1]
+    order, changes = ordered(At(1), index_type, count, width, out[:1], drops=1)
+    neutral = filled(At(2), start(np.dtype(dtype.as_numpy_dtype)), prod(out), dtype)
+    return [*order, neutral, *combined(At(2), At(0), changes, dtype, way)]
+
+
+def _unsorted_kernel(combine: Any, start: Callable[[Any], Any], way: Way) -> Source:
     """`combine` by segment, of `start(dtype)` at first, which is chosen: the dtype's own."""
     chosen = combine in (np.maximum, np.minimum)
 
@@ -84,10 +95,11 @@ def _unsorted_kernel(combine: Any, start: Callable[[Any], Any]) -> Call:
 
         return run
 
-    return Call(make=make, direct=chosen)
+    host = Call(make=make, direct=chosen)
+    return Source("scatter.cu", partial(_launch_unsorted, way, start), host)
 
 
-def _unsorted(what: str, types: Sequence[DType], kernel: Call, grad: Any, doc: str) -> OpFunction:
+def _unsorted(what: str, types: Sequence[DType], kernel: Source, grad: Any, doc: str) -> OpFunction:
     return op(
         f"UnsortedSegment{what}",
         inputs="data: T, segment_ids: Tindices, num_segments: Tnumsegments",
@@ -95,7 +107,7 @@ def _unsorted(what: str, types: Sequence[DType], kernel: Call, grad: Any, doc: s
         attrs={"T": types, "Tindices": INDEX, "Tnumsegments": INDEX},
         infer=_infer_unsorted,
         host=[2],
-        cpu=kernel,
+        cpu=kernel.host,
         gpu=kernel,
         grad=grad,
         doc=f"output[i] = {doc} data[j] over all j with segment_ids[j] == i.",
@@ -174,26 +186,26 @@ def _sorted(what: str, types: Sequence[DType], kernel: Call, grad: Any, doc: str
 
 UNSORTED: dict[str, OpFunction] = {
     "Sum": _unsorted(
-        "Sum", NUMERIC, _unsorted_kernel(np.add, lambda _: 0), sum_gradient, "the sum of"
+        "Sum", NUMERIC, _unsorted_kernel(np.add, lambda _: 0, ADD), sum_gradient, "the sum of"
     ),
     "Prod": _unsorted(
         "Prod",
         NUMERIC,
-        _unsorted_kernel(np.multiply, lambda _: 1),
+        _unsorted_kernel(np.multiply, lambda _: 1, MUL),
         prod_gradient,
         "the product of",
     ),
     "Max": _unsorted(
         "Max",
         REAL,
-        _unsorted_kernel(np.maximum, lambda dtype: _limit(dtype, True)),
+        _unsorted_kernel(np.maximum, lambda dtype: _limit(dtype, True), MAX),
         extreme_gradient,
         "the largest of",
     ),
     "Min": _unsorted(
         "Min",
         REAL,
-        _unsorted_kernel(np.minimum, lambda dtype: _limit(dtype, False)),
+        _unsorted_kernel(np.minimum, lambda dtype: _limit(dtype, False), MIN),
         extreme_gradient,
         "the smallest of",
     ),

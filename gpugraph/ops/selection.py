@@ -6,6 +6,7 @@ How large the results of Where, Unique and DynamicStitch are depends on values.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -15,11 +16,13 @@ from gpugraph.dtypes import ALL, FLOATING, NUMERIC, as_dtype
 from gpugraph.errors import InvalidArgumentError
 from gpugraph.graph.infer import InferContext
 from gpugraph.graph.tensor import Tensor
-from gpugraph.kernel import Call, KernelContext, Signature
+from gpugraph.kernel import At, Call, KernelContext, Launch, Signature, Source
 from gpugraph.ops.array_shapes import INDEX
 from gpugraph.ops.arrays import ints, op_scope
 from gpugraph.ops.convert import constant, convert_to_tensor
 from gpugraph.ops.declare import NO_GRADIENT, Attr, op, raw_ops
+from gpugraph.ops.launches import item_type
+from gpugraph.ops.row_launches import columns_and_rows
 from gpugraph.ops.shape_functions import SCALAR, UNKNOWN, normalize_axis, of_rank
 from gpugraph.ops.terms import Term, recipe
 from gpugraph.ops.values import zero_of
@@ -61,6 +64,20 @@ def _bind_one_hot(
     return run
 
 
+def _launch_one_hot(signature: Signature) -> list[Launch]:
+    shape = signature.output_shapes[0]
+    axis = normalize_axis(signature.attrs["axis"], len(shape))
+    outer, depth, inner = prod(shape[:axis]), shape[axis], prod(shape[axis + 1 :])
+    defines: dict[str, str | int] = {"ITEM": item_type(signature.output_types[0])}
+    how: dict[str, Any] = {"types": {"INDEX": signature.input_types[0]}, "defines": defines}
+    arrays = At(0), At(1), At(2), At(3)
+    if inner == 1:
+        grid, block = columns_and_rows(outer, depth)
+        return [Launch("gg_one_hot_rows", grid, block, (*arrays, outer, depth), **how)]
+    grid, block = columns_and_rows(outer * depth, inner)
+    return [Launch("gg_one_hot", grid, block, (*arrays, outer * depth, depth, inner), **how)]
+
+
 def _hot_terms(signature: Signature, indices: Term, on_value: Term, off_value: Term) -> list[Term]:
     shape = signature.output_shapes[0]
     if normalize_axis(signature.attrs["axis"], len(shape)) != len(shape) - 1:
@@ -83,7 +100,7 @@ _one_hot = op(
     infer=_infer_one_hot,
     host=[1],
     cpu=Call(make=_bind_one_hot),
-    gpu=Call(make=_bind_one_hot),
+    gpu=Source("one_hot.cu", _launch_one_hot, Call(make=_bind_one_hot)),
     native=recipe(_hot_terms),
     grad=NO_GRADIENT,
     doc="on_value at the index along a new axis of size `depth`, off_value everywhere else.",
@@ -244,7 +261,7 @@ def _declare_stitch(op_type: str, doc: str) -> Any:
         op_type,
         inputs="indices: N * int32, data: N * T",
         outputs="merged: T",
-        attrs={"T": ALL},
+        attrs={"N": Attr("int", required=True, minimum=1), "T": ALL},
         infer=_infer_stitch,
         cpu=Call(_stitch, dynamic=True),
         gpu=Call(_stitch, dynamic=True),
@@ -263,6 +280,7 @@ def dynamic_stitch(indices: Any, data: Any, name: str | None = None) -> Tensor:
     """One tensor of the parts of `data`: merged[indices[m][i, ...]] = data[m][i, ...].
 
     Its first size is the largest index + 1; of parts with one index the last wins.
+    ValueError for no parts.
     """
     made: Tensor = dynamic_stitch_op(list(indices), list(data), name=name)
     return made
@@ -293,6 +311,11 @@ def _bind_lin_space(_: KernelContext, start: Any, stop: Any, out: Any) -> Callab
     return run
 
 
+def _lin_space_terms(signature: Signature, start: Term, stop: Term) -> list[Term]:
+    size = signature.output_shapes[0][0]
+    return [start.index(size, start.dtype) * ((stop - start) / max(size - 1, 1)) + start]
+
+
 _lin_space = op(
     "LinSpace",
     inputs="start: T, stop: T, num: Tidx",
@@ -302,6 +325,7 @@ _lin_space = op(
     host=[2],
     cpu=Call(make=_bind_lin_space),
     gpu=Call(make=_bind_lin_space),
+    native=recipe(_lin_space_terms),
     grad=NO_GRADIENT,
     doc="`num` evenly spaced values from `start` to `stop`.",
 )

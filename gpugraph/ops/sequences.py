@@ -13,15 +13,17 @@ from gpugraph.dtypes import FLOATING, NUMERIC, DType, as_dtype
 from gpugraph.errors import InvalidArgumentError
 from gpugraph.graph.infer import InferContext
 from gpugraph.graph.tensor import Tensor
-from gpugraph.kernel import Call, KernelContext
+from gpugraph.kernel import At, Builder, Call, KernelContext, Launch, Recipe, Signature, Source
 from gpugraph.narrow import finfo
 from gpugraph.ops.arrays import op_scope
+from gpugraph.ops.axis_launches import Axis, running
 from gpugraph.ops.call import OpFunction
 from gpugraph.ops.casting import cast
 from gpugraph.ops.complex_numbers import conj
 from gpugraph.ops.convert import convert_to_tensor
 from gpugraph.ops.declare import NO_GRADIENT, Attr, op, raw_ops
 from gpugraph.ops.shape_functions import normalize_axis, of_rank, same_shape
+from gpugraph.ops.terms import Term
 from gpugraph.ops.values import constant_array
 from gpugraph.shapes import TensorShape
 
@@ -60,6 +62,14 @@ def _count_up(context: KernelContext, out: Any) -> Callable[[], Any]:
 
 _RANKED = (dtypes.int32, dtypes.int64, dtypes.bfloat16, dtypes.float32, dtypes.float64)
 
+
+def _counted(builder: Builder, signature: Signature, _: Sequence[int]) -> list[int]:
+    dtype = signature.output_types[0]
+    start, _, delta = (signature.value(index).reshape(())[()] for index in (0, 1, 2))
+    numbers = Term(builder, builder.index(signature.output_shapes[0][0], dtype))
+    return [(numbers * delta + start).value]
+
+
 _range = op(
     "Range",
     inputs="start: Tidx, limit: Tidx, delta: Tidx",
@@ -69,6 +79,7 @@ _range = op(
     host=[0, 1, 2],
     cpu=Call(make=_count_up),
     gpu=Call(make=_count_up),
+    native=Recipe(_counted),
     grad=NO_GRADIENT,
     doc="start, start + delta, start + 2 delta, ... before limit.",
 )
@@ -145,13 +156,32 @@ def _running(ufunc: Any, start: Any) -> Call:
     return Call(make=make)
 
 
+def _launch(text: str, start: str, signature: Signature) -> list[Launch]:
+    sizes, attrs = signature.input_shapes[0], signature.attrs
+    axis = Axis.of(sizes, normalize_axis(signature.value(1), len(sizes), "Axis"))
+    how = attrs["reverse"], attrs["exclusive"]
+    return running(At(0), At(1), axis, signature.input_types[0], text, start, *how)
+
+
+_SUM_OF_LOGS = (
+    "((a) == (b) ? (a) + (gg_value)0.69314718055994530942 : (a) > (b) ? "
+    "(a) + (gg_value)log1p(exp((b) - (a))) : (b) + (gg_value)log1p(exp((a) - (b))))"
+)
+
+
 def _identity(ufunc: Any) -> Any:
     return lambda _: ufunc.identity
 
 
 def _declare(
-    name: str, kernel: Call, grad: Any, what: str, types: Sequence[DType] = NUMERIC
+    name: str,
+    kernel: Call,
+    on_gpu: tuple[str, str],
+    grad: Any,
+    what: str,
+    types: Sequence[DType] = NUMERIC,
 ) -> OpFunction:
+    """on_gpu: a text that combines a and b, and what that begins with."""
     return op(
         name,
         inputs="x: T, axis: Tidx",
@@ -165,7 +195,7 @@ def _declare(
         infer=same_shape(0),
         host=[1],
         cpu=kernel,
-        gpu=kernel,
+        gpu=Source("scan.cu", partial(_launch, *on_gpu), kernel),
         grad=grad,
         doc=f"The running {what} along an axis; exclusive: without the element itself; reverse: "
         "from the end.",
@@ -210,13 +240,24 @@ def _cumulative_logsumexp_gradient(op: Any, dy: Any) -> list[Any]:
     return [raw_ops.Sub(part(dy), part(raw_ops.Neg(dy))), None]
 
 
-_cumsum = _declare("Cumsum", _running(np.add, _identity(np.add)), _cumsum_gradient, "sum")
+_cumsum = _declare(
+    "Cumsum",
+    _running(np.add, _identity(np.add)),
+    ("((a) + (b))", "0"),
+    _cumsum_gradient,
+    "sum",
+)
 _cumprod = _declare(
-    "Cumprod", _running(np.multiply, _identity(np.multiply)), _cumprod_gradient, "product"
+    "Cumprod",
+    _running(np.multiply, _identity(np.multiply)),
+    ("((a) * (b))", "1"),
+    _cumprod_gradient,
+    "product",
 )
 _cumulative_logsumexp = _declare(
     "CumulativeLogsumexp",
     _running(np.logaddexp, _no_sum),
+    (_SUM_OF_LOGS, "(-INFINITY)"),
     _cumulative_logsumexp_gradient,
     "logarithm of the sum of exponentials",
     FLOATING,

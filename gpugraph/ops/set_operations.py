@@ -51,10 +51,24 @@ def _sparse_sets(indices: Any, values: Any, shape: Any, validate: bool) -> Sets:
     rows = [tuple(row) for row in indices.tolist()]
     if validate:
         _check_order(rows, tuple(shape.tolist()))
+    elif rows:
+        _check_sets(indices, shape)
     found: Sets = {}
     for row, value in zip(rows, values.tolist(), strict=True):
         found.setdefault(row[:-1], set()).add(value)
     return found
+
+
+def _check_sets(indices: Any, sizes: Any) -> None:
+    """InvalidArgumentError for sets that are not there, and for what is behind their end."""
+    outside = (indices >= sizes).any(axis=1) | (indices[:, :-1] < 0).any(axis=1)
+    if outside.any():
+        number = int(np.argmax(outside))
+        raise InvalidArgumentError(
+            None,
+            None,
+            f"indices[{number}] = {indices[number].tolist()} is out of bounds of {sizes.tolist()}",
+        )
 
 
 def _check_order(rows: Sequence[tuple[int, ...]], sizes: tuple[int, ...]) -> None:
@@ -237,7 +251,8 @@ def set_size(a: Any, validate_indices: bool = True) -> Tensor:
     """How many different elements each set along the last axis of the SparseTensor `a` has, int32.
 
     Shape: that of `a` without the last axis. TypeError for what is no SparseTensor and for floats;
-    with `validate_indices` InvalidArgumentError in a run for indices outside or not in order.
+    in a run InvalidArgumentError for indices outside, with `validate_indices` also for those that
+    are not in order.
     """
     found = convert_to_tensor_or_sparse_tensor(a, name="a")
     if not isinstance(found, SparseTensor):

@@ -6,6 +6,7 @@ It is stateful here, though not in TensorFlow, so that it is run wherever it is 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,9 @@ from gpugraph.dtypes import ALL
 from gpugraph.errors import InvalidArgumentError
 from gpugraph.graph.infer import InferContext
 from gpugraph.graph.tensor import Tensor
-from gpugraph.kernel import Call, KernelContext
+from gpugraph.kernel import At, Call, KernelContext, Launch, Signature, Source
 from gpugraph.ops.declare import Attr, op
+from gpugraph.ops.row_launches import copied
 from gpugraph.shapes import TensorShape
 
 __all__ = ["ensure_shape"]
@@ -39,6 +41,13 @@ def _bind(context: KernelContext, source: Any, out: Any) -> Callable[[], Any]:
     return run
 
 
+def _launch(signature: Signature) -> list[Launch]:
+    (sizes,), wanted = signature.input_shapes, signature.attrs["shape"]
+    if not wanted.is_compatible_with(sizes):
+        raise NotImplementedError(f"{sizes} is not compatible with {wanted}")
+    return [copied(At(0), At(1), prod(sizes), signature.output_types[0])]
+
+
 _ensure_shape = op(
     "EnsureShape",
     inputs="input: T",
@@ -47,7 +56,7 @@ _ensure_shape = op(
     infer=_infer,
     view={0: 0},
     cpu=Call(make=_bind),
-    gpu=Call(make=_bind),
+    gpu=Source("row_moves.cu", _launch, Call(make=_bind)),
     grad=lambda op, dy: dy,
     stateful=True,
     doc="The input; InvalidArgumentError where its shape does not fit the attr `shape`.",

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from gpugraph.dtypes import ALL, COMPLEX, NUMERIC, bfloat16, float32, float64, int32
 from gpugraph.graph.infer import InferContext
-from gpugraph.kernel import Call, KernelContext
+from gpugraph.kernel import At, Call, KernelContext, Launch, Signature, Source
 from gpugraph.ops.array_shapes import INDEX
 from gpugraph.ops.arrays import ints
 from gpugraph.ops.complex_numbers import conj
 from gpugraph.ops.declare import Attr, op, raw_ops
 from gpugraph.ops.linalg import matrix_transpose
+from gpugraph.ops.row_launches import checked_order, ordered, put, spread
 from gpugraph.ops.scattering import combine_rows
 from gpugraph.ops.shape_functions import of_rank
 from gpugraph.ops.sparse_positions import (
@@ -67,6 +69,22 @@ def _bind_to_dense(
     return run
 
 
+def _launch_to_dense(signature: Signature) -> list[Launch]:
+    indices, sizes = signature.input_shapes[0], signature.output_shapes[0]
+    depth = indices[1] if len(indices) == 2 else 1
+    if depth != len(sizes):
+        raise NotImplementedError(f"indices have {depth} columns for {len(sizes)} dimensions")
+    count, dtype = prod(indices) // depth, signature.output_types[0]
+    step = int(prod(signature.input_shapes[2]) == count)
+    index_type = signature.input_types[0]
+    order, changes = ordered(At(0), index_type, count, 1, sizes, step=step)
+    launches = [*order, spread(At(2), At(3), prod(sizes), dtype)]
+    if signature.attrs["validate_indices"]:
+        said = "indices are out of order or repeated; see tf.sparse.reorder"
+        launches.append(checked_order(changes, said))
+    return launches + put(At(3), At(1), changes, dtype)
+
+
 def _to_dense_back(op: Any, dy: Any) -> list[Any]:
     indices, _, values, _ = op.inputs
     rank = indices.shape.rank
@@ -98,7 +116,7 @@ sparse_to_dense_op = op(
     infer=_infer_to_dense,
     host=[1],
     cpu=Call(make=_bind_to_dense),
-    gpu=COMPUTED,
+    gpu=Source("row_moves.cu", _launch_to_dense, Call(make=_bind_to_dense)),
     grad=_to_dense_back,
     doc="dense[sparse_indices[i]] = sparse_values[i] (or the one value), default_value elsewhere. "
     "InvalidArgumentError for indices outside, and if validated out of order or repeated.",

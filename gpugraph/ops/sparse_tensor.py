@@ -18,6 +18,7 @@ from gpugraph.graph.operation import Operation
 from gpugraph.graph.stack import session_stack
 from gpugraph.graph.tensor import Tensor
 from gpugraph.ops.arrays import op_scope
+from gpugraph.ops.composites import Composite
 from gpugraph.ops.constant_value import constant_value, constant_value_as_shape
 from gpugraph.ops.constants import placeholder, placeholder_with_default
 from gpugraph.ops.convert import constant, convert_to_tensor
@@ -42,7 +43,7 @@ class SparseTensorValue(NamedTuple):
     dense_shape: Any
 
 
-class SparseTensor:
+class SparseTensor(Composite):
     """`dense[indices[i]] = values[i]`, everything else in a tensor of `dense_shape` being 0.
 
     indices: int64, shape (n, rank). values: any dtype, shape (n,). dense_shape: int64, shape
@@ -130,6 +131,10 @@ class SparseTensor:
     def _with(self, values: Any) -> SparseTensor:
         """The same places with other values."""
         return SparseTensor(self._indices, values, self._dense_shape)
+
+    def _of(self, parts: list[Tensor]) -> SparseTensor:
+        """A sparse tensor of other parts."""
+        return SparseTensor(*parts)
 
     def _by_element(self, make: Callable[..., Any], dense: Any, name: str) -> SparseTensor:
         with op_scope(None, name, self, dense) as scope:

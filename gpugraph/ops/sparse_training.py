@@ -16,12 +16,15 @@ import numpy as np
 
 from gpugraph.dtypes import FLOATING
 from gpugraph.graph.infer import InferContext
-from gpugraph.kernel import Call, KernelContext
+from gpugraph.kernel import At, Call, KernelContext, Launch, Recipe, Signature, Source
 from gpugraph.ops.adaptive_training import apply_ftrl
 from gpugraph.ops.array_shapes import INDEX
 from gpugraph.ops.call import OpFunction
-from gpugraph.ops.declare import NO_GRADIENT, Attr, op
+from gpugraph.ops.declare import DECLARATIONS, NO_GRADIENT, Attr, op
+from gpugraph.ops.element_texts import statements
 from gpugraph.ops.gathering import check_inside
+from gpugraph.ops.launches import Arguments
+from gpugraph.ops.row_launches import columns_and_rows, ordered
 from gpugraph.ops.shape_functions import SCALAR, of_rank
 from gpugraph.ops.training import UPDATES, Update
 from gpugraph.shapes import TensorShape
@@ -115,6 +118,40 @@ def _turns(indices: Any) -> Iterator[Any]:
         yield np.flatnonzero(turn == number)
 
 
+def _launch(name: str, places: tuple[int, int, int], signature: Signature) -> list[Launch]:
+    """The update of `Apply<name>`, as C statements, of each row."""
+    refs, grad, at = places
+    dtype = signature.input_types[0].base_dtype
+    count, shape = signature.input_shapes[at][0], signature.input_shapes[0]
+    width = prod(shape[1:])
+    order, changes = ordered(At(at), signature.input_types[at], count, width, shape[:1])
+    scalars = [i for i in range(refs, len(signature.input_shapes)) if i not in (grad, at)]
+    names = {index: f"v{index}" for index in range(refs)}
+    names[grad] = "g"
+    for number, index in enumerate(scalars):
+        type = signature.input_types[index].base_dtype
+        load = f"ELEMENT_LOAD(*(const ELEMENT *)s{number})"
+        names[index] = load if type is dtype else f"(*(const int64_t *)s{number})"
+    native = DECLARATIONS[f"Apply{name}"].native
+    assert isinstance(native, Recipe)
+    given = [(names[i], signature.input_types[i].base_dtype) for i in sorted(names)]
+    text = statements(native, signature, given, [names[i] for i in range(refs)])
+    grid, block = columns_and_rows(count, width)
+    variables = [At(min(index, refs - 1)) for index in range(4)]
+    more = [At(index) for index in scalars] + [At(0)] * (5 - len(scalars))
+    arguments: Arguments = (
+        *variables,
+        At(grad),
+        *more,
+        *changes.sorted,
+        count,
+        width,
+        changes.rows,
+    )
+    defines: dict[str, str | int] = {"VARIABLES": refs, "UPDATE": text}
+    return [*order, Launch("gg_update", grid, block, arguments, {"ELEMENT": dtype}, defines)]
+
+
 def sparse_update(name: str, inputs: str, refs: int, doc: str, **attrs: Any) -> OpFunction:
     """Declares the op type `SparseApply<name>`, of which the first `refs` inputs are changed."""
     names = [each.partition(":")[0].strip() for each in inputs.split(",")]
@@ -132,7 +169,7 @@ def sparse_update(name: str, inputs: str, refs: int, doc: str, **attrs: Any) -> 
         view={0: 0},
         writes=range(refs),
         cpu=Call(make=bind),
-        gpu=Call(make=bind),
+        gpu=Source("sparse_update.cu", partial(_launch, name, places), Call(make=bind)),
         grad=NO_GRADIENT,
         stateful=True,
         doc=f"{doc}, of the rows at `indices`, by the rows of grad.",

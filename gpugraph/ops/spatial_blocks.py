@@ -16,7 +16,7 @@ import numpy as np
 from gpugraph.dtypes import ALL
 from gpugraph.graph.infer import InferContext
 from gpugraph.graph.tensor import Tensor
-from gpugraph.kernel import Call, KernelContext, Signature
+from gpugraph.kernel import Signature
 from gpugraph.ops.array_shapes import INDEX
 from gpugraph.ops.arrays import Pairs, attrs_of, copying, ints
 from gpugraph.ops.declare import Attr, op, raw_ops
@@ -203,35 +203,39 @@ def _infer_blocks(to_batch: bool, context: InferContext) -> Sequence[TensorShape
     return [TensorShape.of((batch, *cropped, *sizes[1 + count :]))]
 
 
-def _bind_blocks(to_batch: bool) -> Callable[..., Callable[[], Any]]:
-    def bind(context: KernelContext, source: Any, out: Any) -> Callable[[], Any]:
-        known = _blocks(context)
-        assert known is not None
-        block, pairs = known
-        small, large = (source, out) if not to_batch else (out, source)
-        count, rest = len(block), small.shape[1 + len(block) :]
-        whole = [n * by for n, by in zip(small.shape[1:], block)]
-        split = [size for n, by in zip(small.shape[1:], block) for size in (n, by)]
-        padded = context.scratch((large.shape[0], *whole, *rest), context.output_types[0])
-        outer = padded.reshape(large.shape[0], *split, *rest)
-        order = [2 * at + 2 for at in range(count)] + [0]
-        order += [2 * at + 1 for at in range(count)] + list(range(2 * count + 1, outer.ndim))
-        moved = outer.transpose(order)
-        batches = small.reshape(*block, large.shape[0], *small.shape[1:])
-        inside = padded[(slice(None), *(slice(a, n - b) for (a, b), n in zip(pairs, whole)), ...)]
+def _within(size: int, by: int, offset: int, before: int, count: int) -> tuple[slice, slice]:
+    """(blocks, positions) of the elements at `offset` of each of `count` blocks that are inside of
+    a dimension of `size`, whose first block begins `before` it."""
+    start = offset - before
+    first = max(0, -(start // by))
+    last = min(count, (size - 1 - start) // by + 1)
+    if last <= first:
+        return slice(0, 0), slice(0, 0)
+    begin = first * by + start
+    return slice(first, last), slice(begin, begin + (last - first - 1) * by + 1, by)
 
-        def run() -> None:
-            if to_batch:
-                padded.fill(zero_of(padded.dtype))
-                np.copyto(inside, large)
-                np.copyto(batches, moved)
-            else:
-                np.copyto(moved, batches)
-                np.copyto(large, inside)
 
-        return run
-
-    return bind
+def _block_views(to_batch: bool, signature: Signature, source: Any, out: Any) -> Pairs:
+    """The elements at each place in a block, which are batches, and where they lie in space."""
+    known = _blocks(signature)
+    assert known is not None
+    block, edges = known
+    small, large = (out, source) if to_batch else (source, out)
+    batches = small.reshape(*block, large.shape[0], *small.shape[1:])
+    space = list(zip(large.shape[1:], block, edges, small.shape[1:]))
+    pairs: list[tuple[Any, Any]] = []
+    if to_batch and any(sum(pair) for pair in edges):
+        pairs.append((np.array(zero_of(out.dtype), out.dtype), out))
+    for place in np.ndindex(*block):
+        slices = [
+            _within(size, by, offset, pair[0], count)
+            for (size, by, pair, count), offset in zip(space, place)
+        ]
+        if all(part.stop > part.start for part, _ in slices):
+            in_batch = batches[place][(slice(None), *(part for part, _ in slices), ...)]
+            in_space = large[(slice(None), *(positions for _, positions in slices), ...)]
+            pairs.append((in_space, in_batch) if to_batch else (in_batch, in_space))
+    return pairs
 
 
 def _blocks_back(make: str) -> Callable[[Any, Any], list[Any]]:
@@ -252,8 +256,7 @@ for _name, _other, _edges, _to_batch, _what in (
         attrs={"T": ALL, "Tblock_shape": INDEX, f"T{_edges}": INDEX},
         infer=partial(_infer_blocks, _to_batch),
         host=[1, 2],
-        cpu=Call(make=_bind_blocks(_to_batch)),
-        gpu=Call(make=_bind_blocks(_to_batch)),
+        **copying(partial(_block_views, _to_batch)),
         grad=_blocks_back(_other),
         doc=f"Blocks of the dimensions after the first {_what}.",
     )

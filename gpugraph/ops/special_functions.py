@@ -21,6 +21,7 @@ from gpugraph.kernel import Call
 from gpugraph.ops.arithmetic import BINARY
 from gpugraph.ops.broadcasting import unbroadcast
 from gpugraph.ops.declare import op, raw_ops
+from gpugraph.ops.element_sources import special_pair_source, special_source
 from gpugraph.ops.error_function import erfc_into
 from gpugraph.ops.shape_functions import same_shape
 from gpugraph.ops.unary import unary
@@ -151,7 +152,7 @@ def _declare_unary(name: str, call: Call, grad: Any, doc: str) -> Any:
         infer=same_shape(0),
         alias={0: 0},
         cpu=call,
-        gpu=call,
+        gpu=special_source(f"gg_{name.lower()}", call),
         grad=grad,
         doc=f"{doc}, elementwise.",
     )
@@ -194,7 +195,8 @@ def _polygamma_gradient(op: Any, dz: Any) -> list[Any]:
 
 def _declare_binary(name: str, inputs: str, call: Call, grad: Any, doc: str) -> Any:
     shared = {**BINARY, "inputs": inputs, "attrs": {"T": _DOUBLE}}
-    return op(name, **shared, cpu=call, gpu=call, grad=grad, doc=doc)
+    kernel = special_pair_source(f"gg_{name.lower()}", call)
+    return op(name, **shared, cpu=call, gpu=kernel, grad=grad, doc=doc)
 
 
 _zeta_op = _declare_binary(

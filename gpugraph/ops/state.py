@@ -233,8 +233,12 @@ def assign(
     """Writes `value` into the variable `ref`; gives the reference, or the resource variable as it
     is then.
 
-    With `validate_shape` (the default) the shape must be the variable's: ValueError.
+    `ref` may be a slice of a variable, `variable[1:3]`, too. With `validate_shape` (the default)
+    the shape must be the variable's: ValueError.
     """
+    if isinstance(ref, Tensor) and hasattr(ref, "assign"):
+        written: Tensor = ref.assign(value, name=name)
+        return written
     made: Tensor = change_variable(
         "Assign",
         ref,

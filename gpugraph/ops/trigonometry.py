@@ -12,6 +12,7 @@ from gpugraph.kernel import Call
 from gpugraph.ops.arithmetic import BINARY
 from gpugraph.ops.broadcasting import unbroadcast_pair
 from gpugraph.ops.complex_numbers import conj
+from gpugraph.ops.composites import of_values
 from gpugraph.ops.declare import op, raw_ops
 from gpugraph.ops.unary import unary
 
@@ -85,6 +86,7 @@ _atan2 = op(
 )
 
 
+@of_values
 def asin(x: Any, name: str | None = None) -> Tensor:
     """The angle in [-pi / 2, pi / 2] whose sine is x, elementwise; NaN outside [-1, 1]."""
     made: Tensor = _asin(x, name=name)
@@ -97,6 +99,7 @@ def acos(x: Any, name: str | None = None) -> Tensor:
     return made
 
 
+@of_values
 def atan(x: Any, name: str | None = None) -> Tensor:
     """The angle in (-pi / 2, pi / 2) whose tangent is x, elementwise."""
     made: Tensor = _atan(x, name=name)
@@ -121,6 +124,7 @@ def cosh(x: Any, name: str | None = None) -> Tensor:
     return made
 
 
+@of_values
 def asinh(x: Any, name: str | None = None) -> Tensor:
     """The number whose hyperbolic sine is x, elementwise."""
     made: Tensor = _asinh(x, name=name)
@@ -133,6 +137,7 @@ def acosh(x: Any, name: str | None = None) -> Tensor:
     return made
 
 
+@of_values
 def atanh(x: Any, name: str | None = None) -> Tensor:
     """The number whose hyperbolic tangent is x, elementwise; NaN outside [-1, 1]."""
     made: Tensor = _atanh(x, name=name)

@@ -1,6 +1,7 @@
 """The public functions of elementwise mathematics, under TensorFlow's names.
 
-TypeError for a dtype that the op does not take. NaN and infinity follow IEEE 754.
+TypeError for a dtype that the op does not take. NaN and infinity follow IEEE 754. Functions that
+are 0 at 0 take a SparseTensor too, and give one.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from typing import Any
 from gpugraph.graph.tensor import Tensor
 from gpugraph.ops.arrays import op_scope
 from gpugraph.ops.complex_parts import complex_abs
+from gpugraph.ops.composites import of_values
 from gpugraph.ops.convert import convert_to_tensor
 from gpugraph.ops.declare import raw_ops
 
@@ -43,12 +45,14 @@ __all__ = [
 ]
 
 
+@of_values
 def negative(x: Any, name: str | None = None) -> Tensor:
     """-x, elementwise."""
     made: Tensor = raw_ops.Neg(x, name=name)
     return made
 
 
+@of_values
 def abs(x: Any, name: str | None = None) -> Tensor:
     """|x|, elementwise; of complex numbers, real ones: their distances from 0."""
     tensor = x if isinstance(x, Tensor) else convert_to_tensor(x, name="x")
@@ -58,18 +62,21 @@ def abs(x: Any, name: str | None = None) -> Tensor:
     return made
 
 
+@of_values
 def sign(x: Any, name: str | None = None) -> Tensor:
     """-1, 0 or 1 as x is negative, zero or positive, elementwise."""
     made: Tensor = raw_ops.Sign(x, name=name)
     return made
 
 
+@of_values
 def square(x: Any, name: str | None = None) -> Tensor:
     """x x, elementwise."""
     made: Tensor = raw_ops.Square(x, name=name)
     return made
 
 
+@of_values
 def sqrt(x: Any, name: str | None = None) -> Tensor:
     """The square root of x, elementwise; NaN for negative numbers."""
     made: Tensor = raw_ops.Sqrt(x, name=name)
@@ -112,6 +119,7 @@ def log1p(x: Any, name: str | None = None) -> Tensor:
     return made
 
 
+@of_values
 def sin(x: Any, name: str | None = None) -> Tensor:
     """sin(x), elementwise."""
     made: Tensor = raw_ops.Sin(x, name=name)
@@ -124,12 +132,14 @@ def cos(x: Any, name: str | None = None) -> Tensor:
     return made
 
 
+@of_values
 def tan(x: Any, name: str | None = None) -> Tensor:
     """tan(x), elementwise."""
     made: Tensor = raw_ops.Tan(x, name=name)
     return made
 
 
+@of_values
 def tanh(x: Any, name: str | None = None) -> Tensor:
     """tanh(x), elementwise."""
     made: Tensor = raw_ops.Tanh(x, name=name)
@@ -156,6 +166,7 @@ def log_sigmoid(x: Any, name: str | None = None) -> Tensor:
         return made
 
 
+@of_values
 def erf(x: Any, name: str | None = None) -> Tensor:
     """The error function, elementwise."""
     made: Tensor = raw_ops.Erf(x, name=name)

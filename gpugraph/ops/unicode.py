@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -19,10 +20,17 @@ _ERRORS = ("strict", "replace", "ignore")
 _OUTPUTS = {"UTF-8": "utf-8", "UTF-16-BE": "utf-16-be", "UTF-32-BE": "utf-32-be"}
 _LAST_CONTROL = "\x1f"
 _LARGEST = 0x10FFFF
+_UNKNOWN = "\ufffd"
+_SURROGATES = re.compile("[\ud800-\udfff]")  # halves of characters, which no encoding has
 
 
 def _refusal(message: str) -> InvalidArgumentError:
     return InvalidArgumentError(None, None, message)
+
+
+def _replacement(attrs: Any) -> str:
+    """What stands for what is no text."""
+    return _SURROGATES.sub(_UNKNOWN, chr(attrs["replacement_char"]))
 
 
 def _decoding(attrs: Any) -> Callable[[bytes], str]:
@@ -30,7 +38,8 @@ def _decoding(attrs: Any) -> Callable[[bytes], str]:
     encoding, errors = attrs["input_encoding"], attrs["errors"]
     try:
         codecs.lookup(encoding)
-    except LookupError:
+        b"a".decode(encoding, "ignore")  # not all codecs are of texts
+    except (LookupError, UnicodeError):
         message = f"Could not create converter for input encoding: {encoding}"
         raise _refusal(message) from None
     if errors not in _ERRORS:
@@ -39,7 +48,7 @@ def _decoding(attrs: Any) -> Callable[[bytes], str]:
     if not 0 <= replacement <= _LARGEST:
         raise _refusal(f"replacement_char {replacement} is no Unicode character")
     name = f"gpugraph.{errors}.{replacement}"
-    insert = chr(replacement) if errors == "replace" else ""
+    insert = _replacement(attrs) if errors == "replace" else ""
     codecs.register_error(name, lambda fault: (insert, fault.end))  # type: ignore[attr-defined]
 
     def decode(text: bytes) -> str:
@@ -61,14 +70,14 @@ def _transcode(context: KernelContext) -> Callable[[bytes], bytes]:
             f"output_encoding must be one of {tuple(_OUTPUTS)}, not '{attrs['output_encoding']}'"
         )
     to = _OUTPUTS[attrs["output_encoding"]]
-    insert = chr(attrs["replacement_char"]) if attrs["errors"] != "ignore" else ""
+    insert = _replacement(attrs) if attrs["errors"] != "ignore" else ""
     controls = dict.fromkeys(range(ord(_LAST_CONTROL) + 1), insert)
 
     def transcode(text: bytes) -> bytes:
         found = decode(text)
         if attrs["replace_control_characters"]:
             found = found.translate(controls)
-        return found.encode(to, "surrogatepass")
+        return _SURROGATES.sub(_UNKNOWN, found).encode(to)
 
     return transcode
 
@@ -104,7 +113,8 @@ def unicode_transcode(
     """Each string, read as `input_encoding` (any that Python knows), in `output_encoding`: "UTF-8",
     "UTF-16-BE" or "UTF-32-BE".
 
-    errors: what is no text is "replace"d by `replacement_char`, "ignore"d, or refused ("strict").
+    errors: what is no text is "replace"d by `replacement_char` (by U+FFFD where that is half a
+    character), "ignore"d, or refused ("strict").
     replace_control_characters: the characters 0 to 31 too. InvalidArgumentError, in a run, for
     encodings that are not known and for what is refused.
     """

@@ -21,6 +21,7 @@ from gpugraph.ops.declare import raw_ops
 from gpugraph.ops.gathering import gather
 from gpugraph.ops.handles import change
 from gpugraph.ops.scattering import gather_nd
+from gpugraph.ops.slice_assignment import sliced_variable
 from gpugraph.ops.state import initialized_value, with_initialized_reads
 from gpugraph.shapes import TensorShape, as_shape
 from gpugraph.variables.creators import CreatedByScopes
@@ -41,7 +42,7 @@ VARIABLE_LISTENERS: list[Callable[[Variable], None]] = []
 
 
 class Variable(metaclass=CreatedByScopes):
-    """A tensor that a session keeps. Usable wherever a tensor is.
+    """A tensor that a session keeps. Usable wherever a tensor is; `v[1:3].assign(x)` writes a part.
 
     initial_value: anything a tensor can be made of, or a callable without arguments that gives
       it, called where it can't depend on the control dependencies around. Must have a static
@@ -378,7 +379,7 @@ def _operator(name: str) -> Any:
 
 
 for _name in OPERATOR_NAMES:
-    setattr(Variable, _name, _operator(_name))
+    setattr(Variable, _name, sliced_variable if _name == "__getitem__" else _operator(_name))
 
 
 def _as_tensor(

@@ -111,6 +111,8 @@ def test_inputs_without_a_last_size_are_refused():
         tf.layers.dense(tf.placeholder(tf.float32, [2, None]), 3)
     with pytest.raises(ValueError, match="min_ndim=2, found ndim=1"):
         tf.layers.dense(tf.zeros([3]), 3)
+    with pytest.raises(TypeError, match=r"`Dense` layer with non-floating point dtype tf\.int32"):
+        tf.layers.dense(tf.ones([2, 2], tf.int32), 3)
     with pytest.raises(ValueError, match="isn't built"):
         tf.layers.Dense(3).count_params()
 

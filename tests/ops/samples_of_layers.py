@@ -183,3 +183,32 @@ add(
     reference=_responses_back,
     tolerance=8,
 )
+
+
+# -- attention
+
+
+def _attended(
+    query: Any,
+    key: Any,
+    value: Any,
+    masks: Any,
+    num_args: int,
+    scale: float = 1,
+    adj_y: bool = True,
+) -> Any:
+    assert num_args == len(masks)
+    scores = query @ (key.swapaxes(-1, -2) if adj_y else key) * scale + sum(masks)
+    chances = np.exp(scores)
+    return chances / chances.sum(axis=-1, keepdims=True) @ value
+
+
+add(
+    "_FusedAttention",
+    lambda v: case(v(2, 3, 4), v(2, 5, 4), v(2, 5, 2), [v(2, 1, 5)], num_args=1, scale=0.5),
+    lambda v: case(v(2, 1, 3, 4), v(2, 1, 4, 5), v(2, 1, 5, 4), [v(3, 5)], num_args=1, adj_y=False),
+    lambda v: case(v(3, 1), v(2, 1), v(2, 3), [v(2)], num_args=1),
+    lambda v: case(v(0, 3, 4), v(0, 5, 4), v(0, 5, 2), [v(3, 5)], num_args=1),
+    reference=_attended,
+    tolerance=8,
+)

@@ -323,3 +323,34 @@ add(
     reference=_bits,
     exact=True,
 )
+
+
+def _assigned(ref: Any, begin: Any, end: Any, strides: Any, value: Any, **masks: Any) -> Any:
+    """The slice written, of keys without an ellipsis."""
+    keys: list[Any] = []
+    for at, (first, last, step) in enumerate(zip(begin, end, strides, strict=True)):
+        start, stop = (
+            None if masks.get(f"{side}_mask", 0) >> at & 1 else int(bound)
+            for side, bound in (("begin", first), ("end", last))
+        )
+        if masks.get("new_axis_mask", 0) >> at & 1:
+            keys.append(None)
+        elif masks.get("shrink_axis_mask", 0) >> at & 1:
+            keys.append(int(first))
+        else:
+            keys.append(slice(start, stop, int(step)))
+    made = ref.copy()
+    made[tuple(keys)] = value
+    return made
+
+
+add(
+    "StridedSliceAssign",
+    lambda v: case(v(5), i32(1), i32(4), i32(2), v(2)),
+    lambda v: case(v(3, 4), i64(0, 3), i64(0, 0), i64(1, -2), v(3, 2), begin_mask=1, end_mask=1),
+    lambda v: case(v(3, 4), i32(1, 0, 1), i32(2, 0, 3), i32(1, 1, 1), v(2), shrink_axis_mask=1,
+                   new_axis_mask=2),
+    lambda v: case(v(2, 3), i32(0), i32(2), i32(1), v()),
+    lambda v: case(v(2, 3), i32(1), i32(1), i32(1), v(0, 3)),
+    reference=_assigned,
+)  # fmt: skip

@@ -9,7 +9,7 @@ import gpugraph.ops  # noqa: F401
 from gpugraph import dtypes
 from gpugraph.errors import InvalidArgumentError
 from gpugraph.graph.client import Graph
-from gpugraph.ops import array_shapes, arrays, joining, padding, splitting
+from gpugraph.ops import array_shapes, arrays, joining, padding, selection, splitting
 from gpugraph.ops.constants import placeholder
 from gpugraph.ops.convert import constant, convert_to_tensor
 from gpugraph.ops.declare import raw_ops
@@ -252,6 +252,15 @@ class TestConcat:
                 joining.concat(values, axis)
         with pytest.raises(TypeError):
             joining.concat([constant(X), constant([[[1]]])], 0)
+
+    def test_no_tensors_are_refused(self):
+        for make, says in (
+            (lambda: joining.concat([], 0), "'values' to 'ConcatV2' .* minimum length 2"),
+            (lambda: selection.dynamic_stitch([], []), "'indices' to 'DynamicStitch' .* length 1"),
+            (lambda: raw_ops.AddN([]), "'inputs' to 'AddN' Op with length 0 shorter"),
+        ):
+            with pytest.raises(ValueError, match=says):
+                make()
 
     @pytest.mark.parametrize("axis", [0, 1, -1])
     def test_gradient(self, axis):

@@ -111,6 +111,13 @@ def test_what_can_not_be_drawn_is_refused(session, make, what):
         session.run(make()[0])
 
 
+@pytest.mark.parametrize("weight", [0.0, -1.0, np.nan, np.inf])
+def test_weights_that_are_no_law_are_refused(session, weight):
+    made = sampler("fixed_unigram", False, 20, unigrams=[0.0] * 19 + [weight])
+    with pytest.raises(tf.errors.InvalidArgumentError, match="weights must be at least 0"):
+        session.run(made[0])
+
+
 def test_wrong_numbers_are_refused():
     with pytest.raises(ValueError, match="num_true columns"):
         tf.nn.uniform_candidate_sampler(TRUE, 3, 4, True, 20)

@@ -162,6 +162,20 @@ def test_decoding_that_can_not_be_done_is_refused(session):
         session.run(tf.nn.ctc_beam_search_decoder(LOGITS, [6, 4, 0], 4, 2)[1])
 
 
+@pytest.mark.parametrize("time", [0, -1])
+def test_a_sequence_without_times_is_empty(session, time):
+    for decode in (tf.nn.ctc_greedy_decoder, tf.nn.ctc_beam_search_decoder):
+        (labels,), total = session.run(decode(LOGITS, [time, 6, -3]))
+        assert rows_of(labels)[0] == rows_of(labels)[2] == []
+        assert total[[0, 2]].tolist() == [[0], [0]] and not np.signbit(total[0, 0])
+
+
+@pytest.mark.parametrize("name", ["beam_width", "top_paths"])
+def test_beams_and_paths_must_be_some(name):
+    with pytest.raises(ValueError, match=f"'{name}' of 'CTCBeam.*passed 0 less than minimum 1"):
+        tf.nn.ctc_beam_search_decoder(LOGITS, [6, 4, 3], **{name: 0})
+
+
 def test_collapse_repeated(session):
     labels, lengths = tf.nn.collapse_repeated([[1, 1, 2, 2, 1], [0, 1, 1, 1, 0]], [5, 3])
     found = session.run([labels, lengths])

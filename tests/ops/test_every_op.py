@@ -130,7 +130,7 @@ def test_op_is_described_and_has_kernels(op_type: str) -> None:
                 Call: lambda k: [k.function or k.make],
                 Elementwise: lambda k: [k.text, k.host],
                 Reduction: lambda k: [k.start, k.combine, k.map, k.finish, k.host],
-                Source: lambda k: [k.file, k.function, k.host],
+                Source: lambda k: [k.file, k.launches, k.host],
             }[type(kernel)](kernel)
             assert all(said), f"{op_type}: an empty {type(kernel).__name__} for {device}"
 

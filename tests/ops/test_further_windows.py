@@ -144,6 +144,9 @@ def test_places_of_the_largest_are_tensorflows(session):
     assert narrow.dtype == tf.int32
     with pytest.raises(ValueError, match="NHWC"):
         tf.nn.max_pool_with_argmax(x, [1, 2, 2, 1], [1, 1, 1, 1], "SAME", data_format="NCHW")
+    for name, sizes in (("ksize", (2, [1, 2, 2, 1])), ("strides", ([1, 2, 2, 1], 2))):
+        with pytest.raises(TypeError, match=f"Expected list for '{name}' .*max_pool_with_argmax"):
+            tf.nn.max_pool_with_argmax(x, *sizes, "SAME")
 
 
 def test_places_outside_are_refused(session):

@@ -80,6 +80,22 @@ def test_strings_are_transcoded_or_refused():
             run(tf.strings.unicode_transcode(given, **attrs))
 
 
+def test_half_characters_are_never_written():
+    for text, source in ((b"\xed\xa0\x80", "UTF-8"), (b"\xd8\x00", "UTF-16-BE")):
+        for target in ("UTF-8", "UTF-16-BE", "UTF-32-BE"):
+            made = tf.strings.unicode_transcode(text, source, target, replacement_char=0xD800)
+            assert set(run(made).decode(target)) == {"\ufffd"}
+    found = tf.strings.unicode_transcode(b"+2AA-", "UTF-7", "UTF-8")
+    assert set(run(found).decode()) == {"\ufffd"}
+
+
+@pytest.mark.parametrize("encoding", ["rot13", "hex", "undefined"])
+def test_codecs_of_other_things_than_texts_are_refused(encoding):
+    made = tf.strings.unicode_transcode("a", encoding, "UTF-8")
+    with pytest.raises(tf.errors.InvalidArgumentError, match=f"input encoding: {encoding}"):
+        run(made)
+
+
 # -- edit distances
 
 

@@ -33,6 +33,7 @@ INEXACT = ("exp(", "log(", "pow(")
 
 LEFT_OUT = {
     "BiasAddGrad": "a reduction over axes",  # the channels are in the middle
+    "EuclideanNorm": "a reduction over axes",
     "OneHot": "the new axis is not the last",
 }
 """What recipes have no text for, by op type: how the reason starts."""

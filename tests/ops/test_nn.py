@@ -275,6 +275,9 @@ class TestCrossEntropy:
             nn_losses.sparse_softmax_cross_entropy_with_logits(labels=0, logits=1.0)
         with pytest.raises(ValueError, match="same shape"):
             nn_losses.sigmoid_cross_entropy_with_logits(labels=[0.0], logits=[1.0, 2.0])
+        for labels in (constant([1]), np.array([1])):
+            with pytest.raises(TypeError, match=r"type int.* does not match the type float32"):
+                nn_losses.sigmoid_cross_entropy_with_logits(labels=labels, logits=[1.0])
 
     def test_gradients(self):
         labels = softmax_of(random(3, 4))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 
 import numpy as np
@@ -39,7 +40,10 @@ def on_gpus() -> tf.Session:
 
 
 @every_draw
-def test_devices_change_nothing(draw):
+def test_devices_change_nothing(draw, request):
+    """But the last places of normal numbers, where GPUs have functions of their own."""
+    normal = request.node.callspec.id in ("normal", "truncated", "stateless")
+    rtol = 2e-6 if normal and os.environ.get("GPUGRAPH_VIRTUAL_GPUS") else 0
     made = []
     for device in ("/cpu:0", "/gpu:0", "/gpu:1"):
         with tf.device(device):
@@ -48,7 +52,7 @@ def test_devices_change_nothing(draw):
         for _ in range(2):
             first, *others = session.run(made)
             for other in others:
-                np.testing.assert_array_equal(first, other)
+                np.testing.assert_allclose(first, other, rtol=rtol)
         assert session.explain(made[2]).device_of(made[2].op.name).endswith("GPU:1")
 
 
@@ -211,3 +215,33 @@ def test_what_is_drawn_ahead_is_what_would_be_drawn(law, dtypes):
             np.testing.assert_array_equal(found, wanted)
             place = place.skip(size * RESERVED)
         assert stream.reserve(1) == place
+
+
+class _Memory:
+    """A device's memory, where kernels move a stream on."""
+
+    def __init__(self, numbers: np.ndarray) -> None:
+        self.array = numbers
+
+    def read(self) -> np.ndarray:
+        return self.array.copy()
+
+    def write(self, value: np.ndarray) -> None:
+        self.array[:] = value
+
+
+def test_a_stream_that_a_device_counts_is_read_and_written_there():
+    stream, out = Stream(3, 4), np.zeros(5, np.float32)
+    for _ in range(3):
+        stream.fill(uniform, out)
+    memory = stream.move("GPU:0", _Memory)
+    assert memory.array.tolist() == [3 * 5 * RESERVED, 4, 3, 0]
+    assert stream.move("GPU:0", _Memory) is memory
+    with pytest.raises(NotImplementedError, match="counted on GPU:0"):
+        stream.move("GPU:1", _Memory)
+    memory.array[0] = 2**64 - 1
+    stream.fill(uniform, out)
+    wanted = np.zeros(5, np.float32)
+    uniform(Philox(3, 5 * 2**64 - 1), wanted)
+    np.testing.assert_array_equal(out, wanted)
+    assert memory.array.tolist() == [5 * RESERVED - 1, 5, 3, 0]

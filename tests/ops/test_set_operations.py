@@ -57,3 +57,15 @@ def test_refusals():
     refuses(lambda: tf.sets.size(twice), invalid, "repeated")
     outside = tf.SparseTensorValue([[2, 0]], [1], [2, 2])
     refuses(lambda: tf.sets.size(outside), invalid, "out of bounds")
+
+
+def test_sets_that_are_not_there_are_refused_unchecked_too():
+    invalid = tf.errors.InvalidArgumentError
+    for index in ([-1, 0], [2, 0], [0, 2]):
+        outside = tf.SparseTensorValue([index], A[0, :1], [2, 2])
+        refuses(lambda x=outside: tf.sets.size(x, validate_indices=False), invalid, "out of bounds")
+        refuses(
+            lambda x=outside: tf.sets.union(A, x, validate_indices=False).values,
+            invalid,
+            "out of bounds",
+        )

@@ -52,6 +52,15 @@ def test_overlap_and_add_refuses():
     refuses(lambda: tf.signal.overlap_and_add([[1.0]], 1.5), ValueError, "must be an integer")
 
 
+def test_steps_of_nothing_are_refused():
+    zero = tf.errors.InvalidArgumentError
+    for pad_end in (False, True):
+        refuses(lambda p=pad_end: tf.signal.frame(SIGNAL, 5, 0, p), zero, "division by zero")
+    refuses(lambda: tf.signal.stft(SIGNAL, 5, 0), zero, "stft/frame/floordiv")
+    refuses(lambda: tf.signal.overlap_and_add([[1.0]], 0), ValueError, "at least 1")
+    refuses(lambda: tf.signal.inverse_stft([[1j, 1]], 2, 0), ValueError, "at least 1")
+
+
 def test_windows():
     """Periodic ones of even length are divided by it, others by one less."""
     places = 2 * np.pi * np.arange(6) / 6

@@ -78,3 +78,37 @@ def test_edges_of_incomplete_functions() -> None:
     same(lambda: tf.math.erfcinv([0.0, 1, 2]), [np.inf, 0, -np.inf])
     same(lambda: tf.math.reciprocal_no_nan([0.0, 4]), [0, 0.25])
     same(lambda: tf.math.bessel_i1e([0.0, -1e9, np.inf]), [0, -1.261566e-05, 0], 1e-7)
+
+
+def test_incomplete_gamma_of_large_parameters() -> None:
+    """P(a, a) is 1 / 2 + 1 / (3 sqrt(2 pi a)), and farther off nearly the normal law's."""
+    a = np.float64([1e6, 1e8, 1e9, 1e12, 1e30, 1e300])
+    half = 0.5 + 1 / (3 * np.sqrt(2 * np.pi * a))
+    same(lambda: tf.igamma(a, a), half, 1e-11)
+    same(lambda: tf.igammac(a, a), 1 - half, 1e-11)
+    steps = np.float64([-30, -3, -1, 1, 3, 30])
+    normal = [0.5 * math.erfc(-step / math.sqrt(2)) for step in steps]
+    same(lambda: tf.igamma(np.float64(1e16), 1e16 + steps * 1e8), normal, 1e-7)
+    same(lambda: tf.igamma(np.float64([1e12] * 2), [5e11, 2e12]), [0, 1])
+    same(lambda: tf.igamma(np.float32([1e8, 1e30]), np.float32([1e8, 1e30])), half[[1, 4]], 1e-6)
+
+
+def test_the_ways_to_the_incomplete_gamma_function_agree() -> None:
+    """One way ends at a = 10000, the other begins there: values and slopes go on."""
+    a = np.float64(1e4) + np.float64([[-1e-7], [1e-7]])
+    x = np.float64([[9700.0, 9990.0, 10000.0, 10200.0]]) + np.zeros((2, 1))
+    for function in (tf.igamma, tf.igammac, lambda a, x: tf.gradients(tf.igamma(a, x), a)[0]):
+        found = fetched(lambda f=function: f(tf.constant(a + np.zeros_like(x)), x))
+        np.testing.assert_allclose(found[0], found[1], 1e-7)
+
+
+def test_slopes_of_the_incomplete_gamma_function_by_a_large_parameter() -> None:
+    a, step = np.float64([1e5, 1e8, 1e8]), np.float64([1, 100, 100])
+    x = a + np.float64([200, 0, -2e4])
+
+    def slope() -> list[tf.Tensor]:
+        given = tf.constant(a)
+        change = (tf.igamma(given + step, x) - tf.igamma(given - step, x)) / (2 * step)
+        return [tf.gradients(tf.igamma(given, x), given)[0] / change]
+
+    same(slope, [np.ones(3)], 1e-4)

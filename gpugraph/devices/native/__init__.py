@@ -26,14 +26,16 @@ from gpugraph.devices.native.blas import (
 from gpugraph.devices.native.element_types import NOT_NATIVE, not_native
 from gpugraph.devices.native.function import Function, LoopFunction, estimate
 from gpugraph.devices.native.fusion import Fused, Fusion
-from gpugraph.devices.native.moves import move
+from gpugraph.devices.native.moves import Axis, axes_of, move
 from gpugraph.devices.native.prepared import Prepared, prepare, prepare_loops
 from gpugraph.devices.native.program import Loop, NotNativeError, Program
 from gpugraph.devices.native.runtime import RUNTIME
 from gpugraph.devices.native.source import SourceFile, prepare_source
+from gpugraph.devices.native.values import failure_of
 
 __all__ = [
     "NOT_NATIVE",
+    "Axis",
     "Function",
     "Fused",
     "Fusion",
@@ -43,10 +45,12 @@ __all__ = [
     "Prepared",
     "Program",
     "SourceFile",
+    "axes_of",
     "blas_reason",
     "blas_threads_reason",
     "estimate",
     "failed_at",
+    "failure_of",
     "move",
     "not_native",
     "prepare",

@@ -44,6 +44,7 @@ C_TYPES: dict[DType, CType] = {
     dtypes.float16: CType(
         "uint16_t", "float", "gg_from_half({})", "gg_to_half({})", "gg_from_half(gg_to_half({}))"
     ),
+    dtypes.bfloat16: CType("uint16_t", "float", "gg_from_bfloat16({})", "gg_to_bfloat16({})"),
     dtypes.float32: _plain("float"),
     dtypes.float64: _plain("double"),
     dtypes.int8: _plain("int8_t"),
@@ -55,11 +56,11 @@ C_TYPES: dict[DType, CType] = {
     dtypes.uint32: _plain("uint32_t"),
     dtypes.uint64: _plain("uint64_t"),
 }
-"""The dtypes that native kernels compute with. float16 is computed in float and rounded after
-each op, as NumPy does."""
+"""The dtypes that native kernels compute with. float16 is computed in float and rounded
+after each op, as NumPy does; bfloat16, native on GPUs alone, is rounded where it is stored."""
 
 NOT_NATIVE: dict[DType, str] = {
-    dtypes.bfloat16: "the texts name no type of it",
+    dtypes.bfloat16: "the CPU's kernels have no type of it",
     dtypes.complex64: "the texts' functions are those of real numbers",
     dtypes.complex128: "the texts' functions are those of real numbers",
     dtypes.string: "strings are Python objects",
@@ -76,10 +77,10 @@ DIVISION = "y == (T)0", "Integer division by zero"
 """When an integer text that divides fails: its host `Call` raises InvalidArgumentError then."""
 
 
-def not_native(*types: DType) -> str:
-    """Why there is no native kernel of these dtypes; empty if there is."""
+def not_native(*types: DType, gpu: bool = False) -> str:
+    """Why there is no native kernel of these dtypes (for the CPU, or a GPU); empty if there is."""
     for dtype in types:
-        if dtype.base_dtype not in C_TYPES:
+        if dtype.base_dtype in NOT_NATIVE and not (gpu and dtype.base_dtype in C_TYPES):
             return f"{dtype.base_dtype.name}: {NOT_NATIVE[dtype.base_dtype]}"
     return ""
 

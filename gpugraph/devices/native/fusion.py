@@ -47,9 +47,10 @@ class Fused(NamedTuple):
 
 
 class Fusion:
-    """Collects values; each is known by the number that made it."""
+    """Collects values; each is known by the number that made it. gpu: the program is for one."""
 
-    def __init__(self) -> None:
+    def __init__(self, gpu: bool = False) -> None:
+        self._gpu = gpu
         self._values: list[Value] = []
         self._shapes: list[Shape] = []
         self._over: dict[int, frozenset[int]] = {}  # a reduction's axes, counted from the last: 0
@@ -180,7 +181,7 @@ class Fusion:
         return len(self._values) - 1
 
     def _check(self, *types: DType) -> None:
-        reason = not_native(*types)
+        reason = not_native(*types, gpu=self._gpu)
         if reason:
             raise NotNativeError(reason)
 

@@ -21,7 +21,7 @@ from gpugraph.devices.native.runtime import RUNTIME, Call, Runtime, address_of, 
 from gpugraph.devices.native.views import are_apart, overlap, said
 from gpugraph.errors import InternalError
 
-__all__ = ["move"]
+__all__ = ["Axis", "axes_of", "move"]
 
 MOST_AXES = 8
 """Axes after collapsing: two of the plane and `GG_OUTSIDE` of kernels/host_moves.c."""
@@ -45,7 +45,7 @@ _COPY, _FILL, _TURN, _STRIDED = range(4)
 _SIZES = (1, 2, 4, 8, 16)
 
 
-class _Axis(NamedTuple):
+class Axis(NamedTuple):
     """A size and the strides, in bytes, of source and target."""
 
     size: int
@@ -89,8 +89,8 @@ def move(source: Any, target: Any) -> Call:
         return runtime.call(block, (given, target), False)
     if overlap(given, target):
         raise NotNativeError(f"A move of {said(given)} to {said(target)}, which overlaps it")
-    axes, at, to = _sorted(np.broadcast_to(given, target.shape), target)
-    return _bound(runtime, _collapsed(axes), (at, to), (given, target))
+    axes, at, to = axes_of(given, target)
+    return _bound(runtime, axes, (at, to), (given, target))
 
 
 def _given(source: Any, target: Any) -> Any:
@@ -130,7 +130,14 @@ def _broadcasts(shape: tuple[int, ...], to: tuple[int, ...]) -> bool:
     return len(shape) <= len(to) and all(size in (1, wanted) for size, wanted in ends)
 
 
-def _sorted(source: Any, target: Any) -> tuple[list[_Axis], int, int]:
+def axes_of(source: Any, target: Any) -> tuple[list[Axis], int, int]:
+    """The axes of a copy of one array to another (which the first broadcasts to), as few as can be,
+    the target's smallest stride last; the addresses where both begin."""
+    axes, at, to = _sorted(np.broadcast_to(source, target.shape), target)
+    return _collapsed(axes), at, to
+
+
+def _sorted(source: Any, target: Any) -> tuple[list[Axis], int, int]:
     """Axes of more than one index, the target's smallest stride last; where both begin."""
     at, to = source.ctypes.data, target.ctypes.data
     axes = []
@@ -140,13 +147,13 @@ def _sorted(source: Any, target: Any) -> tuple[list[_Axis], int, int]:
         if to_step < 0:
             at, to = at + (size - 1) * step, to + (size - 1) * to_step
             step, to_step = -step, -to_step
-        axes.append(_Axis(size, step, to_step))
+        axes.append(Axis(size, step, to_step))
     return sorted(axes, key=lambda axis: -axis.target), at, to
 
 
-def _collapsed(axes: list[_Axis]) -> list[_Axis]:
+def _collapsed(axes: list[Axis]) -> list[Axis]:
     """Neighbours that are one axis in both become one."""
-    made: list[_Axis] = []
+    made: list[Axis] = []
     for axis in axes:
         if made and all(made[-1][which] == axis.size * axis[which] for which in (1, 2)):
             axis = axis._replace(size=axis.size * made.pop().size)
@@ -155,7 +162,7 @@ def _collapsed(axes: list[_Axis]) -> list[_Axis]:
 
 
 def _bound(
-    runtime: Runtime, axes: list[_Axis], at: tuple[int, int], arrays: tuple[Any, Any]
+    runtime: Runtime, axes: list[Axis], at: tuple[int, int], arrays: tuple[Any, Any]
 ) -> Call:
     """The call for collapsed axes, from and to these addresses."""
     item = arrays[1].itemsize
@@ -176,7 +183,7 @@ def _bound(
     return runtime.call(block, arrays, total >= RELEASE_BYTES)
 
 
-def _widened(axes: list[_Axis], item: int, at: tuple[int, int]) -> tuple[list[_Axis], int]:
+def _widened(axes: list[Axis], item: int, at: tuple[int, int]) -> tuple[list[Axis], int]:
     """Short runs of elements that are contiguous in both as one longer element."""
     if axes and axes[-1].source == axes[-1].target == item:
         wide = item * axes[-1].size
@@ -186,10 +193,10 @@ def _widened(axes: list[_Axis], item: int, at: tuple[int, int]) -> tuple[list[_A
     return axes, item
 
 
-def _plane(axes: list[_Axis], item: int) -> tuple[int, _Axis, _Axis, list[_Axis]]:
+def _plane(axes: list[Axis], item: int) -> tuple[int, Axis, Axis, list[Axis]]:
     """What is done, and along which axes."""
     outside = list(axes)
-    column = outside.pop() if outside else _Axis(1, item, item)
+    column = outside.pop() if outside else Axis(1, item, item)
     kind, which = _STRIDED, len(outside) - 1
     if column.target == item:
         if column.source == item:
@@ -198,7 +205,7 @@ def _plane(axes: list[_Axis], item: int) -> tuple[int, _Axis, _Axis, list[_Axis]
             kind = _FILL
         elif contiguous := [at for at, axis in enumerate(outside) if axis.source == item]:
             kind, which = _TURN, contiguous[-1]
-    row = outside.pop(which) if outside else _Axis(1, 0, 0)
+    row = outside.pop(which) if outside else Axis(1, 0, 0)
     longest = max([row, *outside])
     if longest.size >= 2 * _SHORT and (
         column.size < _SHORT or column.size * row.size < _SHORT * _SHORT

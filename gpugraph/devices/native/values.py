@@ -49,9 +49,11 @@ static __attribute__((unused)) {T} {name}_fold({T} *part, int64_t count, int64_t
 class Values:
     """The functions of a program's texts, each once, under names that start with `prefix`."""
 
-    def __init__(self, program: Program, prefix: str) -> None:
+    def __init__(self, program: Program, prefix: str, trees: str = _TREE) -> None:
+        """trees: a template of what a reduction needs beside its four functions."""
         self.program = program
         self.prefix = prefix
+        self._trees = trees
         self.text = ""
         self.failure = failure_of(program)
         self.can_fail = bool(self.failure)
@@ -103,7 +105,7 @@ class Values:
         ):
             head = f"GG_INLINE {kind} {name}_{ending}({given})"
             self.text += f"{head} {{ typedef {kind} T; return {text}; }}\n"
-        self.text += _TREE.format(T=kind, name=name)
+        self.text += self._trees.format(T=kind, name=name)
 
     def reduction(self, at: int) -> str:
         """The name that a reduction's functions start with."""

@@ -1,0 +1,135 @@
+"""Speed on a GPU: gpugraph beside torch, torch.compile, jax.jit and CuPy, in one Python.
+
+    python benchmarks/gpu.py [--rows WORD ...] [--rounds N] [--seconds S] [--json FILE]
+                             [--table FILE] [--emulated]
+
+All columns do the same work from the same numbers in the same dtypes, without TF32, each by its
+usual means; the results of their first steps are compared. What is worked on lies on the GPU; but
+for the rows that say so nothing is fed or fetched, and steps are told one after another and waited
+for together. gpugraph runs a TensorFlow 1 program by `Session.run`; "not captured" is without CUDA
+graphs. In a row of "one op" a number goes to the GPU and its result comes back.
+
+See benchmarks/gpu_peers.py for how it is measured. With --emulated all is tiny and gpugraph's GPU
+is played on the host, beside the others on the CPU: the programs are tried, and times mean nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from cpu_numbers import Expression, Mlp, Transformer
+from gpu_numbers import Attention, Copy, Matmul, Resnet
+from gpu_peers import Row, main
+
+__all__ = ["Sizes", "rows"]
+
+
+class Sizes(NamedTuple):
+    """How much work each row is."""
+
+    small: Mlp = Mlp((64, 128, 10), 32, "sgd", 0.1)
+    large: Mlp = Mlp((784, 4096, 4096, 10), 1024, "adam", 1e-4)
+    resnet: Resnet = Resnet()
+    transformer: Transformer = Transformer(6, 16, 512, 512, 8, rate=1e-4)
+    expression: Expression = Expression(1 << 26)
+    copy: Copy = Copy()
+    products: tuple[Matmul, ...] = (
+        *(Matmul(size) for size in (1024, 4096, 8192)),
+        *(Matmul(size, dtype) for dtype in ("float16", "bfloat16") for size in (4096, 8192)),
+    )
+    attention: tuple[Attention, ...] = (Attention(), Attention(batch=2, dtype="float32"))
+
+
+TINY = Sizes(
+    Mlp((6, 5, 4), 3, "sgd", 0.1),
+    Mlp((6, 5, 5, 4), 3, "adam", 1e-3),
+    Resnet(2, 32, 4, (1, 2), 5),
+    Transformer(2, 2, 4, 8, 2),
+    Expression(500),
+    Copy(500),
+    (Matmul(24), Matmul(24, "float16"), Matmul(24, "bfloat16")),
+    (Attention(1, 2, 6, 4), Attention(1, 2, 6, 4, "float32")),
+)
+"""The same rows, but small enough for a GPU that is played."""
+
+
+def by(module: str, function: str, *given: Any) -> Callable[[], Any]:
+    """A function of a module that only its package's users can import."""
+    return lambda: getattr(importlib.import_module(module), function)(*given)
+
+
+def columns(name: str, *given: Any, without: str = "") -> dict[str, Callable[[], Any]]:
+    found = {
+        "gpugraph": by("gpu_graph", name, *given),
+        "gpugraph, not captured": by("gpu_graph", name, *given),
+        "torch": by("gpu_torch", name, False, *given),
+        "torch.compile": by("gpu_torch", name, True, *given),
+        "jax": by("gpu_jax", name, *given),
+        "cupy": by("gpu_array", name, "cupy", *given),
+        "numpy": by("gpu_array", name, "numpy", *given),
+    }
+    return {column: prepare for column, prepare in found.items() if column not in without.split()}
+
+
+BY_HAND = "cupy numpy"
+
+
+def rows(sizes: Sizes) -> Mapping[str, Row]:
+    """All rows. Last is what takes longest to prepare: if anything does not fit, it is that."""
+    small, large, blocks = sizes.small, sizes.large, sizes.transformer
+    chain = sizes.expression.size * 8
+    found = {
+        "one op, fed and fetched": Row(columns("one_op")),
+        f"copy of {text(sizes.copy.size * 4)}": Row(
+            columns("copy", sizes.copy, without="torch.compile"), sizes.copy.size * 8, "GB/s"
+        ),
+        f"tanh(1.5x+.3)*sigmoid(.7x)+exp(-x*x), {text(chain // 2)}": Row(
+            columns("expression", sizes.expression), chain, "GB/s"
+        ),
+        f"MLP {widths(small)}, batch {small.batch}, SGD step": Row(columns("mlp", small)),
+        "the same, batch fed, loss fetched": Row(columns("fed_mlp", small, without=BY_HAND)),
+        f"MLP {widths(large)}, batch {large.batch}, Adam step": Row(
+            columns("mlp", large, without=BY_HAND), tolerance=2e-3
+        ),
+        f"{blocks.blocks} transformer blocks {blocks.batch}x{blocks.tokens}x{blocks.width}, "
+        "Adam step": Row(columns("transformer", blocks, without=BY_HAND), tolerance=2e-3),
+    }
+    for each in sizes.products:
+        done = columns("matmul", each, without="torch.compile " + hand(each.dtype))
+        name = f"matmul {each.size}, {each.dtype}"
+        found[name] = Row(done, 2 * each.size**3, "TFLOP/s", bits(each.dtype))
+    for one in sizes.attention:
+        done = columns("attention", one, without="torch.compile " + hand(one.dtype))
+        name = f"attention {one.batch}x{one.heads}x{one.tokens}x{one.depth}, {one.dtype}"
+        amount = 4 * one.batch * one.heads * one.tokens**2 * one.depth
+        found[name] = Row(done, amount, "TFLOP/s", bits(one.dtype))
+    net = sizes.resnet
+    name = f"ResNet-{depth(net)}, {net.batch}x{net.size}x{net.size}, Momentum step"
+    return {**found, name: Row(columns("resnet", net, without=BY_HAND), tolerance=2e-3)}
+
+
+def hand(dtype: str) -> str:
+    """NumPy and CuPy know no bfloat16."""
+    return BY_HAND if dtype == "bfloat16" else ""
+
+
+def bits(dtype: str) -> float:
+    return {"float16": 1e-2, "bfloat16": 4e-2}.get(dtype, 5e-4)
+
+
+def widths(work: Mlp) -> str:
+    return "-".join(map(str, work.widths))
+
+
+def depth(work: Resnet) -> int:
+    return 2 + 3 * sum(work.blocks)
+
+
+def text(count: int) -> str:
+    return f"{count >> 20} MiB" if count >= 1 << 20 else f"{count} bytes"
+
+
+if __name__ == "__main__":
+    main(rows(Sizes()), rows(TINY), __file__)

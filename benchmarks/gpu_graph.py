@@ -1,0 +1,224 @@
+"""The rows of gpu.py as TensorFlow 1 programs on gpugraph: `Session.run` of steps without fetches.
+
+Weights, optimizers' state and the batch are variables, which lie on the GPU.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from types import SimpleNamespace
+from typing import Any
+
+import cpu_graph
+import numpy as np
+from cpu_numbers import Expression, Mlp, Transformer
+from gpu_numbers import SAMPLE, Attention, Copy, Matmul, Resnet
+from gpu_work import EPSILON, Work
+
+import gpugraph as tf
+from gpugraph.devices.cuda.detection import detect
+from gpugraph.session.direct import PLAN_LISTENERS
+
+LEFT_TO_HOST = re.compile(r"\((\w+)\) runs on the host for \S+: (.*)")
+
+OPEN: list[Any] = []
+"""Sessions that hold memory."""
+
+HOSTED: dict[str, str] = {}
+"""Op types that GPUs leave to the host in the plans of this row, and why."""
+
+EMULATED = os.environ.get("GPUGRAPH_VIRTUAL_GPUS") == "emulated"
+
+
+class Program:
+    """A graph in the making, and then its session."""
+
+    def __init__(self, refuses_host: bool = False) -> None:
+        """refuses_host: whether it is an error, but in a trial, if an op is left to the host."""
+        self.refuses_host = refuses_host and not EMULATED
+        PLAN_LISTENERS[:] = [self.look]
+        tf.reset_default_graph()
+        self.given: dict[Any, Any] = {}
+        options = tf.GPUOptions(emulated_gpus=1) if EMULATED else tf.GPUOptions()
+        self.config = tf.ConfigProto(gpu_options=options)
+
+    def look(self, plan: Any) -> None:
+        """At a new plan: what its GPU leaves to the host."""
+        for line in str(plan).splitlines():
+            found = LEFT_TO_HOST.search(line)
+            if found:
+                HOSTED[found[1]] = found[2]
+        if HOSTED and self.refuses_host:
+            raise RuntimeError(f"on the host it would take too long: {', '.join(remarks())}")
+
+    def resident(self, array: Any, dtype: str = "", trainable: bool = False) -> Any:
+        """A variable with this value, in this dtype."""
+        start = tf.placeholder(array.dtype, array.shape)
+        self.given[start] = array
+        value = tf.cast(start, dtype) if dtype else start
+        return tf.Variable(value, trainable=trainable)
+
+    def weights(self, given: Any) -> Any:
+        """The same in variables that are trained."""
+        if isinstance(given, dict):
+            return {name: self.weights(each) for name, each in given.items()}
+        if isinstance(given, (list, tuple)):
+            return [self.weights(each) for each in given]
+        return self.resident(given, trainable=True)
+
+    def session(self) -> Any:
+        session = tf.Session(config=self.config)
+        OPEN.append(session)
+        session.run(tf.global_variables_initializer(), self.given)
+        return session
+
+    def trained(self, loss: Any, work: Any) -> Work:
+        optimizer = {
+            "sgd": lambda: tf.train.GradientDescentOptimizer(work.rate),
+            "momentum": lambda: tf.train.MomentumOptimizer(work.rate, 0.9),
+            "adam": lambda: tf.train.AdamOptimizer(work.rate),
+        }[work.optimizer]()
+        step = optimizer.minimize(loss)
+        session = self.session()
+        return Work(
+            lambda: session.run(step), lambda: wait(session), lambda: session.run([step, loss])[1]
+        )
+
+    def computed(self, value: Any) -> Work:
+        part = tf.cast(tf.reshape(value, [-1])[:SAMPLE], tf.float32)
+        session = self.session()
+        return Work(lambda: session.run(value.op), lambda: wait(session), lambda: session.run(part))
+
+
+def wait(session: Any) -> None:
+    for device in session._backend.devices:
+        device.synchronize()
+
+
+def versions() -> str:
+    return tf.__version__
+
+
+def sees_gpu() -> bool:
+    return bool(detect().gpus)
+
+
+def remarks() -> list[str]:
+    """What is to be known of the row."""
+    return [f"{op_type} runs on the host: {reason}" for op_type, reason in sorted(HOSTED.items())]
+
+
+def forget() -> None:
+    """Gives back what earlier rows have left."""
+    HOSTED.clear()
+    PLAN_LISTENERS.clear()
+    while OPEN:
+        OPEN.pop().close()
+
+
+def one_op() -> Work:
+    made = Program()
+    x = tf.placeholder(tf.float32, [])
+    y, session = x + 1.0, made.session()
+    return Work(lambda: session.run(y, {x: 1.5}), lambda: None, lambda: session.run(y, {x: 1.5}))
+
+
+def network(x: Any, layers: Any) -> Any:
+    for at, (kernel, bias) in enumerate(layers):
+        x = tf.matmul(x, kernel) + bias
+        x = tf.nn.relu(x) if at < len(layers) - 1 else x
+    return x
+
+
+def mlp(work: Mlp) -> Work:
+    made = Program()
+    x, labels = made.resident(work.x()), made.resident(work.labels())
+    logits = network(x, made.weights(work.weights()))
+    return made.trained(cpu_graph.cross_entropy(tf, logits, labels), work)
+
+
+def fed_mlp(work: Mlp) -> Work:
+    """Its batch is fed and its loss fetched at each step."""
+    made = Program()
+    x = tf.placeholder(tf.float32, [work.batch, work.widths[0]])
+    labels = tf.placeholder(tf.int32, [work.batch])
+    loss = cpu_graph.cross_entropy(tf, network(x, made.weights(work.weights())), labels)
+    step = tf.train.GradientDescentOptimizer(work.rate).minimize(loss)
+    session, feeds = made.session(), {x: work.x(), labels: work.labels()}
+
+    def run() -> Any:
+        return session.run([step, loss], feeds)[1]
+
+    return Work(run, lambda: None, run)
+
+
+def resnet(work: Resnet) -> Work:
+    made = Program(refuses_host=True)
+    x, labels = made.resident(work.x()), made.resident(work.labels())
+    logits = work.of(x, made.weights(work.weights()), OPS)
+    return made.trained(cpu_graph.cross_entropy(tf, logits, labels), work)
+
+
+def conv(x: Any, kernel: Any, stride: int) -> Any:
+    """Padded alike on both sides, as programs do it that came from elsewhere."""
+    around = kernel.shape.as_list()[0] // 2
+    if around and stride > 1:
+        x = tf.pad(x, [[0, 0], [around, around], [around, around], [0, 0]])
+    padding = "VALID" if around and stride > 1 else "SAME"
+    return tf.nn.conv2d(x, kernel, strides=[1, stride, stride, 1], padding=padding)
+
+
+def pool(x: Any) -> Any:
+    """Of numbers that are not negative, so that zeros around them are none of the largest."""
+    x = tf.pad(x, [[0, 0], [1, 1], [1, 1], [0, 0]])
+    return tf.nn.max_pool(x, ksize=[1, 3, 3, 1], strides=[1, 2, 2, 1], padding="VALID")
+
+
+OPS = SimpleNamespace(
+    conv=conv,
+    norm=lambda x, gain, offset: tf.nn.fused_batch_norm(x, gain, offset, epsilon=EPSILON)[0],
+    relu=tf.nn.relu,
+    pool=pool,
+    mean=lambda x: tf.reduce_mean(x, axis=[1, 2]),
+    dense=lambda x, kernel, bias: tf.matmul(x, kernel) + bias,
+)
+
+
+def transformer(work: Transformer) -> Work:
+    made = Program()
+    x, target = made.resident(work.x()), made.resident(work.target())
+    y = tf.reshape(x, [-1, work.width])
+    for weights in made.weights(work.weights()):
+        y = cpu_graph.block(tf, y, weights, work)
+    return made.trained(tf.reduce_mean(tf.square(tf.reshape(y, x.shape) - target)), work)
+
+
+def expression(work: Expression) -> Work:
+    made = Program()
+    x = made.resident(work.x())
+    return made.computed(tf.tanh(x * 1.5 + 0.3) * tf.sigmoid(x * 0.7) + tf.exp(-x * x))
+
+
+def copy(work: Copy) -> Work:
+    made = Program()
+    x, y = made.resident(work.x()), made.resident(np.zeros(work.size, np.float32))
+    step, session = tf.assign(y, x), made.session()
+    return Work(
+        lambda: session.run(step.op),
+        lambda: wait(session),
+        lambda: session.run(step)[:SAMPLE],
+    )
+
+
+def matmul(work: Matmul) -> Work:
+    made = Program()
+    a, b = (made.resident(each, work.dtype) for each in work.factors())
+    return made.computed(tf.matmul(a, b))
+
+
+def attention(work: Attention) -> Work:
+    made = Program()
+    q, k, v = (made.resident(each, work.dtype) for each in work.qkv())
+    scores = tf.nn.softmax(tf.matmul(q, k, transpose_b=True) * work.scale)
+    return made.computed(tf.matmul(scores, v))

@@ -1,0 +1,115 @@
+"""What figures of a GPU depend on: the GPU, its driver, the packages, and the commit.
+
+    python benchmarks/gpu_machine.py [--emulated]
+
+prints it; the exit status is 2, with the reason on stderr, where there is no GPU.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import platform
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from gpugraph import __version__
+from gpugraph.devices.cuda.cublaslt import load_cublaslt
+from gpugraph.devices.cuda.detection import detect
+from gpugraph.devices.cuda.driver import DriverError
+from gpugraph.devices.cuda.libcuda import LibCuda, version_text
+from gpugraph.devices.cuda.nvrtc import find_nvrtc
+from gpugraph.devices.cuda.packages import find_cupy
+
+__all__ = ["machine"]
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def machine(emulated: bool) -> dict[str, str]:
+    """By name: what is there, or why it is not."""
+    return {
+        "GPU": "played by the host's C++ compiler" if emulated else _gpu(),
+        "driver": _driver(),
+        "CuPy": _cupy(),
+        "NVRTC": _nvrtc(),
+        "cublasLt": _cublaslt(),
+        "gpugraph": f"{__version__}, commit {_git('describe', '--always', '--dirty')}",
+        "Python": f"{platform.python_version()}, NumPy {np.__version__}",
+        "machine": f"{platform.machine()}, {os.cpu_count()} cores",
+    }
+
+
+def _gpu() -> str:
+    gpus = [
+        f"{each.name}, compute capability {each.capability_text}, {each.total_bytes >> 20} MiB"
+        for each in detect().gpus
+    ]
+    return "; ".join(gpus) or f"none: {detect().reason}"
+
+
+def _driver() -> str:
+    try:
+        serves = f"CUDA {version_text(LibCuda().version())}"
+    except (OSError, DriverError) as error:
+        return f"none ({error})"
+    loaded = Path("/sys/module/nvidia/version")
+    name = loaded.read_text().strip() if loaded.exists() else _nvidia_smi()
+    return f"{name or 'of unknown version'}, serves {serves}"
+
+
+def _nvidia_smi() -> str:
+    command = ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=20)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout.strip().partition("\n")[0]
+
+
+def _cupy() -> str:
+    found = find_cupy(None)
+    return f"none: {found.reason}" if found.reason else f"{found.name} {found.version}"
+
+
+def _nvrtc() -> str:
+    found = find_nvrtc()
+    return found.reason if found.nvrtc is None else ".".join(map(str, found.nvrtc.version))
+
+
+def _cublaslt() -> str:
+    """Of CuPy's CUDA version if it is there, as gpugraph takes it."""
+    versions = (12, 13) if find_cupy(None).cuda == 12 else (13, 12)
+    try:
+        ask = load_cublaslt(versions).cublasLtGetVersion
+    except OSError as error:
+        return f"none ({error})"
+    ask.restype = ctypes.c_size_t
+    number = int(ask())
+    return f"{number // 10000}.{number // 100 % 100}.{number % 100}"
+
+
+def _git(*words: str) -> str:
+    command = ["git", "-C", str(ROOT), *words]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    except OSError:
+        return "unknown"
+    return done.stdout.strip() or "unknown"
+
+
+def main() -> None:
+    emulated = "--emulated" in sys.argv[1:]
+    for name, value in machine(emulated).items():
+        print(f"{name:<10}{value}")
+    reason = "" if emulated else detect().reason
+    if reason:
+        print(f"no GPU: {reason}", file=sys.stderr)
+        raise SystemExit(2)
+
+
+if __name__ == "__main__":
+    main()

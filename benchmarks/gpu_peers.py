@@ -1,0 +1,378 @@
+"""Measures the rows of gpu.py: one process a column, taking turns on each row.
+
+A column's process lives from row to row, so that it imports and starts CUDA once. All columns
+prepare a row at the same time (compiling takes its time, and is not measured); then each measures
+it for a while alone, in turns, round after round. What is reported is the median over the rounds.
+A column that fails or takes too long is left out of the row, with its reason; its process starts
+anew for the next. When the time is up what remains is left out, and said to be.
+
+    PEERS="torch=/path/to/python jax=/path/to/python" python benchmarks/gpu.py --emulated
+
+Columns run in this Python where their package can be imported, or in those that PEERS names.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import importlib.util
+import json
+import os
+import queue
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from gpu_machine import machine
+from gpu_table import tables
+from gpu_work import Work, measure
+from peers import Column, difference
+
+__all__ = ["COLUMNS", "Row", "compare", "main", "serve"]
+
+OWN = "gpugraph"
+
+
+class Row(NamedTuple):
+    """columns: what prepares the work in each. amount: operations or bytes of a step, told as
+    `unit`. tolerance: how far results may be from gpugraph's, to the largest of them."""
+
+    columns: Mapping[str, Callable[[], Work]]
+    amount: int = 0
+    unit: str = ""
+    tolerance: float = 5e-4
+
+
+COLUMNS = {
+    OWN: Column("gpugraph"),
+    "gpugraph, not captured": Column("gpugraph", {"GPUGRAPH_CAPTURE": "0"}),
+    "torch": Column("torch"),
+    "torch.compile": Column("torch"),
+    "jax": Column("jax", {"XLA_PYTHON_CLIENT_PREALLOCATE": "false"}),
+    "cupy": Column("cupy"),
+    "numpy": Column("numpy"),
+}
+MODULES = {"gpugraph": "gpu_graph", "torch": "gpu_torch", "jax": "gpu_jax"}
+EMULATED = {
+    "GPUGRAPH_VIRTUAL_GPUS": "emulated",
+    "CUDA_VISIBLE_DEVICES": "",
+    "JAX_PLATFORMS": "cpu",
+    "GPUGRAPH_NATIVE": "0",
+}
+START_SECONDS, PREPARE_SECONDS, MEASURE_SECONDS = 90.0, 120.0, 30.0
+"""How long a process may take for each before it is given up."""
+
+STEPS = 3
+"""Steps whose results are compared."""
+
+Record = dict[str, Any]
+
+
+class LeftOutError(Exception):
+    """Why a column is not in a row."""
+
+
+# -- in the process of a column
+
+
+def serve(rows: Mapping[str, Row], column: str, seconds: float, emulated: bool) -> None:
+    """Answers requests, a line of JSON each, until there are no more."""
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # what packages print is not an answer
+    held: list[Work] = []
+    answer_to: dict[str, Callable[[str], Record]] = {
+        "start": lambda _: started(column, emulated),
+        "prepare": lambda name: prepared(rows[name].columns[column], column, held),
+        "measure": lambda _: measure(held[0], seconds),
+    }
+    for line in sys.stdin:
+        asked, name = json.loads(line)
+        try:
+            answer = answer_to[asked](name)
+        except Exception as error:
+            traceback.print_exc()
+            answer = {"error": f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"}
+        print(json.dumps(answer), file=answers, flush=True)
+
+
+def started(column: str, emulated: bool) -> Record:
+    if not (emulated or asked_of(column, "sees_gpu")):
+        raise RuntimeError("it sees no GPU")
+    return {"versions": asked_of(column, "versions")}
+
+
+def asked_of(column: str, function: str) -> Any:
+    """What a column's module says for its package."""
+    package = COLUMNS[column].package
+    if package in MODULES:
+        return getattr(importlib.import_module(MODULES[package]), function)()
+    return getattr(importlib.import_module("gpu_array"), function)(package)
+
+
+def prepared(prepare: Callable[[], Work], column: str, held: list[Work]) -> Record:
+    """Keeps the work in `held`, and tells the results of its first steps."""
+    held.clear()
+    asked_of(column, "forget")
+    start = time.perf_counter()
+    held.append(prepare())
+    results = [np.asarray(held[0].results(), np.float64).ravel().tolist() for _ in range(STEPS)]
+    for _ in range(STEPS):
+        held[0].step()
+    held[0].finish()
+    took = time.perf_counter() - start
+    remarks = asked_of(column, "remarks") if COLUMNS[column].package == OWN else []
+    return {"results": results, "prepare_s": took, "remarks": remarks}
+
+
+# -- in the process that compares
+
+
+class Peer:
+    """A column's process."""
+
+    def __init__(self, column: str, python: str, script: str, settings: Sequence[str]) -> None:
+        self.column = column
+        wanted = COLUMNS[column].settings
+        root = str(Path(script).resolve().parents[1])
+        env = {**os.environ, "PYTHONPATH": root, "NVIDIA_TF32_OVERRIDE": "0", **wanted}
+        if "--emulated" in settings:
+            env |= EMULATED
+        self.errors = tempfile.TemporaryFile("w+")  # noqa: SIM115 - open while the process lives
+        self.process = subprocess.Popen(
+            [python, script, "--serve", column, *settings],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self.errors,
+            text=True,
+            env=env,
+        )
+        self.answers: queue.Queue[str] = queue.Queue()
+        self.asked = 0.0
+        self.listener = threading.Thread(target=self._listen, daemon=True)
+        self.listener.start()
+
+    def _listen(self) -> None:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            self.answers.put(line)
+        self.answers.put("")
+
+    def ask(self, what: str, row: str = "") -> None:
+        assert self.process.stdin is not None
+        self.asked = time.monotonic()
+        with suppress(OSError):  # the answer will be that it is gone
+            self.process.stdin.write(json.dumps([what, row]) + "\n")
+            self.process.stdin.flush()
+
+    def answer(self, seconds: float) -> Record:
+        """LeftOutError, with the reason, where there is none in so many seconds of the question."""
+        left = self.asked + seconds - time.monotonic()
+        try:
+            line = self.answers.get(timeout=max(left, 0.01))
+        except queue.Empty:
+            self.close()
+            raise LeftOutError(f"over {seconds:.0f} s") from None
+        if not line:
+            reason = f"its process ended: {self._last_line()}"
+            self.close()
+            raise LeftOutError(reason)
+        found: Record = json.loads(line)
+        if "error" in found:
+            raise LeftOutError(found["error"])
+        return found
+
+    def _last_line(self) -> str:
+        self.errors.seek(0)
+        lines = self.errors.read().strip().splitlines()
+        return lines[-1][:300] if lines else "without a word"
+
+    def close(self) -> None:
+        self.process.kill()
+        self.process.wait()
+        self.listener.join()
+        for file in (self.process.stdin, self.process.stdout, self.errors):
+            with suppress(OSError):  # what was not sent yet
+                file.close()
+
+    @property
+    def is_there(self) -> bool:
+        return self.process.poll() is None
+
+
+class Comparison:
+    """All rows by all columns, until `ends`."""
+
+    def __init__(
+        self, rows: Mapping[str, Row], script: str, settings: Sequence[str], ends: float
+    ) -> None:
+        self.rows, self.script, self.settings, self.ends = rows, script, settings, ends
+        self.left_out: list[str] = []
+        self.versions: dict[str, str] = {}
+        self.peers: dict[str, Peer] = {}
+        known = pythons("--emulated" in settings)
+        self.pythons = {
+            column: known[wanted.package]
+            for column, wanted in COLUMNS.items()
+            if wanted.package in known
+        }
+
+    def left(self, most: float) -> float:
+        """Seconds that something may take that would be given `most`."""
+        return min(most, self.ends - time.monotonic())
+
+    def start(self, columns: Sequence[str]) -> None:
+        """Starts the processes of columns that have none; one that can't start is tried no more."""
+        fresh = [each for each in columns if each not in self.peers and each in self.pythons]
+        for column in fresh:
+            python = self.pythons[column]
+            self.peers[column] = Peer(column, python, self.script, self.settings)
+            self.peers[column].ask("start")
+        for column in fresh:
+            try:
+                found = self.peers[column].answer(self.left(START_SECONDS))
+                self.versions[column] = found["versions"]
+            except LeftOutError as reason:
+                self.left_out.append(f"{column}: {reason}")
+                self.peers.pop(column).close()
+                del self.pythons[column]
+
+    def row(self, name: str, rounds: int) -> dict[str, Record]:
+        """The records of a row by column."""
+        self.start([each for each in self.rows[name].columns if each in COLUMNS])
+        asked = [each for each in self.rows[name].columns if each in self.peers]
+        for column in asked:
+            self.peers[column].ask("prepare", name)
+        taken = {column: self.take(column, name, PREPARE_SECONDS) for column in asked}
+        found = {
+            column: {**first, "us": [], "host_us": []} for column, first in taken.items() if first
+        }
+        for _ in range(rounds):
+            for column in list(found):
+                if self.left(1) <= 0:
+                    break
+                self.peers[column].ask("measure")
+                record = self.take(column, name, MEASURE_SECONDS)
+                if record is None:
+                    del found[column]
+                    continue
+                for key in ("us", "host_us"):
+                    found[column][key].append(record[key])
+        return {column: middle(record) for column, record in found.items() if record["us"]}
+
+    def take(self, column: str, name: str, seconds: float) -> Record | None:
+        try:
+            return self.peers[column].answer(self.left(seconds))
+        except LeftOutError as reason:
+            self.left_out.append(f"{name}, {column}: {reason}")
+            if not self.peers[column].is_there:
+                del self.peers[column]
+            return None
+
+    def close(self) -> None:
+        for peer in self.peers.values():
+            peer.close()
+
+
+def pythons(emulated: bool) -> dict[str, str]:
+    """The Python of each package that is there; NumPy is a peer in trials only."""
+    found = {
+        column.package: sys.executable
+        for column in COLUMNS.values()
+        if importlib.util.find_spec(column.package) is not None
+    }
+    found["gpugraph"] = sys.executable
+    for entry in os.environ.get("PEERS", "").split():
+        package, _, path = entry.partition("=")
+        found[package] = path
+    if not emulated:
+        found.pop("numpy", None)
+    return found
+
+
+def middle(record: Record) -> Record:
+    """The medians of what was measured more than once."""
+    return {
+        key: statistics.median(value) if key in ("us", "host_us") and value else value
+        for key, value in record.items()
+    }
+
+
+def compare(
+    rows: Mapping[str, Row], script: str, settings: Sequence[str], rounds: int, seconds: float
+) -> Record:
+    """All that is to be known of the rows, as data."""
+    done = Comparison(rows, script, settings, time.monotonic() + seconds)
+    results: dict[str, Record] = {}
+    try:
+        for name, row in rows.items():
+            if done.left(1) <= 0:
+                done.left_out.append(f"{name}: the {seconds:.0f} s were over")
+                continue
+            found = done.row(name, rounds)
+            results[name] = {"unit": row.unit, "columns": judged(row, found)}
+            print(f"{name}: {', '.join(found) or 'nothing'}", file=sys.stderr, flush=True)
+    finally:
+        done.close()
+    return {"rows": results, "left_out": done.left_out, "versions": done.versions}
+
+
+def judged(row: Row, found: Mapping[str, Record]) -> dict[str, Record]:
+    """Records without results: how far these are from gpugraph's, and whether that is too far."""
+    own = found.get(OWN, {}).get("results")
+    judged = {}
+    for column, record in found.items():
+        told = {key: value for key, value in record.items() if key != "results"}
+        if row.unit:
+            told["rate"] = row.amount / told["us"] / (1e3 if row.unit == "GB/s" else 1e6)
+        if own is not None and column != OWN:
+            far = difference(
+                [np.array(each) for each in record["results"]], [np.array(each) for each in own]
+            )
+            told |= {"difference": far, "differs": not far <= row.tolerance}
+        judged[column] = told
+    return judged
+
+
+def main(rows: Mapping[str, Row], tiny: Mapping[str, Row], script: str) -> None:
+    """The command line."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--serve", metavar="COLUMN", help=argparse.SUPPRESS)
+    parser.add_argument("--rows", nargs="*", help="those whose names contain one of these words")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--seconds", type=float, default=300, help="what does not fit is left out")
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("--table", type=Path, help="where to write the tables, as Markdown")
+    parser.add_argument("--emulated", action="store_true", help="try the programs without a GPU")
+    chosen = parser.parse_args()
+    known = tiny if chosen.emulated else rows
+    settings = ["--emulated"] if chosen.emulated else []
+    if chosen.serve:
+        serve(known, chosen.serve, 0.01 if chosen.emulated else 0.3, chosen.emulated)
+        return
+    words = chosen.rows or [""]
+    taken = {name: row for name, row in known.items() if any(word in name for word in words)}
+    if not taken:
+        parser.error(f"no row has one of {words} in its name; rows: {', '.join(known)}")
+    rounds = 1 if chosen.emulated else chosen.rounds
+    about = {"emulated": chosen.emulated, "machine": machine(chosen.emulated)}
+    record = {**about, **compare(taken, script, settings, rounds, chosen.seconds)}
+    said = tables(record)
+    print(said)
+    if chosen.table:
+        chosen.table.write_text(said + "\n")
+    if chosen.json:
+        chosen.json.write_text(json.dumps(record, indent=1) + "\n")
+    found = [each for row in record["rows"].values() for each in row["columns"].values()]
+    if any(each.get("differs") for each in found):
+        raise SystemExit("results differ")
+    if not any(OWN in row["columns"] for row in record["rows"].values()):
+        raise SystemExit("nothing of gpugraph's was measured")

@@ -1,0 +1,166 @@
+"""Captures: steps of one GPU that follow each other, told to it as one.
+
+    steps      x@w   +b,relu   (host) unique   h@v   loss   ...
+    runs       [ one graph ]   unique          [   one graph   ]
+
+The first run tells the stream step by step. The second is captured as a CUDA graph, which all
+further runs launch: some microseconds for any number of kernels. What is on the host, is sized at
+run time or copies to another device stays a step, between two captures. A driver that refuses to
+capture says why, and the steps stay. GPUGRAPH_CAPTURE=0 leaves all of them steps, in plans that are
+made from then on: to find an error's step, or out whether a capture is to blame.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Callable, Sequence
+from itertools import groupby
+from typing import Any
+
+from gpugraph.compile.regions import Entry
+from gpugraph.devices import DriverError, Enqueued
+from gpugraph.errors import InvalidArgumentError
+from gpugraph.plan import Step, blame
+
+__all__ = ["Captured", "captured"]
+
+SWITCH = "GPUGRAPH_CAPTURE"
+
+_logger = logging.getLogger(__name__)
+
+Run = Callable[[], Any]
+
+
+class Capture:
+    """The steps of a stretch of one GPU, on their way to being one graph."""
+
+    def __init__(self, device: Any, steps: Sequence[Step]) -> None:
+        self.device = device
+        self.steps = steps
+        self.runs = [step.run for step in steps]
+        self.turn = 0
+        self.replay: Run | None = None
+        self.reason = ""
+
+    def run(self) -> None:
+        """One run of the steps, by what there is."""
+        with self.device.lock:
+            self._run()
+
+    def _run(self) -> None:
+        if self.replay is not None:
+            self.replay()
+            return
+        self.turn += 1
+        if self.turn < 2 or self.reason:
+            _run_all(self.runs)
+            return
+        try:
+            self.replay = self.device.capture(lambda: _run_all(self.runs))
+        except DriverError as error:
+            self.reason = str(error)
+            _logger.warning("%s: %s is not captured: %s", self.device.name, self.name, error)
+            _run_all(self.runs)
+            return
+        self.replay()
+
+    @property
+    def name(self) -> str:
+        return f"{self.steps[0].name} .. {self.steps[-1].name}"
+
+
+class Captured:
+    """Runs a capture. `checks` are the guards of variables, all before anything else."""
+
+    __slots__ = ("capture", "checks", "guards")
+
+    def __init__(self, capture: Capture, checks: Sequence[Step]) -> None:
+        self.capture = capture
+        self.checks = checks
+        self.guards = [step.run for step in checks]
+
+    def plain(self) -> Captured:
+        return Captured(self.capture, ())
+
+    def parts(self) -> list[Step]:
+        """The steps that it runs: one, once they are captured."""
+        capture = self.capture
+        if capture.replay is None:
+            return [*self.checks, *capture.steps]
+        step = capture.steps[0]._replace(name=capture.name, run=capture.replay, kind="native")
+        return [*self.checks, step]
+
+    def __call__(self) -> None:
+        if self.guards:
+            _run_all(self.guards)
+        self.capture.run()
+
+
+def _run_all(runs: Sequence[Run]) -> None:
+    current = None
+    try:
+        for current in runs:
+            current()
+    except Exception as error:
+        blame(error, current)
+        raise
+
+
+def captured(entries: Sequence[Entry], devices: dict[str, Any], told: list[str]) -> list[Entry]:
+    """The entries, those that one GPU can do as one together; `told` gets lines."""
+    found: list[Entry] = []
+    for _, group in groupby(entries, key=_kind):
+        members = list(group)
+        steps = [each.step for each in members if each.step.kind != "guard"]
+        if len(steps) < 2 or not isinstance(steps[0].run, Enqueued):
+            found += members
+            continue
+        name = f"from {steps[0].name} to {steps[-1].name}: {len(steps)} steps"
+        if _is_off():
+            found += members
+            told.append(f"not captured {name}, for {SWITCH} is 0")
+            continue
+        found.append(_made(members, steps, devices))
+        told.append(f"captured {name}")
+    return found
+
+
+def _is_off() -> bool:
+    """InvalidArgumentError for what is neither 0 nor 1."""
+    switch = os.environ.get(SWITCH, "")
+    if switch not in ("", "0", "1"):
+        raise InvalidArgumentError(
+            None,
+            None,
+            f"{SWITCH} is {switch!r}; possible are 0 (steps of a GPU are not captured) and 1 (they "
+            "are, as when it is not set)",
+        )
+    return switch == "0"
+
+
+def _kind(entry: Entry) -> Any:
+    """What entries of one capture have in common; one that can be in none is alone."""
+    step = entry.step
+    if step.kind == "guard":
+        return entry.guard, step.device
+    if not isinstance(step.run, Enqueued) or entry.sets or entry.reads or entry.assigns:
+        return id(entry)
+    return entry.guard, step.device
+
+
+def _made(members: Sequence[Entry], steps: Sequence[Step], devices: dict[str, Any]) -> Entry:
+    guards = [each.step for each in members if each.step.kind == "guard"]
+    first = members[0].step
+    step = Step(
+        first.name,
+        first.op_type,
+        first.device,
+        first.depth,
+        Captured(Capture(devices[first.device], steps), guards),
+        first.origin,
+        "stretch",
+        sum(each.output_bytes for each in steps),
+        tuple(each.step for each in members),
+    )
+    return Entry(members[0].guard, step)

@@ -1,0 +1,37 @@
+"""An array in a GPU's memory: where it is, and what it looks like."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+
+__all__ = ["Array"]
+
+
+class Array:
+    """A C-ordered array at `address` (0 where it has no bytes); `dtype` is NumPy's."""
+
+    __slots__ = ("address", "dtype", "nbytes", "shape", "size")
+
+    def __init__(self, address: int, shape: tuple[int, ...], dtype: Any) -> None:
+        self.address = address
+        self.shape = shape
+        self.dtype = np.dtype(dtype)
+        self.size = prod(shape)
+        self.nbytes = self.size * self.dtype.itemsize
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    def reshape(self, shape: tuple[int, ...]) -> Array:
+        """The same bytes as an array of another shape."""
+        made = Array(self.address, shape, self.dtype)
+        if made.size != self.size:
+            raise ValueError(f"{list(self.shape)} can't be {list(shape)}")
+        return made
+
+    def __repr__(self) -> str:
+        return f"<{self.dtype}{list(self.shape)} at {self.address:#x}>"

@@ -1,0 +1,234 @@
+"""What runs on a GPU's stream when called: programs, copies of views, products, sources.
+
+`Launcher` binds them to arrays. What it returns is an `Enqueued`: calling it only tells the stream
+what to do, without waiting and without memory being taken, so that it can be captured.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import cache, partial
+from typing import Any
+
+from gpugraph.devices.cuda.array import Array
+from gpugraph.devices.cuda.driver import Driver, Geometry, Span, Stream
+from gpugraph.devices.cuda.failures import Failures
+from gpugraph.devices.cuda.generated import launches
+from gpugraph.devices.cuda.matrices import products
+from gpugraph.devices.cuda.types import type_macros
+from gpugraph.devices.cuda.views import Copy, StandIns, copies
+from gpugraph.devices.cuda.work import Work, ranges
+from gpugraph.devices.native import Program
+from gpugraph.dtypes import DType
+from gpugraph.kernel import At, Failed, Moves, Products, Scratch, Signature, Source, State
+
+__all__ = ["Enqueued", "Launcher", "is_blocking"]
+
+Take = Callable[[tuple[int, ...], DType], Array]
+"""Gives scratch memory that lives as long as what is bound."""
+
+
+class Enqueued:
+    """Tells a stream what to do, call by call, unless another thread is just capturing it."""
+
+    __slots__ = ("calls", "lock")
+
+    def __init__(self, calls: Sequence[Callable[[], Any]], lock: Any) -> None:
+        self.calls = tuple(calls)
+        self.lock = lock
+
+    def __call__(self) -> None:
+        with self.lock:
+            for call in self.calls:
+                call()
+
+
+class Waiting(Enqueued):
+    """The same, and waits until it is done: what fails does so here, where its op is known."""
+
+    __slots__ = ("wait",)
+
+    def __init__(self, made: Enqueued, wait: Callable[[], Any]) -> None:
+        super().__init__(made.calls, made.lock)
+        self.wait = wait
+
+    def __call__(self) -> None:
+        with self.lock:
+            super().__call__()
+            self.wait()
+
+
+def is_blocking() -> bool:
+    """Whether each launch is waited for: CUDA's own switch, heeded here for captures too."""
+    return os.environ.get("CUDA_LAUNCH_BLOCKING", "0") not in ("", "0")
+
+
+class Launcher:
+    """Binds kernels to arrays of one GPU."""
+
+    def __init__(
+        self, driver: Driver, stream: Stream, workspace: Span, failures: Failures, lock: Any
+    ) -> None:
+        """lock: held by whoever tells the stream something, or captures it."""
+        self.driver = driver
+        self.lock = lock
+        self.failures = failures
+        self.stream = stream
+        self.workspace = workspace
+        self._modules: dict[str, Future[Any]] = {}
+
+    def nothing(self) -> Enqueued:
+        """What does nothing: of tensors without elements."""
+        return self._enqueued(())
+
+    def both(self, first: Enqueued, then: Enqueued) -> Enqueued:
+        """One after the other, as one."""
+        return self._enqueued((*first.calls, *then.calls))
+
+    # -- kinds of kernels
+
+    def program(
+        self,
+        program: Program,
+        sizes: Sequence[int],
+        inputs: Sequence[Array],
+        outputs: Sequence[Array],
+        take: Take,
+        op: tuple[str, Any],
+    ) -> Enqueued:
+        """What computes a program, for an op of this name and origin."""
+        owned: list[Span] = []
+
+        def scratch(count: int, dtype: DType) -> int:
+            made = take((count,), dtype)
+            owned.append((made.address, made.nbytes))
+            return made.address
+
+        def failed(said: str) -> int:
+            return self.failures.slot(said, *op)
+
+        made = launches(program, sizes, inputs, outputs, scratch, failed)
+        writes = (*ranges(outputs), *owned)
+        reads = (*ranges(inputs), *owned)
+        return self._enqueued(
+            [
+                self._call(
+                    Work(made.text, each.function, each.geometry, each.arguments, reads, writes)
+                )
+                for each in made.launches
+            ]
+        )
+
+    def moves(self, native: Moves, signature: Signature, arrays: Sequence[Array]) -> Enqueued:
+        """What copies, and fills, views of arrays."""
+        places = StandIns(arrays)
+        calls = []
+        for source, target in native.views(signature, *places.arrays):
+            calls += [self._copy(each) for each in copies(places, source, target)]
+        return self._enqueued(calls)
+
+    def _copy(self, made: Work | Copy) -> Callable[[], Any]:
+        if isinstance(made, Work):
+            return self._call(made)
+        return partial(self.driver.copy, *made, self.stream)
+
+    def products(self, native: Products, signature: Signature, arrays: Sequence[Array]) -> Enqueued:
+        """What multiplies matrices: by the vendor's library, or by a kernel of ours."""
+        places = StandIns(arrays)
+        calls = []
+        for a, b, out in native.matrices(signature, *places.arrays):
+            for product, work in products(places, a, b, out):
+                call = self.driver.product(product, self.workspace, self.stream)
+                calls.append(call if call is not None else self._call(work))
+        return self._enqueued(calls)
+
+    def source(
+        self,
+        source: Source,
+        signature: Signature,
+        arrays: Sequence[Array],
+        take: Take,
+        op: tuple[str, Any],
+        stored: Callable[[State], Array],
+    ) -> Enqueued:
+        """What launches functions of a file, for an op of this name and origin; `stored`: where a
+        state of it is."""
+        scratch: dict[str, Array] = {}
+        calls = []
+        for launch in source.launches(signature):
+            arguments: list[int | float] = []
+            touched: list[Array] = []
+            for each in launch.arguments:
+                if isinstance(each, At):
+                    touched.append(arrays[each])
+                    arguments.append(arrays[each].address)
+                elif isinstance(each, Scratch):
+                    if each.name not in scratch:
+                        scratch[each.name] = take((each.size,), each.dtype)
+                    touched.append(scratch[each.name])
+                    arguments.append(scratch[each.name].address)
+                elif isinstance(each, State):
+                    touched.append(stored(each))
+                    arguments.append(touched[-1].address)
+                elif isinstance(each, Failed):
+                    arguments.append(self.failures.slot(str(each), *op))
+                else:
+                    arguments.append(each)
+            macros = type_macros(launch.types, launch.defines)
+            everywhere = ranges(touched)
+            calls.append(
+                self._call(
+                    Work(
+                        f'{macros}#include "{launch.file or source.file}"\n',
+                        launch.function,
+                        Geometry(launch.grid, launch.block, launch.shared_bytes),
+                        tuple(arguments),
+                        everywhere,
+                        everywhere,
+                    )
+                )
+            )
+        return self._enqueued(calls)
+
+    # -- launching
+
+    def _enqueued(self, calls: Sequence[Callable[[], Any]]) -> Enqueued:
+        made = Enqueued(calls, self.lock)
+        if is_blocking():
+            return Waiting(made, partial(self.driver.synchronize, self.stream))
+        return made
+
+    def _call(self, work: Work) -> Callable[[], None]:
+        module = self._modules.get(work.text)
+        if module is None:
+            module = _compilers().submit(self.driver.compile, work.text, work.function)
+            self._modules[work.text] = module
+        return Pending(self.driver, module, work, self.stream)
+
+
+class Pending:
+    """A launch of a kernel that is being compiled, while others are: its first call waits."""
+
+    __slots__ = ("call", "driver", "module", "stream", "work")
+
+    def __init__(self, driver: Driver, module: Future[Any], work: Work, stream: Stream) -> None:
+        self.driver, self.module, self.work, self.stream = driver, module, work, stream
+        self.call: Callable[[], None] | None = None
+
+    def __call__(self) -> None:
+        call = self.call
+        if call is None:
+            _, function, geometry, arguments, reads, writes = self.work
+            module = self.module.result()
+            call = self.call = self.driver.launcher(
+                module, function, geometry, arguments, self.stream, reads, writes
+            )
+        call()
+
+
+@cache
+def _compilers() -> ThreadPoolExecutor:
+    """This process's threads in which kernels are compiled, side by side."""
+    return ThreadPoolExecutor(min(16, os.cpu_count() or 1), "gpugraph-nvrtc")

@@ -1,0 +1,56 @@
+"""Where CUDA's libraries lie: NVIDIA's wheels, the toolkit that CUDA_HOME names, the system.
+
+nvidia/cublas/lib/libcublasLt.so.12      wheels for CUDA 12: a folder for each library
+nvidia/cu13/lib/libcublasLt.so.13        wheels for CUDA 13: one folder for all
+$CUDA_PATH/lib64, $CUDA_HOME/lib64       a toolkit
+libcublasLt.so.12                        what the system's loader finds
+"""
+
+from __future__ import annotations
+
+import ctypes
+import glob
+import os
+import sys
+from collections.abc import Iterator, Sequence
+
+__all__ = ["LIBRARY_FOLDERS", "cuda_roots", "load_library"]
+
+LIBRARY_FOLDERS = ("lib64", "lib", os.path.join("targets", "*", "lib"))
+"""Under a root; patterns."""
+
+
+def cuda_roots() -> Iterator[str]:
+    """Folders that may have lib/ and include/ of a CUDA in them, the likeliest first."""
+    for place in sys.path:
+        yield from sorted(glob.glob(os.path.join(glob.escape(place), "nvidia", "*")), reverse=True)
+    for variable in ("CUDA_PATH", "CUDA_HOME"):
+        if os.environ.get(variable):
+            yield os.environ[variable]
+    yield from sorted(glob.glob("/usr/local/cuda*"), reverse=True)
+
+
+def load_library(stem: str, versions: Sequence[int]) -> ctypes.CDLL:
+    """A CUDA library by its stem (`cublasLt`), of one of these CUDA versions, best first.
+
+    OSError that says where it was looked for, and what the loader said of those found.
+    """
+    failures = []
+    for version in versions:
+        for path in _places(f"lib{stem}.so.{version}"):
+            try:
+                return ctypes.CDLL(path)
+            except OSError as error:
+                failures.append(str(error))
+    wanted = " or ".join(map(str, versions))
+    raise OSError(
+        f"lib{stem} of CUDA {wanted} is neither in NVIDIA's wheels nor under CUDA_PATH, CUDA_HOME "
+        f"or the system's libraries ({'; '.join(failures)})"
+    )
+
+
+def _places(name: str) -> Iterator[str]:
+    for root in cuda_roots():
+        for folder in LIBRARY_FOLDERS:
+            yield from sorted(glob.glob(os.path.join(glob.escape(root), folder, name)))
+    yield name

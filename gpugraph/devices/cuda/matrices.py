@@ -1,0 +1,129 @@
+"""Matrix products of views of GPU arrays: as the vendor's library is told, and as our kernel is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product as indices
+from math import ceil, prod
+from typing import Any, NamedTuple
+
+from gpugraph.devices.cuda.driver import Geometry, Product, Span
+from gpugraph.devices.cuda.types import type_macros
+from gpugraph.devices.cuda.views import StandIns
+from gpugraph.devices.cuda.work import Work
+from gpugraph.devices.native import NotNativeError
+from gpugraph.dtypes import as_dtype
+
+__all__ = ["products"]
+
+TILE = 64
+"""Rows and columns of a block's tile in kernels/gemm.cu."""
+
+MOST_PRODUCTS = 64
+"""Products that one batch may fall into where its strides are irregular."""
+
+_TYPES = ("float16", "bfloat16", "float32", "float64", "int32", "int64")
+
+
+class _Matrix(NamedTuple):
+    """A matrix, or a batch of them: where, its strides in elements (rows, columns, batch)."""
+
+    address: int
+    row: int
+    column: int
+    batch: int = 0
+
+    def leading(self, rows: int, columns: int) -> tuple[int, bool]:
+        """Elements from row to row, and whether it is stored transposed. NotNativeError if neither
+        its rows nor its columns are contiguous."""
+        if self.column == 1 or columns == 1:
+            return (self.row if rows > 1 else max(columns, 1)), False
+        if self.row == 1 or rows == 1:
+            return (self.column if columns > 1 else max(rows, 1)), True
+        raise NotNativeError("a matrix with neither rows nor columns that are contiguous")
+
+
+def products(places: StandIns, a: Any, b: Any, out: Any) -> Iterator[tuple[Product, Work]]:
+    """out = a @ b for views with equal leading axes, of stand-ins."""
+    if not out.size:
+        return
+    name = str(out.dtype)
+    if name not in _TYPES:
+        raise NotNativeError(f"a matrix product of {name}")
+    (m, k), n, batch = a.shape[-2:], b.shape[-1], out.shape[:-2]
+    steps = [_batch_step(each, batch) for each in (a, b, out)]
+    if None not in steps:
+        matrices = [_matrix(places, each, step or 0) for each, step in zip((a, b, out), steps)]
+        yield _one(matrices, (m, n, k), prod(batch), name, places, (a, b, out))
+        return
+    if prod(batch) > MOST_PRODUCTS:
+        raise NotNativeError(f"a batch of {prod(batch)} products with irregular strides")
+    for at in indices(*map(range, batch)):
+        views = (a[at], b[at], out[at])
+        matrices = [_matrix(places, each, 0) for each in views]
+        yield _one(matrices, (m, n, k), 1, name, places, views)
+
+
+def _batch_step(view: Any, batch: tuple[int, ...]) -> int | None:
+    """Elements from one matrix to the next; None where that differs."""
+    step: int | None = None
+    below = 1
+    for size, stride in zip(reversed(batch), reversed(view.strides[:-2])):
+        if size == 1:
+            continue
+        each = stride // view.itemsize
+        if step is None:
+            step = each
+        elif each != step * below:
+            return None
+        below *= size
+    return step or 0
+
+
+def _matrix(places: StandIns, view: Any, step: int) -> _Matrix:
+    address, item = places.of(view), view.itemsize
+    if address is None:
+        raise NotNativeError("a matrix of the host's")
+    return _Matrix(address, view.strides[-2] // item, view.strides[-1] // item, step)
+
+
+def _one(
+    matrices: list[_Matrix],
+    sizes: tuple[int, int, int],
+    batch: int,
+    name: str,
+    places: StandIns,
+    views: tuple[Any, Any, Any],
+) -> tuple[Product, Work]:
+    a, b, out = matrices
+    m, n, k = sizes
+    lda, transpose_a = a.leading(m, k)
+    ldb, transpose_b = b.leading(k, n)
+    ldo, transposed = out.leading(m, n)
+    if transposed:
+        raise NotNativeError("a product stored transposed")
+    product = Product(
+        m, n, k, name, a.address, b.address, out.address, lda, ldb, ldo,
+        transpose_a, transpose_b, batch, a.batch, b.batch, out.batch,
+    )  # fmt: skip
+    strides = [(each.row, each.column, each.batch) for each in matrices]
+    numbers = [m, n, k, *(step for three in strides for step in three)]
+    text = f'{type_macros({"T": as_dtype(name)}, {})}#include "gemm.cu"\n'
+    touched = [_range(places, view) for view in views]
+    work = Work(
+        text,
+        "gg_gemm",
+        Geometry((ceil(n / TILE), ceil(m / TILE), batch), (256, 1, 1)),
+        (a.address, b.address, out.address, *numbers),
+        tuple(touched[:2]),
+        tuple(touched[2:]),
+    )
+    return product, work
+
+
+def _range(places: StandIns, view: Any) -> Span:
+    """The bytes from a view's first to its last element (strides of products are not negative)."""
+    start = places.of(view)
+    assert start is not None
+    reach = sum((size - 1) * stride for size, stride in zip(view.shape, view.strides))
+    return start, reach + view.itemsize

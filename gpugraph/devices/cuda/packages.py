@@ -1,0 +1,93 @@
+"""Which CuPy is installed, found out without importing it."""
+
+from __future__ import annotations
+
+from importlib import metadata
+from importlib.util import find_spec
+from typing import NamedTuple
+
+__all__ = ["CuPy", "find_cupy", "installed_version"]
+
+_WHEELS = {
+    "cupy-cuda13x": 13,
+    "cupy-cuda12x": 12,
+    "cupy-cuda11x": 11,
+    "cupy": 0,
+}
+"""The names that CuPy is installed under, and the CUDA each is for; 0: which it was built with."""
+_OTHERS = ("cupy-rocm-7-0", "cupy-rocm-5-0", "cupy-rocm-4-3")
+_EXTRAS = {12: "cuda12", 13: "cuda13"}
+_OLDEST, _NEWEST = min(_EXTRAS), max(_EXTRAS)
+
+
+class CuPy(NamedTuple):
+    """name: as pip knows it. cuda: the major version it is for, 0 if its name does not tell.
+
+    reason: why it can't be used, or nothing.
+    """
+
+    name: str
+    version: str
+    cuda: int
+    reason: str = ""
+
+
+def installed_version(name: str) -> str | None:
+    """The version of an installed distribution, or None."""
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def extra_for(driver_version: int | None) -> str:
+    """What to install for a driver that serves this CUDA, None: there is no driver."""
+    if driver_version is None:
+        return f"pip install 'gpugraph[{_EXTRAS[_OLDEST]}]' or 'gpugraph[{_EXTRAS[_NEWEST]}]'"
+    fitting = min(max(driver_version // 1000, _OLDEST), _NEWEST)
+    return f"pip install 'gpugraph[{_EXTRAS[fitting]}]'"
+
+
+def find_cupy(driver_version: int | None) -> CuPy:
+    """The CuPy that an import would find. What it says of installing fits the driver's version."""
+    found = {name: version for name in _WHEELS if (version := installed_version(name))}
+    strange = [name for name in _OTHERS if installed_version(name)]
+    if len(found) + len(strange) > 1:
+        return _several([*found, *strange], driver_version)
+    if strange:
+        why = f"{strange[0]} is for GPUs of AMD, gpugraph is for those of NVIDIA"
+        return CuPy(strange[0], "", 0, why)
+    reason = _unimportable(driver_version)
+    for name, version in found.items():
+        cuda = _WHEELS[name]
+        if not reason and cuda and cuda < _OLDEST:
+            reason = (
+                f"{name} is for CUDA {cuda}, gpugraph needs CUDA {_OLDEST} or {_NEWEST}: "
+                f"pip uninstall {name}, then {extra_for(driver_version)}"
+            )
+        return CuPy(name, version, cuda, reason)
+    return CuPy("cupy", "unknown", 0, reason)
+
+
+def _several(names: list[str], driver_version: int | None) -> CuPy:
+    """They share their folder: whichever came last has overwritten the others' files."""
+    why = (
+        f"{len(names)} packages of CuPy are installed over each other ({', '.join(names)}): "
+        f"pip uninstall {' '.join(names)}, then {extra_for(driver_version)}"
+    )
+    return CuPy(names[0], "", 0, why)
+
+
+def _unimportable(driver_version: int | None) -> str:
+    """Why `cupy_backends`, the part of CuPy that is used, can't be imported, or nothing."""
+    try:
+        spec = find_spec("cupy_backends")
+        whole = find_spec("cupy")
+    except (ImportError, ValueError) as error:
+        return f"the installation of CuPy is broken ({error})"
+    if spec is None and whole is None:
+        return f"CuPy is not installed: {extra_for(driver_version)}"
+    if spec is None or spec.origin is None or whole is None or whole.origin is None:
+        left = next(iter((spec or whole).submodule_search_locations or ["?"]), "?")  # type: ignore[union-attr]
+        return f"the installation of CuPy is not whole: look at {left}, and install it again"
+    return ""

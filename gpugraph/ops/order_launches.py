@@ -1,0 +1,106 @@
+"""Launches of kernels/sort.cu: the first elements of each row in order, and where they were.
+
+Short rows are sorted whole, in shared memory. Of many long rows a few elements are selected, a
+block for each row. Else all elements are sorted (kernels/radix.cu), then, stably, by their rows.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gpugraph import dtypes
+from gpugraph.dtypes import DType
+from gpugraph.kernel import At, Launch, Scratch
+from gpugraph.ops.launches import THREADS, grid_of
+from gpugraph.ops.row_launches import FEW, radix_passes
+
+__all__ = ["first_in_order", "nth_in_order"]
+
+_MANY = 16
+"""Rows from which a block for each is enough of them."""
+_SELECTED = 1024
+_BLOCK = (512, 1, 1)
+
+_INFINITE = {
+    "float16": "0x7c00",
+    "bfloat16": "0x7f80",
+    "float32": "0x7f800000u",
+    "float64": "0x7ff0000000000000ull",
+}
+
+
+def _key_type(dtype: DType) -> DType:
+    return dtypes.uint64 if dtype.size == 8 else dtypes.uint32
+
+
+def _how(dtype: DType, descending: bool, capacity: int) -> dict[str, Any]:
+    base = dtype.base_dtype
+    bits = {1: "uint8_t", 2: "uint16_t", 4: "uint32_t", 8: "uint64_t"}[base.size]
+    defines = {
+        "ELEMENT": bits,
+        "KEY": f"uint{8 * _key_type(base).size}_t",
+        "BITS": 8 * base.size,
+        "INFINITE": _INFINITE.get(base.name, "0"),
+        "FLOATS": int(base.is_floating),
+        "SIGNED": int(base.is_integer and not base.is_unsigned),
+        "DESCENDING": int(descending),
+        "CAPACITY": max(32, 1 << (capacity - 1).bit_length()),
+    }
+    return {"defines": defines, "file": "sort.cu"}
+
+
+def first_in_order(
+    x: At, out: At, places: At, rows: int, size: int, count: int, dtype: DType, descending: bool
+) -> list[Launch]:
+    """The `count` first elements of each row, and their places."""
+    return _in_order((x, out, places), (rows, size, 0, count), dtype, descending)
+
+
+def nth_in_order(
+    x: At, out: At, rows: int, size: int, n: int, dtype: DType, descending: bool
+) -> list[Launch]:
+    """Of each row the element that has n others before it."""
+    if size > FEW and rows >= _MANY:
+        how = _how(dtype, descending, 32)
+        arguments = (x, out, rows, size, n)
+        return [Launch("gg_nth", (min(rows, 1 << 16), 1, 1), _BLOCK, arguments, **how)]
+    return _in_order((x, out, out), (rows, size, n, 1), dtype, descending)
+
+
+def _in_order(
+    arrays: tuple[At, At, At], sizes: tuple[int, int, int, int], dtype: DType, descending: bool
+) -> list[Launch]:
+    rows, size, first, count = sizes
+    blocks = min(rows, 1 << 16), 1, 1
+    if size <= FEW:
+        how = _how(dtype, descending, size)
+        threads = max(32, min(512, how["defines"]["CAPACITY"] // 2))
+        return [Launch("gg_sort_rows", blocks, (threads, 1, 1), (*arrays, *sizes), **how)]
+    if rows >= _MANY and count <= _SELECTED and first == 0:
+        how = _how(dtype, descending, count)
+        return [Launch("gg_select", blocks, _BLOCK, (*arrays, rows, size, count), **how)]
+    return _all_in_order(arrays, sizes, dtype, descending)
+
+
+def _all_in_order(
+    arrays: tuple[At, At, At], sizes: tuple[int, int, int, int], dtype: DType, descending: bool
+) -> list[Launch]:
+    rows, size, first, count = sizes
+    total = rows * size
+    if total >= 1 << 31:
+        raise NotImplementedError(f"{total} elements are more than 31 bits count")
+    x, out, places = arrays
+    how = _how(dtype, descending, 32)
+    block = (THREADS, 1, 1)
+    keys, numbers = Scratch("keys", total, _key_type(dtype)), Scratch("order", total, dtypes.int32)
+    start = Launch("gg_element_keys", grid_of(total), block, (x, keys, numbers, total), **how)
+    passes, _, numbers = radix_passes(total, 8 * dtype.size, keys, numbers)
+    launches = [start, *passes]
+    if rows > 1:
+        named = Scratch("rows", total, dtypes.uint32)
+        arguments = (numbers, named, total, size)
+        launches.append(Launch("gg_row_numbers", grid_of(total), block, arguments, **how))
+        passes, _, numbers = radix_passes(total, (rows - 1).bit_length(), named, numbers)
+        launches += passes
+    taken = (x, numbers, out, places, rows, size, first, count)
+    return [*launches, Launch("gg_take", grid_of(rows * count), block, taken, **how)]

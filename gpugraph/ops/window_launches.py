@@ -1,0 +1,241 @@
+"""Launches of the CUDA kernels of windows over images and volumes (kernels/windows.cuh).
+
+An image is a volume of depth 1: `of_images` and `of_volumes` say the geometry of both alike. What
+all these kernels are told is it, and the macros GG_VOLUME, GG_LAST and PLACE.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from math import ceil, prod
+from typing import NamedTuple
+
+from gpugraph.dtypes import DType, float32, float64
+from gpugraph.kernel import At, Call, Launch, Scratch, Signature, Source
+from gpugraph.ops.launches import THREADS, grid_of
+from gpugraph.ops.volumes import axes_of, spatial_of, volumes
+from gpugraph.ops.windows import Axis, channels_last, images, plan_axes, spatial, text
+from gpugraph.shapes import TensorShape
+
+__all__ = [
+    "Geometry",
+    "convolution_gpu",
+    "of_images",
+    "of_volumes",
+    "wide",
+]
+
+_MANY = (1 << 31) - (1 << 24)
+"""Elements from which places need 64 bits."""
+_ONE = Axis(1, 1, 1, 1, 0, 1)
+_BLOCKS = 264
+"""Blocks that keep a GPU busy: below, sums are cut in parts."""
+
+Shape = tuple[int, ...]
+
+
+class Geometry(NamedTuple):
+    """Windows over a batch of images or volumes. axes: depth, height and width."""
+
+    batch: int
+    channels: int
+    axes: tuple[Axis, Axis, Axis]
+    last: bool
+    volume: bool
+
+    @property
+    def numbers(self) -> list[int]:
+        """The parameters GG_AXES."""
+        return [number for axis in self.axes for number in axis]
+
+    @property
+    def places(self) -> int:
+        """How many windows there are in the batch."""
+        return self.batch * prod(axis.out for axis in self.axes)
+
+    @property
+    def pixels(self) -> int:
+        return self.batch * prod(axis.size for axis in self.axes)
+
+    @property
+    def window(self) -> int:
+        """The elements of a window."""
+        return prod(axis.window for axis in self.axes)
+
+    def macros(self, *counts: int) -> dict[str, str | int]:
+        """The macros; `counts` are elements of arrays beside the images."""
+        large = max(self.pixels * self.channels, self.places * self.channels, *counts, 0)
+        return {
+            "GG_LAST": int(self.last),
+            "GG_VOLUME": int(self.volume),
+            "PLACE": "int64_t" if large >= _MANY else "int32_t",
+        }
+
+    def pack(self, channels: int | None = None) -> int:
+        """How many channels are loaded as one."""
+        count = self.channels if channels is None else channels
+        return 4 if self.last and count % 4 == 0 else 1
+
+
+Geometries = Callable[[Signature, Shape, Sequence[int] | None], Geometry]
+
+
+def of_images(signature: Signature, shape: Shape, window: Sequence[int] | None) -> Geometry:
+    """Of images of this shape; the windows' sizes are those of attr ksize by default."""
+    attrs = signature.attrs
+    image = images(TensorShape.of(shape), attrs)
+    sizes = spatial(attrs, "ksize") if window is None else tuple(window[:2])
+    y, x = plan_axes(attrs, (image.height, image.width), sizes)
+    assert y is not None and x is not None and image.batch is not None
+    assert image.channels is not None
+    return Geometry(image.batch, image.channels, (_ONE, y, x), channels_last(attrs), False)
+
+
+def of_volumes(signature: Signature, shape: Shape, window: Sequence[int] | None) -> Geometry:
+    """Of volumes of this shape; the windows' sizes are those of attr ksize by default."""
+    attrs = signature.attrs
+    volume = volumes(TensorShape.of(shape), attrs)
+    sizes = spatial_of(attrs, "ksize") if window is None else tuple(window[:3])
+    z, y, x = axes_of(attrs, volume.places, sizes)
+    assert z is not None and y is not None and x is not None
+    assert volume.batch is not None and volume.channels is not None
+    last = text(attrs["data_format"]) == "NDHWC"
+    return Geometry(volume.batch, volume.channels, (z, y, x), last, True)
+
+
+def wide(dtype: DType) -> DType:
+    """What registers hold of a dtype."""
+    base = dtype.base_dtype
+    return float32 if base.is_floating and base.size == 2 else base
+
+
+# -- convolution
+
+
+class _Tiles(NamedTuple):
+    """The tile of a block, and that of each of its threads."""
+
+    rows: int
+    columns: int
+    own_rows: int
+    own_columns: int
+
+    @property
+    def threads(self) -> int:
+        return self.rows // self.own_rows * (self.columns // self.own_columns)
+
+    def blocks(self, rows: int, columns: int) -> int:
+        return ceil(rows / self.rows) * ceil(columns / self.columns)
+
+
+_LARGE = _Tiles(128, 128, 8, 8)
+_HIGH = _Tiles(128, 64, 8, 4)
+_SLIM = _Tiles(128, 32, 8, 4)
+_SMALL = _Tiles(64, 64, 4, 4)
+
+
+def _tiles(dtype: DType, rows: int, columns: int) -> _Tiles:
+    """The largest tiles that are mostly full and leave no processor idle."""
+    if dtype is float64:
+        return _SMALL
+    if columns <= 32:
+        return _SLIM
+    if columns > 64 and _LARGE.blocks(rows, columns) >= _BLOCKS // 2:
+        return _LARGE
+    return _HIGH if _HIGH.blocks(rows, columns) >= _BLOCKS // 2 else _SMALL
+
+
+def _parts(blocks: int, steps: int) -> tuple[int, int]:
+    """(parts, steps of each) of sums over `steps`, when so many blocks make all of them."""
+    most = max(1, min(ceil(_BLOCKS / blocks), steps // 256, 64))
+    each = ceil(ceil(steps / most) / 16) * 16
+    return max(1, ceil(steps / max(each, 1))), max(each, 16)
+
+
+def convolution_gpu(
+    host: Call,
+    mode: int,
+    geometry: Geometries = of_images,
+    cut: Callable[[Signature], int] | None = None,
+) -> Source:
+    """Of kernels/convolution.cu: forward (mode 0), or a gradient by images (1), by filter (2).
+
+    cut: with a bias, which is the input before the output; the number of what follows it.
+    """
+    return Source("convolution.cu", partial(_convolve, mode, geometry, cut), host)
+
+
+def _shapes(mode: int, signature: Signature) -> Sequence[Shape]:
+    """Of images, filter and results."""
+    inputs, output = list(signature.input_shapes), signature.output_shapes[0]
+    if mode == 0:
+        return inputs[0], inputs[1], output
+    return (output, *inputs[1:]) if mode == 1 else (inputs[0], output, inputs[2])
+
+
+def _convolve(
+    mode: int,
+    geometry: Geometries,
+    cut: Callable[[Signature], int] | None,
+    signature: Signature,
+) -> list[Launch]:
+    given, filter, results = _shapes(mode, signature)
+    dtype = signature.output_types[0].base_dtype
+    work = geometry(signature, given, filter)
+    outputs, elements = filter[-1], work.window * (filter[-1] if mode == 1 else work.channels)
+    phases = prod(axis.stride for axis in work.axes) if mode == 1 else 1
+    pixels = work.batch * prod(
+        ceil(axis.size / axis.stride) if mode == 1 else axis.out for axis in work.axes
+    )
+    rows, steps = (elements, pixels) if mode == 2 else (pixels, elements)
+    columns = work.channels if mode == 1 else outputs
+    tiles = _tiles(dtype, rows, columns)
+    blocks = tiles.blocks(rows, columns)
+    dense = mode == 2 or (work.last and phases == 1)
+    parts, each = _parts(blocks, steps) if dense else (1, max(16, steps))
+    sums: Scratch | int = 0
+    if parts > 1:
+        sums = Scratch("parts", parts * rows * columns, wide(dtype))
+    last = work.pack()
+    defines = {
+        **work.macros(prod(filter), prod(results)),
+        "GG_MODE": mode,
+        "GG_PACK_A": work.pack(outputs) if mode == 1 else last,
+        "GG_PACK_B": _pack_b(work, mode, outputs),
+        "GG_ROWS": tiles.rows,
+        "GG_COLUMNS": tiles.columns,
+        "GG_OWN_ROWS": tiles.own_rows,
+        "GG_OWN_COLUMNS": tiles.own_columns,
+        "GG_BIAS": int(cut is not None),
+        "GG_CUT": cut(signature) if cut is not None else 0,
+    }
+    source, other = (At(1), At(0)) if mode == 1 else (At(0), At(1))
+    out, bias = (At(2), 0) if cut is None else (At(3), At(2))
+    made = [
+        Launch(
+            "gg_convolution",
+            (blocks, 1, parts * phases),
+            (tiles.threads, 1, 1),
+            (
+                *(source, other, out, bias, sums, work.batch, work.channels, outputs),
+                *(parts, each, *work.numbers),
+            ),
+            {"T": dtype},
+            defines,
+        )
+    ]
+    if parts > 1:
+        count = rows * columns
+        arguments = (sums, out, bias, count, columns, parts)
+        made.append(
+            Launch(
+                "gg_sum_parts", grid_of(count), (THREADS, 1, 1), arguments, {"T": dtype}, defines
+            )
+        )
+    return made
+
+
+def _pack_b(work: Geometry, mode: int, outputs: int) -> int:
+    """How many elements of the filter, or of the result's gradient, are loaded as one."""
+    return 4 if outputs % 4 == 0 and (mode < 2 or work.last) else 1

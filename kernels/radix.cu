@@ -1,0 +1,104 @@
+/* Stable sorting of pairs (key, number) by bits of the key, the least first: a pass of three
+   launches for each 8 bits. A tile is 4096 pairs, the work of a block of 256 threads: each of its
+   8 warps has 512 that follow each other.
+
+       gg_digits  how often each digit comes in each tile: counts[digit][tile]
+       gg_starts  the sums of all counts before each: where the pairs of a digit and tile begin
+       gg_place   every pair to its place
+
+   variants: KEY=uint32_t,uint64_t */
+
+#include "gpu_kernel.cuh"
+
+#define GG_TILE 4096
+#define GG_WARP_PART 512
+
+GG_INLINE int gg_digit(KEY key, long long shift) { return (int)((key >> shift) & 255); }
+
+extern "C" __global__ void gg_digits(const KEY *keys, uint32_t *counts, long long count, long long tiles, long long shift) {
+    __shared__ uint32_t found[256];
+    found[threadIdx.x] = 0;
+    __syncthreads();
+    const long long first = (long long)blockIdx.x * GG_TILE;
+    const long long end = first + GG_TILE < count ? first + GG_TILE : count;
+    for (long long at = first + threadIdx.x; at < end; at += 256) atomicAdd(&found[gg_digit(keys[at], shift)], 1u);
+    __syncthreads();
+    counts[threadIdx.x * tiles + blockIdx.x] = found[threadIdx.x];
+}
+
+/* The sum of what the threads before this one gave, and of all (a block of 1024 threads). */
+GG_INLINE uint32_t gg_before(uint32_t mine, uint32_t &all) {
+    __shared__ uint32_t of_warp[32];
+    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+    uint32_t sum = mine;
+    for (int by = 1; by < 32; by <<= 1) {
+        const uint32_t other = __shfl_up_sync(GG_FULL, sum, by);
+        if (lane >= by) sum += other;
+    }
+    if (lane == 31) of_warp[warp] = sum;
+    __syncthreads();
+    uint32_t before = 0;
+    all = 0;
+    for (int other = 0; other < 32; other++) {
+        if (other < warp) before += of_warp[other];
+        all += of_warp[other];
+    }
+    __syncthreads();
+    return before + sum - mine;
+}
+
+/* One block of 1024 threads, 8 counts each at a time. */
+extern "C" __global__ void gg_starts(uint32_t *counts, long long count) {
+    uint32_t start = 0;
+    for (long long first = 0; first < count; first += 8192) {
+        const long long at = first + threadIdx.x * 8;
+        uint32_t mine[8], sum = 0, all;
+        for (int i = 0; i < 8; i++) {
+            mine[i] = at + i < count ? counts[at + i] : 0;
+            sum += mine[i];
+        }
+        uint32_t place = start + gg_before(sum, all);
+        for (int i = 0; i < 8; i++) {
+            if (at + i < count) counts[at + i] = place;
+            place += mine[i];
+        }
+        start += all;
+    }
+}
+
+extern "C" __global__ void gg_place(const KEY *keys, const int32_t *numbers, const uint32_t *starts, KEY *keys_out, int32_t *numbers_out, long long count, long long tiles, long long shift) {
+    __shared__ uint32_t next[8][256];
+    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+    for (int digit = lane; digit < 256; digit += 32) next[warp][digit] = 0;
+    __syncwarp();
+    const long long first = (long long)blockIdx.x * GG_TILE + warp * GG_WARP_PART;
+    for (int part = 0; part < GG_WARP_PART; part += 32) {
+        const long long at = first + part + lane;
+        if (at < count) atomicAdd(&next[warp][gg_digit(keys[at], shift)], 1u);
+    }
+    __syncthreads();
+    uint32_t place = starts[threadIdx.x * tiles + blockIdx.x];
+    for (int other = 0; other < 8; other++) {
+        const uint32_t here = next[other][threadIdx.x];
+        next[other][threadIdx.x] = place;
+        place += here;
+    }
+    __syncthreads();
+    for (int part = 0; part < GG_WARP_PART; part += 32) {
+        const long long at = first + part + lane;
+        const bool there = at < count;
+        const KEY key = there ? keys[at] : 0;
+        const int digit = there ? gg_digit(key, shift) : -1;
+        const unsigned same = __match_any_sync(GG_FULL, digit);
+        const unsigned before = same & ((1u << lane) - 1);
+        uint32_t to = 0;
+        if (there) to = next[warp][digit] + __popc(before);
+        __syncwarp();
+        if (there && !before) next[warp][digit] += __popc(same);
+        __syncwarp();
+        if (there) {
+            keys_out[to] = key;
+            numbers_out[to] = numbers[at];
+        }
+    }
+}

@@ -1,0 +1,30 @@
+"""Ops on a GPU played on the host."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gpugraph as tf
+
+__all__ = ["on_gpu"]
+
+
+def on_gpu(make: Any, *values: Any, start: Any = None) -> Any:
+    """What `make` computes of placeholders (after a variable that starts so) on the GPU, where no
+    op may run on the host; of a variable, its value afterwards."""
+    config = tf.ConfigProto(gpu_options=tf.GPUOptions(emulated_gpus=[64]))
+    with tf.Graph().as_default(), tf.Session(config=config) as session:
+        with tf.device("/GPU:0"):
+            feeds = [tf.placeholder(value.dtype, value.shape) for value in values]
+            variable = (
+                []
+                if start is None
+                else [tf.Variable(tf.placeholder_with_default(start, start.shape))]
+            )
+            made = make(*variable, *feeds)
+        given = dict(zip(feeds, values, strict=True))
+        session.run(tf.global_variables_initializer())
+        told = str(session.explain(made, given))
+        assert "runs on the host" not in told, told
+        found = session.run(made, given)
+        return session.run(variable[0]) if variable else found

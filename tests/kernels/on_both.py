@@ -1,0 +1,48 @@
+"""Ops on a GPU played on the host and on the CPU, which has to find the same."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import gpugraph as tf
+
+from .emulated import on_gpu
+
+__all__ = ["check", "gradients", "numbers"]
+
+
+def numbers(*shape: int, dtype: Any = np.float32) -> Any:
+    """Numbers of either sign, no two next to each other alike."""
+    return np.random.default_rng(sum(shape)).normal(0, 1, shape).astype(dtype)
+
+
+def gradients(make: Any) -> Any:
+    """What `make` makes, with its gradients by all that it is given, weighed so that none is 0."""
+
+    def both(*given: Any) -> list[Any]:
+        made = make(*given)
+        weight = np.linspace(0.5, 2, int(np.prod(made.shape.as_list()))).reshape(
+            made.shape.as_list()
+        )
+        return [made, *tf.gradients(made * tf.cast(weight, made.dtype), list(given))]
+
+    return both
+
+
+def check(make: Any, *values: Any, within: float = 2e-5) -> None:
+    """What `make` computes of the values is the same on both; all of it runs on the GPU."""
+    with tf.Graph().as_default(), tf.Session() as session:
+        feeds = [tf.placeholder(value.dtype, value.shape) for value in values]
+        wanted = session.run(make(*feeds), dict(zip(feeds, values, strict=True)))
+    found = on_gpu(make, *values)
+    for one, other in zip(
+        found if isinstance(found, list) else [found],
+        wanted if isinstance(wanted, list) else [wanted],
+        strict=True,
+    ):
+        assert one.dtype == other.dtype
+        other = other.astype(np.float64)
+        scale = max(1.0, float(np.abs(other).max()))
+        np.testing.assert_allclose(one, other, rtol=within, atol=within * scale)

@@ -1,0 +1,164 @@
+"""Whole programs on GPUs whose CUDA kernels the host's C++ compiler compiles."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gpugraph as tf
+from gpugraph.devices.cuda.host_compiler import host_compiler
+
+pytestmark = pytest.mark.skipif(bool(host_compiler().reason), reason=host_compiler().reason)
+
+
+def on_gpus(count: int = 1) -> tf.Session:
+    return tf.Session(config=tf.ConfigProto(gpu_options=tf.GPUOptions(emulated_gpus=count)))
+
+
+def numbers(*shape: int, seed: int = 0) -> np.ndarray:
+    return np.random.default_rng(seed).normal(size=shape).astype(np.float32)
+
+
+def training() -> tuple[Any, Any, dict[Any, Any]]:
+    """A small network's loss, its training step, and a batch."""
+    x, y = tf.placeholder(tf.float32, [None, 12]), tf.placeholder(tf.int32, [None])
+    hidden = tf.nn.relu(tf.matmul(x, tf.Variable(numbers(12, 16))) + tf.Variable(tf.zeros([16])))
+    logits = tf.matmul(hidden, tf.Variable(numbers(16, 5, seed=1)))
+    losses = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=y, logits=logits)
+    loss = tf.reduce_mean(losses)
+    step = tf.train.AdamOptimizer(0.02).minimize(loss)
+    return loss, step, {x: numbers(20, 12, seed=2), y: np.arange(20) % 5}
+
+
+def test_training_goes_as_on_the_cpu_step_by_step_and_captured() -> None:
+    loss, step, batch = training()
+    curves = []
+    for session in (tf.Session(), on_gpus()):
+        with session:
+            session.run(tf.global_variables_initializer())
+            curves.append([session.run([loss, step], batch)[0] for _ in range(6)])
+    assert curves[0][-1] < 0.7 * curves[0][0]
+    np.testing.assert_allclose(curves[1], curves[0], rtol=2e-5)
+
+
+def test_the_second_run_is_captured_and_the_report_says_what_is_on_the_host() -> None:
+    x = tf.placeholder(tf.float32, [4, 3])
+    y = tf.nn.softmax(tf.tanh(x) @ tf.constant(numbers(3, 5)))
+    values, _ = tf.unique(tf.reshape(tf.cast(x, tf.int32), [-1]))
+    with on_gpus() as session:
+        told = str(session.explain([y, values], {x: numbers(4, 3)}))
+        assert "captured from" in told
+        assert "(Unique) runs on the host for" in told
+        assert "the sizes of what it makes depend on values" in told
+        fed = [numbers(4, 3, seed=seed) for seed in range(4)]
+        for each in fed:
+            found = session.run(y, {x: each})
+            e = np.exp(np.tanh(each) @ numbers(3, 5))
+            np.testing.assert_allclose(found, e / e.sum(1, keepdims=True), rtol=1e-5)
+
+
+def test_a_trace_names_the_steps_and_then_the_capture() -> None:
+    x = tf.placeholder(tf.float32, [8], name="x")
+    y = tf.reduce_sum(tf.matmul(tf.reshape(x, [2, 4]), tf.reshape(x, [4, 2]), name="product"))
+    options = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)
+    with on_gpus() as session:
+        names = []
+        for _ in range(3):
+            traced = tf.RunMetadata()
+            found = session.run(y, {x: np.arange(8)}, options=options, run_metadata=traced)
+            assert found == 236
+            names.append(str(traced.step_stats))
+            session.run(y, {x: np.arange(8)})
+        assert "product" in names[0] and "product .. Sum" not in names[0]
+        assert "product .. Sum" in names[2]
+
+
+def test_an_index_out_of_range_fails_the_run_by_name_and_the_next_one_is_right() -> None:
+    rows = tf.placeholder(tf.int32, [2])
+    taken = tf.gather(tf.Variable([[1.0, 2.0], [3.0, 4.0]]), rows, name="taken")
+    with on_gpus() as session:
+        session.run(tf.global_variables_initializer())
+        for _ in range(3):
+            with pytest.raises(tf.errors.InvalidArgumentError, match=r"not in \[0, 2\)") as caught:
+                session.run(taken, {rows: [0, 2]})
+            assert "taken" in str(caught.value)
+            assert session.run(taken, {rows: [1, 0]}).tolist() == [[3, 4], [1, 2]]
+
+
+def test_loops_run_with_their_condition_on_the_host() -> None:
+    x = tf.placeholder(tf.float32, [])
+    turns, value = tf.while_loop(
+        lambda i, v: v < 100.0, lambda i, v: (i + 1, v * 2.0), [tf.constant(0), x]
+    )
+    with on_gpus() as session:
+        assert session.run([turns, value], {x: 3.0}) == [6, 192.0]
+        assert session.run([turns, value], {x: 50.0}) == [1, 100.0]
+
+
+def test_branches_and_sizes_that_are_known_in_a_run_only() -> None:
+    x = tf.placeholder(tf.float32, [None])
+    positive = tf.boolean_mask(x, x > 0)
+    y = tf.cond(tf.size(positive) > 2, lambda: tf.reduce_max(positive), lambda: tf.zeros([]))
+    with on_gpus() as session:
+        assert session.run(y, {x: [1, -2, 3, 5]}) == 5
+        assert session.run(y, {x: [1, -2]}) == 0
+
+
+def test_two_gpus_and_the_cpu_pass_tensors_on() -> None:
+    x = tf.placeholder(tf.float32, [300, 300])
+    with tf.device("/gpu:0"):
+        a = x * 2.0
+    with tf.device("/gpu:1"):
+        b = tf.matmul(a, a)
+    with tf.device("/cpu:0"):
+        c = b + 1.0
+    with tf.device("/gpu:0"):
+        d = c - a
+    with on_gpus(2) as session:
+        for seed in range(3):
+            value = numbers(300, 300, seed=seed)
+            wanted = (2 * value) @ (2 * value) + 1 - 2 * value
+            np.testing.assert_allclose(session.run(d, {x: value}), wanted, rtol=1e-3, atol=1e-3)
+
+
+def test_a_variable_may_get_another_shape() -> None:
+    v = tf.Variable(tf.zeros([2]), validate_shape=False)
+    grow = tf.assign(v, tf.concat([v, [1.0]], 0), validate_shape=False)
+    with on_gpus() as session:
+        session.run(v.initializer)
+        for size in range(3, 6):
+            assert session.run(grow).shape == (size,)
+        assert session.run(v).tolist() == [0, 0, 1, 1, 1]
+
+
+def test_memory_that_is_out_is_said_and_the_session_stays_usable() -> None:
+    x = tf.placeholder(tf.float32, [None])
+    y = tf.reshape(x, [-1, 1]) * x + 1.0
+    with tf.Session(config=tf.ConfigProto(gpu_options=tf.GPUOptions(emulated_gpus=[8]))) as session:
+        with pytest.raises(tf.errors.ResourceExhaustedError, match="GPU_0_bfc"):
+            session.run(y, {x: np.ones(4000)})
+        assert session.run(y, {x: [1, 2]}).tolist() == [[2, 3], [3, 5]]
+
+
+def test_bfloat16_and_float16_are_computed_in_float() -> None:
+    x = numbers(6, 40)
+    for dtype, step in ((tf.bfloat16, 2**-7), (tf.float16, 2**-10)):
+        wide = tf.nn.softmax(tf.cast(tf.constant(x), dtype) * tf.cast(2.0, dtype))
+        with on_gpus() as session:
+            found = session.run(tf.cast(wide, tf.float32))
+        e = np.exp(2 * x - (2 * x).max(1, keepdims=True))
+        np.testing.assert_allclose(found, e / e.sum(1, keepdims=True), rtol=12 * step)
+
+
+def test_launches_may_be_waited_for_one_by_one(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("CUDA_LAUNCH_BLOCKING", "1")
+    x = tf.placeholder(tf.float32, [4, 4])
+    y = tf.reduce_sum(tf.matmul(x, x) + 1.0)
+    with on_gpus() as session:
+        for _ in range(4):
+            assert session.run(y, {x: np.eye(4)}) == 20
+    assert "launches are waited for one by one" in caplog.text
