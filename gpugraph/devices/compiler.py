@@ -260,16 +260,14 @@ class Compiler:
         return ""
 
     def _object(self, flags: list[str], text: str) -> tuple[bytes, str]:
-        folder = tempfile.mkdtemp(dir=self.cache.private())  # which goes when the program ends
+        out = Path(tempfile.mkdtemp(dir=self.cache.private()), "out.so")  # gone at exit at last
         try:
-            out = Path(folder, "out.so")
-            command = [self.path, *flags, "-x", self.language, "-", "-o", str(out), "-lm"]
-            code, said = self._run(command, text)
+            code, said = self._run([self.path, *flags, "-x", self.language, "-", "-o", str(out), "-lm"], text)
             if code != 0:
                 return b"", f"{self.path} failed ({code}): {said.strip()[: self.most_said]}"
             return out.read_bytes(), ""
         finally:
-            shutil.rmtree(folder, ignore_errors=True)
+            shutil.rmtree(out.parent, ignore_errors=True)
 
     def _run(self, command: list[str], text: str) -> tuple[int, str]:
         """Exit status and what was said; a compiler that hangs is stopped, with all it started."""
