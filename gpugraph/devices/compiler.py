@@ -262,7 +262,8 @@ class Compiler:
     def _object(self, flags: list[str], text: str) -> tuple[bytes, str]:
         out = Path(tempfile.mkdtemp(dir=self.cache.private()), "out.so")  # gone at exit at last
         try:
-            code, said = self._run([self.path, *flags, "-x", self.language, "-", "-o", str(out), "-lm"], text)
+            command = [self.path, *flags, "-x", self.language, "-", "-o", str(out), "-lm"]
+            code, said = self._run(command, text)
             if code != 0:
                 return b"", f"{self.path} failed ({code}): {said.strip()[: self.most_said]}"
             return out.read_bytes(), ""
@@ -271,7 +272,6 @@ class Compiler:
 
     def _run(self, command: list[str], text: str) -> tuple[int, str]:
         """Exit status and what was said; a compiler that hangs is stopped, with all it started."""
-        environment = {**os.environ, "LC_ALL": "C"}
         try:
             child = subprocess.Popen(
                 command,
@@ -279,7 +279,7 @@ class Compiler:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
-                env=environment,
+                env={**os.environ, "LC_ALL": "C"},
             )
         except OSError as error:
             return 127, f"it can't be run: {error.strerror or error}"
