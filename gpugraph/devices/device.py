@@ -128,6 +128,11 @@ class Device(ABC):
         """`value` itself where kernels of this device can read it as it is, else None."""
         return None
 
+    def refusals(self) -> Any:
+        """Of a device with kernels: where those of one plan note what they refuse. `check()`
+        raises that, `release()` gives it up."""
+        return None
+
     def memory_note(self) -> str:
         """What else there is to say where memory is out."""
         return ""
