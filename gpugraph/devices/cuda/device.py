@@ -54,6 +54,7 @@ class CudaDevice(Device):
         )
         super().__init__(name, "GPU", allocator, memory_limit, description)
         self.driver = driver
+        self.shared_bytes = about.shared_bytes
         self.lock = RLock()
         self.compute = driver.stream("compute")
         self.pinned = BFCAllocator(
