@@ -199,6 +199,7 @@ class Placed(NamedTuple):
 class Plan:
     """A compiled run. Whoever runs or releases it holds `lock`: its memory serves one at a time.
 
+    `ends` are called when a run's fetches are read: they raise what devices refused meanwhile.
     `variables` are all that it uses, `watched` those whose memory its steps are bound to; if one
     has `moved`, the plan is stale. The lock is reentrant, so that a kernel which comes back to the
     plan that runs it finds it `running` instead of waiting for itself.
@@ -226,6 +227,7 @@ class Plan:
     warm: bool = False
     has_cells: bool = False
     clock: Clock = field(default_factory=Clock)
+    ends: tuple[Callable[[], Any], ...] = ()
 
     def __post_init__(self) -> None:
         self.context = contextvars.Context()
@@ -240,6 +242,7 @@ class Plan:
         composites = [step for step in self.steps if step.kind != "guard"]
         self.made_by.update((id(run), step) for run, step in zip(self.runs, composites))
         self.made_by.update((id(slot.read), slot) for slot in self.fetches)
+        self.made_by.update((id(end), FetchSlot("the end of the run", end)) for end in self.ends)
 
     def raiser(
         self, error: BaseException, current: Callable[[], Any] | None

@@ -75,6 +75,7 @@ class Arrays:
         self.recvs = {send.id: recv for send, recv in unit.ways}
         self.positions = {node.id: index for index, node in enumerate(unit.order)}
         self.arenas: dict[str, int] = {}
+        self.refusals: dict[str, Any] = {}  # by device: what its kernels refuse
         for name, size in unit.arena_sizes.items():
             self._take_arena(self.devices[name], size)
 
@@ -118,6 +119,13 @@ class Arrays:
         op_def = node.op_def
         on_host = op_def.host_outputs and len(op_def.host_outputs) == len(op_def.outputs)
         return self.devices[self.unit.host if on_host else node.assigned_device]
+
+    def refusals_on(self, device: Device) -> Any:
+        """Where kernels of the plan on a device note what they refuse; None where they raise."""
+        if device.has_kernels and device.name not in self.refusals:
+            made = self.refusals[device.name] = device.refusals()
+            self.owned.append(made)
+        return self.refusals.get(device.name)
 
     def home(self, node: Node, slot: int) -> tuple[TensorId, Home]:
         """The key and home of the tensor that input `slot` takes."""

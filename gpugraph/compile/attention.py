@@ -17,7 +17,7 @@ from gpugraph.compile.replacing import Replacing, is_reference, known_value
 from gpugraph.compile.switches import why_off
 from gpugraph.compile.unit import Unit
 from gpugraph.graph.runtime_graph import Edge, Node
-from gpugraph.ops.fused_attention import attention_sizes
+from gpugraph.ops.fused_attention import attention_sizes, shared_bytes
 
 __all__ = ["attention"]
 
@@ -59,6 +59,7 @@ class _Search:
 
     def __init__(self, unit: Unit, roots: set[int]) -> None:
         self.unit = unit
+        self.shared = {device.name: device.shared_bytes for device in unit.target.devices}
         self.roots = roots
         self.passed: list[Node] = []
 
@@ -140,10 +141,10 @@ class _Search:
         types = [edge.src.output_types[edge.src_output].base_dtype for edge in found.edges]
         said = Said(found.last.name, {}, types, types[:1], shapes, [], {}, ())
         try:
-            attention_sizes(said)
+            sizes = attention_sizes(said)
         except NotImplementedError:
             return False
-        return True
+        return shared_bytes(sizes.head) <= self.shared[found.last.assigned_device]
 
 
 def _is_product(node: Node, plain: tuple[str, ...]) -> bool:

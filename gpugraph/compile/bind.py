@@ -82,6 +82,7 @@ def bind(unit: Unit) -> Plan:
         binder.holdings.reset,
         binder.holdings.release,
         has_cells=bool(binder.cells or binder.holdings.objects),
+        ends=tuple(each.check for each in binder.refusals.values()),
         clock=binder.clock,
     )
 
@@ -180,9 +181,9 @@ class Binder(Making):
             host if late else frozenset(),
             self.holdings.shared,
         )
-        run = bound_on(
-            self.runner(node), node, kernel, context, [*given, *results], taken, self.told
-        )
+        runner = self.runner(node)
+        arrays, refusals = [*given, *results], self.refusals_on(runner)
+        run = bound_on(runner, node, kernel, context, arrays, taken, refusals, self.told)
         native = native_of(node)
         if native is None or late or self.unit.device_types[node.assigned_device] != "CPU":
             return run, None

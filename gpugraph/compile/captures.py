@@ -19,7 +19,7 @@ from itertools import groupby
 from typing import Any
 
 from gpugraph.compile.regions import Entry
-from gpugraph.devices import DriverError, Enqueued
+from gpugraph.devices import DriverError, Enqueued, is_blocking
 from gpugraph.errors import InvalidArgumentError
 from gpugraph.plan import Step, blame
 
@@ -117,9 +117,11 @@ def captured(entries: Sequence[Entry], devices: dict[str, Any], told: list[str])
             found += members
             continue
         name = f"from {steps[0].name} to {steps[-1].name}: {len(steps)} steps"
-        if _is_off():
+        why = f"{SWITCH} is 0" if _is_off() else ""
+        why = why or ("CUDA_LAUNCH_BLOCKING is set" if is_blocking() else "")
+        if why:
             found += members
-            told.append(f"not captured {name}, for {SWITCH} is 0")
+            told.append(f"not captured {name}, for {why}")
             continue
         found.append(_made(members, steps, devices))
         told.append(f"captured {name}")

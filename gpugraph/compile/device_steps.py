@@ -35,14 +35,15 @@ def bound_on(
     context: Bound,
     arrays: Sequence[Any],
     taken: Sequence[int],
+    refusals: Any,
     told: list[str] | None = None,
 ) -> Callable[[], Any]:
-    """The step of a node over arrays: inputs `taken`, then outputs; `told` gets why it runs on the
-    host if it does though its device has kernels of its own."""
+    """The step of a node over arrays: inputs `taken`, then outputs. refusals: of the plan, on this
+    device. `told` gets why it runs on the host if it does though its device has kernels."""
     if not runner.has_kernels:
         return runner.bind(kernel, context, arrays)
     try:
-        return _enqueued(runner, node, kernel, context, arrays, taken)
+        return _enqueued(runner, node, kernel, context, arrays, taken, refusals)
     except NotNativeError as error:
         if told is not None:
             told.append(f"{node.name} ({node.type}) runs on the host for {runner.name}: {error}")
@@ -69,6 +70,7 @@ def _enqueued(
     context: Bound,
     arrays: Sequence[Any],
     taken: Sequence[int],
+    refusals: Any,
 ) -> Callable[[], Any]:
     call = reference(kernel)
     if call.dynamic:
@@ -84,7 +86,7 @@ def _enqueued(
             return runner.kernels.nothing()  # type: ignore[no-any-return]
         raise NotNativeError("a tensor is empty")
     try:
-        return _by_kind(runner, node, kernel, context, arrays, taken)
+        return _by_kind(runner, node, kernel, context, arrays, taken, refusals)
     except NotImplementedError as error:
         raise NotNativeError(str(error)) from error
 
@@ -96,12 +98,13 @@ def _by_kind(
     context: Bound,
     arrays: Sequence[Any],
     taken: Sequence[int],
+    refusals: Any,
 ) -> Callable[[], Any]:
     launcher = runner.kernels
     if isinstance(kernel, Source):
-        op = node.name, node.origin
+        refused = refusals.of(node.name, node.origin)
         stored = partial(_stored, runner, context)
-        return launcher.source(kernel, context, arrays, context.scratch, op, stored)  # type: ignore[no-any-return]
+        return launcher.source(kernel, context, arrays, context.scratch, refused, stored)  # type: ignore[no-any-return]
     native = said_by(node)
     if native is None or isinstance(native, HostSource):
         raise NotNativeError("it has no kernel for GPUs")
@@ -113,13 +116,13 @@ def _by_kind(
     writes = sorted(DECLARATIONS[node.type].writes)
     written = [arrays[taken.index(at)] for at in writes] if writes else list(arrays[count:])
     types = [node.input_types[slot].base_dtype for slot in taken]
-    op = node.name, node.origin
+    refused = refusals.of(node.name, node.origin)
     if isinstance(native, Reduction) and count == 1 and len(node.input_types) == 2:
         axes = sorted(reduced_axes(context.value(1), arrays[0].ndim))
         if not _is_regular(arrays[0].shape, axes):
-            return _turned(launcher, native, context, arrays, axes, op)
+            return _turned(launcher, native, context, arrays, axes, refused)
     made = program_of(native, context, types, arrays[:count], written, gpu=True)
-    return launcher.program(*made, arrays[:count], written, context.scratch, op)  # type: ignore[no-any-return]
+    return launcher.program(*made, arrays[:count], written, context.scratch, refused)  # type: ignore[no-any-return]
 
 
 def _stored(runner: Device, context: Bound, state: State) -> Any:
@@ -145,7 +148,7 @@ def _turned(
     context: Bound,
     arrays: Sequence[Any],
     axes: Sequence[int],
-    op: tuple[str, Any],
+    refused: Callable[[str], int],
 ) -> Callable[[], Any]:
     """A reduction over axes among others: of a copy that has them last."""
     source, out = arrays
@@ -159,5 +162,5 @@ def _turned(
     fusion = Fusion(gpu=True)
     fusion.output(fusion.reduce(kernel, fusion.input(dtype, rows.shape), [1]))
     result = out.reshape((rows.shape[0], 1))
-    reduce = launcher.program(*fusion.finish(), [rows], [result], context.scratch, op)
+    reduce = launcher.program(*fusion.finish(), [rows], [result], context.scratch, refused)
     return launcher.both(turn, reduce)  # type: ignore[no-any-return]

@@ -45,6 +45,7 @@ class DynamicStep:
         self.host = host
         self.resources = arrays.unit.target.resources
         self.device = arrays.runner(node)
+        self.refusals = arrays.refusals_on(self.device)
         self.variables = variables
         self.late = reference(kernel).late
         self.kept = arrays.holdings.kept
@@ -102,7 +103,7 @@ class DynamicStep:
         context = self._context(inputs, [array.shape for array in results], owned)
         taken = [slot for slot in range(len(inputs)) if self.late or slot not in self.host]
         arrays = [*(refs[slot] for slot in taken), *results]
-        bound_on(self.device, self.node, self.kernel, context, arrays, taken)()
+        bound_on(self.device, self.node, self.kernel, context, arrays, taken, self.refusals)()
 
     def _ref(self, slot: int, array: Any, results: list[Any]) -> Any:
         """The array of an input; that of a variable to be written is the output's."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gpugraph.devices.cpu import CPUDevice, CPUDeviceFactory
 from gpugraph.devices.cuda.device import CudaDevice
 from gpugraph.devices.cuda.driver import DriverError
-from gpugraph.devices.cuda.launching import Enqueued
+from gpugraph.devices.cuda.launching import Enqueued, is_blocking
 from gpugraph.devices.device import Block, Device, DeviceAttributes, HostDevice, out_of_memory
 from gpugraph.devices.factory import DeviceFactory, SupportsCreateDevices
 from gpugraph.devices.gpu import GPUDeviceFactory, VirtualGPUDevice, no_gpu_reason
@@ -28,6 +28,7 @@ __all__ = [
     "SupportsCreateDevices",
     "VariableState",
     "VirtualGPUDevice",
+    "is_blocking",
     "list_local_devices",
     "no_gpu_reason",
     "out_of_memory",

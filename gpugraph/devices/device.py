@@ -76,9 +76,11 @@ class Device(ABC):
     """A device of a session: memory, kernels, name (`/job:j/replica:r/task:t/device:TYPE:0`).
 
     has_kernels: whether steps may be bound by its `kernels` instead of `bind` (a CUDA GPU).
+    shared_bytes: of shared memory that a block of such a kernel may have.
     """
 
     has_kernels = False
+    shared_bytes = 0
 
     def __init__(
         self, name: str, device_type: str, allocator: Allocator, memory_limit: int, description: str
@@ -126,6 +128,11 @@ class Device(ABC):
 
     def constant(self, value: NDArray[Any]) -> Any:
         """`value` itself where kernels of this device can read it as it is, else None."""
+        return None
+
+    def refusals(self) -> Any:
+        """Of a device with kernels: where those of one plan note what they refuse. `check()`
+        raises that, `release()` gives it up."""
         return None
 
     def memory_note(self) -> str:

@@ -31,6 +31,16 @@ _PLAYED = "GPUGRAPH_VIRTUAL_GPUS"
 __all__ = ["GPUDeviceFactory", "VirtualGPUDevice", "no_gpu_reason"]
 
 
+def _is_emulating() -> bool:
+    """Whether virtual GPUs are to be emulated ones. InvalidArgumentError for what is no answer."""
+    asked = os.environ.get(_PLAYED, "")
+    if asked not in ("", "emulated"):
+        raise InvalidArgumentError(
+            None, None, f"{_PLAYED} is {asked!r}; it is 'emulated', or not set"
+        )
+    return asked == "emulated"
+
+
 class VirtualGPUDevice(HostDevice):
     """A GPU's place in a session, played by a memory space on the host."""
 
@@ -61,7 +71,7 @@ class GPUDeviceFactory:
             return list(create_cuda_devices(options, name_prefix))
         _refuse_what_has_no_meaning(asked)
         count = min(len(limits), options.config.device_count.get("GPU", len(limits)))
-        is_virtual = bool(asked.virtual_gpus) and os.environ.get(_PLAYED) != "emulated"
+        is_virtual = bool(asked.virtual_gpus) and not _is_emulating()
         make = _virtual if is_virtual else _emulated(HostMachine())
         return [
             make(f"{name_prefix}/device:GPU:{index}", index, limits[index] << 20)
@@ -91,13 +101,17 @@ def _refuse_what_has_no_meaning(options: GPUOptions) -> None:
         "visible_device_list": options.visible_device_list,
         "experimental.virtual_devices": options.experimental.virtual_devices,
     }
-    for field, value in given.items():
+    field = "virtual_gpus" if options.virtual_gpus else "emulated_gpus"
+    if options.virtual_gpus:
+        given["emulated_gpus"] = options.emulated_gpus
+    asked = f"GPUOptions.{field} ({getattr(options, field)})"
+    for other, value in given.items():
         if value:
             raise InvalidArgumentError(
                 None,
                 None,
-                f"GPUOptions.virtual_gpus ({options.virtual_gpus}) says how many GPUs there are "
-                f"and their limits in MiB; {field} ({value!r}) has no meaning beside it",
+                f"{asked} says how many GPUs there are and their limits in MiB; "
+                f"{other} ({value!r}) has no meaning beside it",
             )
 
 

@@ -20,7 +20,7 @@ from gpugraph.ops.declare import NO_GRADIENT, Attr, op
 from gpugraph.ops.launches import shared_axes
 from gpugraph.shapes import TensorShape
 
-__all__ = ["attention_sizes"]
+__all__ = ["attention_sizes", "shared_bytes"]
 
 _TILE, _STEP, _THREADS = 64, 32, 256  # of kernels/attention.cu
 _HEADS = (64, 128)
@@ -60,6 +60,13 @@ def attention_sizes(signature: Signature) -> _Sizes:
     head = next(each for each in _HEADS if each >= max(d, dv))
     inner, mask = _mask_strides(masks[0], (*query[:-1], n)) if masks else (1, (0, 0, 0, 0))
     return _Sizes(batch, m, n, d, dv, head, inner, mask)
+
+
+def shared_bytes(head: int) -> int:
+    """Shared memory of a block, for this head size."""
+    row = _TILE + 4
+    chunk = max(_STEP * row, _STEP * (head + 4))
+    return 4 * (head * row + _TILE * row + chunk)
 
 
 def _mask_strides(
@@ -107,8 +114,6 @@ def _launch(signature: Signature) -> list[Launch]:
     masked = len(signature.input_shapes) > 3
     by_key = (sizes.d, 1) if attrs["adj_y"] else (1, sizes.n)
     mask = (At(3), At(4)) if masked else (At(0), At(3))
-    row = _TILE + 4
-    chunk = max(_STEP * row, _STEP * (sizes.head + 4))
     return [
         Launch(
             "gg_attention",
@@ -118,7 +123,7 @@ def _launch(signature: Signature) -> list[Launch]:
              float(attrs["scale"])),
             {"T": signature.input_types[0].base_dtype},
             {"HEAD": sizes.head, "MASKED": int(masked)},
-            4 * (sizes.head * row + _TILE * row + chunk),
+            shared_bytes(sizes.head),
         )
     ]  # fmt: skip
 

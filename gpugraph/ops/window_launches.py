@@ -30,6 +30,7 @@ _MANY = (1 << 31) - (1 << 24)
 """Elements from which places need 64 bits."""
 _ONE = Axis(1, 1, 1, 1, 0, 1)
 _BLOCKS = 264
+_MOST_LAYERS = 65535  # blocks along a grid's third axis
 """Blocks that keep a GPU busy: below, sums are cut in parts."""
 
 Shape = tuple[int, ...]
@@ -210,6 +211,8 @@ def _convolve(
         "GG_BIAS": int(cut is not None),
         "GG_CUT": cut(signature) if cut is not None else 0,
     }
+    if parts * phases > _MOST_LAYERS:
+        raise NotImplementedError(f"strides that cut images in {phases} phases")
     source, other = (At(1), At(0)) if mode == 1 else (At(0), At(1))
     out, bias = (At(2), 0) if cut is None else (At(3), At(2))
     made = [

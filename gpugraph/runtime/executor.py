@@ -46,6 +46,8 @@ def _execute(plan: Plan, feeds: Sequence[Any]) -> list[Any]:
         results = []
         for current in plan.reads:
             results.append(current())
+        for current in plan.ends:
+            current()
         return results
     except Exception as error:
         failed = plan.raiser(error, current)
@@ -84,7 +86,10 @@ def _execute_traced(
             _run_traced(plan, step, stats)
         clock.check("after the last step")
         plan.warm = all(state.initialized for state in plan.variables)
-        return [_fetched(slot) for slot in plan.fetches]
+        results = [_fetched(slot) for slot in plan.fetches]
+        for end in plan.ends:
+            _fetched(FetchSlot("the end of the run", end))
+        return results
     finally:
         clock.start(None)
         plan.reset()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import numpy as np
@@ -152,13 +153,66 @@ def test_bfloat16_and_float16_are_computed_in_float() -> None:
         np.testing.assert_allclose(found, e / e.sum(1, keepdims=True), rtol=12 * step)
 
 
-def test_launches_may_be_waited_for_one_by_one(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_launches_may_be_waited_for_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CUDA_LAUNCH_BLOCKING", "1")
     x = tf.placeholder(tf.float32, [4, 4])
     y = tf.reduce_sum(tf.matmul(x, x) + 1.0)
     with on_gpus() as session:
         for _ in range(4):
             assert session.run(y, {x: np.eye(4)}) == 20
-    assert "launches are waited for one by one" in caplog.text
+        assert "for CUDA_LAUNCH_BLOCKING is set" in str(session.explain(y, {x: np.eye(4)}))
+
+
+def gathering() -> tuple[Any, Any, Any]:
+    """A gather, the same as a step that nobody fetches, and their indices."""
+    rows = tf.placeholder(tf.int32, [2])
+    table = tf.Variable([[1.0, 2.0], [3.0, 4.0]])
+    taken = tf.gather(table, rows, name="taken")
+    return taken, tf.group(tf.assign(tf.Variable(tf.zeros([2, 2])), taken)), rows
+
+
+def test_each_of_several_runs_is_told_what_it_was_refused_and_nothing_else() -> None:
+    taken, _, rows = gathering()
+    wrong: list[str] = []
+
+    def run(session: tf.Session, number: int) -> None:
+        for turn in range(40):
+            bad = (number + turn) % 3 == 0
+            fed = [0, 2] if bad else [1, 0]
+            try:
+                session.run(taken if number % 2 else taken + 1.0, {rows: fed})
+                refused = False
+            except tf.errors.InvalidArgumentError:
+                refused = True
+            if refused != bad:
+                wrong.append(f"thread {number}, turn {turn}: {fed} refused: {refused}")
+
+    with on_gpus() as session:
+        session.run(tf.global_variables_initializer())
+        threads = [threading.Thread(target=run, args=(session, number)) for number in range(4)]
+        for each in threads:
+            each.start()
+        for each in threads:
+            each.join()
+    assert not wrong
+
+
+def test_what_a_run_without_fetches_was_refused_is_not_lost(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    _, step, rows = gathering()
+    with on_gpus() as session:
+        session.run(tf.global_variables_initializer())
+        session.run(step, {rows: [0, 2]})
+    assert "not in [0, 2)" in caplog.text and "taken" in caplog.text
+
+
+def test_large_values_of_many_sizes_leave_memory_to_others() -> None:
+    x = tf.placeholder(tf.float32, [None])
+    y = tf.reduce_sum(x)
+    with tf.Session(
+        config=tf.ConfigProto(gpu_options=tf.GPUOptions(emulated_gpus=[16]))
+    ) as session:
+        for size in range(70_000, 170_000, 1_000):
+            assert session.run(y, {x: np.ones(size)}) == size
+        assert session.run(y, {x: np.ones(1_500_000)}) == 1_500_000

@@ -180,7 +180,8 @@ class CupyDriver:
 
     def synchronize(self, stream: Stream | None = None) -> None:
         if stream is None:
-            self._call("finish what was launched", runtime.deviceSynchronize)
+            for each in list(self._streams):  # others' may be captured just now
+                self.synchronize(each)
         else:
             what = f"finish the stream {self._streams.get(stream, stream)}"
             self._call(what, runtime.streamSynchronize, stream)
@@ -333,7 +334,7 @@ class CupyDriver:
             streams, self._streams = list(self._streams), {}
             modules, self._modules = list(self._modules.values()), {}
             held, self._held = list(self._held.items()), {}
-        calls: list[tuple[Any, ...]] = [(runtime.deviceSynchronize,)]
+        calls: list[tuple[Any, ...]] = [(runtime.streamSynchronize, stream) for stream in streams]
         calls += [(runtime.streamDestroy, stream) for stream in streams]
         calls += [(driver.moduleUnload, module) for module in modules]
         calls += [(free, address) for address, free in held]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpugraph.devices.cuda.array import Array
 from gpugraph.devices.cuda.driver import Driver, DriverError
-from gpugraph.devices.cuda.failures import Failures
+from gpugraph.devices.cuda.failures import Refusals, Words
 from gpugraph.devices.cuda.launching import Launcher, is_blocking
 from gpugraph.devices.cuda.on_host import OnHost
 from gpugraph.devices.cuda.regions import DeviceSubAllocator, PinnedSubAllocator
@@ -54,13 +54,14 @@ class CudaDevice(Device):
         )
         super().__init__(name, "GPU", allocator, memory_limit, description)
         self.driver = driver
+        self.shared_bytes = about.shared_bytes
         self.lock = RLock()
         self.compute = driver.stream("compute")
         self.pinned = BFCAllocator(
             PinnedSubAllocator(driver), PINNED_BYTES, f"gpu_host_{index}_bfc", allow_growth=True
         )
         self.staging = Staging(driver, self.compute, self.pinned, allocator)
-        self.failures = Failures(self.pinned)
+        self._words = Words(self.pinned, self.synchronize)
         self._workspace: int | None = None
         self._kernels: Launcher | None = None
         self._peer_done = driver.event()
@@ -72,8 +73,18 @@ class CudaDevice(Device):
             size = min(WORKSPACE_BYTES, self.attributes.memory_limit_bytes // 16)
             self._workspace = self.take(size, "workspace of matrix products")
             workspace = (self._workspace or 0, size if self._workspace else 0)
-            self._kernels = Launcher(self.driver, self.compute, workspace, self.failures, self.lock)
+            self._kernels = Launcher(self.driver, self.compute, workspace, self.lock)
         return self._kernels
+
+    def take(self, num_bytes: int, owner: str) -> int | None:
+        """As `Device.take`; what is kept for values on their way in is given up first."""
+        address = self.allocator.allocate_raw(num_bytes, optional=True)
+        if address is not None:
+            self.held[address] = (num_bytes, owner)
+            return address
+        with self.lock:
+            self.staging.give_up()
+        return super().take(num_bytes, owner)
 
     # -- arrays
 
@@ -104,7 +115,6 @@ class CudaDevice(Device):
                 value = self.staging.read(array)
             except DriverError as error:
                 raise _late(error, self.name) from error
-        self.failures.check()
         return value
 
     def copy_from(self, source: Device, array: Any, target: Any) -> Callable[[], Any]:
@@ -153,14 +163,17 @@ class CudaDevice(Device):
 
     def synchronize(self) -> None:
         self.driver.synchronize()
-        self.failures.check()
+
+    def refusals(self) -> Refusals:
+        """Words for what the kernels of a plan refuse."""
+        return Refusals(self._words)
 
     def close(self) -> None:
         with suppress(
             DriverError
         ):  # the run that met it has said it; memory goes back all the same
             self.staging.give_up()
-        self.failures.close()
+        self._words.close()
         if self._workspace is not None:
             self.held.pop(self._workspace, None)
             self.allocator.deallocate_raw(self._workspace)

@@ -1,11 +1,16 @@
 """What kernels refuse: a word of pinned memory for each that may, which it sets when it does.
 
-A GPU can't raise. Kernels of texts that may fail (an index out of range, an integer divided by
-zero) write 1 to their word, and whoever has waited for the GPU looks at the words.
+A GPU can't raise. Kernels that may fail (an index out of range, a value that is not finite) write 1
+to their word. Words belong to a plan, so that a run finds what its own kernels refused when
+it is over; what a run refused that nobody waited for is found by the next one, or told in the log
+when the plan goes.
 """
 
 from __future__ import annotations
 
+import logging
+import threading
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,61 +19,124 @@ from gpugraph.errors import InvalidArgumentError, ResourceExhaustedError
 from gpugraph.kernel import note_op
 from gpugraph.memory import Allocator
 
-__all__ = ["Failures"]
+__all__ = ["Refusals", "Words"]
 
-MOST = 4096
-"""Kernels that may fail, of one GPU in one session."""
+MOST = 16384
+"""Kernels that may fail, of all plans of one GPU in one session."""
+
+_logger = logging.getLogger(__name__)
 
 
-class Failures:
+class Words:
     """The words of one GPU."""
 
-    def __init__(self, pinned: Allocator) -> None:
+    def __init__(self, pinned: Allocator, wait: Callable[[], Any]) -> None:
+        """wait: until what was told to the GPU is done."""
+        self.wait = wait
+        self.values: Any = None
         self._pinned = pinned
-        self._address: int | None = None
-        self._words: Any = None
-        self._said: list[tuple[str, str, Any]] = []
-        self._slots: dict[tuple[str, str], int] = {}
+        self._address = 0
+        self._free: list[int] = []
+        self._lock = threading.Lock()
 
-    def slot(self, said: str, name: str, origin: Any) -> int:
-        """The address of the word of an op, which fails by what `said` says."""
-        if self._address is None:
-            self._take()
-        assert self._address is not None
-        key = said, name
-        if key not in self._slots:
-            if len(self._said) == MOST:
+    def take(self) -> int:
+        """The number of a word that is free, and 0."""
+        with self._lock:
+            if self.values is None:
+                self._allocate()
+            if not self._free:
                 raise ResourceExhaustedError(
                     None, None, f"More than {MOST} kernels of a session that may fail"
                 )
-            self._slots[key] = len(self._said)
-            self._said.append((said, name, origin))
-        return self._address + 4 * self._slots[key]
+            at = self._free.pop()
+            self.values[at] = 0
+            return at
 
-    def _take(self) -> None:
+    def address(self, at: int) -> int:
+        return self._address + 4 * at
+
+    def give_back(self, at: int) -> None:
+        with self._lock:
+            self._free.append(at)
+
+    def _allocate(self) -> None:
         address = self._pinned.allocate_raw(4 * MOST)
         if address is None:
             raise ResourceExhaustedError(None, None, "No pinned memory for what kernels refuse")
         region = self._pinned.host_region(address)
-        self._words = np.ndarray(MOST, np.int32, region.buffer, address - region.base)
-        self._words[:] = 0
+        self.values = np.ndarray(MOST, np.int32, region.buffer, address - region.base)
+        self._free = list(range(MOST - 1, -1, -1))
         self._address = address
+
+    def close(self) -> None:
+        """Gives the memory back."""
+        with self._lock:
+            if self.values is not None:
+                self.values = None
+                self._pinned.deallocate_raw(self._address)
+
+
+class Refusals:
+    """The words of one plan, and what they say."""
+
+    def __init__(self, words: Words) -> None:
+        self._words = words
+        self._said: dict[tuple[str, int], tuple[int, str, Any]] = {}
+
+    def of(self, name: str, origin: Any) -> Callable[[str], int]:
+        """What gives, for each thing that a kernel of this op may refuse, the address of its word.
+
+        A step that is bound anew by each run gets the same words again.
+        """
+        count = 0
+
+        def address(said: str) -> int:
+            nonlocal count
+            key = name, count
+            count += 1
+            known = self._said.get(key)
+            at = known[0] if known is not None else self._words.take()
+            self._said[key] = at, said, origin
+            return self._words.address(at)
+
+        return address
 
     def check(self) -> None:
         """InvalidArgumentError, which names the op, if a kernel that is done has failed."""
-        count = len(self._said)
-        if not count or not self._words[:count].any():
-            return
-        [at, *_] = np.flatnonzero(self._words[:count])
-        self._words[:count] = 0
-        said, name, origin = self._said[at]
-        error = InvalidArgumentError(None, None, said)
-        note_op(error, name, origin)
-        raise error
+        error = self._found()
+        if error is not None:
+            raise error
 
-    def close(self) -> None:
-        """Gives the words back."""
-        if self._address is not None:
-            self._words = None
-            self._pinned.deallocate_raw(self._address)
-            self._address = None
+    def _found(self) -> InvalidArgumentError | None:
+        """The first of what was refused, all of it in its text; the words are 0 then."""
+        values, failed = self._words.values, []
+        if values is None:
+            return None
+        for (name, _), (at, said, origin) in self._said.items():
+            if values[at]:
+                values[at] = 0
+                failed.append((name, said, origin))
+        if not failed:
+            return None
+        name, said, origin = failed[0]
+        others = "".join(f"; '{other}': {what}" for other, what, _ in failed[1:] if what != said)
+        error = InvalidArgumentError(None, None, said + others)
+        note_op(error, name, origin)
+        return error
+
+    def release(self) -> None:
+        """Gives the words back; what nobody was told of goes to the log."""
+        if self._words.values is not None and self._said:
+            try:
+                self._words.wait()
+            except Exception as error:
+                _logger.warning("A GPU was waited for in vain: %s", error)
+            found = self._found()
+            if found is not None:
+                names = sorted({name for name, _ in self._said})
+                _logger.error(
+                    "A run that nobody waited for failed: %s (one of: %s)", found, ", ".join(names)
+                )
+        for at, _, _ in self._said.values():
+            self._words.give_back(at)
+        self._said.clear()

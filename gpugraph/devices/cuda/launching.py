@@ -14,13 +14,12 @@ from typing import Any
 
 from gpugraph.devices.cuda.array import Array
 from gpugraph.devices.cuda.driver import Driver, Geometry, Span, Stream
-from gpugraph.devices.cuda.failures import Failures
 from gpugraph.devices.cuda.generated import launches
 from gpugraph.devices.cuda.matrices import products
 from gpugraph.devices.cuda.types import type_macros
 from gpugraph.devices.cuda.views import Copy, StandIns, copies
 from gpugraph.devices.cuda.work import Work, ranges
-from gpugraph.devices.native import Program
+from gpugraph.devices.native import NotNativeError, Program
 from gpugraph.dtypes import DType
 from gpugraph.kernel import At, Failed, Moves, Products, Scratch, Signature, Source, State
 
@@ -68,13 +67,10 @@ def is_blocking() -> bool:
 class Launcher:
     """Binds kernels to arrays of one GPU."""
 
-    def __init__(
-        self, driver: Driver, stream: Stream, workspace: Span, failures: Failures, lock: Any
-    ) -> None:
+    def __init__(self, driver: Driver, stream: Stream, workspace: Span, lock: Any) -> None:
         """lock: held by whoever tells the stream something, or captures it."""
         self.driver = driver
         self.lock = lock
-        self.failures = failures
         self.stream = stream
         self.workspace = workspace
         self._modules: dict[str, Future[Any]] = {}
@@ -96,9 +92,9 @@ class Launcher:
         inputs: Sequence[Array],
         outputs: Sequence[Array],
         take: Take,
-        op: tuple[str, Any],
+        refused: Callable[[str], int],
     ) -> Enqueued:
-        """What computes a program, for an op of this name and origin."""
+        """What computes a program. refused: the address of a word to set, for what that says."""
         owned: list[Span] = []
 
         def scratch(count: int, dtype: DType) -> int:
@@ -106,10 +102,7 @@ class Launcher:
             owned.append((made.address, made.nbytes))
             return made.address
 
-        def failed(said: str) -> int:
-            return self.failures.slot(said, *op)
-
-        made = launches(program, sizes, inputs, outputs, scratch, failed)
+        made = launches(program, sizes, inputs, outputs, scratch, refused)
         writes = (*ranges(outputs), *owned)
         reads = (*ranges(inputs), *owned)
         return self._enqueued(
@@ -141,7 +134,11 @@ class Launcher:
         for a, b, out in native.matrices(signature, *places.arrays):
             for product, work in products(places, a, b, out):
                 call = self.driver.product(product, self.workspace, self.stream)
-                calls.append(call if call is not None else self._call(work))
+                if call is None:
+                    if work is None:
+                        raise NotNativeError("more rows or products than a launch of ours has")
+                    call = self._call(work)
+                calls.append(call)
         return self._enqueued(calls)
 
     def source(
@@ -150,14 +147,20 @@ class Launcher:
         signature: Signature,
         arrays: Sequence[Array],
         take: Take,
-        op: tuple[str, Any],
+        refused: Callable[[str], int],
         stored: Callable[[State], Array],
     ) -> Enqueued:
-        """What launches functions of a file, for an op of this name and origin; `stored`: where a
-        state of it is."""
+        """What launches functions of a file. refused: as for a program; stored: where a state of
+        the op is."""
         scratch: dict[str, Array] = {}
+        words = _Words(refused)
         calls = []
         for launch in source.launches(signature):
+            if launch.shared_bytes > self.driver.properties.shared_bytes:
+                raise NotNativeError(
+                    f"it needs {launch.shared_bytes} bytes of shared memory, of which this GPU "
+                    f"gives a block {self.driver.properties.shared_bytes}"
+                )
             arguments: list[int | float] = []
             touched: list[Array] = []
             for each in launch.arguments:
@@ -173,7 +176,7 @@ class Launcher:
                     touched.append(stored(each))
                     arguments.append(touched[-1].address)
                 elif isinstance(each, Failed):
-                    arguments.append(self.failures.slot(str(each), *op))
+                    arguments.append(words[each])
                 else:
                     arguments.append(each)
             macros = type_macros(launch.types, launch.defines)
@@ -228,7 +231,22 @@ class Pending:
         call()
 
 
-@cache
+class _Words(dict[str, int]):
+    """The address of the word of each thing that an op's kernels refuse, made once."""
+
+    def __init__(self, make: Callable[[str], int]) -> None:
+        self.make = make
+
+    def __missing__(self, said: str) -> int:
+        made = self[said] = self.make(str(said))
+        return made
+
+
 def _compilers() -> ThreadPoolExecutor:
     """This process's threads in which kernels are compiled, side by side."""
+    return _compilers_of(os.getpid())  # a fork has no threads of its parent's
+
+
+@cache
+def _compilers_of(process: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(min(16, os.cpu_count() or 1), "gpugraph-nvrtc")

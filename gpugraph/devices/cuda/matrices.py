@@ -22,6 +22,9 @@ TILE = 64
 MOST_PRODUCTS = 64
 """Products that one batch may fall into where its strides are irregular."""
 
+MOST_BLOCKS = 65535
+"""Blocks along a grid's second and third axis."""
+
 _TYPES = ("float16", "bfloat16", "float32", "float64", "int32", "int64")
 
 
@@ -43,7 +46,7 @@ class _Matrix(NamedTuple):
         raise NotNativeError("a matrix with neither rows nor columns that are contiguous")
 
 
-def products(places: StandIns, a: Any, b: Any, out: Any) -> Iterator[tuple[Product, Work]]:
+def products(places: StandIns, a: Any, b: Any, out: Any) -> Iterator[tuple[Product, Work | None]]:
     """out = a @ b for views with equal leading axes, of stand-ins."""
     if not out.size:
         return
@@ -94,7 +97,7 @@ def _one(
     name: str,
     places: StandIns,
     views: tuple[Any, Any, Any],
-) -> tuple[Product, Work]:
+) -> tuple[Product, Work | None]:
     a, b, out = matrices
     m, n, k = sizes
     lda, transpose_a = a.leading(m, k)
@@ -106,6 +109,8 @@ def _one(
         m, n, k, name, a.address, b.address, out.address, lda, ldb, ldo,
         transpose_a, transpose_b, batch, a.batch, b.batch, out.batch,
     )  # fmt: skip
+    if max(ceil(m / TILE), batch) > MOST_BLOCKS:
+        return product, None
     strides = [(each.row, each.column, each.batch) for each in matrices]
     numbers = [m, n, k, *(step for three in strides for step in three)]
     text = f'{type_macros({"T": as_dtype(name)}, {})}#include "gemm.cu"\n'

@@ -4,7 +4,8 @@ A copy from pinned memory is told to a stream and done later: what is staged sta
 the event behind its copy has come. Small values go in on the stream that computes, large ones on a
 stream of their own into memory beside the plan's, so that they travel while the last step is still
 being computed; they are then copied within the GPU, which is fast. That memory is kept for values
-of the same size: others, on the computing stream, might still be at it when it is given back.
+of about the same size, until memory runs out: others, on the computing stream, might still be at it
+when it is given back.
 """
 
 from __future__ import annotations
@@ -26,6 +27,9 @@ __all__ = ["Staging"]
 
 LARGE = 1 << 18
 """Bytes from which a value goes in on a stream of its own."""
+
+MOST_IN_USE = 0.5
+"""Part of the GPU's memory that may be in use where memory beside the plans' is taken."""
 
 
 class Staging:
@@ -59,11 +63,11 @@ class Staging:
         if beside is None:
             driver.copy_in(array.address, staged, array.nbytes, self.compute)
         else:
-            size, address = beside
-            driver.copy_in(address, staged, size, self.inward)
+            _, address = beside
+            driver.copy_in(address, staged, array.nbytes, self.inward)
             driver.record(self._arrived, self.inward)
             driver.wait(self.compute, self._arrived)
-            driver.copy(array.address, address, size, self.compute)
+            driver.copy(array.address, address, array.nbytes, self.compute)
         event = self._events.pop() if self._events else driver.event()
         driver.record(event, self.compute)
         self._left.append((event, staged, beside))
@@ -72,15 +76,20 @@ class Staging:
         """Device memory for a large value on its way, if there is any to spare: size, address."""
         if num_bytes < LARGE:
             return None
-        spare = self._spare.setdefault(num_bytes, [])
+        size = 1 << (num_bytes - 1).bit_length()
+        spare = self._spare.setdefault(size, [])
         if spare:
-            return num_bytes, spare.pop()
-        address = self.device.allocate_raw(num_bytes, optional=True)
+            return size, spare.pop()
+        stats = self.device.get_stats()
+        limit = stats.bytes_limit or 0
+        if limit and stats.bytes_in_use + size > limit * MOST_IN_USE:
+            return None
+        address = self.device.allocate_raw(size, optional=True)
         if address is None:
             return None
         self.driver.record(self._computed, self.compute)  # whoever had it before may still compute
         self.driver.wait(self.inward, self._computed)
-        return num_bytes, address
+        return size, address
 
     # -- out
 

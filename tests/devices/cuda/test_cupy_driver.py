@@ -113,7 +113,8 @@ def test_streams_and_events(cupy: FakeCuPy) -> None:
         ("streamWaitEvent", two, handle),
         ("check_status", 719),
         ("streamSynchronize", two),
-        ("deviceSynchronize",),
+        ("streamSynchronize", one),
+        ("streamSynchronize", two),
         ("eventDestroy", handle),
     ]
 
@@ -217,7 +218,8 @@ def test_a_failed_launch_names_its_kernel(cupy: FakeCuPy) -> None:
 @pytest.mark.parametrize("status", [46, 100, 700, 710, 716, 717, 718, 719, 804, 999])
 def test_errors_that_stick_are_fatal(cupy: FakeCuPy, status: int) -> None:
     driver = made(cupy)
-    cupy.failures = {"deviceSynchronize": status}
+    driver.stream("one")
+    cupy.failures = {"streamSynchronize": status}
     with pytest.raises(DriverError, match="can't use the GPU any longer") as caught:
         driver.synchronize()
     assert caught.value.fatal and status in FATAL
@@ -324,7 +326,7 @@ def test_closing_gives_all_back_even_of_a_lost_gpu(cupy: FakeCuPy) -> None:
     driver.close()
     lost = made(cupy)
     lost.stream("three")
-    cupy.failures = dict.fromkeys(("ctxSetCurrent", "deviceSynchronize", "streamDestroy"), 700)
+    cupy.failures = dict.fromkeys(("ctxSetCurrent", "streamSynchronize", "streamDestroy"), 700)
     lost.close()
 
 
