@@ -6,16 +6,14 @@ For ops without a kernel for GPUs, or none for these dtypes and shapes. Plans sa
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from gpugraph.devices.cuda.array import Array
+from gpugraph.devices.device import Device
 from gpugraph.dtypes import DType
 from gpugraph.kernel import Call, KernelContext
-
-if TYPE_CHECKING:
-    from gpugraph.devices.cuda.device import CudaDevice
 
 __all__ = ["OnHost"]
 
@@ -24,7 +22,7 @@ class OnHost:
     """Runs a `Call` on host copies of a GPU's arrays."""
 
     def __init__(
-        self, device: CudaDevice, call: Call, context: KernelContext, arrays: Sequence[Any]
+        self, device: Device, call: Call, context: KernelContext, arrays: Sequence[Any]
     ) -> None:
         self.device = device
         self.given = list(arrays)
