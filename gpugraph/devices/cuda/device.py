@@ -169,9 +169,7 @@ class CudaDevice(Device):
         return Refusals(self._words)
 
     def close(self) -> None:
-        with suppress(
-            DriverError
-        ):  # the run that met it has said it; memory goes back all the same
+        with suppress(DriverError):  # the run that met it has said it
             self.staging.give_up()
         self._words.close()
         if self._workspace is not None:
