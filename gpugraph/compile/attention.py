@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from gpugraph.compile.fusible import Said
-from gpugraph.compile.replacing import Replacing, is_reference, known_value
+from gpugraph.compile.replacing import Replacing, is_reference, known_value, only_taker
 from gpugraph.compile.switches import why_off
 from gpugraph.compile.unit import Unit
 from gpugraph.graph.runtime_graph import Edge, Node
@@ -65,10 +65,10 @@ class _Search:
 
     def around(self, softmax: Node) -> _Found | None:
         """What may be one op with it."""
-        last = self._only_taker(softmax)
+        last = only_taker(softmax, self.roots)
         while last is not None and last.dst.type == "Identity":
             self.passed.append(last.dst)
-            last = self._only_taker(last.dst)
+            last = only_taker(last.dst, self.roots)
         if last is None or last.dst_input or not _is_product(last.dst, ("adj_x", "adj_y")):
             return None
         scores, mask = self._unmasked(self._behind(softmax.input_edge(0)))
@@ -80,17 +80,8 @@ class _Search:
         found = _Found(last.dst, [*self.passed, first, softmax], edges, scale, first.attrs["adj_y"])
         return found if self._has_kernel(found) else None
 
-    def _only_taker(self, node: Node) -> Edge | None:
-        """The one edge from a node that nobody fetches or waits for; its end is on its device."""
-        if node.id in self.roots or len(node._out) != 1:
-            return None
-        (edge,) = node._out
-        if edge.is_control or edge.dst.assigned_device != node.assigned_device:
-            return None
-        return edge
-
     def _is_own(self, edge: Edge) -> bool:
-        return self._only_taker(edge.src) is edge
+        return only_taker(edge.src, self.roots) is edge
 
     def _behind(self, edge: Edge) -> Edge:
         """The edge that brings the tensor to Identities of its own."""

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from gpugraph.compile.fusible import kernels_on, said
 from gpugraph.compile.jit import jit
-from gpugraph.compile.replacing import Replacing, is_reference
+from gpugraph.compile.replacing import Replacing, is_reference, only_taker
 from gpugraph.compile.switches import why_off
 from gpugraph.compile.unit import Unit
 from gpugraph.graph.runtime_graph import Edge, Node
@@ -62,14 +62,14 @@ def _found(unit: Unit, node: Node, roots: set[int]) -> _Found | None:
     """What a convolution may do itself."""
     if not _is_native(unit, node) or any(is_reference(edge) for edge in node.input_edges()):
         return None
-    taken = _only_taker(node, roots)
+    taken = only_taker(node, roots)
     if taken is None or taken.dst.type not in _ADDITIONS:
         return None
     addition = taken.dst
     bias = addition.input_edge(1 - taken.dst_input)
     if not _is_bias(unit, node, addition, bias):
         return None
-    after = _only_taker(addition, roots)
+    after = only_taker(addition, roots)
     if after is None or after.dst.type not in ACTIVATIONS:
         return _Found(node, addition, bias, None)
     return _Found(node, addition, bias, after.dst)
@@ -92,16 +92,6 @@ def _is_native(unit: Unit, node: Node) -> bool:
     except NotImplementedError:
         return False
     return True
-
-
-def _only_taker(node: Node, roots: set[int]) -> Edge | None:
-    """The one edge from a node that nobody fetches or waits for; its end is on the same device."""
-    if node.id in roots or len(node._out) != 1:
-        return None
-    (edge,) = node._out
-    if edge.is_control or edge.dst.assigned_device != node.assigned_device:
-        return None
-    return edge
 
 
 def _is_bias(unit: Unit, node: Node, addition: Node, bias: Edge) -> bool:

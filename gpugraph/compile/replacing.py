@@ -24,7 +24,7 @@ from gpugraph.ops.convert import CONST
 from gpugraph.ops.declare import DECLARATIONS
 from gpugraph.shapes import TensorShape
 
-__all__ = ["Replacing", "behind", "is_reference", "known_value"]
+__all__ = ["Replacing", "behind", "is_reference", "known_value", "only_taker"]
 
 Source = tuple[Node, int]
 """A node and one of its output slots."""
@@ -161,6 +161,16 @@ def _waits(node: Node, kept: set[int], passed: Sequence[Node]) -> dict[Node, Non
 def is_reference(edge: Edge) -> bool:
     """Whether an edge brings a variable, to be read when it is taken."""
     return edge.src.output_types[edge.src_output].is_ref_dtype
+
+
+def only_taker(node: Node, roots: set[int]) -> Edge | None:
+    """The one edge from a node that nobody fetches or waits for; its end is on the same device."""
+    if node.id in roots or len(node._out) != 1:
+        return None
+    (edge,) = node._out
+    if edge.is_control or edge.dst.assigned_device != node.assigned_device:
+        return None
+    return edge
 
 
 def known_value(unit: Unit, edge: Edge) -> Any:

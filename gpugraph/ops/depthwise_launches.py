@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from math import ceil, prod
 
 from gpugraph.kernel import At, Call, Launch, Scratch, Signature, Source
-from gpugraph.ops.launches import THREADS, grid_of
-from gpugraph.ops.window_launches import Geometry, of_images, wide
+from gpugraph.ops.launches import THREADS, grid_of, wide_type
+from gpugraph.ops.window_launches import Geometry, of_images
 
 __all__ = ["back_filter_gpu", "back_input_gpu", "forward_gpu"]
 
@@ -60,7 +60,7 @@ def _back_filter(signature: Signature) -> list[Launch]:
     each = max(1, ceil(rows / most))
     parts = max(1, ceil(rows / each))
     count = elements * outputs
-    sums: Scratch | int = Scratch("parts", parts * count, wide(dtype)) if parts > 1 else 0
+    sums: Scratch | int = Scratch("parts", parts * count, wide_type(dtype)) if parts > 1 else 0
     types, macros = {"T": dtype}, _macros(work, filter[3])
     numbers = (work.batch, work.channels, filter[3], parts, each, *work.numbers)
     made = [

@@ -20,10 +20,9 @@ from gpugraph.kernel import At, Call, KernelContext, Launch, Scratch, Signature,
 from gpugraph.ops.arrays import attrs_of, shape_of, size_at
 from gpugraph.ops.casting import cast
 from gpugraph.ops.declare import Attr, op, raw_ops
-from gpugraph.ops.launches import THREADS, grid_of
+from gpugraph.ops.launches import THREADS, grid_of, wide_type
 from gpugraph.ops.shape_functions import of_rank
 from gpugraph.ops.softmax import do_nothing
-from gpugraph.ops.window_launches import wide
 from gpugraph.shapes import TensorShape
 
 __all__ = ["local_response_normalization"]
@@ -140,7 +139,7 @@ def _launch_forward(signature: Signature) -> list[Launch]:
 
 def _launch_backward(signature: Signature) -> list[Launch]:
     bias, alpha, beta = (float(signature.attrs[key]) for key in ("bias", "alpha", "beta"))
-    dtype, count = wide(signature.output_types[0]), prod(signature.output_shapes[0])
+    dtype, count = wide_type(signature.output_types[0]), prod(signature.output_shapes[0])
     norms, shares = (Scratch(name, count, dtype) for name in ("norms", "shares"))
     first = At(0), At(1), At(2), norms, shares, bias, alpha
     then = At(0), At(1), norms, shares, At(3), beta, 2 * alpha * beta

@@ -11,9 +11,9 @@ from functools import partial
 from math import ceil, prod
 from typing import NamedTuple
 
-from gpugraph.dtypes import DType, float32, float64
+from gpugraph.dtypes import DType, float64
 from gpugraph.kernel import At, Call, Launch, Scratch, Signature, Source
-from gpugraph.ops.launches import THREADS, grid_of
+from gpugraph.ops.launches import THREADS, grid_of, wide_type
 from gpugraph.ops.volumes import axes_of, spatial_of, volumes
 from gpugraph.ops.windows import Axis, channels_last, images, plan_axes, spatial, text
 from gpugraph.shapes import TensorShape
@@ -23,7 +23,6 @@ __all__ = [
     "convolution_gpu",
     "of_images",
     "of_volumes",
-    "wide",
 ]
 
 _MANY = (1 << 31) - (1 << 24)
@@ -103,12 +102,6 @@ def of_volumes(signature: Signature, shape: Shape, window: Sequence[int] | None)
     assert volume.batch is not None and volume.channels is not None
     last = text(attrs["data_format"]) == "NDHWC"
     return Geometry(volume.batch, volume.channels, (z, y, x), last, True)
-
-
-def wide(dtype: DType) -> DType:
-    """What registers hold of a dtype."""
-    base = dtype.base_dtype
-    return float32 if base.is_floating and base.size == 2 else base
 
 
 # -- convolution
@@ -197,7 +190,7 @@ def _convolve(
     parts, each = _parts(blocks, steps) if dense else (1, max(16, steps))
     sums: Scratch | int = 0
     if parts > 1:
-        sums = Scratch("parts", parts * rows * columns, wide(dtype))
+        sums = Scratch("parts", parts * rows * columns, wide_type(dtype))
     last = work.pack()
     defines = {
         **work.macros(prod(filter), prod(results)),
