@@ -72,9 +72,10 @@ class Step(NamedTuple):
     """One thing a run does, and what it is called.
 
     `kind` is "kernel", "copy" (a Recv), "send" (of a tensor sized at run time), "guard" (a check
-    that a variable is initialized), "flag" (whether a condition holds), "region" (steps that run
-    under a condition), "stretch" (steps that may become native calls) or "loop". The last three
-    run their `body`. In traces what runs as native code is "native".
+    that a variable is initialized), "flag" (whether a condition holds), "fetch" (a fetched tensor
+    sets out for the host), "region" (steps that run under a condition), "stretch" (steps that may
+    become native calls) or "loop". The last three run their `body`. In traces what runs as native
+    code is "native".
     """
 
     name: str

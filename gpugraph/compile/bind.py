@@ -22,8 +22,9 @@ from gpugraph.compile.dynamic import DynamicCopy, DynamicStep
 from gpugraph.compile.making import Making
 from gpugraph.compile.native_steps import Candidate, native_of
 from gpugraph.compile.placed import placed
+from gpugraph.compile.regions import Entry
 from gpugraph.compile.unit import Home, TensorId, Unit
-from gpugraph.devices import VariableState
+from gpugraph.devices import Device, VariableState
 from gpugraph.errors import InvalidArgumentError, ResourceExhaustedError
 from gpugraph.graph.op_def import host_slots
 from gpugraph.graph.runtime_graph import Node, NodeClass
@@ -271,10 +272,30 @@ class Binder(Making):
         if home.storage.kind == "cell":
             array = self.source(key, home)
             return FetchSlot(name, lambda: device.read(array())[()], source.origin)
-        fixed = self.array(home)
+        read = self._reading(name, device, self.array(home), source)
         if home.shape == ():
-            return FetchSlot(name, lambda: device.read(fixed)[()], source.origin)
-        return FetchSlot(name, partial(device.read, fixed), source.origin)
+            return FetchSlot(name, lambda: read()[()], source.origin)
+        return FetchSlot(name, read, source.origin)
+
+    def _reading(self, name: str, device: Device, array: Any, source: Node) -> Callable[[], Any]:
+        """What reads a fetched array; a device that brings it in two parts gets the first as a
+        step, after all others."""
+        way = device.fetching(array)
+        if way is None:
+            return partial(device.read, array)
+        self.owned.append(way)
+        step = Step(
+            name,
+            "_Retval",
+            device.name,
+            self.unit.depth[source.id],
+            way.begin,
+            source.origin,
+            "fetch",
+            array.nbytes,
+        )
+        self.entries.append(Entry(self.guard, step))
+        return way.read  # type: ignore[no-any-return]
 
 
 def _alive(flags: list[bool], flag: int, node: Node, read: Callable[[], Any]) -> Callable[[], Any]:

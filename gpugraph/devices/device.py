@@ -135,6 +135,11 @@ class Device(ABC):
         raises that, `release()` gives it up."""
         return None
 
+    def fetching(self, array: Any) -> Any:
+        """What brings an array to the host in two parts, or None where `read` does it at once:
+        `begin`, a step that has it copied; `read()`, which gives the copy; `release()`."""
+        return None
+
     def memory_note(self) -> str:
         """What else there is to say where memory is out."""
         return ""

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from gpugraph.devices.cuda.array import Array
 from gpugraph.devices.cuda.driver import Driver, DriverError
-from gpugraph.devices.cuda.failures import Refusals, Words
+from gpugraph.devices.cuda.failures import Refusals, Words, late
+from gpugraph.devices.cuda.fetching import fetching
 from gpugraph.devices.cuda.launching import Launcher, is_blocking
 from gpugraph.devices.cuda.on_host import OnHost
 from gpugraph.devices.cuda.regions import DeviceSubAllocator, PinnedSubAllocator
@@ -114,8 +115,13 @@ class CudaDevice(Device):
             try:
                 value = self.staging.read(array)
             except DriverError as error:
-                raise _late(error, self.name) from error
+                raise late(error, self.name) from error
         return value
+
+    def fetching(self, array: Any) -> Any:
+        with self.lock:
+            found = isinstance(array, Array) and array.nbytes > 0
+            return fetching(self.staging, array, self.lock, self.name) if found else None
 
     def copy_from(self, source: Device, array: Any, target: Any) -> Callable[[], Any]:
         if isinstance(source, CudaDevice) and isinstance(target, Array):
@@ -177,13 +183,3 @@ class CudaDevice(Device):
             self.allocator.deallocate_raw(self._workspace)
             self._workspace = None
         self.driver.close()
-
-
-def _late(error: DriverError, name: str) -> DriverError:
-    """An error that came out when the GPU was waited for, and what to do about it."""
-    said = f"{error.message} (it came out when {name} was waited for"
-    if not is_blocking():
-        said += "; CUDA_LAUNCH_BLOCKING=1 in the environment makes the step fail that does it"
-    if error.fatal:
-        said += "; this process can't use the GPU any longer: close its sessions, start anew"
-    return DriverError(f"{said})", error.status, error.fatal)

@@ -3,7 +3,7 @@
 A GPU can't raise. Kernels that may fail (an index out of range, a value that is not finite) write 1
 to their word. Words belong to a plan, so that a run finds what its own kernels refused when
 it is over; what a run refused that nobody waited for is found by the next one, or told in the log
-when the plan goes.
+when the plan goes. What CUDA itself finds wrong comes out when the GPU is waited for (`late`).
 """
 
 from __future__ import annotations
@@ -15,11 +15,13 @@ from typing import Any
 
 import numpy as np
 
+from gpugraph.devices.cuda.driver import DriverError
+from gpugraph.devices.cuda.launching import is_blocking
 from gpugraph.errors import InvalidArgumentError, ResourceExhaustedError
 from gpugraph.kernel import note_op
 from gpugraph.memory import Allocator
 
-__all__ = ["Refusals", "Words"]
+__all__ = ["Refusals", "Words", "late"]
 
 MOST = 16384
 """Kernels that may fail, of all plans of one GPU in one session."""
@@ -140,3 +142,13 @@ class Refusals:
         for at, _, _ in self._said.values():
             self._words.give_back(at)
         self._said.clear()
+
+
+def late(error: DriverError, name: str) -> DriverError:
+    """An error that came out when the GPU was waited for, and what to do about it."""
+    said = f"{error.message} (it came out when {name} was waited for"
+    if not is_blocking():
+        said += "; CUDA_LAUNCH_BLOCKING=1 in the environment makes the step fail that does it"
+    if error.fatal:
+        said += "; this process can't use the GPU any longer: close its sessions, start anew"
+    return DriverError(f"{said})", error.status, error.fatal)

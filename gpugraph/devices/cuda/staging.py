@@ -46,6 +46,7 @@ class Staging:
         self.outward = driver.stream("device to host")
         self._computed = driver.event()
         self._arrived = driver.event()
+        self._gone = driver.event()
         self._left: deque[tuple[Any, int, tuple[int, int] | None]] = deque()
         self._spare: dict[int, list[int]] = {}  # memory beside, by size
         self._events: list[Any] = []
@@ -57,7 +58,7 @@ class Staging:
         if not array.nbytes:
             return
         staged = self._take(array.nbytes)
-        np.copyto(self._view(staged, array), value)
+        np.copyto(self.view(staged, array), value)
         beside = self._beside(array.nbytes)
         driver = self.driver
         if beside is None:
@@ -95,23 +96,37 @@ class Staging:
 
     def read(self, array: Array) -> NDArray[Any]:
         """A host copy of an array, as it is when all that was told so far is done."""
-        made = np.empty(array.shape, array.dtype)
         if not array.nbytes:
-            return made
+            return np.empty(array.shape, array.dtype)
+        return self.end(array, self.begin(array))
+
+    def begin(self, array: Array) -> int:
+        """Has an array copied to pinned memory, whose address goes to `end`; what is told next
+        may write to the array."""
         staged = self._take(array.nbytes)
         try:
             self.driver.record(self._computed, self.compute)
             self.driver.wait(self.outward, self._computed)
             self.driver.copy_out(staged, array.address, array.nbytes, self.outward)
+            self.driver.record(self._gone, self.outward)
+            self.driver.wait(self.compute, self._gone)
+        except BaseException:
+            self.pinned.deallocate_raw(staged)
+            raise
+        return staged
+
+    def end(self, array: Array, staged: int) -> NDArray[Any]:
+        """What came, once it has; the pinned memory is given back."""
+        try:
             self.driver.synchronize(self.outward)
-            np.copyto(made, self._view(staged, array))
+            return self.view(staged, array).copy()
         finally:
             self.pinned.deallocate_raw(staged)
-        return made
 
     # -- memory
 
-    def _view(self, address: int, array: Array) -> NDArray[Any]:
+    def view(self, address: int, array: Array) -> NDArray[Any]:
+        """Pinned memory, as an array like that one."""
         region = self.pinned.host_region(address)
         return np.ndarray(array.shape, array.dtype, region.buffer, address - region.base)
 
