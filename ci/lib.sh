@@ -16,7 +16,7 @@ NATIVE=(
     tests/devices tests/kernels tests/ops/test_native.py tests/ops/test_native_windows.py
     tests/ops/test_every_native_op.py tests/compile/test_fuse_native.py
     tests/compile/test_native_loops.py tests/compile/test_stretches.py tests/compile/test_remap.py
-    tests/compile/test_broken_compilers.py
+    tests/compile/test_broken_compilers.py tests/compile/test_own_kernels.py
     tests/control_flow/test_values.py tests/gradients/test_backward.py tests/train
     tests/rnn/test_dynamic.py tests/test_random_native.py tests/test_random_graphs.py
     tests/test_random_control_flow.py

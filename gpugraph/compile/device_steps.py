@@ -105,7 +105,7 @@ def _by_kind(
         refused = refusals.of(node.name, node.origin)
         stored = partial(_stored, runner, context)
         return launcher.source(kernel, context, arrays, context.scratch, refused, stored)  # type: ignore[no-any-return]
-    native = said_by(node)
+    native = said_by(node, runner.device_type)
     if native is None or isinstance(native, HostSource):
         raise NotNativeError("it has no kernel for GPUs")
     if isinstance(native, Moves):

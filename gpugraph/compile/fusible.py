@@ -101,14 +101,15 @@ def fusible(unit: Unit, node: Node, natives: Mapping[str, bool]) -> tuple[Said, 
     native = natives.get(node.assigned_device)
     if native is None or node.op_def.is_stateful or not node.output_types:
         return None
-    texts = texts_of(node.type, node.attrs)
+    device_type = unit.device_types[node.assigned_device]
+    texts = texts_of(node.type, node.attrs, device_type)
     if texts is None or not (native or isinstance(texts, Elementwise)):
         return None
     if _refers(node):
         return None
     if node.type in _RAISING and node.output_types[0].is_integer:
         return None
-    entry = find_kernel(node.type, unit.device_types[node.assigned_device], node.attrs)
+    entry = find_kernel(node.type, device_type, node.attrs)
     if entry is None or isinstance(entry.kernel, HostOnly):
         return None
     call = reference(entry.kernel)
@@ -117,8 +118,7 @@ def fusible(unit: Unit, node: Node, natives: Mapping[str, bool]) -> tuple[Said, 
     signature = said(unit, node)
     if signature is None:
         return None
-    gpu = unit.device_types[node.assigned_device] != "CPU"
-    space = _space_of(texts, signature, node.type in _SHAPED, native, gpu)
+    space = _space_of(texts, signature, node.type in _SHAPED, native, device_type != "CPU")
     if space is None or not prod(space.sizes):
         return None
     if native or is_large(space.sizes):

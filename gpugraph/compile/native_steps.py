@@ -29,7 +29,7 @@ from gpugraph.dtypes import DType, bfloat16
 from gpugraph.graph.runtime_graph import Node
 from gpugraph.kernel import HostSource, Moves, Native, Products
 from gpugraph.ops.declare import DECLARATIONS
-from gpugraph.ops.texts import Texts, build, texts_of
+from gpugraph.ops.texts import Texts, build, is_as_declared, texts_of
 
 __all__ = [
     "Calls",
@@ -115,15 +115,18 @@ class Piece(NamedTuple):
     bind: Callable[[Any], Calls]
 
 
-def said_by(node: Node) -> Native | Texts | None:
-    """What says an op as more than a `Call`, if anything does."""
+def said_by(node: Node, device_type: str) -> Native | Texts | None:
+    """What says an op on that type of device as more than a `Call`, if anything does."""
     decl = DECLARATIONS.get(node.type)
-    return None if decl is None else decl.native or texts_of(node.type, node.attrs)
+    if decl is not None and decl.native and is_as_declared(node.type, node.attrs, device_type):
+        return decl.native
+    return texts_of(node.type, node.attrs, device_type)
 
 
 def native_of(node: Node) -> Native | Texts | None:
-    """What says the native code of an op, if anything does: of bfloat16 there are only moves."""
-    found = said_by(node)
+    """What says the CPU's native code of an op, if anything does: of bfloat16 there are only
+    moves."""
+    found = said_by(node, "CPU")
     types = (*node.input_types, *node.output_types)
     if not isinstance(found, Moves) and any(each.base_dtype is bfloat16 for each in types):
         return None

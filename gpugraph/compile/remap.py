@@ -15,12 +15,12 @@ from typing import NamedTuple
 
 from gpugraph.compile.fusible import kernels_on, said
 from gpugraph.compile.jit import jit
+from gpugraph.compile.native_steps import said_by
 from gpugraph.compile.replacing import Replacing, is_reference, only_taker
 from gpugraph.compile.switches import why_off
 from gpugraph.compile.unit import Unit
 from gpugraph.graph.runtime_graph import Edge, Node
 from gpugraph.kernel import HostSource, Source
-from gpugraph.ops.declare import DECLARATIONS
 from gpugraph.ops.fused_convolution import ACTIVATIONS
 
 __all__ = ["remap"]
@@ -78,7 +78,7 @@ def _found(unit: Unit, node: Node, roots: set[int]) -> _Found | None:
 def _is_native(unit: Unit, node: Node) -> bool:
     """Whether a convolution has a native function for its attrs, and known shapes."""
     on_gpu = unit.device_types[node.assigned_device] != "CPU"
-    native = unit.kernel(node) if on_gpu else DECLARATIONS[node.type].native
+    native = unit.kernel(node) if on_gpu else said_by(node, "CPU")
     signature = said(unit, node)
     if signature is None or not isinstance(native, (HostSource, Source)):
         return False

@@ -48,7 +48,8 @@ class Record:
         return any(e.src_output == slot and e.dst.id not in self.inside for e in takers)
 
     def _member(self, node: Node, signature: Said) -> Member:
-        texts = texts_of(node.type, node.attrs)
+        device_type = self.unit.device_types[node.assigned_device]
+        texts = texts_of(node.type, node.attrs, device_type)
         assert texts is not None
         sources = tuple([self.values[key] for key in self.taken[node.id]])
         for slot in range(len(node.output_types)):
