@@ -201,6 +201,7 @@ class Plan:
     """A compiled run. Whoever runs or releases it holds `lock`: its memory serves one at a time.
 
     `ends` are called when a run's fetches are read: they raise what devices refused meanwhile.
+    `waits`, by device: what waits until it has computed all that it was told.
     `variables` are all that it uses, `watched` those whose memory its steps are bound to; if one
     has `moved`, the plan is stale. The lock is reentrant, so that a kernel which comes back to the
     plan that runs it finds it `running` instead of waiting for itself.
@@ -229,6 +230,7 @@ class Plan:
     has_cells: bool = False
     clock: Clock = field(default_factory=Clock)
     ends: tuple[Callable[[], Any], ...] = ()
+    waits: dict[str, Callable[[], Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.context = contextvars.Context()

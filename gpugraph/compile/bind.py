@@ -85,6 +85,7 @@ def bind(unit: Unit) -> Plan:
         has_cells=bool(binder.cells or binder.holdings.objects),
         ends=tuple(each.check for each in binder.refusals.values()),
         clock=binder.clock,
+        waits={each.name: each.synchronize for each in unit.target.devices if each.has_kernels},
     )
 
 

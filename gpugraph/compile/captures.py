@@ -83,10 +83,10 @@ class Captured:
     def plain(self) -> Captured:
         return Captured(self.capture, ())
 
-    def parts(self) -> list[Step]:
-        """The steps that it runs: one, once they are captured."""
+    def parts(self, traced: bool) -> list[Step]:
+        """The steps that it runs: one, once they are captured; in a trace all, each by itself."""
         capture = self.capture
-        if capture.replay is None:
+        if traced or capture.replay is None:
             return [*self.checks, *capture.steps]
         step = capture.steps[0]._replace(name=capture.name, run=capture.replay, kind="native")
         return [*self.checks, step]

@@ -37,8 +37,8 @@ class Stretch:
     def plain(self) -> Stretch:
         return Stretch(self.code, ())
 
-    def parts(self) -> list[Step]:
-        """The steps that it runs, one by one."""
+    def parts(self, traced: bool) -> list[Step]:
+        """The steps that it runs, one by one, in a trace or not."""
         return [*self.checks, *self.code.steps()]
 
     def __call__(self) -> None:

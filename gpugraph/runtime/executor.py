@@ -64,6 +64,7 @@ def execute_traced(
 ) -> tuple[list[Any], StepStats | None]:
     """As `execute`, with the time of each step, or with a limit on the whole.
 
+    For the times, a device that computes by itself is waited for after each step.
     DeadlineExceededError between two steps once `timeout_s` is over.
     """
     stats = StepStats(perf_counter_ns()) if trace else None
@@ -82,6 +83,9 @@ def _execute_traced(
     try:
         for load, value in zip(plan.loads, feeds):
             load(value)
+        if stats is not None:
+            for wait in plan.waits.values():
+                wait()
         for step in plan.steps:
             _run_traced(plan, step, stats)
         clock.check("after the last step")
@@ -104,14 +108,14 @@ def _run_traced(plan: Plan, step: Step, stats: StepStats | None) -> None:
                 _run_traced(plan, inner, stats)
         return
     if step.kind == "stretch":
-        for inner in step.run.parts():  # type: ignore[attr-defined]
+        for inner in step.run.parts(stats is not None):  # type: ignore[attr-defined]
             _run_traced(plan, inner, stats)
         return
     try:
         if stats is None:
             step.run()
         else:
-            timed(stats, step)
+            timed(stats, step, plan.waits.get(step.device))
     except Exception as error:
         raise as_op_error(error, plan.raiser(error, step.run) or step) from error
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from time import perf_counter_ns
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from gpugraph.plan import Step
 
@@ -29,10 +30,12 @@ class StepStats:
     dev_stats: dict[str, list[NodeExecStats]] = field(default_factory=dict)
 
 
-def timed(stats: StepStats, step: Step) -> None:
-    """Runs a step and records it."""
+def timed(stats: StepStats, step: Step, wait: Callable[[], Any] | None = None) -> None:
+    """Runs a step, until `wait` says it is done, and records it."""
     start = perf_counter_ns()
     step.run()
+    if wait is not None:
+        wait()
     end = perf_counter_ns()
     stats.dev_stats.setdefault(step.device, []).append(
         NodeExecStats(

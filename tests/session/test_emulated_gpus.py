@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 import gpugraph as tf
+from gpugraph.devices.cuda import host_products
+from gpugraph.devices.cuda.driver import DriverError
 from gpugraph.devices.cuda.host_compiler import host_compiler
 
 pytestmark = pytest.mark.skipif(bool(host_compiler().reason), reason=host_compiler().reason)
@@ -60,7 +62,7 @@ def test_the_second_run_is_captured_and_the_report_says_what_is_on_the_host() ->
             np.testing.assert_allclose(found, e / e.sum(1, keepdims=True), rtol=1e-5)
 
 
-def test_a_trace_names_the_steps_and_then_the_capture() -> None:
+def test_a_trace_names_the_steps_also_of_what_is_captured() -> None:
     x = tf.placeholder(tf.float32, [8], name="x")
     y = tf.reduce_sum(tf.matmul(tf.reshape(x, [2, 4]), tf.reshape(x, [4, 2]), name="product"))
     options = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)
@@ -70,10 +72,27 @@ def test_a_trace_names_the_steps_and_then_the_capture() -> None:
             traced = tf.RunMetadata()
             found = session.run(y, {x: np.arange(8)}, options=options, run_metadata=traced)
             assert found == 236
-            names.append(str(traced.step_stats))
+            (steps,) = traced.step_stats.dev_stats.values()
+            names.append([each.node_name for each in steps])
             session.run(y, {x: np.arange(8)})
-        assert "product" in names[0] and "product .. Sum" not in names[0]
-        assert "product .. Sum" in names[2]
+        assert names == [["product", "Sum", "Sum:0"]] * 3
+
+
+@pytest.mark.parametrize("is_traced", [False, True])
+def test_a_trace_waits_for_each_step_so_that_the_one_that_fails_is_named(
+    is_traced: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(product: Any) -> None:
+        raise DriverError("an illegal memory access was encountered", 700, fatal=True)
+
+    monkeypatch.setattr(host_products, "compute", fail)
+    x = tf.placeholder(tf.float32, [2, 2], name="x")
+    y = tf.nn.relu(tf.matmul(x, x, name="product"), name="after")
+    level = tf.RunOptions.FULL_TRACE if is_traced else tf.RunOptions.NO_TRACE
+    with on_gpus() as session, pytest.raises(tf.errors.InternalError, match="illegal") as caught:
+        options = tf.RunOptions(trace_level=level)
+        session.run(y, {x: np.eye(2)}, options=options, run_metadata=tf.RunMetadata())
+    assert ("[[node product " in str(caught.value)) == is_traced
 
 
 def test_an_index_out_of_range_fails_the_run_by_name_and_the_next_one_is_right() -> None:

@@ -168,7 +168,8 @@ class CudaDevice(Device):
         return self.driver.capture(self.compute, work)
 
     def synchronize(self) -> None:
-        self.driver.synchronize()
+        with self.lock:  # nobody may wait for a stream that is being captured
+            self.driver.synchronize()
 
     def refusals(self) -> Refusals:
         """Words for what the kernels of a plan refuse."""
