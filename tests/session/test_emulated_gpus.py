@@ -87,12 +87,13 @@ def test_a_trace_waits_for_each_step_so_that_the_one_that_fails_is_named(
 
     monkeypatch.setattr(host_products, "compute", fail)
     x = tf.placeholder(tf.float32, [2, 2], name="x")
-    y = tf.nn.relu(tf.matmul(x, x, name="product"), name="after")
+    product = tf.matmul(x, x, name="product")
+    y = tf.nn.relu(product)
     level = tf.RunOptions.FULL_TRACE if is_traced else tf.RunOptions.NO_TRACE
     with on_gpus() as session, pytest.raises(tf.errors.InternalError, match="illegal") as caught:
         options = tf.RunOptions(trace_level=level)
         session.run(y, {x: np.eye(2)}, options=options, run_metadata=tf.RunMetadata())
-    assert ("[[node product " in str(caught.value)) == is_traced
+    assert (f"[[node {product.op.name} " in str(caught.value)) == is_traced
 
 
 def test_an_index_out_of_range_fails_the_run_by_name_and_the_next_one_is_right() -> None:
