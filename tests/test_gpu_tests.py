@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -52,6 +53,20 @@ def test_every_test_has_its_outcome(spread: bool, tmp_path: Path) -> None:
     assert "ended for its time at" in late and "in test_without_end" in late
     assert "AssertionError: numbers" in done.stdout and "skipped: " in done.stdout
     assert (out / "tests.log").stat().st_size > 0
+
+
+def test_where_there_is_to_be_a_gpu_none_is_a_failure(tmp_path: Path) -> None:
+    test = tmp_path / "test_some.py"
+    test.write_text(
+        "import pytest\n@pytest.mark.gpu\n@pytest.mark.skip(reason='no CUDA GPU: it is gone')\n"
+        "def test_it(): pass\n@pytest.mark.gpu\ndef test_good(): pass\n"
+    )
+    script = [sys.executable, str(ROOT / "ci" / "gpu_tests.py"), "--seconds", "60", "--each", "30"]
+    command = [*script, "--out", str(tmp_path), "--only", str(test)]
+    for asked, status in (("1", 1), ("0", 0)):
+        env = {**os.environ, "GPUGRAPH_GPU": asked}
+        done = subprocess.run(command, capture_output=True, text=True, env=env)
+        assert done.returncode == status and "it is gone" in done.stdout
 
 
 def test_when_the_time_is_over_what_ran_is_told(tmp_path: Path) -> None:
