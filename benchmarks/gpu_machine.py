@@ -8,6 +8,7 @@ prints it; the exit status is 2, with the reason on stderr, where there is no GP
 from __future__ import annotations
 
 import ctypes
+import hashlib
 import os
 import platform
 import subprocess
@@ -24,7 +25,7 @@ from gpugraph.devices.cuda.libcuda import LibCuda, version_text
 from gpugraph.devices.cuda.nvrtc import find_nvrtc
 from gpugraph.devices.cuda.packages import find_cupy
 
-__all__ = ["machine"]
+__all__ = ["machine", "sources"]
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -37,7 +38,7 @@ def machine(emulated: bool) -> dict[str, str]:
         "CuPy": _cupy(),
         "NVRTC": _nvrtc(),
         "cublasLt": _cublaslt(),
-        "gpugraph": f"{__version__}, commit {_git('describe', '--always', '--dirty')}",
+        "gpugraph": f"{__version__}, {_commit()}",
         "Python": f"{platform.python_version()}, NumPy {np.__version__}",
         "machine": f"{platform.machine()}, {os.cpu_count()} cores",
     }
@@ -92,13 +93,25 @@ def _cublaslt() -> str:
     return f"{number // 10000}.{number // 100 % 100}.{number % 100}"
 
 
-def _git(*words: str) -> str:
-    command = ["git", "-C", str(ROOT), *words]
+def _commit() -> str:
+    """The commit, where this is a checkout; and in any case the digest of what is computed with."""
+    command = ["git", "-C", str(ROOT), "describe", "--always", "--dirty", "--abbrev=12"]
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
+        commit = done.stdout.strip()
     except OSError:
-        return "unknown"
-    return done.stdout.strip() or "unknown"
+        commit = ""
+    commit = commit or os.environ.get("GPUGRAPH_COMMIT", "")
+    return f"commit {commit or 'unknown'}, sources {sources()}"
+
+
+def sources() -> str:
+    """The digest of gpugraph's files: copies of one commit have the same."""
+    digest = hashlib.sha256()
+    files = [*ROOT.glob("gpugraph/**/*.py"), *ROOT.glob("kernels/*.*")]
+    for path in sorted(files, key=lambda path: path.relative_to(ROOT).as_posix()):
+        digest.update(path.relative_to(ROOT).as_posix().encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()[:12]
 
 
 def main() -> None:

@@ -4,7 +4,9 @@ A column's process lives from row to row, so that it imports and starts CUDA onc
 prepare a row at the same time (compiling takes its time, and is not measured); then each measures
 it for a while alone, in turns, round after round. What is reported is the median over the rounds.
 A column that fails or takes too long is left out of the row, with its reason; its process starts
-anew for the next. When the time is up what remains is left out, and said to be.
+anew for the next (a GPU that it has lost is lost to it), which it gets half the time for if it took
+too long. When the time is up what remains is left out, and said to be. What is known is written
+after each row.
 
     PEERS="torch=/path/to/python jax=/path/to/python" python benchmarks/gpu.py --emulated
 
@@ -78,7 +80,11 @@ Record = dict[str, Any]
 
 
 class LeftOutError(Exception):
-    """Why a column is not in a row."""
+    """Why a column is not in a row; its process is gone."""
+
+
+class LateError(LeftOutError):
+    """It took too long."""
 
 
 # -- in the process of a column
@@ -142,8 +148,9 @@ class Peer:
     def __init__(self, column: str, python: str, script: str, settings: Sequence[str]) -> None:
         self.column = column
         wanted = COLUMNS[column].settings
-        root = str(Path(script).resolve().parents[1])
-        env = {**os.environ, "PYTHONPATH": root, "NVIDIA_TF32_OVERRIDE": "0", **wanted}
+        path = [str(Path(script).resolve().parents[1]), os.environ.get("PYTHONPATH", "")]
+        found = os.pathsep.join(filter(None, path))
+        env = {**os.environ, "PYTHONPATH": found, "NVIDIA_TF32_OVERRIDE": "0", **wanted}
         if "--emulated" in settings:
             env |= EMULATED
         self.errors = tempfile.TemporaryFile("w+")  # noqa: SIM115 - open while the process lives
@@ -180,13 +187,14 @@ class Peer:
             line = self.answers.get(timeout=max(left, 0.01))
         except queue.Empty:
             self.close()
-            raise LeftOutError(f"over {seconds:.0f} s") from None
+            raise LateError(f"over {seconds:.0f} s") from None
         if not line:
             reason = f"its process ended: {self._last_line()}"
             self.close()
             raise LeftOutError(reason)
         found: Record = json.loads(line)
         if "error" in found:
+            self.close()
             raise LeftOutError(found["error"])
         return found
 
@@ -203,10 +211,6 @@ class Peer:
             with suppress(OSError):  # what was not sent yet
                 file.close()
 
-    @property
-    def is_there(self) -> bool:
-        return self.process.poll() is None
-
 
 class Comparison:
     """All rows by all columns, until `ends`."""
@@ -216,6 +220,7 @@ class Comparison:
     ) -> None:
         self.rows, self.script, self.settings, self.ends = rows, script, settings, ends
         self.left_out: list[str] = []
+        self.patience = dict.fromkeys(COLUMNS, 1.0)
         self.versions: dict[str, str] = {}
         self.peers: dict[str, Peer] = {}
         known = pythons("--emulated" in settings)
@@ -270,12 +275,14 @@ class Comparison:
 
     def take(self, column: str, name: str, seconds: float) -> Record | None:
         try:
-            return self.peers[column].answer(self.left(seconds))
+            return self.peers[column].answer(self.left(seconds * self.patience[column]))
+        except LateError as reason:
+            self.patience[column] /= 2
+            self.left_out.append(f"{name}, {column}: {reason}")
         except LeftOutError as reason:
             self.left_out.append(f"{name}, {column}: {reason}")
-            if not self.peers[column].is_there:
-                del self.peers[column]
-            return None
+        del self.peers[column]
+        return None
 
     def close(self) -> None:
         for peer in self.peers.values():
@@ -307,11 +314,17 @@ def middle(record: Record) -> Record:
 
 
 def compare(
-    rows: Mapping[str, Row], script: str, settings: Sequence[str], rounds: int, seconds: float
+    rows: Mapping[str, Row],
+    script: str,
+    settings: Sequence[str],
+    rounds: int,
+    seconds: float,
+    tell: Callable[[Record], object] = lambda record: None,
 ) -> Record:
-    """All that is to be known of the rows, as data."""
+    """All that is to be known of the rows, as data. tell: is given what is known after each."""
     done = Comparison(rows, script, settings, time.monotonic() + seconds)
     results: dict[str, Record] = {}
+    record: Record = {"rows": results, "left_out": done.left_out, "versions": done.versions}
     try:
         for name, row in rows.items():
             if done.left(1) <= 0:
@@ -320,9 +333,10 @@ def compare(
             found = done.row(name, rounds)
             results[name] = {"unit": row.unit, "columns": judged(row, found)}
             print(f"{name}: {', '.join(found) or 'nothing'}", file=sys.stderr, flush=True)
+            tell(record)
     finally:
         done.close()
-    return {"rows": results, "left_out": done.left_out, "versions": done.versions}
+    return record
 
 
 def judged(row: Row, found: Mapping[str, Record]) -> dict[str, Record]:
@@ -364,13 +378,16 @@ def main(rows: Mapping[str, Row], tiny: Mapping[str, Row], script: str) -> None:
         parser.error(f"no row has one of {words} in its name; rows: {', '.join(known)}")
     rounds = 1 if chosen.emulated else chosen.rounds
     about = {"emulated": chosen.emulated, "machine": machine(chosen.emulated)}
-    record = {**about, **compare(taken, script, settings, rounds, chosen.seconds)}
-    said = tables(record)
-    print(said)
-    if chosen.table:
-        chosen.table.write_text(said + "\n")
-    if chosen.json:
-        chosen.json.write_text(json.dumps(record, indent=1) + "\n")
+
+    def tell(known: Record) -> None:
+        if chosen.table:
+            chosen.table.write_text(tables({**about, **known}) + "\n")
+        if chosen.json:
+            chosen.json.write_text(json.dumps({**about, **known}, indent=1) + "\n")
+
+    record = compare(taken, script, settings, rounds, chosen.seconds, tell)
+    tell(record)
+    print(tables({**about, **record}))
     found = [each for row in record["rows"].values() for each in row["columns"].values()]
     if any(each.get("differs") for each in found):
         raise SystemExit("results differ")

@@ -50,7 +50,7 @@ template <int Parts> GG_INLINE void gg_multiply(const float *a, const float *b, 
 }
 
 extern "C" __global__ void __launch_bounds__(256, 2) gg_attention(const T *q, const T *k, const T *v, const T *mask, T *out, long long inner, long long m, long long n, long long d_, long long dv_, long long k_row_, long long k_column_, long long mask_outer, long long mask_inner, long long mask_row, long long mask_column, double scale_) {
-    extern __shared__ float gg_memory[];
+    extern __shared__ __align__(16) float gg_memory[];
     float *const queries = gg_memory;                /* [HEAD][GG_ROW]: column, row */
     float *const chances = queries + HEAD * GG_ROW;  /* [GG_TILE][GG_ROW]: key, row */
     float *const chunk = chances + GG_TILE * GG_ROW; /* [GG_STEP][GG_ROW] of k, [GG_STEP][HEAD + 4] of v */

@@ -48,7 +48,7 @@ GG_INLINE uint32_t gg_before(uint32_t mine, uint32_t &all) {
 }
 
 /* One block of 1024 threads, 8 counts each at a time. */
-extern "C" __global__ void gg_starts(uint32_t *counts, long long count) {
+extern "C" __global__ void __launch_bounds__(1024) gg_starts(uint32_t *counts, long long count) {
     uint32_t start = 0;
     for (long long first = 0; first < count; first += 8192) {
         const long long at = first + threadIdx.x * 8;

@@ -28,7 +28,7 @@ extern "C" __global__ void gg_row_keys(const INDEX *indices, uint32_t *keys, int
 }
 
 /* The same and the sorting, of up to 4096: one block. */
-extern "C" __global__ void gg_order_few(const INDEX *indices, uint32_t *keys, int32_t *order, int *failed, long long count, long long rows, long long drops, long long depth, GG_SIZES) {
+extern "C" __global__ void __launch_bounds__(512) gg_order_few(const INDEX *indices, uint32_t *keys, int32_t *order, int *failed, long long count, long long rows, long long drops, long long depth, GG_SIZES) {
     __shared__ uint32_t key[4096];
     __shared__ int32_t number[4096];
     GG_TAKE_SIZES

@@ -50,7 +50,7 @@ GG_INLINE KEY gg_key(ELEMENT element) {
 
 /* Writes `count` elements from the `first` of each row on, in order; where `places` is not the
    same address as `out`, their numbers too. */
-extern "C" __global__ void gg_sort_rows(const ELEMENT *x, ELEMENT *out, int32_t *places, long long rows, long long size, long long first, long long count) {
+extern "C" __global__ void __launch_bounds__(512) gg_sort_rows(const ELEMENT *x, ELEMENT *out, int32_t *places, long long rows, long long size, long long first, long long count) {
     __shared__ KEY keys[CAPACITY];
     __shared__ int32_t numbers[CAPACITY];
     for (long long row = blockIdx.x; row < rows; row += gridDim.x) {
@@ -99,7 +99,7 @@ GG_INLINE KEY gg_ranked(const ELEMENT *row, long long size, long long rank, long
     return key;
 }
 
-extern "C" __global__ void gg_nth(const ELEMENT *x, ELEMENT *out, long long rows, long long size, long long n) {
+extern "C" __global__ void __launch_bounds__(512) gg_nth(const ELEMENT *x, ELEMENT *out, long long rows, long long size, long long n) {
     __shared__ int place;
     for (long long row = blockIdx.x; row < rows; row += gridDim.x) {
         long long less;
@@ -117,7 +117,7 @@ extern "C" __global__ void gg_nth(const ELEMENT *x, ELEMENT *out, long long rows
 
 #define GG_CHOSEN (CAPACITY < 1024 ? CAPACITY : 1024)
 
-extern "C" __global__ void gg_select(const ELEMENT *x, ELEMENT *out, int32_t *places, long long rows, long long size, long long count) {
+extern "C" __global__ void __launch_bounds__(512) gg_select(const ELEMENT *x, ELEMENT *out, int32_t *places, long long rows, long long size, long long count) {
     __shared__ KEY keys[GG_CHOSEN];
     __shared__ int32_t numbers[GG_CHOSEN];
     __shared__ int taken, of_warp[32];

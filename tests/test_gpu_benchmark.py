@@ -12,8 +12,9 @@ import pytest
 
 FOLDER = Path(__file__).resolve().parents[1] / "benchmarks"
 sys.path.append(str(FOLDER))
-gpu, gpu_graph, gpu_peers, gpu_table, gpu_work = map(
-    importlib.import_module, ("gpu", "gpu_graph", "gpu_peers", "gpu_table", "gpu_work")
+gpu, gpu_graph, gpu_machine, gpu_peers, gpu_table, gpu_work = map(
+    importlib.import_module,
+    ("gpu", "gpu_graph", "gpu_machine", "gpu_peers", "gpu_table", "gpu_work"),
 )
 ROWS = gpu.rows(gpu.TINY)
 TRAINED = [row for row in ROWS if row.endswith("step")]
@@ -81,6 +82,47 @@ def test_a_process_that_hangs_is_given_up(tmp_path, monkeypatch):
     script.write_text("import time\ntime.sleep(60)\n")
     monkeypatch.setattr(gpu_peers, "START_SECONDS", 0.2)
     assert compared(script, monkeypatch)["left_out"] == ["gpugraph: over 0 s"]
+
+
+ANSWERS = """
+import json, os, sys
+for line in sys.stdin:
+    asked, name = json.loads(line)
+    lost = {"error": f"lost by {os.getpid()}"}
+    answer = {"versions": "1"} if asked == "start" else lost
+    print(json.dumps(answer), flush=True)
+"""
+
+
+def test_a_process_that_fails_starts_anew_and_each_row_is_told(tmp_path, monkeypatch):
+    """A GPU that it has lost is not lost to the next row."""
+    script = tmp_path / "lost.py"
+    script.write_text(ANSWERS)
+    monkeypatch.setattr(gpu_peers, "COLUMNS", {"gpugraph": gpu_peers.COLUMNS["gpugraph"]})
+    rows = dict(list(ROWS.items())[:2])
+    told = []
+    found = gpu_peers.compare(
+        rows, str(script), [], 1, 60.0, lambda known: told.append(list(known["rows"]))
+    )
+    assert len({each.rpartition(" ")[2] for each in found["left_out"]}) == 2
+    assert told == [list(rows)[:1], list(rows)]
+
+
+def test_who_takes_too_long_gets_less_time_for_the_next_row(tmp_path, monkeypatch):
+    script = tmp_path / "hangs.py"
+    script.write_text(ANSWERS.replace("lost = {", "asked == 'start' or time.sleep(60); lost = {"))
+    script.write_text(script.read_text().replace("import json", "import time, json"))
+    monkeypatch.setattr(gpu_peers, "COLUMNS", {"gpugraph": gpu_peers.COLUMNS["gpugraph"]})
+    monkeypatch.setattr(gpu_peers, "PREPARE_SECONDS", 2.0)
+    found = gpu_peers.compare(dict(list(ROWS.items())[:2]), str(script), [], 1, 60.0)
+    assert [each.rpartition(": ")[2] for each in found["left_out"]] == ["over 2 s", "over 1 s"]
+
+
+def test_the_machine_says_which_sources_they_are(monkeypatch):
+    monkeypatch.setenv("PATH", "")  # where there is no git
+    monkeypatch.setenv("GPUGRAPH_COMMIT", "abc123")
+    about = gpu_machine.machine(emulated=True)["gpugraph"]
+    assert "commit abc123, sources " in about and len(about.rpartition(" ")[2]) == 12
 
 
 def record():

@@ -3,11 +3,12 @@
     steps      x@w   +b,relu   (host) unique   h@v   loss   ...
     runs       [ one graph ]   unique          [   one graph   ]
 
-The first run tells the stream step by step. The second is captured as a CUDA graph, which all
-further runs launch: some microseconds for any number of kernels. What is on the host, is sized at
-run time or copies to another device stays a step, between two captures. A driver that refuses to
-capture says why, and the steps stay. GPUGRAPH_CAPTURE=0 leaves all of them steps, in plans that are
-made from then on: to find an error's step, or out whether a capture is to blame.
+The first run tells the stream step by step, so that all is loaded which may not be loaded later.
+The next one is captured as a CUDA graph, which all further runs launch: some microseconds for any
+number of kernels. What is on the host, is sized at run time or copies to another device stays a
+step, between two captures. A driver that refuses to capture says why, and the steps stay.
+GPUGRAPH_CAPTURE=0 leaves all of them steps, in plans that are made from then on: to find an error's
+step, or out whether a capture is to blame.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ class Capture:
         self.device = device
         self.steps = steps
         self.runs = [step.run for step in steps]
-        self.turn = 0
+        self.warm = False
         self.replay: Run | None = None
         self.reason = ""
 
@@ -52,9 +53,9 @@ class Capture:
         if self.replay is not None:
             self.replay()
             return
-        self.turn += 1
-        if self.turn < 2 or self.reason:
+        if not self.warm or self.reason:
             _run_all(self.runs)
+            self.warm = True  # only now: what a step that failed kept others from is not yet loaded
             return
         try:
             self.replay = self.device.capture(lambda: _run_all(self.runs))

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from threading import RLock
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 import gpugraph as tf
+from gpugraph.compile.captures import captured
+from gpugraph.compile.regions import Entry
+from gpugraph.devices import Enqueued
 from gpugraph.devices.cuda.host_compiler import host_compiler
+from gpugraph.plan import Step
 
 pytestmark = pytest.mark.skipif(bool(host_compiler().reason), reason=host_compiler().reason)
 
@@ -45,3 +51,35 @@ def test_another_switch_is_an_error(session: tf.Session, monkeypatch: pytest.Mon
     x, y = two_steps()
     with pytest.raises(tf.errors.InvalidArgumentError, match="GPUGRAPH_CAPTURE is 'no'; possible"):
         session.run(y, {x: [[1, 2], [3, 4]]})
+
+
+def test_what_no_run_has_brought_to_its_end_is_not_captured() -> None:
+    """A step behind one that failed has loaded nothing yet, and in a capture it may not."""
+    told: list[str] = []
+    broken = True
+
+    def one() -> None:
+        told.append("one")
+        if broken:
+            raise RuntimeError("one")
+
+    def capture(work: Any) -> Any:
+        told.append("capture")
+        work()
+        return lambda: told.append("replay")
+
+    device = SimpleNamespace(name="GPU", lock=RLock(), capture=capture)
+    calls = (one, lambda: told.append("two"))
+    steps = [
+        Step(f"s{at}", "Op", "GPU", at, Enqueued([call], device.lock))
+        for at, call in enumerate(calls)
+    ]
+    guard: Any = None
+    (entry,) = captured([Entry(guard, step) for step in steps], {"GPU": device}, [])
+    with pytest.raises(RuntimeError, match="one"):
+        entry.step.run()
+    broken = False
+    for _ in range(3):
+        entry.step.run()
+    first, eager, recorded = ["one"], ["one", "two"], ["capture", "one", "two"]
+    assert told == [*first, *eager, *recorded, "replay", "replay"]

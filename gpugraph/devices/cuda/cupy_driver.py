@@ -32,7 +32,8 @@ from gpugraph.devices.cuda.driver import (
     Span,
     Stream,
 )
-from gpugraph.devices.cuda.owned import Owned
+from gpugraph.devices.cuda.libcuda import version_text
+from gpugraph.devices.cuda.owned import Owned, nothing_collected
 from gpugraph.devices.cuda.parameters import Parameters
 from gpugraph.devices.cuda.statuses import (
     NOT_READY,
@@ -61,8 +62,7 @@ Products = Callable[[Product, tuple[int, int], int], Callable[[], None] | None]
 _MULTIPROCESSORS, _MAJOR, _MINOR, _SHARED_BYTES = 16, 75, 76, 97
 """Of cudaDeviceAttr."""
 _MAX_DYNAMIC_SHARED_BYTES = 8
-"""Of CUfunction_attribute: must be raised before a launch with more than 48 KiB."""
-_SHARED_WITHOUT_ASKING = 48 << 10
+"""Of CUfunction_attribute: must be raised before a launch with more than 48 KiB, static or not."""
 
 
 def runtime_version() -> int:
@@ -94,6 +94,7 @@ class CupyDriver:
         self._streams: dict[int, str] = {}
         self._modules: dict[str, int] = {}
         self._peers_enabled: set[int] = set()
+        self._shared: dict[int, int] = {}
         _called(f"use GPU {ordinal}", runtime.setDevice, ordinal)
         _called(f"initialize GPU {ordinal}", runtime.free, 0)
         self._context = _called(f"use GPU {ordinal}", driver.ctxGetCurrent)
@@ -207,10 +208,12 @@ class CupyDriver:
     def copy_peer(
         self, target: int, source: int, source_driver: Driver, num_bytes: int, stream: Stream
     ) -> None:
-        other = source_driver.properties.ordinal
+        other, own = source_driver.properties.ordinal, self._properties.ordinal
+        if other == own:  # two parts of one GPU
+            self.copy(target, source, num_bytes, stream)
+            return
         if other not in self._peers_enabled:
             self._enable_peer(other)
-        own = self._properties.ordinal
         what = f"copy {num_bytes} bytes from GPU {other} to GPU {own}"
         self._call(what, runtime.memcpyPeerAsync, target, own, source, other, num_bytes, stream)
 
@@ -251,9 +254,7 @@ class CupyDriver:
         what = f"find the kernel {function}"
         handle = self._call(what, driver.moduleGetFunction, module, function)
         shared = geometry.shared_bytes
-        if shared > _SHARED_WITHOUT_ASKING:
-            what = f"give the kernel {function} {shared} bytes of shared memory"
-            self._call(what, driver.funcSetAttribute, handle, _MAX_DYNAMIC_SHARED_BYTES, shared)
+        self._ask_for_shared(function, handle, shared)
         parameters = Parameters(arguments)
         launch = partial(
             driver.launchKernel,
@@ -266,6 +267,15 @@ class CupyDriver:
             0,
         )
         return self._repeated(f"launch {function} ({geometry})", launch, parameters)
+
+    def _ask_for_shared(self, function: str, handle: int, shared: int) -> None:
+        """For all launches of a kernel together: what was asked for others stays possible."""
+        with self._lock:
+            if shared <= self._shared.get(handle, 0):
+                return
+            what = f"give the kernel {function} {shared} bytes of shared memory"
+            self._call(what, driver.funcSetAttribute, handle, _MAX_DYNAMIC_SHARED_BYTES, shared)
+            self._shared[handle] = shared
 
     def _repeated(
         self, what: str, launch: Callable[[], object], kept: object
@@ -303,15 +313,8 @@ class CupyDriver:
     # -- captured work
 
     def capture(self, stream: Stream, work: Callable[[], None]) -> Callable[[], None]:
-        mode = runtime.streamCaptureModeThreadLocal  # what other threads do is their affair
-        self._call("begin to capture a stream", runtime.streamBeginCapture, stream, mode)
-        try:
-            work()
-        except BaseException:
-            with contextlib.suppress(DriverError):  # it is invalid by now, and told of already
-                self._destroy_graph(self._call("end a capture", runtime.streamEndCapture, stream))
-            raise
-        graph = self._call("capture the stream's work", runtime.streamEndCapture, stream)
+        with nothing_collected():
+            graph = self._graph(stream, work)
         try:
             handle = self._call("make a graph", runtime.graphInstantiate, graph)
         finally:
@@ -320,6 +323,17 @@ class CupyDriver:
         self._call("upload a graph", runtime.graphUpload, handle, stream)
         launch = partial(runtime.graphLaunch, handle, stream)
         return self._repeated("launch captured work", launch, captured)
+
+    def _graph(self, stream: Stream, work: Callable[[], None]) -> int:
+        mode = runtime.streamCaptureModeThreadLocal  # what other threads do is their affair
+        self._call("begin to capture a stream", runtime.streamBeginCapture, stream, mode)
+        try:
+            work()
+        except BaseException:
+            with contextlib.suppress(DriverError):  # it is invalid by now, and told of already
+                self._destroy_graph(self._call("end a capture", runtime.streamEndCapture, stream))
+            raise
+        return int(self._call("capture the stream's work", runtime.streamEndCapture, stream))
 
     def _destroy_graph(self, graph: int) -> None:
         if graph:
@@ -374,15 +388,11 @@ def _properties(ordinal: int) -> Properties:
         multiprocessors=attribute(_MULTIPROCESSORS),
         shared_bytes=attribute(_SHARED_BYTES),
         bus_id=str(_called(what, runtime.deviceGetPCIBusId, ordinal)),
-        versions=f"CUDA driver {_version(_called(what, runtime.driverGetVersion))}, "
-        f"runtime {_version(runtime_version())}",
+        versions=f"CUDA driver {version_text(_called(what, runtime.driverGetVersion))}, "
+        f"runtime {version_text(runtime_version())}",
         peers=frozenset(
             other
             for other in others
             if other != ordinal and _called(what, runtime.deviceCanAccessPeer, ordinal, other)
         ),
     )
-
-
-def _version(number: int) -> str:
-    return f"{number // 1000}.{number % 1000 // 10}"

@@ -2,6 +2,10 @@
 
     text, its includes in place -> key -> cubin in the cache, or compiled -> kept by its key
 
+For a GPU that is newer than NVRTC it compiles for the newest one that it knows of the same
+generation, whose cubins run there; for one of another generation to PTX, from which the driver
+makes the rest.
+
 The library is looked for in NVIDIA's wheels (nvidia-cuda-nvrtc-cu12, nvidia-cuda-nvrtc), then under
 CUDA_PATH and CUDA_HOME, then where the system has libraries. Why there is none is said once. The
 key is the digest of the text, the architecture, the options and NVRTC's version; cubins lie in
@@ -16,6 +20,7 @@ import ctypes.util
 import glob
 import hashlib
 import os
+import re
 import struct
 import threading
 from collections.abc import Sequence
@@ -35,8 +40,13 @@ OPTIONS = ("--std=c++17", "--ptxas-options=-v")
 """What every text is compiled with: C++17, and each kernel's registers in the log."""
 
 
+_ARCH = re.compile(r"sm_(\d+)[af]?")
+_GENERATION = 10
+"""Capabilities of one generation: 90 and 93 have the first digit in common, 100 and 103 two."""
+
+
 class Cubin(NamedTuple):
-    """A compiled text: what a driver loads, and what the compiler said."""
+    """A compiled text: what a driver loads (a cubin, or PTX), and what the compiler said."""
 
     content: bytes
     log: str
@@ -75,14 +85,32 @@ class Nvrtc:
         except KeyError as error:
             raise DriverError(f"{name} includes {error}, which is not in kernels/") from None
         every = (*OPTIONS, *options)
-        key = self._key(whole, arch, every)
+        target = self.target(arch)
+        key = self._key(whole, target, every)
         stored = self.cache.content(key)
         if stored is not None:
             return _unpacked(stored)
-        made = self._compile(whole, name, [f"-arch={arch}", *every, *self._includes()])
+        made = self._compile(whole, name, [f"-arch={target}", *every, *self._includes()])
         with contextlib.suppress(OSError):  # no room for it: it is compiled again next time
             self.cache.store(key, _packed(made))
         return made
+
+    def target(self, arch: str) -> str:
+        """What to compile for, so that a GPU of this architecture can run it: the architecture
+        itself where NVRTC knows it. DriverError where all that it knows are newer."""
+        found = _ARCH.fullmatch(arch)
+        if found is None or int(found[1]) in self.archs:
+            return arch
+        number = int(found[1])
+        older = [each for each in self.archs if each < number]
+        if not older:
+            raise DriverError(
+                f"NVRTC {self.version[0]}.{self.version[1]} ({self.path}) compiles for "
+                f"sm_{min(self.archs)} and later, not for {arch}: an older CUDA has what does"
+            )
+        newest = max(older)
+        same = newest // _GENERATION == number // _GENERATION
+        return f"sm_{newest}" if same else f"compute_{newest}"
 
     def _key(self, text: str, arch: str, options: Sequence[str]) -> str:
         parts = text, arch, tuple(options), self.version, self._includes()
@@ -105,7 +133,8 @@ class Nvrtc:
                     f"{name} does not compile by NVRTC {self.version[0]}.{self.version[1]} "
                     f"({options[0]}): {self._said(status)}; its text: {kept}\n{log}"
                 )
-            return Cubin(self._bytes(program, "CUBIN"), log)
+            made = "PTX" if options[0].startswith("-arch=compute") else "CUBIN"
+            return Cubin(self._bytes(program, made), log)
         finally:
             self._library.nvrtcDestroyProgram(ctypes.byref(program))
 
@@ -200,6 +229,7 @@ def _found() -> Found:
     said = []
     for path in library_paths():
         try:
+            _load_beside(path)
             return Found(Nvrtc(ctypes.CDLL(path), path), "")
         except (OSError, AttributeError, DriverError) as error:
             said.append(f"{path}: {error}")
@@ -207,3 +237,14 @@ def _found() -> Found:
         None,
         "no NVRTC was found (pip install nvidia-cuda-nvrtc-cu12, or CUDA_PATH): " + "; ".join(said),
     )
+
+
+def _load_beside(path: str) -> None:
+    """Loads what NVRTC asks the loader for by its bare name at its first compilation: that of CUDA
+    13.0 does not look for it in its own folder."""
+    folder, _ = os.path.split(path)
+    if not folder:
+        return
+    for other in sorted(glob.glob(os.path.join(glob.escape(folder), "libnvrtc-builtins.so*"))):
+        with contextlib.suppress(OSError):  # then it may be found all the same, or NVRTC says so
+            ctypes.CDLL(other)

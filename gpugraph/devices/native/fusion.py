@@ -289,7 +289,7 @@ def _broadcast(shapes: Sequence[Shape]) -> Shape:
     for place in range(rank, 0, -1):
         sizes = {shape[-place] for shape in shapes if len(shape) >= place} - {1}
         if len(sizes) > 1:
-            raise ValueError(f"Shapes that don't broadcast: {', '.join(map(str, shapes))}")
+            raise NotNativeError(f"shapes that don't broadcast: {', '.join(map(str, shapes))}")
         found.append(sizes.pop() if sizes else 1)
     return tuple(found)
 

@@ -103,6 +103,7 @@ class FakeCuPy:
             "eventQuery": 0,
         }
         self._next = 1000
+        self._functions: dict[tuple[int, str], int] = {}
         self._captured: list[Callable[[], None]] | None = None
         self.runtime = _Bindings(self, RUNTIME)
         self.driver = _Bindings(self, DRIVER)
@@ -180,7 +181,9 @@ class FakeCuPy:
 
     def _moduleGetFunction(self, module: int, name: str) -> int:
         assert module in self.live
-        return self._new(self.kernels[name])
+        if (module, name) not in self._functions:
+            self._functions[module, name] = self._new(self.kernels[name])
+        return self._functions[module, name]
 
     def _launchKernel(self, function: int, *rest: Any) -> None:
         kernel, parameters = self.live[function], rest[8]

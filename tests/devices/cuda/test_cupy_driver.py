@@ -166,6 +166,15 @@ def test_copies_between_gpus(cupy: FakeCuPy) -> None:
     assert cupy.told("memcpyPeerAsync") == [("memcpyPeerAsync", b, 1, a, 0, 16, stream)] * 2
 
 
+def test_parts_of_one_gpu_copy_within_it(cupy: FakeCuPy) -> None:
+    one, two = made(cupy, 0), made(cupy, 0)
+    a, b, stream = one.malloc(16), two.malloc(16), two.stream("two")
+    assert a is not None and b is not None
+    two.copy_peer(b, a, one, 16, stream)
+    assert cupy.told("memcpyAsync") == [("memcpyAsync", b, a, 16, 3, stream)]
+    assert cupy.told("memcpyPeerAsync", "deviceEnablePeerAccess") == []
+
+
 def test_gpus_that_can_not_see_each_other_copy_all_the_same(cupy: FakeCuPy) -> None:
     cupy.answers["deviceCanAccessPeer"] = 0
     one, two = made(cupy, 0), made(cupy, 1)
@@ -198,12 +207,16 @@ def test_a_launch_is_prepared(cupy: FakeCuPy) -> None:
     assert len(cupy.calls) == 4  # and two that make the GPU current
 
 
-@pytest.mark.parametrize(("shared", "asked"), [(48 << 10, 0), ((48 << 10) + 1, 1)])
-def test_much_shared_memory_is_asked_for(cupy: FakeCuPy, shared: int, asked: int) -> None:
+def test_shared_memory_is_asked_for_by_all_launches_of_a_kernel_together(cupy: FakeCuPy) -> None:
     driver = made(cupy)
-    module, geometry = driver.compile("t", "t"), Geometry((1, 1, 1), (32, 1, 1), shared)
-    driver.launcher(module, "add", geometry, (0, 0), driver.stream("one"))
-    assert [call[2:] for call in cupy.told("funcSetAttribute")] == [(8, shared)] * asked
+    module, stream = driver.compile("t", "t"), driver.stream("one")
+    for shared in (0, 100, 60 << 10, 50 << 10, 70 << 10):
+        driver.launcher(module, "add", Geometry((1, 1, 1), (32, 1, 1), shared), (0, 0), stream)
+    assert [call[2:] for call in cupy.told("funcSetAttribute")] == [
+        (8, 100),
+        (8, 60 << 10),
+        (8, 70 << 10),
+    ]
 
 
 def test_a_failed_launch_names_its_kernel(cupy: FakeCuPy) -> None:
@@ -252,6 +265,26 @@ def test_captured_work_is_launched_at_once(cupy: FakeCuPy) -> None:
     assert cupy.names()[-1] == "graphExecDestroy"
 
 
+def test_nothing_is_collected_while_a_stream_is_captured(cupy: FakeCuPy) -> None:
+    """The end of another graph, or of a session, would make the capture fail."""
+    driver = made(cupy)
+    stream = driver.stream("one")
+    circle: list[Any] = [driver.event()]
+    circle.append(circle)
+    cupy.calls.clear()
+
+    def work() -> None:
+        nonlocal circle
+        del circle
+        assert len([[at] for at in range(100_000)]) == 100_000  # enough for any collector
+
+    driver.capture(stream, work)
+    assert gc.isenabled()
+    assert cupy.told("eventDestroy") == []
+    gc.collect()
+    assert len(cupy.told("eventDestroy")) == 1
+
+
 def test_work_that_fails_while_it_is_captured_leaves_no_capture(cupy: FakeCuPy) -> None:
     driver = made(cupy)
     stream = driver.stream("one")
@@ -262,6 +295,7 @@ def test_work_that_fails_while_it_is_captured_leaves_no_capture(cupy: FakeCuPy) 
 
     with pytest.raises(KeyError, match="work"):
         driver.capture(stream, fails)
+    assert gc.isenabled()
     assert cupy.names() == ["streamCreateWithFlags", "streamBeginCapture"] + [
         "streamEndCapture",
         "graphDestroy",

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import gpugraph as tf
 from gpugraph.devices import CudaDevice
 from gpugraph.devices.cuda.driver import DriverError
 from gpugraph.devices.cuda.host_driver import HostMachine
@@ -18,6 +19,7 @@ from gpugraph.devices.cuda.staging import LARGE
 from gpugraph.devices.native import NotNativeError
 from gpugraph.errors import InternalError, ResourceExhaustedError
 from gpugraph.kernel import Moves, Products
+from gpugraph.ops.declare import raw_ops
 
 from .gpus import gpu, needs_cxx, on_gpu
 
@@ -216,3 +218,17 @@ def test_what_failed_earlier_comes_out_with_a_way_to_find_it(fatal: bool) -> Non
 def test_memory_that_is_out_says_what_the_gpu_itself_has_left() -> None:
     with closing(gpu()) as device, pytest.raises(ResourceExhaustedError, match="GPU itself has"):
         on_gpu(device, np.zeros(1 << 26, np.float32))
+
+
+def test_what_does_not_broadcast_is_compared_as_on_the_host() -> None:
+    with tf.Graph().as_default():
+        x, y = tf.placeholder(tf.float32, [3]), tf.placeholder(tf.float32, [2])
+        with tf.device("/gpu:0"):
+            same = raw_ops.Equal(x, y, incompatible_shape_error=False)
+            other = raw_ops.NotEqual(x, y, incompatible_shape_error=False)
+        options = tf.GPUOptions(emulated_gpus=1)
+        with tf.Session(config=tf.ConfigProto(gpu_options=options)) as session:
+            feeds = {x: [1, 2, 3], y: [1, 2]}
+            assert "don't broadcast" in str(session.explain([same, other], feeds))
+            for _ in range(3):
+                assert session.run([same, other], feeds) == [False, True]

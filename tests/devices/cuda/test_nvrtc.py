@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -79,9 +81,70 @@ def test_a_text_that_does_not_compile_is_kept_and_its_line_named(nvrtc: Nvrtc) -
 
 
 @needs_nvrtc
-def test_an_architecture_that_it_does_not_know_is_an_error(nvrtc: Nvrtc) -> None:
-    with pytest.raises(DriverError, match=r"twice.cu does not compile .*-arch=sm_1"):
+def test_an_architecture_older_than_all_that_it_knows_is_an_error(nvrtc: Nvrtc) -> None:
+    with pytest.raises(DriverError, match=r"compiles for sm_\d+ and later, not for sm_1: "):
         nvrtc.compile(TEXT, "twice.cu", "sm_1")
+
+
+@needs_nvrtc
+def test_what_newer_gpus_are_compiled_for(nvrtc: Nvrtc, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(nvrtc, "archs", (75, 80, 86, 90, 100, 120))
+    known = {"sm_90": "sm_90", "sm_90a": "sm_90a", "sm_89": "sm_86", "sm_103": "sm_100"}
+    newer = {"sm_121": "sm_120", "sm_110": "compute_100", "sm_130": "compute_120"}
+    for arch, target in {**known, **newer}.items():
+        assert nvrtc.target(arch) == target
+
+
+@needs_nvrtc
+def test_for_a_generation_that_it_does_not_know_it_makes_ptx(nvrtc: Nvrtc) -> None:
+    made = nvrtc.compile(TEXT, "twice.cu", "sm_990")
+    assert f".target sm_{max(nvrtc.archs)}".encode() in made.content
+    assert made.content.endswith(b"\0")
+    assert nvrtc.compile(TEXT, "twice.cu", "sm_990") == made
+
+
+LOADS_BESIDE = """
+#include <dlfcn.h>
+int nvrtcVersion(int *major, int *minor) { *major = 99, *minor = 9; return 0; }
+int nvrtcGetNumSupportedArchs(int *count) { *count = 1; return 0; }
+int nvrtcGetSupportedArchs(int *archs) { *archs = 90; return 0; }
+const char *nvrtcGetErrorString(int status) { return "failed to open its builtins"; }
+int nvrtcDestroyProgram(void *program) { return 0; }
+int nvrtcCreateProgram(void *program, char *a, char *b, int c, void *d, void *e) { return 0; }
+int nvrtcGetProgramLogSize(void *program, unsigned long *size) { *size = 1; return 0; }
+int nvrtcGetProgramLog(void *program, char *log) { *log = 0; return 0; }
+int nvrtcGetCUBINSize(void *program, unsigned long *size) { *size = 5; return 0; }
+int nvrtcGetCUBIN(void *program, char *cubin) { __builtin_memcpy(cubin, "cubin", 5); return 0; }
+int nvrtcCompileProgram(void *program, int count, void *options) {
+  return dlopen("libnvrtc-builtins.so.99.9", RTLD_NOW) ? 0 : 7;
+}
+"""
+COMPILES = """
+import sys
+sys.path[:] = [{root!r}, *sys.path]
+from gpugraph.devices.cuda import nvrtc
+sys.path.insert(0, {folder!r})
+print(nvrtc.find_nvrtc().nvrtc.compile("", "t", "sm_90").content)
+"""
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
+def test_what_it_loads_by_name_is_found_beside_it(tmp_path: Path) -> None:
+    """As NVRTC of CUDA 13.0 in NVIDIA's wheel, which has no path to its own folder."""
+    folder = tmp_path / "nvidia" / "cu99" / "lib"
+    folder.mkdir(parents=True)
+    for name, text in (("libnvrtc-builtins.so.99.9", ""), ("libnvrtc.so.99", LOADS_BESIDE)):
+        command = ["cc", "-shared", "-fPIC", "-w", "-x", "c", "-", "-o", str(folder / name)]
+        command += [f"-Wl,-soname,{name}", "-ldl"]
+        subprocess.run(command, input=text, text=True, check=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", COMPILES.format(root=str(ROOT), folder=str(tmp_path))],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env={**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache")},
+    )
+    assert done.stdout == "b'cubin'\n", done.stderr
 
 
 @needs_nvrtc

@@ -1,0 +1,196 @@
+"""Runs the tests marked `gpu`, and says in a few lines how they went: a part of ci/gpu.
+
+    python ci/gpu_tests.py --seconds S --each S --out DIR [--only FILE ...] [--tests FOLDER]
+
+No more than --seconds in all and --each for a test. A test that takes longer, or ends its process,
+has failed, and those behind it run in a new process. DIR gets tests.log (pytest's output),
+tests.json (each test's outcome, seconds and error) and summary.txt (what is printed). Exit status:
+0 if all passed that there was time for, and there was for all; 1 if not.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+MOST_FAILURES, MOST_WORDS, MOST_WORKERS = 12, 320, 8
+STARTS = 6
+"""Of pytest, at most."""
+
+Record = dict[str, Any]
+
+
+def marked(folder: Path) -> list[str]:
+    """The files that have tests marked `gpu`: others need not be imported, by each process."""
+    return [
+        str(path)
+        for path in sorted(folder.rglob("test_*.py"))
+        if "pytest.mark.gpu" in path.read_text("utf-8")
+    ]
+
+
+def command(files: Sequence[str], alone: bool) -> list[str]:
+    """No plugins but those that are needed: others may warn, and warnings are errors."""
+    plugins = ["ci.gpu_report", "no:cacheprovider"]
+    plugins += ["_hypothesis_pytestplugin"] if find_spec("_hypothesis_pytestplugin") else []
+    spread: list[str] = []
+    if not alone and find_spec("xdist"):
+        workers = max(1, min(MOST_WORKERS, len(os.sched_getaffinity(0)) // 2))
+        plugins.append("xdist.plugin")
+        # What is spread over processes is CUDA's compiler, mostly; each of them starts CUDA, too.
+        spread = ["-n", str(workers), "--dist", "worksteal"]
+    told = [word for plugin in plugins for word in ("-p", plugin)]
+    how = ["-v", "--tb=short", "-o", "faulthandler_timeout=0", "-m", "gpu"]
+    return [sys.executable, "-m", "pytest", *how, *told, *spread, *files]
+
+
+def run(files: Sequence[str], report: Path, log: Path, options: argparse.Namespace) -> str:
+    """What kept the tests from coming to their end, or nothing."""
+    ends = time.monotonic() + options.seconds
+    env = {
+        **os.environ,
+        "GPUGRAPH_REPORT": str(report),
+        "GPUGRAPH_SECONDS": str(options.each),
+        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+        "PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]),
+        "PYTHONUNBUFFERED": "1",
+    }
+    left: set[str] = set()
+    for _ in range(STARTS):
+        with log.open("a", encoding="utf-8") as output:
+            made = subprocess.Popen(
+                command(files, bool(options.only)),
+                cwd=ROOT,
+                env=env,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+            try:
+                status = made.wait(max(0.0, ends - time.monotonic()))
+            except subprocess.TimeoutExpired:
+                return f"not done in {options.seconds:.0f} s"
+            finally:
+                if made.poll() is None:
+                    os.killpg(made.pid, signal.SIGKILL)  # and those that it has spread tests over
+                    made.wait()
+        before, left = left, unfinished(report)
+        if left == before and status in (0, 1, 5):  # 5: none were left to be run
+            return ""
+        if left == before and status in (2, 3, 4):
+            return f"pytest ended with {status}: {_last_line(log)}"
+    return f"pytest was ended {STARTS} times"
+
+
+def _last_line(log: Path) -> str:
+    lines = [line for line in log.read_text("utf-8", "replace").splitlines() if line.strip()]
+    return lines[-1][:MOST_WORDS] if lines else "without a word"
+
+
+def records(path: Path) -> list[Record]:
+    """What ci/gpu_report.py has written; a line that was cut off with its process is nothing."""
+    found = []
+    for line in path.read_text("utf-8").splitlines() if path.exists() else ():
+        with contextlib.suppress(ValueError):
+            found.append(json.loads(line))
+    return found
+
+
+def unfinished(report: Path) -> set[str]:
+    """The tests that ended their process."""
+    told = records(report)
+    return {each["test"] for each in told} - {
+        each["test"] for each in told if each["outcome"] != "begun"
+    }
+
+
+def outcomes(report: Path) -> dict[str, Record]:
+    """By test what became of it, the worst if there are several."""
+    found: dict[str, Record] = {}
+    for record in records(report):
+        known = found.get(record["test"])
+        if known is None or known["outcome"] != "failed":
+            found[record["test"]] = {"said": "", **record}
+    for test, record in found.items():
+        where = _where(report.parent, test) if record["outcome"] in ("begun", "failed") else ""
+        if where or record["outcome"] == "begun":
+            record["said"] = where or "its process ended, or the time was over"
+    return found
+
+
+def _where(folder: Path, test: str) -> str:
+    """Where a test was that was ended for its time, or nothing."""
+    for path in sorted(folder.glob("*.late")):
+        _, begun, after = f"\n{path.read_text('utf-8', 'replace')}".rpartition(f"\n-- {test}\n")
+        for thread in f"\n{after}".partition("\n-- ")[0].split("\n\n") if begun else ():
+            inner, runs, _ = thread.partition("in pytest_pyfunc_call")
+            if runs:
+                lines = [" ".join(line.split()) for line in inner.splitlines()]
+                frames = [line for line in lines if line.startswith("File ")]
+                return f"ended for its time at {' < '.join(frames[:4])}"
+    return ""
+
+
+def is_bad(record: Record) -> bool:
+    """Also what was left out for want of a GPU, where there is to be one."""
+    without = "no CUDA GPU" in record["said"] and os.environ.get("GPUGRAPH_GPU") == "1"
+    return record["outcome"] in ("failed", "begun") or without
+
+
+def summary(found: dict[str, Record], kept: str) -> tuple[str, bool]:
+    """Some lines, and whether all is well."""
+    counts = Counter(each["outcome"] for each in found.values())
+    bad = {test: each for test, each in found.items() if is_bad(each)}
+    lines = [", ".join(f"{count} {outcome}" for outcome, count in sorted(counts.items()))]
+    lines += [f"tests: {kept}"] if kept else []
+    for test, record in list(bad.items())[:MOST_FAILURES]:
+        said = " ".join(record["said"].replace(f"{ROOT}/", "").split())
+        lines.append(f"- {test.rpartition('/')[2]}: {said[:MOST_WORDS]}")
+    if len(bad) > MOST_FAILURES:
+        lines.append(f"- and {len(bad) - MOST_FAILURES} more")
+    skipped = {record["said"] for record in found.values() if record["outcome"] == "skipped"}
+    lines += [f"- skipped: {' '.join(why.split())[:MOST_WORDS]}" for why in sorted(skipped)[:3]]
+    slow = sorted(found.items(), key=lambda one: -one[1].get("seconds", 0))[:4]
+    told = [f"{each.get('seconds', 0):.0f} s {test.rpartition('::')[2]}" for test, each in slow]
+    lines += [f"longest: {', '.join(told)}"] if told else []
+    return "\n".join(lines), counts["passed"] > 0 and not bad and not kept
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--seconds", type=float, required=True, help="for all tests")
+    parser.add_argument("--each", type=float, required=True, help="for a test")
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--only", nargs="*", help="these files, in one process")
+    parser.add_argument("--tests", type=Path, default=ROOT / "tests")
+    options = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended from outside"))
+    options.out.mkdir(parents=True, exist_ok=True)
+    log = options.out / "tests.log"
+    log.unlink(missing_ok=True)
+    with tempfile.TemporaryDirectory() as folder:
+        report = Path(folder, "report")
+        kept = run(options.only or marked(options.tests), report, log, options)
+        found = outcomes(report)
+    text, well = summary(found, kept)
+    (options.out / "tests.json").write_text(json.dumps(found, indent=1) + "\n")
+    (options.out / "summary.txt").write_text(text + "\n")
+    print(text)
+    return 0 if well else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
