@@ -16,41 +16,15 @@ import pytest
 
 import gpugraph as tf
 from gpugraph import dtypes
-from gpugraph.devices import gpu
 from gpugraph.devices.cuda.array import Array
-from gpugraph.devices.cuda.host_driver import HostDriver
 from gpugraph.ops.kernels import find_kernel
 
 from ..devices.cuda.gpus import gpu as one_gpu
 from ..devices.cuda.gpus import needs_cxx
 from ..devices.cuda.gpus import on_gpu as on_one_gpu
-from .emulated import on_gpu
+from .emulated import Machine, on_gpu
 
 pytestmark = needs_cxx
-
-
-class Machine:
-    """Makes the GPUs of a test, and notes what they launch."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.how: dict[str, Any] = {}
-        self.launched: list[tuple[str, Any]] = []
-        machine = self
-
-        class Driver(HostDriver):
-            def __init__(self, *given: Any, **more: Any) -> None:
-                super().__init__(*given, **more, **machine.how)
-
-            def launcher(self, module: Any, function: str, *given: Any, **more: Any) -> Any:
-                machine.launched.append((function, given[1]))
-                return super().launcher(module, function, *given, **more)
-
-        monkeypatch.setattr(gpu, "HostDriver", Driver)
-
-
-@pytest.fixture
-def machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
-    return Machine(monkeypatch)
 
 
 def narrow(name: str) -> Any:
@@ -112,7 +86,7 @@ def test_heads_of_any_size(
     machine: Machine, name: str, batch: Any, m: int, n: int, d: int, dv: int, mask: Any
 ) -> None:
     attend(narrow(name), batch, m, n, d, dv, mask)
-    assert [each for each, _ in machine.launched] == ["gg_attention_mma"]
+    assert machine.functions == ["gg_attention_mma"]
 
 
 @pytest.mark.parametrize(
@@ -123,7 +97,7 @@ def test_keys_whose_columns_come_first(
     machine: Machine, m: int, n: int, d: int, dv: int, mask: Any
 ) -> None:
     attend(np.float16, (2,), m, n, d, dv, mask, across=True)
-    assert [each for each, _ in machine.launched] == ["gg_attention_mma"]
+    assert machine.functions == ["gg_attention_mma"]
 
 
 def test_threads_in_any_order(machine: Machine) -> None:
@@ -137,7 +111,7 @@ def test_threads_in_any_order(machine: Machine) -> None:
 def test_gpus_without_such_instructions(machine: Machine, name: str, mask: Any) -> None:
     machine.how = {"arch": "sm_75"}
     attend(narrow(name), (2,), 33, 70, 20, 64, mask)
-    assert [each for each, _ in machine.launched] == ["gg_attention"]
+    assert machine.functions == ["gg_attention"]
 
 
 def test_float32_is_not_rounded(machine: Machine) -> None:
@@ -150,7 +124,7 @@ def test_float32_is_not_rounded(machine: Machine) -> None:
     chances = np.exp(q.astype(np.float64) @ k.swapaxes(1, 2))
     wanted = chances @ v / chances.sum(-1, keepdims=True)
     np.testing.assert_allclose(found, wanted, rtol=2e-5, atol=2e-6)
-    assert [each for each, _ in machine.launched] == ["gg_attention"]
+    assert machine.functions == ["gg_attention"]
 
 
 def test_keys_that_are_masked_by_infinity_or_by_the_least_number(machine: Machine) -> None:
