@@ -10,7 +10,8 @@ of every op (ci/cuda_corpus.py). A file lists variants as
     variants: T=float,half,int64 GG_RANK=1,3,8
 
 which are all combinations; several such lines add up. A value that is a dtype's name gives the
-macros of `kernel.Launch.types` (T, T_VALUE, T_LOAD, T_STORE), any other one plain macro.
+macros of `kernel.Launch.types` (T, T_VALUE, T_LOAD, T_STORE), any other one plain macro. A file
+whose comment says `needs: sm_80`, and what includes it, is for such GPUs and newer ones.
 
 It fails where a text does not compile, or a kernel spills more than the limit to local memory. It
 prints what was compiled, seconds, and the kernels with the most registers and spills. Nothing is
@@ -40,6 +41,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "ci")]
 from cuda_corpus import sample_texts  # noqa: E402
 
 from gpugraph.devices.cuda.driver import DriverError  # noqa: E402
+from gpugraph.devices.cuda.includes import with_includes  # noqa: E402
 from gpugraph.devices.cuda.nvrtc import Nvrtc, find_nvrtc  # noqa: E402
 from gpugraph.devices.cuda.types import type_macros  # noqa: E402
 from gpugraph.dtypes import DType, as_dtype  # noqa: E402
@@ -82,6 +84,7 @@ class Outcome(NamedTuple):
 # -- what is compiled
 
 _VARIANTS = re.compile(r"\bvariants:((?:[ \t]+\w+=[^\s*]+)+)")
+_NEEDS = re.compile(r"\bneeds: sm_(\d+)")
 _TYPES = {"half": "float16", "float": "float32", "double": "float64"}
 
 
@@ -100,6 +103,14 @@ def defined(macros: dict[str, str]) -> str:
     """The lines that go in front of a text for these macros."""
     types = {name: dtype for name, value in macros.items() if (dtype := _dtype(value))}
     return type_macros(types, {name: value for name, value in macros.items() if name not in types})
+
+
+def needed(text: str) -> int:
+    """The least compute capability, times 10, of GPUs that a text is for."""
+    try:
+        return max(map(int, _NEEDS.findall(with_includes(text))), default=0)
+    except KeyError:  # an include that is not there: its compilation says so
+        return 0
 
 
 def _dtype(value: str) -> DType | None:
@@ -170,12 +181,12 @@ def sweep(
     nvrtc: Nvrtc, texts: Sequence[Text], archs: Sequence[str], rotate: int = 0
 ) -> list[Outcome]:
     """Every text for every architecture, or for `rotate` of them in turn, on all processors."""
-    each = min(rotate or len(archs), len(archs))
-    pairs = [
-        (text, archs[(place * each + step) % len(archs)])
-        for place, text in enumerate(texts)
-        for step in range(each)
-    ]
+    pairs = []
+    for place, text in enumerate(texts):
+        least = needed(text.text)
+        own = [arch for arch in archs if int(arch.removeprefix("sm_")) >= least]
+        each = min(rotate or len(own), len(own))
+        pairs += [(text, own[(place * each + step) % len(own)]) for step in range(each)]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         return list(pool.map(lambda pair: compiled(nvrtc, *pair), pairs))
 

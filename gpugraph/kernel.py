@@ -230,12 +230,14 @@ class Source(NamedTuple):
     """Functions of the CUDA file `kernels/<file>`: `launches(signature)` says what is launched, in
     order. It raises NotImplementedError, with the reason, for attrs, dtypes or shapes that the file
     has no function for: then the `host` Call runs, on copies in host memory. `optional`: arrays
-    (as in `At`) that may be empty; where others are, the host runs, too."""
+    (as in `At`) that may be empty; where others are, the host runs, too. `tensor_cores`: the same
+    on GPUs whose tensor cores kernels/mma.cuh knows; no launches where these have not the dtype."""
 
     file: str
     launches: Callable[[Signature], Sequence[Launch]]
     host: Call
     optional: Sequence[int] = ()
+    tensor_cores: Callable[[Signature], Sequence[Launch]] | None = None
 
 
 Kernel = Call | Elementwise | Reduction | Source

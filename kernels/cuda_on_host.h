@@ -4,8 +4,8 @@
 //   there        one-, two- and three-dimensional launches, __shared__ (static, and dynamic as
 //                gg_host::dynamic_shared, which devices/cuda/host_compiler.py puts in the place
 //                of `extern __shared__`), barriers, warp functions, atomics, vectors, half and
-//                bfloat16, math, bit functions, __trap
-//   not there    inline PTX, tensor core functions, textures, cooperative groups, streams of
+//                bfloat16, math, bit functions, __trap; mma, ldmatrix, cp.async as mma.cuh has them
+//   not there    other inline PTX, tensor core functions, textures, cooperative groups, streams of
 //                launches from a kernel: `#ifdef GPUGRAPH_ON_HOST` gives the host another way
 //   errors       barriers that not all reach, misaligned accesses, __trap: the launch ends with a
 //                status and a message. What is read or written out of bounds is
@@ -30,6 +30,7 @@
 #include "cuda_on_host_fibers.h"
 #include "cuda_on_host_half.h"
 #include "cuda_on_host_math.h"
+#include "cuda_on_host_matrix.h"
 
 #define __global__
 #define __device__

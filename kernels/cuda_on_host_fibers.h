@@ -63,8 +63,9 @@ struct Thread {
   int line;
   unsigned mask, group;
   bool whole_block;
+  int copies;  // to shared memory, not waited for
   dim3 index;
-  alignas(16) char given[16], shown[16];
+  alignas(16) char given[24], shown[24];
 };
 
 static struct {
@@ -307,7 +308,8 @@ static void run_block() {
   if (__start_gg_shared) memset(__start_gg_shared, 255, __stop_gg_shared - __start_gg_shared);
 #endif
   if (block.launch->shared_bytes) memset(block.launch->shared, 255, block.launch->shared_bytes);
-  for (int i = 0; i < block.count; i++) block.threads[i].state = kUnstarted;
+  for (int i = 0; i < block.count; i++)
+    block.threads[i].state = kUnstarted, block.threads[i].copies = 0;
   block.next = 0;
   while (block.next < block.count && !block.status) resume(idle_fiber());
   while (!block.status && !all_done()) {

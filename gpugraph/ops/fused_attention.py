@@ -24,6 +24,7 @@ __all__ = ["attention_sizes", "shared_bytes"]
 
 _TILE, _STEP, _THREADS = 64, 32, 256  # of kernels/attention.cu
 _HEADS = (64, 128)
+_MMA_THREADS, _MMA_HEADS = 128, (32, 64, 96, 128)  # of attention_mma.cu, whose tiles are as high
 _MOST_BLOCKS, _MOST_KEYS = 2**31 - 1, 2**24
 
 
@@ -31,7 +32,7 @@ _MOST_BLOCKS, _MOST_KEYS = 2**31 - 1, 2**24
 
 
 class _Sizes(NamedTuple):
-    """head: that for which the kernel is compiled. inner, mask: see `_mask_strides`."""
+    """head, mma_head: that for which the kernels are compiled. inner, mask: see `_mask_strides`."""
 
     batch: int
     m: int
@@ -39,6 +40,7 @@ class _Sizes(NamedTuple):
     d: int
     dv: int
     head: int
+    mma_head: int
     inner: int
     mask: tuple[int, int, int, int]
 
@@ -57,9 +59,11 @@ def attention_sizes(signature: Signature) -> _Sizes:
     batch = prod(query[:-2])
     if batch * -(-m // _TILE) > _MOST_BLOCKS or n > _MOST_KEYS:
         raise NotImplementedError(f"{batch} times {m} queries and {n} keys")
-    head = next(each for each in _HEADS if each >= max(d, dv))
+    head, mma_head = (
+        min(each for each in heads if each >= max(d, dv)) for heads in (_HEADS, _MMA_HEADS)
+    )
     inner, mask = _mask_strides(masks[0], (*query[:-1], n)) if masks else (1, (0, 0, 0, 0))
-    return _Sizes(batch, m, n, d, dv, head, inner, mask)
+    return _Sizes(batch, m, n, d, dv, head, mma_head, inner, mask)
 
 
 def shared_bytes(head: int) -> int:
@@ -110,22 +114,53 @@ def _bind(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
 
 
 def _launch(signature: Signature) -> list[Launch]:
-    sizes, attrs = attention_sizes(signature), signature.attrs
+    sizes = attention_sizes(signature)
     masked = len(signature.input_shapes) > 3
-    by_key = (sizes.d, 1) if attrs["adj_y"] else (1, sizes.n)
-    mask = (At(3), At(4)) if masked else (At(0), At(3))
     return [
         Launch(
             "gg_attention",
             (sizes.batch * -(-sizes.m // _TILE), 1, 1),
             (_THREADS, 1, 1),
-            (At(0), At(1), At(2), *mask, sizes.inner, *sizes[1:5], *by_key, *sizes.mask,
-             float(attrs["scale"])),
+            _arguments(signature, sizes),
             {"T": signature.input_types[0].base_dtype},
             {"HEAD": sizes.head, "MASKED": int(masked)},
             shared_bytes(sizes.head),
         )
-    ]  # fmt: skip
+    ]
+
+
+def _launch_mma(signature: Signature) -> list[Launch]:
+    """By tensor cores; nothing for float32, which they would round."""
+    sizes, dtype = attention_sizes(signature), signature.input_types[0].base_dtype
+    if dtype is float32:
+        return []
+    return [
+        Launch(
+            "gg_attention_mma",
+            (sizes.batch * -(-sizes.m // _TILE), 1, 1),
+            (_MMA_THREADS, 1, 1),
+            _arguments(signature, sizes),
+            {"T": dtype},
+            {
+                "HEAD": sizes.mma_head,
+                "MASKED": int(len(signature.input_shapes) > 3),
+                "ACROSS": int(not signature.attrs["adj_y"]),
+                "BRAIN": int(dtype is bfloat16),
+            },
+            file="attention_mma.cu",
+        )
+    ]
+
+
+def _arguments(signature: Signature, sizes: _Sizes) -> tuple[At | int | float, ...]:
+    """Of both kernels."""
+    attrs = signature.attrs
+    by_key = (sizes.d, 1) if attrs["adj_y"] else (1, sizes.n)
+    mask = (At(3), At(4)) if len(signature.input_shapes) > 3 else (At(0), At(3))
+    return (
+        *(At(0), At(1), At(2), *mask, sizes.inner, *sizes[1:5], *by_key, *sizes.mask),
+        float(attrs["scale"]),
+    )
 
 
 op(
@@ -140,7 +175,7 @@ op(
     },
     infer=_infer,
     cpu=Call(make=_bind),
-    gpu=Source("attention.cu", _launch, Call(make=_bind)),
+    gpu=Source("attention.cu", _launch, Call(make=_bind), tensor_cores=_launch_mma),
     grad=NO_GRADIENT,
     doc="softmax(scale * query @ key + args) @ value; key is transposed with adj_y.",
 )

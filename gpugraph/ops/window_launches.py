@@ -11,7 +11,7 @@ from functools import partial
 from math import ceil, prod
 from typing import NamedTuple
 
-from gpugraph.dtypes import DType, float64
+from gpugraph.dtypes import bfloat16, float16, float64
 from gpugraph.kernel import At, Call, Launch, Scratch, Signature, Source
 from gpugraph.ops.launches import THREADS, grid_of, wide_type
 from gpugraph.ops.volumes import axes_of, spatial_of, volumes
@@ -29,8 +29,9 @@ _MANY = (1 << 31) - (1 << 24)
 """Elements from which places need 64 bits."""
 _ONE = Axis(1, 1, 1, 1, 0, 1)
 _BLOCKS = 264
-_MOST_LAYERS = 65535  # blocks along a grid's third axis
 """Blocks that keep a GPU busy: below, sums are cut in parts."""
+_STEPS = 32  # of the longest tile, which a part has a multiple of
+_MOST_LAYERS = 65535  # blocks along a grid's third axis
 
 Shape = tuple[int, ...]
 
@@ -72,10 +73,14 @@ class Geometry(NamedTuple):
             "PLACE": "int64_t" if large >= _MANY else "int32_t",
         }
 
-    def pack(self, channels: int | None = None) -> int:
+    def pack(self, channels: int | None = None, most: int = 4) -> int:
         """How many channels are loaded as one."""
-        count = self.channels if channels is None else channels
-        return 4 if self.last and count % 4 == 0 else 1
+        return packed(self.channels if channels is None else channels, most) if self.last else 1
+
+
+def packed(count: int, most: int) -> int:
+    """As how many so many elements can be loaded at once: 4, or 8 if so many are allowed, or 1."""
+    return next((each for each in (8, 4) if each <= most and count % each == 0), 1)
 
 
 Geometries = Callable[[Signature, Shape, Sequence[int] | None], Geometry]
@@ -108,43 +113,57 @@ def of_volumes(signature: Signature, shape: Shape, window: Sequence[int] | None)
 
 
 class _Tiles(NamedTuple):
-    """The tile of a block, and that of each of its threads."""
+    """The tile of a block, and that of each of its threads, or `lanes` of them."""
 
     rows: int
     columns: int
     own_rows: int
     own_columns: int
+    lanes: int = 1
 
     @property
     def threads(self) -> int:
-        return self.rows // self.own_rows * (self.columns // self.own_columns)
+        return self.rows // self.own_rows * (self.columns // self.own_columns) * self.lanes
 
     def blocks(self, rows: int, columns: int) -> int:
         return ceil(rows / self.rows) * ceil(columns / self.columns)
 
 
-_LARGE = _Tiles(128, 128, 8, 8)
-_HIGH = _Tiles(128, 64, 8, 4)
-_SLIM = _Tiles(128, 32, 8, 4)
-_SMALL = _Tiles(64, 64, 4, 4)
+class _Choice(NamedTuple):
+    """The tiles of one way to multiply."""
+
+    large: _Tiles
+    high: _Tiles
+    slim: _Tiles
+    small: _Tiles
+
+    def tiles(self, rows: int, columns: int, is_heavy: bool) -> _Tiles:
+        """The largest tiles that are mostly full and leave no processor idle. is_heavy: an
+        element, or its load, takes more registers than larger tiles leave."""
+        if is_heavy:
+            return self.small
+        if columns <= 32:
+            return self.slim
+        if columns > 64 and self.large.blocks(rows, columns) >= _BLOCKS // 2:
+            return self.large
+        return self.high if self.high.blocks(rows, columns) >= _BLOCKS // 2 else self.small
 
 
-def _tiles(dtype: DType, rows: int, columns: int) -> _Tiles:
-    """The largest tiles that are mostly full and leave no processor idle."""
-    if dtype is float64:
-        return _SMALL
-    if columns <= 32:
-        return _SLIM
-    if columns > 64 and _LARGE.blocks(rows, columns) >= _BLOCKS // 2:
-        return _LARGE
-    return _HIGH if _HIGH.blocks(rows, columns) >= _BLOCKS // 2 else _SMALL
+_BY_THREADS = _Choice(
+    _Tiles(128, 128, 8, 8), _Tiles(128, 64, 8, 4), _Tiles(128, 32, 8, 4), _Tiles(64, 64, 4, 4)
+)
+_BY_WARPS = _Choice(
+    *2 * (_Tiles(128, 64, 64, 32, 32),),  # three of these blocks fit where one of 128 x 128 would
+    _Tiles(128, 32, 32, 32, 32),
+    _Tiles(64, 64, 32, 32, 32),
+)
 
 
 def _parts(blocks: int, steps: int) -> tuple[int, int]:
     """(parts, steps of each) of sums over `steps`, when so many blocks make all of them."""
     most = max(1, min(ceil(_BLOCKS / blocks), steps // 256, 64))
-    each = ceil(ceil(steps / most) / 16) * 16
-    return max(1, ceil(steps / max(each, 1))), max(each, 16)
+    each = ceil(ceil(steps / most) / _STEPS) * _STEPS
+    return max(1, ceil(steps / max(each, 1))), max(each, _STEPS)
 
 
 def convolution_gpu(
@@ -153,11 +172,15 @@ def convolution_gpu(
     geometry: Geometries = of_images,
     cut: Callable[[Signature], int] | None = None,
 ) -> Source:
-    """Of kernels/convolution.cu: forward (mode 0), or a gradient by images (1), by filter (2).
+    """Of kernels/convolution.cu: forward (mode 0), or a gradient by images (1), by filter (2);
+    float16 and bfloat16 by convolution_mma.cu where there are tensor cores.
 
     cut: with a bias, which is the input before the output; the number of what follows it.
     """
-    return Source("convolution.cu", partial(_convolve, mode, geometry, cut), host)
+    how = mode, geometry, cut
+    return Source(
+        "convolution.cu", partial(_convolve, *how), host, tensor_cores=partial(_by_warps, *how)
+    )
 
 
 def _shapes(mode: int, signature: Signature) -> Sequence[Shape]:
@@ -168,11 +191,24 @@ def _shapes(mode: int, signature: Signature) -> Sequence[Shape]:
     return (output, *inputs[1:]) if mode == 1 else (inputs[0], output, inputs[2])
 
 
+def _by_warps(
+    mode: int,
+    geometry: Geometries,
+    cut: Callable[[Signature], int] | None,
+    signature: Signature,
+) -> list[Launch]:
+    """By tensor cores, of what they don't round."""
+    if signature.output_types[0].base_dtype not in (float16, bfloat16):
+        return []
+    return _convolve(mode, geometry, cut, signature, by_warps=True)
+
+
 def _convolve(
     mode: int,
     geometry: Geometries,
     cut: Callable[[Signature], int] | None,
     signature: Signature,
+    by_warps: bool = False,
 ) -> list[Launch]:
     given, filter, results = _shapes(mode, signature)
     dtype = signature.output_types[0].base_dtype
@@ -184,33 +220,40 @@ def _convolve(
     )
     rows, steps = (elements, pixels) if mode == 2 else (pixels, elements)
     columns = work.channels if mode == 1 else outputs
-    tiles = _tiles(dtype, rows, columns)
+    most = 8 if by_warps else 4
+    pack_a = work.pack(outputs if mode == 1 else work.channels, most)
+    pack_b = packed(outputs, most) if mode < 2 or work.last else 1
+    if by_warps:
+        tiles = _BY_WARPS.tiles(rows, columns, min(pack_a, pack_b) < most)
+    else:
+        tiles = _BY_THREADS.tiles(rows, columns, dtype is float64)
     blocks = tiles.blocks(rows, columns)
     dense = mode == 2 or (work.last and phases == 1)
-    parts, each = _parts(blocks, steps) if dense else (1, max(16, steps))
+    parts, each = _parts(blocks, steps) if dense else (1, max(_STEPS, steps))
     sums: Scratch | int = 0
     if parts > 1:
         sums = Scratch("parts", parts * rows * columns, wide_type(dtype))
-    last = work.pack()
     defines = {
         **work.macros(prod(filter), prod(results)),
         "GG_MODE": mode,
-        "GG_PACK_A": work.pack(outputs) if mode == 1 else last,
-        "GG_PACK_B": _pack_b(work, mode, outputs),
+        "GG_PACK_A": pack_a,
+        "GG_PACK_B": pack_b,
         "GG_ROWS": tiles.rows,
         "GG_COLUMNS": tiles.columns,
         "GG_OWN_ROWS": tiles.own_rows,
         "GG_OWN_COLUMNS": tiles.own_columns,
         "GG_BIAS": int(cut is not None),
         "GG_CUT": cut(signature) if cut is not None else 0,
+        **({"BRAIN": int(dtype is bfloat16)} if by_warps else {}),
     }
+    name = "convolution_mma" if by_warps else "convolution"
     if parts * phases > _MOST_LAYERS:
         raise NotImplementedError(f"strides that cut images in {phases} phases")
     source, other = (At(1), At(0)) if mode == 1 else (At(0), At(1))
     out, bias = (At(2), 0) if cut is None else (At(3), At(2))
     made = [
         Launch(
-            "gg_convolution",
+            f"gg_{name}",
             (blocks, 1, parts * phases),
             (tiles.threads, 1, 1),
             (
@@ -219,6 +262,7 @@ def _convolve(
             ),
             {"T": dtype},
             defines,
+            file=f"{name}.cu",
         )
     ]
     if parts > 1:
@@ -226,12 +270,13 @@ def _convolve(
         arguments = (sums, out, bias, count, columns, parts)
         made.append(
             Launch(
-                "gg_sum_parts", grid_of(count), (THREADS, 1, 1), arguments, {"T": dtype}, defines
+                "gg_sum_parts",
+                grid_of(count),
+                (THREADS, 1, 1),
+                arguments,
+                {"T": dtype},
+                defines,
+                file=f"{name}.cu",
             )
         )
     return made
-
-
-def _pack_b(work: Geometry, mode: int, outputs: int) -> int:
-    """How many elements of the filter, or of the result's gradient, are loaded as one."""
-    return 4 if outputs % 4 == 0 and (mode < 2 or work.last) else 1

@@ -4,9 +4,35 @@ from __future__ import annotations
 
 from typing import Any
 
-import gpugraph as tf
+import pytest
 
-__all__ = ["on_gpu"]
+import gpugraph as tf
+from gpugraph.devices import gpu
+from gpugraph.devices.cuda.host_driver import HostDriver
+
+__all__ = ["Machine", "on_gpu"]
+
+
+class Machine:
+    """Makes the GPUs of a test, with what `how` says to their drivers.
+
+    functions: the kernels they were told to launch.
+    """
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.how: dict[str, Any] = {}
+        self.functions: list[str] = []
+        machine = self
+
+        class Driver(HostDriver):
+            def __init__(self, *given: Any, **more: Any) -> None:
+                super().__init__(*given, **more, **machine.how)
+
+            def launcher(self, module: Any, function: str, *given: Any, **more: Any) -> Any:
+                machine.functions.append(function)
+                return super().launcher(module, function, *given, **more)
+
+        monkeypatch.setattr(gpu, "HostDriver", Driver)
 
 
 def on_gpu(make: Any, *values: Any, start: Any = None) -> Any:

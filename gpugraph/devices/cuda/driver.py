@@ -52,6 +52,11 @@ class Properties(NamedTuple):
     versions: str
     peers: frozenset[int] = frozenset()
 
+    @property
+    def capability(self) -> int:
+        """The compute capability times 10: 90."""
+        return int(self.arch.removeprefix("sm_"))
+
 
 class Geometry(NamedTuple):
     """How a kernel is launched: blocks, threads of a block, bytes of dynamic shared memory."""

@@ -21,9 +21,12 @@ from gpugraph.devices.cuda.views import Copy, StandIns, copies
 from gpugraph.devices.cuda.work import Work, ranges
 from gpugraph.devices.native import NotNativeError, Program
 from gpugraph.dtypes import DType
-from gpugraph.kernel import At, Failed, Moves, Products, Scratch, Signature, Source, State
+from gpugraph.kernel import At, Failed, Launch, Moves, Products, Scratch, Signature, Source, State
 
 __all__ = ["Enqueued", "Launcher", "is_blocking"]
+
+TENSOR_CORES = 80
+"""The least compute capability, times 10, of what kernels/mma.cuh says."""
 
 Take = Callable[[tuple[int, ...], DType], Array]
 """Gives scratch memory that lives as long as what is bound."""
@@ -155,7 +158,7 @@ class Launcher:
         scratch: dict[str, Array] = {}
         words = _Words(refused)
         calls = []
-        for launch in source.launches(signature):
+        for launch in self._launches(source, signature):
             if launch.shared_bytes > self.driver.properties.shared_bytes:
                 raise NotNativeError(
                     f"it needs {launch.shared_bytes} bytes of shared memory, of which this GPU "
@@ -194,6 +197,12 @@ class Launcher:
                 )
             )
         return self._enqueued(calls)
+
+    def _launches(self, source: Source, signature: Signature) -> Sequence[Launch]:
+        """Those of this GPU: by tensor cores where it and the file have such."""
+        if source.tensor_cores and self.driver.properties.capability >= TENSOR_CORES:
+            return source.tensor_cores(signature) or source.launches(signature)
+        return source.launches(signature)
 
     # -- launching
 

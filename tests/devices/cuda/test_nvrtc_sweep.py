@@ -114,6 +114,16 @@ def test_texts_are_compiled_for_every_gpu_or_in_turn(sweep: Any, nvrtc: Nvrtc) -
 
 
 @needs_nvrtc
+def test_texts_for_newer_gpus_are_compiled_for_these(sweep: Any, nvrtc: Nvrtc) -> None:
+    text = '#include "mma.cuh"\nextern "C" __global__ void f(float *x) { gg_wait_for_copies(); }'
+    assert (sweep.needed(text), sweep.needed("/* none */")) == (80, 0)
+    texts = [sweep.Text("f", text)]
+    for rotate, archs in ((0, ["sm_80", "sm_90"]), (1, ["sm_80"])):
+        outcomes = sweep.sweep(nvrtc, texts, ["sm_70", "sm_75", "sm_80", "sm_90"], rotate)
+        assert [each.arch for outcome in outcomes for each in outcome.kernels] == archs
+
+
+@needs_nvrtc
 def test_a_kernel_that_keeps_too_much_spills(sweep: Any, nvrtc: Nvrtc) -> None:
     text = """
     extern "C" __global__ void __launch_bounds__(1024, 2) full(float *x) {
