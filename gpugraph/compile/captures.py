@@ -13,19 +13,17 @@ made from then on: to find an error's step, or out whether a capture is to blame
 from __future__ import annotations
 
 import logging
-import os
 from collections.abc import Callable, Sequence
 from itertools import groupby
 from typing import Any
 
+from gpugraph.compile.joining import joined
 from gpugraph.compile.regions import Entry
+from gpugraph.compile.switches import CAPTURE, is_off
 from gpugraph.devices import DriverError, Enqueued, is_blocking
-from gpugraph.errors import InvalidArgumentError
 from gpugraph.plan import Step, blame
 
 __all__ = ["Captured", "captured"]
-
-SWITCH = "GPUGRAPH_CAPTURE"
 
 _logger = logging.getLogger(__name__)
 
@@ -117,28 +115,27 @@ def captured(entries: Sequence[Entry], devices: dict[str, Any], told: list[str])
             found += members
             continue
         name = f"from {steps[0].name} to {steps[-1].name}: {len(steps)} steps"
-        why = f"{SWITCH} is 0" if _is_off() else ""
+        members = _joined(members, steps, devices, told)
+        why = f"{CAPTURE} is 0" if is_off(CAPTURE) else ""
         why = why or ("CUDA_LAUNCH_BLOCKING is set" if is_blocking() else "")
         if why:
             found += members
             told.append(f"not captured {name}, for {why}")
             continue
-        found.append(_made(members, steps, devices))
+        found.append(_made(members, devices))
         told.append(f"captured {name}")
     return found
 
 
-def _is_off() -> bool:
-    """InvalidArgumentError for what is neither 0 nor 1."""
-    switch = os.environ.get(SWITCH, "")
-    if switch not in ("", "0", "1"):
-        raise InvalidArgumentError(
-            None,
-            None,
-            f"{SWITCH} is {switch!r}; possible are 0 (steps of a GPU are not captured) and 1 (they "
-            "are, as when it is not set)",
-        )
-    return switch == "0"
+def _joined(
+    members: Sequence[Entry], steps: Sequence[Step], devices: dict[str, Any], told: list[str]
+) -> list[Entry]:
+    """The members, launches that can be one as one; then guards are in front."""
+    made = joined(steps, devices[steps[0].device].kernels, told)
+    if len(made) == len(steps):
+        return list(members)
+    guards = [each for each in members if each.step.kind == "guard"]
+    return [*guards, *(Entry(members[0].guard, step) for step in made)]
 
 
 def _kind(entry: Entry) -> Any:
@@ -151,8 +148,9 @@ def _kind(entry: Entry) -> Any:
     return entry.guard, step.device
 
 
-def _made(members: Sequence[Entry], steps: Sequence[Step], devices: dict[str, Any]) -> Entry:
+def _made(members: Sequence[Entry], devices: dict[str, Any]) -> Entry:
     guards = [each.step for each in members if each.step.kind == "guard"]
+    steps = [each.step for each in members if each.step.kind != "guard"]
     first = members[0].step
     step = Step(
         first.name,
