@@ -197,8 +197,10 @@ class HostDriver(HostGPU):
         given = tuple(arguments)
         for span in (*reads, *writes):
             self._check_span(span, f"kernel {function} touches")
-        kinds = module.kernels[function]
-        words = [(at, word) for at, word in enumerate(given) if kinds[at] in "pw" and word]
+        kinds = dict(enumerate(module.kernels[function]))
+        words = [
+            (at, word) for at, word in enumerate(given) if word and kinds.get(at) in ("p", "w")
+        ]
         pointers = [(at, address) for at, address in words if kinds[at] == "p"]
 
         def run() -> None:
