@@ -13,21 +13,33 @@ made from then on: to find an error's step, or out whether a capture is to blame
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
 from typing import Any
 
 from gpugraph.compile.joining import joined
 from gpugraph.compile.regions import Entry
 from gpugraph.compile.switches import CAPTURE, is_off
-from gpugraph.devices import DriverError, Enqueued, is_blocking
+from gpugraph.devices import DriverError, Enqueued, VariableState, is_blocking
 from gpugraph.plan import Step, blame
 
-__all__ = ["Captured", "captured"]
+__all__ = ["Captured", "Check", "captured"]
 
 _logger = logging.getLogger(__name__)
 
 Run = Callable[[], Any]
+
+
+class Check:
+    """A guard of a variable: raises unless it is initialized."""
+
+    __slots__ = ("state",)
+
+    def __init__(self, state: VariableState) -> None:
+        self.state = state
+
+    def __call__(self) -> None:
+        self.state.value  # noqa: B018
 
 
 class Capture:
@@ -109,7 +121,7 @@ def captured(entries: Sequence[Entry], devices: dict[str, Any], told: list[str])
     """The entries, those that one GPU can do as one together; `told` gets lines."""
     found: list[Entry] = []
     for _, group in groupby(entries, key=_kind):
-        members = list(group)
+        members = _needed(group)
         steps = [each.step for each in members if each.step.kind != "guard"]
         if len(steps) < 2 or not isinstance(steps[0].run, Enqueued):
             found += members
@@ -127,6 +139,20 @@ def captured(entries: Sequence[Entry], devices: dict[str, Any], told: list[str])
     return found
 
 
+def _needed(members: Iterable[Entry]) -> list[Entry]:
+    """The members but guards of variables that a step before has just given a value: they can't
+    come first."""
+    assigned: set[int] = set()
+    found = []
+    for each in members:
+        run = each.step.run
+        if isinstance(run, Enqueued):
+            assigned.update(map(id, run.assigned))
+        if not isinstance(run, Check) or id(run.state) not in assigned:
+            found.append(each)
+    return found
+
+
 def _joined(
     members: Sequence[Entry], steps: Sequence[Step], devices: dict[str, Any], told: list[str]
 ) -> list[Entry]:
@@ -134,8 +160,11 @@ def _joined(
     made = joined(steps, devices[steps[0].device].kernels, told)
     if len(made) == len(steps):
         return list(members)
+    known = {id(each.step): each for each in members}
     guards = [each for each in members if each.step.kind == "guard"]
-    return [*guards, *(Entry(members[0].guard, step) for step in made)]
+    assigns = any(each.assigns for each in members)
+    one = Entry(members[0].guard, steps[0], assigns=assigns)
+    return [*guards, *(known.get(id(step), one._replace(step=step)) for step in made)]
 
 
 def _kind(entry: Entry) -> Any:
@@ -143,7 +172,7 @@ def _kind(entry: Entry) -> Any:
     step = entry.step
     if step.kind == "guard":
         return entry.guard, step.device
-    if not isinstance(step.run, Enqueued) or entry.sets or entry.reads or entry.assigns:
+    if not isinstance(step.run, Enqueued) or entry.sets or entry.reads:
         return id(entry)
     return entry.guard, step.device
 

@@ -92,7 +92,7 @@ def _places(
         if node.id in moving:
             after = [places[edge.dst.id] for edge in node._out if edge.dst.id in places]
             after += [rank for key in moving[node.id] for rank in touched[key]]
-            alone = node.op_def.allows_uninitialized_input
+            alone = bool(node.attrs.get("use_locking"))
             rank = ranks[node.assigned_device]
             places[node.id] = _right_before(after, len(unit.order), alone, rank, at)
         else:

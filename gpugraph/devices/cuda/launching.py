@@ -6,8 +6,9 @@ what to do, without waiting and without memory being taken, so that it can be ca
 
 from __future__ import annotations
 
+import copy
 import os
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache, partial
 from typing import Any, NamedTuple
@@ -22,6 +23,7 @@ from gpugraph.devices.cuda.types import type_macros
 from gpugraph.devices.cuda.views import Copy, StandIns, copies
 from gpugraph.devices.cuda.work import Touches, Work, ranges
 from gpugraph.devices.native import NotNativeError, Program
+from gpugraph.devices.resources import VariableState
 from gpugraph.dtypes import DType
 from gpugraph.kernel import At, Failed, Moves, Products, Scratch, Signature, Source, State
 
@@ -44,19 +46,31 @@ class Part(NamedTuple):
 
 
 class Enqueued:
-    """Tells a stream what to do, part by part, unless another thread is just capturing it."""
+    """Tells a stream what to do, part by part, unless another thread is just capturing it.
 
-    __slots__ = ("calls", "lock", "parts")
+    assigned: variables that have a value from then on.
+    """
+
+    __slots__ = ("assigned", "calls", "lock", "parts")
 
     def __init__(self, parts: Sequence[Part], lock: Any) -> None:
         self.parts = tuple(parts)
         self.calls = tuple(part.call for part in parts)
         self.lock = lock
+        self.assigned: tuple[VariableState, ...] = ()
 
     def __call__(self) -> None:
         with self.lock:
             for call in self.calls:
                 call()
+            for state in self.assigned:
+                state.initialized = True
+
+    def assigning(self, states: Iterable[VariableState]) -> Enqueued:
+        """The same, which gives these variables a value."""
+        made = copy.copy(self)
+        made.assigned = tuple(states)
+        return made
 
     def touches(self) -> Touches | None:
         """What memory all of it reads and writes; None where that is not known."""
@@ -125,7 +139,8 @@ class Launcher:
         """What does the same as these, which are of one kind and independent of each other, in as
         few launches as their table takes."""
         works = [part.work for step in steps for part in step.parts if part.work is not None]
-        return self._enqueued([self._call(work) for work in join(works)])
+        made = self._enqueued([self._call(work) for work in join(works)])
+        return made.assigning(state for step in steps for state in step.assigned)
 
     # -- kinds of kernels
 
