@@ -1,4 +1,5 @@
-"""Generated CUDA texts for the sweep: what the samples of every declared op become on a GPU.
+"""Generated CUDA texts for the sweep: what the samples of every declared op become on a GPU, and
+what training steps make of launches that are joined.
 
 Each sample is built alone and run on an emulated GPU whose driver writes the texts down and
 computes nothing, so that this takes seconds a thousand. What a sample then makes of numbers that
@@ -9,7 +10,8 @@ from __future__ import annotations
 
 import sys
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -25,7 +27,7 @@ from gpugraph.ops.declare import DECLARATIONS  # noqa: E402
 from tests.ops.one_op import Built  # noqa: E402
 from tests.ops.samples import TABLE  # noqa: E402
 
-__all__ = ["sample_texts"]
+__all__ = ["joined_texts", "sample_texts"]
 
 OPTIONS = tf.ConfigProto(
     gpu_options=tf.GPUOptions(emulated_gpus=1),
@@ -56,20 +58,33 @@ class _Recorded(HostModule):
 
 def sample_texts(op_types: Sequence[str] = ()) -> Iterator[tuple[str, str]]:
     """Each text once, named by the first sample that has it. op_types: by default all."""
-    texts: dict[str, str] = {}
-    label = ""
-
-    def load(text: str, name: str) -> HostModule:
-        texts.setdefault(text, f"{label} ({name})")
-        return _Recorded(name)
-
-    with mock.patch.object(host_driver, "load", load):
+    with _recording() as texts:
         for op_type in op_types or sorted(set(TABLE) & set(DECLARATIONS)):
             for number, sample in enumerate(TABLE[op_type].samples):
-                label = f"{op_type} sample {number}"
+                texts.label = f"{op_type} sample {number}"
                 _run(op_type, sample)
-    for text, name in texts.items():
-        yield name, text
+    yield from texts.found()
+
+
+class _Texts(dict[str, str]):
+    """Texts by their names' labels; each is known by the first one that has it."""
+
+    label = ""
+
+    def load(self, text: str, name: str) -> HostModule:
+        self.setdefault(text, f"{self.label} ({name})")
+        return _Recorded(name)
+
+    def found(self) -> Iterator[tuple[str, str]]:
+        for text, name in self.items():
+            yield name, text
+
+
+@contextmanager
+def _recording() -> Iterator[_Texts]:
+    texts = _Texts()
+    with mock.patch.object(host_driver, "load", texts.load):
+        yield texts
 
 
 def _run(op_type: str, sample: Any) -> None:
@@ -80,6 +95,41 @@ def _run(op_type: str, sample: Any) -> None:
                 built(session)
         except Exception:  # of numbers that nobody computed, or an op that has no GPU kernel
             return
+
+
+OPTIMIZERS: dict[str, Callable[[], Any]] = {
+    "descent": lambda: tf.train.GradientDescentOptimizer(0.1),
+    "momentum": lambda: tf.train.MomentumOptimizer(0.1, 0.9),
+    "nesterov": lambda: tf.train.MomentumOptimizer(0.1, 0.9, use_nesterov=True),
+    "adam": lambda: tf.train.AdamOptimizer(0.1),
+    "adagrad": lambda: tf.train.AdagradOptimizer(0.1),
+    "adadelta": lambda: tf.train.AdadeltaOptimizer(0.1),
+    "rmsprop": lambda: tf.train.RMSPropOptimizer(0.1, momentum=0.5),
+    "centered": lambda: tf.train.RMSPropOptimizer(0.1, centered=True),
+    "ftrl": lambda: tf.train.FtrlOptimizer(0.1),
+}
+
+
+def joined_texts() -> Iterator[tuple[str, str]]:
+    """Texts of launches that are joined: training steps of many variables, and sums of rows."""
+    with _recording() as texts:
+        for name, make in OPTIMIZERS.items():
+            for dtype in (tf.float32, tf.float16, tf.float64):
+                texts.label = f"joined {name} {dtype.name}"
+                with tf.Graph().as_default(), tf.Session(config=OPTIONS) as session:
+                    _train(session, make(), dtype)
+    yield from ((name, text) for name, text in texts.found() if "_table" in text)
+
+
+def _train(session: Any, optimizer: Any, dtype: Any) -> None:
+    with tf.device("/gpu:0"):
+        shapes = [[], [], [], *([size] for size in (2, 3, 5)), [1, 40], [6, 40], [9, 40]]
+        held = [tf.Variable(tf.ones(shape, dtype)) for shape in shapes]
+        rows = [tf.reduce_mean(each, 1, keepdims=True) - each for each in held[-3:]]
+        slopes = [tf.cast(0.25, dtype) * each for each in held[:-3]] + rows
+        train = optimizer.apply_gradients(list(zip(slopes, held)))
+    session.run(tf.global_variables_initializer())
+    session.run(train)
 
 
 if __name__ == "__main__":

@@ -1,11 +1,12 @@
 """Compiles every CUDA text for every GPU there is, without one: NVRTC, sm_70 to sm_120.
 
-    python ci/nvrtc_sweep.py [--corpus kernels samples] [--arch sm_90 ...] [--rotate N] [--most N]
-                             [--only NAME] [--most-spills BYTES] [--json FILE]
+    python ci/nvrtc_sweep.py [--corpus kernels samples joined] [--arch sm_90 ...] [--rotate N]
+                             [--most N] [--only NAME] [--most-spills BYTES] [--json FILE]
 
 Compiled are the corpora (`CORPORA`: functions that yield names and texts): `kernels`, the files
 kernels/*.cu in each variant that their comments list; `samples`, what is generated for the samples
-of every op (ci/cuda_corpus.py). A file lists variants as
+of every op, and `joined`, for launches that are joined (ci/cuda_corpus.py). A file lists variants
+as
 
     variants: T=float,half,int64 GG_RANK=1,3,8
 
@@ -38,7 +39,7 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "ci")]
 
-from cuda_corpus import sample_texts  # noqa: E402
+from cuda_corpus import joined_texts, sample_texts  # noqa: E402
 
 from gpugraph.devices.cuda.driver import DriverError  # noqa: E402
 from gpugraph.devices.cuda.includes import with_includes  # noqa: E402
@@ -132,6 +133,7 @@ def kernel_texts(folder: Path = ROOT / "kernels") -> Iterator[Text]:
 CORPORA: dict[str, Callable[[], Iterable[tuple[str, str]]]] = {
     "kernels": kernel_texts,
     "samples": sample_texts,
+    "joined": joined_texts,
 }
 """Where texts come from: functions that yield names and texts."""
 

@@ -268,20 +268,32 @@ namespace gg_host {
 
 static inline void *dynamic_shared() { return block.launch->shared; }
 
-// A kernel's parameter from a 64-bit word. Others than these would need signatures to launch.
+// A kernel's parameter from 64-bit words. Others than these would need signatures to launch.
 template <class P>
-static P parameter(int64_t word) {
-  if constexpr (std::is_pointer_v<P>) return reinterpret_cast<P>(word);
-  else if constexpr (std::is_same_v<P, double>) return bits_of<double>(word);
-  else {
+static P parameter(const int64_t *words) {
+  if constexpr (std::is_pointer_v<P>) return reinterpret_cast<P>(*words);
+  else if constexpr (std::is_same_v<P, double>) return bits_of<double>(*words);
+  else if constexpr (std::is_class_v<P>) {
+    static_assert(std::is_trivially_copyable_v<P> && sizeof(P) % 8 == 0 && sizeof(P) <= 4096,
+                  "a kernel's structures are of 64-bit words, and no larger than CUDA's limit");
+    P made;
+    memcpy(&made, words, sizeof made);
+    return made;
+  } else {
     static_assert(std::is_integral_v<P> && sizeof(P) == 8,
-                  "a kernel's parameters are pointers, 64-bit integers and doubles");
-    return P(word);
+                  "a kernel's parameters are pointers, 64-bit integers, doubles and structures");
+    return P(*words);
   }
 }
 
 template <class P>
-constexpr char kind_of = std::is_pointer_v<P> ? 'p' : std::is_integral_v<P> ? 'i' : 'd';
+constexpr char kind_of = std::is_pointer_v<P>    ? 'p'
+                         : std::is_class_v<P>    ? 'w'
+                         : std::is_integral_v<P> ? 'i'
+                                                 : 'd';
+
+template <class P>
+constexpr size_t words_of = std::is_class_v<P> ? sizeof(P) / 8 : 1;
 
 template <auto F>
 struct Kernel;
@@ -289,17 +301,24 @@ struct Kernel;
 template <class... P, void (*F)(P...)>
 struct Kernel<F> {
   static inline std::tuple<P...> arguments;
+  static constexpr size_t count = (words_of<P> + ... + 0);
   static void body() { std::apply(F, arguments); }
   template <size_t... I>
   static void take(const int64_t *words, std::index_sequence<I...>) {
-    ((std::get<I>(arguments) = parameter<P>(words[I])), ...);
+    // CUDA takes each parameter from where its own pointer says: only the last may be longer.
+    static_assert(((words_of<P> == 1 || I + 1 == sizeof...(P)) && ...),
+                  "a kernel's structure is its last parameter");
+    ((std::get<I>(arguments) = parameter<P>(words + I)), ...);
   }
   static int launch(const char *name, const Launch *how, const int64_t *words) {
     take(words, std::index_sequence_for<P...>());
     return run(how, name, body);
   }
+  // A letter for each word.
   static const char *kinds() {
-    static const char all[] = {kind_of<P>..., 0};
+    static char all[count + 1] = {};
+    size_t at = 0;
+    ((memset(all + at, kind_of<P>, words_of<P>), at += words_of<P>), ...);
     return all;
   }
 };

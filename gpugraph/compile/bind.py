@@ -24,7 +24,7 @@ from gpugraph.compile.native_steps import Candidate, native_of
 from gpugraph.compile.placed import placed
 from gpugraph.compile.regions import Entry
 from gpugraph.compile.unit import Home, TensorId, Unit
-from gpugraph.devices import Device, VariableState
+from gpugraph.devices import Device, Enqueued, VariableState
 from gpugraph.errors import InvalidArgumentError, ResourceExhaustedError
 from gpugraph.graph.op_def import host_slots
 from gpugraph.graph.runtime_graph import Node, NodeClass
@@ -317,6 +317,8 @@ def _alive(flags: list[bool], flag: int, node: Node, read: Callable[[], Any]) ->
 
 def _marking(run: Callable[[], Any], states: list[VariableState]) -> Callable[[], Any]:
     """`run`, after which the variables are initialized."""
+    if isinstance(run, Enqueued):
+        return run.assigning(states)
 
     def assign() -> None:
         run()

@@ -14,23 +14,33 @@ step, or out whether a capture is to blame.
 from __future__ import annotations
 
 import logging
-import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
 from typing import Any
 
+from gpugraph.compile.joining import joined
 from gpugraph.compile.regions import Entry
-from gpugraph.devices import DriverError, Enqueued, is_blocking
-from gpugraph.errors import InvalidArgumentError
+from gpugraph.compile.switches import CAPTURE, is_off
+from gpugraph.devices import DriverError, Enqueued, VariableState, is_blocking
 from gpugraph.plan import Step, blame
 
-__all__ = ["Captured", "captured"]
-
-SWITCH = "GPUGRAPH_CAPTURE"
+__all__ = ["Captured", "Check", "captured"]
 
 _logger = logging.getLogger(__name__)
 
 Run = Callable[[], Any]
+
+
+class Check:
+    """A guard of a variable: raises unless it is initialized."""
+
+    __slots__ = ("state",)
+
+    def __init__(self, state: VariableState) -> None:
+        self.state = state
+
+    def __call__(self) -> None:
+        self.state.value  # noqa: B018
 
 
 class Capture:
@@ -112,34 +122,50 @@ def captured(entries: Sequence[Entry], devices: dict[str, Any], told: list[str])
     """The entries, those that one GPU can do as one together; `told` gets lines."""
     found: list[Entry] = []
     for _, group in groupby(entries, key=_kind):
-        members = list(group)
+        members = _needed(group)
         steps = [each.step for each in members if each.step.kind != "guard"]
         if len(steps) < 2 or not isinstance(steps[0].run, Enqueued):
             found += members
             continue
         name = f"from {steps[0].name} to {steps[-1].name}: {len(steps)} steps"
-        why = f"{SWITCH} is 0" if _is_off() else ""
+        members = _joined(members, steps, devices, told)
+        why = f"{CAPTURE} is 0" if is_off(CAPTURE) else ""
         why = why or ("CUDA_LAUNCH_BLOCKING is set" if is_blocking() else "")
         if why:
             found += members
             told.append(f"not captured {name}, for {why}")
             continue
-        found.append(_made(members, steps, devices))
+        found.append(_made(members, devices))
         told.append(f"captured {name}")
     return found
 
 
-def _is_off() -> bool:
-    """InvalidArgumentError for what is neither 0 nor 1."""
-    switch = os.environ.get(SWITCH, "")
-    if switch not in ("", "0", "1"):
-        raise InvalidArgumentError(
-            None,
-            None,
-            f"{SWITCH} is {switch!r}; possible are 0 (steps of a GPU are not captured) and 1 (they "
-            "are, as when it is not set)",
-        )
-    return switch == "0"
+def _needed(members: Iterable[Entry]) -> list[Entry]:
+    """The members but guards of variables that a step before has just given a value: they can't
+    come first."""
+    assigned: set[int] = set()
+    found = []
+    for each in members:
+        run = each.step.run
+        if isinstance(run, Enqueued):
+            assigned.update(map(id, run.assigned))
+        if not isinstance(run, Check) or id(run.state) not in assigned:
+            found.append(each)
+    return found
+
+
+def _joined(
+    members: Sequence[Entry], steps: Sequence[Step], devices: dict[str, Any], told: list[str]
+) -> list[Entry]:
+    """The members, launches that can be one as one; then guards are in front."""
+    made = joined(steps, devices[steps[0].device].kernels, told)
+    if len(made) == len(steps):
+        return list(members)
+    known = {id(each.step): each for each in members}
+    guards = [each for each in members if each.step.kind == "guard"]
+    assigns = any(each.assigns for each in members)
+    one = Entry(members[0].guard, steps[0], assigns=assigns)
+    return [*guards, *(known.get(id(step), one._replace(step=step)) for step in made)]
 
 
 def _kind(entry: Entry) -> Any:
@@ -147,13 +173,14 @@ def _kind(entry: Entry) -> Any:
     step = entry.step
     if step.kind == "guard":
         return entry.guard, step.device
-    if not isinstance(step.run, Enqueued) or entry.sets or entry.reads or entry.assigns:
+    if not isinstance(step.run, Enqueued) or entry.sets or entry.reads:
         return id(entry)
     return entry.guard, step.device
 
 
-def _made(members: Sequence[Entry], steps: Sequence[Step], devices: dict[str, Any]) -> Entry:
+def _made(members: Sequence[Entry], devices: dict[str, Any]) -> Entry:
     guards = [each.step for each in members if each.step.kind == "guard"]
+    steps = [each.step for each in members if each.step.kind != "guard"]
     first = members[0].step
     step = Step(
         first.name,

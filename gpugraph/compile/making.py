@@ -7,11 +7,10 @@ guard and the loop of the node that is being bound, and the checks that variable
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any
 
 from gpugraph.compile.arrays import Arrays
-from gpugraph.compile.captures import captured
+from gpugraph.compile.captures import Check, captured
 from gpugraph.compile.context import Cell
 from gpugraph.compile.guards import ALWAYS
 from gpugraph.compile.jit import jit
@@ -100,7 +99,7 @@ class Making(Arrays):
             return
         self.guarded.add(key)
         named = source if node.node_class is NodeClass.RETVAL else node
-        self.add(named, partial(_check, state), "guard")
+        self.add(named, Check(state), "guard")
 
     def cells_until(self, end: int) -> list[Cell]:
         """Cells that nobody needs after that position, the end of a loop."""
@@ -112,11 +111,6 @@ class Making(Arrays):
                 if storage.kind == "cell" and storage.node is None:
                     found.setdefault(storage.last, {})[storage] = None
         return [self.cell(storage) for storage in self._cells_until.get(end, ())]
-
-
-def _check(state: VariableState) -> None:
-    """Raises unless the variable is initialized."""
-    state.value  # noqa: B018
 
 
 def _check_no_reference(node: Node, edge: Edge) -> None:

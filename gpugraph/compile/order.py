@@ -3,12 +3,14 @@
 Depth is the length of the longest path to an op, counted over the whole graph with Send->Recv as
 an edge, so that one thread never meets a Recv before its Send. Where there is control flow, ops
 that live under one condition stay together as long as they can, and a loop's ops take the place
-of the loop, in an order of their own: Enters, Merges, all else.
+of the loop, in an order of their own: Enters, Merges, all else. Of the order that this gives,
+small updates of variables on GPUs are put off (`later`).
 """
 
 from __future__ import annotations
 
 from gpugraph.compile.guards import ALWAYS, Flow
+from gpugraph.compile.later import later
 from gpugraph.compile.schedule import Item, arranged, flattened
 from gpugraph.compile.unit import Unit
 from gpugraph.graph.frames import Frame, is_loop_merge
@@ -32,7 +34,9 @@ def order(unit: Unit) -> None:
                 key=lambda node: (depth[node.id], rank[node.assigned_device], node.id),
             )
         deepest = max(unit.depth.values(), default=0)
-        say(f"{len(unit.order)} nodes in {deepest + 1} levels", ())
+        put_off = later(unit)
+        said = f"; {put_off} updates of variables put off" if put_off else ""
+        say(f"{len(unit.order)} nodes in {deepest + 1} levels{said}", ())
 
 
 def _order_flow(unit: Unit, flow: Flow, rank: dict[str, int]) -> None:

@@ -4,15 +4,24 @@
 setting asks for: `OptimizerOptions.do_...`, or a rewrite that is ON in `RewriterConfig`. One that
 is OFF there is not done, whatever else is set, and with `disable_meta_optimizer` none is.
 
-Answers do not depend on them, but for the last bits of matrix products (see `transposes`).
+Answers do not depend on them, but for the last bits of matrix products (see `transposes`). Nor do
+they on the variables of the environment that say how a GPU is told its steps.
 """
 
 from __future__ import annotations
 
+import os
+
 from gpugraph.compile.unit import Unit
 from gpugraph.config import OptimizerOptions, RewriterConfig
+from gpugraph.errors import InvalidArgumentError
 
-__all__ = ["why_off"]
+__all__ = ["CAPTURE", "JOIN", "is_off", "why_off"]
+
+CAPTURE, JOIN = "GPUGRAPH_CAPTURE", "GPUGRAPH_JOIN"
+"""Variables of the environment that say 0 or 1 of how a GPU is told its steps."""
+
+_WHAT = {CAPTURE: "steps of a GPU are not captured", JOIN: "launches of a GPU are not joined"}
 
 _ASKED = {
     "constant_folding": "do_constant_folding",
@@ -33,3 +42,16 @@ def why_off(unit: Unit, rewrite: str) -> str:
     if options.opt_level == OptimizerOptions.L0 and toggle == RewriterConfig.DEFAULT and not asked:
         return "switched off: opt_level is L0"
     return ""
+
+
+def is_off(switch: str) -> bool:
+    """Whether a variable of the environment is 0. InvalidArgumentError for neither 0 nor 1."""
+    said = os.environ.get(switch, "")
+    if said not in ("", "0", "1"):
+        raise InvalidArgumentError(
+            None,
+            None,
+            f"{switch} is {said!r}; possible are 0 ({_WHAT[switch]}) and 1 (they are, as when it "
+            "is not set)",
+        )
+    return said == "0"

@@ -6,6 +6,7 @@ from gpugraph.devices.cpu import CPUDevice, CPUDeviceFactory
 from gpugraph.devices.cuda.device import CudaDevice
 from gpugraph.devices.cuda.driver import DriverError
 from gpugraph.devices.cuda.launching import Enqueued, is_blocking
+from gpugraph.devices.cuda.work import Touches
 from gpugraph.devices.device import Block, Device, DeviceAttributes, HostDevice, out_of_memory
 from gpugraph.devices.factory import DeviceFactory, SupportsCreateDevices
 from gpugraph.devices.gpu import GPUDeviceFactory, VirtualGPUDevice, no_gpu_reason
@@ -26,6 +27,7 @@ __all__ = [
     "HostDevice",
     "Resources",
     "SupportsCreateDevices",
+    "Touches",
     "VariableState",
     "VirtualGPUDevice",
     "is_blocking",

@@ -6,6 +6,7 @@ from threading import RLock
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 import gpugraph as tf
@@ -13,6 +14,7 @@ from gpugraph.compile.captures import captured
 from gpugraph.compile.regions import Entry
 from gpugraph.devices import Enqueued
 from gpugraph.devices.cuda.host_compiler import host_compiler
+from gpugraph.devices.cuda.launching import Part
 from gpugraph.plan import Step
 
 pytestmark = pytest.mark.skipif(bool(host_compiler().reason), reason=host_compiler().reason)
@@ -68,10 +70,10 @@ def test_what_no_run_has_brought_to_its_end_is_not_captured() -> None:
         work()
         return lambda: told.append("replay")
 
-    device = SimpleNamespace(name="GPU", lock=RLock(), capture=capture)
+    device = SimpleNamespace(name="GPU", lock=RLock(), capture=capture, kernels=None)
     calls = (one, lambda: told.append("two"))
     steps = [
-        Step(f"s{at}", "Op", "GPU", at, Enqueued([call], device.lock))
+        Step(f"s{at}", "Op", "GPU", at, Enqueued([Part(call, None)], device.lock))
         for at, call in enumerate(calls)
     ]
     guard: Any = None
@@ -83,3 +85,45 @@ def test_what_no_run_has_brought_to_its_end_is_not_captured() -> None:
         entry.step.run()
     first, eager, recorded = ["one"], ["one", "two"], ["capture", "one", "two"]
     assert told == [*first, *eager, *recorded, "replay", "replay"]
+
+
+def test_what_is_assigned_is_captured_with_what_reads_it(session: tf.Session) -> None:
+    x = tf.placeholder(tf.float32, [2])
+    held = tf.Variable([0.0, 0.0], name="held")
+    given = held.assign(2 * x, use_locking=False)
+    with tf.control_dependencies([given]):
+        read = tf.exp(held.read_value()) + x
+    assert "captured from mul to add" in str(session.explain(read, {x: [1, 2]}))
+    for turn in range(4):
+        value = np.array([turn, 1.0], np.float32)
+        np.testing.assert_allclose(session.run(read, {x: value}), np.exp(2 * value) + value, 1e-6)
+        np.testing.assert_array_equal(session.run(held), 2 * value)
+
+
+def test_what_is_read_before_it_is_assigned_has_no_value(session: tf.Session) -> None:
+    x = tf.placeholder(tf.float32, [2])
+    held = tf.Variable([0.0, 0.0], name="held")
+    doubled = tf.exp(held) * x
+    with tf.control_dependencies([doubled]):
+        given = held.assign(doubled, use_locking=False)
+    with pytest.raises(tf.errors.FailedPreconditionError, match="uninitialized value held"):
+        session.run(given, {x: [1, 2]})
+    session.run(held.initializer)
+    assert "not captured" not in str(session.explain(given, {x: [1, 2]}))
+    for _ in range(3):
+        session.run(given, {x: [1, 2]})
+    np.testing.assert_allclose(session.run(held), [np.exp(np.e), 2 * np.exp(2 * np.exp(2))], 1e-5)
+
+
+def test_a_step_of_adam_is_one_capture(session: tf.Session) -> None:
+    held = [tf.Variable([1.0, 2.0]) for _ in range(3)]
+    count = tf.train.get_or_create_global_step()
+    loss = tf.add_n([tf.reduce_sum(each * each) for each in held])
+    train = tf.train.AdamOptimizer(0.1).minimize(loss, global_step=count)
+    told = str(session.explain(train))
+    assert told.count("captured from") == 1
+    session.run(tf.global_variables_initializer())
+    for _ in range(3):
+        session.run(train)
+    powers = [each for each in tf.global_variables() if each.op.name.startswith("beta")]
+    np.testing.assert_allclose(session.run(powers), [0.9**4, 0.999**4], 1e-6)

@@ -166,7 +166,8 @@ class Driver(Protocol):
         writes: Sequence[Span] = (),
     ) -> Callable[[], None]:
         """What launches the function when called. Arguments: `int` (a 64-bit one or an address),
-        `float` (a double). All that can be prepared is.
+        `float` (a double); what a last parameter that is a structure of 64-bit words takes, word
+        by word. All that can be prepared is.
 
         reads, writes: the memory it touches, for drivers that look for hazards between streams."""
 

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any
 from gpugraph.devices.cuda.array import Array
 from gpugraph.devices.cuda.driver import DriverError
 from gpugraph.devices.cuda.failures import late
-from gpugraph.devices.cuda.launching import Enqueued
+from gpugraph.devices.cuda.launching import Enqueued, Part
 from gpugraph.devices.cuda.staging import LARGE, Staging
+from gpugraph.devices.cuda.work import Touches
 from gpugraph.errors import ResourceExhaustedError
 
 if TYPE_CHECKING:
@@ -74,7 +75,8 @@ class SmallFetch(Fetch):
         self._place = staging.view(address, array)
         copy = staging.driver.copy_out
         told = partial(copy, address, array.address, array.nbytes, staging.compute)
-        self.begin = Enqueued([told], lock)
+        touches = Touches(((array.address, array.nbytes),), ((address, array.nbytes),))
+        self.begin = Enqueued([Part(told, touches)], lock)
 
     def _read(self) -> NDArray[Any]:
         self._staging.driver.synchronize(self._staging.compute)

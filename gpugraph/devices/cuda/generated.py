@@ -42,11 +42,16 @@ class Launch(NamedTuple):
 
 
 class Launches(NamedTuple):
-    """A text and what is launched of it, in order."""
+    """A text and what is launched of it, in order.
+
+    parts: what the text was made of, where it is one kernel whose blocks know of no others, so that
+    launches may be joined (see `joined`).
+    """
 
     text: str
     name: str
     launches: tuple[Launch, ...]
+    parts: tuple[Program, Variant] | None
 
 
 def chosen(program: Program, sizes: Sequence[int], arrays: Sequence[Array]) -> Variant:
@@ -112,7 +117,8 @@ def launches(
         geometry, rows_each = _geometry(form, shape, inner)
         numbers = (rows, inner, shape.parts, rows_each, *sizes[:-1])
         found.append(Launch(form.name, geometry, (*addresses, *numbers)))
-    return Launches(text.text, text.name, tuple(found))
+    alone = len(found) == 1 and text.forms[0].kind in ("elements", "rows", "one")
+    return Launches(text.text, text.name, tuple(found), (program, text.variant) if alone else None)
 
 
 def _held(dtype: DType) -> DType:

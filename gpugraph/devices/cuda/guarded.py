@@ -32,7 +32,7 @@ def on_copies(
     reads: Sequence[Span],
     writes: Sequence[Span],
 ) -> None:
-    """Launches with what it touches elsewhere. pointers: which arguments are addresses."""
+    """Launches with what it touches elsewhere. pointers: which arguments may be addresses."""
     library = ctypes.CDLL(None)
     library.malloc.restype, library.malloc.argtypes = ctypes.c_void_p, (ctypes.c_size_t,)
     library.free.argtypes = (ctypes.c_void_p,)

@@ -154,7 +154,8 @@ _ONE_LAUNCH = threading.Lock()
 
 
 class HostModule:
-    """A loaded text. kernels: each kernel's parameters, a letter each: `p`ointer, `i`, `d`ouble."""
+    """A loaded text. kernels: each kernel's parameters, a letter for each 64-bit word of them:
+    `p`ointer, `i`nteger, `d`ouble, `w`ord of a structure."""
 
     def __init__(self, name: str, library: ctypes.CDLL, names: Sequence[str]) -> None:
         self.name = name
@@ -216,7 +217,12 @@ class HostModule:
             raise DriverError(message.value.decode(errors="replace"), status, fatal=True)
 
 
-_KINDS = {"p": "a pointer", "i": "a 64-bit integer", "d": "a double"}
+_KINDS = {
+    "p": "a pointer",
+    "i": "a 64-bit integer",
+    "d": "a double",
+    "w": "a structure of 64-bit words",
+}
 
 
 def _signed(given: Any, kind: str) -> Any:

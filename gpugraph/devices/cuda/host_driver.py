@@ -197,11 +197,11 @@ class HostDriver(HostGPU):
         given = tuple(arguments)
         for span in (*reads, *writes):
             self._check_span(span, f"kernel {function} touches")
-        pointers = [
-            (at, address)
-            for at, (kind, address) in enumerate(zip(module.kernels[function], given))
-            if kind == "p" and address
+        kinds = dict(enumerate(module.kernels[function]))
+        words = [
+            (at, word) for at, word in enumerate(given) if word and kinds.get(at) in ("p", "w")
         ]
+        pointers = [(at, address) for at, address in words if kinds[at] == "p"]
 
         def run() -> None:
             for at, address in pointers:
@@ -213,7 +213,7 @@ class HostDriver(HostGPU):
                         fatal=True,
                     )
             if is_sanitizing():
-                on_copies(start, given, pointers, reads, writes)
+                on_copies(start, given, words, reads, writes)
             else:
                 start(given)
 

@@ -6,24 +6,28 @@ what to do, without waiting and without memory being taken, so that it can be ca
 
 from __future__ import annotations
 
+import copy
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache, partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from gpugraph.devices.cuda.array import Array
-from gpugraph.devices.cuda.driver import Driver, Geometry, Span, Stream
+from gpugraph.devices.cuda.driver import Driver, Geometry, Product, Span, Stream
 from gpugraph.devices.cuda.generated import launches
+from gpugraph.devices.cuda.host_products import item_bytes, spans
+from gpugraph.devices.cuda.joined import join
 from gpugraph.devices.cuda.matrices import products
 from gpugraph.devices.cuda.types import type_macros
 from gpugraph.devices.cuda.views import Copy, StandIns, copies
-from gpugraph.devices.cuda.work import Work, ranges
+from gpugraph.devices.cuda.work import Touches, Work, ranges
 from gpugraph.devices.native import NotNativeError, Program
+from gpugraph.devices.resources import VariableState
 from gpugraph.dtypes import DType
 from gpugraph.kernel import At, Failed, Launch, Moves, Products, Scratch, Signature, Source, State
 
-__all__ = ["Enqueued", "Launcher", "is_blocking"]
+__all__ = ["Enqueued", "Launcher", "Part", "is_blocking"]
 
 TENSOR_CORES = 80
 """The least compute capability, times 10, of what kernels/mma.cuh says."""
@@ -32,19 +36,67 @@ Take = Callable[[tuple[int, ...], DType], Array]
 """Gives scratch memory that lives as long as what is bound."""
 
 
+MOST_BLOCKS = 1024
+"""Blocks of a launch that is small enough to be joined with others: some microseconds of work."""
+
+
+class Part(NamedTuple):
+    """What tells a stream one thing. touches: None where that is not known."""
+
+    call: Callable[[], Any]
+    touches: Touches | None
+    work: Work | None = None
+
+
 class Enqueued:
-    """Tells a stream what to do, call by call, unless another thread is just capturing it."""
+    """Tells a stream what to do, part by part, unless another thread is just capturing it.
 
-    __slots__ = ("calls", "lock")
+    assigned: variables that have a value from then on.
+    """
 
-    def __init__(self, calls: Sequence[Callable[[], Any]], lock: Any) -> None:
-        self.calls = tuple(calls)
+    __slots__ = ("assigned", "calls", "lock", "parts")
+
+    def __init__(self, parts: Sequence[Part], lock: Any) -> None:
+        self.parts = tuple(parts)
+        self.calls = tuple(part.call for part in parts)
         self.lock = lock
+        self.assigned: tuple[VariableState, ...] = ()
 
     def __call__(self) -> None:
         with self.lock:
             for call in self.calls:
                 call()
+            for state in self.assigned:
+                state.initialized = True
+
+    def assigning(self, states: Iterable[VariableState]) -> Enqueued:
+        """The same, which gives these variables a value."""
+        made = copy.copy(self)
+        made.assigned = tuple(states)
+        return made
+
+    def touches(self) -> Touches | None:
+        """What memory all of it reads and writes; None where that is not known."""
+        found = [part.touches for part in self.parts]
+        if None in found:
+            return None
+        known = [each for each in found if each is not None]
+        return Touches(
+            tuple(span for each in known for span in each.reads),
+            tuple(span for each in known for span in each.writes),
+        )
+
+    def plain(self) -> Enqueued:
+        """Itself: there are no guards of variables in it (see `plan.Composite`)."""
+        return self
+
+    def kind(self) -> Hashable:
+        """What it has in common with those that it may be joined with (`Launcher.joined`); None
+        where it can't be."""
+        work = self.parts[0].work if len(self.parts) == 1 else None
+        if work is None or work.parts is None or work.geometry.grid[0] > MOST_BLOCKS:
+            return None
+        return work.text
 
 
 class Waiting(Enqueued):
@@ -53,7 +105,7 @@ class Waiting(Enqueued):
     __slots__ = ("wait",)
 
     def __init__(self, made: Enqueued, wait: Callable[[], Any]) -> None:
-        super().__init__(made.calls, made.lock)
+        super().__init__(made.parts, made.lock)
         self.wait = wait
 
     def __call__(self) -> None:
@@ -84,7 +136,14 @@ class Launcher:
 
     def both(self, first: Enqueued, then: Enqueued) -> Enqueued:
         """One after the other, as one."""
-        return self._enqueued((*first.calls, *then.calls))
+        return self._enqueued((*first.parts, *then.parts))
+
+    def joined(self, steps: Sequence[Enqueued]) -> Enqueued:
+        """What does the same as these, which are of one kind and independent of each other, in as
+        few launches as their table takes."""
+        works = [part.work for step in steps for part in step.parts if part.work is not None]
+        made = self._enqueued([self._call(work) for work in join(works)])
+        return made.assigning(state for step in steps for state in step.assigned)
 
     # -- kinds of kernels
 
@@ -108,41 +167,46 @@ class Launcher:
         made = launches(program, sizes, inputs, outputs, scratch, refused)
         writes = (*ranges(outputs), *owned)
         reads = (*ranges(inputs), *owned)
+        parts = made.parts
         return self._enqueued(
-            [
-                self._call(
-                    Work(made.text, each.function, each.geometry, each.arguments, reads, writes)
-                )
-                for each in made.launches
-            ]
+            [self._call(Work(made.text, *each, reads, writes, parts)) for each in made.launches]
         )
 
     def moves(self, native: Moves, signature: Signature, arrays: Sequence[Array]) -> Enqueued:
         """What copies, and fills, views of arrays."""
         places = StandIns(arrays)
-        calls = []
+        parts = []
         for source, target in native.views(signature, *places.arrays):
-            calls += [self._copy(each) for each in copies(places, source, target)]
-        return self._enqueued(calls)
+            parts += [self._copy(each) for each in copies(places, source, target)]
+        return self._enqueued(parts)
 
-    def _copy(self, made: Work | Copy) -> Callable[[], Any]:
+    def _copy(self, made: Work | Copy) -> Part:
         if isinstance(made, Work):
             return self._call(made)
-        return partial(self.driver.copy, *made, self.stream)
+        target, source, size = made
+        touches = Touches(((source, size),), ((target, size),))
+        return Part(partial(self.driver.copy, *made, self.stream), touches)
 
     def products(self, native: Products, signature: Signature, arrays: Sequence[Array]) -> Enqueued:
         """What multiplies matrices: by the vendor's library, or by a kernel of ours."""
         places = StandIns(arrays)
-        calls = []
+        parts = []
         for a, b, out in native.matrices(signature, *places.arrays):
             for product, work in products(places, a, b, out):
                 call = self.driver.product(product, self.workspace, self.stream)
-                if call is None:
-                    if work is None:
-                        raise NotNativeError("more rows or products than a launch of ours has")
-                    call = self._call(work)
-                calls.append(call)
-        return self._enqueued(calls)
+                if call is not None:
+                    parts.append(Part(call, self._touched(product)))
+                elif work is not None:
+                    parts.append(self._call(work))
+                else:
+                    raise NotNativeError("more rows or products than a launch of ours has")
+        return self._enqueued(parts)
+
+    def _touched(self, product: Product) -> Touches | None:
+        if not item_bytes(product.dtype):
+            return None
+        reads, writes = spans(product)
+        return Touches(tuple(reads), (*writes, self.workspace))
 
     def source(
         self,
@@ -157,7 +221,7 @@ class Launcher:
         the op is."""
         scratch: dict[str, Array] = {}
         words = _Words(refused)
-        calls = []
+        parts = []
         for launch in self._launches(source, signature):
             if launch.shared_bytes > self.driver.properties.shared_bytes:
                 raise NotNativeError(
@@ -184,7 +248,7 @@ class Launcher:
                     arguments.append(each)
             macros = type_macros(launch.types, launch.defines)
             everywhere = ranges(touched)
-            calls.append(
+            parts.append(
                 self._call(
                     Work(
                         f'{macros}#include "{launch.file or source.file}"\n',
@@ -196,7 +260,7 @@ class Launcher:
                     )
                 )
             )
-        return self._enqueued(calls)
+        return self._enqueued(parts)
 
     def _launches(self, source: Source, signature: Signature) -> Sequence[Launch]:
         """Those of this GPU: by tensor cores where it and the file have such."""
@@ -206,18 +270,19 @@ class Launcher:
 
     # -- launching
 
-    def _enqueued(self, calls: Sequence[Callable[[], Any]]) -> Enqueued:
-        made = Enqueued(calls, self.lock)
+    def _enqueued(self, parts: Sequence[Part]) -> Enqueued:
+        made = Enqueued(parts, self.lock)
         if is_blocking():
             return Waiting(made, partial(self.driver.synchronize, self.stream))
         return made
 
-    def _call(self, work: Work) -> Callable[[], None]:
+    def _call(self, work: Work) -> Part:
         module = self._modules.get(work.text)
         if module is None:
             module = _compilers().submit(self.driver.compile, work.text, work.function)
             self._modules[work.text] = module
-        return Pending(self.driver, module, work, self.stream)
+        call = Pending(self.driver, module, work, self.stream)
+        return Part(call, Touches(work.reads, work.writes), work)
 
 
 class Pending:
@@ -232,7 +297,7 @@ class Pending:
     def __call__(self) -> None:
         call = self.call
         if call is None:
-            _, function, geometry, arguments, reads, writes = self.work
+            _, function, geometry, arguments, reads, writes, _ = self.work
             module = self.module.result()
             call = self.call = self.driver.launcher(
                 module, function, geometry, arguments, self.stream, reads, writes

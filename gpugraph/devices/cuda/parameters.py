@@ -13,8 +13,9 @@ class Parameters:
     """Arguments of one launch, for as long as this lives.
 
     Integers (addresses, too) are 64-bit ones, floats are doubles. `address` is that of the array of
-    pointers, the `kernelParams` of cuLaunchKernel. TypeError for an argument that is neither,
-    OverflowError for an integer that has not 64 bits.
+    pointers, the `kernelParams` of cuLaunchKernel. Values lie side by side, so that a structure of
+    several, a kernel's last parameter, is where its first one is. TypeError for an argument that is
+    neither, OverflowError for an integer that has not 64 bits.
     """
 
     __slots__ = ("_pointers", "_values", "address")

@@ -25,8 +25,8 @@ __all__ = ["CudaText", "Form", "Variant"]
 class CudaText(TextParts):
     """`text` and `forms`, in the order in which they are launched."""
 
-    def __init__(self, program: Program, variant: Variant) -> None:
-        super().__init__(program, variant)
+    def __init__(self, program: Program, variant: Variant, *more: object) -> None:
+        super().__init__(program, variant, *more)
         self._find_scratch()
         body = self._kernels()
         index = "int64_t" if variant.wide else "int32_t"
@@ -79,9 +79,10 @@ class CudaText(TextParts):
         row = f"at * {pack} / inner" if self.program.axes > 1 else "0"
         lines = [
             *self._numbers(self.made.once),
-            "const gg_index stride = gridDim.x * blockDim.x;",
+            f"const gg_index stride = {self.blocks} * blockDim.x;",
             f"const gg_index packs = rows * inner / {pack};",
-            "for (gg_index at = blockIdx.x * blockDim.x + threadIdx.x; at < packs; at += stride) {",
+            f"for (gg_index at = {self.block} * blockDim.x + threadIdx.x; at < packs; "
+            "at += stride) {",
             f"    const gg_index row = {row}, first = at * {pack} - row * inner;",
             *indented([*self._places(), *self._numbers(each.rows, "p{}[0]")]),
             *indented(self._packed(each)),
@@ -89,7 +90,7 @@ class CudaText(TextParts):
         ]
         if pack > 1 and self.program.axes == 1:  # what is left when the axis is no multiple
             lines += [
-                f"const gg_index e = packs * {pack} + blockIdx.x * blockDim.x + threadIdx.x;",
+                f"const gg_index e = packs * {pack} + {self.block} * blockDim.x + threadIdx.x;",
                 "if (e < inner) {",
                 "    const gg_index row = 0; (void)row;",
                 *indented([*self._places(), *self._numbers(each.rows, "p{}[0]")]),
@@ -127,7 +128,7 @@ class CudaText(TextParts):
         sums = [at for at, kind in self.scratch.items() if kind == "parts"]
         lines = [
             f"const gg_index lane = threadIdx.x % {group};",
-            f"const gg_index part = (blockIdx.x * blockDim.x + threadIdx.x) / {group};",
+            f"const gg_index part = ({self.block} * blockDim.x + threadIdx.x) / {group};",
             *self._numbers(self.made.once),
             *(self._start(at, "t") for at in sums),
         ]

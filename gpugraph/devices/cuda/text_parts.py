@@ -37,10 +37,14 @@ class TextParts:
     """Writes parts of kernels. Each is given inputs, outputs, scratch, where to note that it failed
     (if it may), then rows, inner, parts, rows of a part, and the sizes of all axes but the last."""
 
-    def __init__(self, program: Program, variant: Variant) -> None:
+    block, blocks = "blockIdx.x", "gridDim.x"
+    """What a kernel's text says for the number of its block, and for how many there are."""
+
+    def __init__(self, program: Program, variant: Variant, *more: object) -> None:
+        """more: what else the text depends on."""
         self.program = program
         self.variant = variant
-        key = repr((program, variant)).encode()
+        key = repr((program, variant, *more)).encode()
         self.name = "gg_" + hashlib.sha256(key).hexdigest()[:16]
         self.values = Values(program, self.name, trees="")
         self.made: Schedule = schedule(program)
@@ -51,16 +55,26 @@ class TextParts:
     def _kernel(self, kind: str, lines: list[str]) -> str:
         name = f"{self.name}_k{len(self.forms)}"
         self.forms.append(Form(name, kind))
+        given = ", ".join(f"{kind}{each}" for kind, each in self._parameters())
+        return f'extern "C" __global__ void {name}({given}) {{\n{self._within(lines)}}}\n'
+
+    def _parameters(self) -> list[tuple[str, str]]:
+        """The types and names of what a kernel is given."""
         values = self.values
-        given = [f"const {values.memory(at)} *in{at}" for at in self.program.inputs]
-        given += [f"{values.memory(at)} *o{slot}" for slot, at in enumerate(self.program.outputs)]
-        given += [f"{values.kind(at)} *s{at}" for at in self.scratch]
-        given += ["int *failed_"] if values.can_fail else []
-        given += [f"long long {each}" for each in ("rows_", "inner_", "parts_", "rows_each_")]
-        given += [f"long long n{axis}_" for axis in range(max(self.program.axes - 1, 0))]
-        text = f'extern "C" __global__ void {name}({", ".join(given)}) {{\n'
-        failing = ["if (bad) *failed_ = 1;"] if values.can_fail else []
-        return text + as_text([*self._head(), *lines, *failing]) + "}\n"
+        given = [(f"const {values.memory(at)} *", f"in{at}") for at in self.program.inputs]
+        given += [
+            (f"{values.memory(at)} *", f"o{slot}") for slot, at in enumerate(self.program.outputs)
+        ]
+        given += [(f"{values.kind(at)} *", f"s{at}") for at in self.scratch]
+        given += [("int *", "failed_")] if values.can_fail else []
+        numbers = ["rows_", "inner_", "parts_", "rows_each_"]
+        numbers += [f"n{axis}_" for axis in range(max(self.program.axes - 1, 0))]
+        return given + [("long long ", each) for each in numbers]
+
+    def _within(self, lines: list[str]) -> str:
+        """What is in a kernel's braces."""
+        failing = ["if (bad) *failed_ = 1;"] if self.values.can_fail else []
+        return as_text([*self._head(), *lines, *failing])
 
     def _head(self) -> list[str]:
         narrow = self.program.narrow

@@ -9,12 +9,24 @@ import numpy as np
 
 from gpugraph.devices.cuda.array import Array
 from gpugraph.devices.cuda.driver import Geometry, Span
+from gpugraph.devices.cuda.text import Variant
+from gpugraph.devices.native.program import Program
 
-__all__ = ["Work", "number_words", "ranges"]
+__all__ = ["Touches", "Work", "number_words", "ranges"]
+
+
+class Touches(NamedTuple):
+    """Memory that something reads and writes."""
+
+    reads: tuple[Span, ...] = ()
+    writes: tuple[Span, ...] = ()
 
 
 class Work(NamedTuple):
-    """A text's function, how it is launched, with what, and which memory it touches."""
+    """A text's function, how it is launched, with what, and which memory it touches.
+
+    parts: what the text was made of, where launches of it may be joined (see `joined`).
+    """
 
     text: str
     function: str
@@ -22,6 +34,7 @@ class Work(NamedTuple):
     arguments: tuple[int | float, ...]
     reads: tuple[Span, ...]
     writes: tuple[Span, ...]
+    parts: tuple[Program, Variant] | None = None
 
 
 def ranges(arrays: Sequence[Array]) -> tuple[Span, ...]:

@@ -72,6 +72,12 @@ def test_generated_texts_are_those_of_ops_on_a_gpu(sweep: Any) -> None:
     assert any(name.startswith("Sum") for name in texts)
 
 
+def test_launches_that_are_joined_are_in_the_sweep(sweep: Any) -> None:
+    found = list(sweep.CORPORA["joined"]())
+    assert {name.split()[1] for name, _ in found} >= {"adam", "momentum", "rmsprop", "ftrl"}
+    assert all("__grid_constant__" in text for _, text in found)
+
+
 def test_of_many_texts_some_are_picked_evenly(sweep: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     many = [(f"text {at}", "") for at in range(10)]
     monkeypatch.setattr(sweep, "CORPORA", {"one": lambda: many, "two": lambda: many[:2]})

@@ -333,8 +333,30 @@ def test_what_cuda_refuses_to_launch_is_refused(shim: HostModule) -> None:
 
 
 def test_parameters_of_other_types_do_not_compile() -> None:
-    with pytest.raises(DriverError, match="parameters are pointers, 64-bit integers and doubles"):
+    with pytest.raises(DriverError, match="parameters are pointers, 64-bit integers, doubles and"):
         load('extern "C" __global__ void f(int n) {}', "f.cu")
+    words = "struct words { long long of[%d]; };"
+    with pytest.raises(DriverError, match="no larger than CUDA's limit"):
+        load(words % 513 + 'extern "C" __global__ void f(words w) {}', "f.cu")
+    with pytest.raises(DriverError, match="a kernel's structure is its last parameter"):
+        load(words % 2 + 'extern "C" __global__ void f(words w, int *x) {}', "f.cu")
+
+
+def test_the_last_parameter_may_be_a_structure_of_words() -> None:
+    text = """
+    struct words { long long of[3]; };
+    extern "C" __global__ void f(double by, const __grid_constant__ words given) {
+      float *x = (float *)given.of[given.of[0]];
+      x[threadIdx.x] *= by * given.of[1];
+    }"""
+    module, x = load(text, "f.cu"), np.arange(4, dtype=np.float32)
+    assert module.kernels == {"f": "dwww"}
+    module.launch("f", Geometry((1, 1, 1), (4, 1, 1)), (0.5, 2, -6, x.ctypes.data))
+    np.testing.assert_array_equal(x, [0, -3, -6, -9])
+    with pytest.raises(DriverError, match="takes 4 arguments, not 3"):
+        module.check("f", Geometry((1, 1, 1), (4, 1, 1)), (0.5, 2, 0))
+    with pytest.raises(DriverError, match=r"argument 1 is 2.0 .float., .* structure of 64-bit"):
+        module.check("f", Geometry((1, 1, 1), (4, 1, 1)), (0.5, 2.0, 0, 0))
 
 
 def test_a_text_that_does_not_compile_is_kept_and_its_line_named() -> None:
