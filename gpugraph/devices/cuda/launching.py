@@ -15,13 +15,25 @@ from typing import Any
 from gpugraph.devices.cuda.array import Array
 from gpugraph.devices.cuda.driver import Driver, Geometry, Span, Stream
 from gpugraph.devices.cuda.generated import launches
-from gpugraph.devices.cuda.matrices import products
+from gpugraph.devices.cuda.matrices import Multiplied, products
+from gpugraph.devices.cuda.precision import is_tf32
 from gpugraph.devices.cuda.types import type_macros
 from gpugraph.devices.cuda.views import Copy, StandIns, copies
 from gpugraph.devices.cuda.work import Work, ranges
 from gpugraph.devices.native import NotNativeError, Program
 from gpugraph.dtypes import DType
-from gpugraph.kernel import At, Failed, Moves, Products, Scratch, Signature, Source, State
+from gpugraph.kernel import (
+    At,
+    Failed,
+    Finish,
+    FusedProducts,
+    Moves,
+    Products,
+    Scratch,
+    Signature,
+    Source,
+    State,
+)
 
 __all__ = ["Enqueued", "Launcher", "is_blocking"]
 
@@ -30,13 +42,19 @@ Take = Callable[[tuple[int, ...], DType], Array]
 
 
 class Enqueued:
-    """Tells a stream what to do, call by call, unless another thread is just capturing it."""
+    """Tells a stream what to do, call by call, unless another thread is just capturing it.
 
-    __slots__ = ("calls", "lock")
+    notes: what whoever compiles a plan is to report of it, to stand behind the op's name.
+    """
 
-    def __init__(self, calls: Sequence[Callable[[], Any]], lock: Any) -> None:
+    __slots__ = ("calls", "lock", "notes")
+
+    def __init__(
+        self, calls: Sequence[Callable[[], Any]], lock: Any, notes: Sequence[str] = ()
+    ) -> None:
         self.calls = tuple(calls)
         self.lock = lock
+        self.notes = tuple(dict.fromkeys(notes))
 
     def __call__(self) -> None:
         with self.lock:
@@ -50,7 +68,7 @@ class Waiting(Enqueued):
     __slots__ = ("wait",)
 
     def __init__(self, made: Enqueued, wait: Callable[[], Any]) -> None:
-        super().__init__(made.calls, made.lock)
+        super().__init__(made.calls, made.lock, made.notes)
         self.wait = wait
 
     def __call__(self) -> None:
@@ -127,19 +145,41 @@ class Launcher:
             return self._call(made)
         return partial(self.driver.copy, *made, self.stream)
 
-    def products(self, native: Products, signature: Signature, arrays: Sequence[Array]) -> Enqueued:
-        """What multiplies matrices: by the vendor's library, or by a kernel of ours."""
+    def products(
+        self, native: Products | FusedProducts, signature: Signature, arrays: Sequence[Array]
+    ) -> Enqueued:
+        """What multiplies matrices, and does what follows: by the vendor's library, with a kernel
+        of ours after it, or by one of ours alone."""
         places = StandIns(arrays)
-        calls = []
+        finish = Finish()
+        if isinstance(native, FusedProducts):
+            finish = native.finish(signature, *places.arrays)
+            native = native.products
+        calls: list[Callable[[], Any]] = []
+        notes: list[str] = []
+        tf32 = is_tf32(self.driver.properties.arch)
         for a, b, out in native.matrices(signature, *places.arrays):
-            for product, work in products(places, a, b, out):
-                call = self.driver.product(product, self.workspace, self.stream)
-                if call is None:
-                    if work is None:
-                        raise NotNativeError("more rows or products than a launch of ours has")
-                    call = self._call(work)
-                calls.append(call)
-        return self._enqueued(calls)
+            for each in products(places, a, b, out, finish, tf32):
+                calls += self._multiplied(each, notes)
+        return self._enqueued(calls, notes)
+
+    def _multiplied(self, wanted: Multiplied, notes: list[str]) -> list[Callable[[], Any]]:
+        product, own, finish = wanted
+        call = self.driver.product(product, self.workspace, self.stream)
+        finishing: list[Callable[[], Any]] = []
+        if call is None and finish is not None:
+            call = self.driver.product(product.plain(), self.workspace, self.stream)
+            if call is not None:
+                notes.append("ends in kernels/gemm.cu: cublasLt has nothing but its plain product")
+                finishing = [self._call(finish)]
+        if call is not None:
+            if product.tf32:
+                notes.append("is computed in TF32")
+            return [call, *finishing]
+        if own is None:
+            raise NotNativeError("more rows or products than a launch of ours has")
+        notes.append("is computed by kernels/gemm.cu: cublasLt has nothing for it")
+        return [self._call(own)]
 
     def source(
         self,
@@ -197,8 +237,8 @@ class Launcher:
 
     # -- launching
 
-    def _enqueued(self, calls: Sequence[Callable[[], Any]]) -> Enqueued:
-        made = Enqueued(calls, self.lock)
+    def _enqueued(self, calls: Sequence[Callable[[], Any]], notes: Sequence[str] = ()) -> Enqueued:
+        made = Enqueued(calls, self.lock, notes)
         if is_blocking():
             return Waiting(made, partial(self.driver.synchronize, self.stream))
         return made
