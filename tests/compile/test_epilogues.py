@@ -200,6 +200,17 @@ def test_without_fusion_every_pass_is_saved() -> None:
         assert told(session.explain(y, feeds)) == ["y: MatMul with BiasAdd: ab, y"]
 
 
+def test_what_cublaslt_has_nothing_for_is_said() -> None:
+    x = tf.placeholder(tf.int32, [2, 2])
+    y = tf.matmul(x, x, name="y")
+    with tf.Session(config=tf.ConfigProto(gpu_options=GPU)) as session:
+        said = str(session.explain(y, {x: np.eye(2)}))
+        assert session.run(y, {x: [[1, 2], [3, 4]]}).tolist() == [[7, 10], [15, 22]]
+    assert (
+        "y (MatMul) on /job:localhost/replica:0/task:0/device:GPU:0 is computed by kernels" in said
+    )
+
+
 # -- whole programs
 
 
