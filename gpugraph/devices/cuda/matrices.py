@@ -75,7 +75,8 @@ def products(
     steps = [_batch_step(each, batch) for each in (a, b, out)]
     if None not in steps:
         matrices = [_matrix(places, each, step or 0) for each, step in zip((a, b, out), steps)]
-        product = _product(matrices, (m, n, k), prod(batch), name)
+        m, count = _joined(matrices, m, prod(batch))
+        product = _product(matrices, (m, n, k), count, name)
         yield _multiplied(product, matrices, places, (a, b, out), finish, tf32)
         return
     if prod(batch) > MOST_PRODUCTS:
@@ -102,6 +103,15 @@ def _batch_step(view: Any, batch: tuple[int, ...]) -> int | None:
             return None
         below *= size
     return step or 0
+
+
+def _joined(matrices: list[_Matrix], m: int, batch: int) -> tuple[int, int]:
+    """Rows and batch; a batch that shares one b, its rows one after another, is one matrix."""
+    a, b, out = matrices
+    is_one = not b.batch and a.batch == m * a.row and out.batch == m * out.row
+    if batch > 1 and is_one and ceil(m * batch / TILE) <= MOST_BLOCKS:
+        return m * batch, 1
+    return m, batch
 
 
 def _matrix(places: StandIns, view: Any, step: int) -> _Matrix:

@@ -155,6 +155,8 @@ FINISHED = [
     ((3, 2, 5), (3, 5, 7)),
     ((2, 2, 3, 5), (2, 1, 5, 4)),
     ((1, 3), (3, 1)),
+    ((4, 6, 5), (5, 7)),
+    ((4, 1, 5), (5, 7)),
 ]
 
 
@@ -190,6 +192,30 @@ def test_what_follows_a_product_is_done_with_it_or_after_it(
     assert [note.split(" kernels")[0] for note in made.notes] == (
         [said[which]] if said[which] else []
     )
+
+
+@pytest.mark.parametrize(
+    ("views", "rows", "batch"),
+    [
+        (lambda a, b, c: (a, np.broadcast_to(b, (4, 5, 7)), c), 24, 1),
+        (lambda a, b, c: (a[:, ::2], np.broadcast_to(b, (4, 5, 7)), c[:, :3]), 3, 4),
+        (lambda a, b, c: (a[:1], np.broadcast_to(b, (1, 5, 7)), c[:1]), 6, 1),
+    ],
+)
+def test_a_batch_that_shares_a_matrix_is_one_product(
+    device: CudaDevice, views: Any, rows: int, batch: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[Any] = []
+    bound = device.driver.product
+    monkeypatch.setattr(
+        device.driver, "product", lambda each, *more: seen.append(each) or bound(each, *more)
+    )
+    arrays = numbers(4, 6, 5), numbers(5, 7), np.zeros((4, 6, 7), np.float32)
+    found = multiplied(device, views, *arrays)
+    assert [(each.m, each.batch) for each in seen] == [(rows, batch)]
+    a, b, out = views(*arrays)
+    out[...] = a @ b
+    np.testing.assert_allclose(found, arrays[-1], rtol=2e-5, atol=1e-3)
 
 
 @pytest.mark.parametrize("which", ["device", "without_epilogues", "without_library"])
