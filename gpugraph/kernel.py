@@ -7,7 +7,8 @@
 
 Beside its kernels an op may say what native code for the CPU is made of (`Native`): texts for the
 same fused kernels as those of elementwise ops (`Recipe`), matrix products (`Products`), what is
-copied where (`Moves`), or a C function (`HostSource`).
+copied where (`Moves`), or a C function (`HostSource`); and what a GPU does to its products before
+they go to memory (`FusedProducts`).
 
 A device turns a kernel into a callable when a plan is bound. Every kernel that is text carries
 the `Call` that says the same in NumPy: host devices (virtual GPUs too) run that one, and tests
@@ -30,6 +31,8 @@ __all__ = [
     "Call",
     "Elementwise",
     "Failed",
+    "Finish",
+    "FusedProducts",
     "HostSource",
     "Kernel",
     "KernelContext",
@@ -305,6 +308,23 @@ class Products(NamedTuple):
     matrices: Callable[..., Sequence[tuple[Any, Any, Any]]]
 
 
+class Finish(NamedTuple):
+    """What is done to a matrix product before it goes to memory: + bias, a vector along its last
+    axis, + addend, of the product's shape, then, with `relu`, what is negative becomes 0."""
+
+    bias: Any = None
+    addend: Any = None
+    relu: bool = False
+
+
+class FusedProducts(NamedTuple):
+    """An op that is one `Products` triple and what is done to it then, on GPUs with kernels of
+    their own: `finish(signature, *inputs, *outputs)` says it by views of the arrays."""
+
+    products: Products
+    finish: Callable[..., Finish]
+
+
 class HostSource(NamedTuple):
     """The C function `function` of the file `kernels/<file>`, given the arrays' addresses and the
     integers that `parameters(signature)` gives. It raises NotImplementedError, with the reason,
@@ -315,7 +335,7 @@ class HostSource(NamedTuple):
     parameters: Callable[[Signature], Sequence[int]]
 
 
-Native = Recipe | Moves | Products | HostSource
+Native = Recipe | Moves | Products | FusedProducts | HostSource
 
 
 def with_reference(kernel: Kernel, change: Callable[[Call], Call]) -> Kernel:

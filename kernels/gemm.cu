@@ -1,6 +1,9 @@
 /* out = a @ b for matrices with any strides, `batch` times (blockIdx.z): tiles of 64 x 64 through
    shared memory, 4 x 4 elements a thread. Used where the vendor's library is not there, or has
-   nothing for a dtype.
+   nothing for a dtype. Then, on what is not rounded yet: + bias, a vector along the columns, and
+   + addend, which lies as `out` does (either may be 0: none), and Relu, if `relu` is 1.
+
+   gg_finish does the latter to a product that is in memory.
 
    variants: T=float,half,bfloat16,double,int32,int64 */
 
@@ -9,12 +12,29 @@
 #define GG_TILE 64
 #define GG_STEP 16
 
-extern "C" __global__ void gg_gemm(const T *a, const T *b, T *out, long long m, long long n, long long k, long long a_row, long long a_column, long long a_batch, long long b_row, long long b_column, long long b_batch, long long out_row, long long out_column, long long out_batch) {
+/* NaN passes. */
+GG_INLINE T_VALUE gg_finished(T_VALUE x, const T *bias, const T *addend, long long column, long long at, long long relu) {
+    if (bias) x += T_LOAD(bias[column]);
+    if (addend) x += T_LOAD(addend[at]);
+    return relu && x < (T_VALUE)0 ? (T_VALUE)0 : x;
+}
+
+extern "C" __global__ void gg_finish(T *out, const T *bias, const T *addend, long long relu, long long m, long long n, long long count, long long out_row, long long out_batch) {
+    const long long step = (long long)gridDim.x * blockDim.x;
+    for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += step) {
+        const long long row = i / n, column = i - row * n, matrix = row / m;
+        const long long at = matrix * out_batch + (row - matrix * m) * out_row + column;
+        out[at] = T_STORE(gg_finished(T_LOAD(out[at]), bias, addend, column, at, relu));
+    }
+}
+
+extern "C" __global__ void gg_gemm(const T *a, const T *b, T *out, const T *bias, const T *addend, long long relu, long long m, long long n, long long k, long long a_row, long long a_column, long long a_batch, long long b_row, long long b_column, long long b_batch, long long out_row, long long out_column, long long out_batch) {
     __shared__ T_VALUE tile_a[GG_STEP][GG_TILE + 4];
     __shared__ T_VALUE tile_b[GG_STEP][GG_TILE + 4];
     a += blockIdx.z * a_batch;
     b += blockIdx.z * b_batch;
     out += blockIdx.z * out_batch;
+    if (addend) addend += blockIdx.z * out_batch;
     const long long row0 = (long long)blockIdx.y * GG_TILE, column0 = (long long)blockIdx.x * GG_TILE;
     const int thread = threadIdx.x, own_row = thread / 16 * 4, own_column = thread % 16 * 4;
     T_VALUE sum[4][4];
@@ -49,6 +69,8 @@ extern "C" __global__ void gg_gemm(const T *a, const T *b, T *out, long long m, 
     for (int i = 0; i < 4; i++)
         for (int j = 0; j < 4; j++) {
             const long long row = row0 + own_row + i, column = column0 + own_column + j;
-            if (row < m && column < n) out[row * out_row + column * out_column] = T_STORE(sum[i][j]);
+            const long long at = row * out_row + column * out_column;
+            if (row < m && column < n)
+                out[at] = T_STORE(gg_finished(sum[i][j], bias, addend, column, at, relu));
         }
 }

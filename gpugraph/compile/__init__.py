@@ -11,6 +11,7 @@
     place      a device for every op, with its reason
     remap      a convolution does its bias and activation itself
     attention  on GPUs, products around a softmax are one kernel
+    epilogues  on GPUs, a product does its bias, addition and activation itself
     fuse       groups of ops that run as one kernel
     partition  Send and Recv between devices
     flow       which loop each op is in, and under which condition it runs
@@ -32,6 +33,7 @@ from gpugraph.compile.bind import bind
 from gpugraph.compile.cancel import cancel
 from gpugraph.compile.common import common
 from gpugraph.compile.dependencies import dependencies
+from gpugraph.compile.epilogues import epilogues
 from gpugraph.compile.flow import flow
 from gpugraph.compile.fold import fold
 from gpugraph.compile.fuse import fuse
@@ -65,6 +67,7 @@ PASSES: tuple[Callable[[Unit], None], ...] = (
     place,
     remap,
     attention,
+    epilogues,
     fuse,
     partition,
     flow,

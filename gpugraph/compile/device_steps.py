@@ -3,7 +3,8 @@
     Source                   launches of functions of kernels/*.cu
     Elementwise, Reduction,  one generated kernel or a few: by the same program of values as
     Recipe, _Fused           native code on the CPU
-    Moves, Products          copies of views, matrix products
+    Moves                    copies of views
+    Products, FusedProducts  matrix products, and what is done to them at once
 
 What is none of these runs on the host, on copies, which the report of `bind` says with its reason.
 """
@@ -21,7 +22,17 @@ from gpugraph.devices import Block, Device
 from gpugraph.devices.native import Fusion, NotNativeError
 from gpugraph.dtypes import as_dtype
 from gpugraph.graph.runtime_graph import Node
-from gpugraph.kernel import HostSource, Kernel, Moves, Products, Reduction, Source, State, reference
+from gpugraph.kernel import (
+    FusedProducts,
+    HostSource,
+    Kernel,
+    Moves,
+    Products,
+    Reduction,
+    Source,
+    State,
+    reference,
+)
 from gpugraph.ops.declare import DECLARATIONS
 from gpugraph.ops.reductions import reduced_axes
 
@@ -39,15 +50,19 @@ def bound_on(
     told: list[str] | None = None,
 ) -> Callable[[], Any]:
     """The step of a node over arrays: inputs `taken`, then outputs. refusals: of the plan, on this
-    device. `told` gets why it runs on the host if it does though its device has kernels."""
+    device. `told` gets why it runs on the host if it does though its device has kernels, and what
+    else is to be known of how it runs."""
     if not runner.has_kernels:
         return runner.bind(kernel, context, arrays)
     try:
-        return _enqueued(runner, node, kernel, context, arrays, taken, refusals)
+        made = _enqueued(runner, node, kernel, context, arrays, taken, refusals)
     except NotNativeError as error:
         if told is not None:
             told.append(f"{node.name} ({node.type}) runs on the host for {runner.name}: {error}")
         return runner.bind(kernel, context, arrays)
+    if told is not None:
+        told += [f"{node.name} ({node.type}) on {runner.name} {note}" for note in made.notes]
+    return made  # type: ignore[no-any-return]
 
 
 def at_run_time(runner: Device, node: Node, kernel: Kernel) -> list[str]:
@@ -71,7 +86,7 @@ def _enqueued(
     arrays: Sequence[Any],
     taken: Sequence[int],
     refusals: Any,
-) -> Callable[[], Any]:
+) -> Any:
     call = reference(kernel)
     if call.dynamic:
         raise NotNativeError(_SIZES)
@@ -83,7 +98,7 @@ def _enqueued(
     optional = kernel.optional if isinstance(kernel, Source) else ()
     if not all(array.size for at, array in enumerate(arrays) if at not in optional):
         if results and not any(array.size for array in results):
-            return runner.kernels.nothing()  # type: ignore[no-any-return]
+            return runner.kernels.nothing()
         raise NotNativeError("a tensor is empty")
     try:
         return _by_kind(runner, node, kernel, context, arrays, taken, refusals)
@@ -99,19 +114,19 @@ def _by_kind(
     arrays: Sequence[Any],
     taken: Sequence[int],
     refusals: Any,
-) -> Callable[[], Any]:
+) -> Any:
     launcher = runner.kernels
     if isinstance(kernel, Source):
         refused = refusals.of(node.name, node.origin)
         stored = partial(_stored, runner, context)
-        return launcher.source(kernel, context, arrays, context.scratch, refused, stored)  # type: ignore[no-any-return]
+        return launcher.source(kernel, context, arrays, context.scratch, refused, stored)
     native = said_by(node, runner.device_type)
     if native is None or isinstance(native, HostSource):
         raise NotNativeError("it has no kernel for GPUs")
     if isinstance(native, Moves):
-        return launcher.moves(native, context, arrays)  # type: ignore[no-any-return]
-    if isinstance(native, Products):
-        return launcher.products(native, context, arrays)  # type: ignore[no-any-return]
+        return launcher.moves(native, context, arrays)
+    if isinstance(native, (Products, FusedProducts)):
+        return launcher.products(native, context, arrays)
     count = len(taken)
     writes = sorted(DECLARATIONS[node.type].writes)
     written = [arrays[taken.index(at)] for at in writes] if writes else list(arrays[count:])
@@ -122,7 +137,7 @@ def _by_kind(
         if not _is_regular(arrays[0].shape, axes):
             return _turned(launcher, native, context, arrays, axes, refused)
     made = program_of(native, context, types, arrays[:count], written, gpu=True)
-    return launcher.program(*made, arrays[:count], written, context.scratch, refused)  # type: ignore[no-any-return]
+    return launcher.program(*made, arrays[:count], written, context.scratch, refused)
 
 
 def _stored(runner: Device, context: Bound, state: State) -> Any:
@@ -149,7 +164,7 @@ def _turned(
     arrays: Sequence[Any],
     axes: Sequence[int],
     refused: Callable[[str], int],
-) -> Callable[[], Any]:
+) -> Any:
     """A reduction over axes among others: of a copy that has them last."""
     source, out = arrays
     kept = [axis for axis in range(source.ndim) if axis not in axes]
@@ -163,4 +178,4 @@ def _turned(
     fusion.output(fusion.reduce(kernel, fusion.input(dtype, rows.shape), [1]))
     result = out.reshape((rows.shape[0], 1))
     reduce = launcher.program(*fusion.finish(), [rows], [result], context.scratch, refused)
-    return launcher.both(turn, reduce)  # type: ignore[no-any-return]
+    return launcher.both(turn, reduce)

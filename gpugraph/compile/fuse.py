@@ -30,7 +30,7 @@ from gpugraph.graph.node import Edge
 from gpugraph.graph.runtime_graph import Node, NodeClass
 from gpugraph.graph.walks import topological_order
 
-__all__ = ["MOST", "Group", "fuse"]
+__all__ = ["MOST", "Group", "fuse", "grouping"]
 
 MOST = 256
 """What a group may weigh: a compiler's time grows faster than the text."""
@@ -81,6 +81,15 @@ def fuse(unit: Unit) -> None:
                 count, fused = count + len(record.group), fused + 1
         done = f"{count} ops became {fused} fused steps" if fused else "nothing to fuse"
         say(done if native.is_on else f"{done} (no native kernels: {native.reason})", lines)
+
+
+def grouping(unit: Unit) -> Mapping[int, Group]:
+    """By node id, the group that each op would be in if the graph stayed as it is."""
+    if unit.target.config.graph_options.optimizer_options.opt_level == OptimizerOptions.L0:
+        return {}
+    search = _Search(unit, kernels_on(unit, jit(unit.target.config).is_on))
+    search.groups()
+    return {node: group.whole() for node, group in search.group_of.items()}
 
 
 def _kernels(search: _Search, group: Group) -> Iterator[Record]:

@@ -27,7 +27,7 @@ from gpugraph.devices.native import (
 )
 from gpugraph.dtypes import DType, bfloat16
 from gpugraph.graph.runtime_graph import Node
-from gpugraph.kernel import HostSource, Moves, Native, Products
+from gpugraph.kernel import FusedProducts, HostSource, Moves, Native, Products
 from gpugraph.ops.declare import DECLARATIONS
 from gpugraph.ops.texts import Texts, build, is_as_declared, texts_of
 
@@ -141,6 +141,8 @@ def translate(step: Candidate) -> Piece:
     if not all(each.size for each in arrays):
         raise NotNativeError("a tensor is empty")
     native = step.native
+    if isinstance(native, FusedProducts):
+        raise NotNativeError("what follows its product is done with it on GPUs alone")
     try:
         if isinstance(native, Moves):
             return Piece(None, lambda _: _moved(native, step))

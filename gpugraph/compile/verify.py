@@ -336,6 +336,7 @@ _CHECKS: dict[str, Callable[[Unit], None]] = {
     "place": _placed,
     "remap": _shaped,
     "attention": _shaped,
+    "epilogues": _shaped,
     "fuse": _connected,
     "partition": _partitioned,
     "flow": _partitioned,

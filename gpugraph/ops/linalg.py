@@ -20,7 +20,17 @@ from gpugraph.ops.declare import Attr, op, raw_ops
 from gpugraph.ops.shape_functions import UNKNOWN, normalize_axis, of_rank
 from gpugraph.shapes import TensorShape, broadcast_shapes
 
-__all__ = ["matmul", "matrix_transpose", "tensordot"]
+__all__ = [
+    "batches_of_matrices",
+    "bind_batch_matmul",
+    "bind_matmul",
+    "infer_batch_matmul",
+    "infer_matmul",
+    "matmul",
+    "matrices_of",
+    "matrix_transpose",
+    "tensordot",
+]
 
 _TYPES = (*FLOATING, int32, int64, *COMPLEX)
 
@@ -33,22 +43,25 @@ def _check_inner(left: int | None, right: int | None) -> None:
 # -- two matrices
 
 
-def _infer_matmul(context: InferContext) -> Sequence[TensorShape]:
-    a, b = (of_rank(shape, 2, "A matrix") for shape in context.shapes)
+def infer_matmul(context: InferContext) -> Sequence[TensorShape]:
+    """The product's shape; further inputs than a and b are not looked at."""
+    a, b = (of_rank(shape, 2, "A matrix") for shape in context.shapes[:2])
     rows, left = a[::-1] if context.attrs["transpose_a"] else a
     right, columns = b[::-1] if context.attrs["transpose_b"] else b
     _check_inner(left, right)
     return [TensorShape.of((rows, columns))]
 
 
-def _matrices(signature: Signature, a: Any, b: Any, out: Any) -> list[tuple[Any, Any, Any]]:
+def matrices_of(signature: Signature, a: Any, b: Any, out: Any) -> list[tuple[Any, Any, Any]]:
+    """What a MatMul multiplies, as views."""
     left = a.T if signature.attrs["transpose_a"] else a
     right = b.T if signature.attrs["transpose_b"] else b
     return [(left, right, out)]
 
 
-def _bind_matmul(context: KernelContext, a: Any, b: Any, out: Any) -> Callable[[], Any]:
-    [matrices] = _matrices(context, a, b, out)
+def bind_matmul(context: KernelContext, a: Any, b: Any, out: Any) -> Callable[[], Any]:
+    """What computes a MatMul by NumPy."""
+    [matrices] = matrices_of(context, a, b, out)
     return partial(np.matmul, *matrices)
 
 
@@ -73,10 +86,10 @@ matmul_op = op(
         "transpose_b": Attr("bool", False),
         "T": _TYPES,
     },
-    infer=_infer_matmul,
-    cpu=Call(make=_bind_matmul),
-    gpu=Call(make=_bind_matmul),
-    native=Products(_matrices),
+    infer=infer_matmul,
+    cpu=Call(make=bind_matmul),
+    gpu=Call(make=bind_matmul),
+    native=Products(matrices_of),
     grad=_matmul_back,
     doc="The product of two matrices, each transposed first if its attr says so.",
 )
@@ -85,8 +98,9 @@ matmul_op = op(
 # -- batches of matrices
 
 
-def _infer_batch_matmul(context: InferContext) -> Sequence[TensorShape]:
-    x, y = (shape.with_rank_at_least(2) for shape in context.shapes)
+def infer_batch_matmul(context: InferContext) -> Sequence[TensorShape]:
+    """The products' shape; further inputs than x and y are not looked at."""
+    x, y = (shape.with_rank_at_least(2) for shape in context.shapes[:2])
     if x.sizes is None or y.sizes is None:
         return [UNKNOWN]
     rows, left = x.sizes[-2:][::-1] if context.attrs["adj_x"] else x.sizes[-2:]
@@ -95,7 +109,8 @@ def _infer_batch_matmul(context: InferContext) -> Sequence[TensorShape]:
     return [broadcast_shapes(x[:-2], y[:-2]) + TensorShape.of((rows, columns))]
 
 
-def _bind_batch_matmul(context: KernelContext, x: Any, y: Any, out: Any) -> Callable[[], Any]:
+def bind_batch_matmul(context: KernelContext, x: Any, y: Any, out: Any) -> Callable[[], Any]:
+    """What computes a BatchMatMulV2 by NumPy."""
     conjugates: list[Callable[[], Any]] = []
 
     def operand(array: Any, index: int, adjoint: bool) -> Any:
@@ -120,9 +135,11 @@ def _bind_batch_matmul(context: KernelContext, x: Any, y: Any, out: Any) -> Call
     return run
 
 
-def _batches_of_matrices(
+def batches_of_matrices(
     signature: Signature, x: Any, y: Any, out: Any
 ) -> list[tuple[Any, Any, Any]]:
+    """What a BatchMatMulV2 multiplies, as views. NotImplementedError for complex adjoints."""
+
     def operand(array: Any, index: int, adjoint: bool) -> Any:
         if adjoint and signature.input_types[index].is_complex:
             raise NotImplementedError("an adjoint complex matrix is no view of it")
@@ -170,10 +187,10 @@ batch_matmul_op = op(
     inputs="x: T, y: T",
     outputs="output: T",
     attrs={"T": _TYPES, "adj_x": Attr("bool", False), "adj_y": Attr("bool", False)},
-    infer=_infer_batch_matmul,
-    cpu=Call(make=_bind_batch_matmul),
-    gpu=Call(make=_bind_batch_matmul),
-    native=Products(_batches_of_matrices),
+    infer=infer_batch_matmul,
+    cpu=Call(make=bind_batch_matmul),
+    gpu=Call(make=bind_batch_matmul),
+    native=Products(batches_of_matrices),
     grad=_batch_matmul_back,
     doc="Matrix products of the last two dimensions, the others broadcast; adjoints by attr.",
 )

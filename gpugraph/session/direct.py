@@ -17,6 +17,7 @@ from typing import Any
 
 from gpugraph.compile import FeedSpec, Target, compile_plan, partition_texts
 from gpugraph.config import RunMetadata, RunOptions, SessionOptions
+from gpugraph.config.experimental import watch
 from gpugraph.devices import DeviceAttributes, DeviceFactory, Resources, no_gpu_reason
 from gpugraph.errors import (
     AlreadyExistsError,
@@ -76,6 +77,13 @@ class DirectSession(SessionBackend):
         self._logged: set[str] = set()
         for device in self.devices:
             device.reclaim = self._reclaim
+        watch(self)
+
+    def settings_changed(self) -> None:
+        """Gives up all plans for GPUs with kernels: products in them are as was allowed then."""
+        if any(device.has_kernels for device in self.devices):
+            with self.lock:
+                self.plans.drop_all()
 
     def _reclaim(self) -> None:
         """Gives up idle plans, and the constants that only they used."""

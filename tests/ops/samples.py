@@ -513,6 +513,46 @@ add(
         _turned(a, transpose_a) @ _turned(b, transpose_b)
     ),
 )
+
+
+def _finished(product: Any, args: Any, num_args: int, fused_ops: list[str]) -> Any:
+    assert num_args == len(args)
+    for name, each in zip(fused_ops, args):
+        product = product + (each if name == "BiasAdd" else each.reshape(product.shape))
+    return np.maximum(product, 0) if "Relu" in fused_ops else product
+
+
+add(
+    "_FusedMatMul",
+    lambda v: case(
+        v(2, 3), v(3, 4), [v(4), v(2, 4)], num_args=2, fused_ops=["BiasAdd", "Add", "Relu"]
+    ),
+    lambda v: case(
+        v(3, 2), v(4, 3), [v(1, 4)], transpose_a=True, transpose_b=True, num_args=1,
+        fused_ops=["BiasAdd"],
+    ),
+    lambda v: case(v(4, 2), v(2, 3), [v(2, 2, 3)], num_args=1, fused_ops=["Add"]),
+    lambda v: case(v(2, 2), v(2, 3), [], num_args=0, fused_ops=["Relu"]),
+    lambda v: case(v(0, 3), v(3, 2), [v(2)], num_args=1, fused_ops=["BiasAdd"]),
+    lambda v: case(v(2, 0), v(0, 3), [v(3)], num_args=1, fused_ops=["BiasAdd", "Relu"]),
+    reference=lambda a, b, args, num_args, fused_ops, transpose_a=False, transpose_b=False: (
+        _finished(_turned(a, transpose_a) @ _turned(b, transpose_b), args, num_args, fused_ops)
+    ),
+)  # fmt: skip
+add(
+    "_FusedBatchMatMulV2",
+    lambda v: case(
+        v(2, 2, 3), v(3, 4), [v(4), v(2, 2, 4)], num_args=2, fused_ops=["BiasAdd", "Add", "Relu"]
+    ),
+    lambda v: case(
+        v(2, 3, 2), v(1, 4, 3), [v(4)], adj_x=True, adj_y=True, num_args=1, fused_ops=["BiasAdd"]
+    ),
+    lambda v: case(v(2, 3), v(2, 1, 3, 3), [v(4, 3)], num_args=1, fused_ops=["Add"]),
+    lambda v: case(v(0, 2, 3), v(3, 2), [v(2)], num_args=1, fused_ops=["BiasAdd", "Relu"]),
+    reference=lambda x, y, args, num_args, fused_ops, adj_x=False, adj_y=False: _finished(
+        np.matmul(_turned(x, adj_x), _turned(y, adj_y)), args, num_args, fused_ops
+    ),
+)
 add(
     "BatchMatMulV2",
     lambda v: case(v(2, 2, 3), v(2, 3, 2), adj_x=False),

@@ -68,7 +68,7 @@ class Sample:
             arrays = _listed(given)
             if arg.number_attr:
                 attrs[arg.number_attr] = len(arrays)
-            if arg.type_attr:
+            if arg.type_attr and arrays:
                 attrs[arg.type_attr] = as_dtype(arrays[0].dtype)
         for key, value in self.attrs.items():
             attrs[key] = as_dtype(value) if op_def.attrs[key].kind == "type" else value

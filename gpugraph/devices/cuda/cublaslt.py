@@ -6,10 +6,12 @@ it is bound; a call then is one call of C.
 
 cublasLt thinks by columns. A row-major matrix is its transpose by columns, so out = a @ b by rows
 is out' = b' @ a' by columns: the operands change places, and no matrix is moved. The bias, one
-number for each column of `out`, is one for each row of out', as cublasLt wants it.
+number for each column of `out`, is one for each row of out', as cublasLt wants it; it is of the
+output's dtype, and the same for the whole batch. What is added besides is cublasLt's C, by beta 1.
 
 Accuracy: float32 is computed in float32 throughout, unless `Product.tf32` allows 10 bits of
-mantissa; float16 and bfloat16 are summed up in float32. GELU is the one by tanh.
+mantissa; float16 and bfloat16 are summed up in float32, to which bias and addend are added before
+the one rounding. GELU is left out: cublasLt does not say how exact its tanh is.
 
 Numbers and layouts: https://docs.nvidia.com/cuda/cublas/#using-the-cublaslt-api
 """
@@ -39,8 +41,8 @@ _LAYOUT_BATCH_COUNT, _LAYOUT_STRIDED_BATCH_OFFSET = 5, 6
 # cublasLtMatmulPreferenceAttributes_t
 _PREF_MAX_WORKSPACE_BYTES = 1
 _PREF_MIN_ALIGNMENTS = (5, 6, 7, 8)  # of A, B, C and D
-# cublasLtEpilogue_t
-_EPILOGUES = {"": 1, "relu": 2, "bias": 4, "bias_relu": 6, "gelu": 32, "bias_gelu": 36}
+# cublasLtEpilogue_t, of which the last two may be joined
+_EPILOGUE_DEFAULT, _EPILOGUE_RELU, _EPILOGUE_BIAS = 1, 2, 4
 # cublasStatus_t
 _STATUSES = {
     1: "not initialized",
@@ -57,6 +59,10 @@ _NO_ALGORITHM = (7, 8, 15)
 """What the heuristic says of a product that it has nothing for."""
 
 _BEST_ALIGNMENT = 256
+
+_BIAS_ALIGNMENT = 16
+"""Bytes. The heuristic is not told how a bias is aligned, and may choose a kernel that loads so
+many at once (https://github.com/pytorch/pytorch/pull/194497)."""
 
 
 class _Types(NamedTuple):
@@ -136,21 +142,17 @@ class CublasLt:
     ) -> Callable[[], None] | None:
         """What launches the product on a stream when called, with a workspace (address, bytes).
 
-        None where cublasLt has no algorithm for it. ValueError for a dtype or an epilogue that is
-        none.
+        None where cublasLt has no algorithm for it, or none that can be trusted.
         """
-        if product.dtype not in _TYPES or product.epilogue not in _EPILOGUES:
-            raise ValueError(
-                f"a product of {product.dtype!r} with the epilogue {product.epilogue!r}: possible "
-                f"are {', '.join(_TYPES)} and {', '.join(map(repr, _EPILOGUES))}"
-            )
+        if product.dtype not in _TYPES or not _is_safe_bias(product):
+            return None
         types = _TYPES[product.dtype]
         description = self._description(product, types)
         a, b, out = self._layouts(product, types)
         found = self._heuristic(product, description, (a, b, out), workspace[1])
         if found is None:
             return None
-        alpha, beta = types.scalar(1.0), types.scalar(product.beta)
+        alpha, beta = types.scalar(1.0), types.scalar(1.0 if product.addend else 0.0)
         kept = (description, a, b, out, found, alpha, beta, self._handle)
         return _launcher(
             self._library.cublasLtMatmul,
@@ -164,7 +166,7 @@ class CublasLt:
                 _P(product.a),
                 _P(a.value),
                 ctypes.byref(beta),
-                _P(product.out),
+                _P(product.addend or product.out),
                 _P(out.value),
                 _P(product.out),
                 _P(out.value),
@@ -181,8 +183,8 @@ class CublasLt:
         made = self._make("MatmulDesc", compute, types.scale)
         made.set(_DESC_TRANSA, _I(_OP_T if product.transpose_b else _OP_N))
         made.set(_DESC_TRANSB, _I(_OP_T if product.transpose_a else _OP_N))
-        made.set(_DESC_EPILOGUE, ctypes.c_uint32(_EPILOGUES[product.epilogue]))
-        if product.epilogue.startswith("bias"):
+        made.set(_DESC_EPILOGUE, ctypes.c_uint32(_epilogue(product)))
+        if product.bias:
             made.set(_DESC_BIAS_POINTER, _P(product.bias))
         return made
 
@@ -216,7 +218,7 @@ class CublasLt:
         """The first algorithm that cublasLt names, within the workspace and these alignments."""
         preference = self._make("MatmulPreference")
         preference.set(_PREF_MAX_WORKSPACE_BYTES, ctypes.c_uint64(workspace_bytes))
-        addresses = (product.b, product.a, product.out, product.out)
+        addresses = (product.b, product.a, product.addend or product.out, product.out)
         for attribute, address in zip(_PREF_MIN_ALIGNMENTS, addresses):
             preference.set(attribute, ctypes.c_uint32(_alignment(address)))
         a, b, out = (_P(layout.value) for layout in layouts)
@@ -275,6 +277,17 @@ def _launcher(
             _check("launch a product", status)
 
     return launch
+
+
+def _epilogue(product: Product) -> int:
+    found = (_EPILOGUE_BIAS if product.bias else 0) | (_EPILOGUE_RELU if product.relu else 0)
+    return found or _EPILOGUE_DEFAULT
+
+
+def _is_safe_bias(product: Product) -> bool:
+    """Whether there is none, or one that cublasLt adds everywhere and reads where it lies. One of
+    a single number was not always added (https://github.com/dfyz/cublaslt-bias-epilogue)."""
+    return not product.bias or (product.n > 1 and product.bias % _BIAS_ALIGNMENT == 0)
 
 
 def _alignment(address: int) -> int:

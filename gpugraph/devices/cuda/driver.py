@@ -67,11 +67,12 @@ class Geometry(NamedTuple):
 
 
 class Product(NamedTuple):
-    """out = alpha * a @ b + beta * out (+ bias, then activation), `batch` times, row-major.
+    """out = a @ b + bias + addend, where there are such, then Relu, if asked; `batch` times.
 
-    a: (m, k), or (k, m) where transpose_a; b likewise; leading sizes are those of a row in
-    elements, strides from one of the batch to the next, 0: the same for all. dtype: NumPy's or
-    `bfloat16`. epilogue: "", "bias", "relu", "gelu", "bias_relu", "bias_gelu".
+    Row-major. a: (m, k), or (k, m) where transpose_a; b likewise; leading sizes are those of a row
+    in elements, strides from one of the batch to the next, 0: the same for all. dtype: NumPy's or
+    `bfloat16`. bias: n numbers, for each row of each of the batch. addend: a matrix that lies as
+    `out` does, and elsewhere. tf32: float32 may be rounded to 10 bits of mantissa first.
     """
 
     m: int
@@ -90,10 +91,19 @@ class Product(NamedTuple):
     stride_a: int = 0
     stride_b: int = 0
     stride_out: int = 0
-    beta: float = 0.0
     bias: int = 0
-    epilogue: str = ""
+    addend: int = 0
+    relu: bool = False
     tf32: bool = False
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether a @ b is all that it is."""
+        return not (self.bias or self.addend or self.relu)
+
+    def plain(self) -> Product:
+        """The same without what comes after a @ b."""
+        return self._replace(bias=0, addend=0, relu=False)
 
 
 class Driver(Protocol):

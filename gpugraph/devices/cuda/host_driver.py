@@ -31,7 +31,8 @@ class HostDriver(HostGPU):
     """One GPU of a machine.
 
     total_bytes: its memory. fill: the byte that new memory holds (255: NaN), None: zeros.
-    products: whether there are any; without, the caller's kernels compute them.
+    products: whether there are any; without, the caller's kernels compute them. epilogues: whether
+    products do what follows them.
     backwards: threads and blocks run from the last to the first, so that a race shows.
     hazards: whether a collision raises; else it is put down in `faults` alone.
     """
@@ -44,12 +45,14 @@ class HostDriver(HostGPU):
         arch: str = "sm_80",
         fill: int | None = None,
         products: bool = True,
+        epilogues: bool = True,
         backwards: bool = False,
         hazards: bool = True,
     ) -> None:
         super().__init__(ordinal, machine or HostMachine(), total_bytes, fill)
         self.arch = arch
         self.products = products
+        self.epilogues = epilogues
         self.backwards = backwards
         self._timeline.raises_hazards = hazards
         self._modules: dict[str, HostModule] = {}
@@ -230,6 +233,8 @@ class HostDriver(HostGPU):
         self, product: Product, workspace: tuple[int, int], stream: HostStream
     ) -> Callable[[], None] | None:
         if not self.products or not host_products.item_bytes(product.dtype):
+            return None
+        if not (self.epilogues or product.is_plain):
             return None
         reads, writes = host_products.spans(product)
         for span in (*reads, *writes, workspace):

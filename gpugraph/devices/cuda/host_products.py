@@ -1,4 +1,7 @@
-"""Matrix products of the device that the host plays: NumPy's, 16-bit types summed in float."""
+"""Matrix products of the device that the host plays: NumPy's, 16-bit types summed in float.
+
+Where TF32 is allowed, float32 is rounded to it, as tensor cores are given it.
+"""
 
 from __future__ import annotations
 
@@ -45,21 +48,29 @@ def spans(product: Product) -> tuple[list[Span], list[Span]]:
     ]
     if product.bias:
         reads.append((product.bias, product.n * size))
+    if product.addend:
+        reads.append(whole(product.addend, out, product.ldo, product.stride_out))
     return reads, [whole(product.out, out, product.ldo, product.stride_out)]
 
 
 def compute(product: Product) -> None:
     """Computes it, now."""
     shape_a, shape_b, shape_out = _shapes(product)
-    a = _widened(_view(product, product.a, shape_a, product.lda, product.stride_a))
-    b = _widened(_view(product, product.b, shape_b, product.ldb, product.stride_b))
+    a = _operand(product, _view(product, product.a, shape_a, product.lda, product.stride_a))
+    b = _operand(product, _view(product, product.b, shape_b, product.ldb, product.stride_b))
     a = a.swapaxes(1, 2) if product.transpose_a else a
     b = b.swapaxes(1, 2) if product.transpose_b else b
     out = _view(product, product.out, shape_out, product.ldo, product.stride_out)
     made = np.matmul(a, b)
-    if product.beta:
-        made = made + _widened(out) * made.dtype.type(product.beta)
-    out[...] = _narrowed(_epilogue(product, made), out.dtype)
+    if product.addend:
+        addend = _view(product, product.addend, shape_out, product.ldo, product.stride_out)
+        made = made + _widened(addend)
+    if product.bias:
+        bias = product._replace(batch=1)
+        made = made + _widened(_view(bias, product.bias, (1, product.n), product.n, 0))
+    if product.relu:
+        made = np.maximum(made, 0)
+    out[...] = _narrowed(made, out.dtype)
 
 
 def _view(
@@ -75,6 +86,16 @@ def _view(
     return np.ndarray((batch, *shape), dtype, memory, 0, (stride * size, row * size, size))
 
 
+def _operand(product: Product, array: NDArray[Any]) -> NDArray[Any]:
+    """As it is multiplied: in TF32 with 10 bits of mantissa, halves away from 0 (`cvt.rna`)."""
+    wide = _widened(array)
+    if not (product.tf32 and product.dtype == "float32"):
+        return wide
+    bits = np.ascontiguousarray(wide).view(np.uint32)
+    rounded = ((bits + np.uint32(0x1000)) & np.uint32(0xFFFFE000)).view(np.float32)
+    return np.where(np.isfinite(wide), rounded, wide)
+
+
 def _widened(array: NDArray[Any]) -> NDArray[Any]:
     if array.dtype == np.uint16:
         return (array.astype(np.uint32) << 16).view(np.float32)
@@ -88,16 +109,3 @@ def _narrowed(array: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
     bits = np.ascontiguousarray(array, np.float32).view(np.uint32)
     rounded = (bits + 0x7FFF + (bits >> 16 & 1)) >> 16
     return np.where(np.isnan(array), 0x7FFF, rounded).astype(np.uint16)
-
-
-def _epilogue(product: Product, made: NDArray[Any]) -> NDArray[Any]:
-    """Bias by column, then the activation; GELU is the one with tanh, as cublasLt's is."""
-    if "bias" in product.epilogue:
-        bias = product._replace(batch=1)
-        made = made + _widened(_view(bias, product.bias, (1, product.n), product.n, 0))
-    if "relu" in product.epilogue:
-        made = np.maximum(made, 0)
-    if "gelu" in product.epilogue:
-        inner = np.sqrt(2 / np.pi) * (made + 0.044715 * made**3)
-        made = (0.5 * made * (1 + np.tanh(inner))).astype(made.dtype)
-    return made

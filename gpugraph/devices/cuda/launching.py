@@ -18,14 +18,27 @@ from gpugraph.devices.cuda.driver import Driver, Geometry, Product, Span, Stream
 from gpugraph.devices.cuda.generated import launches
 from gpugraph.devices.cuda.host_products import item_bytes, spans
 from gpugraph.devices.cuda.joined import join
-from gpugraph.devices.cuda.matrices import products
+from gpugraph.devices.cuda.matrices import Multiplied, products
+from gpugraph.devices.cuda.precision import is_tf32
 from gpugraph.devices.cuda.types import type_macros
 from gpugraph.devices.cuda.views import Copy, StandIns, copies
 from gpugraph.devices.cuda.work import Touches, Work, ranges
 from gpugraph.devices.native import NotNativeError, Program
 from gpugraph.devices.resources import VariableState
 from gpugraph.dtypes import DType
-from gpugraph.kernel import At, Failed, Launch, Moves, Products, Scratch, Signature, Source, State
+from gpugraph.kernel import (
+    At,
+    Failed,
+    Finish,
+    FusedProducts,
+    Launch,
+    Moves,
+    Products,
+    Scratch,
+    Signature,
+    Source,
+    State,
+)
 
 __all__ = ["Enqueued", "Launcher", "Part", "is_blocking"]
 
@@ -51,15 +64,17 @@ class Part(NamedTuple):
 class Enqueued:
     """Tells a stream what to do, part by part, unless another thread is just capturing it.
 
-    assigned: variables that have a value from then on.
+    assigned: variables that have a value from then on. notes: what whoever compiles a plan is to
+    report of it, to stand behind the op's name.
     """
 
-    __slots__ = ("assigned", "calls", "lock", "parts")
+    __slots__ = ("assigned", "calls", "lock", "notes", "parts")
 
-    def __init__(self, parts: Sequence[Part], lock: Any) -> None:
+    def __init__(self, parts: Sequence[Part], lock: Any, notes: Sequence[str] = ()) -> None:
         self.parts = tuple(parts)
         self.calls = tuple(part.call for part in parts)
         self.lock = lock
+        self.notes = tuple(dict.fromkeys(notes))
         self.assigned: tuple[VariableState, ...] = ()
 
     def __call__(self) -> None:
@@ -105,7 +120,7 @@ class Waiting(Enqueued):
     __slots__ = ("wait",)
 
     def __init__(self, made: Enqueued, wait: Callable[[], Any]) -> None:
-        super().__init__(made.parts, made.lock)
+        super().__init__(made.parts, made.lock, made.notes)
         self.wait = wait
 
     def __call__(self) -> None:
@@ -187,26 +202,50 @@ class Launcher:
         touches = Touches(((source, size),), ((target, size),))
         return Part(partial(self.driver.copy, *made, self.stream), touches)
 
-    def products(self, native: Products, signature: Signature, arrays: Sequence[Array]) -> Enqueued:
-        """What multiplies matrices: by the vendor's library, or by a kernel of ours."""
+    def products(
+        self, native: Products | FusedProducts, signature: Signature, arrays: Sequence[Array]
+    ) -> Enqueued:
+        """What multiplies matrices, and does what follows: by the vendor's library, with a kernel
+        of ours after it, or by one of ours alone."""
         places = StandIns(arrays)
-        parts = []
+        finish = Finish()
+        if isinstance(native, FusedProducts):
+            finish = native.finish(signature, *places.arrays)
+            native = native.products
+        parts: list[Part] = []
+        notes: list[str] = []
+        tf32 = is_tf32(self.driver.properties.arch)
         for a, b, out in native.matrices(signature, *places.arrays):
-            for product, work in products(places, a, b, out):
-                call = self.driver.product(product, self.workspace, self.stream)
-                if call is not None:
-                    parts.append(Part(call, self._touched(product)))
-                elif work is not None:
-                    parts.append(self._call(work))
-                else:
-                    raise NotNativeError("more rows or products than a launch of ours has")
-        return self._enqueued(parts)
+            for each in products(places, a, b, out, finish, tf32):
+                parts += self._multiplied(each, notes)
+        return self._enqueued(parts, notes)
 
-    def _touched(self, product: Product) -> Touches | None:
-        if not item_bytes(product.dtype):
+    def _multiplied(self, wanted: Multiplied, notes: list[str]) -> list[Part]:
+        product, own, finish = wanted
+        call = self._by_library(product)
+        finishing: list[Part] = []
+        if call is None and finish is not None:
+            call = self._by_library(product.plain())
+            if call is not None:
+                notes.append("ends in kernels/gemm.cu: cublasLt has nothing but its plain product")
+                finishing = [self._call(finish)]
+        if call is not None:
+            if product.tf32:
+                notes.append("is computed in TF32")
+            return [call, *finishing]
+        if own is None:
+            raise NotNativeError("more rows or products than a launch of ours has")
+        notes.append("is computed by kernels/gemm.cu: cublasLt has nothing for it")
+        return [self._call(own)]
+
+    def _by_library(self, product: Product) -> Part | None:
+        call = self.driver.product(product, self.workspace, self.stream)
+        if call is None:
             return None
+        if not item_bytes(product.dtype):
+            return Part(call, None)
         reads, writes = spans(product)
-        return Touches(tuple(reads), (*writes, self.workspace))
+        return Part(call, Touches(tuple(reads), (*writes, self.workspace)))
 
     def source(
         self,
@@ -270,8 +309,8 @@ class Launcher:
 
     # -- launching
 
-    def _enqueued(self, parts: Sequence[Part]) -> Enqueued:
-        made = Enqueued(parts, self.lock)
+    def _enqueued(self, parts: Sequence[Part], notes: Sequence[str] = ()) -> Enqueued:
+        made = Enqueued(parts, self.lock, notes)
         if is_blocking():
             return Waiting(made, partial(self.driver.synchronize, self.stream))
         return made

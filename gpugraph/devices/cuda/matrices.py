@@ -1,4 +1,8 @@
-"""Matrix products of views of GPU arrays: as the vendor's library is told, and as our kernel is."""
+"""Matrix products of views of GPU arrays: as the vendor's library is told, and as our kernel is.
+
+What follows a product before it goes to memory (a bias, something to be added, Relu) is part of
+both. Where the library has the product but not with that, a kernel of ours does it afterwards.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +17,9 @@ from gpugraph.devices.cuda.views import StandIns
 from gpugraph.devices.cuda.work import Work
 from gpugraph.devices.native import NotNativeError
 from gpugraph.dtypes import as_dtype
+from gpugraph.kernel import Finish
 
-__all__ = ["products"]
+__all__ = ["Multiplied", "products"]
 
 TILE = 64
 """Rows and columns of a block's tile in kernels/gemm.cu."""
@@ -24,6 +29,8 @@ MOST_PRODUCTS = 64
 
 MOST_BLOCKS = 65535
 """Blocks along a grid's second and third axis."""
+
+FINISHING_BLOCKS, THREADS = 132 * 32, 256
 
 _TYPES = ("float16", "bfloat16", "float32", "float64", "int32", "int64")
 
@@ -46,8 +53,19 @@ class _Matrix(NamedTuple):
         raise NotNativeError("a matrix with neither rows nor columns that are contiguous")
 
 
-def products(places: StandIns, a: Any, b: Any, out: Any) -> Iterator[tuple[Product, Work | None]]:
-    """out = a @ b for views with equal leading axes, of stand-ins."""
+class Multiplied(NamedTuple):
+    """One product: as the library is told; by our kernel, if that is possible; what our kernel
+    does after a library that has only the plain product, which is nothing after such a one."""
+
+    product: Product
+    own: Work | None
+    finish: Work | None
+
+
+def products(
+    places: StandIns, a: Any, b: Any, out: Any, finish: Finish, tf32: bool
+) -> Iterator[Multiplied]:
+    """out = a @ b for views with equal leading axes, of stand-ins, and then `finish`."""
     if not out.size:
         return
     name = str(out.dtype)
@@ -57,14 +75,18 @@ def products(places: StandIns, a: Any, b: Any, out: Any) -> Iterator[tuple[Produ
     steps = [_batch_step(each, batch) for each in (a, b, out)]
     if None not in steps:
         matrices = [_matrix(places, each, step or 0) for each, step in zip((a, b, out), steps)]
-        yield _one(matrices, (m, n, k), prod(batch), name, places, (a, b, out))
+        m, count = _joined(matrices, m, prod(batch))
+        product = _product(matrices, (m, n, k), count, name)
+        yield _multiplied(product, matrices, places, (a, b, out), finish, tf32)
         return
     if prod(batch) > MOST_PRODUCTS:
         raise NotNativeError(f"a batch of {prod(batch)} products with irregular strides")
     for at in indices(*map(range, batch)):
         views = (a[at], b[at], out[at])
         matrices = [_matrix(places, each, 0) for each in views]
-        yield _one(matrices, (m, n, k), 1, name, places, views)
+        product = _product(matrices, (m, n, k), 1, name)
+        part = None if finish.addend is None else finish.addend[at]
+        yield _multiplied(product, matrices, places, views, finish._replace(addend=part), tf32)
 
 
 def _batch_step(view: Any, batch: tuple[int, ...]) -> int | None:
@@ -83,6 +105,15 @@ def _batch_step(view: Any, batch: tuple[int, ...]) -> int | None:
     return step or 0
 
 
+def _joined(matrices: list[_Matrix], m: int, batch: int) -> tuple[int, int]:
+    """Rows and batch; a batch that shares one b, its rows one after another, is one matrix."""
+    a, b, out = matrices
+    is_one = not b.batch and a.batch == m * a.row and out.batch == m * out.row
+    if batch > 1 and is_one and ceil(m * batch / TILE) <= MOST_BLOCKS:
+        return m * batch, 1
+    return m, batch
+
+
 def _matrix(places: StandIns, view: Any, step: int) -> _Matrix:
     address, item = places.of(view), view.itemsize
     if address is None:
@@ -90,14 +121,9 @@ def _matrix(places: StandIns, view: Any, step: int) -> _Matrix:
     return _Matrix(address, view.strides[-2] // item, view.strides[-1] // item, step)
 
 
-def _one(
-    matrices: list[_Matrix],
-    sizes: tuple[int, int, int],
-    batch: int,
-    name: str,
-    places: StandIns,
-    views: tuple[Any, Any, Any],
-) -> tuple[Product, Work | None]:
+def _product(
+    matrices: list[_Matrix], sizes: tuple[int, int, int], batch: int, name: str
+) -> Product:
     a, b, out = matrices
     m, n, k = sizes
     lda, transpose_a = a.leading(m, k)
@@ -105,25 +131,56 @@ def _one(
     ldo, transposed = out.leading(m, n)
     if transposed:
         raise NotNativeError("a product stored transposed")
-    product = Product(
+    return Product(
         m, n, k, name, a.address, b.address, out.address, lda, ldb, ldo,
         transpose_a, transpose_b, batch, a.batch, b.batch, out.batch,
     )  # fmt: skip
-    if max(ceil(m / TILE), batch) > MOST_BLOCKS:
-        return product, None
-    strides = [(each.row, each.column, each.batch) for each in matrices]
-    numbers = [m, n, k, *(step for three in strides for step in three)]
-    text = f'{type_macros({"T": as_dtype(name)}, {})}#include "gemm.cu"\n'
-    touched = [_range(places, view) for view in views]
-    work = Work(
-        text,
-        "gg_gemm",
-        Geometry((ceil(n / TILE), ceil(m / TILE), batch), (256, 1, 1)),
-        (a.address, b.address, out.address, *numbers),
-        tuple(touched[:2]),
-        tuple(touched[2:]),
+
+
+def _multiplied(
+    plain: Product,
+    matrices: list[_Matrix],
+    places: StandIns,
+    views: tuple[Any, Any, Any],
+    finish: Finish,
+    tf32: bool,
+) -> Multiplied:
+    product = plain._replace(
+        bias=_place(places, finish.bias),
+        addend=_place(places, finish.addend),
+        relu=finish.relu,
+        tf32=tf32 and plain.dtype == "float32",
     )
-    return product, work
+    text = f'{type_macros({"T": as_dtype(plain.dtype)}, {})}#include "gemm.cu"\n'
+    added = [_range(places, each) for each in (finish.bias, finish.addend) if each is not None]
+    a, b, out = (_range(places, view) for view in views)
+    after = (product.out, product.bias, product.addend, int(product.relu))
+    m, n, batch = product.m, product.n, product.batch
+    own = finishing = None
+    if max(ceil(m / TILE), batch) <= MOST_BLOCKS:
+        strides = [(each.row, each.column, each.batch) for each in matrices]
+        numbers = (m, n, product.k, *(step for three in strides for step in three))
+        grid = ceil(n / TILE), ceil(m / TILE), batch
+        given = (product.a, product.b, *after, *numbers)
+        geometry = Geometry(grid, (256, 1, 1))
+        own = Work(text, "gg_gemm", geometry, given, (a, b, *added), (out,))
+    if not product.is_plain:
+        count = batch * m * n
+        grid = min(FINISHING_BLOCKS, ceil(count / THREADS)), 1, 1
+        numbers = (m, n, count, product.ldo, product.stride_out)
+        geometry = Geometry(grid, (THREADS, 1, 1))
+        finishing = Work(text, "gg_finish", geometry, (*after, *numbers), (out, *added), (out,))
+    return Multiplied(product, own, finishing)
+
+
+def _place(places: StandIns, view: Any) -> int:
+    """Where a view begins; 0 for None."""
+    if view is None:
+        return 0
+    found = places.of(view)
+    if found is None:
+        raise NotNativeError("an array of the host's to be added")
+    return found
 
 
 def _range(places: StandIns, view: Any) -> Span:

@@ -4,7 +4,6 @@
    heuristic and the last product were told lies in `fake`. No algorithm is found for products of
    more than 1000 rows of A's transpose; status 14 comes back for those of 999.
 */
-#include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +22,7 @@ typedef struct { uint64_t workspace; uint32_t alignments[4]; } Preference;
 
 struct {
   int64_t result_bytes, live, compute, scale, types[3], workspace, alignments[4];
-  int64_t used_workspace, used_bytes, stream, same_algorithm, products;
+  int64_t used_workspace, used_bytes, stream, same_algorithm, products, epilogue;
 } fake = {.result_bytes = sizeof(Result)};
 
 static int made(void **out, void *value) {
@@ -89,6 +88,7 @@ int cublasLtMatmulAlgoGetHeuristic(void *handle, Desc *desc, Layout *a, Layout *
   for (int i = 0; i < 4; ++i) fake.alignments[i] = p->alignments[i];
   *count = 0;
   if (c != d || asked != 1) return 7;
+  fake.epilogue = desc->epilogue;
   if (d->rows > 1000) return 15;
   if (d->rows == 1000) return 0;
   if (d->rows == 999) return 14;
@@ -97,12 +97,13 @@ int cublasLtMatmulAlgoGetHeuristic(void *handle, Desc *desc, Layout *a, Layout *
   return 0;
 }
 
-#define PRODUCT(T, NAME, TANH)                                                                     \
+#define PRODUCT(T, NAME)                                                                           \
   static void NAME(Desc *desc, T alpha, const T *a, Layout *la, const T *b, Layout *lb, T beta,    \
-                   T *d, Layout *ld) {                                                             \
+                   const T *c, T *d, Layout *ld) {                                                 \
     uint64_t depth = desc->transa ? la->rows : la->cols;                                           \
     for (int batch = 0; batch < ld->batch; ++batch) {                                              \
       const T *pa = a + batch * la->stride, *pb = b + batch * lb->stride;                          \
+      const T *pc = c + batch * ld->stride;                                                        \
       T *pd = d + batch * ld->stride;                                                              \
       for (uint64_t j = 0; j < ld->cols; ++j)                                                      \
         for (uint64_t i = 0; i < ld->rows; ++i) {                                                  \
@@ -110,17 +111,15 @@ int cublasLtMatmulAlgoGetHeuristic(void *handle, Desc *desc, Layout *a, Layout *
           for (uint64_t k = 0; k < depth; ++k)                                                     \
             sum += (desc->transa ? pa[k + i * la->ld] : pa[i + k * la->ld]) *                      \
                    (desc->transb ? pb[j + k * lb->ld] : pb[k + j * lb->ld]);                       \
-          sum = alpha * sum + (beta ? beta * pd[i + j * ld->ld] : 0);                              \
+          sum = alpha * sum + (beta ? beta * pc[i + j * ld->ld] : 0);                              \
           if (desc->epilogue & 4) sum += ((const T *)desc->bias)[i];                               \
           if (desc->epilogue & 2) sum = sum > 0 ? sum : 0;                                         \
-          if (desc->epilogue & 32)                                                                 \
-            sum = sum / 2 * (1 + TANH((T)0.7978845608028654 * (sum + (T)0.044715 * sum * sum * sum))); \
           pd[i + j * ld->ld] = sum;                                                                \
         }                                                                                          \
     }                                                                                              \
   }
-PRODUCT(float, product_f, tanhf)
-PRODUCT(double, product_d, tanh)
+PRODUCT(float, product_f)
+PRODUCT(double, product_d)
 
 int cublasLtMatmul(void *handle, Desc *desc, const void *alpha, const void *a, Layout *la,
                    const void *b, Layout *lb, const void *beta, const void *c, Layout *lc, void *d,
@@ -128,11 +127,11 @@ int cublasLtMatmul(void *handle, Desc *desc, const void *alpha, const void *a, L
   fake.used_workspace = (int64_t)workspace, fake.used_bytes = bytes, fake.stream = (int64_t)stream;
   fake.same_algorithm = algo->data[0] == 11 && algo->data[7] == 18;
   ++fake.products;
-  if (c != d || lc != ld || la->batch != ld->batch || lb->batch != ld->batch) return 7;
+  if (lc != ld || la->batch != ld->batch || lb->batch != ld->batch) return 7;
   if (stream == (void *)13) return 13;
   if (ld->type == 0)
-    product_f(desc, *(const float *)alpha, a, la, b, lb, *(const float *)beta, d, ld);
+    product_f(desc, *(const float *)alpha, a, la, b, lb, *(const float *)beta, c, d, ld);
   if (ld->type == 1)
-    product_d(desc, *(const double *)alpha, a, la, b, lb, *(const double *)beta, d, ld);
+    product_d(desc, *(const double *)alpha, a, la, b, lb, *(const double *)beta, c, d, ld);
   return 0;
 }

@@ -155,34 +155,35 @@ def test_a_text_that_does_not_compile_is_an_error_with_its_name(driver: Driver) 
     probe(driver)
 
 
-@pytest.mark.parametrize("epilogue", ["", "bias", "bias_relu", "bias_gelu"])
+@pytest.mark.parametrize("finish", ["", "bias", "addend", "bias addend relu"])
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 @pytest.mark.parametrize("transposed", [(False, False), (True, False), (False, True)])
-def test_products(driver: Driver, dtype: str, transposed: tuple[bool, bool], epilogue: str) -> None:
+def test_products(driver: Driver, dtype: str, transposed: tuple[bool, bool], finish: str) -> None:
     batch, m, n, k = 3, 64, 48, 80
     shapes = [(k, m) if transposed[0] else (m, k), (n, k) if transposed[1] else (k, n), (m, n)]
     size = np.dtype(dtype).itemsize
-    counts = [batch * rows * columns for rows, columns in shapes] + [n]
+    counts = [batch * rows * columns for rows, columns in shapes] + [n, batch * m * n]
     bench = Bench(driver, sum(counts) * size)
     values = np.random.default_rng(5).standard_normal(sum(counts)).astype(dtype)
     bench.view(dtype)[:] = values
     places = np.cumsum([0, *counts])
-    a, b, _, bias = (values[start : start + count] for start, count in zip(places, counts))
+    a, b, _, bias, addend = (values[start : start + count] for start, count in zip(places, counts))
     at = [bench.memory + int(place) * size for place in places]
     product = Product(
         *(m, n, k, dtype, *at[:3]),
         *(columns for _, columns in shapes),
         *(*transposed, batch),
         *(rows * columns for rows, columns in shapes),
-        bias=at[3] if epilogue else 0,
-        epilogue=epilogue,
+        bias=at[3] if "bias" in finish else 0,
+        addend=at[4] if "addend" in finish else 0,
+        relu="relu" in finish,
     )
     workspace = driver.malloc(4 << 20)
     assert workspace is not None
     stream = driver.stream("one")
     launch = driver.product(product, (workspace, 4 << 20), stream)
     if launch is None:
-        assert dtype == "float64" and epilogue  # the one that cublasLt may not have
+        assert dtype == "float64" and finish  # what cublasLt may not have
         return
     bench.copy_in(stream)
     launch()
@@ -192,12 +193,9 @@ def test_products(driver: Driver, dtype: str, transposed: tuple[bool, bool], epi
         each.astype(np.float64).reshape(batch, *shape).swapaxes(*((1, 2) if turned else (1, 1)))
         for each, shape, turned in zip((a, b), shapes, transposed)
     )
-    expected = left @ right + (bias if epilogue else 0)
-    if epilogue.endswith("relu"):
-        expected = np.maximum(expected, 0)
-    if epilogue.endswith("gelu"):
-        inner = np.sqrt(2 / np.pi) * (expected + 0.044715 * expected**3)
-        expected = expected / 2 * (1 + np.tanh(inner))
+    expected = left @ right + (bias if "bias" in finish else 0)
+    expected += addend.reshape(batch, m, n) if "addend" in finish else 0
+    expected = np.maximum(expected, 0) if "relu" in finish else expected
     found = bench.view(dtype)[places[2] : places[3]].reshape(batch, m, n)
     tolerance = {"float16": 2e-2, "float32": 1e-5, "float64": 1e-12}[dtype]
     np.testing.assert_allclose(found, expected, tolerance, 10 * tolerance)

@@ -425,9 +425,12 @@ def test_products(dtype: str, transposed: tuple[bool, bool]) -> None:
     m, n, k, batch = 3, 4, 5, 2
     whole = np.random.default_rng(0)
     values = {"a": (batch, m, k), "b": (batch, k, n), "out": (batch, m, n), "bias": (n,)}
+    values["addend"] = values["out"]
     arrays = {name: whole.integers(-3, 4, shape) * 1.0 for name, shape in values.items()}
     places = {}
-    for name, turn in (("a", transposed[0]), ("b", transposed[1]), ("out", False), ("bias", False)):
+    turned = dict(zip("ab", transposed))
+    for name in arrays:
+        turn = turned.get(name, False)
         held = arrays[name].swapaxes(1, 2) if turn else arrays[name]
         content = stored(held, dtype)
         places[name] = driver.malloc(content.nbytes) or 0
@@ -435,7 +438,7 @@ def test_products(dtype: str, transposed: tuple[bool, bool]) -> None:
     product = Product(
         m, n, k, dtype, places["a"], places["b"], places["out"],
         m if transposed[0] else k, k if transposed[1] else n, n, *transposed,
-        batch, m * k, k * n, m * n, 1.0, places["bias"], "bias_relu",
+        batch, m * k, k * n, m * n, places["bias"], places["addend"], True,
     )  # fmt: skip
     workspace = driver.malloc(256) or 0
     launch = driver.product(product, (workspace, 256), stream)
@@ -443,10 +446,38 @@ def test_products(dtype: str, transposed: tuple[bool, bool]) -> None:
     launch()
     back = np.zeros_like(stored(arrays["out"], dtype))
     driver.copy_out(back.ctypes.data, places["out"], back.nbytes, stream)
-    expected = np.maximum(arrays["a"] @ arrays["b"] + arrays["out"] + arrays["bias"], 0)
+    expected = np.maximum(arrays["a"] @ arrays["b"] + arrays["addend"] + arrays["bias"], 0)
     np.testing.assert_array_equal(back, stored(expected, dtype))
     assert HostDriver(products=False).product(product, (0, 0), stream) is None
+    driver.epilogues = False
+    assert driver.product(product, (0, 0), stream) is None
+    assert driver.product(product.plain(), (0, 0), stream) is not None
     assert driver.product(product._replace(dtype="int32"), (0, 0), stream) is None
+
+
+def test_in_tf32_operands_have_ten_bits_and_halves_go_away_from_zero() -> None:
+    """1 + 2^-11 is half a step over 1; what is less is 1, and infinities and NaNs stay."""
+    driver = HostDriver()
+    stream = driver.stream("one")
+    half = 2.0**-11
+    left = np.float32([1 + half, 1 + half - 2.0**-20, -1 - half, 3 * half, 3e38, np.inf, np.nan])
+    place = [driver.malloc(4 * count) or 0 for count in (7, 1, 7)]
+    driver.copy_in(place[0], left.ctypes.data, 28, stream)
+    one = np.float32([1])
+    driver.copy_in(place[1], one.ctypes.data, 4, stream)
+    product = Product(7, 1, 1, "float32", *place, 1, 1, 1, tf32=True)
+    found = np.zeros((2, 7), np.float32)
+    for row, tf32 in zip(found, (True, False)):
+        launch = driver.product(product._replace(tf32=tf32), (0, 0), stream)
+        assert launch is not None
+        launch()
+        driver.copy_out(row.ctypes.data, place[2], 28, stream)
+        driver.synchronize(stream)
+    step = 2.0**-10
+    large = np.round(3e38 * 2.0**-117) * 2.0**117
+    expected = [1 + step, 1, -1 - step, 3 * half, large, np.inf, np.nan]
+    np.testing.assert_array_equal(found[0], np.float32(expected))
+    np.testing.assert_array_equal(found[1], left)
 
 
 def stored(values: NDArray[Any], dtype: str) -> NDArray[Any]:

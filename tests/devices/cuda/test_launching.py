@@ -18,7 +18,7 @@ from gpugraph.devices.cuda.host_driver import HostMachine
 from gpugraph.devices.cuda.staging import LARGE
 from gpugraph.devices.native import NotNativeError
 from gpugraph.errors import InternalError, ResourceExhaustedError
-from gpugraph.kernel import Moves, Products
+from gpugraph.kernel import Finish, FusedProducts, Moves, Products
 from gpugraph.ops.declare import raw_ops
 
 from .gpus import gpu, needs_cxx, on_gpu
@@ -35,6 +35,12 @@ def device() -> Iterator[CudaDevice]:
 @pytest.fixture(scope="module")
 def without_library() -> Iterator[CudaDevice]:
     with closing(gpu(products=False)) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def without_epilogues() -> Iterator[CudaDevice]:
+    with closing(gpu(epilogues=False)) as made:
         yield made
 
 
@@ -144,6 +150,88 @@ def test_matrices_are_multiplied_whatever_their_strides(
     a, b, _ = views(*arrays)
     found = multiplied(request.getfixturevalue(which), views, *arrays)
     np.testing.assert_allclose(found, np.asarray(a) @ np.asarray(b), rtol=2e-5, atol=1e-4)
+
+
+FINISHED = [
+    ((70, 33), (33, 90)),
+    ((3, 2, 5), (3, 5, 7)),
+    ((2, 2, 3, 5), (2, 1, 5, 4)),
+    ((1, 3), (3, 1)),
+    ((4, 6, 5), (5, 7)),
+    ((4, 1, 5), (5, 7)),
+]
+
+
+@pytest.mark.parametrize("which", ["device", "without_epilogues", "without_library"])
+@pytest.mark.parametrize("shapes", FINISHED)
+@pytest.mark.parametrize("finishes", ["bias", "addend", "relu", "bias addend relu"])
+def test_what_follows_a_product_is_done_with_it_or_after_it(
+    which: str, shapes: Any, finishes: str, request: pytest.FixtureRequest
+) -> None:
+    device: CudaDevice = request.getfixturevalue(which)
+    a, b = (numbers(*shape) for shape in shapes)
+    wanted = (a @ b).copy()
+    bias, addend = numbers(wanted.shape[-1]), numbers(*wanted.shape)
+    wanted += bias * ("bias" in finishes) + addend * ("addend" in finishes)
+    wanted = np.maximum(wanted, 0) if "relu" in finishes else wanted
+    native = FusedProducts(
+        Products(
+            lambda _, a, b, bias, addend, out: [
+                (a, np.broadcast_to(b, (*out.shape[:-2], *b.shape[-2:])), out)
+            ]
+        ),
+        lambda _, a, b, bias, addend, out: Finish(
+            bias if "bias" in finishes else None,
+            addend if "addend" in finishes else None,
+            "relu" in finishes,
+        ),
+    )
+    places = [on_gpu(device, each) for each in (a, b, bias, addend, np.zeros_like(wanted))]
+    made = device.kernels.products(native, None, places)
+    made()
+    np.testing.assert_allclose(device.read(places[-1]), wanted, rtol=2e-5, atol=1e-3)
+    said = {"device": "", "without_epilogues": "ends in", "without_library": "is computed by"}
+    assert [note.split(" kernels")[0] for note in made.notes] == (
+        [said[which]] if said[which] else []
+    )
+
+
+@pytest.mark.parametrize(
+    ("views", "rows", "batch"),
+    [
+        (lambda a, b, c: (a, np.broadcast_to(b, (4, 5, 7)), c), 24, 1),
+        (lambda a, b, c: (a[:, ::2], np.broadcast_to(b, (4, 5, 7)), c[:, :3]), 3, 4),
+        (lambda a, b, c: (a[:1], np.broadcast_to(b, (1, 5, 7)), c[:1]), 6, 1),
+    ],
+)
+def test_a_batch_that_shares_a_matrix_is_one_product(
+    device: CudaDevice, views: Any, rows: int, batch: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[Any] = []
+    bound = device.driver.product
+    monkeypatch.setattr(
+        device.driver, "product", lambda each, *more: seen.append(each) or bound(each, *more)
+    )
+    arrays = numbers(4, 6, 5), numbers(5, 7), np.zeros((4, 6, 7), np.float32)
+    found = multiplied(device, views, *arrays)
+    assert [(each.m, each.batch) for each in seen] == [(rows, batch)]
+    a, b, out = views(*arrays)
+    out[...] = a @ b
+    np.testing.assert_allclose(found, arrays[-1], rtol=2e-5, atol=1e-3)
+
+
+@pytest.mark.parametrize("which", ["device", "without_epilogues", "without_library"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float16])
+def test_no_number_survives_a_product_and_its_relu(
+    which: str, dtype: Any, request: pytest.FixtureRequest
+) -> None:
+    device: CudaDevice = request.getfixturevalue(which)
+    a = np.array([[np.nan, 1], [-1, 0], [1, 2]], dtype)
+    places = [on_gpu(device, each) for each in (a, np.eye(2, dtype=dtype), np.zeros_like(a))]
+    native = FusedProducts(Products(lambda _, *given: [given]), lambda *_: Finish(relu=True))
+    device.kernels.products(native, None, places)()
+    wanted = np.array([[np.nan, np.nan], [0, 0], [1, 2]], dtype)
+    np.testing.assert_array_equal(device.read(places[-1]), wanted)
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float64, np.int32])

@@ -131,7 +131,8 @@ class RewriterConfig(Message):
       arithmetic_optimization: ops that cancel each other, or change nothing, are left out.
       common_subgraph_elimination: ops that compute the same are done once.
       dependency_optimization: ops that are only waited for, and change nothing, are not run.
-      remapping: a convolution, the addition of a bias and an activation are one op.
+      remapping: a convolution, the addition of a bias and an activation are one op; so are, on
+        GPUs, a matrix product and what follows it, and attention.
       disable_meta_optimizer: none of these.
     Each but the last is ON, OFF, AGGRESSIVE (here the same as ON), or DEFAULT: as
     OptimizerOptions says.

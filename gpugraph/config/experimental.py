@@ -1,0 +1,52 @@
+"""Settings of the whole process, as `tf.config.experimental` has them.
+
+Plans are made by them. Whoever keeps plans is told when one of them changes, so that no run has to
+ask for them.
+"""
+
+from __future__ import annotations
+
+import weakref
+from typing import Protocol
+
+__all__ = [
+    "Watcher",
+    "enable_tensor_float_32_execution",
+    "tensor_float_32_execution_enabled",
+    "watch",
+]
+
+
+class Watcher(Protocol):
+    """Who keeps what was made by the settings."""
+
+    def settings_changed(self) -> None: ...
+
+
+_watchers: weakref.WeakSet[Watcher] = weakref.WeakSet()
+_settings = {"tensor_float_32": False}
+
+
+def watch(watcher: Watcher) -> None:
+    """Has `watcher` told of changes, as long as it lives."""
+    _watchers.add(watcher)
+
+
+def enable_tensor_float_32_execution(enabled: bool) -> None:
+    """Lets GPUs with such tensor cores (Ampere and later) round float32 to TF32, which has 10 bits
+    of mantissa, in matrix products; they are several times as fast then. Off by default.
+
+    The name is TensorFlow 2.4's, where it is on by default. Plans that sessions have made before
+    are made anew. TypeError for what is no bool.
+    """
+    if not isinstance(enabled, bool):
+        raise TypeError(f"enabled must be True or False, but is {enabled!r}")
+    if _settings["tensor_float_32"] != enabled:
+        _settings["tensor_float_32"] = enabled
+        for watcher in list(_watchers):
+            watcher.settings_changed()
+
+
+def tensor_float_32_execution_enabled() -> bool:
+    """Whether float32 may be rounded to TF32 in matrix products on GPUs."""
+    return _settings["tensor_float_32"]

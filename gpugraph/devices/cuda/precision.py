@@ -1,0 +1,21 @@
+"""TF32: whether matrix products of float32 may be rounded to it on a GPU."""
+
+from __future__ import annotations
+
+import os
+
+from gpugraph.config.experimental import tensor_float_32_execution_enabled
+
+__all__ = ["is_tf32"]
+
+_ARCH = 80
+"""The first GPUs whose tensor cores take float32 as TF32."""
+
+
+def is_tf32(arch: str) -> bool:
+    """Whether products are computed in TF32 on GPUs of an architecture (`sm_90`): by the process's
+    setting, against which CUDA's own variable has the last word."""
+    if int(arch.removeprefix("sm_")) < _ARCH:
+        return False
+    override = os.environ.get("NVIDIA_TF32_OVERRIDE", "")
+    return override == "1" or (override != "0" and tensor_float_32_execution_enabled())
