@@ -17,11 +17,12 @@ from typing import Any
 from gpugraph.compile.arrays import at_node
 from gpugraph.compile.branches import Branches
 from gpugraph.compile.context import Bound
-from gpugraph.compile.device_steps import at_run_time, bound_on
-from gpugraph.compile.dynamic import DynamicCopy, DynamicStep
+from gpugraph.compile.device_steps import bound_on
+from gpugraph.compile.dynamic import DynamicCopy
 from gpugraph.compile.making import Making
 from gpugraph.compile.native_steps import Candidate, native_of
 from gpugraph.compile.placed import placed
+from gpugraph.compile.sized import dynamic_step
 from gpugraph.compile.unit import Home, TensorId, Unit
 from gpugraph.devices import VariableState
 from gpugraph.errors import InvalidArgumentError, ResourceExhaustedError
@@ -154,8 +155,8 @@ class Binder(Making):
         kinds = [home.storage.kind for _, home in (*inputs, *outputs)]
         late = reference(kernel).late
         if "cell" in kinds or not (late or all(keys[slot] in values for slot in host)):
-            self.told += at_run_time(self.runner(node), node, kernel)
-            return DynamicStep(self, node, kernel, variables, inputs, outputs, host), None
+            places = inputs, outputs
+            return dynamic_step(self, node, kernel, variables, *places, host, self.told), None
         taken = [slot for slot in range(len(inputs)) if late or slot not in host]
         given = [
             values[keys[slot]]

@@ -4,6 +4,7 @@
     Elementwise, Reduction,  one generated kernel or a few: by the same program of values as
     Recipe, _Fused           native code on the CPU
     Moves, Products          copies of views, matrix products
+    Sized                    launches that find sizes, then others: compile/sized.py
 
 What is none of these runs on the host, on copies, which the report of `bind` says with its reason.
 """
@@ -25,7 +26,7 @@ from gpugraph.kernel import HostSource, Kernel, Moves, Products, Reduction, Sour
 from gpugraph.ops.declare import DECLARATIONS
 from gpugraph.ops.reductions import reduced_axes
 
-__all__ = ["at_run_time", "bound_on"]
+__all__ = ["at_run_time", "bound_on", "on_host"]
 
 
 def bound_on(
@@ -46,7 +47,7 @@ def bound_on(
         return _enqueued(runner, node, kernel, context, arrays, taken, refusals)
     except NotNativeError as error:
         if told is not None:
-            told.append(f"{node.name} ({node.type}) runs on the host for {runner.name}: {error}")
+            told.append(on_host(runner, node, str(error)))
         return runner.bind(kernel, context, arrays)
 
 
@@ -56,7 +57,12 @@ def at_run_time(runner: Device, node: Node, kernel: Kernel) -> list[str]:
     if not runner.has_kernels or not (call.dynamic or call.late):
         return []
     why = _SIZES if call.dynamic else _VALUES
-    return [f"{node.name} ({node.type}) runs on the host for {runner.name}: {why}"]
+    return [on_host(runner, node, why)]
+
+
+def on_host(runner: Device, node: Node, why: str) -> str:
+    """A line of the report: a node of a device with kernels that runs on the host."""
+    return f"{node.name} ({node.type}) runs on the host for {runner.name}: {why}"
 
 
 _SIZES = "the sizes of what it makes depend on values"

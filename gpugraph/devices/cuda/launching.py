@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache, partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from gpugraph.devices.cuda.array import Array
 from gpugraph.devices.cuda.driver import Driver, Geometry, Span, Stream
@@ -21,7 +21,19 @@ from gpugraph.devices.cuda.views import Copy, StandIns, copies
 from gpugraph.devices.cuda.work import Work, ranges
 from gpugraph.devices.native import NotNativeError, Program
 from gpugraph.dtypes import DType
-from gpugraph.kernel import At, Failed, Moves, Products, Scratch, Signature, Source, State
+from gpugraph.kernel import (
+    SIZES,
+    At,
+    Failed,
+    Launch,
+    Moves,
+    Products,
+    Scratch,
+    Signature,
+    Sized,
+    Source,
+    State,
+)
 
 __all__ = ["Enqueued", "Launcher", "is_blocking"]
 
@@ -152,39 +164,39 @@ class Launcher:
     ) -> Enqueued:
         """What launches functions of a file. refused: as for a program; stored: where a state of
         the op is."""
-        scratch: dict[str, Array] = {}
-        words = _Words(refused)
+        given = _Given(arrays, take, _Words(refused), stored, {})
+        return self._enqueued(self._launches(source.file, source.launches(signature), given))
+
+    def sized(
+        self,
+        kernel: Sized,
+        signature: Signature,
+        arrays: Sequence[Array],
+        take: Take,
+        refused: Callable[[str], int],
+    ) -> Sizing:
+        """The launches that find the sizes of what is made of these inputs, and then the others."""
+        given = _Given(arrays, take, _Words(refused), _no_state, {})
+        measure = self._enqueued(self._launches(kernel.file, kernel.measure(signature), given))
+        return Sizing(self, kernel, given, measure)
+
+    def _launches(
+        self, file: str, launches: Sequence[Launch], given: _Given
+    ) -> list[Callable[[], Any]]:
         calls = []
-        for launch in source.launches(signature):
+        for launch in launches:
             if launch.shared_bytes > self.driver.properties.shared_bytes:
                 raise NotNativeError(
                     f"it needs {launch.shared_bytes} bytes of shared memory, of which this GPU "
                     f"gives a block {self.driver.properties.shared_bytes}"
                 )
-            arguments: list[int | float] = []
-            touched: list[Array] = []
-            for each in launch.arguments:
-                if isinstance(each, At):
-                    touched.append(arrays[each])
-                    arguments.append(arrays[each].address)
-                elif isinstance(each, Scratch):
-                    if each.name not in scratch:
-                        scratch[each.name] = take((each.size,), each.dtype)
-                    touched.append(scratch[each.name])
-                    arguments.append(scratch[each.name].address)
-                elif isinstance(each, State):
-                    touched.append(stored(each))
-                    arguments.append(touched[-1].address)
-                elif isinstance(each, Failed):
-                    arguments.append(words[each])
-                else:
-                    arguments.append(each)
+            arguments, touched = given.words_of(launch)
             macros = type_macros(launch.types, launch.defines)
             everywhere = ranges(touched)
             calls.append(
                 self._call(
                     Work(
-                        f'{macros}#include "{launch.file or source.file}"\n',
+                        f'{macros}#include "{launch.file or file}"\n',
                         launch.function,
                         Geometry(launch.grid, launch.block, launch.shared_bytes),
                         tuple(arguments),
@@ -193,7 +205,7 @@ class Launcher:
                     )
                 )
             )
-        return self._enqueued(calls)
+        return calls
 
     # -- launching
 
@@ -229,6 +241,69 @@ class Pending:
                 module, function, geometry, arguments, self.stream, reads, writes
             )
         call()
+
+
+class _Given(NamedTuple):
+    """What the launches of one op are given: arrays, memory of their own, words, states."""
+
+    arrays: Sequence[Array]
+    take: Take
+    words: _Words
+    stored: Callable[[State], Array]
+    scratch: dict[str, Array]
+
+    def words_of(self, launch: Launch) -> tuple[list[int | float], list[Array]]:
+        """Its arguments as numbers, and the arrays among them."""
+        arguments: list[int | float] = []
+        touched: list[Array] = []
+        for each in launch.arguments:
+            if isinstance(each, Failed):
+                arguments.append(self.words[each])
+            elif isinstance(each, (At, Scratch, State)):
+                touched.append(self._array(each))
+                arguments.append(touched[-1].address)
+            else:
+                arguments.append(each)
+        return arguments, touched
+
+    def _array(self, each: At | Scratch | State) -> Array:
+        if isinstance(each, At):
+            return self.arrays[each]
+        if isinstance(each, State):
+            return self.stored(each)
+        if each.name not in self.scratch:
+            self.scratch[each.name] = self.take((each.size,), each.dtype)
+        return self.scratch[each.name]
+
+
+def _no_state(state: State) -> Array:
+    raise NotNativeError("the state of an op whose sizes depend on values")
+
+
+class Sizing:
+    """A `Sized` kernel over inputs: `measure()`, then `numbers`, then `fill(...)()`."""
+
+    def __init__(self, launcher: Launcher, kernel: Sized, given: _Given, measure: Enqueued) -> None:
+        self.launcher = launcher
+        self.kernel = kernel
+        self.given = given
+        self.measure = measure
+
+    @property
+    def numbers(self) -> Array | None:
+        """Where `measure` leaves the numbers; None where it launches nothing."""
+        return self.given.scratch.get(SIZES)
+
+    def fill(
+        self, signature: Signature, numbers: Sequence[int], results: Sequence[Array], take: Take
+    ) -> Enqueued:
+        """What fills outputs that have the sizes which the numbers say."""
+        launches = self.kernel.fill(signature, numbers)
+        given = self.given._replace(
+            arrays=[*self.given.arrays, *results], take=take, scratch=dict(self.given.scratch)
+        )
+        launcher = self.launcher
+        return launcher._enqueued(launcher._launches(self.kernel.file, launches, given))
 
 
 class _Words(dict[str, int]):
