@@ -51,7 +51,7 @@ template <class Chosen, class Found> GG_INLINE void gg_tile_each(const long long
 }
 
 /* Each tile's count becomes the sum of those before it, *total that of all: one block of 1024. */
-extern "C" __global__ void gg_tile_starts(long long *starts, long long *total, long long tiles) {
+extern "C" __global__ void __launch_bounds__(1024) gg_tile_starts(long long *starts, long long *total, long long tiles) {
     __shared__ long long of_warp[32];
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
     long long start = 0;

@@ -22,7 +22,7 @@ from gpugraph.compile.dynamic import DynamicCopy
 from gpugraph.compile.making import Making
 from gpugraph.compile.native_steps import Candidate, native_of
 from gpugraph.compile.placed import placed
-from gpugraph.compile.sized import dynamic_step
+from gpugraph.compile.sized import SizedStep, dynamic_step
 from gpugraph.compile.unit import Home, TensorId, Unit
 from gpugraph.devices import VariableState
 from gpugraph.errors import InvalidArgumentError, ResourceExhaustedError
@@ -156,7 +156,10 @@ class Binder(Making):
         late = reference(kernel).late
         if "cell" in kinds or not (late or all(keys[slot] in values for slot in host)):
             places = inputs, outputs
-            return dynamic_step(self, node, kernel, variables, *places, host, self.told), None
+            step = dynamic_step(self, node, kernel, variables, *places, host, self.told)
+            if isinstance(step, SizedStep) and step.measures is not None:
+                self.add(node, step.measures)
+            return step, None
         taken = [slot for slot in range(len(inputs)) if late or slot not in host]
         given = [
             values[keys[slot]]

@@ -1,10 +1,11 @@
 """Steps of a GPU whose own kernels find the sizes of what they make (`kernel.Sized`).
 
-    measure     launches, bound with the plan where all inputs have static sizes
+    measure     launches; where all inputs have static sizes a step of their own before this one,
+                which is bound with the plan and captured with what comes before
     wait        the host reads the numbers that they left, and what they refused
     fill        launches over outputs that are allocated with these sizes
 
-The data stays on the GPU. Such a step ends a capture, since the host waits in it.
+The data stays on the GPU. No capture goes over such a step, since the host waits in it.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from gpugraph.devices.native import NotNativeError
 from gpugraph.graph.runtime_graph import Node
 from gpugraph.kernel import Kernel, Sized
 
-__all__ = ["dynamic_step"]
+__all__ = ["SizedStep", "dynamic_step"]
 
 
 def dynamic_step(
@@ -75,6 +76,11 @@ class SizedStep(DynamicStep):
         if all(home.storage.kind != "cell" for _, home in inputs):
             self.bound = self._measuring([source() for source in self.sources], arrays.owned)
 
+    @property
+    def measures(self) -> Any:
+        """What is to run before, if it is bound with the plan."""
+        return self.bound[1].measure if self.bound is not None else None
+
     def _measuring(self, inputs: list[Any], owned: list[Any]) -> tuple[Any, Any]:
         """What knows sizes and dtypes, and the launches over the inputs."""
         context = self._context(inputs, [], owned)
@@ -90,7 +96,11 @@ class SizedStep(DynamicStep):
 
     def _run_dynamic(self, inputs: list[Any], owned: list[Any]) -> None:
         try:
-            context, sizing = self.bound or self._measuring(inputs, owned)
+            if self.bound is not None:
+                context, sizing = self.bound
+            else:
+                context, sizing = self._measuring(inputs, owned)
+                sizing.measure()
             numbers = self._numbers(sizing)
             shapes = self.sized.shapes(context, numbers)
         except (NotNativeError, NotImplementedError):
@@ -104,7 +114,6 @@ class SizedStep(DynamicStep):
         sizing.fill(context, numbers, results, take)()
 
     def _numbers(self, sizing: Any) -> list[int]:
-        sizing.measure()
         if sizing.numbers is None:
             return []
         found = self.device.read(sizing.numbers)  # waits
