@@ -53,6 +53,11 @@ def _how(dtype: DType, descending: bool, capacity: int) -> dict[str, Any]:
     return {"defines": {**order_defines(dtype, descending), "CAPACITY": room}, "file": "sort.cu"}
 
 
+def _threads(size: int) -> tuple[int, int, int]:
+    """A block that sorts so many."""
+    return max(32, min(512, (1 << (size - 1).bit_length()) // 2)), 1, 1
+
+
 def element_order(
     x: At, count: int, dtype: DType, descending: bool = False
 ) -> tuple[list[Launch], Scratch, Scratch]:
@@ -60,7 +65,9 @@ def element_order(
     if count >= 1 << 31:
         raise NotImplementedError(f"{count} elements are more than 31 bits count")
     keys, numbers = Scratch("keys", count, _key_type(dtype)), Scratch("order", count, dtypes.int32)
-    given, how = (x, keys, numbers, count), _how(dtype, descending, 32)
+    given, how = (x, keys, numbers, count), _how(dtype, descending, FEW)
+    if count <= FEW:
+        return [Launch("gg_sort_keys", (1, 1, 1), _threads(count), given, **how)], keys, numbers
     start = Launch("gg_element_keys", grid_of(count), (THREADS, 1, 1), given, **how)
     passes, keys, numbers = radix_passes(count, 8 * dtype.size, keys, numbers)
     return [start, *passes], keys, numbers
@@ -91,8 +98,7 @@ def _in_order(
     blocks = min(rows, 1 << 16), 1, 1
     if size <= FEW:
         how = _how(dtype, descending, size)
-        threads = max(32, min(512, how["defines"]["CAPACITY"] // 2))
-        return [Launch("gg_sort_rows", blocks, (threads, 1, 1), (*arrays, *sizes), **how)]
+        return [Launch("gg_sort_rows", blocks, _threads(size), (*arrays, *sizes), **how)]
     if rows >= _MANY and count <= _SELECTED and first == 0:
         how = _how(dtype, descending, count)
         return [Launch("gg_select", blocks, _BLOCK, (*arrays, rows, size, count), **how)]
@@ -106,7 +112,7 @@ def _all_in_order(
     total = rows * size
     x, out, places = arrays
     launches, _, numbers = element_order(x, total, dtype, descending)
-    how = _how(dtype, descending, 32)
+    how = _how(dtype, descending, FEW)
     block = (THREADS, 1, 1)
     if rows > 1:
         named = Scratch("rows", total, dtypes.uint32)
