@@ -38,9 +38,7 @@ def test_the_report_says_that_it_waits_and_what_is_captured_around() -> None:
         for seed in range(4):
             given = np.random.default_rng(seed).normal(size=40).astype(np.float32)
             wanted = np.tanh(given) + given[::-1]
-            np.testing.assert_allclose(
-                session.run(kept, {x: given}), wanted[wanted > 0], rtol=1e-5
-            )
+            np.testing.assert_allclose(session.run(kept, {x: given}), wanted[wanted > 0], rtol=1e-5)
 
 
 def test_sizes_of_sizes_and_open_shapes() -> None:

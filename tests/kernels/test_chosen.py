@@ -1,4 +1,5 @@
-"""What only values say how much it is, on a GPU played on the host: where, unique, parts, stitches."""
+"""What only values say how much it is, on a GPU played on the host: where, unique, parts, stitches,
+next to NumPy."""
 
 from __future__ import annotations
 
