@@ -255,6 +255,8 @@ class Sized(NamedTuple):
     what is launched over them, with the scratch memory of the first launches as they left it.
     Inputs may be empty. All three raise NotImplementedError, with the reason, where `host`, which
     is dynamic, is to run on copies in host memory. types: what the attr `T` may be, known before.
+    known: the numbers that follow from the outputs' shapes where the plan knows these, so that
+    nobody waits; None where they don't.
     """
 
     file: str
@@ -263,6 +265,7 @@ class Sized(NamedTuple):
     fill: Callable[[Signature, Sequence[int]], Sequence[Launch]]
     host: Call
     types: Collection[DType]
+    known: Callable[[Signature], Sequence[int]] | None = None
 
 
 Kernel = Call | Elementwise | Reduction | Source | Sized

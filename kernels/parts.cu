@@ -46,14 +46,15 @@ extern "C" __global__ void gg_stitch_size(const int32_t *indices, int *largest, 
 /* Of each row of the whole the last change that names it: the changes of this list are numbered from
    `base` on. */
 extern "C" __global__ void gg_stitch_last(const int32_t *indices, int32_t *last, long long count, long long base) {
-    GG_EACH(at, count) atomicMax(&last[indices[at]], (int32_t)(base + at));
+    GG_EACH(at, count)
+        if (indices[at] >= 0) atomicMax(&last[indices[at]], (int32_t)(base + at));
 }
 
 /* The rows of this list that are the last that are named. */
 extern "C" __global__ void gg_stitch_rows(const int32_t *indices, const int32_t *last, const ITEM *x, ITEM *out, long long count, long long base, long long width) {
     GG_ROWS(at, count) {
         const long long row = indices[at];
-        if (last[row] != base + at) continue;
+        if (row < 0 || last[row] != base + at) continue;
         GG_COLUMNS(column, width) out[row * width + column] = x[at * width + column];
     }
 }

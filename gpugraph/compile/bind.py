@@ -28,7 +28,7 @@ from gpugraph.devices import VariableState
 from gpugraph.errors import InvalidArgumentError, ResourceExhaustedError
 from gpugraph.graph.op_def import host_slots
 from gpugraph.graph.runtime_graph import Node, NodeClass
-from gpugraph.kernel import Kernel, reference
+from gpugraph.kernel import Kernel, Sized, reference
 from gpugraph.ops.declare import DECLARATIONS
 from gpugraph.plan import (
     FeedSlot,
@@ -154,7 +154,8 @@ class Binder(Making):
         host = host_slots(node.op_def.inputs, node.op_def.host_inputs, node.attrs)
         kinds = [home.storage.kind for _, home in (*inputs, *outputs)]
         late = reference(kernel).late
-        if "cell" in kinds or not (late or all(keys[slot] in values for slot in host)):
+        is_sized = isinstance(kernel, Sized)
+        if is_sized or "cell" in kinds or not (late or all(keys[slot] in values for slot in host)):
             places = inputs, outputs
             step = dynamic_step(self, node, kernel, variables, *places, host, self.told)
             if isinstance(step, SizedStep) and step.measures is not None:

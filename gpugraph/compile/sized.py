@@ -5,17 +5,19 @@
     wait        the host reads the numbers that they left, and what they refused
     fill        launches over outputs that are allocated with these sizes
 
+Where the plan knows the sizes (indices are constant), both are one step, and nobody waits.
 The data stays on the GPU. No capture goes over such a step, since the host waits in it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from gpugraph.compile.arrays import Arrays
 from gpugraph.compile.device_steps import at_run_time, on_host
 from gpugraph.compile.dynamic import DynamicStep, Place
+from gpugraph.compile.unit import Home
 from gpugraph.devices import VariableState
 from gpugraph.devices.native import NotNativeError
 from gpugraph.graph.runtime_graph import Node
@@ -33,7 +35,7 @@ def dynamic_step(
     outputs: Sequence[Place],
     host: frozenset[int],
     told: list[str],
-) -> DynamicStep:
+) -> Callable[[], Any]:
     """The step of a node with tensors that are sized at run time; `told` gets where it runs."""
     runner = arrays.runner(node)
     given = arrays, node, kernel, variables, inputs, outputs, host
@@ -45,6 +47,8 @@ def dynamic_step(
     except NotNativeError as error:
         told.append(on_host(runner, node, str(error)))
         return DynamicStep(*given)
+    if step.whole is not None:
+        return step.whole  # type: ignore[no-any-return]
     told.append(
         f"{node.name} ({node.type}) waits for {runner.name}, which counts how large what it "
         "makes is"
@@ -75,6 +79,18 @@ class SizedStep(DynamicStep):
             raise NotNativeError(f"there is no kernel of {dtype.base_dtype.name}")
         if all(home.storage.kind != "cell" for _, home in inputs):
             self.bound = self._measuring([source() for source in self.sources], arrays.owned)
+        self.whole = self._whole(arrays.owned, [home for _, home in outputs])
+
+    def _whole(self, owned: list[Any], homes: Sequence[Home]) -> Any:
+        """All launches as one, where the plan knows the sizes."""
+        shapes = [home.shape for home in homes if home.storage.kind != "cell"]
+        if self.bound is None or self.sized.known is None or len(shapes) < len(homes):
+            return None
+        inputs = [source() for source in self.sources]
+        context = self._context(inputs, [shape or () for shape in shapes], owned)
+        numbers = self.sized.known(context)
+        fill = self.bound[1].fill(context, numbers, self.results, context.scratch)
+        return self.runner.kernels.both(self.bound[1].measure, fill)
 
     @property
     def measures(self) -> Any:

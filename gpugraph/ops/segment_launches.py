@@ -110,7 +110,11 @@ def sized_segments(rule: Rule, by: bool, host: Call) -> Sized:
         (shape,) = shapes(signature, numbers)
         return _combined(rule, signature, by, At(2 + by), shape) if prod(shape) else []
 
-    return Sized("segments.cu", count, shapes, fill, host, REAL)
+    return Sized("segments.cu", count, shapes, fill, host, REAL, _known)
+
+
+def _known(signature: Signature) -> list[int]:
+    return [signature.output_shapes[0][0]]
 
 
 def counted_segments(rule: Rule, signature: Signature) -> list[Launch]:

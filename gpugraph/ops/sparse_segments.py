@@ -51,7 +51,8 @@ def _infer_rows(context: InferContext, count: int | None) -> Sequence[TensorShap
 
 
 def _infer_open(context: InferContext) -> Sequence[TensorShape]:
-    return _infer_rows(context, None)
+    ids = context.value(2)
+    return _infer_rows(context, None if ids is None else max(0, int(np.max(ids, initial=-1)) + 1))
 
 
 def _count(context: InferContext, index: int) -> int | None:

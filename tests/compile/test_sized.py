@@ -124,3 +124,37 @@ def test_embeddings_in_parts_are_trained_without_the_host() -> None:
     assert "runs on the host" not in told
     assert "DynamicPartition) waits for" in told
     np.testing.assert_allclose(found, wanted, rtol=1e-5)
+
+
+def test_what_constants_say_is_not_waited_for() -> None:
+    x = tf.placeholder(tf.float32, [4, 2])
+    sums = tf.segment_sum(x, tf.constant([0, 0, 2, 2]), name="sums")
+    mixed = tf.dynamic_stitch([[3, 0], [4, 3]], [x[:2], x[2:]], name="mixed")
+    taken = tf.sparse_segment_mean(x, [3, 1, 1], [0, 0, 1], name="taken")
+    fetches = [tf.tanh(sums) + 1, mixed * 2, taken]
+    with on_gpu() as session:
+        told = str(session.explain(fetches, {x: np.zeros((4, 2))}))
+        assert "waits for" not in told and "runs on the host" not in told
+        assert "0 are sized at run time" in told and "not captured" not in told
+        for seed in range(4):
+            given = np.random.default_rng(seed).normal(size=(4, 2)).astype(np.float32)
+            found = session.run(fetches, {x: given})
+            wanted = np.stack([given[:2].sum(0), np.zeros(2), given[2:].sum(0)])
+            np.testing.assert_allclose(found[0], np.tanh(wanted) + 1, rtol=1e-5)
+            np.testing.assert_allclose(
+                found[1], 2 * np.stack([given[1], [0, 0], [0, 0], given[3], given[2]])
+            )
+            np.testing.assert_allclose(found[2], [(given[3] + given[1]) / 2, given[1]], rtol=1e-5)
+
+
+@pytest.mark.parametrize("ids", [[0, 2, 1], [-1, 0, 1]])
+def test_wrong_constants_end_the_run(ids: list[int]) -> None:
+    x = tf.placeholder(tf.float32, [3, 2])
+    sums = tf.segment_mean(x, tf.constant(ids), name="sums")
+    mixed = tf.dynamic_stitch([[-1, 0, 1]], [x], name="mixed")
+    with on_gpu() as session:
+        for made in (sums, mixed):
+            said = f"node {made.op.name}"
+            for _ in range(3):
+                with pytest.raises(tf.errors.InvalidArgumentError, match=said):
+                    session.run(made, {x: np.ones((3, 2))})
