@@ -5,9 +5,10 @@
 First those that public TensorFlow 1 programs use (`reference_ops.txt`, most used first), then with
 --all every other one. What a column says:
 
-    GPU      text: elementwise or a reduction, in C; source: functions of kernels/*.cu; recipe,
-             moves, products: as native code for the CPU; call: its NumPy kernel, on copies in
-             host memory; host: none, for the reason below the table
+    GPU      text: elementwise or a reduction, in C; source: functions of kernels/*.cu; sized: the
+             same, the host waits for the sizes of what they make; recipe, moves, products: as
+             native code for the CPU; call: its NumPy kernel, on copies in host memory; host:
+             none, for the reason below the table
     native   what native code for the CPU is made of: text, recipe, moves, products, source
     2nd      by what the gradient can be derived again: the op's inputs (x), what comes in (dy).
              Found by building it on samples; "?" where there are none, for the reason below
@@ -27,7 +28,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 import gpugraph as tf  # noqa: E402
-from gpugraph.kernel import Call, Elementwise, Reduction, Source  # noqa: E402
+from gpugraph.kernel import Call, Elementwise, Reduction, Sized, Source  # noqa: E402
 from gpugraph.ops.declare import DECLARATIONS  # noqa: E402
 from gpugraph.ops.indexed_slices import dense  # noqa: E402
 from gpugraph.ops.kernels import HostOnly, find_kernel  # noqa: E402
@@ -94,7 +95,14 @@ def row(op_type: str) -> Row:
 
 
 _NO_DOUBLES = "it has no sample of inputs that can be differentiated by"
-_KINDS = {Call: "call", Elementwise: "text", Reduction: "text", Source: "source", HostOnly: "host"}
+_KINDS = {
+    Call: "call",
+    Elementwise: "text",
+    Reduction: "text",
+    Source: "source",
+    Sized: "sized",
+    HostOnly: "host",
+}
 
 
 def _kind(kernel: Any) -> str:

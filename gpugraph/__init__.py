@@ -135,7 +135,7 @@ from gpugraph.graph.op_def import NodeDef, OpDef
 from gpugraph.graph.operation import Operation
 from gpugraph.graph.tensor import Tensor
 from gpugraph.graph.tensor_spec import TensorSpec
-from gpugraph.kernel import Call, Elementwise, Reduction, Source
+from gpugraph.kernel import Call, Elementwise, Reduction, Sized, Source
 from gpugraph.ops.constant_value import constant_value as get_static_value
 from gpugraph.ops.random import get_seed
 from gpugraph.session import InteractiveSession, Session
@@ -201,7 +201,7 @@ __all__ = [
     "Dimension", "Elementwise", "GPUOptions", "Graph", "GraphKeys", "GraphOptions",
     "IndexedSlices", "InteractiveSession", "NoGradient", "NodeDef", "NotDifferentiable", "OpDef",
     "OpError", "Operation", "OptimizerOptions", "Reduction", "RegisterGradient", "RunMetadata",
-    "RunOptions", "Session", "SessionOptions", "Source", "Tensor", "TensorShape",
+    "RunOptions", "Session", "SessionOptions", "Sized", "Source", "Tensor", "TensorShape",
     "UnconnectedGradients", "Variable", "VariableAggregation", "VariableScope",
     "VariableSynchronization", "__version__", "add_to_collection", "add_to_collections",
     "all_variables", "app", "as_dtype", "assert_variables_initialized", "bfloat16", "bitwise",

@@ -4,6 +4,8 @@
     Elementwise  a C expression of x, y, z (inputs) that gives one output element
     Reduction    a C expression that combines two elements, with its start and its finish
     Source       launches of functions in one of the CUDA files of `kernels/`
+    Sized        the same where sizes depend on values: launches that find them, then launches
+                 that fill what has them
 
 Beside its kernels an op may say what native code for the CPU is made of (`Native`): texts for the
 same fused kernels as those of elementwise ops (`Recipe`), matrix products (`Products`), what is
@@ -17,7 +19,7 @@ hold the text against it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
@@ -26,6 +28,7 @@ from gpugraph.dtypes import DType
 from gpugraph.widening import bind_widened, has_bfloat16
 
 __all__ = [
+    "SIZES",
     "At",
     "Builder",
     "Call",
@@ -45,6 +48,7 @@ __all__ = [
     "Reduction",
     "Scratch",
     "Signature",
+    "Sized",
     "Source",
     "State",
     "Stored",
@@ -243,7 +247,33 @@ class Source(NamedTuple):
     tensor_cores: Callable[[Signature], Sequence[Launch]] | None = None
 
 
-Kernel = Call | Elementwise | Reduction | Source
+SIZES = "sizes"
+"""The name of the scratch memory in which a `Sized` kernel's launches leave what they counted."""
+
+
+class Sized(NamedTuple):
+    """Functions of the CUDA file `kernels/<file>` for outputs whose sizes depend on values.
+
+    `measure(signature)`: what is launched first. The host waits for the numbers (a list) that it
+    leaves in the scratch memory `SIZES`, none where nothing is launched; what the launches refuse
+    is raised then. `shapes(signature, numbers)` are the outputs', `fill(signature, numbers)` says
+    what is launched over them, with the scratch memory of the first launches as they left it.
+    Inputs may be empty. All three raise NotImplementedError, with the reason, where `host`, which
+    is dynamic, is to run on copies in host memory. types: what the attr `T` may be, known before.
+    known: the numbers that follow from the outputs' shapes where the plan knows these, so that
+    nobody waits; None where they don't.
+    """
+
+    file: str
+    measure: Callable[[Signature], Sequence[Launch]]
+    shapes: Callable[[Signature, Sequence[int]], Sequence[tuple[int, ...]]]
+    fill: Callable[[Signature, Sequence[int]], Sequence[Launch]]
+    host: Call
+    types: Collection[DType]
+    known: Callable[[Signature], Sequence[int]] | None = None
+
+
+Kernel = Call | Elementwise | Reduction | Source | Sized
 
 
 class Builder(Protocol):

@@ -7,7 +7,10 @@
 
    Blocks are columns x rows; where changes are one number for all, `step` is 0, else 1.
 
-   variants: ELEMENT=float32,float16,float64,int8,int64 */
+   TARGET: the type of the rows, by default that of the changes.
+
+   variants: ELEMENT=float32,float16,float64,int8,int64
+   variants: ELEMENT=float16,float32 TARGET=float32,bfloat16 */
 
 #include "gpu_kernel.cuh"
 #include "rows.cuh"
@@ -17,10 +20,15 @@
 #define FINISH(a, b) ((a) + (b))
 #define REFUSES(a) false
 #endif
+#ifndef TARGET
+#define TARGET ELEMENT
+#define TARGET_LOAD ELEMENT_LOAD
+#define TARGET_STORE ELEMENT_STORE
+#endif
 
 /* Pieces of `piece` changes each: what is of one row is combined. A row all of whose changes are
    in one piece is done; of others the first piece leaves `tails`, further ones leave `heads`. */
-extern "C" __global__ void gg_runs(ELEMENT *target, const ELEMENT *changes, const uint32_t *keys, const int32_t *order, ELEMENT_VALUE *heads, ELEMENT_VALUE *tails, long long count, long long pieces, long long piece, long long width, long long rows, long long step) {
+extern "C" __global__ void gg_runs(TARGET *target, const ELEMENT *changes, const uint32_t *keys, const int32_t *order, ELEMENT_VALUE *heads, ELEMENT_VALUE *tails, long long count, long long pieces, long long piece, long long width, long long rows, long long step) {
     GG_ROWS(at, pieces) {
         const long long begin = at * piece, end = begin + piece < count ? begin + piece : count;
         GG_COLUMNS(column, width) {
@@ -39,8 +47,8 @@ extern "C" __global__ void gg_runs(ELEMENT *target, const ELEMENT *changes, cons
                 } else if (other == row) {
                     tails[at * width + column] = sum;
                 } else if (row < rows) {
-                    ELEMENT *place = target + row * width + column;
-                    *place = ELEMENT_STORE(FINISH(ELEMENT_LOAD(*place), sum));
+                    TARGET *place = target + row * width + column;
+                    *place = TARGET_STORE(FINISH(TARGET_LOAD(*place), sum));
                 }
                 if (next >= end) break;
                 row = other;
@@ -53,7 +61,7 @@ extern "C" __global__ void gg_runs(ELEMENT *target, const ELEMENT *changes, cons
 
 /* Rows whose changes are in several pieces: a block for each piece in which one begins, 256
    threads, of which those of one threadIdx.x share a column. */
-extern "C" __global__ void gg_join(ELEMENT *target, const uint32_t *keys, const ELEMENT_VALUE *heads, const ELEMENT_VALUE *tails, long long count, long long pieces, long long piece, long long width, long long rows) {
+extern "C" __global__ void gg_join(TARGET *target, const uint32_t *keys, const ELEMENT_VALUE *heads, const ELEMENT_VALUE *tails, long long count, long long pieces, long long piece, long long width, long long rows) {
     __shared__ ELEMENT_VALUE part[256];
     const long long first = blockIdx.x, after = (first + 1) * piece;
     if (after >= count) return;
@@ -82,8 +90,8 @@ extern "C" __global__ void gg_join(ELEMENT *target, const uint32_t *keys, const 
             __syncthreads();
         }
         if (column < width && threadIdx.y == 0) {
-            ELEMENT *place = target + row * width + column;
-            *place = ELEMENT_STORE(FINISH(ELEMENT_LOAD(*place), part[thread]));
+            TARGET *place = target + row * width + column;
+            *place = TARGET_STORE(FINISH(TARGET_LOAD(*place), part[thread]));
         }
         __syncthreads();
     }

@@ -7,6 +7,7 @@
        gg_select          the `count` first of longer rows, up to 1024: the last one's key is
                           found digit by digit; a block of 512 threads for each row
        gg_nth             that key's element
+       gg_sort_keys       up to CAPACITY elements' keys, sorted, and numbers: one block
        gg_element_keys    for radix.cu: all elements' keys and numbers, then the rows' numbers,
        gg_row_numbers     and then the first of each row
        gg_take
@@ -65,6 +66,22 @@ extern "C" __global__ void __launch_bounds__(512) gg_sort_rows(const ELEMENT *x,
             if ((void *)places != (void *)out) places[row * count + at] = number;
         }
         __syncthreads();
+    }
+}
+
+extern "C" __global__ void gg_sort_keys(const ELEMENT *x, KEY *keys_out, int32_t *numbers_out, long long count) {
+    __shared__ KEY keys[CAPACITY];
+    __shared__ int32_t numbers[CAPACITY];
+    int padded = 2;
+    while (padded < count) padded <<= 1;
+    for (int at = threadIdx.x; at < padded; at += blockDim.x) {
+        keys[at] = at < count ? gg_key(x[at]) : (KEY)~(KEY)0;
+        numbers[at] = at;
+    }
+    gg_sort_shared(keys, numbers, padded);
+    for (int at = threadIdx.x; at < count; at += blockDim.x) {
+        keys_out[at] = keys[at];
+        numbers_out[at] = numbers[at];
     }
 }
 

@@ -1124,7 +1124,8 @@ OURS = """
 AUTO_REUSE AggregationMethod Attr Call ConfigProto DType Elementwise GPUOptions GraphKeys
 GraphOptions
 HostOnly NodeDef OpDef Operation OptimizerOptions Reduction RunMetadata RunOptions
-SessionOptions Source Tensor UnconnectedGradients VariableAggregation VariableSynchronization
+SessionOptions Sized Source Tensor UnconnectedGradients VariableAggregation
+VariableSynchronization
 all_variables explain_variables group initialize_all_variables
 flags.DuplicateFlagError flags.Error flags.FLAGS flags.Flag flags.FlagValues
 flags.IllegalFlagValueError flags.UnparsedFlagAccessError flags.UnrecognizedFlagError

@@ -17,18 +17,19 @@ from typing import Any
 from gpugraph.compile.arrays import at_node
 from gpugraph.compile.branches import Branches
 from gpugraph.compile.context import Bound
-from gpugraph.compile.device_steps import at_run_time, bound_on
-from gpugraph.compile.dynamic import DynamicCopy, DynamicStep
+from gpugraph.compile.device_steps import bound_on
+from gpugraph.compile.dynamic import DynamicCopy
 from gpugraph.compile.making import Making
 from gpugraph.compile.native_steps import Candidate, native_of
 from gpugraph.compile.placed import placed
 from gpugraph.compile.regions import Entry
+from gpugraph.compile.sized import SizedStep, dynamic_step
 from gpugraph.compile.unit import Home, TensorId, Unit
 from gpugraph.devices import Device, Enqueued, VariableState
 from gpugraph.errors import InvalidArgumentError, ResourceExhaustedError
 from gpugraph.graph.op_def import host_slots
 from gpugraph.graph.runtime_graph import Node, NodeClass
-from gpugraph.kernel import Kernel, reference
+from gpugraph.kernel import Kernel, Sized, reference
 from gpugraph.ops.declare import DECLARATIONS
 from gpugraph.plan import (
     FeedSlot,
@@ -155,9 +156,13 @@ class Binder(Making):
         host = host_slots(node.op_def.inputs, node.op_def.host_inputs, node.attrs)
         kinds = [home.storage.kind for _, home in (*inputs, *outputs)]
         late = reference(kernel).late
-        if "cell" in kinds or not (late or all(keys[slot] in values for slot in host)):
-            self.told += at_run_time(self.runner(node), node, kernel)
-            return DynamicStep(self, node, kernel, variables, inputs, outputs, host), None
+        is_sized = isinstance(kernel, Sized)
+        if is_sized or "cell" in kinds or not (late or all(keys[slot] in values for slot in host)):
+            places = inputs, outputs
+            step = dynamic_step(self, node, kernel, variables, *places, host, self.told)
+            if isinstance(step, SizedStep) and step.measures is not None:
+                self.add(node, step.measures)
+            return step, None
         taken = [slot for slot in range(len(inputs)) if late or slot not in host]
         given = [
             values[keys[slot]]

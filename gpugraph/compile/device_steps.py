@@ -5,6 +5,7 @@
     Recipe, _Fused           native code on the CPU
     Moves                    copies of views
     Products, FusedProducts  matrix products, and what is done to them at once
+    Sized                    launches that find sizes, then others: compile/sized.py
 
 What is none of these runs on the host, on copies, which the report of `bind` says with its reason.
 """
@@ -36,7 +37,7 @@ from gpugraph.kernel import (
 from gpugraph.ops.declare import DECLARATIONS
 from gpugraph.ops.reductions import reduced_axes
 
-__all__ = ["at_run_time", "bound_on"]
+__all__ = ["at_run_time", "bound_on", "on_host"]
 
 
 def bound_on(
@@ -58,7 +59,7 @@ def bound_on(
         made = _enqueued(runner, node, kernel, context, arrays, taken, refusals)
     except NotNativeError as error:
         if told is not None:
-            told.append(f"{node.name} ({node.type}) runs on the host for {runner.name}: {error}")
+            told.append(on_host(runner, node, str(error)))
         return runner.bind(kernel, context, arrays)
     if told is not None:
         told += [f"{node.name} ({node.type}) on {runner.name} {note}" for note in made.notes]
@@ -71,7 +72,12 @@ def at_run_time(runner: Device, node: Node, kernel: Kernel) -> list[str]:
     if not runner.has_kernels or not (call.dynamic or call.late):
         return []
     why = _SIZES if call.dynamic else _VALUES
-    return [f"{node.name} ({node.type}) runs on the host for {runner.name}: {why}"]
+    return [on_host(runner, node, why)]
+
+
+def on_host(runner: Device, node: Node, why: str) -> str:
+    """A line of the report: a node of a device with kernels that runs on the host."""
+    return f"{node.name} ({node.type}) runs on the host for {runner.name}: {why}"
 
 
 _SIZES = "the sizes of what it makes depend on values"

@@ -22,7 +22,7 @@ from gpugraph.graph.runtime_graph import Node
 from gpugraph.kernel import Kernel, reference
 from gpugraph.shapes import TensorShape
 
-__all__ = ["DynamicCopy", "DynamicStep", "dying_cells"]
+__all__ = ["DynamicCopy", "DynamicStep", "Place", "dying_cells"]
 
 Place = tuple[TensorId, Home]
 

@@ -30,7 +30,7 @@ from gpugraph.compile.unit import Home, Storage, Unit, variable_key
 from gpugraph.dtypes import resource, string
 from gpugraph.graph.frames import is_loop_merge
 from gpugraph.graph.runtime_graph import Node, NodeClass
-from gpugraph.kernel import reference
+from gpugraph.kernel import Sized, reference
 from gpugraph.memory import Lifetime, human_readable_bytes, plan_offsets
 from gpugraph.ops.declare import DECLARATIONS, OpDecl
 
@@ -78,6 +78,7 @@ class _Planner:
         self.loops = LoopVariables(unit, self.times)
         self.merge_of = merge_places(unit)
         self.of_merge: dict[int, Storage] = {}
+        self.with_kernels = {each.name for each in unit.target.devices if each.has_kernels}
 
     def _views(self, node: Node) -> Mapping[int, int]:
         """Output to the input whose bytes it may be. A tensor sized at run time is passed on whole
@@ -103,10 +104,13 @@ class _Planner:
         )
 
     def _is_dynamic(self, node: Node) -> bool:
-        """Whether the kernel decides its outputs' sizes when it runs."""
+        """Whether the kernel decides its outputs' sizes when it runs, if they aren't known."""
         if node.node_class in _NO_KERNEL:
             return False
-        return reference(self.unit.kernel(node)).dynamic
+        kernel = self.unit.kernel(node)
+        if isinstance(kernel, Sized) and kernel.known and node.assigned_device in self.with_kernels:
+            return False
+        return reference(kernel).dynamic
 
     def _writers(self) -> dict[tuple[str, str], list[int]]:
         """Variable to the positions of the steps that write it, ascending."""

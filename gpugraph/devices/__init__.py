@@ -5,7 +5,7 @@ from __future__ import annotations
 from gpugraph.devices.cpu import CPUDevice, CPUDeviceFactory
 from gpugraph.devices.cuda.device import CudaDevice
 from gpugraph.devices.cuda.driver import DriverError
-from gpugraph.devices.cuda.launching import Enqueued, is_blocking
+from gpugraph.devices.cuda.enqueued import Enqueued, is_blocking
 from gpugraph.devices.cuda.work import Touches
 from gpugraph.devices.device import Block, Device, DeviceAttributes, HostDevice, out_of_memory
 from gpugraph.devices.factory import DeviceFactory, SupportsCreateDevices

@@ -22,7 +22,16 @@ from gpugraph.errors import AlreadyExistsError, InvalidArgumentError
 from gpugraph.graph.client import OP_DEFS
 from gpugraph.graph.infer import InferFunction
 from gpugraph.graph.op_def import ArgDef, AttrDef, OpDef
-from gpugraph.kernel import Call, Elementwise, Kernel, Native, Reduction, Source, with_reference
+from gpugraph.kernel import (
+    Call,
+    Elementwise,
+    Kernel,
+    Native,
+    Reduction,
+    Sized,
+    Source,
+    with_reference,
+)
 from gpugraph.ops.call import OpFunction
 from gpugraph.ops.kernels import HostOnly, register_kernel
 
@@ -151,7 +160,7 @@ def _device_kernel(
         return Elementwise(elementwise, cpu)
     if gpu is None:
         raise _refusal(name, "it has no GPU kernel: give one, or HostOnly(reason)")
-    if not isinstance(gpu, (Call, Elementwise, Reduction, Source, HostOnly)):
+    if not isinstance(gpu, (Call, Elementwise, Reduction, Source, Sized, HostOnly)):
         raise _refusal(name, f"its GPU kernel is no kernel, but {gpu!r}")
     return gpu
 

@@ -11,6 +11,7 @@ from gpugraph.graph.infer import InferContext
 from gpugraph.graph.tensor import Tensor
 from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.declare import Attr, op, raw_ops
+from gpugraph.ops.part_launches import partitioned
 from gpugraph.ops.shape_functions import UNKNOWN
 from gpugraph.shapes import TensorShape
 
@@ -60,7 +61,7 @@ _partition = op(
     attrs={"num_partitions": Attr("int", required=True), "T": ALL},
     infer=_infer,
     cpu=Call(make=_bind, dynamic=True),
-    gpu=Call(make=_bind, dynamic=True),
+    gpu=partitioned(Call(make=_bind, dynamic=True)),
     grad=_back,
     doc="outputs[n] holds the slices of data, in order, whose number in partitions is n.",
 )

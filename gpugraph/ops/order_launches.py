@@ -14,7 +14,7 @@ from gpugraph.kernel import At, Launch, Scratch
 from gpugraph.ops.launches import THREADS, grid_of
 from gpugraph.ops.row_launches import FEW, radix_passes
 
-__all__ = ["first_in_order", "nth_in_order"]
+__all__ = ["element_order", "first_in_order", "nth_in_order", "order_defines"]
 
 _MANY = 16
 """Rows from which a block for each is enough of them."""
@@ -33,10 +33,11 @@ def _key_type(dtype: DType) -> DType:
     return dtypes.uint64 if dtype.size == 8 else dtypes.uint32
 
 
-def _how(dtype: DType, descending: bool, capacity: int) -> dict[str, Any]:
+def order_defines(dtype: DType, descending: bool = False) -> dict[str, str | int]:
+    """What says how elements become keys: macros."""
     base = dtype.base_dtype
     bits = {1: "uint8_t", 2: "uint16_t", 4: "uint32_t", 8: "uint64_t"}[base.size]
-    defines = {
+    return {
         "ELEMENT": bits,
         "KEY": f"uint{8 * _key_type(base).size}_t",
         "BITS": 8 * base.size,
@@ -44,9 +45,32 @@ def _how(dtype: DType, descending: bool, capacity: int) -> dict[str, Any]:
         "FLOATS": int(base.is_floating),
         "SIGNED": int(base.is_integer and not base.is_unsigned),
         "DESCENDING": int(descending),
-        "CAPACITY": max(32, 1 << (capacity - 1).bit_length()),
     }
-    return {"defines": defines, "file": "sort.cu"}
+
+
+def _how(dtype: DType, descending: bool, capacity: int) -> dict[str, Any]:
+    room = max(32, 1 << (capacity - 1).bit_length())
+    return {"defines": {**order_defines(dtype, descending), "CAPACITY": room}, "file": "sort.cu"}
+
+
+def _threads(size: int) -> tuple[int, int, int]:
+    """A block that sorts so many."""
+    return max(32, min(512, (1 << (size - 1).bit_length()) // 2)), 1, 1
+
+
+def element_order(
+    x: At, count: int, dtype: DType, descending: bool = False
+) -> tuple[list[Launch], Scratch, Scratch]:
+    """Launches that sort all elements, equal ones as they come, and their keys and numbers then."""
+    if count >= 1 << 31:
+        raise NotImplementedError(f"{count} elements are more than 31 bits count")
+    keys, numbers = Scratch("keys", count, _key_type(dtype)), Scratch("order", count, dtypes.int32)
+    given, how = (x, keys, numbers, count), _how(dtype, descending, FEW)
+    if count <= FEW:
+        return [Launch("gg_sort_keys", (1, 1, 1), _threads(count), given, **how)], keys, numbers
+    start = Launch("gg_element_keys", grid_of(count), (THREADS, 1, 1), given, **how)
+    passes, keys, numbers = radix_passes(count, 8 * dtype.size, keys, numbers)
+    return [start, *passes], keys, numbers
 
 
 def first_in_order(
@@ -74,8 +98,7 @@ def _in_order(
     blocks = min(rows, 1 << 16), 1, 1
     if size <= FEW:
         how = _how(dtype, descending, size)
-        threads = max(32, min(512, how["defines"]["CAPACITY"] // 2))
-        return [Launch("gg_sort_rows", blocks, (threads, 1, 1), (*arrays, *sizes), **how)]
+        return [Launch("gg_sort_rows", blocks, _threads(size), (*arrays, *sizes), **how)]
     if rows >= _MANY and count <= _SELECTED and first == 0:
         how = _how(dtype, descending, count)
         return [Launch("gg_select", blocks, _BLOCK, (*arrays, rows, size, count), **how)]
@@ -87,15 +110,10 @@ def _all_in_order(
 ) -> list[Launch]:
     rows, size, first, count = sizes
     total = rows * size
-    if total >= 1 << 31:
-        raise NotImplementedError(f"{total} elements are more than 31 bits count")
     x, out, places = arrays
-    how = _how(dtype, descending, 32)
+    launches, _, numbers = element_order(x, total, dtype, descending)
+    how = _how(dtype, descending, FEW)
     block = (THREADS, 1, 1)
-    keys, numbers = Scratch("keys", total, _key_type(dtype)), Scratch("order", total, dtypes.int32)
-    start = Launch("gg_element_keys", grid_of(total), block, (x, keys, numbers, total), **how)
-    passes, _, numbers = radix_passes(total, 8 * dtype.size, keys, numbers)
-    launches = [start, *passes]
     if rows > 1:
         named = Scratch("rows", total, dtypes.uint32)
         arguments = (numbers, named, total, size)

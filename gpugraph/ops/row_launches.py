@@ -122,7 +122,7 @@ def ordered(
         raise NotImplementedError(f"positions have {len(sizes)} coordinates, more than 8")
     keys, order = Scratch("keys", count, dtypes.uint32), Scratch("order", count, dtypes.int32)
     inside = "inside the shape " + str(list(sizes)) if len(sizes) != 1 else f"in [0, {sizes[0]})"
-    failed = Failed(f"an index is not {inside}")
+    failed = Failed(said or f"an index is not {inside}")
     padded = [*sizes, *(1,) * (8 - len(sizes))]
     arguments: Arguments = (
         indices,
@@ -194,8 +194,16 @@ def _other(buffer: Scratch) -> Scratch:
     return buffer._replace(name=f"other {name}" if name == buffer.name else name)
 
 
-def combined(target: At, updates: At, changes: Changes, dtype: DType, way: Way) -> list[Launch]:
-    """target[row] = way.finish(target[row], all its changes by way.combine)."""
+def combined(
+    target: At | Scratch,
+    updates: At | Scratch,
+    changes: Changes,
+    dtype: DType,
+    way: Way,
+    target_type: DType | None = None,
+) -> list[Launch]:
+    """target[row] = way.finish(target[row], all its changes by way.combine). dtype: of the updates,
+    and of the target where it has no other."""
     count, width = changes.size, changes.width
     piece = 4
     while piece < 64 and count * width > piece * _FULL:
@@ -205,7 +213,7 @@ def combined(target: At, updates: At, changes: Changes, dtype: DType, way: Way) 
     heads = Scratch("heads", pieces * width, wide)
     tails = Scratch("tails", pieces * width, wide)
     how: dict[str, Any] = {
-        "types": {"ELEMENT": dtype},
+        "types": {"ELEMENT": dtype, "TARGET": target_type or dtype},
         "file": "scatter.cu",
         "defines": {
             "COMBINE(a, b)": f"({way.combine})",

@@ -31,6 +31,7 @@ from gpugraph.ops.segment_gradients import (
     prod_gradient,
     sum_gradient,
 )
+from gpugraph.ops.segment_launches import Rule, sized_segments
 from gpugraph.ops.shape_functions import UNKNOWN, of_rank
 from gpugraph.shapes import TensorShape
 
@@ -170,7 +171,9 @@ def _divided(total: Any, counts: Any) -> Any:
     return (total - np.fmod(total, counts)) // counts
 
 
-def _sorted(what: str, types: Sequence[DType], kernel: Call, grad: Any, doc: str) -> OpFunction:
+def _sorted(
+    what: str, types: Sequence[DType], kernel: Call, rule: Rule, grad: Any, doc: str
+) -> OpFunction:
     return op(
         f"Segment{what}",
         inputs="data: T, segment_ids: Tindices",
@@ -178,7 +181,7 @@ def _sorted(what: str, types: Sequence[DType], kernel: Call, grad: Any, doc: str
         attrs={"T": types, "Tindices": INDEX},
         infer=_infer_sorted,
         cpu=kernel,
-        gpu=kernel,
+        gpu=sized_segments(rule, False, kernel),
         grad=grad,
         doc=f"output[i] = {doc} data[j] over the run of j with segment_ids[j] == i.",
     )
@@ -212,15 +215,22 @@ UNSORTED: dict[str, OpFunction] = {
 }
 """Of numbers in any order, by what is done."""
 
+_SUM, _MEAN = Rule(ADD.combine), Rule(ADD.combine, divided="mean")
+_PROD, _MAX, _MIN = Rule(MUL.combine, empty=1), Rule(MAX.combine), Rule(MIN.combine)
+
 SORTED: dict[str, OpFunction] = {
-    "Sum": _sorted("Sum", NUMERIC, _sorted_kernel(np.add, 0), sum_gradient, "the sum of"),
+    "Sum": _sorted("Sum", NUMERIC, _sorted_kernel(np.add, 0), _SUM, sum_gradient, "the sum of"),
     "Mean": _sorted(
-        "Mean", NUMERIC, _sorted_kernel(np.add, 0, mean=True), mean_gradient, "the mean of"
+        "Mean", NUMERIC, _sorted_kernel(np.add, 0, mean=True), _MEAN, mean_gradient, "the mean of"
     ),
     "Prod": _sorted(
-        "Prod", NUMERIC, _sorted_kernel(np.multiply, 1), prod_gradient, "the product of"
+        "Prod", NUMERIC, _sorted_kernel(np.multiply, 1), _PROD, prod_gradient, "the product of"
     ),
-    "Max": _sorted("Max", REAL, _sorted_kernel(np.maximum, 0), extreme_gradient, "the largest of"),
-    "Min": _sorted("Min", REAL, _sorted_kernel(np.minimum, 0), extreme_gradient, "the smallest of"),
+    "Max": _sorted(
+        "Max", REAL, _sorted_kernel(np.maximum, 0), _MAX, extreme_gradient, "the largest of"
+    ),
+    "Min": _sorted(
+        "Min", REAL, _sorted_kernel(np.minimum, 0), _MIN, extreme_gradient, "the smallest of"
+    ),
 }
 """Of numbers that never fall; what no number names is 0 (a product: 1)."""

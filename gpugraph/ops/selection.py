@@ -19,9 +19,11 @@ from gpugraph.graph.tensor import Tensor
 from gpugraph.kernel import At, Call, KernelContext, Launch, Signature, Source
 from gpugraph.ops.array_shapes import INDEX
 from gpugraph.ops.arrays import ints, op_scope
+from gpugraph.ops.chosen_launches import unique_elements, where_nonzero_elements
 from gpugraph.ops.convert import constant, convert_to_tensor
 from gpugraph.ops.declare import NO_GRADIENT, Attr, op, raw_ops
 from gpugraph.ops.launches import item_type
+from gpugraph.ops.part_launches import stitched
 from gpugraph.ops.row_launches import columns_and_rows
 from gpugraph.ops.shape_functions import SCALAR, UNKNOWN, normalize_axis, of_rank
 from gpugraph.ops.terms import Term, recipe
@@ -166,7 +168,7 @@ where_nonzero = op(
     attrs={"T": (*NUMERIC, dtypes.bool)},
     infer=_infer_where,
     cpu=Call(_find, dynamic=True),
-    gpu=Call(_find, dynamic=True),
+    gpu=where_nonzero_elements(Call(_find, dynamic=True)),
     grad=NO_GRADIENT,
     doc="The coordinates, row by row and in order, of the elements that are true or not zero.",
 )
@@ -202,7 +204,7 @@ _unique = op(
     attrs={"T": ALL, "out_idx": dtypes.int32},
     infer=_infer_unique,
     cpu=Call(make=_bind_unique, dynamic=True),
-    gpu=Call(make=_bind_unique, dynamic=True),
+    gpu=unique_elements(Call(make=_bind_unique, dynamic=True)),
     grad=NO_GRADIENT,
     doc="The different elements of a vector, in order of appearance, and where each x is in them.",
 )
@@ -264,7 +266,7 @@ def _declare_stitch(op_type: str, doc: str) -> Any:
         attrs={"N": Attr("int", required=True, minimum=1), "T": ALL},
         infer=_infer_stitch,
         cpu=Call(_stitch, dynamic=True),
-        gpu=Call(_stitch, dynamic=True),
+        gpu=stitched(Call(_stitch, dynamic=True)),
         grad=_stitch_back,
         doc=doc,
     )

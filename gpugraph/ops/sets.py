@@ -11,6 +11,7 @@ from gpugraph import dtypes
 from gpugraph.dtypes import ALL, as_dtype
 from gpugraph.graph.infer import InferContext
 from gpugraph.kernel import Call, KernelContext
+from gpugraph.ops.chosen_launches import unique_elements
 from gpugraph.ops.declare import NO_GRADIENT, op
 from gpugraph.ops.selection import in_order_of_appearance
 from gpugraph.ops.shape_functions import of_rank
@@ -79,7 +80,7 @@ _counts = op(
     attrs={"T": ALL, "out_idx": dtypes.int32},
     infer=_infer_counts,
     cpu=Call(make=_bind_counts, dynamic=True),
-    gpu=Call(make=_bind_counts, dynamic=True),
+    gpu=unique_elements(Call(make=_bind_counts, dynamic=True)),
     grad=NO_GRADIENT,
     doc="The different elements of a vector, where each x is in them, and how often each occurs.",
 )

@@ -19,14 +19,15 @@ from gpugraph.dtypes import INTEGRAL
 from gpugraph.errors import InvalidArgumentError
 from gpugraph.graph.infer import InferContext
 from gpugraph.graph.tensor import Tensor
-from gpugraph.kernel import Call, KernelContext
+from gpugraph.kernel import Call, KernelContext, Source
 from gpugraph.ops.array_shapes import INDEX
 from gpugraph.ops.arrays import ints
 from gpugraph.ops.declare import op, raw_ops
 from gpugraph.ops.gathering import check_inside
+from gpugraph.ops.row_launches import ADD
 from gpugraph.ops.scattering import combine_rows
+from gpugraph.ops.segment_launches import Rule, counted_segments, segment_gradient, sized_segments
 from gpugraph.ops.shape_functions import UNKNOWN, of_rank
-from gpugraph.ops.sparse_positions import BY_VALUE, COMPUTED
 from gpugraph.shapes import TensorShape
 
 __all__ = ["sparse_segment_mean", "sparse_segment_sqrt_n", "sparse_segment_sum"]
@@ -50,7 +51,8 @@ def _infer_rows(context: InferContext, count: int | None) -> Sequence[TensorShap
 
 
 def _infer_open(context: InferContext) -> Sequence[TensorShape]:
-    return _infer_rows(context, None)
+    ids = context.value(2)
+    return _infer_rows(context, None if ids is None else max(0, int(np.max(ids, initial=-1)) + 1))
 
 
 def _count(context: InferContext, index: int) -> int | None:
@@ -141,21 +143,27 @@ def _back(kind: str, op: Any, dy: Any) -> list[Any]:
     return [dx, *[None] * (len(op.inputs) - 1)]
 
 
-_KINDS: dict[str, tuple[Any, str]] = {
-    "Sum": ((*_FLOATS, dtypes.float16, *INTEGRAL), "sum"),
-    "Mean": (_FLOATS, "mean"),
-    "SqrtN": (_FLOATS, "sum, divided by the root of their number,"),
+_KINDS: dict[str, tuple[Any, Rule, str]] = {
+    "Sum": ((*_FLOATS, dtypes.float16, *INTEGRAL), Rule(ADD.combine), "sum"),
+    "Mean": (_FLOATS, Rule(ADD.combine, divided="mean"), "mean"),
+    "SqrtN": (
+        _FLOATS,
+        Rule(ADD.combine, divided="root"),
+        "sum, divided by the root of their number,",
+    ),
 }
 
-for _kind, (_types, _what) in _KINDS.items():
+for _kind, (_types, _rule, _what) in _KINDS.items():
+    _open = Call(partial(_open_rows, _kind), dynamic=True)
+    _counted = Call(make=partial(_bind_counted, _kind))
     op(
         f"SparseSegment{_kind}",
         inputs="data: T, indices: Tidx, segment_ids: int32",
         outputs="output: T",
         attrs={"T": _types, "Tidx": INDEX},
         infer=_infer_open,
-        cpu=Call(partial(_open_rows, _kind), dynamic=True),
-        gpu=BY_VALUE,
+        cpu=_open,
+        gpu=sized_segments(_rule, True, _open),
         grad=partial(_back, _kind),
         doc=f"The {_what} of the rows of data at the indices that share a segment id; the ids "
         "ascend, and the last one says how many rows come out.",
@@ -167,8 +175,8 @@ for _kind, (_types, _what) in _KINDS.items():
         attrs={"T": _types, "Tidx": INDEX, "Tnumsegments": INDEX},
         infer=_infer_counted,
         host=[3],
-        cpu=Call(make=partial(_bind_counted, _kind)),
-        gpu=COMPUTED,
+        cpu=_counted,
+        gpu=Source("segments.cu", partial(counted_segments, _rule), _counted, optional=[0, 1, 2]),
         grad=partial(_back, _kind),
         doc=f"The {_what} of the rows of data at the indices that share a segment id, of "
         "num_segments segments; zeros for those without any.",
@@ -205,6 +213,8 @@ def _grad_back(kind: str, op: Any, dy: Any) -> list[Any]:
 
 
 for _kind in ("Mean", "SqrtN"):
+    _host = Call(make=partial(_bind_grad, _kind))
+    _launches = partial(segment_gradient, _KINDS[_kind][1].divided)
     op(
         f"SparseSegment{_kind}Grad",
         inputs="grad: T, indices: Tidx, segment_ids: int32, output_dim0: int32",
@@ -212,8 +222,8 @@ for _kind in ("Mean", "SqrtN"):
         attrs={"T": _FLOATS, "Tidx": INDEX},
         infer=_infer_grad,
         host=[3],
-        cpu=Call(make=partial(_bind_grad, _kind)),
-        gpu=COMPUTED,
+        cpu=_host,
+        gpu=Source("segments.cu", _launches, _host, optional=[0, 1, 2]),
         grad=partial(_grad_back, _kind),
         doc=f"The gradient of SparseSegment{_kind} by its data, of output_dim0 rows.",
     )

@@ -13,8 +13,8 @@ import gpugraph as tf
 from gpugraph.compile.captures import captured
 from gpugraph.compile.regions import Entry
 from gpugraph.devices import Enqueued
+from gpugraph.devices.cuda.enqueued import Part
 from gpugraph.devices.cuda.host_compiler import host_compiler
-from gpugraph.devices.cuda.launching import Part
 from gpugraph.plan import Step
 
 pytestmark = pytest.mark.skipif(bool(host_compiler().reason), reason=host_compiler().reason)

@@ -144,6 +144,25 @@ def test_an_index_out_of_range_fails_by_name_and_nothing_else_is_harmed() -> Non
         check(session.run(table), numbers(4, 3))
 
 
+def test_sizes_that_depend_on_values() -> None:
+    size, draw = 9_000 if EMULATED else 3_000_000, np.random.default_rng(3)
+    with tf.Graph().as_default(), on_gpus() as session:
+        x, ids = tf.placeholder(tf.float32, [size]), tf.placeholder(tf.int64, [size])
+        found = tf.where(x > 0), *tf.unique_with_counts(ids), tf.segment_sum(x, tf.sort(ids))
+        parts = tf.dynamic_partition(x, tf.cast(ids % 3, tf.int32), 3)
+        for _ in range(3):
+            given = draw.integers(0, 50, size).astype(np.float32)
+            rows = draw.integers(0, size // 5, size)
+            got = session.run([*found, *parts], {x: given, ids: rows})
+            check(got[0], np.argwhere(given))
+            check(np.sort(got[1]), np.unique(rows))
+            check(got[1][got[2]], rows)
+            check(got[3], np.bincount(got[2]).astype(np.int32))
+            check(got[4], np.bincount(np.sort(rows), given).astype(np.float32))
+            for number, part in enumerate(got[5:]):
+                check(part, given[rows % 3 == number])
+
+
 def test_a_closed_session_gives_its_memory_back() -> None:
     """Each takes a seventh of the GPU, also what nobody frees; there are twelve of them."""
     part = tf.GPUOptions(visible_device_list="0", per_process_gpu_memory_fraction=0.3)

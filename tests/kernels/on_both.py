@@ -44,5 +44,5 @@ def check(make: Any, *values: Any, within: float = 2e-5) -> None:
     ):
         assert one.dtype == other.dtype
         other = other.astype(np.float64)
-        scale = max(1.0, float(np.abs(other).max()))
+        scale = max(1.0, float(np.abs(other).max(initial=0)))
         np.testing.assert_allclose(one, other, rtol=within, atol=within * scale)

@@ -15,7 +15,7 @@ import pytest
 
 import gpugraph as tf
 from gpugraph.graph.client import output_types
-from gpugraph.kernel import Call, Elementwise, Reduction, Source
+from gpugraph.kernel import Call, Elementwise, Reduction, Sized, Source
 from gpugraph.narrow import BFLOAT16, finfo
 from gpugraph.ops.declare import DECLARATIONS
 from gpugraph.ops.indexed_slices import dense
@@ -131,6 +131,7 @@ def test_op_is_described_and_has_kernels(op_type: str) -> None:
                 Elementwise: lambda k: [k.text, k.host],
                 Reduction: lambda k: [k.start, k.combine, k.map, k.finish, k.host],
                 Source: lambda k: [k.file, k.launches, k.host],
+                Sized: lambda k: [k.file, k.measure, k.shapes, k.fill, k.host, k.types],
             }[type(kernel)](kernel)
             assert all(said), f"{op_type}: an empty {type(kernel).__name__} for {device}"
 

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 from gpugraph.devices.cuda.array import Array
 from gpugraph.devices.cuda.driver import Driver, DriverError
+from gpugraph.devices.cuda.enqueued import is_blocking
 from gpugraph.devices.cuda.failures import Refusals, Words, late
 from gpugraph.devices.cuda.fetching import fetching
-from gpugraph.devices.cuda.launching import Launcher, is_blocking
+from gpugraph.devices.cuda.launching import Launcher
 from gpugraph.devices.cuda.on_host import OnHost
 from gpugraph.devices.cuda.regions import DeviceSubAllocator, PinnedSubAllocator
 from gpugraph.devices.cuda.staging import Staging

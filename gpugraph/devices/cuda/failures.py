@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from gpugraph.devices.cuda.driver import DriverError
-from gpugraph.devices.cuda.launching import is_blocking
+from gpugraph.devices.cuda.enqueued import is_blocking
 from gpugraph.errors import InvalidArgumentError, ResourceExhaustedError
 from gpugraph.kernel import note_op
 from gpugraph.memory import Allocator

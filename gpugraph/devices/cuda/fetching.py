@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from gpugraph.devices.cuda.array import Array
 from gpugraph.devices.cuda.driver import DriverError
+from gpugraph.devices.cuda.enqueued import Enqueued, Part
 from gpugraph.devices.cuda.failures import late
-from gpugraph.devices.cuda.launching import Enqueued, Part
 from gpugraph.devices.cuda.staging import LARGE, Staging
 from gpugraph.devices.cuda.work import Touches
 from gpugraph.errors import ResourceExhaustedError

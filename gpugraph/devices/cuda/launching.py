@@ -6,15 +6,15 @@ what to do, without waiting and without memory being taken, so that it can be ca
 
 from __future__ import annotations
 
-import copy
 import os
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache, partial
 from typing import Any, NamedTuple
 
 from gpugraph.devices.cuda.array import Array
 from gpugraph.devices.cuda.driver import Driver, Geometry, Product, Span, Stream
+from gpugraph.devices.cuda.enqueued import Enqueued, Part, Waiting, is_blocking
 from gpugraph.devices.cuda.generated import launches
 from gpugraph.devices.cuda.host_products import item_bytes, spans
 from gpugraph.devices.cuda.joined import join
@@ -24,9 +24,9 @@ from gpugraph.devices.cuda.types import type_macros
 from gpugraph.devices.cuda.views import Copy, StandIns, copies
 from gpugraph.devices.cuda.work import Touches, Work, ranges
 from gpugraph.devices.native import NotNativeError, Program
-from gpugraph.devices.resources import VariableState
 from gpugraph.dtypes import DType
 from gpugraph.kernel import (
+    SIZES,
     At,
     Failed,
     Finish,
@@ -36,102 +36,18 @@ from gpugraph.kernel import (
     Products,
     Scratch,
     Signature,
+    Sized,
     Source,
     State,
 )
 
-__all__ = ["Enqueued", "Launcher", "Part", "is_blocking"]
+__all__ = ["Launcher", "Sizing"]
 
 TENSOR_CORES = 80
 """The least compute capability, times 10, of what kernels/mma.cuh says."""
 
 Take = Callable[[tuple[int, ...], DType], Array]
 """Gives scratch memory that lives as long as what is bound."""
-
-
-MOST_BLOCKS = 1024
-"""Blocks of a launch that is small enough to be joined with others: some microseconds of work."""
-
-
-class Part(NamedTuple):
-    """What tells a stream one thing. touches: None where that is not known."""
-
-    call: Callable[[], Any]
-    touches: Touches | None
-    work: Work | None = None
-
-
-class Enqueued:
-    """Tells a stream what to do, part by part, unless another thread is just capturing it.
-
-    assigned: variables that have a value from then on. notes: what whoever compiles a plan is to
-    report of it, to stand behind the op's name.
-    """
-
-    __slots__ = ("assigned", "calls", "lock", "notes", "parts")
-
-    def __init__(self, parts: Sequence[Part], lock: Any, notes: Sequence[str] = ()) -> None:
-        self.parts = tuple(parts)
-        self.calls = tuple(part.call for part in parts)
-        self.lock = lock
-        self.notes = tuple(dict.fromkeys(notes))
-        self.assigned: tuple[VariableState, ...] = ()
-
-    def __call__(self) -> None:
-        with self.lock:
-            for call in self.calls:
-                call()
-            for state in self.assigned:
-                state.initialized = True
-
-    def assigning(self, states: Iterable[VariableState]) -> Enqueued:
-        """The same, which gives these variables a value."""
-        made = copy.copy(self)
-        made.assigned = tuple(states)
-        return made
-
-    def touches(self) -> Touches | None:
-        """What memory all of it reads and writes; None where that is not known."""
-        found = [part.touches for part in self.parts]
-        if None in found:
-            return None
-        known = [each for each in found if each is not None]
-        return Touches(
-            tuple(span for each in known for span in each.reads),
-            tuple(span for each in known for span in each.writes),
-        )
-
-    def plain(self) -> Enqueued:
-        """Itself: there are no guards of variables in it (see `plan.Composite`)."""
-        return self
-
-    def kind(self) -> Hashable:
-        """What it has in common with those that it may be joined with (`Launcher.joined`); None
-        where it can't be."""
-        work = self.parts[0].work if len(self.parts) == 1 else None
-        if work is None or work.parts is None or work.geometry.grid[0] > MOST_BLOCKS:
-            return None
-        return work.text
-
-
-class Waiting(Enqueued):
-    """The same, and waits until it is done: what fails does so here, where its op is known."""
-
-    __slots__ = ("wait",)
-
-    def __init__(self, made: Enqueued, wait: Callable[[], Any]) -> None:
-        super().__init__(made.parts, made.lock, made.notes)
-        self.wait = wait
-
-    def __call__(self) -> None:
-        with self.lock:
-            super().__call__()
-            self.wait()
-
-
-def is_blocking() -> bool:
-    """Whether each launch is waited for: CUDA's own switch, heeded here for captures too."""
-    return os.environ.get("CUDA_LAUNCH_BLOCKING", "0") not in ("", "0")
 
 
 class Launcher:
@@ -258,39 +174,44 @@ class Launcher:
     ) -> Enqueued:
         """What launches functions of a file. refused: as for a program; stored: where a state of
         the op is."""
-        scratch: dict[str, Array] = {}
-        words = _Words(refused)
+        given = _Given(arrays, take, _Words(refused), stored, {})
+        chosen = self._chosen(source, signature)
+        return self._enqueued(self._launches(source.file, chosen, given))
+
+    def _chosen(self, source: Source, signature: Signature) -> Sequence[Launch]:
+        """The launches of this GPU: by tensor cores where it and the file have such."""
+        if source.tensor_cores and self.driver.properties.capability >= TENSOR_CORES:
+            return source.tensor_cores(signature) or source.launches(signature)
+        return source.launches(signature)
+
+    def sized(
+        self,
+        kernel: Sized,
+        signature: Signature,
+        arrays: Sequence[Array],
+        take: Take,
+        refused: Callable[[str], int],
+    ) -> Sizing:
+        """The launches that find the sizes of what is made of these inputs, and then the others."""
+        given = _Given(arrays, take, _Words(refused), _no_state, {})
+        measure = self._enqueued(self._launches(kernel.file, kernel.measure(signature), given))
+        return Sizing(self, kernel, given, measure)
+
+    def _launches(self, file: str, launches: Sequence[Launch], given: _Given) -> list[Part]:
         parts = []
-        for launch in self._launches(source, signature):
+        for launch in launches:
             if launch.shared_bytes > self.driver.properties.shared_bytes:
                 raise NotNativeError(
                     f"it needs {launch.shared_bytes} bytes of shared memory, of which this GPU "
                     f"gives a block {self.driver.properties.shared_bytes}"
                 )
-            arguments: list[int | float] = []
-            touched: list[Array] = []
-            for each in launch.arguments:
-                if isinstance(each, At):
-                    touched.append(arrays[each])
-                    arguments.append(arrays[each].address)
-                elif isinstance(each, Scratch):
-                    if each.name not in scratch:
-                        scratch[each.name] = take((each.size,), each.dtype)
-                    touched.append(scratch[each.name])
-                    arguments.append(scratch[each.name].address)
-                elif isinstance(each, State):
-                    touched.append(stored(each))
-                    arguments.append(touched[-1].address)
-                elif isinstance(each, Failed):
-                    arguments.append(words[each])
-                else:
-                    arguments.append(each)
+            arguments, touched = given.words_of(launch)
             macros = type_macros(launch.types, launch.defines)
             everywhere = ranges(touched)
             parts.append(
                 self._call(
                     Work(
-                        f'{macros}#include "{launch.file or source.file}"\n',
+                        f'{macros}#include "{launch.file or file}"\n',
                         launch.function,
                         Geometry(launch.grid, launch.block, launch.shared_bytes),
                         tuple(arguments),
@@ -299,13 +220,7 @@ class Launcher:
                     )
                 )
             )
-        return self._enqueued(parts)
-
-    def _launches(self, source: Source, signature: Signature) -> Sequence[Launch]:
-        """Those of this GPU: by tensor cores where it and the file have such."""
-        if source.tensor_cores and self.driver.properties.capability >= TENSOR_CORES:
-            return source.tensor_cores(signature) or source.launches(signature)
-        return source.launches(signature)
+        return parts
 
     # -- launching
 
@@ -342,6 +257,69 @@ class Pending:
                 module, function, geometry, arguments, self.stream, reads, writes
             )
         call()
+
+
+class _Given(NamedTuple):
+    """What the launches of one op are given: arrays, memory of their own, words, states."""
+
+    arrays: Sequence[Array]
+    take: Take
+    words: _Words
+    stored: Callable[[State], Array]
+    scratch: dict[str, Array]
+
+    def words_of(self, launch: Launch) -> tuple[list[int | float], list[Array]]:
+        """Its arguments as numbers, and the arrays among them."""
+        arguments: list[int | float] = []
+        touched: list[Array] = []
+        for each in launch.arguments:
+            if isinstance(each, Failed):
+                arguments.append(self.words[each])
+            elif isinstance(each, (At, Scratch, State)):
+                touched.append(self._array(each))
+                arguments.append(touched[-1].address)
+            else:
+                arguments.append(each)
+        return arguments, touched
+
+    def _array(self, each: At | Scratch | State) -> Array:
+        if isinstance(each, At):
+            return self.arrays[each]
+        if isinstance(each, State):
+            return self.stored(each)
+        if each.name not in self.scratch:
+            self.scratch[each.name] = self.take((each.size,), each.dtype)
+        return self.scratch[each.name]
+
+
+def _no_state(state: State) -> Array:
+    raise NotNativeError("the state of an op whose sizes depend on values")
+
+
+class Sizing:
+    """A `Sized` kernel over inputs: `measure()`, then `numbers`, then `fill(...)()`."""
+
+    def __init__(self, launcher: Launcher, kernel: Sized, given: _Given, measure: Enqueued) -> None:
+        self.launcher = launcher
+        self.kernel = kernel
+        self.given = given
+        self.measure = measure
+
+    @property
+    def numbers(self) -> Array | None:
+        """Where `measure` leaves the numbers; None where it launches nothing."""
+        return self.given.scratch.get(SIZES)
+
+    def fill(
+        self, signature: Signature, numbers: Sequence[int], results: Sequence[Array], take: Take
+    ) -> Enqueued:
+        """What fills outputs that have the sizes which the numbers say."""
+        launches = self.kernel.fill(signature, numbers)
+        given = self.given._replace(
+            arrays=[*self.given.arrays, *results], take=take, scratch=dict(self.given.scratch)
+        )
+        launcher = self.launcher
+        return launcher._enqueued(launcher._launches(self.kernel.file, launches, given))
 
 
 class _Words(dict[str, int]):

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from gpugraph.devices import CudaDevice, Enqueued
 from gpugraph.devices.cuda.array import Array
 from gpugraph.devices.cuda.driver import Product
+from gpugraph.devices.cuda.enqueued import MOST_BLOCKS
 from gpugraph.devices.cuda.joined import WORDS, join
-from gpugraph.devices.cuda.launching import MOST_BLOCKS
 from gpugraph.devices.native import Fused, NotNativeError
 from gpugraph.dtypes import as_dtype
 from gpugraph.kernel import Moves
