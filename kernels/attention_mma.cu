@@ -60,7 +60,7 @@ GG_INLINE float gg_sum(float x) {
     return x + gg_xor(x, 2);
 }
 
-extern "C" __global__ void __launch_bounds__(GG_THREADS, HEAD > 96 ? 2 : 3) gg_attention_mma(const T *q, const T *k, const T *v, const T *mask, T *out, long long inner, long long m, long long n, long long d_, long long dv_, long long k_row, long long k_column, long long mask_outer, long long mask_inner, long long mask_row, long long mask_column, double scale_) {
+extern "C" __global__ void __launch_bounds__(GG_THREADS, HEAD > 64 ? 2 : 3) gg_attention_mma(const T *q, const T *k, const T *v, const T *mask, T *out, long long inner, long long m, long long n, long long d_, long long dv_, long long k_row, long long k_column, long long mask_outer, long long mask_inner, long long mask_row, long long mask_column, double scale_) {
     alignas(16) __shared__ T keys[(ACROSS ? HEAD : GG_TILE) * GG_KEYS_WIDE];
     alignas(16) __shared__ T values[GG_TILE * GG_WIDE];
     const int pair = threadIdx.x % 4 * 2, warp_row = threadIdx.x / 32 * 16, own_row = warp_row + threadIdx.x % 32 / 4;

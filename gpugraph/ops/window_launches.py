@@ -191,16 +191,33 @@ def _shapes(mode: int, signature: Signature) -> Sequence[Shape]:
     return (output, *inputs[1:]) if mode == 1 else (inputs[0], output, inputs[2])
 
 
+class _Way(NamedTuple):
+    """One way to multiply. most: elements of a load."""
+
+    name: str
+    choice: _Choice
+    most: int
+
+    def packs(self, mode: int, work: Geometry, outputs: int) -> tuple[int, int]:
+        """Elements of a load: of the images, and of the filter or the result's gradient."""
+        images = work.pack(outputs if mode == 1 else work.channels, self.most)
+        return images, packed(outputs, self.most) if mode < 2 or work.last else 1
+
+
+_THREADS = _Way("convolution", _BY_THREADS, 4)
+_WARPS = _Way("convolution_mma", _BY_WARPS, 8)
+
+
 def _by_warps(
     mode: int,
     geometry: Geometries,
     cut: Callable[[Signature], int] | None,
     signature: Signature,
 ) -> list[Launch]:
-    """By tensor cores, of what they don't round."""
+    """By tensor cores, of dtypes that they don't round."""
     if signature.output_types[0].base_dtype not in (float16, bfloat16):
         return []
-    return _convolve(mode, geometry, cut, signature, by_warps=True)
+    return _convolve(mode, geometry, cut, signature, _WARPS)
 
 
 def _convolve(
@@ -208,7 +225,7 @@ def _convolve(
     geometry: Geometries,
     cut: Callable[[Signature], int] | None,
     signature: Signature,
-    by_warps: bool = False,
+    way: _Way = _THREADS,
 ) -> list[Launch]:
     given, filter, results = _shapes(mode, signature)
     dtype = signature.output_types[0].base_dtype
@@ -220,63 +237,42 @@ def _convolve(
     )
     rows, steps = (elements, pixels) if mode == 2 else (pixels, elements)
     columns = work.channels if mode == 1 else outputs
-    most = 8 if by_warps else 4
-    pack_a = work.pack(outputs if mode == 1 else work.channels, most)
-    pack_b = packed(outputs, most) if mode < 2 or work.last else 1
-    if by_warps:
-        tiles = _BY_WARPS.tiles(rows, columns, min(pack_a, pack_b) < most)
-    else:
-        tiles = _BY_THREADS.tiles(rows, columns, dtype is float64)
+    packs = way.packs(mode, work, outputs)
+    is_heavy = min(packs) < way.most if way is _WARPS else dtype is float64
+    tiles = way.choice.tiles(rows, columns, is_heavy)
     blocks = tiles.blocks(rows, columns)
     dense = mode == 2 or (work.last and phases == 1)
     parts, each = _parts(blocks, steps) if dense else (1, max(_STEPS, steps))
-    sums: Scratch | int = 0
-    if parts > 1:
-        sums = Scratch("parts", parts * rows * columns, wide_type(dtype))
+    if parts * phases > _MOST_LAYERS:
+        raise NotImplementedError(f"strides that cut images in {phases} phases")
+    sums = Scratch("parts", parts * rows * columns, wide_type(dtype)) if parts > 1 else 0
     defines = {
         **work.macros(prod(filter), prod(results)),
         "GG_MODE": mode,
-        "GG_PACK_A": pack_a,
-        "GG_PACK_B": pack_b,
+        "GG_PACK_A": packs[0],
+        "GG_PACK_B": packs[1],
         "GG_ROWS": tiles.rows,
         "GG_COLUMNS": tiles.columns,
         "GG_OWN_ROWS": tiles.own_rows,
         "GG_OWN_COLUMNS": tiles.own_columns,
         "GG_BIAS": int(cut is not None),
         "GG_CUT": cut(signature) if cut is not None else 0,
-        **({"BRAIN": int(dtype is bfloat16)} if by_warps else {}),
+        **({"BRAIN": int(dtype is bfloat16)} if way is _WARPS else {}),
     }
-    name = "convolution_mma" if by_warps else "convolution"
-    if parts * phases > _MOST_LAYERS:
-        raise NotImplementedError(f"strides that cut images in {phases} phases")
     source, other = (At(1), At(0)) if mode == 1 else (At(0), At(1))
     out, bias = (At(2), 0) if cut is None else (At(3), At(2))
+    sizes = (work.batch, work.channels, outputs, parts, each, *work.numbers)
+    launch = partial(Launch, types={"T": dtype}, defines=defines, file=f"{way.name}.cu")
     made = [
-        Launch(
-            f"gg_{name}",
+        launch(
+            f"gg_{way.name}",
             (blocks, 1, parts * phases),
             (tiles.threads, 1, 1),
-            (
-                *(source, other, out, bias, sums, work.batch, work.channels, outputs),
-                *(parts, each, *work.numbers),
-            ),
-            {"T": dtype},
-            defines,
-            file=f"{name}.cu",
+            (source, other, out, bias, sums, *sizes),
         )
     ]
     if parts > 1:
         count = rows * columns
-        arguments = (sums, out, bias, count, columns, parts)
-        made.append(
-            Launch(
-                "gg_sum_parts",
-                grid_of(count),
-                (THREADS, 1, 1),
-                arguments,
-                {"T": dtype},
-                defines,
-                file=f"{name}.cu",
-            )
-        )
+        summed = (sums, out, bias, count, columns, parts)
+        made.append(launch("gg_sum_parts", grid_of(count), (THREADS, 1, 1), summed))
     return made

@@ -90,7 +90,7 @@ def test_a_trace_waits_for_each_step_so_that_the_one_that_fails_is_named(
     monkeypatch.setattr(host_products, "compute", fail)
     x = tf.placeholder(tf.float32, [2, 2], name="x")
     product = tf.matmul(x, x, name="product")
-    y = tf.nn.relu(product)
+    y = tf.tanh(product)
     level = tf.RunOptions.FULL_TRACE if is_traced else tf.RunOptions.NO_TRACE
     with on_gpus() as session, pytest.raises(tf.errors.InternalError, match="illegal") as caught:
         options = tf.RunOptions(trace_level=level)

@@ -16,7 +16,7 @@ from gpugraph.devices.cuda.array import Array
 from gpugraph.devices.cuda.driver import Driver, Geometry, Product, Span, Stream
 from gpugraph.devices.cuda.enqueued import Enqueued, Part, Waiting, is_blocking
 from gpugraph.devices.cuda.generated import launches
-from gpugraph.devices.cuda.host_products import item_bytes, spans
+from gpugraph.devices.cuda.host_products import spans
 from gpugraph.devices.cuda.joined import join
 from gpugraph.devices.cuda.matrices import Multiplied, products
 from gpugraph.devices.cuda.precision import is_tf32
@@ -158,8 +158,6 @@ class Launcher:
         call = self.driver.product(product, self.workspace, self.stream)
         if call is None:
             return None
-        if not item_bytes(product.dtype):
-            return Part(call, None)
         reads, writes = spans(product)
         return Part(call, Touches(tuple(reads), (*writes, self.workspace)))
 
