@@ -88,9 +88,12 @@ class SizedStep(DynamicStep):
             return None
         inputs = [source() for source in self.sources]
         context = self._context(inputs, [shape or () for shape in shapes], owned)
-        numbers = self.sized.known(context)
-        fill = self.bound[1].fill(context, numbers, self.results, context.scratch)
-        return self.runner.kernels.both(self.bound[1].measure, fill)
+        sizing = self.bound[1]
+        try:
+            fill = sizing.fill(context, self.sized.known(context), self.results, context.scratch)
+        except NotImplementedError as error:
+            raise NotNativeError(str(error)) from error
+        return self.runner.kernels.both(sizing.measure, fill)
 
     @property
     def measures(self) -> Any:

