@@ -86,7 +86,8 @@ def run(files: Sequence[str], report: Path, log: Path, options: argparse.Namespa
             finally:
                 if made.poll() is None:
                     os.killpg(made.pid, signal.SIGKILL)  # and those that it has spread tests over
-                    made.wait()
+                    with contextlib.suppress(subprocess.TimeoutExpired):  # a driver may not let go
+                        made.wait(10)
         before, left = left, unfinished(report)
         if left == before and status in (0, 1, 5):  # 5: none were left to be run
             return ""

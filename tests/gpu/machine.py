@@ -14,12 +14,21 @@ import numpy as np
 
 import gpugraph as tf
 
-__all__ = ["EMULATED", "check", "chosen", "graph_options", "network", "numbers", "on_gpus"]
+__all__ = [
+    "EMULATED",
+    "MOST_OPS",
+    "check",
+    "chosen",
+    "graph_options",
+    "network",
+    "numbers",
+    "on_gpus",
+]
 
 EMULATED = os.environ.get("GPUGRAPH_VIRTUAL_GPUS") == "emulated"
 
 MOST_OPS = int(os.environ.get("GPUGRAPH_TEST_OPS", "36" if EMULATED else "0"))
-"""How many ops a test over all ops takes; 0 for all of them."""
+"""How many ops a test over all ops takes; 0 for all of them, and for all layers."""
 
 TOLERANCE = {"float64": 1e-11, "float32": 2e-5, "float16": 4e-3, "bfloat16": 3e-2}
 TOLERANCE |= {"complex64": 2e-5, "complex128": 1e-11}

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from gpugraph.devices.cuda.array import Array
 from gpugraph.devices.cuda.driver import Geometry
 from gpugraph.devices.cuda.text import CudaText, Form, Variant
-from gpugraph.devices.native import Program
+from gpugraph.devices.native import NotNativeError, Program
 from gpugraph.dtypes import DType, bfloat16, float16, float32
 
 __all__ = ["Launch", "Launches", "chosen", "launches"]
@@ -28,6 +28,9 @@ LONG = 16384
 
 NARROW = 16
 """Elements of a row up to which one thread has all of it."""
+
+MOST_ARGUMENTS = 32764 // 8
+"""Of a kernel: of 8 bytes each, of which there is room for so many in all."""
 
 _HALF = (1 << 31) - (1 << 24)
 """Elements from which places need 64 bits."""
@@ -100,7 +103,8 @@ def launches(
     failed: Callable[[str], int],
 ) -> Launches:
     """What computes a program. scratch: gives an address for so many elements of a dtype; failed:
-    one where a kernel writes 1 when it meets what the given message says."""
+    one where a kernel writes 1 when it meets what the given message says. NotNativeError for more
+    arrays than a kernel takes."""
     arrays = [*inputs, *outputs]
     text = CudaText(program, chosen(program, sizes, arrays))
     rows, inner = prod(sizes[:-1]), sizes[-1] if sizes else 1
@@ -112,6 +116,8 @@ def launches(
     addresses = [array.address for array in arrays] + own
     if text.values.can_fail:
         addresses.append(failed(text.values.failure))
+    if len(addresses) + 4 + len(sizes) > MOST_ARGUMENTS:
+        raise NotNativeError(f"{len(addresses)} arrays are more than a kernel takes")
     found = []
     for form in text.forms:
         geometry, rows_each = _geometry(form, shape, inner)

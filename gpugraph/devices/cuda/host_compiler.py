@@ -20,6 +20,7 @@ import struct
 import threading
 from collections.abc import Sequence
 from functools import cache
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -57,12 +58,17 @@ FLAGS = (
 )
 
 MOST_THREADS = 1024
+THREADS_OF_ANY = 256
+"""Threads for which a GPU has the registers, whatever a kernel takes: 255 of 65536 each."""
 STACK_BYTES = 128 << 10
 MOST_SHARED_BYTES = 227 << 10
 _MESSAGE_BYTES = 1000
 
 _KERNEL = re.compile(
     r"\b__global__\b(?:\s|\bvoid\b|__launch_bounds__\s*\([^()]*(?:\([^()]*\)[^()]*)*\))*(\w+)\s*\("
+)
+_BOUNDED = re.compile(
+    r"\b__launch_bounds__\s*\([^()]*(?:\([^()]*\)[^()]*)*\)(?:\s|\bvoid\b)*(\w+)\s*\("
 )
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _DYNAMIC = re.compile(
@@ -155,10 +161,16 @@ _ONE_LAUNCH = threading.Lock()
 
 class HostModule:
     """A loaded text. kernels: each kernel's parameters, a letter for each 64-bit word of them:
-    `p`ointer, `i`nteger, `d`ouble, `w`ord of a structure."""
+    `p`ointer, `i`nteger, `d`ouble, `w`ord of a structure.
 
-    def __init__(self, name: str, library: ctypes.CDLL, names: Sequence[str]) -> None:
+    bounded: those that say in `__launch_bounds__` how many threads they are for.
+    """
+
+    def __init__(
+        self, name: str, library: ctypes.CDLL, names: Sequence[str], bounded: Sequence[str] = ()
+    ) -> None:
         self.name = name
+        self.bounded = frozenset(bounded)
         self.kernels: dict[str, str] = {}
         self._library = library
         for each in names:
@@ -173,6 +185,13 @@ class HostModule:
             there = ", ".join(self.kernels)
             raise DriverError(f"{self.name} has no kernel {function} (it has {there})", 500)
         _check_geometry(function, geometry)
+        threads = prod(geometry.block)
+        if threads > THREADS_OF_ANY and function not in self.bounded:
+            raise DriverError(
+                f"kernel {function} without __launch_bounds__({threads}): a GPU may not have the "
+                f"registers for {threads} threads of it",
+                701,
+            )
         if len(arguments) != len(kinds):
             raise DriverError(
                 f"kernel {function} takes {len(kinds)} arguments, not {len(arguments)}", 1
@@ -234,8 +253,7 @@ def _check_geometry(function: str, geometry: Geometry) -> None:
     grid, block, shared = geometry
     if min(grid) < 1 or min(block) < 1 or max(grid[1:]) > 65535 or grid[0] > 2**31 - 1:
         raise DriverError(f"kernel {function}: no GPU launches a grid of {grid} of {block}", 9)
-    threads = block[0] * block[1] * block[2]
-    if threads > MOST_THREADS or block[2] > 64:
+    if prod(block) > MOST_THREADS or block[2] > 64:
         raise DriverError(f"kernel {function}: a block of {block} has over 1024 threads", 9)
     if not 0 <= shared <= MOST_SHARED_BYTES:
         raise DriverError(
@@ -254,4 +272,4 @@ def load(text: str, name: str) -> HostModule:
     if library is None:
         kept: Path | None = keep_text(source, name, ".cpp")
         raise DriverError(f"{name} does not compile for the host; its text: {kept}\n{reason}")
-    return HostModule(name, library, names)
+    return HostModule(name, library, names, _BOUNDED.findall(_COMMENT.sub(" ", source)))

@@ -23,7 +23,7 @@ import os
 import re
 import struct
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -180,15 +180,16 @@ def _unpacked(stored: bytes) -> Cubin:
 # -- where it is
 
 
-def library_paths() -> list[str]:
+def library_paths() -> Iterator[str]:
     """Files and names that may be NVRTC, the likeliest first."""
-    found = []
     for root in cuda_roots():
         for folder in LIBRARY_FOLDERS:
             pattern = os.path.join(glob.escape(root), folder, "libnvrtc.so*")
-            found += sorted(glob.glob(pattern), key=len)[:1]
-    system = ctypes.util.find_library("nvrtc")
-    return list(dict.fromkeys([*found, *([system] if system else []), "libnvrtc.so"]))
+            yield from sorted(glob.glob(pattern), key=len)[:1]
+    system = ctypes.util.find_library("nvrtc")  # asks other programs: only if need be
+    if system:
+        yield system
+    yield "libnvrtc.so"
 
 
 def header_folders(library: str, major: int) -> tuple[str, ...]:

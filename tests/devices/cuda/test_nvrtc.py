@@ -163,7 +163,7 @@ def test_libraries_are_looked_for_in_wheels_and_toolkits(
     folder.mkdir(parents=True)
     for name in ("libnvrtc-builtins.so.13.0", "libnvrtc.so.13", "libnvrtc.alt.so.13"):
         (folder / name).touch()
-    assert library_paths()[0] == str(folder / "libnvrtc.so.13")
+    assert next(library_paths()) == str(folder / "libnvrtc.so.13")
 
 
 def test_headers_are_those_of_the_same_cuda(

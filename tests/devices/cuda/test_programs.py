@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gpugraph as tf
+from gpugraph.devices.cuda import generated
 from gpugraph.devices.cuda.generated import chosen
 from gpugraph.devices.cuda.text import CudaText, Variant
 from gpugraph.devices.native import NotNativeError
@@ -138,3 +139,21 @@ def test_any_program_computes_what_numpy_computes(data: st.DataObject) -> None:
     except NotNativeError:
         return
     check_random(made, made.run(run_program))
+
+
+def test_more_arrays_than_a_kernel_takes_are_left_to_the_host(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(generated, "MOST_ARGUMENTS", 30)
+    with tf.Graph().as_default():
+        given = [tf.placeholder(tf.float32, [2]) for _ in range(28)]
+        with tf.device("/gpu:0"):
+            few, many = tf.add_n(given[:20]), tf.add_n(given)
+        feeds = {x: [at, 1] for at, x in enumerate(given)}
+        options = tf.GPUOptions(emulated_gpus=1)
+        with tf.Session(config=tf.ConfigProto(gpu_options=options)) as session:
+            told = str(session.explain([few, many], feeds))
+            assert "29 arrays are more than a kernel takes" in told and "21 arrays" not in told
+            for _ in range(3):
+                found = session.run([few, many], feeds)
+                assert [each.tolist() for each in found] == [[190, 20], [378, 28]]

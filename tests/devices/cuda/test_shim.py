@@ -318,6 +318,20 @@ def test_a_trap_names_its_thread(shim: HostModule) -> None:
         run(shim, "trapped", 8, 3)
 
 
+def test_blocks_of_many_threads_are_for_kernels_that_say_so() -> None:
+    """A GPU has no more than 255 registers for each of 256 threads."""
+    text = 'extern "C" __global__ void {} (long long* x) {{ x[threadIdx.x] = 7; }}'
+    x = np.zeros(512, np.int64)
+    module = load(text.format("__launch_bounds__(512) all"), "bounded")
+    run(module, "all", 512, x)
+    assert (x == 7).all()
+    module = load(text.format("all"), "unbounded")
+    run(module, "all", 256, x)
+    with pytest.raises(DriverError, match=r"all without __launch_bounds__\(512\)") as caught:
+        run(module, "all", 512, x)
+    assert caught.value.status == 701
+
+
 def test_what_cuda_refuses_to_launch_is_refused(shim: HostModule) -> None:
     x = np.zeros(4, np.float32)
     for block, arguments, message in (

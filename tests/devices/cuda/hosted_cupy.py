@@ -1,0 +1,67 @@
+"""CuPy's bindings, played, whose kernels are CUDA texts run on the host: whole programs on them.
+
+What CUDA refuses while a stream is captured is refused, and arguments that CuPy would not take.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gpugraph.devices.cuda.cupy_driver import CupyDriver
+from gpugraph.devices.cuda.driver import Geometry
+from gpugraph.devices.cuda.host_compiler import load
+
+from .fake_cupy import Arguments, FakeCuPy, FakeError
+
+__all__ = ["HostedCuPy"]
+
+NOT_WHILE_CAPTURING = {
+    *("malloc", "free", "hostAlloc", "freeHost", "memGetInfo", "eventQuery", "streamSynchronize"),
+    *("streamDestroy", "moduleLoadData", "moduleGetFunction", "moduleUnload", "funcSetAttribute"),
+    *("eventDestroy", "graphExecDestroy", "streamBeginCapture"),
+}
+
+
+class HostedCuPy(FakeCuPy):
+    """One GPU of 4 GiB. What is loaded is text, which `compiled` gives in a cubin's place."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.answers["getDeviceCount"] = 1
+
+    def driver_of(self, ordinal: int) -> CupyDriver:
+        return CupyDriver(ordinal, compiled)
+
+    def call(self, name: str, *arguments: Any) -> Any:
+        for each in arguments:
+            assert type(each) in (int, bytes, str), f"{name} is given {each!r}"
+        if self._captured is not None and name in NOT_WHILE_CAPTURING:
+            self.calls.append(("refused", name))
+            raise FakeError(900)
+        return super().call(name, *arguments)
+
+    def _moduleLoadData(self, text: bytes) -> int:
+        return self._new(load(text.decode(), "hosted"))
+
+    def _moduleGetFunction(self, module: int, name: str) -> int:
+        found = self.live[module]
+        self.kernels = {name: lambda arguments: (found, name)}
+        return super()._moduleGetFunction(module, name)
+
+    def _launchKernel(self, function: int, *rest: Any) -> None:
+        module, name = self.live[function](None)
+        geometry = Geometry(rest[:3], rest[3:6], rest[6])
+        parameters = Arguments(rest[8])
+
+        def run() -> None:
+            given = [
+                parameters.number(at) if kind == "d" else parameters.integer(at)
+                for at, kind in enumerate(module.kernels[name])
+            ]
+            module.launch(name, geometry, given)
+
+        self._enqueue(run)
+
+
+def compiled(text: str, arch: str, name: str) -> bytes:
+    return text.encode()
