@@ -11,6 +11,7 @@ nothing between them writes what it touches or reads what it writes. The bits ar
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Sequence
 from typing import Any, NamedTuple
 
@@ -90,7 +91,14 @@ def joined(steps: Sequence[Step], launcher: Any, told: list[str]) -> list[Step]:
     """The steps of a stretch of one GPU, launches that can be one as one; `told` gets lines."""
     why = f"{JOIN} is 0" if is_off(JOIN) else ""
     why = why or ("CUDA_LAUNCH_BLOCKING is set" if is_blocking() else "")
-    commands = [Command(step.run.kind(), step.run.touches()) for step in steps]  # type: ignore[attr-defined]
+    kinds = [step.run.kind() for step in steps]  # type: ignore[attr-defined]
+    often = {kind for kind, count in Counter(kinds).items() if count >= LEAST} - {None}
+    if not often:
+        return list(steps)
+    commands = [
+        Command(kind if kind in often else None, step.run.touches())  # type: ignore[attr-defined]
+        for kind, step in zip(kinds, steps)
+    ]
     found: list[Step] = []
     for turn in grouped(commands):
         members = [steps[at] for at in turn]

@@ -184,6 +184,46 @@ def test_updates_that_wait_for_each_other_stay_in_order(session: Any) -> None:
 
 
 @needs_cxx
+def test_each_gpu_joins_its_own() -> None:
+    config = tf.ConfigProto(gpu_options=tf.GPUOptions(emulated_gpus=2))
+    with tf.Graph().as_default(), tf.Session(config=config) as session:
+        made = []
+        for at in range(8):
+            with tf.device(f"/gpu:{at % 2}"):
+                made.append(tf.Variable(np.full(at + 2, at, np.float32), name=f"v{at}"))
+        train = tf.train.GradientDescentOptimizer(0.5).apply_gradients([(v * 1.5, v) for v in made])
+        session.run(tf.global_variables_initializer())
+        lines = str(session.explain(train)).splitlines()
+        updates = [line for line in lines if line.startswith("joined") and "(Apply" in line]
+        assert [line.split()[1] for line in updates] == ["4", "4"]
+        for _ in range(3):
+            session.run(train)
+        for at, value in enumerate(session.run(made)):
+            np.testing.assert_array_equal(value, np.full(at + 2, at / 64, np.float32))
+
+
+@needs_cxx
+def test_updates_after_a_loop_and_a_branch_are_joined_too(session: Any) -> None:
+    x = tf.placeholder(tf.float32, [])
+    made = [tf.Variable(tf.ones([size]), name=f"v{size}") for size in (2, 3, 4)]
+    count = tf.Variable(0.0, name="count")
+    counted = tf.cond(x > 0, lambda: tf.assign_add(count, x), lambda: count.read_value())
+    with tf.control_dependencies([counted]):
+        rates = tf.while_loop(
+            lambda i, _: i < 3, lambda i, r: (i + 1, r * x), (0, tf.constant(1.0))
+        )
+    slopes = [(rates[1] * each, each) for each in made]
+    train = tf.train.GradientDescentOptimizer(1.0).apply_gradients(slopes)
+    session.run(tf.global_variables_initializer())
+    assert "ApplyGradientDescent): 1" in str(session.explain(train, {x: 0.5}))
+    for step in (0.5, -1.0, 0.5):
+        session.run(train, {x: step})
+    assert session.run(count) == 1
+    for value in session.run(made):
+        np.testing.assert_array_equal(value, np.full(value.shape, 0.875 * 2 * 0.875, np.float32))
+
+
+@needs_cxx
 def test_traces_and_the_plan_name_the_steps_that_were_joined(session: Any) -> None:
     made = [tf.Variable(tf.ones([size]), name=f"v{size}") for size in (2, 3, 4)]
     grown = tf.group(

@@ -7,14 +7,18 @@ and writes keep it.
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
+from unittest import mock
 
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gpugraph as tf
+from gpugraph.compile.later import later
 from gpugraph.compile.unit import Unit, variable_key
+from gpugraph.devices import Device
 from gpugraph.graph.runtime_graph import Node
 from gpugraph.ops.declare import raw_ops
 from gpugraph.plan import Plan
@@ -122,6 +126,19 @@ def check(data: Any, devices: list[str], gpus: int, open_shape: bool) -> None:
 @given(data=st.data())
 def test_on_one_device(data):
     check(data, [""], 0, False)
+
+
+@settings(max_examples=60)
+@given(data=st.data())
+def test_with_updates_that_are_put_off(data):
+    order = import_module("gpugraph.compile.order")  # the package has the function by that name
+
+    def on_all(unit: Unit) -> int:
+        with mock.patch.object(Device, "has_kernels", True):
+            return later(unit)
+
+    with mock.patch.object(order, "later", on_all):
+        check(data, ["/cpu:0", "/gpu:0"], 1, False)
 
 
 @settings(max_examples=100)

@@ -134,7 +134,7 @@ def test_what_a_table_does_not_hold_takes_another_launch() -> None:
 
 
 @given(st.data())
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=8, deadline=None)
 def test_any_program_gives_the_same_bits_joined(data: st.DataObject) -> None:
     made = draw_program(data.draw)
     try:

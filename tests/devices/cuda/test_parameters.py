@@ -38,6 +38,13 @@ def test_addresses_numpys_numbers_and_truths() -> None:
     assert found.number(4) == 0.5
 
 
+def test_a_structure_of_words_is_where_its_first_one_is() -> None:
+    parameters = Parameters([0.5, 7, -8, 1 << 40])
+    place = ctypes.c_void_p.from_address(parameters.address + 8).value
+    assert place is not None
+    assert list((ctypes.c_int64 * 3).from_address(place)) == [7, -8, 1 << 40]
+
+
 def test_no_arguments_are_an_array_too() -> None:
     assert ctypes.c_uint64.from_address(Parameters([]).address).value == 0
 
