@@ -162,7 +162,8 @@ class CudaDevice(Device):
         return self.driver.capture(self.compute, work)
 
     def synchronize(self) -> None:
-        self.driver.synchronize()
+        with self.lock:  # a stream that another thread captures can't be waited for
+            self.driver.synchronize()
 
     def refusals(self) -> Refusals:
         """Words for what the kernels of a plan refuse."""
