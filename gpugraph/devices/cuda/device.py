@@ -169,7 +169,7 @@ class CudaDevice(Device):
         return self.driver.capture(self.compute, work)
 
     def synchronize(self) -> None:
-        with self.lock:  # nobody may wait for a stream that is being captured
+        with self.lock:  # a stream that another thread captures can't be waited for
             self.driver.synchronize()
 
     def refusals(self) -> Refusals:

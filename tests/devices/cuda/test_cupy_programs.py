@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import logging
+import threading
 from typing import Any
 
 import numpy as np
@@ -104,3 +105,28 @@ def test_a_session_that_nobody_closed_does_not_end_a_capture(
             finally:
                 gc.set_threshold(*before)
     assert cupy.told("refused") == [] and len(cupy.told("graphLaunch")) == 2
+
+
+def test_who_waits_for_the_gpu_waits_for_a_capture_too(
+    cupy: HostedCuPy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a thread does that gives back a plan of the session."""
+    waiting: list[threading.Thread] = []
+    begin = cupy._streamBeginCapture
+
+    def meanwhile(stream: int, mode: int) -> None:
+        begin(stream, mode)
+        waiting.append(threading.Thread(target=device.synchronize))
+        waiting[0].start()
+        waiting[0].join(0.1)
+
+    monkeypatch.setattr(cupy, "_streamBeginCapture", meanwhile, raising=False)
+    with tf.Graph().as_default():
+        x = tf.placeholder(tf.float32, [2, 2])
+        y = tf.reduce_sum(tf.matmul(tf.tanh(x), x), 0)
+        with session_of(64) as session:
+            device = next(each for each in session._backend.devices if "GPU" in each.name)
+            for _ in range(2):
+                session.run(y, {x: np.eye(2)})
+            waiting[0].join()
+    assert cupy.told("refused") == [] and len(cupy.told("graphLaunch")) == 1
