@@ -42,6 +42,12 @@ def _tell(**record: Any) -> None:
             file.write(json.dumps(record) + "\n")
 
 
+def pytest_collectreport(report: pytest.CollectReport) -> None:
+    """Of a file that can't be imported."""
+    if report.failed:
+        _tell(test=report.nodeid, outcome="failed", said=report.longreprtext[-300:])
+
+
 def pytest_runtest_logstart(nodeid: str) -> None:
     _tell(test=nodeid, outcome="begun")
 

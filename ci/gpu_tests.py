@@ -54,6 +54,7 @@ def command(files: Sequence[str], alone: bool) -> list[str]:
         spread = ["-n", str(workers), "--dist", "worksteal"]
     told = [word for plugin in plugins for word in ("-p", plugin)]
     how = ["-v", "--tb=short", "-o", "faulthandler_timeout=0", "-m", "gpu"]
+    how.append("--continue-on-collection-errors")
     return [sys.executable, "-m", "pytest", *how, *told, *spread, *files]
 
 

@@ -33,12 +33,15 @@ def test_every_test_has_its_outcome(spread: bool, tmp_path: Path) -> None:
     folder.mkdir()
     (folder / "test_some.py").write_text(TESTS)
     (folder / "test_others.py").write_text("raise SystemExit('has no test for GPUs')")
+    (folder / "test_broken.py").write_text("import pytest.mark.gpu")
     how = ["--tests", str(folder)] if spread else ["--only", str(folder / "test_some.py")]
     script = [sys.executable, str(ROOT / "ci" / "gpu_tests.py"), "--seconds", "100", "--each", "3"]
     done = subprocess.run([*script, "--out", str(out), *how], capture_output=True, text=True)
     assert done.returncode == 1, done.stderr
     found = json.loads((out / "tests.json").read_text())
     outcomes = {name.rpartition("::")[2]: each["outcome"] for name, each in found.items()}
+    broken = [outcomes.pop(name) for name in list(outcomes) if name.endswith("test_broken.py")]
+    assert broken == ["failed"] * spread  # and it has kept none from running
     ended = "failed" if spread else "begun"
     assert outcomes == {
         "test_good": "passed",
