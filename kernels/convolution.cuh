@@ -142,12 +142,13 @@ struct gg_part {
     bool alone; /* it has all the steps */
 };
 
-GG_INLINE gg_part gg_part_of(const gg_work &w, long long splits, long long each) {
+/* Of parameters, which take no registers, what may be. */
+GG_INLINE gg_part gg_part_of(const gg_work &w, long long depth, long long outputs, long long splits, long long each) {
     gg_part p;
     p.rows = GG_MODE == 2 ? w.elements : w.pixels;
     const PLACE steps = GG_MODE == 2 ? w.pixels : w.elements;
-    p.columns = GG_MODE == 1 ? w.depth : w.outputs;
-    p.other_column = GG_MODE == 0 ? 1 : GG_MODE == 1 ? (PLACE)w.outputs : w.result.c;
+    p.columns = GG_MODE == 1 ? (int)depth : (int)outputs;
+    p.other_column = GG_MODE == 0 ? 1 : GG_MODE == 1 ? (PLACE)outputs : w.result.c;
     p.out_column = GG_MODE == 2 ? 1 : w.result.c;
     const int across = (p.columns + GG_COLUMNS - 1) / GG_COLUMNS;
     p.row0 = (PLACE)(blockIdx.x / across) * GG_ROWS;

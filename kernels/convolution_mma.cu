@@ -42,7 +42,7 @@ extern "C" __global__ void __launch_bounds__(GG_THREADS, GG_BLOCKS) gg_convoluti
         w = gg_work_of(x, y, z, batch, depth, outputs, (int)(blockIdx.z / splits));
     }
     __syncthreads();
-    const gg_part p = gg_part_of(w, splits, each);
+    const gg_part p = gg_part_of(w, depth, outputs, splits, each);
     if (p.row0 >= p.rows) return;
     for (int i = thread; i < GG_ROWS; i += GG_THREADS) row_entries[i] = gg_row_entry(w, p.row0 + i);
     if (thread < 2 * GG_STEP) step_entries[thread / GG_STEP][thread % GG_STEP] = gg_step_entry(w, p.first + thread, p.stop);
