@@ -69,7 +69,7 @@ extern "C" __global__ void __launch_bounds__(512) gg_sort_rows(const ELEMENT *x,
     }
 }
 
-extern "C" __global__ void gg_sort_keys(const ELEMENT *x, KEY *keys_out, int32_t *numbers_out, long long count) {
+extern "C" __global__ void __launch_bounds__(512) gg_sort_keys(const ELEMENT *x, KEY *keys_out, int32_t *numbers_out, long long count) {
     __shared__ KEY keys[CAPACITY];
     __shared__ int32_t numbers[CAPACITY];
     int padded = 2;
