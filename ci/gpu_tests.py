@@ -62,7 +62,7 @@ def run(files: Sequence[str], report: Path, log: Path, options: argparse.Namespa
     """What kept the tests from coming to their end, or nothing."""
     ends = time.monotonic() + options.seconds
     env = {
-        **os.environ,
+        **{key: value for key, value in os.environ.items() if not key.startswith("PYTEST_XDIST")},
         "GPUGRAPH_REPORT": str(report),
         "GPUGRAPH_SECONDS": str(options.each),
         "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",

@@ -122,13 +122,13 @@ def test_who_touches_a_variable_before_a_write_or_after_it_stays_there(data: Any
                 else:
                     made.append(tf.matmul([value], tf.ones([4, 4]))[0])
         found = {}
-        for kernels in (False, True):
+        for switch in ("0", "1"):
             with pytest.MonkeyPatch.context() as patch:
-                patch.setattr(VirtualGPUDevice, "has_kernels", kernels)
+                patch.setenv("GPUGRAPH_JOIN", switch)
                 target = make_target(gpus=1, soft=True)
-                found[kernels] = touches(compiled(made[-3:], upto="order", target=target))
-    for name, wanted in found[False].items():
-        places = {each: at for at, each in enumerate(found[True][name])}
+                found[switch] = touches(compiled(made[-3:], upto="order", target=target))
+    for name, wanted in found["0"].items():
+        places = {each: at for at, each in enumerate(found["1"][name])}
         for at, each in enumerate(wanted):
             for other in wanted[at + 1 :]:
                 assert places[each] < places[other] or not (each[1] or other[1])
