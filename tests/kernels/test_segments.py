@@ -51,14 +51,12 @@ def test_segments_of_ascending_ids(label: str, what: str) -> None:
     np.testing.assert_allclose(found, by_segment(what, data, ids), 2e-4)
 
 
-@pytest.mark.parametrize(
-    "dtype", ["float16", "bfloat16", "float64", "int8", "uint8", "int32", "uint64"]
-)
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float64", "int8", "uint64"])
 def test_segments_of_all_dtypes(dtype: str) -> None:
     ids = np.sort(draw.integers(0, 9, 60)).astype(np.int32)
     data = draw.integers(0, 2, (60, 2, 3))
     kind = bfloat16.as_numpy_dtype if dtype == "bfloat16" else np.dtype(dtype)
-    for what in ("sum", "mean", "prod", "min"):
+    for what in ("sum", "mean", "min"):
         found = on_gpu(getattr(tf, f"segment_{what}"), data.astype(kind), ids)
         wanted = by_segment(what, data, ids)
         if what == "mean" and np.dtype(kind).kind in "iu":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,12 @@ from gpugraph.devices.cuda.driver import DriverError
 from gpugraph.devices.cuda.host_compiler import host_compiler
 
 pytestmark = pytest.mark.skipif(bool(host_compiler().reason), reason=host_compiler().reason)
+
+
+@pytest.fixture(autouse=True)
+def graph() -> Iterator[tf.Graph]:
+    with tf.Graph().as_default() as made:
+        yield made
 
 
 def on_gpus(count: int = 1) -> tf.Session:
