@@ -84,6 +84,8 @@ def run(files: Sequence[str], report: Path, log: Path, options: argparse.Namespa
                 status = made.wait(max(0.0, ends - time.monotonic()))
             except subprocess.TimeoutExpired:
                 return f"not done in {options.seconds:.0f} s"
+            except SystemExit as ended:  # what is done is told all the same
+                return str(ended)
             finally:
                 if made.poll() is None:
                     os.killpg(made.pid, signal.SIGKILL)  # and those that it has spread tests over

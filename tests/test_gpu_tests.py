@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -81,3 +82,23 @@ def test_when_the_time_is_over_what_ran_is_told(tmp_path: Path) -> None:
     )
     assert done.returncode == 1
     assert "tests: not done in 5 s" in done.stdout and "1 begun" in done.stdout
+
+
+def test_when_it_is_ended_from_outside_what_ran_is_told(tmp_path: Path) -> None:
+    test, out = tmp_path / "test_some.py", tmp_path / "out"
+    begun = tmp_path / "begun"
+    test.write_text(
+        "import pathlib, time, pytest\npytestmark = pytest.mark.gpu\n"
+        "def test_good(): pass\n"
+        f"def test_late(): pathlib.Path({str(begun)!r}).touch(); time.sleep(60)\n"
+    )
+    script = [sys.executable, str(ROOT / "ci" / "gpu_tests.py"), "--seconds", "100", "--each", "90"]
+    made = subprocess.Popen([*script, "--out", str(out), "--only", str(test)])
+    ends = time.monotonic() + 60
+    while not begun.exists() and time.monotonic() < ends:
+        time.sleep(0.05)
+    made.terminate()
+    assert made.wait(30) == 1
+    found = json.loads((out / "tests.json").read_text())
+    assert sorted(each["outcome"] for each in found.values()) == ["begun", "passed"]
+    assert "ended from outside" in (out / "summary.txt").read_text()

@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from gpugraph.compile.fusible import Said
-from gpugraph.compile.replacing import Replacing, is_reference, known_value, only_taker
+from gpugraph.compile.replacing import Replacing, are_ours, is_reference, known_value, only_taker
 from gpugraph.compile.switches import why_off
 from gpugraph.compile.unit import Unit
 from gpugraph.graph.runtime_graph import Edge, Node
@@ -125,6 +125,8 @@ class _Search:
     def _has_kernel(self, found: _Found) -> bool:
         """Whether all sizes are known, and are such that the kernel has them."""
         if any(is_reference(edge) for edge in found.edges):
+            return False
+        if not are_ours(self.unit, (*found.passed, found.last)):
             return False
         shapes = [self._shape(edge) for edge in found.edges]
         if any(sizes is None or None in sizes or 0 in sizes for sizes in shapes):

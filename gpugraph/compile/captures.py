@@ -95,11 +95,11 @@ class Captured:
         return Captured(self.capture, ())
 
     def parts(self, traced: bool) -> list[Step]:
-        """The steps that it runs: one, once they are captured; in a trace all, each by itself."""
+        """The steps that it runs: one that is captured; in a trace all, each by itself."""
         capture = self.capture
-        if traced or capture.replay is None:
+        if traced:
             return [*self.checks, *capture.steps]
-        step = capture.steps[0]._replace(name=capture.name, run=capture.replay, kind="native")
+        step = capture.steps[0]._replace(name=capture.name, run=capture.run, kind="native")
         return [*self.checks, step]
 
     def __call__(self) -> None:

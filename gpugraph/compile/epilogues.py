@@ -25,7 +25,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from gpugraph.compile.fuse import Group, grouping
-from gpugraph.compile.replacing import Replacing, is_reference, only_taker
+from gpugraph.compile.replacing import Replacing, are_ours, is_reference, only_taker
 from gpugraph.compile.switches import why_off
 from gpugraph.compile.unit import Unit
 from gpugraph.dtypes import FLOATING
@@ -67,6 +67,8 @@ def _may_start(unit: Unit, node: Node, roots: set[int]) -> bool:
     if node.type not in FUSED_PRODUCTS or node.output_types[0] not in FLOATING:
         return False
     if only_taker(node, roots) is None or any(map(is_reference, node.input_edges())):
+        return False
+    if not are_ours(unit, [node]):
         return False
     sizes = unit.shapes[node.id][0].sizes
     return sizes is not None and sizes[-1] is not None
@@ -117,7 +119,7 @@ class _Search:
     def _takes_in(self, chain: _Chain, taken: Edge) -> bool:
         """Makes an op part of the chain, if it may come after what is there."""
         node, done = taken.dst, chain.finishes
-        if "Relu" in done:
+        if "Relu" in done or not are_ours(self.unit, [node]):
             return False
         if node.type == "Relu":
             finish = "Relu"

@@ -4,9 +4,10 @@
     later      dW3  dW2  dW1  Adam(W3)  Adam(W2)  Adam(W1)  train
 
 so that they are told to the GPU as one launch (`joining`). An update comes right before the first
-op that needs it, or touches a variable that it writes, whichever way: who saw a variable before
-the update, or after it, still does. What it takes is kept until then, so that large updates, whose
-launch is nothing beside their work, stay where they are, as does what is in a branch or a loop.
+op that needs it, or touches a variable that it writes or takes, whichever way: who saw a variable
+before an update, or after it, still does. What it takes is kept until then, so that large updates,
+whose launch is nothing beside their work, stay where they are, as does what is in a branch or a
+loop.
 """
 
 from __future__ import annotations
@@ -43,13 +44,13 @@ def later(unit: Unit) -> int:
     refers = {key: variable_key(variable) for key, variable in found.items()}
     sizes = {variable_key(each): _bytes(unit, each) for each in found.values()}
     left = {name: each.attributes.memory_limit_bytes // PART for name, each in devices.items()}
-    moving: dict[int, set[Key]] = {}
+    moving: set[int] = set()
     for node in unit.order:
         written = _written(unit, node, refers) if node.assigned_device in devices else set()
         size = max((sizes[key] for key in written), default=LARGE)
         if size < LARGE and size <= left[node.assigned_device]:
             left[node.assigned_device] -= size
-            moving[node.id] = written
+            moving.add(node.id)
     if not moving:
         return 0
     before = [node.id for node in unit.order]
@@ -79,9 +80,7 @@ def _written(unit: Unit, node: Node, refers: dict[tuple[int, int], Key]) -> set[
     return {key for key in keys if key is not None} if None not in keys else set()
 
 
-def _places(
-    unit: Unit, moving: dict[int, set[Key]], refers: dict[tuple[int, int], Key]
-) -> dict[int, Rank]:
+def _places(unit: Unit, moving: set[int], refers: dict[tuple[int, int], Key]) -> dict[int, Rank]:
     """What nodes are sorted by: those that are put off come right before the place of another."""
     ranks = {device.name: index for index, device in enumerate(unit.target.devices)}
     starts = _starts(unit)
@@ -89,15 +88,16 @@ def _places(
     touched: dict[Key, list[Rank]] = defaultdict(list)
     for at, node in reversed(list(enumerate(unit.order))):
         inputs = [(edge.src.id, edge.src_output) for edge in node._in]
+        keys = {refers[each] for each in inputs if each in refers}
         if node.id in moving:
             after = [places[edge.dst.id] for edge in node._out if edge.dst.id in places]
-            after += [rank for key in moving[node.id] for rank in touched[key]]
+            after += [rank for key in keys for rank in touched[key]]
             alone = bool(node.attrs.get("use_locking"))
             rank = ranks[node.assigned_device]
             places[node.id] = _right_before(after, len(unit.order), alone, rank, at)
         else:
             places[node.id] = (starts[at], 1, 0, 0, False, at)
-        for key in {refers[each] for each in inputs if each in refers}:
+        for key in keys:
             touched[key].append(places[node.id])
     return places
 

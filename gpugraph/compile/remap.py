@@ -16,7 +16,7 @@ from typing import NamedTuple
 from gpugraph.compile.fusible import kernels_on, said
 from gpugraph.compile.jit import jit
 from gpugraph.compile.native_steps import said_by
-from gpugraph.compile.replacing import Replacing, is_reference, only_taker
+from gpugraph.compile.replacing import Replacing, are_ours, is_reference, only_taker
 from gpugraph.compile.switches import why_off
 from gpugraph.compile.unit import Unit
 from gpugraph.graph.runtime_graph import Edge, Node
@@ -67,10 +67,10 @@ def _found(unit: Unit, node: Node, roots: set[int]) -> _Found | None:
         return None
     addition = taken.dst
     bias = addition.input_edge(1 - taken.dst_input)
-    if not _is_bias(unit, node, addition, bias):
+    if not _is_bias(unit, node, addition, bias) or not are_ours(unit, (node, addition)):
         return None
     after = only_taker(addition, roots)
-    if after is None or after.dst.type not in ACTIVATIONS:
+    if after is None or after.dst.type not in ACTIVATIONS or not are_ours(unit, [after.dst]):
         return _Found(node, addition, bias, None)
     return _Found(node, addition, bias, after.dst)
 

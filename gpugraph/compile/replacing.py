@@ -22,9 +22,10 @@ from gpugraph.dtypes import as_dtype
 from gpugraph.graph.runtime_graph import Edge, Node, NodeClass
 from gpugraph.ops.convert import CONST
 from gpugraph.ops.declare import DECLARATIONS
+from gpugraph.ops.kernels import is_ours
 from gpugraph.shapes import TensorShape
 
-__all__ = ["Replacing", "behind", "is_reference", "known_value", "only_taker"]
+__all__ = ["Replacing", "are_ours", "behind", "is_reference", "known_value", "only_taker"]
 
 Source = tuple[Node, int]
 """A node and one of its output slots."""
@@ -156,6 +157,12 @@ def _waits(node: Node, kept: set[int], passed: Sequence[Node]) -> dict[Node, Non
         else:
             found[source] = None
     return found
+
+
+def are_ours(unit: Unit, nodes: Iterable[Node]) -> bool:
+    """Whether an op of ours may stand for these: somebody else's kernels are to run."""
+    types = unit.device_types
+    return all(is_ours(node.type, types[node.assigned_device], node.attrs) for node in nodes)
 
 
 def is_reference(edge: Edge) -> bool:

@@ -6,6 +6,7 @@ ask for them.
 
 from __future__ import annotations
 
+import threading
 import weakref
 from typing import Protocol
 
@@ -24,12 +25,15 @@ class Watcher(Protocol):
 
 
 _watchers: weakref.WeakSet[Watcher] = weakref.WeakSet()
+_lock = threading.Lock()
+"""Of the watchers, which sessions of other threads join."""
 _settings = {"tensor_float_32": False}
 
 
 def watch(watcher: Watcher) -> None:
     """Has `watcher` told of changes, as long as it lives."""
-    _watchers.add(watcher)
+    with _lock:
+        _watchers.add(watcher)
 
 
 def enable_tensor_float_32_execution(enabled: bool) -> None:
@@ -43,7 +47,9 @@ def enable_tensor_float_32_execution(enabled: bool) -> None:
         raise TypeError(f"enabled must be True or False, but is {enabled!r}")
     if _settings["tensor_float_32"] != enabled:
         _settings["tensor_float_32"] = enabled
-        for watcher in list(_watchers):
+        with _lock:
+            told = list(_watchers)
+        for watcher in told:
             watcher.settings_changed()
 
 

@@ -170,6 +170,7 @@ from gpugraph.ops import (
     volumes,
     weights,
 )
+from gpugraph.ops.kernels import note_ours
 
 __all__ = [
     "activations",
@@ -339,3 +340,5 @@ __all__ = [
     "volumes",
     "weights",
 ]
+
+note_ours()

@@ -14,7 +14,15 @@ from gpugraph.dtypes import DType
 from gpugraph.errors import AlreadyExistsError, InvalidArgumentError
 from gpugraph.kernel import Kernel
 
-__all__ = ["HostOnly", "KernelDef", "find_kernel", "kernel_device_types", "register_kernel"]
+__all__ = [
+    "HostOnly",
+    "KernelDef",
+    "find_kernel",
+    "is_ours",
+    "kernel_device_types",
+    "note_ours",
+    "register_kernel",
+]
 
 
 class HostOnly(NamedTuple):
@@ -37,6 +45,7 @@ class KernelDef(NamedTuple):
 
 
 _KERNELS: dict[tuple[str, str], list[KernelDef]] = {}
+_OURS: dict[int, KernelDef] = {}
 
 
 def register_kernel(
@@ -71,6 +80,18 @@ def find_kernel(op_type: str, device_type: str, attrs: Mapping[str, Any]) -> Ker
         if not entry.types or entry.accepts(attrs):
             return entry
     return None
+
+
+def note_ours() -> None:
+    """Notes that what is registered by now is ours, and what comes later somebody else's."""
+    _OURS.update((id(entry), entry) for entries in _KERNELS.values() for entry in entries)
+
+
+def is_ours(op_type: str, device_type: str, attrs: Mapping[str, Any]) -> bool:
+    """Whether no kernel of somebody else's runs such a node: then another op that does the same may
+    stand in its place."""
+    entry = find_kernel(op_type, device_type, attrs)
+    return entry is None or id(entry) in _OURS
 
 
 def kernel_device_types(op_type: str) -> list[str]:

@@ -28,7 +28,14 @@ def execute(plan: Plan, feeds: Sequence[Any]) -> list[Any]:
     try:
         return plan.context.run(_execute, plan, feeds)
     finally:
-        plan.running = False
+        _ended(plan)
+
+
+def _ended(plan: Plan) -> None:
+    """A run is over. A plan that was given up meanwhile gives back what it holds."""
+    plan.running = False
+    if plan.stale:
+        plan.release()
 
 
 def _execute(plan: Plan, feeds: Sequence[Any]) -> list[Any]:
@@ -72,7 +79,7 @@ def execute_traced(
     try:
         return plan.context.run(_execute_traced, plan, feeds, stats, timeout_s), stats
     finally:
-        plan.running = False
+        _ended(plan)
 
 
 def _execute_traced(

@@ -13,6 +13,7 @@ import gpugraph as tf
 from gpugraph.compile.captures import captured
 from gpugraph.compile.regions import Entry
 from gpugraph.devices import Enqueued
+from gpugraph.devices.cuda.device import CudaDevice
 from gpugraph.devices.cuda.enqueued import Part
 from gpugraph.devices.cuda.host_compiler import host_compiler
 from gpugraph.plan import Step
@@ -85,6 +86,22 @@ def test_what_no_run_has_brought_to_its_end_is_not_captured() -> None:
         entry.step.run()
     first, eager, recorded = ["one"], ["one", "two"], ["capture", "one", "two"]
     assert told == [*first, *eager, *recorded, "replay", "replay"]
+
+
+def test_runs_with_a_limit_are_captured_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    captures = []
+    kept = CudaDevice.capture
+    monkeypatch.setattr(
+        CudaDevice, "capture", lambda self, work: captures.append(1) or kept(self, work)
+    )
+    config = tf.ConfigProto(
+        gpu_options=tf.GPUOptions(emulated_gpus=1), operation_timeout_in_ms=60_000
+    )
+    with tf.Graph().as_default(), tf.Session(config=config) as session:
+        x, y = two_steps()
+        for _ in range(4):
+            assert session.run(y, {x: [[1, 2], [3, 4]]}) == 54
+        assert captures == [1]
 
 
 def test_what_is_assigned_is_captured_with_what_reads_it(session: tf.Session) -> None:

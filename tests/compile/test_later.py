@@ -78,6 +78,15 @@ def test_who_reads_a_variable_after_its_update_still_does() -> None:
     assert order.index("up0") < order.index("used_at_last")
 
 
+def test_an_update_that_takes_a_variable_itself_comes_before_its_update() -> None:
+    taken = grown(1, 3)
+    reference = tf.get_default_graph().get_tensor_by_name("v1:0")
+    copied = tf.Variable(tf.zeros([4]), name="v0").assign(reference, name="up0")
+    with tf.control_dependencies([copied, tf.negative(taken)]):
+        order = names([tf.no_op(name="us")])
+    assert order.index("up0") < order.index("up1")
+
+
 def test_an_update_in_a_branch_stays_in_it() -> None:
     x = tf.placeholder(tf.float32, [])
     variable = tf.Variable(tf.zeros([4]), name="v")
@@ -114,11 +123,14 @@ def test_who_touches_a_variable_before_a_write_or_after_it_stays_there(data: Any
             one = data.draw(st.sampled_from(held))
             value = data.draw(st.sampled_from(made))
             with tf.control_dependencies(before):
-                kind = data.draw(st.sampled_from(["read", "write", "add"]))
+                kind = data.draw(st.sampled_from(["read", "write", "copy", "add"]))
                 if kind == "read":
                     made.append(one.read_value() + value)
                 elif kind == "write":
                     made.append(tf.identity(one.assign_add(value)))
+                elif kind == "copy":  # takes the other's reference, with no read between
+                    other_one = data.draw(st.sampled_from(held))
+                    made.append(tf.identity(one.assign(other_one._ref())))
                 else:
                     made.append(tf.matmul([value], tf.ones([4, 4]))[0])
         found = {}

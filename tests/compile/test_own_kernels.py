@@ -80,3 +80,50 @@ def test_on_gpus_texts_of_others_are_fused_too(register: Any) -> None:
     with tf.Session(config=tf.ConfigProto(gpu_options=options)) as session:
         np.testing.assert_array_equal(session.run(y, feeds), np.full((4, 4), 10))
         assert "runs on the host" not in str(session.explain(y, feeds))
+
+
+def chains() -> tuple[dict[str, Any], dict[Any, Any]]:
+    """What one op of ours does where all kernels are ours: the last op of each, and feeds."""
+    x, images = tf.placeholder(tf.float32, [4, 4]), tf.placeholder(tf.float32, [1, 8, 8, 3])
+    biased = tf.nn.bias_add(tf.matmul(x, x), tf.constant([1.0, 2, 3, 4]))
+    filters = tf.constant(np.ones((3, 3, 3, 4), np.float32))
+    made = tf.nn.conv2d(images, filters, [1, 1, 1, 1], "SAME")
+    q = tf.reshape(x, [1, 4, 4])
+    heads = tf.matmul(tf.nn.softmax(tf.matmul(q, q, transpose_b=True)), q)
+    last = {
+        "product": tf.nn.relu(biased),
+        "convolution": tf.nn.relu(tf.nn.bias_add(made, tf.constant([1.0, 2, 3, 4]))),
+        "attention": heads,
+    }
+    return last, {x: np.ones((4, 4)), images: np.ones((1, 8, 8, 3))}
+
+
+@needs_cxx
+@pytest.mark.parametrize(
+    "chain, op, fused",
+    [
+        ("product", "MatMul", "_FusedMatMul"),
+        ("product", "BiasAdd", "_FusedMatMul"),
+        ("product", "Relu", "_FusedMatMul"),
+        ("convolution", "BiasAdd", "_FusedConv2D"),
+        ("convolution", "Relu", "_FusedConv2D"),
+        ("attention", "Softmax", "_FusedAttention"),
+    ],
+)
+def test_on_gpus_no_op_of_ours_stands_for_them(
+    chain: str, op: str, fused: str, register: Any
+) -> None:
+    last, feeds = chains()
+    config = tf.ConfigProto(gpu_options=tf.GPUOptions(emulated_gpus=1))
+    ran = []
+
+    def own(*arrays: Any) -> None:
+        ran.append(op)
+        forty_two(*arrays)
+
+    with tf.Session(config=config) as session:
+        assert fused in str(session.explain(last[chain], feeds))
+    register(op, "GPU", tf.Call(own), priority=5)
+    with tf.Session(config=config) as session:
+        session.run(last[chain], feeds)
+    assert ran == [op]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,6 +11,7 @@ import numpy as np
 import pytest
 
 import gpugraph as tf
+from gpugraph.config.experimental import watch
 from tests.devices.cuda.gpus import needs_cxx
 
 GPU = tf.ConfigProto(gpu_options=tf.GPUOptions(emulated_gpus=[64]))
@@ -32,6 +35,33 @@ def test_it_is_off_until_it_is_switched_on() -> None:
         with pytest.raises(TypeError, match="enabled must be True or False, but is"):
             enable(wrong)  # type: ignore[arg-type]
     assert is_enabled() is True
+
+
+class Watcher:
+    def settings_changed(self) -> None:
+        pass
+
+
+def test_sessions_of_other_threads_come_and_go_while_it_changes() -> None:
+    kept, is_over = [Watcher() for _ in range(200)], threading.Event()
+
+    def come_and_go() -> None:
+        while not is_over.is_set():
+            for each in [Watcher() for _ in range(50)]:
+                watch(each)
+
+    for each in kept:
+        watch(each)
+    thread, interval = threading.Thread(target=come_and_go), sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    thread.start()
+    try:
+        for times in range(300):
+            enable(times % 2 == 0)
+    finally:
+        is_over.set()
+        thread.join()
+        sys.setswitchinterval(interval)
 
 
 X = np.float32([[1 + 2.0**-11, 1], [3, 2.0**-12]])

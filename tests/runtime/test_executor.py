@@ -142,3 +142,16 @@ def test_a_released_plan_is_stale() -> None:
     diary.plan.release()
     assert diary.plan.stale
     assert diary.page() == ["released"]
+
+
+@pytest.mark.parametrize("is_traced", [False, True])
+def test_a_plan_that_is_given_up_while_it_runs_gives_its_memory_back_at_the_end(
+    is_traced: bool,
+) -> None:
+    diary = Diary("a")
+    diary.does["a"] = lambda: setattr(diary.plan, "stale", True)
+    if is_traced:
+        assert execute_traced(diary.plan, [1], False, None)[0] == ["answer"]
+    else:
+        assert execute(diary.plan, [1]) == ["answer"]
+    assert diary.page()[-1] == "released"

@@ -162,3 +162,23 @@ def test_variables_are_fetched_as_they_are_at_the_end_and_checked() -> None:
         for times in range(1, 5):
             made, _ = session.run([v, add.op])
             np.testing.assert_array_equal(made, 1 + times * np.array([1, 2, 3], np.float32))
+
+
+def test_plans_that_are_given_up_while_they_run_leave_no_pinned_memory() -> None:
+    enable = tf.config.experimental.enable_tensor_float_32_execution
+    is_on = iter([True, False] * 2)
+
+    def change(value: Any) -> Any:
+        enable(next(is_on))  # gives up all plans, this one too
+        return value
+
+    with tf.Graph().as_default(), tf.Session(config=EMULATED) as session:
+        x = tf.placeholder(tf.float32, [100])
+        y = tf.gather(x, [1, 2]) * 2
+        fetches = [y, tf.py_func(change, [y], tf.float32)]
+        used = []
+        for _ in range(4):
+            session.run(fetches, {x: np.ones(100)})
+            (device,) = (each for each in session._backend.devices if each.device_type == "GPU")
+            used.append(device.pinned.get_stats().bytes_in_use)
+        assert used == used[:1] * 4
