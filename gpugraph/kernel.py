@@ -259,9 +259,9 @@ class Sized(NamedTuple):
     is raised then. `shapes(signature, numbers)` are the outputs', `fill(signature, numbers)` says
     what is launched over them, with the scratch memory of the first launches as they left it.
     Inputs may be empty. All three raise NotImplementedError, with the reason, where `host`, which
-    is dynamic, is to run on copies in host memory. types: what the attr `T` may be, known before.
-    known: the numbers that follow from the outputs' shapes where the plan knows these, so that
-    nobody waits; None where they don't.
+    is dynamic, is to run on copies in host memory. types: what the attr `T` may be,
+    if there is one, known before. known: the numbers that follow from the outputs' shapes where
+    the plan knows these, so that nobody waits; None where they don't.
     """
 
     file: str

@@ -74,8 +74,8 @@ class SizedStep(DynamicStep):
         self.sized = sized
         self.runner: Any = self.device
         self.bound: tuple[Any, Any] | None = None
-        dtype = node.attrs["T"]
-        if dtype.base_dtype not in sized.types:
+        dtype = node.attrs.get("T")
+        if dtype is not None and dtype.base_dtype not in sized.types:
             raise NotNativeError(f"there is no kernel of {dtype.base_dtype.name}")
         if all(home.storage.kind != "cell" for _, home in inputs):
             self.bound = self._measuring([source() for source in self.sources], arrays.owned)

@@ -8,6 +8,9 @@ import numpy as np
 import pytest
 
 import gpugraph as tf
+from gpugraph.ops import kernels
+from gpugraph.ops.chosen_launches import where_nonzero_elements
+from gpugraph.ops.declare import DECLARATIONS, NO_GRADIENT
 
 from ..devices.cuda.gpus import needs_cxx
 
@@ -158,3 +161,31 @@ def test_wrong_constants_end_the_run(ids: list[int]) -> None:
             for _ in range(3):
                 with pytest.raises(tf.errors.InvalidArgumentError, match=said):
                     session.run(made, {x: np.ones((3, 2))})
+
+
+def test_an_op_of_ones_own_needs_no_attr_for_its_dtype() -> None:
+    def find(x: Any) -> list[Any]:
+        return [np.argwhere(x)]
+
+    host = tf.Call(find, dynamic=True)
+    name = "PlacesOfFloats"
+    made = tf.register_op(
+        name,
+        inputs="x: float32",
+        outputs="y: int64",
+        infer=lambda context: [tf.TensorShape([None, 1])],
+        cpu=host,
+        gpu=where_nonzero_elements(host),
+        grad=NO_GRADIENT,
+        doc="Where floats are not 0.",
+    )
+    try:
+        x = tf.placeholder(tf.float32, [5])
+        y = made(x)
+        with on_gpu() as session:
+            assert f"({name}) waits for {GPU}" in str(session.explain(y, {x: np.ones(5)}))
+            assert session.run(y, {x: [0, 1, 0, 2, 0]}).tolist() == [[1], [3]]
+    finally:
+        DECLARATIONS.pop(name)
+        for key in [key for key in kernels._KERNELS if key[0] == name]:
+            kernels._KERNELS.pop(key)
