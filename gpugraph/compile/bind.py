@@ -19,6 +19,7 @@ from gpugraph.compile.branches import Branches
 from gpugraph.compile.context import Bound
 from gpugraph.compile.device_steps import bound_on
 from gpugraph.compile.dynamic import DynamicCopy
+from gpugraph.compile.guards import ALWAYS
 from gpugraph.compile.making import Making
 from gpugraph.compile.native_steps import Candidate, native_of
 from gpugraph.compile.placed import placed
@@ -84,7 +85,7 @@ def bind(unit: Unit) -> Plan:
         binder.holdings.reset,
         binder.holdings.release,
         has_cells=bool(binder.cells or binder.holdings.objects),
-        ends=tuple(each.check for each in binder.refusals.values()),
+        ends=tuple(binder.end(name) for name in binder.refusals),
         clock=binder.clock,
         waits={each.name: each.synchronize for each in unit.target.devices if each.has_kernels},
     )
@@ -96,6 +97,7 @@ class Binder(Making):
     def __init__(self, unit: Unit) -> None:
         super().__init__(unit)
         self.branches = Branches(self, unit.flow) if unit.flow is not None else None
+        self.waited: set[str] = set()  # devices that a fetch of each run waits for
 
     def made(self) -> list[Step]:
         """The plan's steps."""
@@ -161,7 +163,7 @@ class Binder(Making):
             places = inputs, outputs
             step = dynamic_step(self, node, kernel, variables, *places, host, self.told)
             if isinstance(step, SizedStep) and step.measures is not None:
-                self.add(node, step.measures)
+                self.add(node, step.measures, "measure")
             return step, None
         taken = [slot for slot in range(len(inputs)) if late or slot not in host]
         given = [
@@ -301,7 +303,16 @@ class Binder(Making):
             array.nbytes,
         )
         self.entries.append(Entry(self.guard, step))
+        if self.guard == ALWAYS:
+            self.waited.add(device.name)
         return way.read  # type: ignore[no-any-return]
+
+    def end(self, name: str) -> Callable[[], Any]:
+        """What raises at the end of a run what a device's kernels refused: of a run with fetches
+        all of it, also where none of them has waited for that device."""
+        refusals = self.refusals[name]
+        is_waited = name in self.waited or not self.unit.retvals
+        return refusals.check if is_waited else refusals.wait  # type: ignore[no-any-return]
 
 
 def _alive(flags: list[bool], flag: int, node: Node, read: Callable[[], Any]) -> Callable[[], Any]:

@@ -15,8 +15,9 @@ kernel. If all who take it are in that kernel nothing is saved, and nothing is d
 a product before a softmax loss, or before a Tanh, are such. What is added must lie in memory
 anyway, too: what the same kernel would compute on the way is no addend.
 
-Rounding differs from that of the ops apart: 16-bit types are rounded once. Only on GPUs with
-kernels of their own, for floating types. `RewriterConfig.remapping`, as other such rules.
+Rounding differs from that of the ops apart: 16-bit types are rounded once, where cublasLt does all.
+Only on GPUs with kernels of their own, for floating types. `RewriterConfig.remapping`, as other such
+rules.
 """
 
 from __future__ import annotations
@@ -63,7 +64,8 @@ def epilogues(unit: Unit) -> None:
 
 
 def _may_start(unit: Unit, node: Node, roots: set[int]) -> bool:
-    """Whether it is a product that somebody alone takes, with so many columns that are known."""
+    """Whether it is a product that somebody alone takes, with so many columns that are known: more
+    than one, for which cublasLt's bias is not to be trusted."""
     if node.type not in FUSED_PRODUCTS or node.output_types[0] not in FLOATING:
         return False
     if only_taker(node, roots) is None or any(map(is_reference, node.input_edges())):
@@ -71,7 +73,7 @@ def _may_start(unit: Unit, node: Node, roots: set[int]) -> bool:
     if not are_ours(unit, [node]):
         return False
     sizes = unit.shapes[node.id][0].sizes
-    return sizes is not None and sizes[-1] is not None
+    return sizes is not None and sizes[-1] not in (None, 1)
 
 
 @dataclass

@@ -110,7 +110,7 @@ def joined(steps: Sequence[Step], launcher: Any, told: list[str]) -> list[Step]:
             told.append(f"not joined {name}, for {why}")
             continue
         found.append(_one(members, launcher))
-        told.append(f"joined {name} ({found[-1].op_type}): {len(found[-1].run.calls)}")  # type: ignore[attr-defined]
+        told.append(f"joined {name} ({found[-1].op_type}) into {len(found[-1].run.calls)}")  # type: ignore[attr-defined]
     return list(steps) if why else found
 
 

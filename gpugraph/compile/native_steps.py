@@ -29,7 +29,8 @@ from gpugraph.dtypes import DType, bfloat16
 from gpugraph.graph.runtime_graph import Node
 from gpugraph.kernel import FusedProducts, HostSource, Moves, Native, Products
 from gpugraph.ops.declare import DECLARATIONS
-from gpugraph.ops.texts import Texts, build, is_as_declared, texts_of
+from gpugraph.ops.kernels import is_ours
+from gpugraph.ops.texts import Texts, build, texts_of
 
 __all__ = [
     "Calls",
@@ -118,7 +119,7 @@ class Piece(NamedTuple):
 def said_by(node: Node, device_type: str) -> Native | Texts | None:
     """What says an op on that type of device as more than a `Call`, if anything does."""
     decl = DECLARATIONS.get(node.type)
-    if decl is not None and decl.native and is_as_declared(node.type, node.attrs, device_type):
+    if decl is not None and decl.native and is_ours(node.type, device_type, node.attrs):
         return decl.native
     return texts_of(node.type, node.attrs, device_type)
 

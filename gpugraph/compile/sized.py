@@ -11,6 +11,7 @@ The data stays on the GPU. No capture goes over such a step, since the host wait
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -24,6 +25,8 @@ from gpugraph.graph.runtime_graph import Node
 from gpugraph.kernel import Kernel, Sized
 
 __all__ = ["SizedStep", "dynamic_step"]
+
+_logger = logging.getLogger(__name__)
 
 
 def dynamic_step(
@@ -74,6 +77,7 @@ class SizedStep(DynamicStep):
         self.sized = sized
         self.runner: Any = self.device
         self.bound: tuple[Any, Any] | None = None
+        self.told: set[str] = set()
         dtype = node.attrs.get("T")
         if dtype is not None and dtype.base_dtype not in sized.types:
             raise NotNativeError(f"there is no kernel of {dtype.base_dtype.name}")
@@ -122,7 +126,8 @@ class SizedStep(DynamicStep):
                 sizing.measure()
             numbers = self._numbers(sizing)
             shapes = self.sized.shapes(context, numbers)
-        except (NotNativeError, NotImplementedError):
+        except (NotNativeError, NotImplementedError) as error:
+            self._tell(str(error))
             super()._run_dynamic(inputs, owned)
             return
         results = [
@@ -131,6 +136,12 @@ class SizedStep(DynamicStep):
         ]
         take = self._context(inputs, [], owned).scratch
         sizing.fill(context, numbers, results, take)()
+
+    def _tell(self, reason: str) -> None:
+        """Says, once for each reason, that runs go by the host, which the plan could not know."""
+        if reason not in self.told:
+            self.told.add(reason)
+            _logger.warning("%s", on_host(self.runner, self.node, reason))
 
     def _numbers(self, sizing: Any) -> list[int]:
         if sizing.numbers is None:

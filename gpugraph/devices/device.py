@@ -132,7 +132,7 @@ class Device(ABC):
 
     def refusals(self) -> Any:
         """Of a device with kernels: where those of one plan note what they refuse. `check()`
-        raises that, `release()` gives it up."""
+        raises that, `wait()` when all are done, `release()` gives it up."""
         return None
 
     def fetching(self, array: Any) -> Any:

@@ -10,17 +10,17 @@ from typing import Any
 
 from gpugraph.kernel import Builder, Elementwise, Recipe, Reduction, Signature
 from gpugraph.ops.declare import DECLARATIONS
-from gpugraph.ops.kernels import find_kernel
+from gpugraph.ops.kernels import find_kernel, is_ours
 from gpugraph.ops.reductions import reduced_axes
 
-__all__ = ["Texts", "build", "is_as_declared", "texts_of"]
+__all__ = ["Texts", "build", "texts_of"]
 
 Texts = Elementwise | Reduction | Recipe
 
 
 def texts_of(op_type: str, attrs: Mapping[str, Any], device_type: str) -> Texts | None:
     """What says an op in texts on that type of device, if anything does."""
-    if not is_as_declared(op_type, attrs, device_type):
+    if not is_ours(op_type, device_type, attrs):
         entry = find_kernel(op_type, device_type, attrs)
         own = None if entry is None else entry.kernel
         return own if isinstance(own, (Elementwise, Reduction)) else None
@@ -31,13 +31,6 @@ def texts_of(op_type: str, attrs: Mapping[str, Any], device_type: str) -> Texts 
     if entry is not None and isinstance(entry.kernel, (Elementwise, Reduction)):
         return entry.kernel
     return None
-
-
-def is_as_declared(op_type: str, attrs: Mapping[str, Any], device_type: str) -> bool:
-    """Whether an op runs by its declaration there, and not by a kernel that was registered for it
-    with a higher priority: then nothing else may be run in that one's place."""
-    entry = find_kernel(op_type, device_type, attrs)
-    return entry is None or entry.priority <= 0
 
 
 def build(

@@ -114,6 +114,8 @@ def _run_traced(plan: Plan, step: Step, stats: StepStats | None) -> None:
             for inner in step.body:
                 _run_traced(plan, inner, stats)
         return
+    if step.kind == "guard" and stats is not None:
+        stats = None  # it computes nothing
     if step.kind == "stretch":
         for inner in step.run.parts(stats is not None):  # type: ignore[attr-defined]
             _run_traced(plan, inner, stats)

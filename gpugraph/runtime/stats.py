@@ -12,6 +12,9 @@ from gpugraph.plan import Step
 __all__ = ["NodeExecStats", "StepStats", "timed"]
 
 
+_KINDS = {"native": ", native", "measure": ", its sizes"}
+
+
 class NodeExecStats(NamedTuple):
     """One step: node, op type, start (microseconds since the run's start), duration, bytes made."""
 
@@ -40,7 +43,7 @@ def timed(stats: StepStats, step: Step, wait: Callable[[], Any] | None = None) -
     stats.dev_stats.setdefault(step.device, []).append(
         NodeExecStats(
             step.name,
-            f"{step.name} = {step.op_type}" + (", native" if step.kind == "native" else ""),
+            f"{step.name} = {step.op_type}{_KINDS.get(step.kind, '')}",
             (start - stats.start_ns) / 1000,
             (end - start) / 1000,
             step.output_bytes,

@@ -256,7 +256,7 @@ def test_any_shapes_give_what_numpy_gives(
         y = y + places[3] if finishes[1] else y
         y = tf.nn.relu(y) if finishes[2] else y
         feeds = dict(zip(places, (a, b, bias, addend)))
-        assert len(told(session.explain(y, feeds))) == any(finishes)
+        assert len(told(session.explain(y, feeds))) == (any(finishes) and n > 1)
         found = session.run(y, feeds)
     np.testing.assert_allclose(found, wanted, 2e-5, 1e-4)
 

@@ -245,3 +245,31 @@ def test_large_values_of_many_sizes_leave_memory_to_others() -> None:
         for size in range(70_000, 170_000, 1_000):
             assert session.run(y, {x: np.ones(size)}) == size
         assert session.run(y, {x: np.ones(1_500_000)}) == 1_500_000
+
+
+def test_fetches_that_wait_for_nothing_raise_what_their_run_was_refused() -> None:
+    """Of nothing but what is empty, or made on the host."""
+    rows = tf.placeholder(tf.int32, [2])
+    table = tf.constant([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+    taken = tf.gather(table, rows, name="taken")
+    empty, host = taken[:, 3:], tf.py_func(lambda: np.float32(7), [], tf.float32)
+    with on_gpus() as session:
+        for fetches in (empty, [host, taken.op], [empty, host, taken.op]):
+            for _ in range(3):
+                session.run(fetches, {rows: [0, 1]})
+                with pytest.raises(tf.errors.InvalidArgumentError, match=r"not in \[0, 2\)"):
+                    session.run(fetches, {rows: [0, 2]})
+
+
+def test_a_trace_has_no_checks_of_variables_and_says_what_counts_sizes() -> None:
+    variable = tf.Variable([1.0, 0.0, 3.0], name="v")
+    places = tf.where(variable > 0, name="places")
+    options, traced = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE), tf.RunMetadata()
+    with on_gpus() as session:
+        session.run(variable.initializer)
+        found = session.run(places, options=options, run_metadata=traced)
+        assert found.tolist() == [[0], [2]]
+    (steps,) = traced.step_stats.dev_stats.values()
+    labels = [each.timeline_label for each in steps]
+    assert labels.count("places = Where, its sizes") == labels.count("places = Where") == 1
+    assert len(labels) == len({(each.node_name, each.timeline_label) for each in steps})

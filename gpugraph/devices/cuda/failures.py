@@ -103,6 +103,12 @@ class Refusals:
 
         return address
 
+    def wait(self) -> None:
+        """As `check`, when all kernels are done."""
+        if self._said:
+            self._words.wait()
+            self.check()
+
     def check(self) -> None:
         """InvalidArgumentError, which names the op, if a kernel that is done has failed."""
         error = self._found()

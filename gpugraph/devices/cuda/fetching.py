@@ -39,9 +39,7 @@ def fetching(staging: Staging, array: Array, lock: Any, owner: str) -> Fetch | N
 
 
 class Fetch(ABC):
-    """One array on its way. `begin` is the step that has it copied."""
-
-    begin: Callable[[], None]
+    """One array on its way."""
 
     def __init__(self, staging: Staging, array: Array, lock: Any, owner: str) -> None:
         self._staging, self._array, self._lock, self._owner = staging, array, lock, owner
@@ -58,6 +56,11 @@ class Fetch(ABC):
         """Gives the memory back, once a copy that nobody has read has come."""
         with self._lock, suppress(DriverError):
             self._release()
+
+    @property
+    @abstractmethod
+    def begin(self) -> Callable[[], None]:
+        """The step that has it copied, after all that was told so far."""
 
     @abstractmethod
     def _read(self) -> NDArray[Any]: ...
@@ -76,7 +79,11 @@ class SmallFetch(Fetch):
         copy = staging.driver.copy_out
         told = partial(copy, address, array.address, array.nbytes, staging.compute)
         touches = Touches(((array.address, array.nbytes),), ((address, array.nbytes),))
-        self.begin = Enqueued([Part(told, touches)], lock)
+        self._begin = Enqueued([Part(told, touches)], lock)
+
+    @property
+    def begin(self) -> Callable[[], None]:
+        return self._begin
 
     def _read(self) -> NDArray[Any]:
         self._staging.driver.synchronize(self._staging.compute)
@@ -97,7 +104,10 @@ class LargeFetch(Fetch):
     def __init__(self, staging: Staging, array: Array, lock: Any, owner: str) -> None:
         super().__init__(staging, array, lock, owner)
         self._address: int | None = None
-        self.begin = self._begin
+
+    @property
+    def begin(self) -> Callable[[], None]:
+        return self._begin
 
     def _begin(self) -> None:
         self.release()  # of a run that failed
