@@ -75,8 +75,8 @@ class Step(NamedTuple):
     that a variable is initialized), "flag" (whether a condition holds), "measure" (the sizes of a
     kernel's outputs are counted), "fetch" (a fetched tensor sets out for the host), "region" (steps
     that run under a condition), "stretch" (steps that may become native calls), "loop" or "joined"
-    (launches that are told to a GPU as one). The last four do what their `body` says. In traces what
-    runs as native code is "native".
+    (launches that are told to a GPU as one). The last four do what their `body` says. In traces
+    what runs as native code is "native".
     """
 
     name: str

@@ -16,8 +16,8 @@ a product before a softmax loss, or before a Tanh, are such. What is added must 
 anyway, too: what the same kernel would compute on the way is no addend.
 
 Rounding differs from that of the ops apart: 16-bit types are rounded once, where cublasLt does all.
-Only on GPUs with kernels of their own, for floating types. `RewriterConfig.remapping`, as other such
-rules.
+Only on GPUs with kernels of their own, for floating types. `RewriterConfig.remapping`, as other
+such rules.
 """
 
 from __future__ import annotations
