@@ -43,7 +43,7 @@ ERROR = logging.ERROR
 FATAL = logging.FATAL
 
 
-class _ToStandardError(logging.StreamHandler[Any]):
+class _ToStandardError(logging.StreamHandler):  # type: ignore[type-arg]  # 3.11 has it generic
     """Writes to what `sys.stderr` is when a message comes."""
 
     def __init__(self) -> None:
