@@ -14,7 +14,8 @@ STAMP="$VENV/gpugraph-stamp" # first line: the key; second: the extras
 # What computes by native code where GPUGRAPH_NATIVE lets it; all tests run without it too. (What is
 # compiled for emulated GPUs is not switched by that.)
 NATIVE=(
-    --ignore=tests/devices/cuda tests/devices tests/kernels/test_host_math.py tests/ops/test_native.py tests/ops/test_native_windows.py
+    --ignore=tests/devices/cuda tests/devices tests/kernels/test_host_math.py
+    tests/ops/test_native.py tests/ops/test_native_windows.py
     tests/ops/test_every_native_op.py tests/compile/test_fuse_native.py
     tests/compile/test_native_loops.py tests/compile/test_stretches.py tests/compile/test_remap.py
     tests/compile/test_broken_compilers.py tests/compile/test_own_kernels.py
