@@ -17,8 +17,8 @@ from gpu_numbers import SAMPLE, Attention, Copy, Matmul, Resnet
 from gpu_work import EPSILON, Work
 
 import gpugraph as tf
-from gpugraph.devices.cuda.detection import detect
-from gpugraph.session.direct import PLAN_LISTENERS
+from gpugraph.devices.cuda.detection.gpu_detection import detect
+from gpugraph.session.direct_session import PLAN_LISTENERS
 
 LEFT_TO_HOST = re.compile(r"\((\w+)\) runs on the host for \S+: (.*)")
 

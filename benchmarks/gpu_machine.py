@@ -18,12 +18,12 @@ from pathlib import Path
 import numpy as np
 
 from gpugraph import __version__
-from gpugraph.devices.cuda.cublaslt import load_cublaslt
-from gpugraph.devices.cuda.detection import detect
-from gpugraph.devices.cuda.driver import DriverError
-from gpugraph.devices.cuda.libcuda import LibCuda, version_text
-from gpugraph.devices.cuda.nvrtc import find_nvrtc
-from gpugraph.devices.cuda.packages import find_cupy
+from gpugraph.devices.cuda.detection.cupy_packages import find_cupy
+from gpugraph.devices.cuda.detection.gpu_detection import detect
+from gpugraph.devices.cuda.driver.cublaslt import load_cublaslt
+from gpugraph.devices.cuda.driver.driver_interface import DriverError
+from gpugraph.devices.cuda.driver.libcuda import LibCuda, version_text
+from gpugraph.devices.cuda.driver.nvrtc import find_nvrtc
 
 __all__ = ["machine", "sources"]
 
@@ -108,7 +108,7 @@ def _commit() -> str:
 def sources() -> str:
     """The digest of gpugraph's files: copies of one commit have the same."""
     digest = hashlib.sha256()
-    files = [*ROOT.glob("gpugraph/**/*.py"), *ROOT.glob("kernels/*.*")]
+    files = [*ROOT.glob("gpugraph/**/*.py"), *ROOT.glob("kernels/**/*.*")]
     for path in sorted(files, key=lambda path: path.relative_to(ROOT).as_posix()):
         digest.update(path.relative_to(ROOT).as_posix().encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()[:12]

@@ -149,7 +149,7 @@ def warm_up(step: Step, native: bool) -> None:
 
 def wait_for_kernels(turn: int) -> None:
     """Texts are compiled in order: when one that is asked for now is done, all are."""
-    compiler = importlib.import_module("gpugraph.devices.compiler").compiler()
+    compiler = importlib.import_module("gpugraph.devices.codegen.c_compiler").compiler()
     ends = time.perf_counter() + COMPILE_SECONDS
     if not compiler.reason:
         last = compiler.start(f"int gg_benchmark_{turn};\n", "the last of the queue")

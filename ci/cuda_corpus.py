@@ -20,10 +20,10 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 import gpugraph as tf  # noqa: E402
-from gpugraph.devices.cuda import host_driver  # noqa: E402
-from gpugraph.devices.cuda.driver import Geometry  # noqa: E402
-from gpugraph.devices.cuda.host_compiler import HostModule  # noqa: E402
-from gpugraph.ops.declare import DECLARATIONS  # noqa: E402
+from gpugraph.devices.cuda.driver.driver_interface import Geometry  # noqa: E402
+from gpugraph.devices.cuda.emulation import host_driver  # noqa: E402
+from gpugraph.devices.cuda.emulation.cxx_compiler import HostModule  # noqa: E402
+from gpugraph.ops.framework.op_declaration import DECLARATIONS  # noqa: E402
 from tests.ops.one_op import Built  # noqa: E402
 from tests.ops.samples import TABLE  # noqa: E402
 

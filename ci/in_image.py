@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 import gpugraph as tf
-from gpugraph.devices.compiler import CompilerStatus, compiler
+from gpugraph.devices.codegen.c_compiler import CompilerStatus, compiler
 
 CUDA = r"""
 #include <cuda_fp16.h>

@@ -4,7 +4,7 @@
                              [--most N] [--only NAME] [--most-spills BYTES] [--json FILE]
 
 Compiled are the corpora (`CORPORA`: functions that yield names and texts): `kernels`, the files
-kernels/*.cu in each variant that their comments list; `samples`, what is generated for the samples
+kernels/**/*.cu in each variant that their comments list; `samples`, what is generated for the samples
 of every op, and `joined`, for launches that are joined (ci/cuda_corpus.py). A file lists variants
 as
 
@@ -41,11 +41,11 @@ sys.path[:0] = [str(ROOT), str(ROOT / "ci")]
 
 from cuda_corpus import joined_texts, sample_texts  # noqa: E402
 
-from gpugraph.devices.cuda.driver import DriverError  # noqa: E402
-from gpugraph.devices.cuda.includes import with_includes  # noqa: E402
-from gpugraph.devices.cuda.nvrtc import Nvrtc, find_nvrtc  # noqa: E402
-from gpugraph.devices.cuda.types import type_macros  # noqa: E402
-from gpugraph.dtypes import DType, as_dtype  # noqa: E402
+from gpugraph.base.dtypes import DType, as_dtype  # noqa: E402
+from gpugraph.devices.cuda.driver.driver_interface import DriverError  # noqa: E402
+from gpugraph.devices.cuda.driver.kernel_includes import with_includes  # noqa: E402
+from gpugraph.devices.cuda.driver.nvrtc import Nvrtc, find_nvrtc  # noqa: E402
+from gpugraph.devices.cuda.launching.type_macros import type_macros  # noqa: E402
 
 __all__ = ["CORPORA", "Resources", "Text", "kernel_texts", "main", "resources", "sweep", "variants"]
 
@@ -123,7 +123,7 @@ def _dtype(value: str) -> DType | None:
 
 def kernel_texts(folder: Path = ROOT / "kernels") -> Iterator[Text]:
     """Every variant of every file."""
-    for path in sorted(folder.glob("*.cu")):
+    for path in sorted(folder.rglob("*.cu")):
         text = path.read_text("utf-8")
         for macros in variants(text):
             words = " ".join(f"{name}={value}" for name, value in macros.items())

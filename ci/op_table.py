@@ -5,7 +5,7 @@
 First those that public TensorFlow 1 programs use (`reference_ops.txt`, most used first), then with
 --all every other one. What a column says:
 
-    GPU      text: elementwise or a reduction, in C; source: functions of kernels/*.cu; sized: the
+    GPU      text: elementwise or a reduction, in C; source: functions of kernels/**/*.cu; sized: the
              same, the host waits for the sizes of what they make; recipe, moves, products: as
              native code for the CPU; call: its NumPy kernel, on copies in host memory; host:
              none, for the reason below the table
@@ -29,9 +29,9 @@ sys.path.insert(0, str(ROOT))
 
 import gpugraph as tf  # noqa: E402
 from gpugraph.kernel import Call, Elementwise, Reduction, Sized, Source  # noqa: E402
-from gpugraph.ops.declare import DECLARATIONS  # noqa: E402
-from gpugraph.ops.indexed_slices import dense  # noqa: E402
-from gpugraph.ops.kernels import HostOnly, find_kernel  # noqa: E402
+from gpugraph.ops.arrays.indexed_slices_to_tensor import dense  # noqa: E402
+from gpugraph.ops.framework.kernel_registry import HostOnly, find_kernel  # noqa: E402
+from gpugraph.ops.framework.op_declaration import DECLARATIONS  # noqa: E402
 from tests.ops.one_op import Built, args_by_slot  # noqa: E402
 from tests.ops.samples import TABLE, UNSAMPLED  # noqa: E402
 from tests.ops.sampling import Sample  # noqa: E402

@@ -12,43 +12,58 @@ Names, signatures, defaults and error classes are TensorFlow 1.15's. What Tensor
 holds, `GPUOptions(virtual_gpus=n)` rehearses a placement on GPUs played by the host.
 """
 
-from gpugraph import (
-    app,
+from gpugraph import devices, layers, losses, memory, metrics, session, train
+from gpugraph.api import (
     bitwise,
     compat,
     contrib,
     debugging,
-    devices,
-    errors,
-    flags,
+    dtypes,
     gfile,
     image,
     initializers,
     io,
-    layers,
     linalg,
-    logging,
-    losses,
     manip,
     math,
-    memory,
-    metrics,
-    nest,
     nn,
     quantization,
     random,
-    session,
     sets,
     signal,
     sparse,
     spectral,
     strings,
     test,
-    train,
-    version,
 )
-from gpugraph import element_types as dtypes
-from gpugraph.compatibility import (
+from gpugraph.base import errors, nest, version
+from gpugraph.base.dtypes import (
+    DType,
+    as_dtype,
+    bfloat16,
+    bool,
+    complex64,
+    complex128,
+    double,
+    float16,
+    float32,
+    float64,
+    half,
+    int8,
+    int16,
+    int32,
+    int64,
+    resource,
+    string,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+)
+from gpugraph.base.errors import OpError
+from gpugraph.base.shapes import Dimension, TensorShape
+from gpugraph.base.version import COMPILER_VERSION, GIT_VERSION, VERSION
+from gpugraph.compatibility.tensorflow_versions import (
     control_flow_v2_enabled,
     disable_control_flow_v2,
     disable_eager_execution,
@@ -73,31 +88,7 @@ from gpugraph.config import (
     SessionOptions,
 )
 from gpugraph.control_flow import Assert, case, cond, switch_case, while_loop
-from gpugraph.dtypes import (
-    DType,
-    as_dtype,
-    bfloat16,
-    bool,
-    complex64,
-    complex128,
-    double,
-    float16,
-    float32,
-    float64,
-    half,
-    int8,
-    int16,
-    int32,
-    int64,
-    resource,
-    string,
-    uint8,
-    uint16,
-    uint32,
-    uint64,
-)
-from gpugraph.errors import OpError
-from gpugraph.functional import foldl, foldr, map_fn, scan
+from gpugraph.control_flow.map_fold_scan import foldl, foldr, map_fn, scan
 from gpugraph.gradients import (
     AggregationMethod,
     NotDifferentiable,
@@ -111,9 +102,8 @@ from gpugraph.gradients import (
 )
 from gpugraph.gradients import NotDifferentiable as NoGradient
 from gpugraph.gradients import NotDifferentiable as no_gradient
-from gpugraph.graph.client import Graph
-from gpugraph.graph.collections import GraphKeys
-from gpugraph.graph.defaults import (
+from gpugraph.graph.client.client_graph import Graph
+from gpugraph.graph.client.default_graph_functions import (
     add_to_collection,
     add_to_collections,
     colocate_with,
@@ -129,18 +119,18 @@ from gpugraph.graph.defaults import (
     name_scope,
     reset_default_graph,
 )
-from gpugraph.graph.device_name import DeviceSpec
-from gpugraph.graph.indexed_slices import IndexedSlices
+from gpugraph.graph.client.graph_collections import GraphKeys
+from gpugraph.graph.client.indexed_slices import IndexedSlices
+from gpugraph.graph.client.operation import Operation
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.graph.client.tensor_spec import TensorSpec
+from gpugraph.graph.device_names import DeviceSpec
 from gpugraph.graph.op_def import NodeDef, OpDef
-from gpugraph.graph.operation import Operation
-from gpugraph.graph.tensor import Tensor
-from gpugraph.graph.tensor_spec import TensorSpec
 from gpugraph.kernel import Call, Elementwise, Reduction, Sized, Source
-from gpugraph.ops.constant_value import constant_value as get_static_value
-from gpugraph.ops.random import get_seed
+from gpugraph.ops.framework.constant_value import constant_value as get_static_value
+from gpugraph.ops.random.random_ops import get_seed
+from gpugraph.platform import app, flags, logging
 from gpugraph.session import InteractiveSession, Session
-from gpugraph.shapes import Dimension, TensorShape
-from gpugraph.template import make_template
 from gpugraph.variable_scope import (
     AUTO_REUSE,
     VariableScope,
@@ -156,6 +146,7 @@ from gpugraph.variable_scope import (
     variable_op_scope,
     variable_scope,
 )
+from gpugraph.variable_scope.make_template import make_template
 from gpugraph.variables import (
     Variable,
     VariableAggregation,
@@ -183,11 +174,10 @@ from gpugraph.variables import global_variables_initializer as initialize_all_va
 from gpugraph.variables import local_variables_initializer as initialize_local_variables
 from gpugraph.variables import tables_initializer as initialize_all_tables
 from gpugraph.variables import variables_initializer as initialize_variables
-from gpugraph.version import COMPILER_VERSION, GIT_VERSION, VERSION
 
 __version__ = VERSION
-from gpugraph import functions
-from gpugraph.functions import *  # noqa: F403
+from gpugraph.api import top_level
+from gpugraph.api.top_level import *  # noqa: F403
 
 # fmt: off
 __all__ = [
@@ -228,4 +218,4 @@ __all__ = [
     "while_loop",
 ]
 # fmt: on
-__all__ += functions.__all__
+__all__ += top_level.__all__

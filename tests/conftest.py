@@ -13,8 +13,8 @@ from collections.abc import Iterator
 import hypothesis
 import pytest
 
-from gpugraph.devices.cuda.detection import detect
-from gpugraph.devices.cuda.host_compiler import host_compiler
+from gpugraph.devices.cuda.detection.gpu_detection import detect
+from gpugraph.devices.cuda.emulation.cxx_compiler import host_compiler
 
 os.environ.setdefault("GPUGRAPH_VERIFY", "1")
 os.environ.setdefault("GPUGRAPH_NATIVE", "0")  # ci/test runs what computes with "wait" too

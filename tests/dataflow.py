@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 import gpugraph as tf
-from gpugraph.ops.declare import raw_ops
+from gpugraph.ops.framework.op_declaration import raw_ops
 
 __all__ = ["Op", "Program", "TwiceError", "TwoAliveError", "ancestors", "built", "told"]
 

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import gpugraph as tf
+from gpugraph.devices.codegen import c_compiler
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "benchmarks"))
 cpu, peers, peers_table, onnx_text = map(
@@ -100,8 +101,8 @@ def test_a_model_is_written_as_protocol_buffers():
 def test_the_warm_up_ends_with_nothing_left_to_compile(monkeypatch, tmp_path):
     monkeypatch.setattr(peers, "WARM_SECONDS", 0.0)
     monkeypatch.delenv("GPUGRAPH_NATIVE", raising=False)
-    compiler = tf.devices.compiler.Compiler(folder=tmp_path)
-    monkeypatch.setattr(tf.devices.compiler, "compiler", lambda: compiler)
+    compiler = c_compiler.Compiler(folder=tmp_path)
+    monkeypatch.setattr(c_compiler, "compiler", lambda: compiler)
     if compiler.reason:
         pytest.skip(compiler.reason)
     started = []

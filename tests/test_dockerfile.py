@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import pytest
 
-from gpugraph.devices.object_cache import cache_folder
+from gpugraph.devices.codegen.object_cache import cache_folder
 
 tomllib = pytest.importorskip("tomllib", reason="Python 3.10 reads no TOML")
 

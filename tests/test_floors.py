@@ -1,8 +1,9 @@
-"""The house's order: who may import whom, and which modules define nothing.
+"""The floors: who may import whom, in each folder, and which modules define nothing.
 
-A room is a module or a folder right under `gpugraph/`. It imports only from rooms on the floors
-below its own; docs/architecture.md says what each keeps and never knows. The table is data here.
-A room that is not in it fails the test: give it a floor.
+A part is a module or a folder; it imports only from parts on the rows before its own row in the
+table of the folder that holds both. docs/architecture.md says what each part of the package keeps
+and never knows. A part without a row fails the test. A folder without a table lets its parts
+import each other, as long as no modules import each other in a circle.
 
 Imports count in every form (`import a.b`, `from a import b`, `from . import b`), and also where
 only type checkers see them: what a module must know to be read, it knows.
@@ -20,98 +21,105 @@ from pathlib import Path
 import pytest
 
 PACKAGE = Path(__file__).resolve().parents[1] / "gpugraph"
-
-# May rooms of the same floor import each other? Freely, only what is listed earlier, or not.
-FREE, LISTED, APART = "free", "listed", "apart"
-
-FLOORS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    (
-        FREE,
-        (
-            "errors",
-            "narrow",
-            "dtypes",
-            "widening",
-            "dimensions",
-            "shapes",
-            "messages",
-            "config",
-            "nest",
-            "logging",
-            "flags",
-            "app",
-            "files",
-            "file_paths",
-            "version",
-        ),
-    ),
-    (APART, ("graph", "memory", "kernel")),
-    (APART, ("ops", "devices")),
-    (
-        LISTED,
-        (
-            "control_flow",
-            "checks",
-            "gradients",
-            "functional",
-            "variables",
-            "variable_scope",
-            "template",
-            "arg_scope",
-            "input_spec",
-            "layer",
-            "compatibility",
-            "plan",
-        ),
-    ),
-    (APART, ("compile", "runtime")),
-    (APART, ("session",)),
-    (
-        APART,
-        (
-            "contrib_layers",
-            "layers",
-            "losses",
-            "metrics",
-            "rnn",
-            "train",
-            "testing",
-            "summary",
-            "formats",
-            "cluster",
-        ),
-    ),
-)
-
-# The top floor. `errors` and `train` are public names too, and have their floors above.
 ROOT = "__init__"
-FACES = (
-    ROOT, "nn", "math", "random", "linalg", "initializers", "keras", "compat", "contrib",
-    "debugging", "strings", "bitwise", "signal", "spectral",
-    "image", "manip", "quantization", "sets", "sparse", "functions", "gfile", "test",
-    "io", "element_types",
-)  # fmt: skip
-PROGRAMS = ("cli", "__main__")
 
-# On a floor below, and yet not to be known.
-CLIENT_SIDE = FLOORS[3][1][:-1]
+FLOORS: dict[str, tuple[str, ...]] = {
+    "": (
+        "base",
+        "config platform graph memory kernel",
+        "plan",
+        "ops devices",
+        "control_flow",
+        "checks",
+        "gradients",
+        "variables",
+        "variable_scope",
+        "compatibility",
+        "compile runtime",
+        "session",
+        "losses train testing",
+        "metrics",
+        "layers contrib_layers",
+        "rnn",
+        "api",
+        ROOT,
+        "cli",
+        "__main__",
+    ),
+    "graph": ("op_def inference_context device_names", "client nodes"),
+    "memory": (
+        "allocator_stats arena_planning",
+        "allocator",
+        "allocator_registry limiting_allocator sub_allocator tracking_allocator",
+        "bfc",
+        "host_allocator",
+    ),
+    "ops": (
+        "framework",
+        "arrays control debugging",
+        "elementwise",
+        "reductions special_functions",
+        "indexing tensor_arrays",
+        "linalg segments signal training",
+        "random sparse",
+        "nn strings",
+        "files fusion image state",
+    ),
+    "ops/nn": ("activations windows", "losses normalization pooling", "convolution"),
+    "devices": (
+        "device codegen",
+        "device_factory session_resources native",
+        "cpu_device cuda",
+        "gpu_devices device_listing",
+    ),
+    "devices/cuda": (
+        "driver",
+        "detection emulation transfers",
+        "launching",
+        "kernel_refusals",
+        "fetch_to_host",
+        "cuda_device",
+        "device_options",
+    ),
+    "compile": (
+        "unit",
+        "analysis placement",
+        "lowering rewriting memory verification",
+        "steps",
+        "fusion control_flow",
+        "binding",
+    ),
+}
+"""For each folder its rows, from the ground up; parts on one row do not import each other."""
+
 NEVER: dict[str, tuple[str, ...]] = {
     "devices": ("graph",),
-    "plan": CLIENT_SIDE,
-    "runtime": ("graph", "ops", *CLIENT_SIDE),
+    "runtime": (
+        *("graph", "ops", "control_flow", "checks", "gradients", "variables", "variable_scope"),
+        "compatibility",
+    ),
+    "session": ("variables",),
 }
+"""Parts of the package that are on a lower row and yet not to be imported."""
+
+FACES = (ROOT, "api")
+FACE_CODE = ("api/import_paths.py",)  # enters modules into sys.modules
 
 NO_ARRAYS = ("graph", "memory")
 NUMPY = "numpy"
-ONE_FILE = {"cupy": "devices", "google": "formats", "ml_dtypes": "narrow"}  # google: protobuf
-ONE_ROOM = {"ray": "cluster"}
+ONE_FILE = {  # of others' packages: the only file or folder that imports them
+    "cupy": "devices",
+    "google": "formats",  # protobuf
+    "ml_dtypes": "base/bfloat16.py",
+    "ray": "cluster",
+}
 CUPY_NAMES = ("cupyx", "cupy_backends")
 
 # (module, imported name) of imports that may stand inside a function.
 DOORS = frozenset(
     {
         # CuPy is imported when a GPU is opened, not by all who import gpugraph.
-        ("gpugraph.devices.cuda.opening", "gpugraph.devices.cuda.cupy_driver"),
+        ("gpugraph.devices.cuda.driver.driver_opening", "gpugraph.devices.cuda.driver.cupy_driver"),
     }
 )
 
@@ -140,9 +148,13 @@ class Module:
         return parts[1] if len(parts) > 1 else ROOT
 
     @property
+    def is_package(self) -> bool:
+        return self.path.name == "__init__.py"
+
+    @property
     def package(self) -> list[str]:
         parts = self.name.split(".")
-        return parts if self.path.name == "__init__.py" else parts[:-1]
+        return parts if self.is_package else parts[:-1]
 
 
 def read_modules(root: Path) -> dict[str, Module]:
@@ -206,81 +218,89 @@ def is_type_checking(test: ast.expr) -> bool:
 def all_imports(root: Path) -> Iterator[tuple[Module, Import, str]]:
     """Each module with each of its imports, and where in the package's folder it stands."""
     modules = read_modules(root)
-    rooms = (*(room for _, rooms in FLOORS for room in rooms), *FACES, *PROGRAMS)
+    rooms = (room for row in FLOORS[""] for room in row.split())
     known = {*modules, *(f"{root.name}.{room}" for room in rooms)}
     for module in modules.values():
-        for found in read_imports(module, known):
-            yield module, found, f"{module.path.relative_to(root)}:{found.line}"
+        for imported in read_imports(module, known):
+            yield module, imported, f"{module.path.relative_to(root)}:{imported.line}"
 
 
-def floor_of(room: str) -> int | None:
-    for floor, (_, rooms) in enumerate(FLOORS):
-        if room in rooms:
-            return floor
-    return len(FLOORS) if room in (*FACES, *PROGRAMS) else None
+def rows_of(folder: str) -> dict[str, int]:
+    """Each part of the folder with the number of its row."""
+    rows = enumerate(FLOORS.get(folder, ()))
+    return {part: number for number, row in rows for part in row.split()}
 
 
-def may_import(importer: str, imported: str) -> bool:
-    """The table, asked about two rooms that are both in it."""
-    own, other = floor_of(importer), floor_of(imported)
-    assert own is not None and other is not None
-    if importer == imported or (own == other == len(FLOORS)):
-        return True
-    if other > own or imported in NEVER.get(importer, ()):
-        return False
-    if other < own:
-        return True
-    manner, rooms = FLOORS[own]
-    return manner == FREE or (manner == LISTED and rooms.index(imported) < rooms.index(importer))
+def part_faults(root: Path) -> list[str]:
+    """Parts of a folder with a table that have no row in it."""
+    return [
+        f"{path.relative_to(root)} has no floor; give it one in FLOORS"
+        for folder in FLOORS
+        for path in sorted((root / folder).glob("*"))
+        if path.suffix == ".py" or any(path.rglob("*.py"))
+        if path.stem not in (*rows_of(folder), "__init__")
+    ]
 
 
 def floor_faults(root: Path) -> list[str]:
-    """Rooms without a floor, and imports that the floors forbid."""
-    faults = [
-        f"{module.path.relative_to(root)}: {module.room} has no floor; give it one in FLOORS"
-        for module in read_modules(root).values()
-        if floor_of(module.room) is None
-    ]
-    for module, found, place in all_imports(root):
-        parts = found.target.split(".")
-        if parts[0] != root.name or floor_of(module.room) is None:
-            continue
-        imported = parts[1] if len(parts) > 1 else ROOT
-        if floor_of(imported) is None:
-            faults.append(f"{place}: imports {found.target}, which has no floor")
-        elif not may_import(module.room, imported):
-            faults.append(f"{place}: {module.room} must not import {imported}")
+    """Imports that the floors forbid."""
+    faults = []
+    for module, imported, place in all_imports(root):
+        target = imported.target.split(".")
+        if target[0] == root.name:
+            own = [
+                *module.package,
+                *([ROOT] if module.is_package else [module.name.split(".")[-1]]),
+            ]
+            if forbidden := forbidden_parts(own[1:], target[1:] or [ROOT]):
+                faults.append(f"{place}: {forbidden[0]} must not import {forbidden[1]}")
     return faults
+
+
+def forbidden_parts(importer: list[str], imported: list[str]) -> tuple[str, str] | None:
+    """The two parts of one folder that the table keeps apart; None if the import is allowed."""
+    depth = 0
+    while depth < min(len(importer), len(imported)) and importer[depth] == imported[depth]:
+        depth += 1
+    if depth in (len(importer), len(imported)):
+        return None
+    rows = rows_of("/".join(importer[:depth]))
+    own, other = importer[depth], imported[depth]
+    if depth and own == ROOT:
+        return None  # a folder's __init__ stands above its parts
+    if not rows or (own in rows and rows.get(other, len(rows)) < rows[own]):
+        return (own, other) if depth == 0 and other in NEVER.get(own, ()) else None
+    return own, other
 
 
 def foreign_faults(root: Path) -> list[str]:
     """Other people's packages where they do not belong."""
     faults = []
-    homes: dict[str, set[Path]] = {}
-    for module, found, place in all_imports(root):
-        foreign = found.target.split(".")[0]
+    homes: dict[str, set[str]] = {}
+    for module, imported, place in all_imports(root):
+        foreign = imported.target.split(".")[0]
         foreign = "cupy" if foreign in CUPY_NAMES else foreign
+        path = str(module.path.relative_to(root))
         if foreign == NUMPY and module.room in NO_ARRAYS:
             faults.append(f"{place}: {module.room} must not import numpy")
-        elif home := ONE_FILE.get(foreign) or ONE_ROOM.get(foreign):
-            if module.room != home:
+        elif home := ONE_FILE.get(foreign):
+            if path != home and not path.startswith(f"{home}/"):
                 faults.append(f"{place}: {foreign} is imported only in {home}")
-            else:
-                homes.setdefault(foreign, set()).add(module.path.relative_to(root))
+            homes.setdefault(foreign, set()).add(path)
         elif foreign not in (root.name, NUMPY) and foreign not in sys.stdlib_module_names:
-            faults.append(f"{place}: imports {found.target}, which is no dependency")
-    for foreign in ONE_FILE:
-        if len(files := sorted(map(str, homes.get(foreign, ())))) > 1:
-            faults.append(f"{foreign} is imported in more than one file: {', '.join(files)}")
+            faults.append(f"{place}: imports {imported.target}, which is no dependency")
+    files = sorted(homes.get("cupy", ()))
+    if len(files) > 1 and not faults:
+        faults.append(f"cupy is imported in more than one file: {', '.join(files)}")
     return faults
 
 
 def door_faults(root: Path) -> list[str]:
     """Imports inside functions: they hide what a module knows, and the circles it is in."""
     return [
-        f"{place}: imports {found.target} inside a function"
-        for module, found, place in all_imports(root)
-        if found.in_function and (module.name, found.target) not in DOORS
+        f"{place}: imports {imported.target} inside a function"
+        for module, imported, place in all_imports(root)
+        if imported.in_function and (module.name, imported.target) not in DOORS
     ]
 
 
@@ -288,9 +308,9 @@ def circle_faults(root: Path) -> list[str]:
     """Modules that import each other in a circle, type checkers' imports aside."""
     modules = read_modules(root)
     graph: dict[str, set[str]] = {name: set() for name in modules}
-    for module, found, _ in all_imports(root):
-        if found.target in modules and not found.for_types_only:
-            graph[module.name].add(found.target)
+    for module, imported, _ in all_imports(root):
+        if imported.target in modules and not imported.for_types_only:
+            graph[module.name].add(imported.target)
     try:
         graphlib.TopologicalSorter(graph).prepare()
     except graphlib.CycleError as error:
@@ -303,7 +323,7 @@ def face_faults(root: Path) -> list[str]:
     return [
         f"{module.path.relative_to(root)}:{statement.lineno}: a face defines nothing"
         for module in read_modules(root).values()
-        if module.room in FACES
+        if module.room in FACES and str(module.path.relative_to(root)) not in FACE_CODE
         for place, statement in enumerate(module.tree.body)
         if not is_re_export(statement, place)
     ]
@@ -333,6 +353,7 @@ def is_re_export(statement: ast.stmt, place: int) -> bool:
 
 Check = Callable[[Path], list[str]]
 CHECKS: tuple[Check, ...] = (
+    part_faults,
     floor_faults,
     foreign_faults,
     door_faults,
@@ -359,22 +380,26 @@ def build(folder: Path, files: dict[str, str]) -> Path:
 
 SOUND = {
     "__init__.py": '"""Face."""\nfrom gpugraph.graph import Graph\n__all__ = ["Graph"]\n',
-    "nn.py": '"""Face."""\nimport gpugraph.ops as _ops\nrelu = _ops.relu\n__all__ = ["relu"]\n',
-    "cli.py": "import gpugraph as gg\ndef main(): pass\n",
-    "errors.py": "from . import dtypes\n",
-    "dtypes.py": "import numpy as np\n",
-    "graph/__init__.py": "from .graph import Graph\n",
-    "graph/graph.py": "from gpugraph import errors, shapes\nfrom . import tensor\n",
-    "graph/tensor.py": (
+    "api/nn.py": '"""Face."""\nimport gpugraph.ops as _ops\nrelu = _ops.relu\n__all__ = ["relu"]\n',
+    "api/import_paths.py": "import sys\nsys.modules['a'] = sys\n",
+    "cli/run.py": "import gpugraph as gg\ndef main(): pass\n",
+    "base/errors.py": "from . import dtypes\n",
+    "base/dtypes.py": "import numpy as np\n",
+    "graph/__init__.py": "from .client import Graph\n",
+    "graph/op_def.py": "from gpugraph.base import errors\n",
+    "graph/client/graph.py": "from gpugraph.graph.op_def import OpDef\nfrom . import tensor\n",
+    "graph/client/tensor.py": (
         "from typing import TYPE_CHECKING\n"
-        "if TYPE_CHECKING:\n    from gpugraph.graph.graph import Graph\n"
+        "if TYPE_CHECKING:\n    from gpugraph.graph.client.graph import Graph\n"
     ),
     "ops/__init__.py": "import numpy\nimport gpugraph.graph as graph\n",
-    "devices/gpu.py": "try:\n    import cupy\nexcept ImportError:\n    cupy = None\n",
-    "variables.py": "from gpugraph.ops import relu\n",
-    "variable_scope.py": "from . import variables\n",
-    "plan.py": "from gpugraph.kernel import Call\n",
-    "runtime/run.py": "from ..plan import Plan\nfrom gpugraph.devices.gpu import stream\n",
+    "devices/gpu_devices.py": "try:\n    import cupy\nexcept ImportError:\n    cupy = None\n",
+    "variables/variable.py": "from gpugraph.ops import relu\n",
+    "variable_scope/get_variable.py": "from gpugraph.variables import variable\n",
+    "plan/plan_record.py": "from gpugraph.kernel import Call\n",
+    "runtime/run.py": (
+        "from ..plan.plan_record import Plan\nfrom gpugraph.devices.gpu_devices import stream\n"
+    ),
 }
 
 
@@ -384,8 +409,10 @@ def test_a_sound_tree_has_no_faults(check: Check, tmp_path: Path) -> None:
 
 
 BROKEN: tuple[tuple[Check, dict[str, str], str], ...] = (
-    (floor_faults, {"odd.py": ""}, "odd.py: odd has no floor; give it one"),
-    (floor_faults, {"ops/a.py": "import gpugraph.odd"}, "gpugraph.odd, which has no floor"),
+    (part_faults, {"odd.py": ""}, "odd.py has no floor; give it one"),
+    (part_faults, {"odd/a.py": ""}, "odd has no floor; give it one"),
+    (part_faults, {"graph/odd.py": ""}, "graph/odd.py has no floor; give it one"),
+    (floor_faults, {"ops/a.py": "import gpugraph.odd"}, "ops must not import odd"),
     (floor_faults, {"graph/a.py": "import gpugraph.ops.math"}, "graph must not import ops"),
     (floor_faults, {"graph/a.py": "from gpugraph import ops"}, "graph must not import ops"),
     (floor_faults, {"graph/a.py": "from ..ops import relu"}, "graph must not import ops"),
@@ -397,25 +424,32 @@ BROKEN: tuple[tuple[Check, dict[str, str], str], ...] = (
     (floor_faults, {"layers/a.py": "from gpugraph import Graph"}, "must not import __init__"),
     (
         floor_faults,
-        {"kernel.py": "import typing\nif typing.TYPE_CHECKING:\n  from .graph import Node"},
-        "kernel.py:3: kernel must not import graph",
+        {"kernel/a.py": "import typing\nif typing.TYPE_CHECKING:\n  from ..graph import Node"},
+        "kernel/a.py:3: kernel must not import graph",
     ),
-    (floor_faults, {"dtypes.py": "from .graph import Graph"}, "dtypes must not import graph"),
+    (floor_faults, {"base/dtypes.py": "from ..graph import Graph"}, "base must not import graph"),
     (floor_faults, {"ops/a.py": "import gpugraph.devices"}, "ops must not import devices"),
     (floor_faults, {"devices/a.py": "import gpugraph.graph"}, "devices must not import graph"),
-    (floor_faults, {"gradients.py": "from . import variables"}, "gradients must not import"),
-    (floor_faults, {"plan.py": "from . import variables"}, "plan must not import variables"),
-    (floor_faults, {"variables.py": "from . import plan"}, "variables must not import plan"),
+    (floor_faults, {"gradients/a.py": "from .. import variables"}, "gradients must not import"),
+    (floor_faults, {"plan/a.py": "from .. import variables"}, "plan must not import variables"),
     (floor_faults, {"runtime/a.py": "import gpugraph.graph"}, "runtime must not import graph"),
     (floor_faults, {"runtime/a.py": "import gpugraph.ops"}, "runtime must not import ops"),
     (floor_faults, {"runtime/a.py": "import gpugraph.compile"}, "must not import compile"),
     (floor_faults, {"compile/a.py": "import gpugraph.runtime"}, "must not import runtime"),
+    (floor_faults, {"session/a.py": "import gpugraph.variables"}, "must not import variables"),
     (floor_faults, {"train/a.py": "import gpugraph.layers"}, "train must not import layers"),
-    (floor_faults, {"session/a.py": "import gpugraph.cluster"}, "must not import cluster"),
+    (floor_faults, {"ops/nn/pooling/a.py": "import gpugraph.ops.image.b"}, "nn must not import"),
+    (
+        floor_faults,
+        {"ops/nn/windows/a.py": "from gpugraph.ops.nn.pooling import b"},
+        "windows must not import pooling",
+    ),
+    (floor_faults, {"graph/op_def.py": "from .client import graph"}, "op_def must not import"),
+    (floor_faults, {"compile/unit/a.py": "from ..steps import b"}, "unit must not import steps"),
     (foreign_faults, {"graph/a.py": "import numpy as np"}, "graph must not import numpy"),
     (foreign_faults, {"memory/a.py": "from numpy import add"}, "memory must not import numpy"),
     (foreign_faults, {"ops/a.py": "import cupyx.scipy"}, "cupy is imported only in devices"),
-    (foreign_faults, {"devices/b.py": "import cupy"}, "devices/b.py, devices/gpu.py"),
+    (foreign_faults, {"devices/b.py": "import cupy"}, "devices/b.py, devices/gpu_devices.py"),
     (foreign_faults, {"session/a.py": "import ray"}, "ray is imported only in cluster"),
     (foreign_faults, {"ops/a.py": "import scipy.special"}, "scipy.special, which is no dep"),
     (door_faults, {"ops/a.py": "def f():\n  import math"}, "a.py:2: imports math inside a"),
@@ -427,13 +461,25 @@ BROKEN: tuple[tuple[Check, dict[str, str], str], ...] = (
         "imports a computed name inside a function",
     ),
     (circle_faults, {"ops/a.py": "from . import b", "ops/b.py": "from .a import x"}, "ops.b"),
-    (circle_faults, {"graph/tensor.py": "from gpugraph.graph import Graph"}, "graph.tensor"),
-    (face_faults, {"math.py": '"""Face."""\ndef add(): pass'}, "math.py:2: a face defines"),
-    (face_faults, {"keras/layers.py": "class Dense: pass"}, "keras/layers.py:1: a face"),
+    (
+        circle_faults,
+        {"graph/client/tensor.py": "from gpugraph.graph.client.graph import Graph"},
+        "client.tensor",
+    ),
+    (face_faults, {"api/math.py": '"""Face."""\ndef add(): pass'}, "api/math.py:2: a face defines"),
+    (face_faults, {"api/contrib/slim.py": "class A: pass"}, "api/contrib/slim.py:1: a face"),
     (face_faults, {"__init__.py": "from .a import f\nb = f()"}, "__init__.py:2: a face"),
-    (face_faults, {"math.py": "pi = 3.14"}, "math.py:1: a face defines nothing"),
-    (face_faults, {"math.py": "import gpugraph\npi = gpugraph.f().pi"}, "math.py:2: a face"),
-    (face_faults, {"math.py": "if True:\n  import gpugraph.ops"}, "math.py:1: a face defines"),
+    (face_faults, {"api/math.py": "pi = 3.14"}, "api/math.py:1: a face defines nothing"),
+    (
+        face_faults,
+        {"api/math.py": "import gpugraph\npi = gpugraph.f().pi"},
+        "api/math.py:2: a face",
+    ),
+    (
+        face_faults,
+        {"api/math.py": "if True:\n  import gpugraph.ops"},
+        "api/math.py:1: a face defines",
+    ),
 )
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 import gpugraph as tf
-from gpugraph.devices.compiler import compiler
+from gpugraph.devices.codegen.c_compiler import compiler
 
 pytestmark = pytest.mark.skipif(bool(compiler().reason), reason=compiler().reason)
 

@@ -10,8 +10,8 @@ import pytest
 
 import gpugraph as tf
 from gpugraph.devices import DeviceFactory
-from gpugraph.ops import kernels
-from gpugraph.ops.declare import DECLARATIONS
+from gpugraph.ops.framework import kernel_registry as kernels
+from gpugraph.ops.framework.op_declaration import DECLARATIONS
 from gpugraph.session import SessionFactory
 
 README = pathlib.Path(__file__).parent.parent / "README.md"

@@ -1,8 +1,9 @@
-"""A file is short enough to be read at one go, and says why it exists and what it offers."""
+"""Files and folders are short enough to be read at one go, and a name is there once."""
 
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -10,6 +11,9 @@ import pytest
 
 PACKAGE = Path(__file__).resolve().parents[1] / "gpugraph"
 MOST_LINES = 400
+MOST_FILES = 25
+MOST_AT_THE_TOP = 20
+SHARED_NAMES = {"dtypes.py"}  # api/dtypes.py is the public face of base/dtypes.py
 
 
 def read_files(root: Path) -> Iterator[tuple[str, str]]:
@@ -23,6 +27,29 @@ def size_faults(root: Path) -> list[str]:
         f"{name}: {lines} lines, {MOST_LINES} at most"
         for name, text in read_files(root)
         if (lines := len(text.splitlines())) > MOST_LINES
+    ]
+
+
+def folder_faults(root: Path) -> list[str]:
+    """Folders with too many files; the top of the package has few, and folders."""
+    counts = Counter(path.parent for path in root.rglob("*.py"))
+    limits = {root: MOST_AT_THE_TOP}
+    return [
+        f"{folder.relative_to(root)}: {count} files, {limit} at most"
+        for folder, count in sorted(counts.items())
+        if count > (limit := limits.get(folder, MOST_FILES))
+    ]
+
+
+def name_faults(root: Path) -> list[str]:
+    """Files of one name in several folders, which are hard to tell apart in a search."""
+    places: dict[str, list[str]] = {}
+    for path in sorted(root.rglob("*.py")):
+        places.setdefault(path.name, []).append(str(path.relative_to(root)))
+    return [
+        f"{name}: {', '.join(paths)} bear one name"
+        for name, paths in places.items()
+        if len(paths) > 1 and name not in {"__init__.py", *SHARED_NAMES}
     ]
 
 
@@ -52,7 +79,7 @@ def is_all(statement: ast.stmt) -> bool:
 
 
 Check = Callable[[Path], list[str]]
-CHECKS: tuple[Check, ...] = (size_faults, docstring_faults, all_faults)
+CHECKS: tuple[Check, ...] = (size_faults, folder_faults, name_faults, docstring_faults, all_faults)
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
@@ -74,9 +101,28 @@ SOUND = '"""Why."""\n__all__: list[str] = []\n'
         (all_faults, "__all__: list[str]\n", "a.py: no __all__"),
     ],
 )
-def test_a_broken_rule_is_found(check: Check, text: str, fault: str, tmp_path: Path) -> None:
+def test_a_broken_file_is_found(check: Check, text: str, fault: str, tmp_path: Path) -> None:
     (tmp_path / "deep").mkdir()
     (tmp_path / "deep" / "b.py").write_text(SOUND + "#\n" * (MOST_LINES - 2), "utf-8")
     assert check(tmp_path) == []
     (tmp_path / "a.py").write_text(text, "utf-8")
     assert check(tmp_path) == [fault]
+
+
+@pytest.mark.parametrize(
+    ("check", "files", "fault"),
+    [
+        (folder_faults, [f"deep/f{n}.py" for n in range(26)], "deep: 26 files, 25 at most"),
+        (folder_faults, [f"f{n}.py" for n in range(21)], ".: 21 files, 20 at most"),
+        (name_faults, ["a/x.py", "b/x.py"], "x.py: a/x.py, b/x.py bear one name"),
+    ],
+)
+def test_a_crowded_folder_is_found(
+    check: Check, files: list[str], fault: str, tmp_path: Path
+) -> None:
+    for name in files:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(SOUND, "utf-8")
+    assert check(tmp_path) == [fault]
+    (tmp_path / files[-1]).unlink()
+    assert check(tmp_path) == []

@@ -303,7 +303,7 @@ def main() -> int:
         return 0
     python = python_of_tensorflow(options.tensorflow)
     sys.path.insert(0, str(ROOT))
-    declarations = importlib.import_module("gpugraph.ops.declare").DECLARATIONS
+    declarations = importlib.import_module("gpugraph.ops.framework.op_declaration").DECLARATIONS
     table = importlib.import_module("tests.ops.samples").TABLE
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

@@ -3,23 +3,7 @@
 This face re-exports; it defines nothing.
 """
 
-from gpugraph.checks.dtypes import (
-    assert_integer,
-    assert_proper_iterable,
-    assert_same_float_dtype,
-    assert_type,
-    is_numeric_tensor,
-)
-from gpugraph.checks.numerics import add_check_numerics_ops, verify_tensor_all_finite
-from gpugraph.checks.orders import is_non_decreasing, is_strictly_increasing
-from gpugraph.checks.ranks import (
-    assert_rank,
-    assert_rank_at_least,
-    assert_rank_in,
-    assert_scalar,
-)
-from gpugraph.checks.shapes import assert_shapes
-from gpugraph.checks.values import (
+from gpugraph.checks.element_assertions import (
     assert_equal,
     assert_greater,
     assert_greater_equal,
@@ -31,6 +15,22 @@ from gpugraph.checks.values import (
     assert_non_positive,
     assert_none_equal,
     assert_positive,
+)
+from gpugraph.checks.finite_assertions import add_check_numerics_ops, verify_tensor_all_finite
+from gpugraph.checks.monotonicity import is_non_decreasing, is_strictly_increasing
+from gpugraph.checks.rank_assertions import (
+    assert_rank,
+    assert_rank_at_least,
+    assert_rank_in,
+    assert_scalar,
+)
+from gpugraph.checks.shape_assertions import assert_shapes
+from gpugraph.checks.type_assertions import (
+    assert_integer,
+    assert_proper_iterable,
+    assert_same_float_dtype,
+    assert_type,
+    is_numeric_tensor,
 )
 
 __all__ = [

@@ -28,30 +28,30 @@ import gc
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-from gpugraph.compile.attention import attention
-from gpugraph.compile.bind import bind
-from gpugraph.compile.cancel import cancel
-from gpugraph.compile.common import common
-from gpugraph.compile.dependencies import dependencies
-from gpugraph.compile.epilogues import epilogues
-from gpugraph.compile.flow import flow
-from gpugraph.compile.fold import fold
-from gpugraph.compile.fuse import fuse
-from gpugraph.compile.memory import memory
-from gpugraph.compile.order import order
-from gpugraph.compile.partition import partition
-from gpugraph.compile.place import place
-from gpugraph.compile.prune import prune
-from gpugraph.compile.remap import remap
-from gpugraph.compile.reread import reread
-from gpugraph.compile.simplify import simplify
-from gpugraph.compile.transposes import transposes
-from gpugraph.compile.unit import FeedSpec, Target, Unit
-from gpugraph.compile.verify import verify
-from gpugraph.graph.client import Graph
-from gpugraph.graph.operation import Operation
-from gpugraph.graph.tensor import Tensor
-from gpugraph.graph.text import format_node
+from gpugraph.compile.analysis.flow_analysis import flow
+from gpugraph.compile.binding.binder import bind
+from gpugraph.compile.fusion.attention_fusion import attention
+from gpugraph.compile.fusion.convolution_remapper import remap
+from gpugraph.compile.fusion.fusion_groups import fuse
+from gpugraph.compile.fusion.matmul_epilogues import epilogues
+from gpugraph.compile.lowering.prune import prune
+from gpugraph.compile.lowering.read_after_write import reread
+from gpugraph.compile.memory.execution_order import order
+from gpugraph.compile.memory.memory_planning import memory
+from gpugraph.compile.placement.graph_partition import partition
+from gpugraph.compile.placement.placer import place
+from gpugraph.compile.rewriting.arithmetic_simplification import cancel
+from gpugraph.compile.rewriting.common_subexpression_elimination import common
+from gpugraph.compile.rewriting.constant_folding import fold
+from gpugraph.compile.rewriting.dependency_optimization import dependencies
+from gpugraph.compile.rewriting.no_op_elimination import simplify
+from gpugraph.compile.rewriting.transpose_folding import transposes
+from gpugraph.compile.unit.compile_unit import FeedSpec, Target, Unit
+from gpugraph.compile.verification import verify
+from gpugraph.graph.client.client_graph import Graph
+from gpugraph.graph.client.operation import Operation
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.graph.nodes.graph_text import format_node
 from gpugraph.plan import Plan, PlanKey
 
 __all__ = ["PASSES", "FeedSpec", "Target", "compile_plan", "partition_texts"]

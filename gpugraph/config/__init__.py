@@ -1,7 +1,7 @@
 """Settings: those of sessions and runs (`settings`), and of the whole process (`experimental`)."""
 
 from gpugraph.config import experimental
-from gpugraph.config.settings import (
+from gpugraph.config.config_proto import (
     ConfigProto,
     GPUOptions,
     GraphOptions,

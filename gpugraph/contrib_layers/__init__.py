@@ -6,13 +6,7 @@ penalties of weights, `initializers` what weights begin as, `model_variables` th
 model and how they are found; `making` is what layers have in common.
 """
 
-from gpugraph.contrib_layers.convolutional import avg_pool2d, conv2d, convolution2d, max_pool2d
-from gpugraph.contrib_layers.dense import fully_connected, linear
-from gpugraph.contrib_layers.initializers import (
-    variance_scaling_initializer,
-    xavier_initializer,
-    xavier_initializer_conv2d,
-)
+from gpugraph.contrib_layers.fully_connected import fully_connected, linear
 from gpugraph.contrib_layers.model_variables import (
     add_model_variable,
     get_local_variables,
@@ -25,7 +19,6 @@ from gpugraph.contrib_layers.model_variables import (
     model_variable,
     variable,
 )
-from gpugraph.contrib_layers.normalization import batch_norm
 from gpugraph.contrib_layers.regularizers import (
     apply_regularization,
     l1_l2_regularizer,
@@ -33,7 +26,19 @@ from gpugraph.contrib_layers.regularizers import (
     l2_regularizer,
     sum_regularizer,
 )
-from gpugraph.contrib_layers.shaping import dropout, flatten, repeat, stack
+from gpugraph.contrib_layers.slim_batch_norm import batch_norm
+from gpugraph.contrib_layers.slim_convolution_and_pooling import (
+    avg_pool2d,
+    conv2d,
+    convolution2d,
+    max_pool2d,
+)
+from gpugraph.contrib_layers.slim_dropout_and_flatten import dropout, flatten, repeat, stack
+from gpugraph.contrib_layers.xavier_initializers import (
+    variance_scaling_initializer,
+    xavier_initializer,
+    xavier_initializer_conv2d,
+)
 
 __all__ = [
     "add_model_variable",

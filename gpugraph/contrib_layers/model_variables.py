@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from gpugraph.arg_scope import add_arg_scope
-from gpugraph.graph.client import Graph
-from gpugraph.graph.collections import GraphKeys
-from gpugraph.graph.stack import graph_stack
+from gpugraph.graph.client.client_graph import Graph
+from gpugraph.graph.client.default_stacks import graph_stack
+from gpugraph.graph.client.graph_collections import GraphKeys
 from gpugraph.variable_scope import VariableScope, get_variable
-from gpugraph.variables.modes import VariableAggregation, VariableSynchronization
+from gpugraph.variable_scope.arg_scope import add_arg_scope
+from gpugraph.variables.replication_modes import VariableAggregation, VariableSynchronization
 
 __all__ = [
     "add_model_variable",

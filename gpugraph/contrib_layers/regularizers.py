@@ -11,15 +11,15 @@ import numbers
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from gpugraph.graph.client import Graph
-from gpugraph.graph.collections import GraphKeys
-from gpugraph.graph.defaults import name_scope
-from gpugraph.graph.stack import graph_stack
-from gpugraph.graph.tensor import Tensor
-from gpugraph.ops.arithmetic_functions import add_n, multiply
-from gpugraph.ops.convert import convert_to_tensor
-from gpugraph.ops.reduction_functions import l2_loss, reduce_sum
-from gpugraph.ops.unary_functions import abs as absolute
+from gpugraph.graph.client.client_graph import Graph
+from gpugraph.graph.client.default_graph_functions import name_scope
+from gpugraph.graph.client.default_stacks import graph_stack
+from gpugraph.graph.client.graph_collections import GraphKeys
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.ops.elementwise.arithmetic_functions import add_n, multiply
+from gpugraph.ops.elementwise.unary_functions import abs as absolute
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+from gpugraph.ops.reductions.reduction_functions import l2_loss, reduce_sum
 
 __all__ = [
     "apply_regularization",

@@ -4,9 +4,9 @@
 of contexts that route what is used inside. This face re-exports; it defines nothing.
 """
 
-from gpugraph.control_flow.assertions import Assert
-from gpugraph.control_flow.branches import cond
-from gpugraph.control_flow.cases import case, switch_case
-from gpugraph.control_flow.loops import while_loop
+from gpugraph.control_flow.assertion import Assert
+from gpugraph.control_flow.case_and_switch_case import case, switch_case
+from gpugraph.control_flow.cond import cond
+from gpugraph.control_flow.while_loop import while_loop
 
 __all__ = ["Assert", "case", "cond", "switch_case", "while_loop"]

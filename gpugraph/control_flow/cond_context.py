@@ -10,16 +10,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from gpugraph.control_flow.contexts import ControlFlowContext, current
-from gpugraph.control_flow.moves import switch
-from gpugraph.control_flow.slices import merge_gradients, switch_gradient
-from gpugraph.control_flow.structures import as_flow
-from gpugraph.graph.indexed_slices import IndexedSlices
-from gpugraph.graph.operation import Operation
-from gpugraph.graph.tensor import Tensor
-from gpugraph.nest import map_structure
-from gpugraph.ops.control import with_dependencies
-from gpugraph.ops.convert import convert_to_tensor
+from gpugraph.base.nest import map_structure
+from gpugraph.control_flow.context_base import ControlFlowContext, current
+from gpugraph.control_flow.indexed_slices_flow import merge_gradients, switch_gradient
+from gpugraph.control_flow.switch_merge_enter_exit import switch
+from gpugraph.control_flow.tensor_array_flow import as_flow
+from gpugraph.graph.client.indexed_slices import IndexedSlices
+from gpugraph.graph.client.operation import Operation
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.ops.control.group_and_no_op import with_dependencies
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
 if TYPE_CHECKING:
     from gpugraph.control_flow.while_context import WhileContext

@@ -12,8 +12,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
 
+from gpugraph.control_flow.backward_loop import LoopGradient
 from gpugraph.control_flow.cond_context import CondContext
-from gpugraph.control_flow.contexts import (
+from gpugraph.control_flow.context_base import (
     ControlFlowContext,
     current,
     is_exit,
@@ -21,16 +22,15 @@ from gpugraph.control_flow.contexts import (
     loop_of_op,
     within,
 )
-from gpugraph.control_flow.loop_gradients import LoopGradient
-from gpugraph.control_flow.moves import switch
-from gpugraph.graph.client import Graph
-from gpugraph.graph.handles import value_dtype, value_static_shape
-from gpugraph.graph.operation import Operation
-from gpugraph.graph.tensor import Tensor
-from gpugraph.ops.arrays import value_shape
-from gpugraph.ops.constants import zeros, zeros_like
-from gpugraph.ops.convert import constant
-from gpugraph.ops.declare import raw_ops
+from gpugraph.control_flow.switch_merge_enter_exit import switch
+from gpugraph.graph.client.client_graph import Graph
+from gpugraph.graph.client.operation import Operation
+from gpugraph.graph.client.resource_handles import value_dtype, value_static_shape
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.ops.arrays.constants_and_placeholders import zeros, zeros_like
+from gpugraph.ops.framework.identity_and_shape import value_shape
+from gpugraph.ops.framework.op_declaration import raw_ops
+from gpugraph.ops.framework.tensor_conversion import constant
 
 __all__ = ["LoopGradients", "find_loops", "is_cond_switch", "zeros_for_switch"]
 

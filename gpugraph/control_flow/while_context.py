@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from gpugraph.control_flow.contexts import (
+from gpugraph.control_flow.context_base import (
     ControlFlowContext,
     current,
     in_scope_of,
@@ -26,17 +26,22 @@ from gpugraph.control_flow.contexts import (
     output_context,
     within,
 )
-from gpugraph.control_flow.moves import enter, is_constant_enter, next_iteration, switch
-from gpugraph.graph.client import Graph
-from gpugraph.graph.indexed_slices import IndexedSlices
-from gpugraph.graph.operation import Operation
-from gpugraph.graph.scopes import controls_of
-from gpugraph.graph.tensor import Tensor
-from gpugraph.ops.declare import raw_ops
-from gpugraph.ops.indexed_slices import dense
+from gpugraph.control_flow.switch_merge_enter_exit import (
+    enter,
+    is_constant_enter,
+    next_iteration,
+    switch,
+)
+from gpugraph.graph.client.client_graph import Graph
+from gpugraph.graph.client.graph_scopes import controls_of
+from gpugraph.graph.client.indexed_slices import IndexedSlices
+from gpugraph.graph.client.operation import Operation
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.ops.arrays.indexed_slices_to_tensor import dense
+from gpugraph.ops.framework.op_declaration import raw_ops
 
 if TYPE_CHECKING:
-    from gpugraph.control_flow.loop_gradients import LoopGradient
+    from gpugraph.control_flow.backward_loop import LoopGradient
 
 __all__ = ["WhileContext"]
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from gpugraph.devices.cpu import CPUDevice, CPUDeviceFactory
-from gpugraph.devices.cuda.device import CudaDevice
-from gpugraph.devices.cuda.driver import DriverError
-from gpugraph.devices.cuda.enqueued import Enqueued, is_blocking
-from gpugraph.devices.cuda.work import Touches
+from gpugraph.devices.cpu_device import CPUDevice, CPUDeviceFactory
+from gpugraph.devices.cuda.cuda_device import CudaDevice
+from gpugraph.devices.cuda.driver.driver_interface import DriverError
+from gpugraph.devices.cuda.launching.enqueued_work import Enqueued, is_blocking
+from gpugraph.devices.cuda.launching.unbound_launch import Touches
 from gpugraph.devices.device import Block, Device, DeviceAttributes, HostDevice, out_of_memory
-from gpugraph.devices.factory import DeviceFactory, SupportsCreateDevices
-from gpugraph.devices.gpu import GPUDeviceFactory, VirtualGPUDevice, no_gpu_reason
-from gpugraph.devices.listing import list_local_devices, unusable_gpus
-from gpugraph.devices.resources import Resources, VariableState, uninitialized
+from gpugraph.devices.device_factory import DeviceFactory, SupportsCreateDevices
+from gpugraph.devices.device_listing import list_local_devices, unusable_gpus
+from gpugraph.devices.gpu_devices import GPUDeviceFactory, VirtualGPUDevice, no_gpu_reason
+from gpugraph.devices.session_resources import Resources, VariableState, uninitialized
 
 __all__ = [
     "Block",

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from gpugraph.dtypes import DType, resource, string
-from gpugraph.errors import InternalError, InvalidArgumentError, ResourceExhaustedError
+from gpugraph.base.dtypes import DType, resource, string
+from gpugraph.base.errors import InternalError, InvalidArgumentError, ResourceExhaustedError
 from gpugraph.kernel import Kernel, KernelContext, reference
 from gpugraph.memory import Allocator, human_readable_bytes
 

@@ -3,11 +3,11 @@
 This face re-exports; it defines nothing.
 """
 
-from gpugraph.gradients.backward import AggregationMethod, UnconnectedGradients, gradients
-from gpugraph.gradients.custom import custom_gradient
+from gpugraph.gradients.backpropagation import AggregationMethod, UnconnectedGradients, gradients
+from gpugraph.gradients.custom_gradient import custom_gradient
+from gpugraph.gradients.gradient_registry import NotDifferentiable, RegisterGradient
 from gpugraph.gradients.hessians import hessians
-from gpugraph.gradients.recompute import grad_pass_through, recompute_grad
-from gpugraph.gradients.registry import NotDifferentiable, RegisterGradient
+from gpugraph.gradients.recompute_grad import grad_pass_through, recompute_grad
 
 __all__ = [
     "AggregationMethod",

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from gpugraph.control_flow import while_loop
-from gpugraph.gradients.backward import gradients
-from gpugraph.graph.tensor import Tensor
-from gpugraph.ops.array_shapes import reshape
-from gpugraph.ops.arrays import shape, size
-from gpugraph.ops.convert import constant, convert_to_tensor
-from gpugraph.ops.declare import raw_ops
-from gpugraph.ops.joining import concat
-from gpugraph.ops.tensor_array import TensorArray
+from gpugraph.gradients.backpropagation import gradients
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.ops.arrays.concat_and_stack import concat
+from gpugraph.ops.arrays.reshape_and_transpose import reshape
+from gpugraph.ops.framework.identity_and_shape import shape, size
+from gpugraph.ops.framework.op_declaration import raw_ops
+from gpugraph.ops.framework.tensor_conversion import constant, convert_to_tensor
+from gpugraph.ops.tensor_arrays.tensor_array import TensorArray
 
 __all__ = ["hessians"]
 

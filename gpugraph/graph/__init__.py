@@ -6,9 +6,9 @@ The runtime graph (`RuntimeGraph`, `Node`, `Edge`) is copied from it for a run. 
 re-exports what other rooms and users of the room need; it defines nothing.
 """
 
-from gpugraph.graph.client import OP_DEFS, Graph
-from gpugraph.graph.collections import GraphKeys
-from gpugraph.graph.defaults import (
+from gpugraph.graph.client.client_graph import OP_DEFS, Graph
+from gpugraph.graph.client.creation_origin import Origin
+from gpugraph.graph.client.default_graph_functions import (
     add_to_collection,
     add_to_collections,
     colocate_with,
@@ -24,14 +24,14 @@ from gpugraph.graph.defaults import (
     name_scope,
     reset_default_graph,
 )
-from gpugraph.graph.device_name import DeviceSpec
-from gpugraph.graph.infer import InferContext
-from gpugraph.graph.node import Edge, Node, NodeClass
+from gpugraph.graph.client.graph_collections import GraphKeys
+from gpugraph.graph.client.operation import Operation
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.graph.device_names import DeviceSpec
+from gpugraph.graph.inference_context import InferContext
+from gpugraph.graph.nodes.node_and_edge import Edge, Node, NodeClass
+from gpugraph.graph.nodes.runtime_graph import RuntimeGraph
 from gpugraph.graph.op_def import ArgDef, AttrDef, NodeDef, OpDef, VersionDef
-from gpugraph.graph.operation import Operation
-from gpugraph.graph.origin import Origin
-from gpugraph.graph.runtime_graph import RuntimeGraph
-from gpugraph.graph.tensor import Tensor
 
 __all__ = [
     # the client graph

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from gpugraph.dtypes import DType, as_dtype
-from gpugraph.shapes import as_shape
+from gpugraph.base.dtypes import DType, as_dtype
+from gpugraph.base.shapes import as_shape
 
 __all__ = [
     "ArgDef",

@@ -1,27 +1,17 @@
 """Layers: functions with variables of their own, as classes and as functions.
 
 `core`, `convolutional`, `more_convolutional`, `pooling` and `normalization` have them; `making`
-is what they have in common. All are `gpugraph.layer.Layer`s.
+is what they have in common. All are `gpugraph.layers.base_layer.Layer`s.
 """
 
 from __future__ import annotations
 
-from gpugraph.input_spec import InputSpec
-from gpugraph.layer import Layer
-from gpugraph.layers.convolutional import Conv1D, Conv2D, Conv3D, conv1d, conv2d, conv3d
-from gpugraph.layers.core import Dense, Dropout, Flatten, dense, dropout, flatten
-from gpugraph.layers.more_convolutional import (
-    Conv2DTranspose,
-    Conv3DTranspose,
-    SeparableConv1D,
-    SeparableConv2D,
-    conv2d_transpose,
-    conv3d_transpose,
-    separable_conv1d,
-    separable_conv2d,
-)
-from gpugraph.layers.normalization import BatchNormalization, batch_normalization
-from gpugraph.layers.pooling import (
+from gpugraph.layers.base_layer import Layer
+from gpugraph.layers.batch_normalization_layer import BatchNormalization, batch_normalization
+from gpugraph.layers.convolution_layers import Conv1D, Conv2D, Conv3D, conv1d, conv2d, conv3d
+from gpugraph.layers.dense_dropout_flatten import Dense, Dropout, Flatten, dense, dropout, flatten
+from gpugraph.layers.input_spec import InputSpec
+from gpugraph.layers.pooling_layers import (
     AveragePooling1D,
     AveragePooling2D,
     AveragePooling3D,
@@ -34,6 +24,16 @@ from gpugraph.layers.pooling import (
     max_pooling1d,
     max_pooling2d,
     max_pooling3d,
+)
+from gpugraph.layers.separable_and_transposed_layers import (
+    Conv2DTranspose,
+    Conv3DTranspose,
+    SeparableConv1D,
+    SeparableConv2D,
+    conv2d_transpose,
+    conv3d_transpose,
+    separable_conv1d,
+    separable_conv2d,
 )
 
 __all__ = [

@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from gpugraph.losses.collected import (
-    add_loss,
-    get_losses,
-    get_regularization_loss,
-    get_regularization_losses,
-    get_total_loss,
-)
-from gpugraph.losses.cross_entropy import (
+from gpugraph.losses.cross_entropy_losses import (
     sigmoid_cross_entropy,
     softmax_cross_entropy,
     sparse_softmax_cross_entropy,
 )
-from gpugraph.losses.differences import (
+from gpugraph.losses.difference_losses import (
     absolute_difference,
     cosine_distance,
     hinge_loss,
@@ -23,7 +16,14 @@ from gpugraph.losses.differences import (
     mean_pairwise_squared_error,
     mean_squared_error,
 )
-from gpugraph.losses.weighted import Reduction, compute_weighted_loss
+from gpugraph.losses.loss_collection import (
+    add_loss,
+    get_losses,
+    get_regularization_loss,
+    get_regularization_losses,
+    get_total_loss,
+)
+from gpugraph.losses.loss_reduction import Reduction, compute_weighted_loss
 
 __all__ = [
     "Reduction",

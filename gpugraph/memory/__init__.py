@@ -15,26 +15,32 @@ from gpugraph.memory.allocator import (
     HostRegion,
     LiveAllocation,
 )
-from gpugraph.memory.arena import ArenaPlan, Lifetime, check_offsets, lower_bound, plan_offsets
-from gpugraph.memory.bfc import BFCAllocator
-from gpugraph.memory.bfc_chunks import Region
-from gpugraph.memory.bfc_report import BinDebugInfo
-from gpugraph.memory.cpu import new_cpu_allocator
-from gpugraph.memory.gpu_bfc import (
+from gpugraph.memory.allocator_registry import AllocatorFactory, AllocatorRegistry
+from gpugraph.memory.allocator_stats import AllocatorStats, human_readable_bytes
+from gpugraph.memory.arena_planning import (
+    ArenaPlan,
+    Lifetime,
+    check_offsets,
+    lower_bound,
+    plan_offsets,
+)
+from gpugraph.memory.bfc.bfc_allocator import BFCAllocator
+from gpugraph.memory.bfc.chunk_splitting import Region
+from gpugraph.memory.bfc.gpu_bfc_allocator import (
     GPUBFCAllocator,
     allow_growth_from_env,
     garbage_collection_from_env,
 )
-from gpugraph.memory.limiting import LimitingAllocator
-from gpugraph.memory.registry import AllocatorFactory, AllocatorRegistry
-from gpugraph.memory.stats import AllocatorStats, human_readable_bytes
+from gpugraph.memory.bfc.out_of_memory_log import BinDebugInfo
+from gpugraph.memory.host_allocator import new_cpu_allocator
+from gpugraph.memory.limiting_allocator import LimitingAllocator
 from gpugraph.memory.sub_allocator import (
     FakeSubAllocator,
     HostSubAllocator,
     RegionVisitor,
     SubAllocator,
 )
-from gpugraph.memory.tracking import AllocRecord, TrackingAllocator
+from gpugraph.memory.tracking_allocator import AllocRecord, TrackingAllocator
 
 __all__ = [
     "ALLOCATOR_ALIGNMENT",

@@ -21,8 +21,8 @@ import mmap
 from abc import ABC, abstractmethod
 from typing import NamedTuple
 
-from gpugraph.errors import FailedPreconditionError, InvalidArgumentError
-from gpugraph.memory.stats import AllocatorStats
+from gpugraph.base.errors import FailedPreconditionError, InvalidArgumentError
+from gpugraph.memory.allocator_stats import AllocatorStats
 
 __all__ = [
     "ALLOCATOR_ALIGNMENT",

@@ -20,7 +20,7 @@ from abc import ABC, abstractmethod
 from bisect import bisect_right, insort
 from collections.abc import Callable, Sequence
 
-from gpugraph.errors import FailedPreconditionError, InvalidArgumentError
+from gpugraph.base.errors import FailedPreconditionError, InvalidArgumentError
 from gpugraph.memory.allocator import HostRegion
 
 __all__ = ["FakeSubAllocator", "HostSubAllocator", "RegionVisitor", "SubAllocator"]

@@ -7,7 +7,8 @@ Counts are local variables, so `tf.local_variables_initializer` begins anew.
 
 from __future__ import annotations
 
-from gpugraph.metrics.classes import (
+from gpugraph.metrics.auc_curves import auc, sensitivity_at_specificity, specificity_at_sensitivity
+from gpugraph.metrics.class_metrics import (
     average_precision_at_k,
     mean_iou,
     precision_at_k,
@@ -15,18 +16,9 @@ from gpugraph.metrics.classes import (
     recall_at_k,
     recall_at_top_k,
 )
-from gpugraph.metrics.classes import average_precision_at_k as sparse_average_precision_at_k
-from gpugraph.metrics.classes import precision_at_k as sparse_precision_at_k
-from gpugraph.metrics.counts import (
-    false_negatives,
-    false_positives,
-    precision,
-    recall,
-    true_negatives,
-    true_positives,
-)
-from gpugraph.metrics.curves import auc, sensitivity_at_specificity, specificity_at_sensitivity
-from gpugraph.metrics.means import (
+from gpugraph.metrics.class_metrics import average_precision_at_k as sparse_average_precision_at_k
+from gpugraph.metrics.class_metrics import precision_at_k as sparse_precision_at_k
+from gpugraph.metrics.mean_metrics import (
     accuracy,
     mean,
     mean_absolute_error,
@@ -38,7 +30,15 @@ from gpugraph.metrics.means import (
     percentage_below,
     root_mean_squared_error,
 )
-from gpugraph.metrics.thresholds import (
+from gpugraph.metrics.precision_and_recall import (
+    false_negatives,
+    false_positives,
+    precision,
+    recall,
+    true_negatives,
+    true_positives,
+)
+from gpugraph.metrics.threshold_metrics import (
     false_negatives_at_thresholds,
     false_positives_at_thresholds,
     precision_at_thresholds,

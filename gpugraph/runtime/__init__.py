@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gpugraph.runtime.executor import execute, execute_traced
 from gpugraph.runtime.rendezvous import Rendezvous, parse_key
-from gpugraph.runtime.stats import NodeExecStats, StepStats
+from gpugraph.runtime.step_stats import NodeExecStats, StepStats
 
 __all__ = [
     "NodeExecStats",

@@ -12,8 +12,8 @@ from time import perf_counter_ns
 from typing import Any
 
 from gpugraph.plan import FetchSlot, Plan, Step
-from gpugraph.runtime.failure import as_op_error
-from gpugraph.runtime.stats import StepStats, timed
+from gpugraph.runtime.step_failure import as_op_error
+from gpugraph.runtime.step_stats import StepStats, timed
 
 __all__ = ["execute", "execute_traced"]
 

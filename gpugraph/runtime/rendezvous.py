@@ -12,7 +12,7 @@ import threading
 from collections import deque
 from typing import Any
 
-from gpugraph.errors import DeadlineExceededError, InvalidArgumentError, OpError
+from gpugraph.base.errors import DeadlineExceededError, InvalidArgumentError, OpError
 
 __all__ = ["Rendezvous", "parse_key"]
 

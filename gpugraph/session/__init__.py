@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from gpugraph.session.backend import Runner, SessionBackend
-from gpugraph.session.base import BaseSession
-from gpugraph.session.direct import DirectSession
-from gpugraph.session.explain import Explanation
-from gpugraph.session.factory import SessionFactory, SupportsNewSession
-from gpugraph.session.fetches import register_session_run_conversion_functions
-from gpugraph.session.sessions import InteractiveSession, Session
+from gpugraph.session.base_session import BaseSession
+from gpugraph.session.client_sessions import InteractiveSession, Session
+from gpugraph.session.direct_session import DirectSession
+from gpugraph.session.explanation import Explanation
+from gpugraph.session.fetch_structures import register_session_run_conversion_functions
+from gpugraph.session.session_backend import Runner, SessionBackend
+from gpugraph.session.session_factory import SessionFactory, SupportsNewSession
 
 __all__ = [
     "BaseSession",

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from gpugraph.testing.case import TestCase, main
-from gpugraph.testing.environment import (
+from gpugraph.testing.gradient_checks import compute_gradient, compute_gradient_error
+from gpugraph.testing.lazy_mock import mock
+from gpugraph.testing.session_test_case import TestCase, main
+from gpugraph.testing.temp_dir_and_devices import (
     get_temp_dir,
     gpu_device_name,
     is_built_with_cuda,
@@ -13,8 +15,6 @@ from gpugraph.testing.environment import (
     is_gpu_available,
     test_src_dir_path,
 )
-from gpugraph.testing.gradient_checks import compute_gradient, compute_gradient_error
-from gpugraph.testing.later import mock
 
 __all__ = [
     "TestCase",

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from gpugraph.gradients import gradients
-from gpugraph.graph.stack import session_stack
-from gpugraph.graph.tensor import Tensor
-from gpugraph.ops.arrays import identity
-from gpugraph.ops.convert import constant
-from gpugraph.ops.indexed_slices import dense
+from gpugraph.graph.client.default_stacks import session_stack
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.ops.arrays.indexed_slices_to_tensor import dense
+from gpugraph.ops.framework.identity_and_shape import identity
+from gpugraph.ops.framework.tensor_conversion import constant
 
 __all__ = ["compute_gradient", "compute_gradient_error"]
 

@@ -2,14 +2,6 @@
 
 from __future__ import annotations
 
-from gpugraph.train.adadelta import AdadeltaOptimizer
-from gpugraph.train.adagrad import (
-    AdagradDAOptimizer,
-    AdagradOptimizer,
-    ProximalAdagradOptimizer,
-)
-from gpugraph.train.adam import AdamOptimizer
-from gpugraph.train.ftrl import FtrlOptimizer
 from gpugraph.train.global_step import (
     assert_global_step,
     create_global_step,
@@ -17,7 +9,6 @@ from gpugraph.train.global_step import (
     get_or_create_global_step,
     global_step,
 )
-from gpugraph.train.gradient_descent import GradientDescentOptimizer, MomentumOptimizer
 from gpugraph.train.learning_rate_decay import (
     cosine_decay,
     cosine_decay_restarts,
@@ -31,9 +22,18 @@ from gpugraph.train.learning_rate_decay import (
 )
 from gpugraph.train.learning_rate_decay import piecewise_constant as piecewise_constant_decay
 from gpugraph.train.moving_averages import ExponentialMovingAverage
-from gpugraph.train.optimizer import Optimizer
-from gpugraph.train.proximal_gradient_descent import ProximalGradientDescentOptimizer
-from gpugraph.train.rmsprop import RMSPropOptimizer
+from gpugraph.train.optimizers.adadelta import AdadeltaOptimizer
+from gpugraph.train.optimizers.adagrad import (
+    AdagradDAOptimizer,
+    AdagradOptimizer,
+    ProximalAdagradOptimizer,
+)
+from gpugraph.train.optimizers.adam import AdamOptimizer
+from gpugraph.train.optimizers.ftrl import FtrlOptimizer
+from gpugraph.train.optimizers.gradient_descent import GradientDescentOptimizer, MomentumOptimizer
+from gpugraph.train.optimizers.optimizer import Optimizer
+from gpugraph.train.optimizers.proximal_gradient_descent import ProximalGradientDescentOptimizer
+from gpugraph.train.optimizers.rmsprop import RMSPropOptimizer
 
 __all__ = [
     "AdadeltaOptimizer",

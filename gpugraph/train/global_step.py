@@ -5,12 +5,12 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from gpugraph import dtypes
-from gpugraph.graph.client import Graph
-from gpugraph.graph.collections import GraphKeys
-from gpugraph.graph.stack import graph_stack
-from gpugraph.graph.tensor import Tensor
-from gpugraph.ops.constants import zeros
+from gpugraph.base import dtypes
+from gpugraph.graph.client.client_graph import Graph
+from gpugraph.graph.client.default_stacks import graph_stack
+from gpugraph.graph.client.graph_collections import GraphKeys
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.ops.arrays.constants_and_placeholders import zeros
 from gpugraph.variables import Variable
 
 __all__ = [

@@ -11,20 +11,20 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from gpugraph import dtypes
+from gpugraph.base import dtypes
 from gpugraph.control_flow import cond
-from gpugraph.graph.tensor import Tensor
-from gpugraph.ops.arithmetic_functions import add as plus
-from gpugraph.ops.arithmetic_functions import minimum, multiply, pow, truediv
-from gpugraph.ops.arrays import op_scope
-from gpugraph.ops.casting import cast
-from gpugraph.ops.convert import convert_n_to_tensor, convert_to_tensor
-from gpugraph.ops.gathering import gather
-from gpugraph.ops.joining import stack
-from gpugraph.ops.logical import equal, greater, where
-from gpugraph.ops.random import random_normal
-from gpugraph.ops.reduction_functions import reduce_sum
-from gpugraph.ops.unary_functions import ceil, cos, exp, floor, log, negative, sqrt
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.ops.arrays.cast import cast
+from gpugraph.ops.arrays.concat_and_stack import stack
+from gpugraph.ops.elementwise.arithmetic_functions import add as plus
+from gpugraph.ops.elementwise.arithmetic_functions import minimum, multiply, pow, truediv
+from gpugraph.ops.elementwise.comparison_and_select import equal, greater, where
+from gpugraph.ops.elementwise.unary_functions import ceil, cos, exp, floor, log, negative, sqrt
+from gpugraph.ops.framework.identity_and_shape import op_scope
+from gpugraph.ops.framework.tensor_conversion import convert_n_to_tensor, convert_to_tensor
+from gpugraph.ops.indexing.gather import gather
+from gpugraph.ops.random.random_ops import random_normal
+from gpugraph.ops.reductions.reduction_functions import reduce_sum
 
 __all__ = [
     "cosine_decay",

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from gpugraph import dtypes
-from gpugraph.graph.client import Graph
-from gpugraph.graph.collections import GraphKeys
-from gpugraph.graph.operation import Operation
-from gpugraph.graph.stack import graph_stack
-from gpugraph.graph.tensor import Tensor
-from gpugraph.ops.arithmetic_functions import minimum, pow
-from gpugraph.ops.casting import cast
-from gpugraph.ops.constants import zeros
-from gpugraph.ops.control import group
-from gpugraph.ops.convert import convert_to_tensor
-from gpugraph.ops.state import assign, assign_add, assign_sub
+from gpugraph.base import dtypes
+from gpugraph.graph.client.client_graph import Graph
+from gpugraph.graph.client.default_stacks import graph_stack
+from gpugraph.graph.client.graph_collections import GraphKeys
+from gpugraph.graph.client.operation import Operation
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.ops.arrays.cast import cast
+from gpugraph.ops.arrays.constants_and_placeholders import zeros
+from gpugraph.ops.control.group_and_no_op import group
+from gpugraph.ops.elementwise.arithmetic_functions import minimum, pow
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+from gpugraph.ops.state.reference_variable_ops import assign, assign_add, assign_sub
 from gpugraph.variables import (
     ResourceVariable,
     Variable,

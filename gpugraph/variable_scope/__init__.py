@@ -15,17 +15,17 @@ the scopes, `entering` the `with tf.variable_scope(...)` blocks, `messages` what
 `explain` tells of a graph which variables are where and which lines share them.
 """
 
-from gpugraph.variable_scope.create import create_partitioned_variables
-from gpugraph.variable_scope.entering import variable_op_scope, variable_scope
-from gpugraph.variable_scope.explain import explain_variables
-from gpugraph.variable_scope.get import get_local_variable, get_variable
+from gpugraph.variable_scope.create_partitioned_variables import create_partitioned_variables
+from gpugraph.variable_scope.explain_variables import explain_variables
+from gpugraph.variable_scope.get_variable import get_local_variable, get_variable
 from gpugraph.variable_scope.partitioners import (
     fixed_size_partitioner,
     min_max_variable_partitioner,
     variable_axis_size_partitioner,
 )
-from gpugraph.variable_scope.scope import VariableScope, get_variable_scope
-from gpugraph.variable_scope.spec import AUTO_REUSE, no_regularizer
+from gpugraph.variable_scope.scope_entry_and_reuse import variable_op_scope, variable_scope
+from gpugraph.variable_scope.scope_settings import VariableScope, get_variable_scope
+from gpugraph.variable_scope.variable_request import AUTO_REUSE, no_regularizer
 
 __all__ = [
     "AUTO_REUSE",

@@ -6,9 +6,9 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from gpugraph.dtypes import DType
-from gpugraph.dtypes import string as string_type
-from gpugraph.shapes import TensorShape
+from gpugraph.base.dtypes import DType
+from gpugraph.base.dtypes import string as string_type
+from gpugraph.base.shapes import TensorShape
 
 __all__ = [
     "fixed_size_partitioner",

@@ -6,7 +6,17 @@ the two is made, `creators` who may have a say then, `modes` how replicas would 
 them.
 """
 
-from gpugraph.variables.collected import (
+from gpugraph.variables.partitioned_variable import PartitionedVariable
+from gpugraph.variables.reference_or_resource import (
+    disable_resource_variables,
+    enable_resource_variables,
+    resource_variables_enabled,
+)
+from gpugraph.variables.replication_modes import VariableAggregation, VariableSynchronization
+from gpugraph.variables.resource_variable import ResourceVariable
+from gpugraph.variables.save_slice_info import SaveSliceInfo
+from gpugraph.variables.variable import Variable
+from gpugraph.variables.variable_collections import (
     assert_variables_initialized,
     global_variables,
     global_variables_initializer,
@@ -21,17 +31,7 @@ from gpugraph.variables.collected import (
     trainable_variables,
     variables_initializer,
 )
-from gpugraph.variables.creators import variable_creator_scope
-from gpugraph.variables.kinds import (
-    disable_resource_variables,
-    enable_resource_variables,
-    resource_variables_enabled,
-)
-from gpugraph.variables.modes import VariableAggregation, VariableSynchronization
-from gpugraph.variables.partitioned import PartitionedVariable
-from gpugraph.variables.resource import ResourceVariable
-from gpugraph.variables.slices import SaveSliceInfo
-from gpugraph.variables.variable import Variable
+from gpugraph.variables.variable_creators import variable_creator_scope
 
 __all__ = [
     "PartitionedVariable",

@@ -10,30 +10,33 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from gpugraph.dtypes import DType, as_dtype
-from gpugraph.graph.client import Graph
-from gpugraph.graph.collections import GraphKeys
-from gpugraph.graph.operation import Operation
-from gpugraph.graph.stack import graph_stack, session_for
-from gpugraph.graph.tensor import OPERATOR_NAMES, OPERATORS, Tensor
-from gpugraph.ops.convert import convert_to_tensor, register_tensor_conversion_function
-from gpugraph.ops.declare import raw_ops
-from gpugraph.ops.gathering import gather
-from gpugraph.ops.handles import change
-from gpugraph.ops.scattering import gather_nd
-from gpugraph.ops.slice_assignment import sliced_variable
-from gpugraph.ops.state import initialized_value, with_initialized_reads
-from gpugraph.shapes import TensorShape, as_shape
-from gpugraph.variables.creators import CreatedByScopes
-from gpugraph.variables.kinds import uses_resource
-from gpugraph.variables.modes import (
+from gpugraph.base.dtypes import DType, as_dtype
+from gpugraph.base.shapes import TensorShape, as_shape
+from gpugraph.graph.client.client_graph import Graph
+from gpugraph.graph.client.default_stacks import graph_stack, session_for
+from gpugraph.graph.client.graph_collections import GraphKeys
+from gpugraph.graph.client.operation import Operation
+from gpugraph.graph.client.tensor import OPERATOR_NAMES, OPERATORS, Tensor
+from gpugraph.ops.framework.op_declaration import raw_ops
+from gpugraph.ops.framework.tensor_conversion import (
+    convert_to_tensor,
+    register_tensor_conversion_function,
+)
+from gpugraph.ops.indexing.coordinate_gather_scatter import gather_nd
+from gpugraph.ops.indexing.gather import gather
+from gpugraph.ops.state.assign_to_slice import sliced_variable
+from gpugraph.ops.state.change_by_handle import change
+from gpugraph.ops.state.reference_variable_ops import initialized_value, with_initialized_reads
+from gpugraph.variables.reference_or_resource import uses_resource
+from gpugraph.variables.replication_modes import (
     VariableAggregation,
     VariableSynchronization,
     checked_modes,
     trains,
 )
-from gpugraph.variables.scatter import by_coordinates, by_rows
-from gpugraph.variables.slices import SaveSliceInfo as _SaveSliceInfo
+from gpugraph.variables.save_slice_info import SaveSliceInfo as _SaveSliceInfo
+from gpugraph.variables.scatter_methods import by_coordinates, by_rows
+from gpugraph.variables.variable_creators import CreatedByScopes
 
 __all__ = ["KINDS", "VARIABLE_LISTENERS", "Variable"]
 

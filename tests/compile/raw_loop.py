@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import gpugraph as tf
-from gpugraph.ops.declare import raw_ops
+from gpugraph.ops.framework.op_declaration import raw_ops
 
 __all__ = ["RawLoop", "times"]
 

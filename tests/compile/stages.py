@@ -14,11 +14,11 @@ import numpy as np
 
 import gpugraph as tf
 from gpugraph.compile import PASSES, FeedSpec, Target, compile_plan
-from gpugraph.compile.prune import prune
-from gpugraph.compile.unit import Unit
-from gpugraph.compile.verify import verify
+from gpugraph.compile.lowering.prune import prune
+from gpugraph.compile.unit.compile_unit import Unit
+from gpugraph.compile.verification import verify
 from gpugraph.devices import DeviceFactory, Resources
-from gpugraph.graph.runtime_graph import Node
+from gpugraph.graph.nodes.runtime_graph import Node
 from gpugraph.plan import Plan, PlanKey
 from gpugraph.runtime import Rendezvous, execute
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import gpugraph as tf
-from gpugraph.errors import DeadlineExceededError, FailedPreconditionError, OpError
+from gpugraph.base.errors import DeadlineExceededError, FailedPreconditionError, OpError
 
 GOING, OVER = {"goes_on:0": True}, {"goes_on:0": False}
 GROWING = [tf.TensorShape([]), tf.TensorShape([None])]

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 import gpugraph as tf
-from gpugraph.devices.compiler import compiler
+from gpugraph.base.dtypes import DType, as_dtype
+from gpugraph.devices.codegen.c_compiler import compiler
 from gpugraph.devices.native import Fused, Fusion, prepare
-from gpugraph.dtypes import DType, as_dtype
 from gpugraph.kernel import Call, Reduction
 
 __all__ = ["MAX", "MEAN", "MIN", "PROD", "SUM", "Made", "needs_compiler", "run_program"]

@@ -10,7 +10,7 @@ import pytest
 import gpugraph as tf
 from gpugraph.devices import DeviceFactory
 from gpugraph.memory import AllocatorRegistry
-from gpugraph.ops import kernels
+from gpugraph.ops.framework import kernel_registry as kernels
 from gpugraph.session import SessionFactory
 
 from . import toy

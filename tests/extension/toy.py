@@ -21,9 +21,9 @@ from gpugraph.memory import (
     HostRegion,
     HostSubAllocator,
 )
-from gpugraph.ops.kernels import register_kernel
+from gpugraph.ops.framework.kernel_registry import register_kernel
 from gpugraph.session import SessionBackend, SessionFactory
-from gpugraph.session.direct import DirectSession
+from gpugraph.session.direct_session import DirectSession
 
 LIMIT = 1 << 20
 PRIORITY = 300

@@ -7,8 +7,8 @@ import pytest
 
 import gpugraph as tf
 from gpugraph.kernel import reference
-from gpugraph.ops.declare import DECLARATIONS
-from gpugraph.ops.kernels import find_kernel
+from gpugraph.ops.framework.kernel_registry import find_kernel
+from gpugraph.ops.framework.op_declaration import DECLARATIONS
 
 from ..ops.one_op import Alone, Built, gpu_refusal
 from ..ops.samples import RANDOM, TABLE

@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import gpugraph as tf
-from gpugraph.devices import gpu as factory
-from gpugraph.devices.cuda.host_driver import HostMachine
+from gpugraph.devices import gpu_devices as factory
+from gpugraph.devices.cuda.emulation.host_driver import HostMachine
 
 from ..test_random_graphs import check_a_graph
 from .machine import EMULATED, check, network, numbers, on_gpus

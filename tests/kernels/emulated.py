@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 import gpugraph as tf
-from gpugraph.devices import gpu
-from gpugraph.devices.cuda.host_driver import HostDriver
+from gpugraph.devices import gpu_devices as gpu
+from gpugraph.devices.cuda.emulation.host_driver import HostDriver
 
 __all__ = ["Machine", "on_gpu"]
 

@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 
 import gpugraph as tf
-from gpugraph import dtypes
-from gpugraph.devices.cuda.array import Array
-from gpugraph.ops.kernels import find_kernel
+from gpugraph.base import dtypes
+from gpugraph.devices.cuda.transfers.gpu_array import Array
+from gpugraph.ops.framework.kernel_registry import find_kernel
 
 from ..devices.cuda.gpus import gpu as one_gpu
 from ..devices.cuda.gpus import needs_cxx

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import gpugraph as tf
-from gpugraph import dtypes
+from gpugraph.base import dtypes
 
 from ..devices.cuda.gpus import needs_cxx
 from .emulated import Machine, on_gpu

@@ -1,4 +1,4 @@
-"""The functions of kernels/host_math.h: their largest errors, and what special values give.
+"""The functions of kernels/host/host_math.h: their largest errors, and what special values give.
 
 All exponents with random mantissas, and the usual ranges, against twice the precision. The header
 states these bounds.
@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpugraph.devices.compiler import compiler
-from gpugraph.devices.native.runtime import kernel_file
+from gpugraph.devices.codegen.c_compiler import compiler
+from gpugraph.devices.native.native_runtime import kernel_file
 
 pytestmark = pytest.mark.skipif(bool(compiler().reason), reason=compiler().reason)
 

@@ -1,4 +1,4 @@
-"""What a warp does with matrices (kernels/mma.cuh), played on the host."""
+"""What a warp does with matrices (kernels/cuda/shared/tensor_core_mma.cuh), played on the host."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpugraph.devices.cuda.driver import DriverError, Geometry
-from gpugraph.devices.cuda.host_compiler import HostModule, load
+from gpugraph.devices.cuda.driver.driver_interface import DriverError, Geometry
+from gpugraph.devices.cuda.emulation.cxx_compiler import HostModule, load
 
 from ..devices.cuda.gpus import needs_cxx
 
 pytestmark = needs_cxx
 
 TEXT = r"""
-#include "mma.cuh"
+#include "tensor_core_mma.cuh"
 #define KERNEL extern "C" __global__ void
 #define WIDE (16 + GG_APART)
 

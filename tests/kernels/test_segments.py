@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import gpugraph as tf
-from gpugraph.dtypes import bfloat16
+from gpugraph.base.dtypes import bfloat16
 
 from ..devices.cuda.gpus import needs_cxx
 from .emulated import on_gpu

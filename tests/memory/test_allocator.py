@@ -2,7 +2,7 @@
 
 import pytest
 
-from gpugraph.errors import FailedPreconditionError, InvalidArgumentError
+from gpugraph.base.errors import FailedPreconditionError, InvalidArgumentError
 from gpugraph.memory import (
     Allocator,
     AllocatorStats,

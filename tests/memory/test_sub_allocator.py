@@ -4,7 +4,7 @@ import mmap
 
 import pytest
 
-from gpugraph.errors import FailedPreconditionError, InvalidArgumentError
+from gpugraph.base.errors import FailedPreconditionError, InvalidArgumentError
 from gpugraph.memory import FakeSubAllocator, HostSubAllocator
 
 

@@ -16,19 +16,19 @@ from typing import Any
 
 import numpy as np
 
-from gpugraph import dtypes
-from gpugraph.dtypes import as_dtype
-from gpugraph.graph.client import Graph
-from gpugraph.graph.infer import InferContext
+from gpugraph.base import dtypes
+from gpugraph.base.dtypes import as_dtype
+from gpugraph.base.shapes import TensorShape
+from gpugraph.graph.client.client_graph import Graph
+from gpugraph.graph.client.operation import Operation
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.graph.inference_context import InferContext
 from gpugraph.graph.op_def import host_slots
-from gpugraph.graph.operation import Operation
-from gpugraph.graph.tensor import Tensor
 from gpugraph.kernel import Call
-from gpugraph.ops.declare import DECLARATIONS, raw_ops
-from gpugraph.ops.evaluate import ArrayContext
-from gpugraph.ops.indexed_slices import dense
-from gpugraph.ops.kernels import find_kernel
-from gpugraph.shapes import TensorShape
+from gpugraph.ops.arrays.indexed_slices_to_tensor import dense
+from gpugraph.ops.framework.kernel_registry import find_kernel
+from gpugraph.ops.framework.op_declaration import DECLARATIONS, raw_ops
+from gpugraph.ops.framework.op_evaluation import ArrayContext
 
 __all__ = ["Evaluator", "check_gradient", "evaluate", "gradients"]
 

@@ -11,15 +11,15 @@ from typing import Any
 import numpy as np
 
 import gpugraph as tf
-from gpugraph.dtypes import as_dtype
-from gpugraph.graph.client import output_types
-from gpugraph.graph.infer import InferContext
+from gpugraph.base.dtypes import as_dtype
+from gpugraph.base.shapes import TensorShape
+from gpugraph.graph.client.client_graph import output_types
+from gpugraph.graph.inference_context import InferContext
 from gpugraph.graph.op_def import ArgDef, host_slots
 from gpugraph.kernel import Call, reference
-from gpugraph.ops.declare import DECLARATIONS, OpDecl, raw_ops
-from gpugraph.ops.evaluate import ArrayContext
-from gpugraph.ops.kernels import HostOnly, find_kernel
-from gpugraph.shapes import TensorShape
+from gpugraph.ops.framework.kernel_registry import HostOnly, find_kernel
+from gpugraph.ops.framework.op_declaration import DECLARATIONS, OpDecl, raw_ops
+from gpugraph.ops.framework.op_evaluation import ArrayContext
 
 from .sampling import Sample
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from gpugraph import dtypes
-from gpugraph.dtypes import as_dtype
-from gpugraph.ops.resource_variables import LOWERED
+from gpugraph.base import dtypes
+from gpugraph.base.dtypes import as_dtype
+from gpugraph.ops.state.resource_variable_ops import LOWERED
 
 from . import (
     samples_of_boxes,
@@ -119,7 +119,7 @@ UNSAMPLED = {
         ("Print", "PrintV2", "StringFormat"),
         "it writes tensors of several dtypes: test_printing.py has it run",
     ),
-    "Assert": "it gives nothing but an error: tests/control_flow/test_assertions.py has it run",
+    "Assert": "it gives nothing but an error: tests/control_flow/test_assertion.py has it run",
     "DecodeCSV": "its columns are of several dtypes: test_texts_of_records.py has it run",
     "IdentityN": "its inputs are of several dtypes: test_identity_n.py has it run",
     "Placeholder": "it computes nothing: it is fed in every run of this test",

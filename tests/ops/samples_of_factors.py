@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gpugraph import dtypes
+from gpugraph.base import dtypes
 
 from .samples_of_linalg import LOOSE, MATRICES, definite, regular
 from .sampling import add, case

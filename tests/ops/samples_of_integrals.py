@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gpugraph import dtypes
+from gpugraph.base import dtypes
 
 from .samples_of_mathematics import POSITIVE, digamma_by_sum, vectorized
 from .sampling import add, case, elementwise

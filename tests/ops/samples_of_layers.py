@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gpugraph import dtypes
+from gpugraph.base import dtypes
 
 from .sampling import Sample, Values, add, case, elementwise
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gpugraph import dtypes
+from gpugraph.base import dtypes
 
 from .samples_of_strings import texts
 from .sampling import add, case, i32

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gpugraph import dtypes
+from gpugraph.base import dtypes
 
 from .samples_of_windows import Sliding
 from .sampling import add, case

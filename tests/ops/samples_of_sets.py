@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from gpugraph import dtypes
-from gpugraph.dtypes import ALL
-from gpugraph.ops.hashes import farm_fingerprint
-from gpugraph.shapes import TensorShape
+from gpugraph.base import dtypes
+from gpugraph.base.dtypes import ALL
+from gpugraph.base.shapes import TensorShape
+from gpugraph.ops.strings.hash_algorithms import farm_fingerprint
 
 from .sampling import add, case, i64, representatives
 

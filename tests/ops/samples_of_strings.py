@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from gpugraph import dtypes
-from gpugraph.shapes import TensorShape
+from gpugraph.base import dtypes
+from gpugraph.base.shapes import TensorShape
 
 from .sampling import add, case, i32, i64
 

@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from gpugraph import dtypes
-from gpugraph.dtypes import DType, as_dtype
+from gpugraph.base import dtypes
+from gpugraph.base.dtypes import DType, as_dtype
 from gpugraph.graph.op_def import OpDef
-from gpugraph.ops.declare import DECLARATIONS
+from gpugraph.ops.framework.op_declaration import DECLARATIONS
 
 __all__ = ["GROUPS", "OpSamples", "Sample", "Values", "add", "case", "elementwise", "i32", "i64"]
 __all__ += ["TABLE", "representatives"]

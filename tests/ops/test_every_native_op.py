@@ -15,7 +15,8 @@ import numpy as np
 import pytest
 
 import gpugraph as tf
-from gpugraph.devices.compiler import compiler
+from gpugraph.base.dtypes import as_dtype
+from gpugraph.devices.codegen.c_compiler import compiler
 from gpugraph.devices.native import (
     NOT_NATIVE,
     Fused,
@@ -25,13 +26,12 @@ from gpugraph.devices.native import (
     not_native,
     prepare,
 )
-from gpugraph.dtypes import as_dtype
-from gpugraph.graph.client import output_types
+from gpugraph.graph.client.client_graph import output_types
 from gpugraph.graph.op_def import host_slots
 from gpugraph.kernel import Elementwise, Reduction
-from gpugraph.ops.declare import DECLARATIONS
-from gpugraph.ops.kernels import find_kernel
-from gpugraph.ops.reductions import reduced_axes
+from gpugraph.ops.framework.kernel_registry import find_kernel
+from gpugraph.ops.framework.op_declaration import DECLARATIONS
+from gpugraph.ops.reductions.reduction_ops import reduced_axes
 
 from .one_op import Alone
 from .samples import TABLE

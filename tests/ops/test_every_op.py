@@ -14,13 +14,13 @@ import numpy as np
 import pytest
 
 import gpugraph as tf
-from gpugraph.graph.client import output_types
+from gpugraph.base.bfloat16 import BFLOAT16, finfo
+from gpugraph.base.shapes import TensorShape
+from gpugraph.graph.client.client_graph import output_types
 from gpugraph.kernel import Call, Elementwise, Reduction, Sized, Source
-from gpugraph.narrow import BFLOAT16, finfo
-from gpugraph.ops.declare import DECLARATIONS
-from gpugraph.ops.indexed_slices import dense
-from gpugraph.ops.kernels import HostOnly, find_kernel
-from gpugraph.shapes import TensorShape
+from gpugraph.ops.arrays.indexed_slices_to_tensor import dense
+from gpugraph.ops.framework.kernel_registry import HostOnly, find_kernel
+from gpugraph.ops.framework.op_declaration import DECLARATIONS
 
 from .one_op import Alone, Built, args_by_slot, gpu_refusal, infer, kernels, same_bits
 from .samples import RANDOM, TABLE, UNSAMPLED

@@ -14,11 +14,11 @@ import numpy as np
 import pytest
 
 import gpugraph as tf
-from gpugraph.devices.compiler import compiler
+from gpugraph.base.dtypes import as_dtype
+from gpugraph.devices.codegen.c_compiler import compiler
 from gpugraph.devices.native import Fused, Fusion, NotNativeError, Prepared, not_native, prepare
-from gpugraph.dtypes import as_dtype
 from gpugraph.kernel import Call, Moves, Products, Recipe
-from gpugraph.ops.declare import DECLARATIONS
+from gpugraph.ops.framework.op_declaration import DECLARATIONS
 
 from .one_op import Alone, kernels, same_bits
 from .samples import TABLE

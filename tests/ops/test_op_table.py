@@ -9,7 +9,7 @@ from types import ModuleType
 
 import pytest
 
-from gpugraph.ops.declare import DECLARATIONS
+from gpugraph.ops.framework.op_declaration import DECLARATIONS
 
 PROGRAM = pathlib.Path(__file__).resolve().parents[2] / "ci" / "op_table.py"
 

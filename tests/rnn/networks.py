@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import gpugraph as tf
-from gpugraph.nest import flatten
+from gpugraph.base.nest import flatten
 
 __all__ = ["BATCH", "DEPTH", "LENGTHS", "STEPS", "X", "close", "numbers", "run", "weights"]
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
+from gpugraph.nn import rnn_cell
 
 import gpugraph as tf
-from gpugraph.nn import rnn_cell
 
 from .networks import BATCH, DEPTH, close, numbers, run, weights
 from .reference import BASIC, GRU, LSTM

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import gpugraph as tf
-from gpugraph.devices.cuda import host_products
-from gpugraph.devices.cuda.driver import DriverError
-from gpugraph.devices.cuda.host_compiler import host_compiler
+from gpugraph.devices.cuda.driver.driver_interface import DriverError
+from gpugraph.devices.cuda.emulation import host_matrix_products as host_products
+from gpugraph.devices.cuda.emulation.cxx_compiler import host_compiler
 
 pytestmark = pytest.mark.skipif(bool(host_compiler().reason), reason=host_compiler().reason)
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gpugraph as tf
-from gpugraph.ops.declare import raw_ops
+from gpugraph.ops.framework.op_declaration import raw_ops
 
 
 @pytest.fixture(autouse=True)

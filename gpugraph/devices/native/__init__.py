@@ -17,21 +17,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from gpugraph.devices.native.blas import (
-    blas_reason,
-    blas_threads_reason,
-    product,
-    products,
-)
-from gpugraph.devices.native.element_types import NOT_NATIVE, not_native
-from gpugraph.devices.native.function import Function, LoopFunction, estimate
-from gpugraph.devices.native.fusion import Fused, Fusion
-from gpugraph.devices.native.moves import Axis, axes_of, move
-from gpugraph.devices.native.prepared import Prepared, prepare, prepare_loops
-from gpugraph.devices.native.program import Loop, NotNativeError, Program
-from gpugraph.devices.native.runtime import RUNTIME
-from gpugraph.devices.native.source import SourceFile, prepare_source
-from gpugraph.devices.native.values import failure_of
+from gpugraph.devices.codegen.c_types import NOT_NATIVE, not_native
+from gpugraph.devices.codegen.c_value_expressions import failure_of
+from gpugraph.devices.codegen.program import Loop, NotNativeError, Program
+from gpugraph.devices.codegen.program_builder import Fused, Fusion
+from gpugraph.devices.native.background_compilation import Prepared, prepare, prepare_loops
+from gpugraph.devices.native.compiled_functions import Function, LoopFunction, estimate
+from gpugraph.devices.native.handwritten_kernels import SourceFile, prepare_source
+from gpugraph.devices.native.native_runtime import RUNTIME
+from gpugraph.devices.native.numpy_blas import blas_reason, blas_threads_reason, product, products
+from gpugraph.devices.native.strided_copies import Axis, axes_of, move
 
 __all__ = [
     "NOT_NATIVE",

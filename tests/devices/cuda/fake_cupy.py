@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from gpugraph.devices.cuda import cupy_driver
+from gpugraph.devices.cuda.driver import cupy_driver
 
 Kernel = Callable[["Arguments"], None]
 

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from gpugraph.base.dtypes import as_dtype
 from gpugraph.devices import CudaDevice
-from gpugraph.devices.cuda.host_compiler import host_compiler
-from gpugraph.devices.cuda.host_driver import HostDriver
+from gpugraph.devices.cuda.emulation.cxx_compiler import host_compiler
+from gpugraph.devices.cuda.emulation.host_driver import HostDriver
 from gpugraph.devices.native import Fused
-from gpugraph.dtypes import as_dtype
 
 __all__ = ["gpu", "needs_cxx", "on_gpu", "run_program"]
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from gpugraph.devices.cuda.cupy_driver import CupyDriver
-from gpugraph.devices.cuda.driver import Geometry
-from gpugraph.devices.cuda.host_compiler import load
+from gpugraph.devices.cuda.driver.cupy_driver import CupyDriver
+from gpugraph.devices.cuda.driver.driver_interface import Geometry
+from gpugraph.devices.cuda.emulation.cxx_compiler import load
 
 from .fake_cupy import Arguments, FakeCuPy, FakeError
 

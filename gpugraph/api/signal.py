@@ -1,0 +1,61 @@
+"""Fourier and cosine transforms, frames and windows of signals."""
+
+from gpugraph.ops.signal.dct_and_mel import (
+    dct,
+    fftshift,
+    idct,
+    ifftshift,
+    linear_to_mel_weight_matrix,
+    mfccs_from_log_mel_spectrograms,
+)
+from gpugraph.ops.signal.fourier_transforms import (
+    fft,
+    fft2d,
+    fft3d,
+    ifft,
+    ifft2d,
+    ifft3d,
+    irfft,
+    irfft2d,
+    irfft3d,
+    rfft,
+    rfft2d,
+    rfft3d,
+)
+from gpugraph.ops.signal.stft_and_windows import (
+    frame,
+    hamming_window,
+    hann_window,
+    inverse_stft,
+    inverse_stft_window_fn,
+    overlap_and_add,
+    stft,
+)
+
+__all__ = [
+    "dct",
+    "fft",
+    "fft2d",
+    "fft3d",
+    "fftshift",
+    "frame",
+    "hamming_window",
+    "hann_window",
+    "idct",
+    "ifft",
+    "ifft2d",
+    "ifft3d",
+    "ifftshift",
+    "inverse_stft",
+    "inverse_stft_window_fn",
+    "irfft",
+    "irfft2d",
+    "irfft3d",
+    "linear_to_mel_weight_matrix",
+    "mfccs_from_log_mel_spectrograms",
+    "overlap_and_add",
+    "rfft",
+    "rfft2d",
+    "rfft3d",
+    "stft",
+]

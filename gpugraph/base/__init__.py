@@ -1,0 +1,3 @@
+"""What every package may import: errors, dtypes, shapes, nested structures, records."""
+
+__all__: list[str] = []

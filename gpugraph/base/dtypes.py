@@ -1,0 +1,353 @@
+"""Element types of tensors, and their NumPy counterparts.
+
+Policy: every type is one object, made here and never again, so `is` is a valid comparison and
+equality starts with it. Names, numbers and conversions are TensorFlow 1.15's. Each type has a
+reference twin (`float32_ref`, number + 100) for the outputs of reference variables.
+
+bfloat16 has NumPy's part from `ml_dtypes`, an optional dependency (`narrow`). Without it the type
+has all its properties but those that need an array or a value of it.
+
+This module defines `bool`; inside it Python's own is written `builtins.bool`.
+"""
+
+from __future__ import annotations
+
+import builtins
+from typing import Any, NoReturn
+
+import numpy as np
+
+from gpugraph.base.bfloat16 import BFLOAT16, absent, finfo
+
+__all__ = [
+    "ALL",
+    "COMPLEX",
+    "FLOATING",
+    "INTEGRAL",
+    "NUMERIC",
+    "REAL",
+    "DType",
+    "as_dtype",
+    "bfloat16",
+    "bfloat16_ref",
+    "bool",
+    "bool_ref",
+    "complex64",
+    "complex64_ref",
+    "complex128",
+    "complex128_ref",
+    "double",
+    "double_ref",
+    "float16",
+    "float16_ref",
+    "float32",
+    "float32_ref",
+    "float64",
+    "float64_ref",
+    "half",
+    "half_ref",
+    "int8",
+    "int8_ref",
+    "int16",
+    "int16_ref",
+    "int32",
+    "int32_ref",
+    "int64",
+    "int64_ref",
+    "resource",
+    "resource_ref",
+    "string",
+    "string_ref",
+    "uint8",
+    "uint8_ref",
+    "uint16",
+    "uint16_ref",
+    "uint32",
+    "uint32_ref",
+    "uint64",
+    "uint64_ref",
+]
+
+_REF_OFFSET = 100
+
+
+class DType:
+    """The type of the elements of a tensor.
+
+    `DType(number)` gives the one object of that TensorFlow type number, TypeError if there is
+    none. Types compare equal to whatever `as_dtype` turns into them; a reference type differs
+    from its base.
+
+    Attributes (read only):
+      name: such as "float32" or "float32_ref".
+      as_datatype_enum: TensorFlow's type number; references are their base plus 100.
+      base_dtype: the type without the reference.
+      real_dtype: the type of the real part; the type itself unless it is complex.
+      size: bytes per element as TensorFlow counts them (string 8, resource 1).
+      itemsize: bytes per element in a NumPy array (string and resource: a Python reference, 8).
+      is_bool, is_integer, is_floating, is_complex, is_unsigned, is_ref_dtype,
+      is_numpy_compatible: what their names say; False for string and resource, except
+        `is_numpy_compatible`, which only resource is not.
+    """
+
+    __slots__ = (
+        "_as_ref",
+        "_numpy_type",
+        "as_datatype_enum",
+        "base_dtype",
+        "is_bool",
+        "is_complex",
+        "is_floating",
+        "is_integer",
+        "is_numpy_compatible",
+        "is_ref_dtype",
+        "is_unsigned",
+        "itemsize",
+        "name",
+        "real_dtype",
+        "size",
+    )
+
+    name: str
+    as_datatype_enum: int
+    base_dtype: DType
+    real_dtype: DType
+    size: int
+    itemsize: int
+    is_bool: builtins.bool
+    is_integer: builtins.bool
+    is_floating: builtins.bool
+    is_complex: builtins.bool
+    is_unsigned: builtins.bool
+    is_ref_dtype: builtins.bool
+    is_numpy_compatible: builtins.bool
+    _as_ref: DType
+    _numpy_type: type[Any] | None
+
+    def __new__(cls, type_enum: int) -> DType:
+        try:
+            return _BY_NUMBER[int(type_enum)]
+        except KeyError:
+            raise TypeError(f"{type_enum!r} is not the number of a TensorFlow DType.") from None
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError(f"{self!r} is shared by all tensors of this type; {name} is read only")
+
+    @property
+    def as_numpy_dtype(self) -> type[Any]:
+        """The NumPy scalar type; `object` for strings. TypeError for resources.
+
+        That of bfloat16 is `ml_dtypes.bfloat16`; ModuleNotFoundError where that is not installed.
+        """
+        if not self.is_numpy_compatible:
+            raise TypeError(f"{self!r} has no NumPy type.")
+        if self._numpy_type is None:
+            raise absent()
+        return self._numpy_type
+
+    @property
+    def is_quantized(self) -> builtins.bool:
+        """False: there are no quantized types here."""
+        return False
+
+    @property
+    def _is_ref_dtype(self) -> builtins.bool:
+        return self.is_ref_dtype
+
+    @property
+    def min(self) -> Any:
+        """The least value: a NumPy float or a Python int. TypeError if values have no order."""
+        return self._extreme("min")
+
+    @property
+    def max(self) -> Any:
+        """The greatest value: a NumPy float or a Python int. TypeError if values have no order."""
+        return self._extreme("max")
+
+    def _extreme(self, which: str) -> Any:
+        if self.is_floating:
+            return getattr(finfo(self.as_numpy_dtype), which)
+        if self.is_integer:
+            return getattr(np.iinfo(self.as_numpy_dtype), which)
+        raise TypeError(f"Cannot find the {which}imum value of {self}.")
+
+    @property
+    def limits(self) -> tuple[int, int]:
+        """The range of pixel intensities, (0, most); ValueError if images have no such type."""
+        if self.is_integer:
+            return 0, int(self.max)
+        if self.is_bool:
+            return 0, True
+        if self.base_dtype in (float32, float64):
+            return 0, 1
+        raise ValueError(f"{self} does not have defined limits.")
+
+    def is_compatible_with(self, other: object) -> builtins.bool:
+        """Whether a tensor of type `other` can be used as this type: same, or its reference."""
+        dtype = as_dtype(other)
+        return dtype is self or dtype.base_dtype is self
+
+    def __eq__(self, other: object) -> builtins.bool:
+        if self is other:
+            return True
+        if other is None or type(other) is DType:
+            return False
+        try:
+            return as_dtype(other) is self
+        except TypeError:
+            return False
+
+    def __hash__(self) -> int:
+        return self.as_datatype_enum
+
+    def __repr__(self) -> str:
+        return f"tf.{self.name}"
+
+    def __str__(self) -> str:
+        return f"<dtype: {self.name!r}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return as_dtype, (self.name,)
+
+
+_BY_NUMBER: dict[int, DType] = {}
+_NUMPY_INCOMPATIBLE = frozenset({"resource"})
+
+
+def _make(name: str, number: int, numpy_type: type[Any] | None, like: type[Any]) -> DType:
+    """One object of its own; `base_dtype`, `real_dtype` and `_as_ref` are left to the caller."""
+    dtype: DType = object.__new__(DType)
+    kind, itemsize = np.dtype(like).kind, np.dtype(like).itemsize
+    compatible = name.removesuffix("_ref") not in _NUMPY_INCOMPATIBLE
+    _fill(
+        dtype,
+        name=name,
+        as_datatype_enum=number,
+        size=itemsize if compatible else 1,
+        itemsize=itemsize,
+        is_bool=kind == "b",
+        is_integer=kind in "iu",
+        is_floating=kind == "f",
+        is_complex=kind == "c",
+        is_unsigned=kind == "u",
+        is_ref_dtype=number > _REF_OFFSET,
+        is_numpy_compatible=compatible,
+        _numpy_type=numpy_type,
+    )
+    _BY_NUMBER[number] = dtype
+    return dtype
+
+
+def _fill(dtype: DType, **attributes: object) -> None:
+    for name, value in attributes.items():
+        object.__setattr__(dtype, name, value)
+
+
+def _pair(
+    name: str,
+    number: int,
+    numpy_type: type[Any] | None,
+    real: DType | None = None,
+    like: type[Any] | None = None,
+) -> tuple[DType, DType]:
+    """A type and its reference; `real` is the type of its real part if that is another.
+
+    like: NumPy's type of this kind and size, where there is none of its own or NumPy can't tell.
+    """
+    base = _make(name, number, numpy_type, like or numpy_type or object)
+    ref = _make(f"{name}_ref", number + _REF_OFFSET, numpy_type, like or numpy_type or object)
+    # The real part of a complex reference is a plain type, as in TensorFlow.
+    _fill(base, base_dtype=base, real_dtype=real or base, _as_ref=ref)
+    _fill(ref, base_dtype=base, real_dtype=real or ref, _as_ref=ref)
+    return base, ref
+
+
+float32, float32_ref = _pair("float32", 1, np.float32)
+float64, float64_ref = _pair("float64", 2, np.float64)
+int32, int32_ref = _pair("int32", 3, np.int32)
+uint8, uint8_ref = _pair("uint8", 4, np.uint8)
+int16, int16_ref = _pair("int16", 5, np.int16)
+int8, int8_ref = _pair("int8", 6, np.int8)
+string, string_ref = _pair("string", 7, object)
+complex64, complex64_ref = _pair("complex64", 8, np.complex64, float32)
+int64, int64_ref = _pair("int64", 9, np.int64)
+bool, bool_ref = _pair("bool", 10, np.bool_)
+bfloat16, bfloat16_ref = _pair("bfloat16", 14, BFLOAT16, like=np.float16)
+uint16, uint16_ref = _pair("uint16", 17, np.uint16)
+complex128, complex128_ref = _pair("complex128", 18, np.complex128, float64)
+float16, float16_ref = _pair("float16", 19, np.float16)
+resource, resource_ref = _pair("resource", 20, object)
+uint32, uint32_ref = _pair("uint32", 22, np.uint32)
+uint64, uint64_ref = _pair("uint64", 23, np.uint64)
+
+half, half_ref = float16, float16_ref
+double, double_ref = float64, float64_ref
+
+INTEGRAL = (int8, int16, int32, int64, uint8, uint16, uint32, uint64)
+FLOATING = (float16, bfloat16, float32, float64)
+COMPLEX = (complex64, complex128)
+REAL = FLOATING + INTEGRAL
+NUMERIC = REAL + COMPLEX
+ALL = (*NUMERIC, bool, string, resource)
+
+
+def _numpy_table() -> dict[type[Any], DType]:
+    """NumPy scalar types to types; C's names too, as `longlong`, which differs from `int64`."""
+    known = [dtype for dtype in (*NUMERIC, bool) if dtype is not bfloat16]
+    sizes = {(np.dtype(d._numpy_type).kind, d.itemsize): d for d in known}
+    table: dict[type[Any], DType] = {} if BFLOAT16 is None else {BFLOAT16: bfloat16}
+    for code in "?bBhHiIlLqQefdFD":
+        dtype = np.dtype(code)
+        table[dtype.type] = sizes[dtype.kind, dtype.itemsize]
+    return table | {np.object_: string, np.str_: string, np.bytes_: string}
+
+
+def _names_table() -> dict[str, DType]:
+    table = {dtype.name: dtype for dtype in _BY_NUMBER.values()}
+    for alias, dtype in (("half", float16), ("float", float32), ("double", float64)):
+        table[alias] = dtype
+        table[f"{alias}_ref"] = dtype._as_ref
+    return table
+
+
+_BY_NUMPY_TYPE = _numpy_table()
+_BY_NAME = _names_table()
+_BY_TYPE: dict[type[Any], DType] = {
+    **_BY_NUMPY_TYPE,
+    builtins.float: float32,
+    builtins.int: int32,
+    builtins.bool: bool,
+    builtins.complex: complex128,
+    builtins.str: string,
+    builtins.bytes: string,
+    builtins.object: string,
+}
+
+
+def as_dtype(type_value: object) -> DType:
+    """The `DType` that `type_value` means.
+
+    Args:
+      type_value: a DType, a name ("float32", "half", "int32_ref"), a TensorFlow type number, a
+        NumPy dtype of any byte order, scalar type, scalar or array, or a Python type: float is
+        float32, int is int32, complex is complex128; bool; str, bytes and object are string.
+
+    Raises:
+      TypeError: `type_value` means no type.
+    """
+    if type(type_value) is DType:
+        return type_value
+    found: DType | None = None
+    if isinstance(type_value, np.dtype):
+        found = _BY_NUMPY_TYPE.get(type_value.type)
+    elif isinstance(type_value, str):
+        found = _BY_NAME.get(type_value)
+    elif isinstance(type_value, type):
+        found = _BY_TYPE.get(type_value)
+    elif isinstance(type_value, (np.ndarray, np.generic)):
+        found = _BY_NUMPY_TYPE.get(type_value.dtype.type)
+    elif isinstance(type_value, int) and not isinstance(type_value, builtins.bool):
+        found = _BY_NUMBER.get(type_value)
+    if found is None:
+        raise TypeError(f"Cannot convert value {type_value!r} to a TensorFlow DType.")
+    return found

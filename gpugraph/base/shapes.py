@@ -1,0 +1,303 @@
+"""Static shapes: what is known, while a graph is built, about the sizes of a tensor.
+
+Policy: a size is an int of at least 0, or None where it is unknown; a shape is a tuple of sizes,
+or None where even the rank is unknown. `TensorShape` holds exactly that in `sizes`, and the rest
+of gpugraph reads `sizes`. A `Dimension`, which programs get from `shape[i]`, is made when asked
+for and never stored.
+
+Shapes are values: made once, compared and hashed by `sizes`, and never changed. Two shapes are
+equal if they know the same, so `TensorShape([None]) == TensorShape([None])`, although two unknown
+Dimensions compare as None, that is, unknown.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Iterator
+from typing import Any, SupportsIndex, overload
+
+from gpugraph.base.dimensions import Dimension, as_dimension, as_size, dimension_value
+
+__all__ = [
+    "Dimension",
+    "TensorShape",
+    "as_dimension",
+    "as_shape",
+    "broadcast_shapes",
+    "dimension_at_index",
+    "dimension_value",
+    "matrix",
+    "scalar",
+    "unknown_shape",
+    "vector",
+]
+
+
+class TensorShape:
+    """A tensor's shape as far as it is known.
+
+    Args:
+      dims: None for an unknown rank, a TensorShape, one size, or an iterable of sizes; a size
+        is an int, None or a Dimension.
+
+    Attributes:
+      sizes: a tuple of int or None, or None if the rank is unknown. Never assign to it.
+
+    Raises:
+      TypeError: `dims` or one of its items is neither a size nor an iterable of sizes.
+      ValueError: a size is negative or not whole.
+    """
+
+    __slots__ = ("sizes",)
+
+    sizes: tuple[int | None, ...] | None
+
+    def __init__(self, dims: object) -> None:
+        if dims is None:
+            self.sizes = None
+        elif isinstance(dims, TensorShape):
+            self.sizes = dims.sizes
+        elif isinstance(dims, (str, bytes)):
+            raise TypeError(f"A string is no shape, give sizes as integers: {dims!r}")
+        else:
+            try:
+                items = iter(dims)  # type: ignore[call-overload]
+            except TypeError:
+                items = (dims,)
+            self.sizes = tuple([as_size(size) for size in items])
+
+    @classmethod
+    def of(cls, sizes: tuple[int | None, ...] | None) -> TensorShape:
+        """The shape of these sizes, unchecked: a tuple of ints >= 0 and None, or None."""
+        shape = _new(cls)
+        shape.sizes = sizes
+        return shape
+
+    @property
+    def rank(self) -> int | None:
+        """The number of dimensions, or None."""
+        return None if self.sizes is None else len(self.sizes)
+
+    ndims = rank
+
+    @property
+    def dims(self) -> list[Dimension] | None:
+        """A new list of Dimensions, or None if the rank is unknown."""
+        return None if self.sizes is None else [Dimension(size) for size in self.sizes]
+
+    def as_list(self) -> list[int | None]:
+        """The sizes; ValueError if the rank is unknown."""
+        if self.sizes is None:
+            raise ValueError("as_list() is not defined on an unknown TensorShape.")
+        return list(self.sizes)
+
+    def num_elements(self) -> int | None:
+        """The product of all sizes, or None unless all are known."""
+        if self.sizes is None or None in self.sizes:
+            return None
+        return math.prod(self.sizes)  # type: ignore[arg-type]
+
+    def is_fully_defined(self) -> bool:
+        """Whether all sizes are known."""
+        return self.sizes is not None and None not in self.sizes
+
+    def assert_is_fully_defined(self) -> None:
+        """Raise ValueError unless all sizes are known."""
+        if not self.is_fully_defined():
+            raise ValueError(f"Shape {self} is not fully defined")
+
+    def is_compatible_with(self, other: object) -> bool:
+        """Whether a tensor can have both shapes: wherever both are known, they are equal."""
+        a, b = self.sizes, as_shape(other).sizes
+        if a is None or b is None or a == b:
+            return True
+        return len(a) == len(b) and all(
+            x == y or x is None or y is None for x, y in zip(a, b, strict=True)
+        )
+
+    def assert_is_compatible_with(self, other: object) -> None:
+        """Raise ValueError unless `is_compatible_with(other)`."""
+        shape = as_shape(other)
+        if not self.is_compatible_with(shape):
+            raise ValueError(f"Shapes {self} and {shape} are incompatible")
+
+    def merge_with(self, other: object) -> TensorShape:
+        """What is known from both shapes; ValueError if they are incompatible."""
+        shape = as_shape(other)
+        a, b = self.sizes, shape.sizes
+        if b is None or a == b:
+            return self
+        if a is None:
+            return shape
+        if not self.is_compatible_with(shape):
+            raise ValueError(f"Shapes {self} and {shape} are not compatible")
+        return TensorShape.of(tuple([y if x is None else x for x, y in zip(a, b, strict=True)]))
+
+    def most_specific_compatible_shape(self, other: object) -> TensorShape:
+        """The sizes in which both agree, the others unknown; unknown rank if ranks differ."""
+        a, b = self.sizes, as_shape(other).sizes
+        if a is None or b is None or len(a) != len(b):
+            return TensorShape.of(None)
+        return TensorShape.of(tuple([x if x == y else None for x, y in zip(a, b, strict=True)]))
+
+    def concatenate(self, other: object) -> TensorShape:
+        """The sizes of `self` followed by those of `other`; unknown if a rank is unknown."""
+        a, b = self.sizes, as_shape(other).sizes
+        return TensorShape.of(None if a is None or b is None else a + b)
+
+    def __add__(self, other: object) -> TensorShape:
+        return self.concatenate(other)
+
+    def __radd__(self, other: object) -> TensorShape:
+        return as_shape(other).concatenate(self)
+
+    def assert_same_rank(self, other: object) -> None:
+        """Raise ValueError if both ranks are known and differ."""
+        shape = as_shape(other)
+        if None not in (self.rank, shape.rank) and self.rank != shape.rank:
+            raise ValueError(f"Shapes {self} and {shape} must have the same rank")
+
+    def assert_has_rank(self, rank: int | None) -> None:
+        """Raise ValueError if the rank is known and is not `rank`."""
+        if self.rank not in (None, rank):
+            raise ValueError(f"Shape {self} must have rank {rank}")
+
+    def with_rank(self, rank: int | None) -> TensorShape:
+        """This shape, its rank now known to be `rank`; ValueError if it is another."""
+        self.assert_has_rank(rank)
+        return self if self.sizes is not None else unknown_shape(rank)
+
+    def with_rank_at_least(self, rank: int) -> TensorShape:
+        """This shape; ValueError if its rank is known and less than `rank`."""
+        if self.sizes is not None and len(self.sizes) < rank:
+            raise ValueError(f"Shape {self} must have rank at least {rank}")
+        return self
+
+    def with_rank_at_most(self, rank: int) -> TensorShape:
+        """This shape; ValueError if its rank is known and greater than `rank`."""
+        if self.sizes is not None and len(self.sizes) > rank:
+            raise ValueError(f"Shape {self} must have rank at most {rank}")
+        return self
+
+    def __len__(self) -> int:
+        if self.sizes is None:
+            raise ValueError("Cannot take the length of shape with unknown rank.")
+        return len(self.sizes)
+
+    def __bool__(self) -> bool:
+        return self.sizes is not None
+
+    def __iter__(self) -> Iterator[Dimension]:
+        if self.sizes is None:
+            raise ValueError("Cannot iterate over a shape with unknown rank.")
+        return map(Dimension, self.sizes)
+
+    @overload
+    def __getitem__(self, key: SupportsIndex) -> Dimension: ...
+
+    @overload
+    def __getitem__(self, key: slice) -> TensorShape: ...
+
+    def __getitem__(self, key: SupportsIndex | slice) -> Dimension | TensorShape:
+        if isinstance(key, slice):
+            sizes = _unknown_slice(key) if self.sizes is None else self.sizes[key]
+            return TensorShape.of(sizes)
+        return Dimension(None if self.sizes is None else self.sizes[key])
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is TensorShape:
+            return self.sizes == other.sizes
+        try:
+            return self.sizes == as_shape(other).sizes
+        except (TypeError, ValueError):
+            return NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.sizes)
+
+    def __repr__(self) -> str:
+        return f"TensorShape({self.dims})"
+
+    def __str__(self) -> str:
+        if self.sizes is None:
+            return "<unknown>"
+        text = ", ".join(["?" if size is None else str(size) for size in self.sizes])
+        return f"({text},)" if len(self.sizes) == 1 else f"({text})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return TensorShape, (self.sizes,)
+
+
+_new: Callable[[type[TensorShape]], TensorShape] = object.__new__
+
+
+def _unknown_slice(key: slice) -> tuple[None, ...] | None:
+    """The sizes of a slice of a shape of unknown rank; ValueError if it has a step."""
+    if key.step is not None:
+        raise ValueError("A shape of unknown rank cannot be sliced with a step")
+    start = 0 if key.start is None else operator.index(key.start)
+    stop = None if key.stop is None else operator.index(key.stop)
+    if stop is None or start < 0 or stop < 0:
+        return None
+    return (None,) * (stop - start)
+
+
+def as_shape(shape: object) -> TensorShape:
+    """`shape` if it is a TensorShape, else `TensorShape(shape)`."""
+    return shape if isinstance(shape, TensorShape) else TensorShape(shape)
+
+
+def unknown_shape(rank: int | None = None, *, ndims: int | None = None) -> TensorShape:
+    """A shape without any size known; of `rank` dimensions if given (`ndims`: an older name)."""
+    rank = ndims if rank is None else rank
+    return TensorShape.of(None if rank is None else (None,) * rank)
+
+
+def scalar() -> TensorShape:
+    """The shape of a scalar, ()."""
+    return TensorShape.of(())
+
+
+def vector(length: object) -> TensorShape:
+    """The shape (length,)."""
+    return TensorShape([length])
+
+
+def matrix(rows: object, cols: object) -> TensorShape:
+    """The shape (rows, cols)."""
+    return TensorShape([rows, cols])
+
+
+def dimension_at_index(shape: TensorShape, index: int) -> Dimension:
+    """`shape[index]`; unknown if the rank is."""
+    return shape[index]
+
+
+def broadcast_shapes(a: TensorShape, b: TensorShape) -> TensorShape:
+    """The shape of an elementwise result of operands of shapes `a` and `b`.
+
+    Sizes are aligned at the right; a missing size counts as 1, and 1 gives way to the other
+    size. Of an unknown size and one above 1, the latter is the result; otherwise unknown stays
+    unknown, as does the rank if one is unknown.
+
+    Raises:
+      ValueError: two known sizes differ and neither is 1.
+    """
+    x, y = a.sizes, b.sizes
+    if x == y or x is None:
+        return a
+    if y is None:
+        return b
+    x, y = (1,) * (len(y) - len(x)) + x, (1,) * (len(x) - len(y)) + y
+    return TensorShape.of(tuple([_broadcast_size(m, n, a, b) for m, n in zip(x, y, strict=True)]))
+
+
+def _broadcast_size(m: int | None, n: int | None, a: TensorShape, b: TensorShape) -> int | None:
+    if n in (m, 1):
+        return m
+    if m == 1:
+        return n
+    if m is None or n is None:
+        return (m or n) or None
+    raise ValueError(f"Dimensions must be equal, but are {m} and {n}, to broadcast {a} and {b}")

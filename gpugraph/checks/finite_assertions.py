@@ -1,0 +1,71 @@
+"""Checks that tensors are finite, one or all of a graph."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gpugraph.base.dtypes import FLOATING
+from gpugraph.graph.client.default_graph_functions import (
+    control_dependencies,
+    get_default_graph,
+    name_scope,
+)
+from gpugraph.graph.client.operation import Operation
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.ops.control.group_and_no_op import group, with_dependencies
+from gpugraph.ops.debugging.check_numerics import check_numerics
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+
+__all__ = ["add_check_numerics_ops", "verify_tensor_all_finite"]
+
+
+def verify_tensor_all_finite(
+    t: Any = None,
+    msg: str | None = None,
+    name: str | None = None,
+    x: Any = None,
+    message: str | None = None,
+) -> Tensor:
+    """The tensor `t`, of floats; a run in which it has NaNs or infinities ends.
+
+    InvalidArgumentError then, with `msg`. `x` and `message` are other names of `t` and `msg`;
+    ValueError where both are given.
+    """
+    value = _either(t, x, "t", "x")
+    text = _either(msg, message, "msg", "message")
+    with name_scope(name, "VerifyFinite", [value]):
+        tensor = convert_to_tensor(value, name="x")
+        with tensor.graph.colocate_with(tensor.op):
+            check = check_numerics(tensor, "" if text is None else text)
+            return with_dependencies([check], tensor)
+
+
+def _either(old: Any, new: Any, old_name: str, new_name: str) -> Any:
+    if old is not None and new is not None:
+        raise ValueError(f"Cannot specify both '{old_name}' and '{new_name}'")
+    return new if old is None else old
+
+
+def add_check_numerics_ops() -> Operation:
+    """An operation that checks all float tensors of the default graph, as they are made so far.
+
+    Each check waits for the one before it, so that the first tensor that is not finite is the one
+    which is named. ValueError where there are branches or loops: what is in them can't be waited
+    for from outside.
+    """
+    graph = get_default_graph()
+    checks: list[Any] = []
+    for operation in graph.get_operations():
+        for output in operation.outputs:
+            if output.dtype not in FLOATING:
+                continue
+            if operation._control_flow_context is not None:
+                raise ValueError(
+                    "`tf.add_check_numerics_ops() is not compatible with TensorFlow control flow "
+                    f"operations such as `tf.cond()` or `tf.while_loop()`: {operation.name} is in "
+                    "one"
+                )
+            with graph.colocate_with(operation), control_dependencies(checks):
+                text = f"{operation.name}:{output.value_index}"
+                checks = [check_numerics(output, message=text)]
+    return group(*checks)

@@ -1,0 +1,5 @@
+"""The command line: one file a command."""
+
+from gpugraph.cli.command_line import main
+
+__all__ = ["main"]

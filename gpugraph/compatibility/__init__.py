@@ -1,0 +1,3 @@
+"""Programs for several versions of TensorFlow."""
+
+__all__: list[str] = []

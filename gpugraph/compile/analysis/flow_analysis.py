@@ -1,0 +1,305 @@
+"""Flow: which loop each op is in, and under which condition it is alive.
+
+Ops of equal guards (`compile/unit/guards.py`) become regions of the plan that run or are skipped. A
+loop is one item of the order around it: it runs when what enters it may be alive. Inside, guards
+count from the start of an iteration. Graphs without control flow have no `unit.flow`.
+
+A dead tensor makes whoever takes it dead, over control edges and from device to device too; only
+a Merge lives on one of several inputs, whatever it waits for, and a ControlTrigger on nothing.
+"""
+
+from __future__ import annotations
+
+from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.compile.unit.compile_unit import Unit
+from gpugraph.compile.unit.guards import (
+    ALWAYS,
+    NEVER,
+    Atom,
+    Flow,
+    Found,
+    Guard,
+    Is,
+    either,
+    holds_never,
+)
+from gpugraph.compile.unit.loop_levels import levels
+from gpugraph.graph.nodes.loop_frames import Frame, enters_once, is_loop_merge, loop_frames
+from gpugraph.graph.nodes.node_and_edge import Edge, origins
+from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
+
+__all__ = ["flow", "flow_of", "has_control_flow", "in_words"]
+
+_CLASSES = {NodeClass.SWITCH, NodeClass.MERGE, NodeClass.ENTER}
+_PASSING = {NodeClass.IDENTITY, NodeClass.SWITCH, NodeClass.LOOP_COND}
+
+
+def has_control_flow(unit: Unit) -> bool:
+    return any(node.node_class in _CLASSES for node in unit.graph.op_nodes())
+
+
+def flow(unit: Unit) -> None:
+    """Fills `unit.flow` where there is control flow.
+
+    InvalidArgumentError for frames that are not well-formed.
+    """
+    with unit.report("flow") as say:
+        if not has_control_flow(unit):
+            say("no branches and no loops", ())
+            return
+        unit.flow = made = flow_of(unit)
+        loops = made.frames.loops()
+        guards = {guard for guard in made.guards.values() if guard}
+        say(f"{len(guards)} conditions, {len(loops)} loops", _told(unit, made))
+
+
+def flow_of(unit: Unit) -> Flow:
+    """Frames and guards of the graph as it is. InvalidArgumentError for a fetch in a loop."""
+    frames = loop_frames(unit.graph, unit.ways)
+    for node in unit.retvals:
+        if frames.at(node) is not frames.root:
+            raise _within(frames.at(node), node.input_edge(0))
+    made = Flow(frames, levels(unit.graph, frames, unit.ways))
+    known = -1, -1
+    while known != (len(made.carried), len(made.leading)):  # what is found out changes guards
+        if known[1] != len(made.leading):
+            made.carried.clear()
+        known = len(made.carried), len(made.leading)
+        _Guards(unit, made).run()
+    return made
+
+
+def _within(frame: Frame, fetched: Edge) -> InvalidArgumentError:
+    return InvalidArgumentError(
+        fetched.src.node_def,
+        None,
+        f"'{fetched.src.name}:{fetched.src_output}' cannot be fetched: it is inside the loop "
+        f"'{frame.name}', where each iteration makes it anew. Fetch what leaves the loop by an "
+        f"Exit{origins(fetched.src)}",
+    )
+
+
+def _told(unit: Unit, made: Flow) -> list[str]:
+    """The report's lines: loops with their size, conditions with theirs."""
+    inside: dict[Frame, int] = {}
+    under: dict[Guard, int] = {}
+    for node in unit.graph.op_nodes():
+        frame = made.frames.at(node)
+        inside[frame] = inside.get(frame, 0) + 1
+        guard = made.guards[node.id]
+        if guard:
+            under[guard] = under.get(guard, 0) + 1
+    lines = [
+        f"loop {frame.name}: {inside.get(frame, 0)} ops, {len(frame.merges)} loop variables"
+        + ("" if made.go_on[frame] is not None else "; each ends on its own")
+        for frame in made.frames.loops()
+    ]
+    return lines + [f"{count} ops run {in_words(unit, guard)}" for guard, count in under.items()]
+
+
+def _by_node(atom: Atom) -> tuple[int, str]:
+    return (atom.pred[0] if isinstance(atom, Is) else atom.node), str(atom)
+
+
+def in_words(unit: Unit, guard: Guard) -> str:
+    """A guard for people: "if 'Less' is true and ..."."""
+    parts = []
+    for atom in sorted(guard, key=_by_node):
+        node = unit.graph.find_id(atom.pred[0] if isinstance(atom, Is) else atom.node)
+        name = node.name if node is not None else "?"
+        if isinstance(atom, Is):
+            parts.append(f"'{name}' is {str(atom.value).lower()}")
+        else:
+            parts.append(f"'{name}' is alive" if node is not None else "never")
+    return "if " + " and ".join(parts)
+
+
+class _Guards:
+    """One walk that gives each node its guard, inner loops before what follows them."""
+
+    def __init__(self, unit: Unit, made: Flow) -> None:
+        self.unit = unit
+        self.made = made
+        self.sends = {recv.id: send for send, recv in unit.ways}
+
+    def run(self) -> None:
+        made = self.made
+        made.guards.clear()
+        made.irregular.clear()
+        made.entered.clear()
+        self._frame(made.frames.root)
+
+    def _frame(self, frame: Frame) -> None:
+        level = self.made.levels[frame]
+        if frame.parent is not None:
+            self._enter(frame)
+        for item in sorted(level.items, key=level.depth.__getitem__):
+            if isinstance(item, Frame):
+                self._frame(item)
+                continue
+            self.made.guards[item.id] = self._guard(item)
+            if item.node_class is NodeClass.SWITCH:
+                self._note_pred(item)
+        if frame.parent is not None:
+            self._end(frame)
+
+    def _guard(self, node: Node) -> Guard:
+        made = self.made
+        kind = node.node_class
+        if kind is NodeClass.ENTER:
+            return self._entering(node)
+        if kind is NodeClass.CONTROL_TRIGGER:
+            return ALWAYS
+        if kind is NodeClass.RECV:
+            send = self.sends[node.id]
+            return made.guards[send.id]
+        if kind is NodeClass.MERGE:
+            return self._merged(node)
+        return self._all(list(node._in))
+
+    def _enter(self, frame: Frame) -> None:
+        """Says when a loop runs: if all that leads it is alive, and what all share that enters."""
+        made = self.made
+        guards = {node.id: self._all(list(node._in)) for node in frame.enters}
+        outer = frozenset.intersection(*guards.values())
+        outer = outer.union(*(guard for key, guard in guards.items() if key in made.leading))
+        made.outer[frame] = outer
+        for key, guard in guards.items():
+            if not guard <= outer:
+                made.entered[key] = guard | outer
+        if any(made.started(node) is not None for node in frame.merges):
+            made.carried.add(frame)
+
+    def _note_leading(self, frame: Frame) -> None:
+        """Finds out what a loop neither does anything nor is left without."""
+        made = self.made
+        asked = [made.guards[node.id] for node in frame.exits]
+        for item in made.levels[frame].items:
+            if isinstance(item, Frame):
+                asked.append(made.outer[item])
+            elif item.op_def.is_stateful or (item.is_merge and not is_loop_merge(item)):
+                asked.append(made.guards[item.id])
+        asked = [guard for guard in asked if not holds_never(guard)]
+        shared = frozenset.intersection(*asked) if asked else ALWAYS
+        found = {atom.node for atom in shared if isinstance(atom, Found) and atom.what == "entered"}
+        for node in frame.merges:
+            carried = Found(node.id, "carried")
+            back = next(edge.src for edge in node._in if edge.is_back_edge)
+            if carried in shared and carried in made.guards[back.id]:
+                found.update(edge.src.id for edge in node._in if edge.src.is_enter)
+        made.leading |= found & made.entered.keys()
+
+    def _entering(self, node: Node) -> Guard:
+        """What enters for one iteration only is dead in the others, but where a Merge takes it."""
+        guard = ALWAYS
+        entered = self.made.entered.get(node.id, ALWAYS)
+        if holds_never(entered):
+            return NEVER
+        if entered:
+            guard |= self._found(node, "entered", ALWAYS)
+        if not node.attrs.get("is_constant") and not enters_once(node):
+            guard |= self._found(node, "first", ALWAYS)
+        return guard
+
+    def _all(self, edges: list[Edge]) -> Guard:
+        guard = ALWAYS
+        for edge in edges:
+            if edge.src.is_op and not edge.is_back_edge:
+                guard |= self.made.of_output(edge.src, edge.src_output)
+        return NEVER if guard >= NEVER else guard
+
+    def _merged(self, node: Node) -> Guard:
+        """A Merge waits for what it has to, but does not die with it."""
+        made = self.made
+        if is_loop_merge(node):
+            if made.frames.of[node.id] in made.carried:
+                return self._found(node, "carried", ALWAYS)
+            return ALWAYS
+        guards = [self._all([edge]) for edge in node.input_edges()]
+        found = either(guards)
+        if found is not None:
+            return found
+        shared = frozenset.intersection(*(each for each in guards if not holds_never(each)))
+        return self._found(node, "merge", shared)
+
+    def _found(self, node: Node, what: str, within: Guard) -> Guard:
+        atom = Found(node.id, what)
+        self.made.within[atom] = within | {atom}
+        return self.made.within[atom]
+
+    def _note_pred(self, node: Node) -> None:
+        """Finds the predicate behind what passes it on, and what a Switch's sides say of it."""
+        made = self.made
+        edge = node.input_edge(1)
+        source, slot = self._behind(edge.src, edge.src_output)
+        known = self._known(source, slot)
+        if known is not None:
+            made.pred_of.pop(node.id, None)
+            made.sides[node.id] = (NEVER, ALWAYS) if known else (ALWAYS, NEVER)
+            return
+        atoms = Is((source.id, slot), False), Is((source.id, slot), True)
+        made.pred_of[node.id] = (source.id, slot)
+        made.sides[node.id] = frozenset(atoms[:1]), frozenset(atoms[1:])
+        for atom in atoms:
+            made.within[atom] = made.of_output(source, slot) | {atom}
+
+    def _behind(self, source: Node, slot: int) -> tuple[Node, int]:
+        """What makes a predicate, behind what passes it on."""
+        while source.node_class in _PASSING or source.node_class is NodeClass.RECV:
+            if source.node_class is NodeClass.RECV:
+                source = self.sends[source.id]
+            elif source.output_types[slot].is_ref_dtype:
+                break
+            edge = source.input_edge(0)
+            source, slot = edge.src, edge.src_output
+        return source, slot
+
+    def _known(self, source: Node, slot: int) -> bool | None:
+        """The value of a predicate that is constant, or under which a loop around is run at all."""
+        made = self.made
+        while True:
+            value = self.unit.values.get((source.id, slot))
+            if value is not None:
+                return bool(value)
+            if source.node_class is not NodeClass.ENTER or not source.attrs.get("is_constant"):
+                return None
+            outer = made.outer[made.frames.of[source.id]]
+            edge = source.input_edge(0)
+            source, slot = self._behind(edge.src, edge.src_output)
+            for said in (False, True):
+                if Is((source.id, slot), said) in outer:
+                    return said
+
+    def _go_on(self, frame: Frame) -> Guard | None:
+        """The guard under which there is another iteration, if one says it for all variables."""
+        if frame in self.made.carried:
+            return None
+        guards = {self.made.guards[node.id] for node in frame.next_iterations}
+        if not guards:
+            return NEVER
+        return guards.pop() if len(guards) == 1 else None
+
+    def _end(self, frame: Frame) -> None:
+        """Says when a loop goes on, and which of its Exits it may end without."""
+        made = self.made
+        go_on = made.go_on[frame] = self._go_on(frame)
+        if go_on is None:
+            made.carried.add(frame)
+        may_be_empty = all(node.id in made.entered for node in frame.enters)
+        for node in frame.exits:
+            if may_be_empty or go_on is None or go_on != _opposite(made.guards[node.id]):
+                made.irregular.add(node.id)
+                atom = Found(node.id, "exit")
+                made.within[atom] = made.outer[frame] | {atom}
+        if any(node.id in made.entered for node in frame.enters):
+            self._note_leading(frame)
+
+
+def _opposite(guard: Guard) -> Guard | None:
+    """The guard that holds just when this one, of at most one literal, doesn't."""
+    if not guard:
+        return NEVER
+    atoms = list(guard)
+    if len(atoms) == 1 and isinstance(atoms[0], Is):
+        return frozenset({Is(atoms[0].pred, not atoms[0].value)})
+    return None

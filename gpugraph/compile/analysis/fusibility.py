@@ -1,0 +1,198 @@
+"""Fusible: whether an op may be part of a fused step, and over which space it computes.
+
+Two kinds of groups. With a C compiler, ops whose texts make one kernel: elementwise ops, reductions
+along the last axes with what comes before and after them, and what reduces over all rows, or over
+everything, at the end. Without one, elementwise ops over large tensors, which go tile by tile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import prod
+from typing import Any, NamedTuple
+
+from gpugraph.base.dtypes import DType
+from gpugraph.compile.unit.compile_unit import Unit
+from gpugraph.devices.native import Fusion, NotNativeError, not_native
+from gpugraph.graph.nodes.runtime_graph import Node
+from gpugraph.graph.op_def import host_slots
+from gpugraph.kernel import Elementwise, Recipe, Reduction, reference
+from gpugraph.ops.framework.kernel_registry import HostOnly, find_kernel
+from gpugraph.ops.fusion.op_expressions import Texts, texts_of
+from gpugraph.ops.reductions.reduction_ops import reduced_axes
+
+__all__ = ["LARGE", "Said", "Shape", "Space", "fusible", "is_large", "said"]
+
+LARGE = 1 << 18
+"""Elements from which a group is worth its tiles: smaller tensors stay in the cache anyway."""
+
+_SHAPED = {"Select"}
+"""Ops whose inputs don't broadcast as NumPy's do."""
+_RAISING = {"Div", "FloorDiv", "FloorMod", "Mod", "Pow", "TruncateDiv", "TruncateMod"}
+"""Ops that refuse some integers: they stay steps of their own, which errors name."""
+
+Shape = tuple[int, ...]
+
+
+def is_large(sizes: Shape) -> bool:
+    """Whether tensors are worth tiles."""
+    return prod(sizes) >= LARGE
+
+
+class Space(NamedTuple):
+    """What a kernel with this op in it goes over. `inside`: of each output, whether others of the
+    kernel may take it (what is known when all rows are done, they can't)."""
+
+    sizes: Shape
+    inside: tuple[bool, ...]
+    is_elementwise: bool
+
+
+class Said(NamedTuple):
+    """The `Signature` of a node whose shapes are known."""
+
+    name: str
+    attrs: Any
+    input_types: Sequence[DType]
+    output_types: Sequence[DType]
+    input_shapes: Sequence[Shape]
+    output_shapes: Sequence[Shape]
+    on_host: dict[int, Any]
+    taken: tuple[int, ...]  # the other inputs
+
+    def value(self, index: int) -> Any:
+        """The array of host input `index`."""
+        return self.on_host[index]
+
+
+def said(unit: Unit, node: Node) -> Said | None:
+    """The node's signature; None where a shape, or a value on the host, is not known."""
+    keys = [(edge.src.id, edge.src_output) for edge in node.input_edges()]
+    shapes = [unit.shapes[key][slot].sizes for key, slot in keys]
+    made = [shape.sizes for shape in unit.shapes[node.id]]
+    for sizes in (*shapes, *made):
+        if sizes is None or None in sizes:
+            return None
+    on_host = {}
+    if node.op_def.host_inputs:
+        for slot in host_slots(node.op_def.inputs, node.op_def.host_inputs, node.attrs):
+            if keys[slot] not in unit.values:
+                return None
+            on_host[slot] = unit.values[keys[slot]]
+    taken = tuple([slot for slot in range(len(keys)) if slot not in on_host])
+    types = node.input_types, node.output_types
+    return Said(node.name, node.attrs, *types, shapes, made, on_host, taken)  # type: ignore[arg-type]
+
+
+def kernels_on(unit: Unit, native: bool) -> dict[str, bool]:
+    """Of the devices on which ops are fused, whether groups become kernels there: on the CPU where
+    there is native code, on GPUs with kernels of their own."""
+    found = {}
+    for device in unit.target.devices:
+        if device.device_type == "CPU":
+            found[device.name] = native
+        elif device.has_kernels:
+            found[device.name] = True
+    return found
+
+
+def fusible(unit: Unit, node: Node, natives: Mapping[str, bool]) -> tuple[Said, Space] | None:
+    """Signature and space of an op that may be in a group; None for all others."""
+    native = natives.get(node.assigned_device)
+    if native is None or node.op_def.is_stateful or not node.output_types:
+        return None
+    device_type = unit.device_types[node.assigned_device]
+    texts = texts_of(node.type, node.attrs, device_type)
+    if texts is None or not (native or isinstance(texts, Elementwise)):
+        return None
+    if _refers(node):
+        return None
+    if node.type in _RAISING and node.output_types[0].is_integer:
+        return None
+    entry = find_kernel(node.type, device_type, node.attrs)
+    if entry is None or isinstance(entry.kernel, HostOnly):
+        return None
+    call = reference(entry.kernel)
+    if call.dynamic or call.late:
+        return None
+    signature = said(unit, node)
+    if signature is None:
+        return None
+    space = _space_of(texts, signature, node.type in _SHAPED, native, device_type != "CPU")
+    if space is None or not prod(space.sizes):
+        return None
+    if native or is_large(space.sizes):
+        return signature, space
+    return None
+
+
+def _refers(node: Node) -> bool:
+    """Whether the node takes a variable itself, not its value."""
+    types = [edge.src.output_types[edge.src_output] for edge in node.input_edges()]
+    return any(each.is_ref_dtype for each in (*types, *node.output_types, *node.input_types))
+
+
+def _space_of(texts: Texts, node: Said, is_shaped: bool, native: bool, gpu: bool) -> Space | None:
+    """The space of an op by its texts."""
+    if native:
+        taken = [each for at, each in enumerate(node.input_types) if at not in node.on_host]
+        if not_native(*taken, *node.output_types, gpu=gpu):
+            return None
+    if isinstance(texts, Elementwise):
+        if node.on_host:
+            return None
+        sizes = node.output_shapes[0]
+        fits = all(each == sizes if is_shaped else _fits(each, sizes) for each in node.input_shapes)
+        return Space(sizes, (True,), True) if fits else None
+    if isinstance(texts, Reduction):
+        return _of_reduction(node)
+    return _of_recipe(texts, node, gpu)
+
+
+def _fits(given: Shape, sizes: Shape) -> bool:
+    """Whether an input broadcasts to the output's shape."""
+    if len(given) > len(sizes):
+        return False
+    return all(a in (b, 1) for a, b in zip(given[::-1], sizes[::-1]))
+
+
+def _of_reduction(node: Said) -> Space | None:
+    sizes = node.input_shapes[0]
+    rank = len(sizes)
+    if len(node.input_types) == 1:
+        return Space(sizes, (False,), False)
+    try:
+        axes = reduced_axes(node.value(1), rank)
+    except ValueError:
+        return None  # the host kernel says what is wrong
+    over = [axis in axes for axis in range(rank) if sizes[axis] != 1]
+    is_last = over == sorted(over)
+    is_rows = over == sorted(over, reverse=True) and over.count(False) > 0
+    if not (is_last or is_rows) or not any(over):
+        return None
+    is_inside = is_last and not all(over) and node.output_shapes[0] == _kept(sizes, axes)
+    return Space(sizes, (is_inside,), False)
+
+
+def _kept(sizes: Shape, axes: frozenset[int]) -> Shape:
+    return tuple(1 if axis in axes else size for axis, size in enumerate(sizes))
+
+
+def _of_recipe(recipe: Recipe, node: Said, gpu: bool) -> Space | None:
+    """Found out by following the recipe."""
+    probe = Fusion(gpu)
+    types = [(at, each) for at, each in enumerate(node.input_types) if at not in node.on_host]
+    given = [probe.input(dtype.base_dtype, node.input_shapes[at]) for at, dtype in types]
+    try:
+        made = recipe.build(probe, node, given)
+        for value in made:
+            probe.output(value)
+        probe.finish()
+    except (NotNativeError, NotImplementedError, ValueError):
+        return None
+    sizes = max((probe.shape(at) for at in (*given, *made)), key=prod)
+    inside = tuple(
+        probe.shape(value) == shape and shape == sizes
+        for value, shape in zip(made, node.output_shapes)
+    )
+    return Space(sizes, inside, False)

@@ -1,0 +1,20 @@
+"""Pure: what does nothing but compute its outputs, the same ones from the same inputs."""
+
+from __future__ import annotations
+
+from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
+
+__all__ = ["is_pure"]
+
+_OF_THE_PROGRAM = {"PyFuncStateless"}
+"""Python functions are called as often as the program says, and in its runs."""
+_CLASSES = (NodeClass.OTHER, NodeClass.CONSTANT, NodeClass.IDENTITY, NodeClass.METADATA)
+
+
+def is_pure(node: Node) -> bool:
+    """Whether it does not matter how often, or when, a node runs; its inputs apart."""
+    return (
+        node.node_class in _CLASSES
+        and not node.op_def.is_stateful
+        and node.type not in _OF_THE_PROGRAM
+    )

@@ -1,0 +1,192 @@
+"""Inference: exact shapes in a graph with loops and with what outlives one op (stacks, arrays).
+
+A loop's Merge has, to begin with, the shape of what enters; if what comes back differs, the shape
+of both, and the walk is done again until nothing changes. In the same way a stack or a
+TensorArray has elements of the shape of all that is put into it, and what is taken out has it. A
+stack that gets one constant again and again (a shape, in a gradient) gives that constant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.base.shapes import TensorShape
+from gpugraph.compile.unit.compile_unit import TensorId, Unit
+from gpugraph.graph.inference_context import InferContext
+from gpugraph.graph.nodes.loop_frames import is_loop_merge
+from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
+
+__all__ = ["Inference", "container_of"]
+
+_UNKNOWN = TensorShape.of(None)
+_SCALAR = TensorShape.of(())
+_PASSING = {NodeClass.ENTER, NodeClass.IDENTITY, NodeClass.SWITCH, NodeClass.EXIT}
+_ROOTS = {"StackV2", "TensorArrayV3"}
+_PUTS = {
+    "StackPushV2": 1,
+    "TensorArrayWriteV3": 2,
+    "TensorArrayScatterV3": 2,
+    "TensorArraySplitV3": 1,
+}
+"""Which input goes into the container; the elements are Scatter's rows, and parts of Split's."""
+_TAKES = {"StackPopV2", "TensorArrayReadV3", "TensorArrayGatherV3"}
+
+
+class Inference:
+    """What is known of shapes so far."""
+
+    def __init__(self, unit: Unit) -> None:
+        self.unit = unit
+        self.settled = False
+        self.merges: dict[int, TensorShape] = {}
+        self.elements: dict[int, TensorShape] = {}
+        self.pushed: dict[int, Any] = {}  # what all pushes to a stack push, or None: they differ
+
+    def settle(self, order: Sequence[Node], visit: Callable[[Node], Any]) -> None:
+        """Walks until loops and containers are settled; `visit` records shapes and values."""
+        if not any(is_loop_merge(node) or node.type in _PUTS for node in order):
+            self.settled = True
+            return
+        while True:
+            before = dict(self.elements), dict(self.pushed)
+            self.unit.values.clear()
+            for node in order:
+                visit(node)
+            if before == (self.elements, self.pushed) and not self._widen(order):
+                break
+        self.settled = True
+        self.unit.shapes.clear()
+        self.unit.values.clear()
+
+    def _widen(self, order: Sequence[Node]) -> bool:
+        """Takes what comes back into account; whether that changed a loop variable's shape."""
+        changed = False
+        for node in order:
+            if not is_loop_merge(node):
+                continue
+            shape = self.merges[node.id]
+            for edge in node._in:
+                if edge.is_back_edge:
+                    shape = common_shape(shape, self.unit.shapes[edge.src.id][edge.src_output])
+            if shape.sizes != self.merges[node.id].sizes:
+                self.merges[node.id] = shape
+                changed = True
+        return changed
+
+    def infer(self, node: Node, sources: list[TensorId]) -> Sequence[TensorShape]:
+        """The shapes of a node's outputs. InvalidArgumentError when the op refuses its inputs."""
+        op_def = node.op_def
+        if node.type == "VariableV2":
+            return [_UNKNOWN if node.attrs.get("_resizable") else node.attrs["shape"]]
+        if op_def.infer is None:
+            return [_UNKNOWN] * len(node.output_types)
+        if node.node_class is NodeClass.MERGE and is_loop_merge(node):
+            return self._of_loop(node)
+        known, values = self.unit.shapes, self.unit.values
+        context = InferContext(
+            [known[source][slot] for source, slot in sources],
+            node.attrs,
+            node.input_types,
+            len(node.output_types),
+            lambda index: values.get(sources[index]),
+        )
+        try:
+            found: Sequence[TensorShape] = op_def.infer(context)
+        except ValueError as error:
+            if not self.settled:  # a loop variable will turn out to change its shape
+                return [_UNKNOWN] * len(node.output_types)
+            raise _refusal(node, context, error) from error
+        if node.type in _PUTS:
+            self._put(node, context.shapes[_PUTS[node.type]])
+        elif node.type in _TAKES:
+            return [self._taken(node, found[0]), *found[1:]]
+        return found
+
+    def _of_loop(self, node: Node) -> Sequence[TensorShape]:
+        shape = self.merges.get(node.id)
+        for edge in node._in:
+            if not edge.is_control and not edge.is_back_edge:
+                given = self.unit.shapes[edge.src.id][edge.src_output]
+                shape = given if shape is None else common_shape(shape, given)
+        self.merges[node.id] = _UNKNOWN if shape is None else shape
+        return [self.merges[node.id], _SCALAR]
+
+    # -- containers
+
+    def _put(self, node: Node, shape: TensorShape) -> None:
+        root = container_of(node)
+        if root is None:
+            return
+        if node.type == "TensorArrayScatterV3" and shape.sizes is not None:
+            shape = TensorShape.of(shape.sizes[1:])
+        elif node.type == "TensorArraySplitV3" and shape.sizes is not None:
+            shape = TensorShape.of((None, *shape.sizes[1:]))
+        known = self.elements.get(root.id)
+        self.elements[root.id] = shape if known is None else common_shape(known, shape)
+
+    def _taken(self, node: Node, found: TensorShape) -> TensorShape:
+        root = container_of(node)
+        known = self.elements.get(root.id) if root is not None else None
+        if known is None or known.sizes is None:
+            return found
+        if node.type == "TensorArrayGatherV3":
+            edge = node.input_edge(1)
+            count = self.unit.shapes[edge.src.id][edge.src_output].num_elements()
+            known = TensorShape.of((count, *known.sizes))
+        return found.merge_with(known) if found.is_compatible_with(known) else found
+
+    def note_push(self, node: Node, value: Any) -> None:
+        """Keeps in mind the value that a StackPushV2 pushes, None if it isn't constant."""
+        root = container_of(node)
+        if root is not None:
+            known = self.pushed.setdefault(root.id, value)
+            if known is not value and not _equal(known, value):
+                self.pushed[root.id] = None
+
+    def popped(self, node: Node) -> Any:
+        """The value that a StackPopV2 pops whenever it runs, or None."""
+        root = container_of(node)
+        return None if root is None else self.pushed.get(root.id)
+
+    def array_size(self, node: Node) -> Any:
+        """The size of the TensorArray that a TensorArraySizeV3 asks, where it is constant."""
+        root = container_of(node)
+        if root is None or root.type != "TensorArrayV3" or root.attrs.get("dynamic_size"):
+            return None
+        edge = root.input_edge(0)
+        size = self.unit.values.get((edge.src.id, edge.src_output))
+        return None if size is None else np.array(size, np.int32)
+
+
+def container_of(node: Node) -> Node | None:
+    """The node that makes the stack or TensorArray to which a node's first input leads."""
+    source = node.input_edge(0).src
+    while source.node_class in _PASSING or source.type == "TensorArrayGradV3":
+        source = source.input_edge(0).src
+    return source if source.type in _ROOTS else None
+
+
+def _equal(one: Any, other: Any) -> bool:
+    return one is not None and other is not None and np.array_equal(one, other)
+
+
+def common_shape(one: TensorShape, other: TensorShape) -> TensorShape:
+    """The shape that holds for both."""
+    if one.sizes is None or other.sizes is None or len(one.sizes) != len(other.sizes):
+        return _UNKNOWN
+    sizes = zip(one.sizes, other.sizes)
+    return TensorShape.of(tuple(a if a == b else None for a, b in sizes))
+
+
+def _refusal(node: Node, context: InferContext, error: ValueError) -> InvalidArgumentError:
+    given = ", ".join(str(shape) for shape in context.shapes)
+    return InvalidArgumentError(
+        node.node_def,
+        None,
+        f"{error} for '{node.name}' (op: '{node.type}') with input shapes: {given}"
+        f"\n\t [[node {node.name} (defined at {node.origin})]]",
+    )

@@ -1,0 +1,64 @@
+"""References: which variable each tensor of a reference dtype refers to.
+
+Ops that write through a reference give it on, and so does what moves tensors. A RefMerge refers to
+a variable if all that comes into it does; otherwise it is a value, and nobody can write it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from gpugraph.compile.unit.compile_unit import TensorId, variable_key
+from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
+from gpugraph.ops.framework.op_declaration import DECLARATIONS
+
+__all__ = ["references"]
+
+
+def references(order: Iterable[Node]) -> dict[TensorId, Node]:
+    """References to the VariableV2 nodes behind them. `order` has inputs first."""
+    nodes = [node for node in order if any(dtype.is_ref_dtype for dtype in node.output_types)]
+    doubtful: set[int] = set()
+    while True:
+        found = _walk(nodes, doubtful)
+        more = {node.id for node in nodes if _turns(node, found)}
+        if not more:
+            return found
+        doubtful |= more
+
+
+def _walk(nodes: Iterable[Node], doubtful: set[int]) -> dict[TensorId, Node]:
+    found: dict[TensorId, Node] = {}
+    for node in nodes:
+        if node.node_class is NodeClass.VARIABLE:
+            found[node.id, 0] = node
+        elif node.node_class is NodeClass.MERGE and node.id not in doubtful:
+            known = [
+                found.get((edge.src.id, edge.src_output))
+                for edge in node.input_edges()
+                if not edge.is_back_edge
+            ]
+            first = known[0]
+            if first is not None and all(_same(first, other) for other in known):
+                found[node.id, 0] = first
+        else:
+            decl = DECLARATIONS.get(node.type)
+            for output, source in decl.view.items() if decl is not None else ():
+                edge = node.input_edge(source)
+                variable = found.get((edge.src.id, edge.src_output))
+                if variable is not None and node.output_types[output].is_ref_dtype:
+                    found[node.id, output] = variable
+    return found
+
+
+def _turns(node: Node, found: dict[TensorId, Node]) -> bool:
+    """Whether a loop's Merge refers to another variable when an iteration is over."""
+    variable = found.get((node.id, 0))
+    if node.node_class is not NodeClass.MERGE or variable is None:
+        return False
+    backs = [edge for edge in node._in if edge.is_back_edge]
+    return any(not _same(variable, found.get((e.src.id, e.src_output))) for e in backs)
+
+
+def _same(variable: Node, other: Node | None) -> bool:
+    return other is not None and variable_key(other) == variable_key(variable)

@@ -1,0 +1,3 @@
+"""The plan is bound and frozen, with a report of each op's placement."""
+
+__all__: list[str] = []

@@ -1,0 +1,3 @@
+"""Branches and loops as steps."""
+
+__all__: list[str] = []

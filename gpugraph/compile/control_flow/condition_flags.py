@@ -1,0 +1,115 @@
+"""Conditions: the flags of a plan in the making, and the steps that set them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.compile.steps.guarded_regions import Entry, Flags
+from gpugraph.compile.steps.step_list import Making
+from gpugraph.compile.unit.guards import ALWAYS, Flow, Guard, Is
+from gpugraph.devices import Device
+from gpugraph.graph.nodes.runtime_graph import Node
+from gpugraph.plan import Step
+
+__all__ = ["Conditions"]
+
+
+class Conditions:
+    """Which flags have their step, frame by frame: what is set around a loop is so inside."""
+
+    def __init__(self, making: Making, flow: Flow) -> None:
+        self.making = making
+        self.flow = flow
+        self.flags = Flags(flow.within)
+        self._known: list[set[Any]] = [set()]
+
+    def open(self) -> None:
+        """A loop begins."""
+        self._known.append(set())
+
+    def close(self) -> None:
+        """The innermost loop has ended."""
+        self._known.pop()
+
+    def _is_known(self, what: Any) -> bool:
+        return any(what in known for known in self._known)
+
+    def need(self, guard: Guard) -> None:
+        """Adds the steps that set the flag of a guard, where they are not there yet."""
+        if guard == ALWAYS:
+            return
+        atoms = self.flags.atoms(guard)
+        for atom in atoms:
+            if isinstance(atom, Is):
+                self.need_literal(atom)
+        if len(atoms) > 1 and not self._is_known(guard):
+            self._known[-1].add(guard)
+            reads = tuple(self.flags.atom(atom) for atom in atoms)
+            self._add_flag(self.flags.joiner(guard), None, (self.flags.guard(guard),), reads)
+
+    def need_literal(self, atom: Is) -> None:
+        """Adds the step that sets the flags of a predicate, where it is not there yet."""
+        if self._is_known(atom.pred):
+            return
+        self.need(self.flow.within[atom] - {atom})
+        self._known[-1].add(atom.pred)
+        node = self.making.unit.graph.find_id(atom.pred[0])
+        assert node is not None
+        sets = tuple(self.flags.atom(Is(atom.pred, value)) for value in (True, False))
+        setter = self.flags.setter(atom, self.predicate(atom))
+        self._add_flag(setter, node, sets, tuple(self.flags.base(atom)))
+
+    def predicate(self, atom: Is) -> Callable[[], Any]:
+        """What reads a predicate's value."""
+        home = self.making.unit.homes[atom.pred]
+        device = self.making.devices[home.storage.device]
+        if home.storage.kind == "cell":
+            return partial(_scalar, device, self.making.source(atom.pred, home))
+        if home.shape != ():
+            return partial(_refuse, home.shape)
+        array = self.making.array(home)
+        if device.name == self.making.unit.host:
+            return array.item  # type: ignore[no-any-return]
+        return lambda: device.read(array).item()
+
+    def _add_flag(
+        self,
+        run: Callable[[], Any],
+        node: Node | None,
+        sets: tuple[int, ...],
+        reads: tuple[int, ...],
+    ) -> None:
+        name, origin = (node.name, node.origin) if node is not None else ("and", None)
+        step = Step(name, "Switch", self.making.unit.host, 0, run, origin, "flag")
+        self.making.entries.append(Entry(ALWAYS, step, sets, reads))
+
+    def flag_of(self, guard: Guard) -> int | None:
+        """The flag of a guard, whose step is there by now; None for one that always holds."""
+        self.need(guard)
+        return None if guard == ALWAYS else self.flags.guard(guard)
+
+    def if_alive(self, guard: Guard | None, run: Callable[[], Any]) -> Callable[[], Any]:
+        """`run`, where it must not be done unless the guard holds."""
+        if not guard:
+            return run
+        flags, own = self.flags.values, self.flags.guard(guard)
+
+        def run_if_alive() -> None:
+            if flags[own]:
+                run()
+
+        return run_if_alive
+
+
+def _scalar(device: Device, source: Callable[[], Any]) -> Any:
+    array = source()
+    return device.read(array).item() if array.shape == () else _refuse(array.shape)
+
+
+def _refuse(shape: Any) -> Any:
+    raise InvalidArgumentError(
+        None, None, f"The second input must be a scalar, but it has shape {list(shape or ())}"
+    )

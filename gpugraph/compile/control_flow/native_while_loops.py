@@ -1,0 +1,248 @@
+"""Native loops: a loop whose ops are all elementwise over numbers, or vectors of one size, as one C
+function.
+
+The steps of the loop remain: they run until the function is compiled, which is begun in the
+background once the loop has taken a while, and wherever a run has a time limit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from gpugraph.compile.control_flow.loop_step import Loop
+from gpugraph.compile.memory.memory_planning import passes_whole
+from gpugraph.compile.steps.step_list import Making
+from gpugraph.compile.unit.compile_unit import TensorId
+from gpugraph.compile.unit.guards import ALWAYS, Is
+from gpugraph.compile.unit.jit_settings import tell
+from gpugraph.devices.native import Fusion, NotNativeError, Prepared, prepare_loops
+from gpugraph.graph.nodes.loop_frames import Frame, enters_once, is_loop_merge
+from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
+from gpugraph.kernel import Elementwise
+from gpugraph.ops.framework.kernel_registry import find_kernel
+from gpugraph.ops.fusion.op_expressions import build
+from gpugraph.plan import Clock, blame
+
+__all__ = ["NativeLoop", "native_loop"]
+
+WORTHWHILE_S = 0.01
+"""Seconds in steps after which a loop is compiled: about a tenth of what the compiler takes."""
+
+
+class NativeLoop:
+    """Runs a loop as a C function, once there is one, else by its steps."""
+
+    __slots__ = ("_arrays", "_begin", "_clock", "_prepared", "_run", "_sizes", "_spent", "loop")
+
+    def __init__(
+        self,
+        loop: Loop,
+        begin: Callable[[], Prepared[Any]],
+        arrays: list[Any],
+        sizes: tuple[int, ...],
+        clock: Clock,
+        at_once: bool,
+    ) -> None:
+        self.loop = loop
+        self._begin = begin
+        self._arrays = arrays
+        self._sizes = sizes
+        self._clock = clock
+        self._prepared: Prepared[Any] | None = begin() if at_once else None
+        self._run: Callable[[], int] | None = None
+        self._spent = 0.0
+
+    def plain(self) -> NativeLoop:
+        """Shares what is compiled with this one: there are no guards in such a loop."""
+        return self
+
+    def __call__(self) -> None:
+        run = self._run
+        if self._clock.armed or (run is None and (run := self._ready()) is None):
+            start = perf_counter()
+            self.loop()
+            self._spent += perf_counter() - start
+            return
+        current: Callable[[], Any] | None = None
+        try:
+            for current in self.loop.start:
+                current()
+            current = run
+            run()
+        except Exception as error:
+            blame(error, current if current is not run else None)
+            raise
+        self._clock.check(f"in the loop '{self.loop.name}'")
+
+    def _ready(self) -> Callable[[], int] | None:
+        """The function bound to the loop's arrays, or None while there is none."""
+        if self._prepared is None:
+            if self._spent < WORTHWHILE_S:
+                return None
+            self._prepared = self._begin()
+        function = self._prepared.get()
+        if function is None and self._prepared.reason:
+            tell(self._prepared.reason)
+        if function is not None:
+            self._run = function.bind(self._arrays, self._sizes, stop=self._clock.stop)
+        return self._run
+
+
+def native_loop(making: Making, frame: Frame) -> tuple[Callable[[Loop], NativeLoop] | None, str]:
+    """What makes a function to be of the loop's steps, or None; and why."""
+    if not making.jit.is_on:
+        return None, f"no native kernels: {making.jit.reason}"
+    try:
+        made = _Translation(making, frame)
+        compiled, sizes = made.finish()
+    except NotNativeError as error:
+        return None, str(error)
+
+    def begin() -> Prepared[Any]:
+        return prepare_loops([compiled])[0]
+
+    def native(loop: Loop) -> NativeLoop:
+        return NativeLoop(loop, begin, made.arrays, sizes, making.clock, making.jit.waits)
+
+    return native, "a native function, once it is compiled"
+
+
+class _Translation:
+    """A frame's nodes as values of a `Fusion`. NotNativeError for what it can't say."""
+
+    def __init__(self, making: Making, frame: Frame) -> None:
+        self.making = making
+        self.unit = making.unit
+        self.frame = frame
+        self.fusion = Fusion()
+        self.values: dict[TensorId, int] = {}
+        self.inputs: dict[TensorId, int] = {}
+        self.arrays: list[Any] = []
+        flow = self.unit.flow
+        assert flow is not None
+        self.flow = flow
+        self.go_on = flow.go_on[frame] or ALWAYS
+        self.asked = self._asked()
+        for node in self.unit.order:
+            if flow.frames.at(node) is frame and node is not frame.end:
+                self._visit(node)
+
+    def _asked(self) -> TensorId:
+        """The predicate with which the loop goes on."""
+        atoms = list(self.go_on)
+        if len(atoms) != 1 or not isinstance(atoms[0], Is) or not atoms[0].value:
+            raise NotNativeError("it does not go on by one condition")
+        return atoms[0].pred
+
+    def finish(self) -> tuple[Any, tuple[int, ...]]:
+        """The loop, and the sizes of its axes."""
+        changing = {}
+        for merge in self.frame.merges:
+            back = next(edge for edge in merge._in if edge.is_back_edge)
+            changing[self.values[merge.id, 0]] = self.values[back.src.id, back.src_output]
+        loop, sizes = self.fusion.finish_loop(self.values[self.asked], changing)
+        if len(sizes) > 1:
+            raise NotNativeError("its variables are not numbers or vectors of one size")
+        return loop, sizes
+
+    def _visit(self, node: Node) -> None:
+        if any(frame.parent is self.frame for frame in self.flow.frames.loops()):
+            raise NotNativeError("there is a loop in it")
+        guard = self.flow.guards[node.id]
+        if node.node_class is not NodeClass.EXIT and guard not in (ALWAYS, self.go_on):
+            raise NotNativeError(f"'{node.name}' is in a branch")
+        if self.unit.device_types[node.assigned_device] != "CPU":
+            raise NotNativeError(f"'{node.name}' is on {node.assigned_device}")
+        if node.id in self.flow.irregular:
+            raise NotNativeError(f"it may end without '{node.name}'")
+        if enters_once(node):
+            return  # the first value of a variable, which is moved to its place before
+        if node.node_class is NodeClass.ENTER:
+            key, _ = self.making.home(node, 0)
+            self.values[node.id, 0] = self._input(key)
+        elif is_loop_merge(node):
+            if any(edge.src_output == 1 for edge in node._out):
+                raise NotNativeError(f"the index of '{node.name}' is taken")
+            self.values[node.id, 0] = self._input((node.id, 0))
+        elif node.node_class is NodeClass.CONSTANT:
+            self._constant(node)
+        elif node.node_class is NodeClass.EXIT:
+            self._leave(node)
+        elif passes_whole(node):
+            key, _ = self.making.home(node, 0)
+            for slot in range(len(node.output_types)):
+                self.values[node.id, slot] = self.values[key]
+        elif node.type == "_Fused":
+            self._fused(node)
+        else:
+            self._apply(node)
+
+    def _leave(self, node: Node) -> None:
+        """Only the variables have places that the function writes."""
+        homes = self.unit.homes
+        places = [homes[merge.id, 0].storage for merge in self.frame.merges]
+        places += [homes[enter.id, 0].storage for enter in self.frame.enters]
+        if homes[node.id, 0].storage not in places:
+            raise NotNativeError(f"'{node.name}' is no variable of it")
+
+    def _input(self, key: TensorId) -> int:
+        """The value of an array that is there before the loop."""
+        if key not in self.inputs:
+            home = self.unit.homes[key]
+            if home.shape is None or home.storage.kind not in ("arena", "constant"):
+                raise NotNativeError(f"'{home.storage.owner}' has no fixed place")
+            value = self.fusion.input(home.dtype, home.shape)
+            array = self.making.array(home)
+            if not array.flags.c_contiguous:
+                raise NotNativeError(f"'{home.storage.owner}' is not C-ordered")
+            self.inputs[key] = value
+            self.arrays.append(array)
+        return self.inputs[key]
+
+    def _constant(self, node: Node) -> None:
+        value = node.attrs["value"]
+        if np.ndim(value) == 0:
+            dtype = node.output_types[0]
+            self.values[node.id, 0] = self.fusion.constant(value.item(), dtype)
+        else:
+            self.values[node.id, 0] = self._input((node.id, 0))
+
+    def _taken(self, node: Node) -> list[int]:
+        """The values that a node takes."""
+        given = []
+        for slot in range(node.num_inputs):
+            edge = node.input_edge(slot)
+            key = (edge.src.id, edge.src_output)
+            given.append(self.values[key] if key in self.values else self._input(key))
+        return given
+
+    def _fused(self, node: Node) -> None:
+        """The ops of a fused step."""
+        values = self._taken(node)
+        for member in node.attrs["members"]:
+            if not isinstance(member.texts, Elementwise):
+                raise NotNativeError(f"'{member.name}' ({member.op_type}) is not elementwise")
+            made = build(self.fusion, member.texts, member, [values[k] for k in member.sources])
+            self._check(member.name, made[0], member.output_shapes[0])
+            values += made
+        for slot, value in enumerate(node.attrs["stores"]):
+            self.values[node.id, slot] = values[value]
+
+    def _check(self, name: str, value: int, shape: tuple[int, ...]) -> None:
+        if self.fusion.shape(value) != shape:
+            raise NotNativeError(f"'{name}' is of another shape than its inputs")
+
+    def _apply(self, node: Node) -> None:
+        entry = find_kernel(node.type, "GPU", node.attrs)
+        if entry is None or not isinstance(entry.kernel, Elementwise) or node.op_def.is_stateful:
+            raise NotNativeError(f"'{node.name}' ({node.type}) is not elementwise")
+        shape = self.unit.shapes[node.id][0]
+        if not shape.is_fully_defined():
+            raise NotNativeError(f"the shape of '{node.name}' is open")
+        made = self.fusion.apply(entry.kernel, self._taken(node), node.output_types[0])
+        self._check(node.name, made, tuple(size or 0 for size in shape.as_list()))
+        self.values[node.id, 0] = made

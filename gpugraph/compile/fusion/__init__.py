@@ -1,0 +1,3 @@
+"""Groups of ops as one node."""
+
+__all__: list[str] = []

@@ -1,0 +1,164 @@
+"""Attention: on GPUs, products around a Softmax are one op, whose scores are never in memory.
+
+  BatchMatMul(query, key), then Mul or RealDiv by a number, then Add or AddV2 of a mask, if there
+  are such, then Softmax, then BatchMatMul(_, value): one `_FusedAttention`
+
+Nobody else may take what lies in between, or wait for it: gradients do, so that a training step
+keeps its ops. It takes the name of the last of the ops. Rounding differs from that of the ops
+apart. Only on GPUs with kernels of their own. `RewriterConfig.remapping`, as other such rules.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from gpugraph.compile.analysis.fusibility import Said
+from gpugraph.compile.rewriting.node_replacement import (
+    Replacing,
+    are_ours,
+    is_reference,
+    known_value,
+    only_taker,
+)
+from gpugraph.compile.unit.compile_unit import Unit
+from gpugraph.compile.unit.rewrite_switches import why_off
+from gpugraph.graph.nodes.runtime_graph import Edge, Node
+from gpugraph.ops.nn.activations.fused_attention import attention_sizes, shared_bytes
+
+__all__ = ["attention"]
+
+_PRODUCTS = ("BatchMatMul", "BatchMatMulV2")
+_ADDITIONS = ("Add", "AddV2")
+
+
+def attention(unit: Unit) -> None:
+    """Replaces the last op of each such group; the others are dropped."""
+    with unit.report("attention") as say:
+        gpus = {device.name for device in unit.target.devices if device.has_kernels}
+        why = why_off(unit, "remapping") or ("" if gpus else "no GPU has kernels of its own")
+        if why:
+            say(why, ())
+            return
+        roots = {node.id for node in unit.roots}
+        replacing = Replacing(unit)
+        for node in unit.graph.op_nodes():
+            if node.type == "Softmax" and node.assigned_device in gpus:
+                found = _Search(unit, roots).around(node)
+                if found is not None:
+                    _put(replacing, found)
+        replacing.finish()
+        say(f"{len(replacing.lines)} attentions keep their scores", replacing.lines)
+
+
+class _Found(NamedTuple):
+    """edges: query, key, value, and a mask if there is one. passed: the ops but the last one."""
+
+    last: Node
+    passed: list[Node]
+    edges: list[Edge]
+    scale: float
+    adj_y: bool
+
+
+class _Search:
+    """Looks for the group of a Softmax."""
+
+    def __init__(self, unit: Unit, roots: set[int]) -> None:
+        self.unit = unit
+        self.shared = {device.name: device.shared_bytes for device in unit.target.devices}
+        self.roots = roots
+        self.passed: list[Node] = []
+
+    def around(self, softmax: Node) -> _Found | None:
+        """What may be one op with it."""
+        last = only_taker(softmax, self.roots)
+        while last is not None and last.dst.type == "Identity":
+            self.passed.append(last.dst)
+            last = only_taker(last.dst, self.roots)
+        if last is None or last.dst_input or not _is_product(last.dst, ("adj_x", "adj_y")):
+            return None
+        scores, mask = self._unmasked(self._behind(softmax.input_edge(0)))
+        product, scale = self._unscaled(scores)
+        first = product.src
+        if not _is_product(first, ("adj_x",)) or not self._is_own(product):
+            return None
+        edges = [*first.input_edges(), last.dst.input_edge(1), *([mask] if mask else ())]
+        found = _Found(last.dst, [*self.passed, first, softmax], edges, scale, first.attrs["adj_y"])
+        return found if self._has_kernel(found) else None
+
+    def _is_own(self, edge: Edge) -> bool:
+        return only_taker(edge.src, self.roots) is edge
+
+    def _behind(self, edge: Edge) -> Edge:
+        """The edge that brings the tensor to Identities of its own."""
+        while edge.src.type == "Identity" and self._is_own(edge):
+            self.passed.append(edge.src)
+            edge = edge.src.input_edge(0)
+        return edge
+
+    def _unmasked(self, edge: Edge) -> tuple[Edge, Edge | None]:
+        """The scores that a mask is added to, and the mask, if that is what an edge brings."""
+        node = edge.src
+        if node.type in _ADDITIONS and self._is_own(edge):
+            for scores, mask in (node.input_edges(), node.input_edges()[::-1]):
+                passed = list(self.passed)
+                if self._is_scores(scores) and self._shape(scores) == self._shape(edge):
+                    self.passed = [*passed, node]
+                    return self._behind(scores), mask
+                self.passed = passed
+        return edge, None
+
+    def _is_scores(self, edge: Edge) -> bool:
+        return self._unscaled(self._behind(edge))[0].src.type in _PRODUCTS
+
+    def _unscaled(self, edge: Edge) -> tuple[Edge, float]:
+        """The product that is multiplied by a number, and the number."""
+        node = edge.src
+        if node.type not in ("Mul", "RealDiv") or not self._is_own(edge):
+            return edge, 1.0
+        left, right = node.input_edges()
+        for product, number in ((left, right), (right, left))[: 1 if node.type == "RealDiv" else 2]:
+            value = known_value(self.unit, number)
+            if value is not None and value.shape == () and value:
+                self.passed.append(node)
+                scale = float(value)
+                return self._behind(product), scale if node.type == "Mul" else 1 / scale
+        return edge, 1.0
+
+    def _shape(self, edge: Edge) -> Any:
+        return self.unit.shapes[edge.src.id][edge.src_output].sizes
+
+    def _has_kernel(self, found: _Found) -> bool:
+        """Whether all sizes are known, and are such that the kernel has them."""
+        if any(is_reference(edge) for edge in found.edges):
+            return False
+        if not are_ours(self.unit, (*found.passed, found.last)):
+            return False
+        shapes = [self._shape(edge) for edge in found.edges]
+        if any(sizes is None or None in sizes or 0 in sizes for sizes in shapes):
+            return False
+        types = [edge.src.output_types[edge.src_output].base_dtype for edge in found.edges]
+        said = Said(found.last.name, {}, types, types[:1], shapes, [], {}, ())
+        try:
+            sizes = attention_sizes(said)
+        except NotImplementedError:
+            return False
+        return shared_bytes(sizes.head) <= self.shared[found.last.assigned_device]
+
+
+def _is_product(node: Node, plain: tuple[str, ...]) -> bool:
+    """Whether a node multiplies matrices, of which these operands are taken as they are."""
+    return node.type in _PRODUCTS and not any(node.attrs[each] for each in plain)
+
+
+def _put(replacing: Replacing, found: _Found) -> None:
+    attrs = {
+        "T": found.last.attrs["T"],
+        "num_args": len(found.edges) - 3,
+        "scale": found.scale,
+        "adj_y": found.adj_y,
+    }
+    names = ", ".join(node.name for node in (*found.passed, found.last))
+    replacing.lines.append(f"{found.last.name}: attention of {names}")
+    sources = [(edge.src, edge.src_output) for edge in found.edges]
+    replacing.put(found.last, "_FusedAttention", attrs, sources, found.passed)

@@ -1,0 +1,129 @@
+"""Remap: a convolution adds its bias, and cuts its results, itself.
+
+  Conv2D, then BiasAdd (or Add, AddV2 of a vector along the channels), then Relu or Relu6, if there
+  is one: one `_FusedConv2D`
+
+The results never go to memory in between, so that nobody else may take them there, or wait for
+them. It takes the name of the last of the ops. The bits are those of the ops apart. Only where the
+convolution is native, on the CPU or a GPU: to NumPy nothing is gained.
+`RewriterConfig.remapping`, as in Grappler.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from gpugraph.compile.analysis.fusibility import kernels_on, said
+from gpugraph.compile.rewriting.node_replacement import (
+    Replacing,
+    are_ours,
+    is_reference,
+    only_taker,
+)
+from gpugraph.compile.steps.native_node_code import said_by
+from gpugraph.compile.unit.compile_unit import Unit
+from gpugraph.compile.unit.jit_settings import jit
+from gpugraph.compile.unit.rewrite_switches import why_off
+from gpugraph.graph.nodes.runtime_graph import Edge, Node
+from gpugraph.kernel import HostSource, Source
+from gpugraph.ops.nn.convolution.conv_bias_activation import ACTIVATIONS
+
+__all__ = ["remap"]
+
+_ADDITIONS = ("BiasAdd", "Add", "AddV2")
+
+
+def remap(unit: Unit) -> None:
+    """Replaces the last op of each such group; the others are dropped."""
+    with unit.report("remap") as say:
+        native = jit(unit.target.config)
+        natives = kernels_on(unit, native.is_on)
+        why = why_off(unit, "remapping") or ("" if any(natives.values()) else native.reason)
+        if why:
+            say(why, ())
+            return
+        roots = {node.id for node in unit.roots}
+        replacing = Replacing(unit)
+        for node in unit.graph.op_nodes():
+            if node.type == "Conv2D" and natives.get(node.assigned_device):
+                found = _found(unit, node, roots)
+                if found is not None:
+                    _put(replacing, found)
+        replacing.finish()
+        lines = replacing.lines
+        say(f"{len(lines)} convolutions add their biases themselves", lines)
+
+
+class _Found(NamedTuple):
+    """A convolution, the addition that takes it, the bias, and the activation, if there is one."""
+
+    convolution: Node
+    addition: Node
+    bias: Edge
+    activation: Node | None
+
+
+def _found(unit: Unit, node: Node, roots: set[int]) -> _Found | None:
+    """What a convolution may do itself."""
+    if not _is_native(unit, node) or any(is_reference(edge) for edge in node.input_edges()):
+        return None
+    taken = only_taker(node, roots)
+    if taken is None or taken.dst.type not in _ADDITIONS:
+        return None
+    addition = taken.dst
+    bias = addition.input_edge(1 - taken.dst_input)
+    if not _is_bias(unit, node, addition, bias) or not are_ours(unit, (node, addition)):
+        return None
+    after = only_taker(addition, roots)
+    if after is None or after.dst.type not in ACTIVATIONS or not are_ours(unit, [after.dst]):
+        return _Found(node, addition, bias, None)
+    return _Found(node, addition, bias, after.dst)
+
+
+def _is_native(unit: Unit, node: Node) -> bool:
+    """Whether a convolution has a native function for its attrs, and known shapes."""
+    on_gpu = unit.device_types[node.assigned_device] != "CPU"
+    native = unit.kernel(node) if on_gpu else said_by(node, "CPU")
+    signature = said(unit, node)
+    if signature is None or not isinstance(native, (HostSource, Source)):
+        return False
+    if any(0 in shape for shape in (*signature.input_shapes, *signature.output_shapes)):
+        return False
+    try:
+        if isinstance(native, Source):
+            native.launches(signature)
+        else:
+            native.parameters(signature)
+    except NotImplementedError:
+        return False
+    return True
+
+
+def _is_bias(unit: Unit, node: Node, addition: Node, bias: Edge) -> bool:
+    """Whether the addition is of one number a channel."""
+    layout, added = (_layout(each) for each in (node, addition))
+    outputs = unit.shapes[node.id][0][1 if layout == "NCHW" else -1]
+    given = unit.shapes[bias.src.id][bias.src_output]
+    if is_reference(bias) or given.sizes != (outputs.value,):
+        return False
+    return layout == (added if addition.type == "BiasAdd" else "NHWC")
+
+
+def _layout(node: Node) -> str:
+    found = node.attrs.get("data_format", "NHWC")
+    return found.decode() if isinstance(found, bytes) else str(found)
+
+
+def _put(replacing: Replacing, found: _Found) -> None:
+    convolution, addition, bias, activation = found
+    last = activation or addition
+    passed = [convolution, addition] if activation else [convolution]
+    fused = ["BiasAdd", *([activation.type] if activation else ())]
+    attrs = {key: value for key, value in convolution.attrs.items() if not key.startswith("_")}
+    attrs |= {"num_args": 1, "fused_ops": fused, "epsilon": 1e-4}
+    edges = [*convolution.input_edges(), bias]
+    names = ", ".join(node.name for node in (*passed, last))
+    replacing.lines.append(f"{last.name}: Conv2D with {', '.join(fused)}: {names}")
+    replacing.put(
+        last, "_FusedConv2D", attrs, [(edge.src, edge.src_output) for edge in edges], passed
+    )

@@ -1,0 +1,3 @@
+"""From the client's graph to nodes: pruned, resource variables lowered, reads made again."""
+
+__all__: list[str] = []

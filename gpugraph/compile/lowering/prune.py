@@ -1,0 +1,246 @@
+"""Prune: the part of the client's graph that the fetches and targets need, as a runtime graph.
+
+Reverse reachability over data and control inputs from fetches and targets. A fed tensor becomes
+an `_Arg` and cuts off its producers; each fetched tensor gets a `_Retval`. An op that is needed
+for another output keeps its place beside the `_Arg` of the fed one. What only waits for a fed
+placeholder, by a control edge, waits for its `_Arg`. Resource variables become reference
+variables on the way: see `compile/lowering/resource_variable_lowering.py`.
+
+A variable is placed once and stays, so that where it goes must not depend on which run comes
+first: ops of the whole graph that write it, or refer to it, are noted as its kin.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gpugraph.base.dtypes import resource
+from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.base.shapes import TensorShape
+from gpugraph.compile.lowering.resource_variable_lowering import (
+    add_axis,
+    lowered,
+    ref_slots,
+    refuse_handle,
+)
+from gpugraph.compile.unit.compile_unit import FeedSpec, Target, Unit, variable_key
+from gpugraph.graph.client.client_graph import Graph
+from gpugraph.graph.client.operation import Operation
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.graph.nodes.runtime_graph import Node, NodeClass, RuntimeGraph
+from gpugraph.ops.framework.op_declaration import DECLARATIONS
+from gpugraph.plan import PlanKey
+
+__all__ = ["prune"]
+
+
+def prune(
+    graph: Graph,
+    target: Target,
+    key: PlanKey,
+    feeds: Sequence[FeedSpec],
+    fetches: Sequence[Tensor],
+    targets: Sequence[Operation],
+) -> Unit:
+    """The unit with which compilation starts.
+
+    InvalidArgumentError naming the placeholders that are needed and not fed.
+    """
+    unit = Unit(key, target, RuntimeGraph(), feeds)
+    with unit.report("prune") as say:
+        fed = {graph.get_tensor_by_name(feed.name): feed for feed in feeds}
+        needed = _needed(fed, fetches, targets)
+        _refuse_unfed(needed)
+        nodes = {op: _add_op(unit.graph, op) for op in needed}
+        _note_kin(unit, nodes)
+        args = {tensor: _add_arg(unit, tensor, feed) for tensor, feed in fed.items()}
+        _add_edges(unit.graph, nodes, args)
+        for index, tensor in enumerate(fetches):
+            refuse_handle(tensor)
+            _add_retval(unit, index, tensor, nodes, args)
+        unit.roots = [*unit.retvals, *(nodes[op] for op in targets)]
+        say(f"{len(needed)} of {graph.version} operations are needed", ())
+    return unit
+
+
+def _needed(
+    fed: dict[Tensor, FeedSpec], fetches: Sequence[Tensor], targets: Sequence[Operation]
+) -> list[Operation]:
+    """Operations that must be there, in the order in which they were made."""
+    arrived = {tensor.op for tensor in fed if tensor.op.type == "Placeholder"}
+    stack = [tensor.op for tensor in fetches if tensor not in fed] + list(targets)
+    seen = set(stack)
+    while stack:
+        op = stack.pop()
+        for tensor in op._inputs:
+            maker = tensor.op
+            if maker not in seen and tensor not in fed:
+                seen.add(maker)
+                stack.append(maker)
+        for before in op._control_inputs:
+            if before not in seen and before not in arrived:
+                seen.add(before)
+                stack.append(before)
+    return sorted(seen, key=_by_id)
+
+
+def _by_id(op: Operation) -> int:
+    return op._id
+
+
+def _refuse_unfed(needed: Sequence[Operation]) -> None:
+    unfed = [op for op in needed if op.type == "Placeholder"]
+    if not unfed:
+        return
+    op = unfed[0]
+    dtype = _SHORT.get(op.get_attr("dtype").name, op.get_attr("dtype").name)
+    sizes = op.get_attr("shape").sizes
+    listed = "<unknown>" if sizes is None else _listed(sizes)
+    also = ", ".join(f"'{other.name}'" for other in unfed[1:6])
+    raise InvalidArgumentError(
+        op.node_def,
+        op,
+        f"You must feed a value for placeholder tensor '{op.name}' with dtype "
+        f"{dtype} and shape {listed}"
+        + (f" (and for {also})" if also else "")
+        + f"\n\t [[node {op.name} (defined at {op.origin})]]",
+    )
+
+
+_SHORT = {"float32": "float", "float64": "double", "float16": "half"}
+
+
+def _listed(sizes: Sequence[int | None]) -> str:
+    return "[" + ",".join("?" if size is None else str(size) for size in sizes) + "]"
+
+
+def _add_op(graph: RuntimeGraph, op: Operation) -> Node:
+    low = lowered(op)
+    if low is not None:
+        return graph.add_node(
+            op.name,
+            low.op_def,
+            attrs=low.attrs,
+            input_types=low.input_types,
+            output_types=low.output_types,
+            requested_device=low.device,
+            origin=op.origin,
+        )
+    op_def, attrs = op._op_def, op._attrs
+    if op_def.name == "VariableV2" and _is_resizable(op):
+        attrs = {**attrs, "_resizable": True}
+    elif op_def.name == "PlaceholderWithDefault":  # not fed, so of the shape of its default
+        op_def, attrs = DECLARATIONS["Identity"].op_def, {"T": attrs["dtype"]}
+    refs = ref_slots(op)
+    return graph.add_node(
+        op.name,
+        op_def,
+        attrs=attrs,
+        input_types=[
+            tensor._dtype if slot in refs else tensor._dtype.base_dtype
+            for slot, tensor in enumerate(op._inputs)
+        ],
+        output_types=[tensor._dtype for tensor in op._outputs],
+        requested_device=op._device,
+        origin=op.origin,
+    )
+
+
+def _referring(variable: Operation) -> list[Operation]:
+    """The ops of the whole graph that take a reference to the variable, or its handle, in no
+    order. What only reads it is none of them."""
+    found: dict[Operation, None] = {}
+    stack = [variable]
+    while stack:
+        for tensor in stack.pop()._outputs:
+            refers = tensor._dtype.is_ref_dtype or tensor._dtype is resource
+            for op in tensor.consumers() if refers else ():
+                takes = any(op._inputs[slot] is tensor for slot in ref_slots(op))
+                if takes and op not in found:
+                    found[op] = None
+                    stack.append(op)
+    return list(found)
+
+
+def _is_resizable(variable: Operation) -> bool:
+    """Whether some op may give the variable another shape."""
+    return any(
+        op.type == "Assign" and not op.get_attr("validate_shape") for op in _referring(variable)
+    )
+
+
+def _note_kin(unit: Unit, nodes: dict[Operation, Node]) -> None:
+    """For each variable, the ops outside this run that refer to it, as nodes without edges.
+
+    What resizes a variable under one name does so under all its names.
+    """
+    elsewhere = RuntimeGraph()
+    variables = {op: node for op, node in nodes.items() if node.node_class is NodeClass.VARIABLE}
+    resizable = {variable_key(node) for node in variables.values() if "_resizable" in node.attrs}
+    for op, node in variables.items():
+        if variable_key(node) in resizable:
+            node.attrs["_resizable"] = True
+        kin = [other for other in _referring(op) if other not in nodes]
+        if kin:
+            unit.kin[node.id] = [
+                elsewhere.find(other.name) or _add_op(elsewhere, other) for other in kin
+            ]
+
+
+def _add_arg(unit: Unit, tensor: Tensor, feed: FeedSpec) -> Node:
+    index = len(unit.args)
+    shape = TensorShape.of(feed.shape)
+    node = unit.graph.add_node(
+        f"_arg_{tensor.op.name}_{tensor.value_index}_{index}",
+        DECLARATIONS["_Arg"].op_def,
+        attrs={
+            "T": tensor.dtype.base_dtype,
+            "index": index,
+            "shape": shape,
+            "tensor": tensor.name,
+        },
+        output_types=[tensor.dtype.base_dtype],
+        origin=tensor.op.origin,
+    )
+    unit.args.append(node)
+    return node
+
+
+def _add_edges(graph: RuntimeGraph, nodes: dict[Operation, Node], args: dict[Tensor, Node]) -> None:
+    for op, node in nodes.items():
+        for index, tensor in enumerate(op._inputs):
+            arg = args.get(tensor) if args else None
+            if arg is not None:
+                if node.input_types[index].is_ref_dtype:
+                    raise InvalidArgumentError(
+                        op.node_def,
+                        op,
+                        f"Input {index} of '{op.name}' must refer to a variable, but a value is "
+                        f"fed for '{tensor.name}'\n\t [[node {op.name} (defined at {op.origin})]]",
+                    )
+                graph.add_edge(arg, 0, node, index)
+            else:
+                graph.add_edge(nodes[tensor.op], tensor.value_index, node, index)
+        if op.type == "ResourceGather":
+            add_axis(graph, op, node)
+        for before in op._control_inputs:
+            graph.add_control_edge(nodes.get(before) or args[before._outputs[0]], node)
+
+
+def _add_retval(
+    unit: Unit,
+    index: int,
+    tensor: Tensor,
+    nodes: dict[Operation, Node],
+    args: dict[Tensor, Node],
+) -> None:
+    node = unit.graph.add_node(
+        f"_retval_{tensor.op.name}_{tensor.value_index}_{index}",
+        DECLARATIONS["_Retval"].op_def,
+        attrs={"T": tensor.dtype.base_dtype, "index": index},
+        input_types=[tensor.dtype.base_dtype],
+        origin=tensor.op.origin,
+    )
+    source, slot = (args[tensor], 0) if tensor in args else (nodes[tensor.op], tensor.value_index)
+    unit.graph.add_edge(source, slot, node, 0)
+    unit.retvals.append(node)

@@ -1,0 +1,173 @@
+"""Reread: who must run after a write of a variable reads what was written.
+
+A variable is read by one Identity, `name/read`, made with it, which all its users share. In a run
+that also writes the variable, that read comes before or after the write as it happens; a user
+that the program puts after the write (by a control dependency, or by taking a tensor that depends
+on it) means the new value, and sees it in TensorFlow, where the read is the variable's memory.
+Each such user gets a read of its own, after the writes it waits for. Users that wait for no write
+keep the shared read, which is a snapshot, as is every read that the program makes itself
+(`read_value`): see `compile/memory/memory_planning.py`. In a loop that writes
+the variable, an iteration's users see what the last one wrote, so that each iteration reads it
+anew.
+
+One walk in topological order: for each node, which writes it comes after, as bits of an integer.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from gpugraph.compile.analysis.variable_references import references
+from gpugraph.compile.lowering.read_paths import Ways
+from gpugraph.compile.unit.compile_unit import TensorId, Unit, variable_key
+from gpugraph.compile.unit.loop_levels import loops_whole
+from gpugraph.graph.nodes.graph_walks import topological_order
+from gpugraph.graph.nodes.loop_frames import Frame, Frames, loop_frames
+from gpugraph.graph.nodes.node_and_edge import Edge
+from gpugraph.graph.nodes.runtime_graph import Node, NodeClass, RuntimeGraph
+from gpugraph.ops.framework.op_declaration import DECLARATIONS
+
+__all__ = ["reread"]
+
+Key = tuple[str, str]
+
+
+def reread(unit: Unit) -> None:
+    """Gives users of a read that come after writes which the read does not wait for their own."""
+    with unit.report("reread") as say:
+        made: list[str] = []
+        if any(node.node_class is NodeClass.VARIABLE for node in unit.graph.op_nodes()):
+            walk = _Walk(unit)
+            if walk.reads:
+                ways = Ways(unit)
+                for read, key in walk.reads:
+                    made += _split(walk, read, key, ways)
+        say(f"{len(made)} reads of variables were made again after a write", made)
+
+
+class _Walk:
+    """The writes of variables, numbered in topological order, and what comes after which."""
+
+    def __init__(self, unit: Unit) -> None:
+        self.writes: list[Node] = []
+        self._own: dict[int, int] = {}  # node id -> the bit of its own write
+        self.after: dict[int, int] = {}  # node id -> bits of the writes among its ancestors
+        self.bits_of: dict[Key, int] = {}
+        self.reads: list[tuple[Node, Key]] = []
+        self._frames = Frames()
+        self._in_loop: dict[Frame, int] = {}  # the bits of all writes in a loop
+        order = self._inputs_first(unit.graph)
+        roots = {key: variable_key(node) for key, node in references(order).items()}
+        reads: list[tuple[Node, Key]] = []
+        for node in order:
+            bits = 0
+            for edge in node._in:
+                bits |= self.reached(edge.src)
+            self.after[node.id] = bits
+            if node.node_class is not NodeClass.VARIABLE:
+                self._visit(node, roots, reads)
+        self.reads = [(node, key) for node, key in reads if key in self.bits_of]
+
+    def _inputs_first(self, graph: RuntimeGraph) -> list[Node]:
+        if any(node.node_class is NodeClass.ENTER for node in graph.op_nodes()):
+            self._frames = loop_frames(graph)
+            return loops_whole(graph)
+        return topological_order(graph)
+
+    def reached(self, node: Node) -> int:
+        """The bits of a node's ancestors, and its own if it writes; an Exit's are those of all
+        that its loop wrote."""
+        bits = self.after.get(node.id, 0) | self._own.get(node.id, 0)
+        if node.node_class is NodeClass.EXIT:
+            bits |= self._in_loop.get(self._frames.at(node), 0)
+        return bits
+
+    def of(self, bits: int) -> list[Node]:
+        """The writes whose bits these are."""
+        return [write for at, write in enumerate(self.writes) if bits >> at & 1]
+
+    def _visit(self, node: Node, roots: dict[TensorId, Key], reads: list[tuple[Node, Key]]) -> None:
+        decl = DECLARATIONS.get(node.type)
+        for edge in node._in:
+            key = None if edge.is_control else roots.get((edge.src.id, edge.src_output))
+            if key is None or decl is None:
+                continue
+            if edge.dst_input in decl.writes:
+                bit = 1 << len(self.writes)
+                self.writes.append(node)
+                self._own[node.id] = self._own.get(node.id, 0) | bit
+                for frame in self._frames.at(node).up():
+                    self._in_loop[frame] = self._in_loop.get(frame, 0) | bit
+                self.bits_of[key] = self.bits_of.get(key, 0) | bit
+            if node.is_identity and node.name == f"{edge.src.name}/read":
+                reads.append((node, key))
+
+
+def _split(walk: _Walk, read: Node, key: Key, ways: Ways) -> list[str]:
+    """New reads for the users of `read` that come after writes it does not come after, and for
+    those in a loop in which the variable is written."""
+    bits = walk.bits_of[key]
+    seen = walk.after[read.id] & bits
+    users: dict[_Place, list[Edge]] = {}
+    for edge, side in ways.users(read):
+        if edge.dst.id not in walk.after:
+            continue
+        frame = ways.frame_of(edge)
+        missed = walk.after[edge.dst.id] & bits & ~seen
+        again = any(ways.repeats(frame, write) for write in walk.of(bits))
+        if missed or again:
+            place = _Place(frame, side, missed, _anchors(walk, edge, missed))
+            users.setdefault(place, []).append(edge)
+    made = []
+    for place, edges in users.items():
+        later = [
+            write for write in walk.of(bits & ~place.missed) if ways.repeats(place.frame, write)
+        ]
+        made.append(_read_again(ways, read, place, edges, later))
+    return made
+
+
+class _Place(NamedTuple):
+    """Where some users of a variable are: a loop, the last branch on the way to them, the writes
+    they come after, and what of theirs comes after those writes."""
+
+    frame: Frame
+    side: Node | None
+    missed: int
+    anchors: frozenset[Node]
+
+
+def _anchors(walk: _Walk, edge: Edge, missed: int) -> frozenset[Node]:
+    """What a read for this user waits for, to come after the writes and to be alive with the user
+    (the writes themselves may be in branches that are not taken)."""
+    user = edge.dst
+    others = [
+        each.src
+        for each in user._in
+        if each is not edge and (each.is_control or user.node_class is not NodeClass.MERGE)
+    ]
+    return frozenset(node for node in others if walk.reached(node) & missed)
+
+
+def _read_again(ways: Ways, read: Node, place: _Place, edges: list[Edge], later: list[Node]) -> str:
+    """One read for these users, after the writes they come after and before the `later` ones."""
+    frame, side, _, anchors = place
+    graph = ways.unit.graph
+    again = graph.copy_node(read)
+    source, slot = ways.reference(read, frame)
+    graph.add_edge(source, slot, again, 0)
+    if frame is ways.frames.root:
+        for before in read.control_inputs:
+            graph.add_control_edge(before, again)
+    if side is not None:
+        graph.add_control_edge(side, again)
+    for before in sorted(anchors, key=lambda node: node.id):
+        graph.add_control_edge(before, again)
+    if side is None and not anchors:  # else what waits would die with a branch
+        for write in later:
+            if ways.frames.at(write) is frame and not ways.leads(write, again):
+                graph.add_control_edge(again, write)
+    names = ", ".join(f"'{edge.dst.name}'" for edge in edges)
+    for edge in list(edges):
+        graph.update_edge(again, 0, edge.dst, edge.dst_input)
+    return f"{again.name}: for {names}"

@@ -1,0 +1,115 @@
+"""Ways: how a variable's read gets to its users through branches and into loops."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpugraph.compile.unit.compile_unit import Unit
+from gpugraph.graph.nodes.loop_frames import Frame, loop_frames
+from gpugraph.graph.nodes.node_and_edge import Edge
+from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
+from gpugraph.ops.framework.op_declaration import DECLARATIONS
+
+__all__ = ["Ways"]
+
+
+class Ways:
+    """The ways in one graph."""
+
+    def __init__(self, unit: Unit) -> None:
+        self.unit = unit
+        self.frames = loop_frames(unit.graph)
+        self._entered: dict[tuple[int, Frame], Node] = {}
+        self._sides: dict[tuple[int, int], Node] = {}
+
+    def users(self, read: Node) -> Iterator[tuple[Edge, Node | None]]:
+        """The edges to all that use a read, and what is alive with the last branch on the way."""
+        stack: list[tuple[Node, int, Node | None]] = [(read, 0, None)]
+        while stack:
+            node, slot, side = stack.pop()
+            for edge in list(node._out):
+                if edge.src_output != slot:
+                    continue
+                after = edge.dst
+                if after.node_class is NodeClass.SWITCH and edge.dst_input == 0:
+                    stack += [(after, at, self._side(after, at)) for at in (0, 1)]
+                elif after.node_class is NodeClass.ENTER and after.attrs.get("is_constant"):
+                    stack.append((after, 0, None))
+                else:
+                    yield edge, side
+
+    def frame_of(self, edge: Edge) -> Frame:
+        """The frame in which an edge's user takes its input."""
+        frame = self.frames.at(edge.dst)
+        if edge.dst.node_class is not NodeClass.ENTER:
+            return frame
+        assert frame.parent is not None
+        return frame.parent
+
+    def repeats(self, frame: Frame, write: Node) -> bool:
+        """Whether a loop that holds `frame` holds the write too."""
+        around = set(frame.up()) - {self.frames.root}
+        return any(each in around for each in self.frames.at(write).up())
+
+    def leads(self, write: Node, read: Node) -> bool:
+        """Whether the read comes after the write."""
+        stack, seen = [read], {read.id}
+        while stack:
+            node = stack.pop()
+            if node is write:
+                return True
+            for edge in node._in:
+                if edge.src.is_op and edge.src.id not in seen and not edge.is_back_edge:
+                    seen.add(edge.src.id)
+                    stack.append(edge.src)
+        return False
+
+    def reference(self, read: Node, frame: Frame) -> tuple[Node, int]:
+        """The reference that `read` reads, inside a loop."""
+        edge = read.input_edge(0)
+        if frame is self.frames.at(read) or frame.parent is None:
+            return edge.src, edge.src_output
+        key = (read.id, frame)
+        if key not in self._entered:
+            source, slot = self.reference(read, frame.parent)
+            self._entered[key] = self._enter(source, slot, frame)
+        return self._entered[key], 0
+
+    def _enter(self, source: Node, slot: int, frame: Frame) -> Node:
+        graph = self.unit.graph
+        dtype = source.output_types[slot]
+        entered = graph.add_node(
+            graph.new_name(f"{source.name}/Enter"),
+            DECLARATIONS["RefEnter"].op_def,
+            attrs={
+                "T": dtype.base_dtype,
+                "frame_name": frame.enters[0].attrs["frame_name"],
+                "is_constant": True,
+                "parallel_iterations": 1,
+            },
+            input_types=[dtype],
+            output_types=[dtype],
+            origin=source.origin,
+        )
+        graph.add_edge(source, slot, entered, 0)
+        self.frames.of[entered.id] = frame
+        return entered
+
+    def _side(self, switch: Node, slot: int) -> Node:
+        """A node that is alive with one output of a Switch, to wait for."""
+        key = (switch.id, slot)
+        if key not in self._sides:
+            graph = self.unit.graph
+            dtype = switch.output_types[slot].base_dtype
+            side = self._sides[key] = graph.add_node(
+                graph.new_name(f"{switch.name}/side"),
+                DECLARATIONS["Identity"].op_def,
+                attrs={"T": dtype},
+                input_types=[dtype],
+                output_types=[dtype],
+                requested_device=switch.requested_device,
+                origin=switch.origin,
+            )
+            graph.add_edge(switch, slot, side, 0)
+            self.frames.of[side.id] = self.frames.at(switch)
+        return self._sides[key]

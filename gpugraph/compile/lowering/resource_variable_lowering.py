@@ -1,0 +1,147 @@
+"""Lower: resource variables become reference variables, as an operation becomes a node.
+
+To the client a resource variable is a handle that ops read and change by. All passes know
+reference variables only: the handle's maker becomes a VariableV2 and the handle its reference,
+which goes by RefSwitch, RefEnter and so on; what takes a handle becomes its like for references.
+A read becomes an Identity that is not the variable's shared `read`, so that it stays a snapshot
+at its place: `compile/lowering/read_after_write.py` leaves it alone.
+
+Each of them runs where the variable is, whatever device was asked for.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gpugraph.base.dtypes import DType, int32, resource
+from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.base.shapes import TensorShape
+from gpugraph.graph.client.client_graph import output_types
+from gpugraph.graph.client.operation import Operation
+from gpugraph.graph.client.resource_handles import HANDLE_MOVES, handle_maker
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.graph.nodes.runtime_graph import Node, RuntimeGraph
+from gpugraph.graph.op_def import OpDef, host_slots
+from gpugraph.ops.framework.op_declaration import DECLARATIONS
+from gpugraph.ops.state.resource_variable_ops import LOWERED, Lowering
+
+__all__ = ["Lowered", "add_axis", "lowered", "ref_slots", "refuse_handle"]
+
+
+class Lowered(NamedTuple):
+    """What an operation is as a node."""
+
+    op_def: OpDef
+    attrs: dict[str, Any]
+    input_types: list[DType]
+    output_types: list[DType]
+    device: str
+
+
+def lowered(op: Operation) -> Lowered | None:
+    """What stands for the operation; None where it has to do with no resource variable."""
+    lowering = _lowering(op)
+    if lowering is None:
+        return None
+    op_def = DECLARATIONS[lowering.op_type].op_def
+    maker = op if op.type == "VarHandleOp" else handle_maker(op._inputs[0])
+    if maker is None:
+        raise InvalidArgumentError(
+            op.node_def,
+            op,
+            f"'{op.name}' (op type: {op.type}), made at {op.origin}, needs the handle of a "
+            f"variable, but '{op._inputs[0].name}' is none",
+        )
+    attrs = _attrs(op, op_def, lowering, maker)
+    refs = _slots(op_def, op)
+    inputs = [
+        _dtype(tensor) if slot in refs else _dtype(tensor).base_dtype
+        for slot, tensor in enumerate(op._inputs)
+    ]
+    if op.type == "ResourceGather":
+        inputs.append(int32)  # see `add_axis`
+    device = op._device if op is maker else ""
+    return Lowered(op_def, attrs, inputs, output_types(op_def, attrs), device)
+
+
+def _lowering(op: Operation) -> Lowering | None:
+    kind = op._op_def.name
+    if kind in LOWERED:
+        return LOWERED[kind]
+    if kind in HANDLE_MOVES and handle_maker(op._inputs[0]) is not None:
+        return Lowering(f"Ref{kind}")
+    return None
+
+
+def _dtype(tensor: Tensor) -> DType:
+    """What a tensor is as a node's output: a reference where it is the handle of a variable."""
+    maker = handle_maker(tensor) if tensor._dtype is resource else None
+    if maker is None:
+        return tensor._dtype.base_dtype
+    dtype: DType = maker._attrs["dtype"]
+    return dtype._as_ref
+
+
+def _attrs(op: Operation, op_def: OpDef, lowering: Lowering, maker: Operation) -> dict[str, Any]:
+    """Those of its own that the node's op type has, under its names, and the variable's."""
+    dtype, shape = maker._attrs["dtype"], maker._attrs["shape"]
+    attrs = {key: attr.default for key, attr in op_def.attrs.items() if attr.has_default}
+    for key in op_def.attrs:
+        source = lowering.renamed.get(key, key)
+        if source in op._attrs:
+            attrs[key] = op._attrs[source]
+    for key in ("T", "dtype"):
+        if key in op_def.attrs:
+            attrs[key] = dtype
+    known = shape.is_fully_defined()
+    if op is maker and not known:
+        attrs |= {"shape": TensorShape.of(None), "_resizable": True}
+    elif op.type == "AssignVariableOp":
+        attrs["validate_shape"] = known
+    elif op.type == "ResourceGather":
+        attrs["Taxis"] = int32
+    if not any(arg.is_ref for arg in op_def.inputs) and op.type != "ResourceGatherNd":
+        attrs["_class"] = maker.colocation_groups()  # it is read where it is, if that is possible
+    return attrs
+
+
+def ref_slots(op: Operation) -> frozenset[int]:
+    """The inputs that must be references: others that are given one read the variable."""
+    lowering = _lowering(op)
+    return _slots(op._op_def if lowering is None else DECLARATIONS[lowering.op_type].op_def, op)
+
+
+def _slots(op_def: OpDef, op: Operation) -> frozenset[int]:
+    refs = [index for index, arg in enumerate(op_def.inputs) if arg.is_ref]
+    return host_slots(op_def.inputs, frozenset(refs), op._attrs) if refs else _NO_SLOTS
+
+
+_NO_SLOTS: frozenset[int] = frozenset()
+
+
+def add_axis(graph: RuntimeGraph, op: Operation, node: Node) -> None:
+    """Gives what a ResourceGather became the axis, which the op says by its type."""
+    axis = graph.add_node(
+        graph.new_name(f"{op.name}/axis"),
+        DECLARATIONS["Const"].op_def,
+        attrs={"dtype": int32, "value": np.array(op.get_attr("batch_dims"), np.int32)},
+        output_types=[int32],
+        origin=op.origin,
+    )
+    variable = node.input_edge(0).src
+    graph.add_control_edge(variable, axis)  # so that it is in the same loop
+    graph.add_edge(axis, 0, node, 2)
+
+
+def refuse_handle(tensor: Tensor) -> None:
+    """InvalidArgumentError for a handle that is to be fetched: it is no value."""
+    maker = handle_maker(tensor) if tensor._dtype is resource else None
+    if maker is not None:
+        raise InvalidArgumentError(
+            tensor.op.node_def,
+            tensor.op,
+            f"'{tensor.name}' is the handle of the variable '{maker.name}', made at "
+            f"{maker.origin}, and has no value: fetch the variable",
+        )

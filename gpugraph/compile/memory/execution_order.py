@@ -1,0 +1,83 @@
+"""Order: one sequence for all devices, by (depth, device, creation).
+
+Depth is the length of the longest path to an op, counted over the whole graph with Send->Recv as
+an edge, so that one thread never meets a Recv before its Send. Where there is control flow, ops
+that live under one condition stay together as long as they can, and a loop's ops take the place
+of the loop, in an order of their own: Enters, Merges, all else. Of the order that this gives,
+small updates of variables on GPUs are put off (`later`).
+"""
+
+from __future__ import annotations
+
+from gpugraph.compile.memory.deferred_updates import later
+from gpugraph.compile.unit.compile_unit import Unit
+from gpugraph.compile.unit.guards import ALWAYS, Flow
+from gpugraph.compile.unit.loop_levels import Item, arranged, flattened
+from gpugraph.graph.nodes.graph_walks import depths
+from gpugraph.graph.nodes.loop_frames import Frame, is_loop_merge
+from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
+from gpugraph.ops.framework.op_declaration import DECLARATIONS
+
+__all__ = ["order"]
+
+
+def order(unit: Unit) -> None:
+    """Fills `unit.order` and `unit.depth`; InvalidArgumentError names the cycle if there is one."""
+    with unit.report("order") as say:
+        rank = {device.name: index for index, device in enumerate(unit.target.devices)}
+        if unit.flow is not None:
+            _order_flow(unit, unit.flow, rank)
+        else:
+            unit.depth = depth = depths(unit.graph, unit.ways)
+            unit.order = sorted(
+                unit.graph.op_nodes(),
+                key=lambda node: (depth[node.id], rank[node.assigned_device], node.id),
+            )
+        deepest = max(unit.depth.values(), default=0)
+        put_off = later(unit)
+        said = f"; {put_off} updates of variables put off" if put_off else ""
+        say(f"{len(unit.order)} nodes in {deepest + 1} levels{said}", ())
+
+
+def _order_flow(unit: Unit, flow: Flow, rank: dict[str, int]) -> None:
+    """The order of a graph with control flow."""
+    orders: dict[Frame, list[Item]] = {}
+    for frame, level in flow.levels.items():
+
+        def place(item: Item, depth: dict[Item, int] = level.depth) -> tuple[int, ...]:
+            if isinstance(item, Frame):
+                return 1, depth[item], len(rank), item.enters[0].id
+            first = int(not _starts(item))
+            return first, depth[item], rank[item.assigned_device], item.id
+
+        def guard(item: Item) -> object:
+            if isinstance(item, Frame):
+                return flow.outer[item]
+            return ALWAYS if _starts(item) else flow.guards[item.id]
+
+        orders[frame] = arranged(level, place, guard)
+        for item in level.items:
+            if not isinstance(item, Frame):
+                unit.depth[item.id] = level.depth[item]
+    for frame in flow.frames.loops():
+        _add_end(unit, frame)
+    unit.order = flattened(orders, flow.frames.root)
+
+
+def _starts(node: Node) -> bool:
+    """Whether a node does what it does before a loop's first iteration."""
+    return node.node_class is NodeClass.ENTER or is_loop_merge(node)
+
+
+def _add_end(unit: Unit, frame: Frame) -> None:
+    """Adds the node that stands for the end of an iteration."""
+    end = frame.end = unit.graph.add_node(
+        unit.graph.new_name(f"{frame.name}/end"),
+        DECLARATIONS["_LoopEnd"].op_def,
+        attrs={"frame_name": frame.name},
+        origin=frame.enters[0].origin,
+    )
+    end.assigned_device = unit.host
+    unit.reasons[end.id] = "the end of an iteration"
+    unit.shapes[end.id] = []
+    unit.depth[end.id] = 0

@@ -1,0 +1,112 @@
+"""Lifetimes: up to which position of the order each tensor, or a view of it, is used.
+
+What is made outside of a loop and used inside is needed until the loop is over, for there may be
+another iteration. What leads back to a loop's Merge is needed until the iteration ends, and what
+enters for the first iteration is read by the Merges, which come first in the loop. An Exit that is
+a view of what the loop left extends that beyond the loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from gpugraph.compile.unit.compile_unit import TensorId, Unit
+from gpugraph.graph.nodes.loop_frames import Frame, enters_once, is_loop_merge
+from gpugraph.graph.nodes.node_and_edge import Edge
+from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
+
+__all__ = ["Lifetimes"]
+
+
+class Lifetimes:
+    """Positions in the order, and last uses.
+
+    `views` says which outputs of a node may be the bytes of which inputs. `extent` counts all
+    uses, `inner` leaves those out that come after the tensor's own loop, by an Exit.
+    """
+
+    def __init__(self, unit: Unit, views: Callable[[Node], Mapping[int, int]]) -> None:
+        self.unit = unit
+        self.flow = unit.flow
+        self.position = {node.id: index for index, node in enumerate(unit.order)}
+        self.end = len(unit.order)
+        self.begins: dict[Frame, int] = {}
+        if unit.flow is not None:
+            self._find_begins(unit)
+        self.extent: dict[TensorId, int] = {}
+        self.inner: dict[TensorId, int] = {}
+        self._fill(views)
+
+    def _find_begins(self, unit: Unit) -> None:
+        assert unit.flow is not None
+        for at, node in enumerate(unit.order):
+            for frame in unit.flow.frames.at(node).up():
+                self.begins.setdefault(frame, at)
+
+    def ends(self, frame: Frame) -> int:
+        """The position at which an iteration of a loop is over."""
+        return self.end if frame.end is None else self.position[frame.end.id]
+
+    def _fill(self, views: Callable[[Node], Mapping[int, int]]) -> None:
+        recv_of = {send.id: self.position[recv.id] for send, recv in self.unit.ways}
+        if self.flow is not None:
+            for frame in self.flow.frames.loops():
+                entered = [node for node in frame.enters if not enters_once(node)]
+                for node in (*entered, *frame.next_iterations):
+                    self.extent[node.id, 0] = self.inner[node.id, 0] = self.ends(frame)
+        for node in reversed(self.unit.order):
+            at = self.position[node.id]
+            if node.node_class is NodeClass.RETVAL:
+                at = self.end
+            elif node.id in recv_of:
+                at = recv_of[node.id]
+            if self.flow is not None and node.id in self.flow.pred_of:
+                self._keep(self.flow.pred_of[node.id], at)  # its flag is set here
+            seen = views(node)
+            for edge in node._in:
+                if not edge.is_control and not edge.is_back_edge:
+                    self._use(node, edge, at, seen)
+
+    def _keep(self, key: TensorId, at: int) -> None:
+        self.extent[key] = max(at, self.extent.get(key, -1))
+        self.inner[key] = max(at, self.inner.get(key, -1))
+
+    def _use(self, node: Node, edge: Edge, at: int, views: Mapping[int, int]) -> None:
+        """Notes that `node`, and who takes its views, use a tensor."""
+        key = (edge.src.id, edge.src_output)
+        if self.flow is not None:
+            at = self._lifted(edge, at)
+        last = inner = at
+        within = self.extent if node.node_class is NodeClass.ENTER else self.inner
+        for output, source in views.items():
+            if source == edge.dst_input:
+                last = max(last, self.extent.get((node.id, output), at))
+                inner = max(inner, within.get((node.id, output), at))
+        if self.flow is not None and last > at:
+            last, inner = self._lifted(edge, last), self._lifted(edge, inner)
+        if last > self.extent.get(key, -1):
+            self.extent[key] = last
+        if self.flow is not None and not self._comes_after(node):
+            self.inner[key] = max(inner, self.inner.get(key, -1))
+
+    def _comes_after(self, node: Node) -> bool:
+        """Whether a node takes what a loop left at its end, not in one of its iterations."""
+        assert self.flow is not None
+        return node.node_class is NodeClass.EXIT and node.id not in self.flow.irregular
+
+    def _lifted(self, edge: Edge, at: int) -> int:
+        """The position until which a tensor must last to be used at `at`."""
+        assert self.flow is not None
+        frames = self.flow.frames
+        if is_loop_merge(edge.dst):
+            return at
+        home = frames.at(edge.src)
+        if edge.src.node_class is NodeClass.EXIT:
+            assert home.parent is not None
+            home = home.parent
+        user = frames.at(edge.dst)
+        if edge.dst.node_class is NodeClass.ENTER and enters_once(edge.dst):
+            return at
+        if user is home or home not in list(user.up()):
+            return at
+        return max(at, self.ends(home.child_towards(user)))

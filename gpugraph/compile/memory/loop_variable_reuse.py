@@ -1,0 +1,59 @@
+"""Loop variables: which tensors are made to be a Merge's next value, and when its place is free.
+
+    i = Merge(start, NextIteration(j))        j = i + 1
+
+`j` can be made in the place of `i` when no later op of the iteration reads `i`. That the loop may
+end with this iteration is no hindrance where `j` is made only when it goes on.
+"""
+
+from __future__ import annotations
+
+from gpugraph.compile.memory.lifetimes import Lifetimes
+from gpugraph.compile.unit.compile_unit import TensorId, Unit
+from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
+from gpugraph.ops.framework.op_declaration import DECLARATIONS
+
+__all__ = ["LoopVariables"]
+
+
+class LoopVariables:
+    """The loops of a unit."""
+
+    def __init__(self, unit: Unit, times: Lifetimes) -> None:
+        self.unit = unit
+        self.times = times
+        self.next_of: dict[TensorId, Node | None] = {}
+        if unit.flow is not None:
+            for frame in unit.flow.frames.loops():
+                for merge in frame.merges:
+                    self._note(merge)
+
+    def _note(self, merge: Node) -> None:
+        """Finds what makes the next value, if one op does and for this variable alone."""
+        backs = [edge for edge in merge._in if edge.is_back_edge]
+        if len(backs) != 1 or len(merge.input_types) != 2:
+            return
+        source, slot = backs[0].src, backs[0].src_output
+        while (view := DECLARATIONS[source.type].view) and slot in view:
+            if source.node_class is NodeClass.ENTER:
+                return
+            edge = source.input_edge(view[slot])
+            source, slot = edge.src, edge.src_output
+        known = (source.id, slot) in self.next_of
+        self.next_of[source.id, slot] = None if known else merge
+
+    def free_at(self, at: int, node: Node, slot: int) -> Node | None:
+        """The variable whose next value the node makes, if its place is free for it at `at`."""
+        merge = self.next_of.get((node.id, slot))
+        if merge is None or merge is node:
+            return None
+        flow = self.unit.flow
+        assert flow is not None
+        frame = flow.frames.of[merge.id]
+        if flow.frames.at(node) is not frame or flow.guards[node.id] != flow.go_on[frame]:
+            return None
+        return merge if self.times.inner.get((merge.id, 0), -1) <= at else None
+
+    def reads_at(self, at: int, merge: Node) -> bool:
+        """Whether the variable's last value is read at `at` still."""
+        return self.times.inner.get((merge.id, 0), -1) == at

@@ -1,0 +1,349 @@
+"""Memory: where every tensor lives, from lifetimes in the settled order.
+
+  variable   the memory of a session's variable, which references to it share
+  constant   the array of a Const, one per device
+  cell       a tensor whose size is known only when it is made (or that holds strings): it is
+             allocated then, and freed after its last use
+  object     a handle, which leads to what a kernel keeps for the time of a run
+  arena      everything else: offsets into one block per device and plan
+
+A view (Reshape, Identity) shares its input's storage and needs no step. A read of a variable
+shares the variable's memory too, unless something writes the variable between the read and the
+read's last use: then the read is a copy, so that what was read stays what was read. An op
+declared with `alias` takes the memory of an input that dies with it. A loop variable has one
+place for the whole loop, and its next value is made there where nobody needs the last any more.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from gpugraph.base.dtypes import resource, string
+from gpugraph.compile.analysis.variable_references import references
+from gpugraph.compile.memory.lifetimes import Lifetimes
+from gpugraph.compile.memory.loop_variable_reuse import LoopVariables
+from gpugraph.compile.memory.merge_in_place import merge_places
+from gpugraph.compile.placement.graph_partition import memory_of_output
+from gpugraph.compile.unit.compile_unit import Home, Storage, Unit, variable_key
+from gpugraph.graph.nodes.loop_frames import is_loop_merge
+from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
+from gpugraph.kernel import Sized, reference
+from gpugraph.memory import Lifetime, human_readable_bytes, plan_offsets
+from gpugraph.ops.framework.op_declaration import DECLARATIONS, OpDecl
+
+__all__ = ["memory", "passes_whole"]
+
+_NONE: Mapping[int, int] = {}
+_WHOLE = {
+    NodeClass.IDENTITY,
+    NodeClass.SWITCH,
+    NodeClass.ENTER,
+    NodeClass.EXIT,
+    NodeClass.NEXT_ITERATION,
+    NodeClass.LOOP_COND,
+}
+_NO_KERNEL = {NodeClass.ARG, NodeClass.RETVAL, NodeClass.SEND, NodeClass.RECV}
+
+
+def memory(unit: Unit) -> None:
+    """Fills `unit.homes`, `unit.moded` and `unit.arena_sizes`."""
+    with unit.report("memory") as say:
+        planner = _Planner(unit)
+        for position, node in enumerate(unit.order):
+            planner.visit(position, node)
+        _set_offsets(unit, planner.storages)
+        lines = [
+            f"arena on {device}: {human_readable_bytes(size)} for {count} buffers, which hold "
+            f"{human_readable_bytes(total)} in turn"
+            for device, (size, count, total) in _totals(unit, planner.storages).items()
+        ]
+        cells = sum(home.storage.kind == "cell" for home in unit.homes.values())
+        shared = sum(mode.startswith(("view", "in place")) for mode in unit.moded.values())
+        say(f"{shared} tensors share memory, {cells} are sized at run time", lines)
+
+
+class _Planner:
+    """One walk over the order."""
+
+    def __init__(self, unit: Unit) -> None:
+        self.unit = unit
+        self.storages: list[Storage] = []
+        self.times = Lifetimes(unit, self._views)
+        self.end, self.extent = self.times.end, self.times.extent
+        self.references = references(unit.order)
+        self.writers = self._writers()
+        self.loops = LoopVariables(unit, self.times)
+        self.merge_of = merge_places(unit)
+        self.of_merge: dict[int, Storage] = {}
+        self.with_kernels = {each.name for each in unit.target.devices if each.has_kernels}
+
+    def _views(self, node: Node) -> Mapping[int, int]:
+        """Output to the input whose bytes it may be. A tensor sized at run time is passed on whole
+        or not at all; what leaves a loop now and then is not what the loop holds at its end.
+        """
+        decl = DECLARATIONS.get(node.type)
+        if decl is None or not decl.view:
+            return _NONE
+        if self.unit.flow is not None and node.id in self.unit.flow.irregular:
+            return _NONE
+        if not passes_whole(node) and any(self._is_cell(node, slot) for slot in decl.view):
+            return _NONE
+        return decl.view
+
+    def _is_cell(self, node: Node, slot: int) -> bool:
+        """Whether output `slot` is a cell."""
+        dtype = node.output_types[slot].base_dtype
+        return (
+            _static(self.unit.shapes[node.id][slot].sizes) is None
+            or dtype is string
+            or (dtype is resource and self.unit.shapes[node.id][slot].sizes != ())
+            or self._is_dynamic(node)
+        )
+
+    def _is_dynamic(self, node: Node) -> bool:
+        """Whether the kernel decides its outputs' sizes when it runs, if they aren't known."""
+        if node.node_class in _NO_KERNEL:
+            return False
+        kernel = self.unit.kernel(node)
+        if isinstance(kernel, Sized) and kernel.known and node.assigned_device in self.with_kernels:
+            return False
+        return reference(kernel).dynamic
+
+    def _writers(self) -> dict[tuple[str, str], list[int]]:
+        """Variable to the positions of the steps that write it, ascending."""
+        writers: dict[tuple[str, str], list[int]] = {}
+        for at, node in enumerate(self.unit.order if self.references else ()):
+            decl = DECLARATIONS.get(node.type)
+            for slot in decl.writes if decl is not None else ():
+                edge = node.input_edge(slot)
+                variable = self.references.get((edge.src.id, edge.src_output))
+                if variable is not None:
+                    writers.setdefault(variable_key(variable), []).append(at)
+        return writers
+
+    def visit(self, at: int, node: Node) -> None:
+        """Gives each output of the node its home."""
+        if not node.output_types:
+            return
+        decl = DECLARATIONS.get(node.type)
+        shapes = self.unit.shapes[node.id]
+        taken: set[Storage] = set()
+        for slot, dtype in enumerate(node.output_types):
+            shape = _static(shapes[slot].sizes)
+            cell = self._is_cell(node, slot)
+            storage = None
+            if node.node_class is NodeClass.VARIABLE:
+                storage = self._variable(node, shape)
+            elif node.node_class is NodeClass.CONSTANT:
+                storage = Storage("constant", node.assigned_device, 0, at, at, node.name, 0, node)
+            elif (variable := self.references.get((node.id, slot))) is not None:
+                storage = self._referred(node, slot, variable)
+            elif decl is not None and slot in decl.view:
+                storage = self._shared(at, node, slot, decl.view[slot], cell)
+            if storage is None and not cell:
+                storage = self._merged(at, node, slot, shape)
+            if storage is None and not cell and not _is_one(shape):
+                storage = self._next_value(at, node, slot, shape)
+                if storage is None and decl is not None and slot in decl.alias:
+                    storage = self._in_place(at, node, decl, slot, shape, taken)
+            if storage is None:
+                storage = self._new(at, node, slot, shape, cell)
+            taken.add(storage)
+            storage.last = max(storage.last, self.extent.get((node.id, slot), at))
+            self.unit.homes[node.id, slot] = Home(storage, shape, dtype.base_dtype)
+
+    def _variable(self, node: Node, shape: tuple[int, ...] | None) -> Storage:
+        kind = "variable" if shape is not None else "cell"
+        self.unit.moded[node.id] = "variable"
+        return Storage(kind, node.assigned_device, 0, 0, self.end, node.name, 0, node)
+
+    def _referred(self, node: Node, slot: int, variable: Node) -> Storage:
+        """The memory of the variable that an output refers to."""
+        if passes_whole(node):
+            self.unit.moded[node.id] = f"view of {variable.name}"
+        return self.unit.homes[variable.id, 0].storage
+
+    def _source(self, node: Node, index: int) -> Home:
+        edge = node.input_edge(index)
+        return self.unit.homes[edge.src.id, edge.src_output]
+
+    def _shared(self, at: int, node: Node, slot: int, index: int, cell: bool) -> Storage | None:
+        """The input's storage, where the output may be the same bytes."""
+        home = self._source(node, index)
+        storage = home.storage
+        if node.output_types[slot].is_ref_dtype:
+            if passes_whole(node):
+                self.unit.moded[node.id] = f"view of {storage.owner}"
+            return storage
+        if self.unit.flow is not None and node.id in self.unit.flow.irregular:
+            return None
+        if storage.device != memory_of_output(self.unit, node, slot):
+            return None
+        if (cell or storage.kind == "cell" or home.shape is None) and (
+            storage.kind != "cell" or storage.node is not None or not passes_whole(node)
+        ):
+            return None
+        if storage.kind == "variable":
+            last = self.extent.get((node.id, slot), at)
+            assert storage.node is not None
+            written = self.writers.get(variable_key(storage.node), ())
+            following = bisect_right(written, at)
+            if following < len(written) and written[following] <= last:
+                self.unit.moded[node.id] = "copy: the variable is written before the last use"
+                return None
+        self.unit.moded[node.id] = f"view of {storage.owner}"
+        return storage
+
+    def _merged(
+        self, at: int, node: Node, slot: int, shape: tuple[int, ...] | None
+    ) -> Storage | None:
+        """The place of the Merge that the tensor is for, which its first maker takes."""
+        merge = (
+            node if slot == 0 and node.id in self.of_merge else self.merge_of.get((node.id, slot))
+        )
+        if merge is None:
+            return None
+        if merge.id not in self.of_merge:
+            storage = self.of_merge[merge.id] = self._new(at, node, slot, shape, False)
+            storage.last = max(storage.last, self.extent.get((merge.id, 0), at))
+        if merge is not node:
+            self.unit.moded[node.id] = f"in place of {merge.name}"
+        return self.of_merge[merge.id]
+
+    def _next_value(self, at: int, node: Node, slot: int, shape: object) -> Storage | None:
+        """The storage of a loop variable whose next value this is, where it is free by now."""
+        merge = self.loops.free_at(at, node, slot)
+        if merge is None:
+            return None
+        home = self.unit.homes[merge.id, 0]
+        if (
+            home.storage.kind != "arena"
+            or home.shape != shape
+            or home.dtype is not node.output_types[slot].base_dtype
+            or home.storage.device != memory_of_output(self.unit, node, slot)
+        ):
+            return None
+        if self.loops.reads_at(at, merge) and not self._may_overwrite(node, slot, home.storage):
+            return None
+        self.unit.moded[node.id] = f"in place of {home.storage.owner}"
+        return home.storage
+
+    def _may_overwrite(self, node: Node, slot: int, storage: Storage) -> bool:
+        """Whether the node can write an output where it reads that input."""
+        if node.node_class is NodeClass.MERGE:
+            return True
+        decl = DECLARATIONS.get(node.type)
+        if decl is None or slot not in decl.alias:
+            return False
+        allowed = self._alias_inputs(node, decl.alias[slot])
+        shape = _static(self.unit.shapes[node.id][slot].sizes)
+        homes = [self._source(node, index) for index in range(len(node.input_types))]
+        return all(
+            index in allowed and home.shape == shape
+            for index, home in enumerate(homes)
+            if home.storage is storage
+        )
+
+    def _in_place(
+        self,
+        at: int,
+        node: Node,
+        decl: OpDecl,
+        slot: int,
+        shape: object,
+        taken: set[Storage],
+    ) -> Storage | None:
+        """The storage of an input that dies here and has the output's shape and element size."""
+        for index in self._alias_inputs(node, decl.alias[slot]):
+            home = self._source(node, index)
+            storage = home.storage
+            if (
+                storage.kind == "arena"
+                and storage.last == at
+                and storage not in taken
+                and home.shape == shape
+                and home.dtype.itemsize == node.output_types[slot].itemsize
+                and storage.device == memory_of_output(self.unit, node, slot)
+            ):
+                self.unit.moded[node.id] = f"in place of {storage.owner}"
+                return storage
+        return None
+
+    def _alias_inputs(self, node: Node, declared: int) -> Sequence[int]:
+        """The declared input; for a NumPy ufunc, which minds overlaps itself, the others too."""
+        if not isinstance(reference(self.unit.kernel(node)).function, np.ufunc):
+            return (declared,)
+        return sorted(range(len(node.input_types)), key=lambda index: index != declared)
+
+    def _new(
+        self, at: int, node: Node, slot: int, shape: tuple[int, ...] | None, cell: bool
+    ) -> Storage:
+        device = memory_of_output(self.unit, node, slot)
+        name = node.name if slot == 0 else f"{node.name}:{slot}"
+        if node.node_class is NodeClass.ARG:
+            name = self.unit.feeds[node.attrs["index"]].name
+        first, last = self._span(at, node)
+        if cell:
+            return Storage("cell", device, 0, first, last, name)
+        if node.output_types[slot].base_dtype is resource:
+            return Storage("object", device, 0, first, last, name)
+        size = node.output_types[slot].itemsize
+        for length in shape or ():
+            size *= length
+        storage = Storage("arena", device, size, first, last, name)
+        self.storages.append(storage)
+        return storage
+
+    def _span(self, at: int, node: Node) -> tuple[int, int]:
+        """The positions at which a new tensor is there whoever uses it."""
+        if node.node_class is NodeClass.ARG:
+            return 0, at
+        flow = self.unit.flow
+        if flow is not None and (is_loop_merge(node) or node.id in flow.irregular):
+            frame = flow.frames.of[node.id]
+            if is_loop_merge(node):
+                self.unit.moded[node.id] = "loop variable"
+            return self.times.begins[frame], self.times.ends(frame)
+        return at, at
+
+
+def passes_whole(node: Node) -> bool:
+    """Whether an op only passes on what it takes, dtype and shape unchanged."""
+    return node.node_class in _WHOLE
+
+
+def _is_one(shape: tuple[int, ...] | None) -> bool:
+    """Whether a tensor has one element: NumPy takes 0.4 us longer to write such a one in place."""
+    return shape is not None and all(size == 1 for size in shape)
+
+
+def _static(sizes: tuple[int | None, ...] | None) -> tuple[int, ...] | None:
+    if sizes is None or None in sizes:
+        return None
+    return sizes  # type: ignore[return-value]
+
+
+def _set_offsets(unit: Unit, storages: list[Storage]) -> None:
+    by_device: dict[str, list[Storage]] = {}
+    for storage in storages:
+        by_device.setdefault(storage.device, []).append(storage)
+    for device, group in by_device.items():
+        plan = plan_offsets([Lifetime(each.size, each.first, each.last) for each in group])
+        for storage, offset in zip(group, plan.offsets):
+            storage.offset = offset
+        unit.arena_sizes[device] = plan.size
+
+
+def _totals(unit: Unit, storages: list[Storage]) -> dict[str, tuple[int, int, int]]:
+    totals: dict[str, tuple[int, int, int]] = {}
+    for storage in storages:
+        _, count, total = totals.get(storage.device, (0, 0, 0))
+        totals[storage.device] = (
+            unit.arena_sizes[storage.device],
+            count + 1,
+            total + storage.size,
+        )
+    return totals

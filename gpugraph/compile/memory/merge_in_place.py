@@ -1,0 +1,66 @@
+"""Merge places: branches that make their result where the Merge will have it.
+
+    a = f(x) if p                Merge(a, b) has one place; f writes it if p is true,
+    b = g(x) if not p            g if it is false, and the Merge has nothing to move
+
+That holds for an input whose maker never runs when another input is alive.
+"""
+
+from __future__ import annotations
+
+from gpugraph.compile.placement.graph_partition import memory_of_output
+from gpugraph.compile.unit.compile_unit import TensorId, Unit
+from gpugraph.compile.unit.guards import Found, apart
+from gpugraph.graph.nodes.loop_frames import is_loop_merge
+from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
+from gpugraph.ops.framework.op_declaration import DECLARATIONS
+
+__all__ = ["merge_places"]
+
+_ELSEWHERE = {NodeClass.CONSTANT, NodeClass.VARIABLE, NodeClass.ARG, NodeClass.MERGE}
+
+
+def merge_places(unit: Unit) -> dict[TensorId, Node]:
+    """For tensors that may be made in the place of a Merge, which."""
+    found: dict[TensorId, Node] = {}
+    doubtful: set[TensorId] = set()
+    for node in unit.graph.op_nodes() if unit.flow is not None else ():
+        if node.node_class is NodeClass.MERGE and not is_loop_merge(node):
+            for key in _makers(unit, node):
+                if key in found:
+                    doubtful.add(key)
+                found[key] = node
+    return {key: node for key, node in found.items() if key not in doubtful}
+
+
+def _makers(unit: Unit, merge: Node) -> list[TensorId]:
+    """What makes those inputs of a Merge that can be made in its place."""
+    flow = unit.flow
+    assert flow is not None
+    shape = unit.shapes[merge.id][0]
+    if Found(merge.id, "merge") in flow.guards[merge.id] or not shape.is_fully_defined():
+        return []
+    edges = merge.input_edges()
+    guards = [flow.of_output(edge.src, edge.src_output) for edge in edges]
+    found = []
+    for at, edge in enumerate(edges):
+        node, slot = _maker(edge.src, edge.src_output)
+        others = [guard for index, guard in enumerate(guards) if index != at]
+        if (
+            node.node_class not in _ELSEWHERE
+            and flow.frames.at(node) is flow.frames.at(merge)
+            and all(apart(flow.guards[node.id], guard) for guard in others)
+            and unit.shapes[node.id][slot].sizes == shape.sizes
+            and node.output_types[slot] is merge.output_types[0]
+            and memory_of_output(unit, node, slot) == memory_of_output(unit, merge, 0)
+        ):
+            found.append((node.id, slot))
+    return found
+
+
+def _maker(node: Node, slot: int) -> tuple[Node, int]:
+    """What makes a tensor, behind its views."""
+    while slot in (view := DECLARATIONS[node.type].view) and node.node_class is not NodeClass.EXIT:
+        edge = node.input_edge(view[slot])
+        node, slot = edge.src, edge.src_output
+    return node, slot

@@ -1,0 +1,3 @@
+"""A device for every op, and Send and Recv between devices."""
+
+__all__: list[str] = []

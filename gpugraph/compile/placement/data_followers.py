@@ -1,0 +1,86 @@
+"""Where ops of control flow go that nobody asked for anywhere: to their data.
+
+A Switch, Enter, Exit, NextIteration or Merge moves a tensor and computes nothing, so that it is
+placed where the tensor is made. What a loop counts with, small integers and truths that its
+condition follows from, stays on the host, which decides whether the loop goes on.
+"""
+
+from __future__ import annotations
+
+from gpugraph.compile.placement.device_candidates import Group
+from gpugraph.compile.unit.compile_unit import Unit
+from gpugraph.graph.device_names import matches
+from gpugraph.graph.nodes.loop_frames import is_loop_merge
+from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
+
+__all__ = ["counters", "followed"]
+
+_MOVERS = {
+    NodeClass.SWITCH,
+    NodeClass.ENTER,
+    NodeClass.EXIT,
+    NodeClass.NEXT_ITERATION,
+    NodeClass.MERGE,
+}
+_STAYING = {NodeClass.VARIABLE, NodeClass.ARG, NodeClass.RETVAL}
+
+
+def followed(group: Group, devices: list[str]) -> str | None:
+    """The device of `devices` that a group's data is on or was asked for on, if one is known."""
+    if not any(node.node_class in _MOVERS for node in group.nodes):
+        return _of_metadata(group)
+    inside = {node.id for node in group.nodes}
+    for node in sorted(group.nodes, key=_order_of_asking):
+        for edge in node.input_edges() if node.node_class in _MOVERS else ():
+            source = edge.src
+            if edge.dst_input != 0 and node.node_class is not NodeClass.MERGE:
+                continue  # a predicate
+            if source.id in inside:
+                continue
+            if source.assigned_device in devices:
+                return source.assigned_device
+            if source.requested_device:
+                return next(
+                    (name for name in devices if matches(source.requested_device, name)), None
+                )
+    return None
+
+
+def _order_of_asking(node: Node) -> int:
+    """What comes back in a loop says more than what enters it."""
+    return 0 if node.node_class is NodeClass.NEXT_ITERATION else 1
+
+
+def _of_metadata(group: Group) -> str | None:
+    node = group.nodes[0]
+    if len(group.nodes) > 1 or not node.is_metadata:
+        return None
+    return node.input_edge(0).src.assigned_device or None
+
+
+def counters(unit: Unit) -> set[int]:
+    """Ids of nodes from which a loop's condition follows and which only count."""
+    if len({device.device_type for device in unit.target.devices}) == 1:
+        return set()
+    nodes = unit.graph.op_nodes()
+    stack = [node for node in nodes if node.node_class is NodeClass.LOOP_COND]
+    found = {node.id for node in stack}
+    while stack:
+        for edge in stack.pop()._in:
+            source = edge.src
+            if edge.is_control or source.id in found or not _counts(unit, source):
+                continue
+            found.add(source.id)
+            stack.append(source)
+    return found
+
+
+def _counts(unit: Unit, node: Node) -> bool:
+    if node.node_class in _STAYING or node.op_def.is_stateful or node.requested_device:
+        return False
+    if is_loop_merge(node) and any(e.src.requested_device for e in node._in):
+        return False
+    return all(
+        shape.sizes == () and not (dtype.is_floating or dtype.is_complex or dtype.is_ref_dtype)
+        for shape, dtype in zip(unit.shapes[node.id], node.output_types)
+    )

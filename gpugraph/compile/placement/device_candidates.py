@@ -1,0 +1,205 @@
+"""Which devices could run a group of ops, and the error that says why none can."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from gpugraph.base.dtypes import string
+from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.compile.unit.compile_unit import Target
+from gpugraph.devices import DeviceFactory
+from gpugraph.graph.device_names import combine_specs, matches, without_type_and_id
+from gpugraph.graph.nodes.runtime_graph import Node
+from gpugraph.ops.framework.kernel_registry import HostOnly, find_kernel, kernel_device_types
+
+__all__ = ["Candidates", "Group"]
+
+
+@dataclass(slots=True, eq=False)
+class Group:
+    """Nodes that share a device, and for each why it joined."""
+
+    nodes: list[Node]
+    why: dict[int, str] = field(default_factory=dict)
+
+
+class Candidates:
+    """The devices of a session, in the order in which placement prefers them."""
+
+    def __init__(self, target: Target) -> None:
+        self._target = target
+        self._soft = target.config.allow_soft_placement
+        ranked = sorted(
+            enumerate(target.devices),
+            key=lambda pair: (
+                -DeviceFactory.device_priority(pair[1].device_type),
+                pair[1].device_type,
+                pair[0],
+            ),
+        )
+        self._devices = [device for _, device in ranked]
+        self._types = list(dict.fromkeys(device.device_type for device in self._devices))
+        self._plain: dict[tuple[str, str], tuple[list[str], str]] = {}
+
+    def of(self, group: Group) -> tuple[list[str], str]:
+        """Device names, the preferred first, and the reason. InvalidArgumentError when none."""
+        if len(group.nodes) == 1:
+            return self._of_one(group)
+        return self._choose(group, self._request(group), self._types_of(group))
+
+    def check_home(self, group: Group, home: str) -> None:
+        """InvalidArgumentError unless the whole group can be where a variable of it lives."""
+        kind = next(device.device_type for device in self._devices if device.name == home)
+        for node in group.nodes:
+            if not _runs_on(node, kind):
+                why = f"it has no kernel there: {_why_not(Group([node]), kind)}"
+            elif not self._soft and not matches(node.requested_device, home):
+                why = f"it was asked for on '{node.requested_device}'"
+            else:
+                continue
+            raise _cannot_assign(
+                node,
+                f"a variable that it must share a device with lives on {home} since an earlier "
+                f"run, but {why}. Pin the variable to a device that suits both.",
+            )
+
+    def _of_one(self, group: Group) -> tuple[list[str], str]:
+        node = group.nodes[0]
+        types = self._types_of(group)
+        key = (node.requested_device, ",".join(types))
+        if key not in self._plain:
+            self._plain[key] = self._choose(group, node.requested_device, types)
+        elif not self._plain[key][0]:
+            return self._choose(group, node.requested_device, types)
+        return self._plain[key]
+
+    def _types_of(self, group: Group) -> list[str]:
+        types = self._types
+        for node in group.nodes:
+            types = [kind for kind in types if _runs_on(node, kind)]
+        return types
+
+    def _request(self, group: Group) -> str:
+        request = ""
+        for node in group.nodes:
+            if not node.requested_device:
+                continue
+            try:
+                request = combine_specs(
+                    request, node.requested_device, allow_soft_placement=self._soft
+                )
+            except InvalidArgumentError as error:
+                raise _cannot_assign(
+                    node,
+                    "Could not satisfy explicit device specification "
+                    f"'{node.requested_device}' because the node {node.name} was colocated with "
+                    f"a group of nodes that required incompatible device '{request}': "
+                    f"{_names(group, node)}",
+                ) from error
+        return request
+
+    def _choose(self, group: Group, request: str, types: list[str]) -> tuple[list[str], str]:
+        if not types:
+            raise self._no_type(group)
+        fitting = [device for device in self._devices if matches(request, device.name)]
+        found = [device.name for device in fitting if device.device_type in types]
+        if found:
+            return found, self._reason(group, request, types)
+        if self._soft:
+            relaxed = without_type_and_id(request)
+            found = [
+                device.name
+                for device in self._devices
+                if device.device_type in types and matches(relaxed, device.name)
+            ]
+            if found:
+                why = "has no kernel there" if fitting else "there is no such device"
+                return found, f"soft placement: '{request}' was asked for, but {why}"
+        raise self._unsatisfied(group, request, bool(fitting))
+
+    def _reason(self, group: Group, request: str, types: list[str]) -> str:
+        if request:
+            return f"requested '{request}'"
+        preferred = self._types[0]
+        if len(self._types) == 1:
+            return f"the session has only {preferred} devices"
+        if types[0] == preferred:
+            return f"{preferred} has the highest priority"
+        return f"no {preferred} kernel: {_why_not(group, preferred)}"
+
+    def _no_type(self, group: Group) -> InvalidArgumentError:
+        node = group.nodes[0]
+        if len(group.nodes) == 1:
+            known = ", ".join(kernel_device_types(node.type)) or "no device type"
+            types = ", ".join(
+                f"{key}={node.attrs[key].name}"
+                for key, attr in node.op_def.attrs.items()
+                if attr.kind == "type" and key in node.attrs
+            )
+            return _cannot_assign(
+                node,
+                f"no kernel for op type {node.type} ({types}) runs on any device of the session "
+                f"({', '.join(self._types)}). Kernels are registered for: {known}",
+            )
+        other = group.nodes[-1]
+        return _cannot_assign(
+            node,
+            f"Cannot colocate nodes '{node.name}' and '{other.name}' because no device type "
+            f"supports both and all else of their group: {_names(group, node)}",
+        )
+
+    def _unsatisfied(self, group: Group, request: str, device_exists: bool) -> InvalidArgumentError:
+        node = next((each for each in group.nodes if each.requested_device), group.nodes[0])
+        if not device_exists:
+            names = ", ".join(sorted(device.name for device in self._devices))
+            gpu = "GPU" in request.upper() and self._target.no_gpu
+            return _cannot_assign(
+                node,
+                f"node {node.name} was explicitly assigned to {request} but available devices are "
+                f"[ {names} ]. Make sure the device specification refers to a valid device."
+                + (f" There is no GPU: {self._target.no_gpu}." if gpu else ""),
+            )
+        kind = next(d.device_type for d in self._devices if matches(request, d.name))
+        return _cannot_assign(
+            node,
+            f"Could not satisfy explicit device specification '{request}' because no supported "
+            f"kernel for {kind} devices is available: {_why_not(group, kind)}. Set "
+            "allow_soft_placement to let it run elsewhere.",
+        )
+
+
+def _runs_on(node: Node, device_type: str) -> bool:
+    entry = find_kernel(node.type, device_type, node.attrs)
+    if entry is None or isinstance(entry.kernel, HostOnly):
+        return False
+    if device_type == "CPU":
+        return True
+    return string not in node.output_types and string not in node.input_types
+
+
+def _why_not(group: Group, device_type: str) -> str:
+    """Why the group can't run on that device type."""
+    for node in group.nodes:
+        entry = find_kernel(node.type, device_type, node.attrs)
+        if entry is None:
+            known = ", ".join(kernel_device_types(node.type)) or "none"
+            return f"{node.type} ('{node.name}') has none; it has kernels for {known}"
+        if isinstance(entry.kernel, HostOnly):
+            return f"{node.type} ('{node.name}'): {entry.kernel.reason}"
+        if not _runs_on(node, device_type):
+            return f"'{node.name}' handles strings"
+    return "no member forbids it"
+
+
+def _names(group: Group, but: Node) -> str:
+    names = [f"'{node.name}'" for node in group.nodes if node is not but]
+    return ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
+
+
+def _cannot_assign(node: Node, why: str) -> InvalidArgumentError:
+    return InvalidArgumentError(
+        node.node_def,
+        None,
+        f"Cannot assign a device for operation {node.name}: {why}"
+        f"\n\t [[node {node.name} (defined at {node.origin})]]",
+    )

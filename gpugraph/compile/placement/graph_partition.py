@@ -1,0 +1,143 @@
+"""Partition: a Send and a Recv wherever a tensor goes to another device's memory.
+
+One pair serves a tensor and destination, however many consumers it has there. Host inputs are
+read in host memory (the first CPU's) whatever device runs the op, and host outputs are made
+there. Constants are not sent: each device that reads one has its own copy, and the host knows
+their values anyway. Control edges between devices need no pair, for one thread runs all
+partitions in the order of the whole graph.
+
+What ops read straight from a variable is one tensor only where they wait for the same ops: before
+an assignment and after it there are two. Their Send waits for what they wait for.
+"""
+
+from __future__ import annotations
+
+from gpugraph.base.dtypes import resource
+from gpugraph.compile.unit.compile_unit import Unit
+from gpugraph.graph.nodes.runtime_graph import Edge, Node
+from gpugraph.graph.op_def import host_slots
+from gpugraph.ops.framework.op_declaration import DECLARATIONS
+from gpugraph.plan import Transfer
+
+__all__ = ["is_crossing", "memory_of_output", "partition"]
+
+
+def memory_of_output(unit: Unit, node: Node, slot: int) -> str:
+    """The device in whose memory output `slot` lies. Handles lie on the host."""
+    op_def = node.op_def
+    if node.output_types[slot].base_dtype is resource:
+        return unit.host
+    if op_def.host_outputs and slot in host_slots(op_def.outputs, op_def.host_outputs, node.attrs):
+        return unit.host
+    return node.assigned_device
+
+
+def memory_of_input(unit: Unit, node: Node, slot: int) -> str:
+    """The device in whose memory input `slot` is read."""
+    op_def = node.op_def
+    if node.input_types[slot].base_dtype is resource:
+        return unit.host
+    if op_def.host_inputs and slot in host_slots(op_def.inputs, op_def.host_inputs, node.attrs):
+        return unit.host
+    return node.assigned_device
+
+
+def is_crossing(unit: Unit, edge: Edge) -> bool:
+    """Whether a data edge leads from one memory to another."""
+    target = memory_of_input(unit, edge.dst, edge.dst_input)
+    if edge.src.is_constant and target != edge.dst.assigned_device:
+        return False  # a host input's constant value is known without being in any memory
+    return memory_of_output(unit, edge.src, edge.src_output) != target
+
+
+def partition(unit: Unit) -> None:
+    """Inserts the pairs; fills `unit.ways` and `unit.transfers`."""
+    with unit.report("partition") as say:
+        arrived: dict[_Way, Node] = {}
+        if len(unit.target.devices) > 1:
+            for node in unit.graph.op_nodes():
+                crossing = [
+                    edge for edge in node._in if not edge.is_control and is_crossing(unit, edge)
+                ]
+                waits = [waits_of_read(edge) for edge in crossing]
+                for edge, befores in zip(crossing, waits):
+                    _cross(unit, edge, befores, arrived)
+        lines = [f"{way.tensor}: {way.source} -> {way.target}" for way in unit.transfers]
+        say(f"{len(unit.transfers)} tensors are sent to another device", lines)
+
+
+_Way = tuple[int, int, str, frozenset[Node]]
+"""A tensor (node id and slot), where it goes, and what must have run before it is read."""
+
+
+def waits_of_read(edge: Edge) -> frozenset[Node]:
+    """What must run before `edge` reads a variable: all that may write it before its end runs."""
+    if not edge.src.output_types[edge.src_output].is_ref_dtype:
+        return frozenset()
+    befores = [other.src for other in edge.dst._in if other.src is not edge.src]
+    return frozenset([node for node in befores if node._in])
+
+
+def _cross(unit: Unit, edge: Edge, befores: frozenset[Node], arrived: dict[_Way, Node]) -> None:
+    """Replaces the edge by one from what arrives in the consumer's memory."""
+    source = memory_of_output(unit, edge.src, edge.src_output)
+    target = memory_of_input(unit, edge.dst, edge.dst_input)
+    key = (edge.src.id, edge.src_output, target, befores)
+    if key not in arrived:
+        if edge.src.is_constant:
+            arrived[key] = _copy_constant(unit, edge.src, target)
+        else:
+            arrived[key] = _send(unit, edge.src, edge.src_output, source, target)
+            send, _ = unit.ways[-1]
+            for before in sorted(befores, key=lambda node: node.id):
+                unit.graph.add_control_edge(before, send)
+    unit.graph.update_edge(arrived[key], 0, edge.dst, edge.dst_input)
+
+
+def _copy_constant(unit: Unit, constant: Node, target: str) -> Node:
+    copy = unit.graph.copy_node(constant)
+    copy.assigned_device = target
+    unit.shapes[copy.id] = unit.shapes[constant.id]
+    unit.values[copy.id, 0] = constant.attrs["value"]
+    unit.reasons[copy.id] = "a constant is copied to each device that reads it"
+    for before in constant.control_inputs:
+        unit.graph.add_control_edge(before, copy)
+    return copy
+
+
+def _send(unit: Unit, node: Node, slot: int, source: str, target: str) -> Node:
+    graph = unit.graph
+    dtype = node.output_types[slot].base_dtype
+    shape = unit.shapes[node.id][slot]
+    tensor = node.name if slot == 0 else f"{node.name}:{slot}"
+    attrs = {
+        "T": dtype,
+        "tensor_name": f"edge_{len(unit.ways)}_{tensor}",
+        "send_device": source,
+        "recv_device": target,
+    }
+    send = graph.add_node(
+        graph.new_name(f"{node.name}/send"),
+        DECLARATIONS["_Send"].op_def,
+        attrs=attrs,
+        input_types=[dtype],
+        origin=node.origin,
+    )
+    recv = graph.add_node(
+        graph.new_name(f"{node.name}/recv"),
+        DECLARATIONS["_Recv"].op_def,
+        attrs={**attrs, "shape": shape},
+        output_types=[dtype],
+        origin=node.origin,
+    )
+    send.assigned_device, recv.assigned_device = source, target
+    unit.reasons[send.id] = f"{tensor} goes to {target}"
+    unit.reasons[recv.id] = f"{tensor} comes from {source}"
+    graph.add_edge(node, slot, send, 0)
+    unit.shapes[send.id] = []
+    unit.shapes[recv.id] = [shape]
+    unit.ways.append((send, recv))
+    count = shape.num_elements()
+    size = None if count is None else count * dtype.itemsize
+    unit.transfers.append(Transfer(tensor, source, target, size))
+    return recv

@@ -1,0 +1,186 @@
+"""Place: a device for every op, and the reason for each.
+
+Ops that must share a device (colocation by `_class`, a reference to a variable, variables of one
+shared name) form a group. A group goes where its members' requests and kernels allow, and of those
+devices to the first by priority (GPU before CPU). What refers to a variable of the group in other
+runs has a say too, where that leaves a choice. In order:
+
+  1. a variable that lives on a device stays there, and its group with it;
+  2. metadata ops (Shape, Size, Rank) follow their input, as do ops of control flow, but for what
+     counts a loop, which stays on the host;
+  3. ops without inputs (constants, fed tensors) follow their consumers if those agree;
+  4. fetched tensors are read where they are.
+
+Requests that no device can satisfy raise InvalidArgumentError, unless `allow_soft_placement`
+lets them fall back to what can; the reason then says so. After core/common_runtime/placer.h.
+"""
+
+from __future__ import annotations
+
+from gpugraph.base.errors import InternalError, InvalidArgumentError
+from gpugraph.compile.placement.data_followers import counters, followed
+from gpugraph.compile.placement.device_candidates import Candidates, Group
+from gpugraph.compile.unit.compile_unit import Unit, variable_key
+from gpugraph.graph.nodes.loop_frames import enters_once, is_loop_merge
+from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
+
+__all__ = ["place"]
+
+
+def place(unit: Unit) -> None:
+    """Sets `assigned_device` of every node and fills `unit.reasons`."""
+    with unit.report("place") as say:
+        candidates = Candidates(unit.target)
+        nodes = unit.graph.op_nodes()
+        group_of = _groups(nodes)
+        counting = counters(unit)
+        late = []
+        for node in nodes:
+            if node.node_class is NodeClass.RETVAL or _is_generator(node, group_of):
+                late.append(node)
+            elif not node.assigned_device:
+                group = group_of.get(node.id) or Group([node])
+                _place_group(unit, candidates, group, counting)
+        for node in late:
+            if not node.assigned_device:
+                _place_late(unit, candidates, node)
+        if unit.target.config.log_device_placement or len(nodes) < 5000:
+            lines = [
+                f"{node.name}: ({node.type}): {node.assigned_device} - {unit.reasons[node.id]}"
+                for node in nodes
+            ]
+        else:
+            lines = []
+        say(_summary(nodes), lines)
+
+
+def _summary(nodes: list[Node]) -> str:
+    counts: dict[str, int] = {}
+    for node in nodes:
+        counts[node.assigned_device] = counts.get(node.assigned_device, 0) + 1
+    return ", ".join(f"{count} ops on {device}" for device, count in sorted(counts.items()))
+
+
+def _groups(nodes: list[Node]) -> dict[int, Group]:
+    """The group of each node that shares its device with another."""
+    group_of: dict[int, Group] = {}
+    by_name = {node.name: node for node in nodes}
+    by_variable: dict[tuple[str, str], Node] = {}
+    for node in nodes:
+        for name in node.attrs.get("_class", ()):
+            text = name.decode() if isinstance(name, bytes) else name
+            leader = text.removeprefix("loc:@")
+            # For a leader that this run leaves out stands the first that names it.
+            first = by_name.setdefault(leader, node)
+            _join(group_of, first, node, f"colocated with {leader}")
+        for index, dtype in enumerate(node.input_types):
+            if dtype.is_ref_dtype:
+                source = node.input_edge(index).src
+                _join(group_of, source, node, f"refers to {source.name}")
+        if is_loop_merge(node):
+            for edge in node.input_edges():
+                if edge.is_back_edge or enters_once(edge.src):
+                    _join(group_of, node, edge.src, f"is a value of {node.name}")
+        if node.node_class is NodeClass.VARIABLE:
+            first = by_variable.setdefault(variable_key(node), node)
+            _join(group_of, first, node, f"is the same variable as {first.name}")
+    return group_of
+
+
+def _join(group_of: dict[int, Group], first: Node, second: Node, why: str) -> None:
+    """Puts both nodes into one group, the smaller group into the larger."""
+    if first is second:
+        return
+    one = group_of.get(first.id) or Group([first])
+    two = group_of.get(second.id) or Group([second])
+    group_of[first.id], group_of[second.id] = one, two
+    if one is two:
+        return
+    if len(one.nodes) < len(two.nodes):
+        one, two = two, one
+    one.nodes += two.nodes
+    one.why.update(two.why)
+    one.why.setdefault(second.id, why)
+    for node in two.nodes:
+        group_of[node.id] = one
+
+
+def _is_generator(node: Node, group_of: dict[int, Group]) -> bool:
+    return (
+        not node.input_types
+        and len(node.output_types) == 1
+        and not node.output_types[0].is_ref_dtype
+        and node.id not in group_of
+    )
+
+
+def _place_group(unit: Unit, candidates: Candidates, group: Group, counting: set[int]) -> None:
+    home = _home(unit, group)
+    if home is not None:
+        candidates.check_home(group, home)
+        device, reason = home, "its variable lives there"
+    else:
+        devices, reason = _candidates_of(unit, candidates, group)
+        device = devices[0]
+        if len(devices) > 1 and unit.host in devices and counting & {n.id for n in group.nodes}:
+            device, reason = unit.host, "counts a loop, which the host decides on"
+        elif len(devices) > 1 and (there := followed(group, devices)) in devices:
+            device, reason = there, _WHY[group.nodes[0].is_metadata]
+    for node in group.nodes:
+        node.assigned_device = device
+        unit.reasons[node.id] = reason
+        if len(group.nodes) > 1:
+            unit.reasons[node.id] = f"{reason}; {group.why.get(node.id, 'leads its group')}"
+
+
+def _candidates_of(unit: Unit, candidates: Candidates, group: Group) -> tuple[list[str], str]:
+    """Devices for the group, if possible such that other runs can use its variables there."""
+    kin = [other for node in group.nodes for other in unit.kin.get(node.id, ())]
+    if kin:
+        try:
+            return candidates.of(Group([*group.nodes, *kin], group.why))
+        except InvalidArgumentError:
+            pass  # a run that asks for the impossible will say so itself
+    return candidates.of(group)
+
+
+def _home(unit: Unit, group: Group) -> str | None:
+    """The device where a variable of the group lives already."""
+    homes = {}
+    for node in group.nodes:
+        if node.node_class is NodeClass.VARIABLE:
+            home = unit.target.resources.home(*variable_key(node))
+            if home is not None:
+                homes[home] = node.name
+    if len(homes) > 1:
+        where = ", ".join(f"{name} on {device}" for device, name in homes.items())
+        raise InternalError(
+            None, None, f"Variables that must share a device live on several: {where}"
+        )
+    return next(iter(homes), None)
+
+
+_WHY = {True: "metadata of a tensor there", False: "its data is there"}
+
+
+def _place_late(unit: Unit, candidates: Candidates, node: Node) -> None:
+    if node.node_class is NodeClass.RETVAL:
+        node.assigned_device = node.input_edge(0).src.assigned_device
+        if not node.assigned_device:
+            _place_late(unit, candidates, node.input_edge(0).src)
+            node.assigned_device = node.input_edge(0).src.assigned_device
+        unit.reasons[node.id] = "read where it is"
+        return
+    devices, reason = candidates.of(Group([node]))
+    consumers = {
+        edge.dst.assigned_device
+        for edge in node._out
+        if not edge.is_control and edge.dst.assigned_device
+    }
+    device = devices[0]
+    if len(consumers) == 1 and next(iter(consumers)) in devices:
+        device, reason = next(iter(consumers)), "follows its consumers"
+    elif node.node_class is NodeClass.ARG:
+        device, reason = unit.host, "fed from the host"
+    node.assigned_device = device
+    unit.reasons[node.id] = reason

@@ -1,0 +1,197 @@
+"""Cancel: ops that undo each other, or compute with a neutral number, are views.
+
+  Reshape, ExpandDims, Squeeze of one of them    one Reshape, or an Identity
+  Cast of a Cast that loses nothing              one Cast, or an Identity
+  Neg of Neg, LogicalNot, Conj, ... the same     Identity
+  x * 1, x / 1, x - 0, x + -0.0, integers + 0    Identity
+
+Only where every x gives the same bits, NaN and -0.0 among them (x + 0.0 is not x for -0.0). What
+the inner op might refuse in a run stays: shapes must be known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base.bfloat16 import finfo
+from gpugraph.base.dtypes import DType
+from gpugraph.compile.rewriting.node_replacement import Replacing, behind, is_reference, known_value
+from gpugraph.compile.unit.compile_unit import Unit
+from gpugraph.compile.unit.rewrite_switches import why_off
+from gpugraph.graph.nodes.runtime_graph import Edge, Node
+
+__all__ = ["cancel"]
+
+LARGEST_NEUTRAL = 4096
+"""Elements up to which a constant is looked at whether all of it is neutral."""
+
+_VIEWS = {"Reshape", "ExpandDims", "Squeeze"}
+
+
+def cancel(unit: Unit) -> None:
+    """Replaces nodes of the graph."""
+    with unit.report("cancel") as say:
+        off = why_off(unit, "arithmetic_optimization")
+        if off:
+            say(off, ())
+            return
+        replacing = Replacing(unit)
+        for node in unit.graph.op_nodes():
+            visit = _VISITS.get(node.type)
+            if visit is not None:
+                visit(replacing, node)
+        replacing.finish()
+        lines = replacing.lines
+        say(f"{len(lines)} ops cancel others or are neutral", lines)
+
+
+def _inner(node: Node, types: set[str], passed: list[Node]) -> Edge | None:
+    """What leads to the op of one of these types before a node; it is noted in `passed`."""
+    source = behind(node.input_edge(0), passed).src
+    if source.type not in types:
+        return None
+    passed.append(source)
+    edge = source.input_edge(0)
+    return None if is_reference(edge) else edge
+
+
+# -- shapes
+
+
+def _visit_view(replacing: Replacing, node: Node) -> None:
+    unit = replacing.unit
+    passed: list[Node] = []
+    edge = _inner(node, _VIEWS, passed)
+    if edge is None or not _is_settled(unit, passed[-1]) or not _is_settled(unit, node):
+        return
+    source = edge.src, edge.src_output
+    replacing.lines.append(f"{node.name}: {node.type} of {passed[-1].type} {passed[-1].name}")
+    if unit.shapes[edge.src.id][edge.src_output].sizes == unit.shapes[node.id][0].sizes:
+        replacing.put_identity(node, source, passed)
+    else:
+        replacing.put_reshape(node, source, passed)
+
+
+def _is_settled(unit: Unit, node: Node) -> bool:
+    """Whether a view can't fail in a run: its sizes are known, and by constants."""
+    edge, *others = node.input_edges()
+    given, made = unit.shapes[edge.src.id][edge.src_output], unit.shapes[node.id][0]
+    return (
+        given.is_fully_defined()
+        and made.is_fully_defined()
+        and all(known_value(unit, other) is not None for other in others)
+    )
+
+
+# -- dtypes
+
+
+def _visit_cast(replacing: Replacing, node: Node) -> None:
+    passed: list[Node] = []
+    edge = _inner(node, {"Cast"}, passed)
+    if edge is None or passed[-1].attrs["Truncate"] or node.attrs["Truncate"]:
+        return
+    given, between, made = passed[-1].attrs["SrcT"], passed[-1].attrs["DstT"], node.attrs["DstT"]
+    if not _holds(between, given) or not (_is_inexact(made) or _holds(made, given)):
+        return
+    source = edge.src, edge.src_output
+    replacing.lines.append(f"{node.name}: from {given.name}, as {passed[-1].name} loses nothing")
+    if made is given:
+        replacing.put_identity(node, source, passed)
+    else:
+        attrs = {"SrcT": given, "DstT": made, "Truncate": False}
+        replacing.put(node, "Cast", attrs, [source], passed)
+
+
+def _is_inexact(dtype: DType) -> bool:
+    return dtype.is_floating or dtype.is_complex
+
+
+def _holds(wide: DType, narrow: DType) -> bool:
+    """Whether each value of `narrow` is one of `wide`."""
+    if wide is narrow:
+        return True
+    if wide.is_complex:
+        wide, narrow = wide.real_dtype, narrow.real_dtype
+    if narrow.is_bool:
+        return wide.is_integer or wide.is_floating
+    if wide.is_floating:
+        if narrow.is_floating and _least_exponent(narrow) < _least_exponent(wide):
+            return False  # bfloat16 reaches further than float16, which has more bits
+        return narrow.real_dtype is narrow and _bits(narrow) <= _bits(wide)
+    if not (wide.is_integer and narrow.is_integer):
+        return False
+    return bool(wide.min <= narrow.min and narrow.max <= wide.max)
+
+
+def _least_exponent(dtype: DType) -> int:
+    return int(finfo(dtype.as_numpy_dtype).minexp)
+
+
+def _bits(dtype: DType) -> int:
+    """Binary digits without the sign: how many a number type has, or needs."""
+    if dtype.is_floating:
+        return int(finfo(dtype.as_numpy_dtype).nmant) + 1
+    return dtype.size * 8 - (not dtype.is_unsigned)
+
+
+# -- numbers
+
+
+def _visit_inverse(replacing: Replacing, node: Node) -> None:
+    passed: list[Node] = []
+    edge = _inner(node, {node.type}, passed)
+    if edge is not None:
+        replacing.lines.append(f"{node.name}: undoes {node.type} {passed[-1].name}")
+        replacing.put_identity(node, (edge.src, edge.src_output), passed)
+
+
+def _visit_neutral(replacing: Replacing, node: Node) -> None:
+    number, slots = _neutral(node.type, node.output_types[0].base_dtype)
+    edges = node.input_edges()
+    for slot in slots:
+        value, other = known_value(replacing.unit, edges[slot]), edges[1 - slot]
+        if value is None or is_reference(other) or not _is_all(value, number):
+            continue
+        if value.ndim and not _keeps_shape(replacing.unit, node, other):
+            continue
+        replacing.lines.append(f"{node.name}: {node.type} with {number}")
+        replacing.put_identity(node, (other.src, other.src_output))
+        return
+
+
+def _neutral(op_type: str, dtype: DType) -> tuple[Any, tuple[int, ...]]:
+    """The number that changes no x, and in which inputs it may stand."""
+    slots = (0, 1) if op_type in ("Mul", "Add", "AddV2") else (1,)
+    if op_type in ("Mul", "RealDiv", "Div", "TruncateDiv", "FloorDiv"):
+        rounds = op_type in ("TruncateDiv", "FloorDiv")
+        return (1, slots) if dtype.is_integer or (dtype.is_floating and not rounds) else (1, ())
+    if dtype.is_floating:
+        return (0.0 if op_type == "Sub" else -0.0), slots
+    return (0, slots) if dtype.is_integer else (0, ())
+
+
+def _is_all(value: Any, number: Any) -> bool:
+    if not 0 < value.size <= LARGEST_NEUTRAL or not (value == number).all():
+        return False
+    return isinstance(number, int) or bool((np.signbit(value) == np.signbit(number)).all())
+
+
+def _keeps_shape(unit: Unit, node: Node, edge: Edge) -> bool:
+    made = unit.shapes[node.id][0]
+    given = unit.shapes[edge.src.id][edge.src_output]
+    return made.is_fully_defined() and given.sizes == made.sizes
+
+
+_VISITS: Mapping[str, Callable[[Replacing, Node], None]] = {
+    **dict.fromkeys(_VIEWS, _visit_view),
+    "Cast": _visit_cast,
+    **dict.fromkeys(("Neg", "LogicalNot", "Conj"), _visit_inverse),
+    **dict.fromkeys(
+        ("Mul", "Add", "AddV2", "Sub", "RealDiv", "Div", "TruncateDiv", "FloorDiv"),
+        _visit_neutral,
+    ),
+}

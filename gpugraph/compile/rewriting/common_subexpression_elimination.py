@@ -1,0 +1,201 @@
+"""Common: ops that compute the same from the same are done once.
+
+Two nodes are one if they agree in op type, attrs, inputs (of a commutative op in either order),
+control inputs, requested device and colocation; constants if they agree in dtype, shape and bytes.
+Those inputs also say in which loop and under which condition a node runs, so these agree too.
+
+Left alone: whatever is not pure (random numbers, Python functions, what writes or keeps state),
+reads of variables, control flow, and nodes with which others are colocated. An Identity is looked
+through. The one made first stays, and `explain` still knows the others.
+
+One walk, inputs first; attrs are compared only of nodes that agree in all else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base.dtypes import DType, resource
+from gpugraph.base.shapes import TensorShape
+from gpugraph.compile.analysis.purity import is_pure
+from gpugraph.compile.unit.compile_unit import Absorbed, TensorId, Unit
+from gpugraph.compile.unit.rewrite_switches import why_off
+from gpugraph.graph.nodes.node_and_edge import SINK_ID
+from gpugraph.graph.nodes.runtime_graph import Node, NodeClass, RuntimeGraph
+
+__all__ = ["common"]
+
+LARGEST_CONSTANT = 1024
+"""Bytes up to which constants are compared."""
+
+_ORDERED = {"Maximum", "Minimum"}
+"""Of 0.0 and -0.0 they give the one that stands first, or not."""
+
+Key = tuple[Any, ...]
+
+
+def common(unit: Unit) -> None:
+    """Takes nodes out of the graph; fills `unit.absorbed`."""
+    with unit.report("common") as say:
+        off = why_off(unit, "common_subgraph_elimination")
+        if off:
+            say(off, ())
+            return
+        walk = _Walk(unit)
+        for node in _inputs_first(unit.graph):
+            walk.visit(node)
+        walk.finish()
+        lines = [f"{name}: as {node.name}" for name, (_, node) in walk.merged.items()]
+        say(f"{len(lines)} ops do what others do already", lines)
+
+
+class _Walk:
+    """What has been seen: a node for each key, or, where several share it, one for all attrs."""
+
+    def __init__(self, unit: Unit) -> None:
+        self.unit = unit
+        self.merged: dict[str, tuple[Node, Node]] = {}
+        self._seen: dict[Key, Node | dict[Key, Node]] = {}
+        self._same: dict[TensorId, TensorId] = {}  # an Identity is its input
+        self._leaders: set[str] | None = None
+
+    def visit(self, node: Node) -> None:
+        if not is_pure(node) or not node.output_types:
+            return
+        key = self._key(node)
+        if key is None:
+            return
+        known = self._seen.setdefault(key, node)
+        if known is node:
+            return
+        if isinstance(known, Node):
+            known = self._seen[key] = {_attrs(known): known}
+        first = known.setdefault(_attrs(node), node)
+        if first is not node:
+            self._leaders = _leaders(self.unit) if self._leaders is None else self._leaders
+            if node.name not in self._leaders:
+                self._merge(node, first)
+
+    def _key(self, node: Node) -> Key | None:
+        """What must agree beside the attrs; None for a node that is left alone."""
+        sources: list[TensorId] = [(0, 0)] * len(node.input_types)
+        befores = set()
+        for edge in node._in:
+            source = edge.src
+            if edge.dst_input < 0:
+                if source.id > SINK_ID:
+                    befores.add(source.id)
+                continue
+            dtype = source.output_types[edge.src_output]
+            if dtype.is_ref_dtype or dtype is resource:
+                return None
+            taken = source.id, edge.src_output
+            sources[edge.dst_input] = self._same.get(taken, taken)
+        if node.node_class is NodeClass.IDENTITY:
+            if not befores:
+                self._same[node.id, 0] = sources[0]
+            return None
+        content = _content(node) if node.node_class is NodeClass.CONSTANT else ()
+        if content is None:
+            return None
+        if node.op_def.is_commutative and _is_symmetric(node):
+            sources.sort()
+        return node.type, node.requested_device, *content, tuple(sources), frozenset(befores)
+
+    def _merge(self, node: Node, first: Node) -> None:
+        """Gives what takes `node` the outputs of `first`."""
+        graph = self.unit.graph
+        for edge in list(node._out):
+            if edge.is_control:
+                graph.add_control_edge(first, edge.dst)
+            else:
+                graph.update_edge(first, edge.src_output, edge.dst, edge.dst_input)
+        graph.remove_node(node)
+        self.unit.shapes.pop(node.id, None)
+        self.unit.folded.pop(node.id, None)
+        self.merged[node.name] = node, first
+
+    def finish(self) -> None:
+        """Brings `unit.roots` and `unit.absorbed` up to date."""
+        if self.merged:
+            unit, ends = self.unit, dict(self.merged.values())
+            unit.roots = list(dict.fromkeys(ends.get(node, node) for node in unit.roots))
+            for name, (node, first) in self.merged.items():
+                said = "the same as"
+                unit.absorbed[name] = Absorbed(node.type, node.origin, first.name, said)
+
+
+def _inputs_first(graph: RuntimeGraph) -> Iterator[Node]:
+    """Nodes after all that leads to them, by rising id where that is such an order."""
+    done: set[int] = set()
+    for start in graph.op_nodes():
+        stack = [start]
+        while stack:
+            node = stack[-1]
+            waits = [e.src for e in node._in if e.src.id not in done and e.src.id > SINK_ID]
+            if waits and node.node_class is NodeClass.MERGE:
+                waits = [each for each in waits if each.node_class is not NodeClass.NEXT_ITERATION]
+            stack += waits
+            if waits:
+                continue
+            stack.pop()
+            if node.id not in done:
+                done.add(node.id)
+                yield node
+
+
+def _leaders(unit: Unit) -> set[str]:
+    """Names of nodes with which others are colocated."""
+    names = set()
+    for node in unit.graph.op_nodes():
+        for name in node.attrs.get("_class", ()):
+            text = name.decode() if isinstance(name, bytes) else name
+            names.add(text.removeprefix("loc:@"))
+    return names
+
+
+def _is_symmetric(node: Node) -> bool:
+    """Whether two inputs in the other order give the same bits."""
+    dtype = node.output_types[0]
+    if len(node.input_types) != 2 or dtype.is_complex:
+        return False
+    return not (dtype.is_floating and node.type in _ORDERED)
+
+
+def _content(node: Node) -> Key | None:
+    """What a constant is; None if it is too large to be compared."""
+    value = node.attrs["value"]
+    if value.nbytes > LARGEST_CONSTANT:
+        return None
+    return node.output_types[0], *_frozen(value)
+
+
+def _attrs(node: Node) -> Key:
+    """A constant's attrs are in its key, but for those of others."""
+    own = node.attrs
+    names = sorted(own)
+    if node.is_constant:
+        names = [name for name in names if name not in ("value", "dtype")]
+    return tuple((name, _frozen(own[name])) for name in names)
+
+
+def _frozen(value: Any) -> Key:
+    """A key that is equal for equal values of one type, and tells -0.0 from 0.0."""
+    if isinstance(value, (list, tuple)):
+        return ("list", *map(_frozen, value))
+    if isinstance(value, TensorShape):
+        return ("shape", value.sizes)
+    if isinstance(value, np.ndarray) and value.nbytes <= LARGEST_CONSTANT:
+        if value.dtype == object:
+            return ("array", value.shape, *map(_frozen, value.ravel().tolist()))
+        return ("array", value.dtype.str, value.shape, value.tobytes())
+    if isinstance(value, np.generic):
+        return "scalar", value.dtype.str, value.tobytes()
+    if isinstance(value, float):
+        return "float", value.hex()
+    if value is None or isinstance(value, (str, bytes, int, DType)):
+        return type(value), value
+    return "object", id(value)

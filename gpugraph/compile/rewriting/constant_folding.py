@@ -1,0 +1,241 @@
+"""Fold: exact shapes now that the fed shapes are known, and constants for what follows from them.
+
+One walk in topological order infers every shape. A stateless op whose inputs are all constant and
+whose outputs are small becomes a constant, evaluated by its own CPU kernel, so the run's answers
+do not change. So do shapes, sizes and ranks of tensors whose shape is known, without their value.
+Where folding is switched off, such values serve to infer shapes, and the ops stay.
+What only the folded ops needed is dropped, but for what acts beside its outputs (an assignment, a
+draw of random numbers): a constant runs after whatever its op had to wait for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base.shapes import TensorShape
+from gpugraph.compile.analysis.purity import is_pure
+from gpugraph.compile.analysis.shape_inference import Inference
+from gpugraph.compile.rewriting.dead_node_elimination import drop_unneeded
+from gpugraph.compile.unit.compile_unit import Unit
+from gpugraph.compile.unit.loop_levels import loops_whole
+from gpugraph.compile.unit.rewrite_switches import why_off
+from gpugraph.graph.nodes.graph_walks import topological_order
+from gpugraph.graph.nodes.runtime_graph import Node, NodeClass, RuntimeGraph
+from gpugraph.ops.framework.op_declaration import DECLARATIONS
+from gpugraph.ops.framework.op_evaluation import evaluate
+from gpugraph.ops.framework.tensor_conversion import CONST
+
+__all__ = ["fold"]
+
+LARGEST_FOLDED = 65536
+"""Bytes up to which an output is folded: beyond, keeping it costs more than making it.
+`OptimizerOptions.max_folded_constant_in_bytes` says otherwise."""
+
+_OF_SHAPE = {"Shape", "Size", "Rank", "ShapeN"}
+_FLOW = {
+    NodeClass.SWITCH,
+    NodeClass.MERGE,
+    NodeClass.ENTER,
+    NodeClass.EXIT,
+    NodeClass.NEXT_ITERATION,
+    NodeClass.LOOP_COND,
+}
+_HARMLESS = {NodeClass.VARIABLE, NodeClass.ARG, NodeClass.RETVAL}
+
+
+def fold(unit: Unit) -> None:
+    """Fills `unit.shapes`, `unit.values` and `unit.folded`."""
+    with unit.report("fold") as say:
+        off = why_off(unit, "constant_folding")
+        folding = _Folding(unit)
+        order = _inputs_first(unit.graph)
+        folding.inference.settle(order, folding.look)
+        for node in order:
+            values = folding.look(node)
+            if values is not None and not off:
+                folding.replace(node, values)
+        if off:
+            say(off, ())
+            return
+        dropped = drop_unneeded(unit)
+        lines = [f"{unit.graph.find_id(key).name}: {why}" for key, why in unit.folded.items()]  # type: ignore[union-attr]
+        say(f"{len(unit.folded)} tensors became constants, {dropped} ops were dropped", lines)
+
+
+def _inputs_first(graph: RuntimeGraph) -> list[Node]:
+    """An order for the walk: what a gradient's loop pops, another loop has pushed before."""
+    if any(node.node_class is NodeClass.ENTER for node in graph.op_nodes()):
+        return loops_whole(graph)
+    return topological_order(graph)
+
+
+class _Folding:
+    """One walk; `acting` are nodes that act beside their outputs, or wait for such.
+
+    What is dead or alive, or is in a loop, is so by what it waits for: control flow acts.
+    """
+
+    def __init__(self, unit: Unit) -> None:
+        self.unit = unit
+        self.inference = Inference(unit)
+        self.acting: set[int] = set()
+        self.sides: dict[tuple[int, int], Node] = {}
+        options = unit.target.config.graph_options.optimizer_options
+        self.largest = options.max_folded_constant_in_bytes or LARGEST_FOLDED
+
+    def look(self, node: Node) -> list[Any] | None:
+        """Infers the node's shapes; the values of its outputs, where they are constant."""
+        unit = self.unit
+        sources: list[tuple[int, int]] = [(0, 0)] * len(node.input_types)
+        acts = (node.op_def.is_stateful and node.node_class not in _HARMLESS) or (
+            node.node_class in _FLOW
+        )
+        for edge in node._in:
+            if edge.dst_input >= 0:
+                sources[edge.dst_input] = (edge.src.id, edge.src_output)
+            if edge.src.id in self.acting:
+                acts = True
+        if acts:
+            self.acting.add(node.id)
+        shapes = unit.shapes[node.id] = self.inference.infer(node, sources)
+        if node.node_class is NodeClass.CONSTANT:
+            unit.values[node.id, 0] = node.attrs["value"]
+            return None
+        if node.node_class in _FLOW:
+            self._pass(node, sources)
+            return None
+        if node.type == "TensorArraySizeV3":
+            size = self.inference.array_size(node)
+            values = None if size is None else [size]
+        elif node.type == "StackPopV2":
+            value = self.inference.popped(node)
+            values = None if value is None else [value]
+        else:
+            values = self._constants(node, sources, shapes)
+        for slot, value in enumerate(values or ()):
+            unit.values[node.id, slot] = value
+        if node.type == "StackPushV2":
+            self.inference.note_push(node, unit.values.get(sources[1]))
+        return values
+
+    def _pass(self, node: Node, sources: list[tuple[int, int]]) -> None:
+        """What is constant before a branch or a loop is constant in it."""
+        if node.node_class is NodeClass.SWITCH or node.attrs.get("is_constant"):
+            value = self.unit.values.get(sources[0])
+            if value is not None:
+                for slot in range(len(node.output_types)):
+                    self.unit.values[node.id, slot] = value
+
+    def _constants(
+        self, node: Node, sources: list[tuple[int, int]], shapes: Sequence[TensorShape]
+    ) -> list[Any] | None:
+        """The node's outputs where they are constants from now on."""
+        unit, values = self.unit, self.unit.values
+        if node.type in _OF_SHAPE:
+            return _from_shapes(node, [unit.shapes[source][slot] for source, slot in sources])
+        if not sources or not shapes or not is_pure(node):
+            return None
+        given = []
+        for source in sources:
+            value = values.get(source)
+            if value is None:
+                return None
+            given.append(value)
+        for shape, dtype in zip(shapes, node.output_types):
+            count = shape.num_elements()
+            if count is not None and count * dtype.size > self.largest:
+                return None
+        try:
+            made = evaluate(node.op_def, node.attrs, given)
+        except Exception:  # whatever a kernel raises, the run raises, and names the node
+            return None
+        if made is None or any(value.nbytes > self.largest for value in made):
+            return None
+        return made
+
+    def replace(self, node: Node, values: list[Any]) -> None:
+        """Makes a constant of each output that somebody takes."""
+        unit, graph = self.unit, self.unit.graph
+        waits = self._waits(node)
+        constant: Node | None = None
+        for slot, value in enumerate(values):
+            edges = [edge for edge in node._out if edge.src_output == slot]
+            if not edges:
+                continue
+            value.setflags(write=False)
+            constant = _add_constant(unit, node, slot, value)
+            for edge in edges:
+                graph.update_edge(constant, 0, edge.dst, edge.dst_input)
+            for before in waits:
+                graph.add_control_edge(before, constant)
+            if node.id in self.acting:
+                self.acting.add(constant.id)
+        if constant is None:
+            return
+        if len(values) == 1 and not node._out and node not in unit.roots:
+            graph.remove_node(node)
+            graph.rename_node(constant, node.name)
+
+    def _waits(self, node: Node) -> dict[Node, None]:
+        """What a constant in the node's place runs after: what ran before it for a purpose."""
+        found: dict[Node, None] = {}
+        for edge in list(node._in):
+            source = edge.src
+            if source.node_class is NodeClass.SWITCH and not edge.is_control:
+                found[self._side(source, edge.src_output)] = None
+            elif edge.is_control or (source.id in self.acting and not source.is_constant):
+                found[source] = None
+            elif source.is_constant:
+                found.update(dict.fromkeys(source.control_inputs))
+        return found
+
+    def _side(self, switch: Node, slot: int) -> Node:
+        """A node that is alive with one output of a Switch, to wait for."""
+        key = (switch.id, slot)
+        if key not in self.sides:
+            graph = self.unit.graph
+            dtype = switch.output_types[slot].base_dtype
+            side = self.sides[key] = graph.add_node(
+                graph.new_name(f"{switch.name}/side"),
+                DECLARATIONS["Identity"].op_def,
+                attrs={"T": dtype},
+                input_types=[dtype],
+                output_types=[dtype],
+                requested_device=switch.requested_device,
+                origin=switch.origin,
+            )
+            graph.add_edge(switch, slot, side, 0)
+            self.unit.shapes[side.id] = [self.unit.shapes[switch.id][slot]]
+            self.acting.add(side.id)
+        return self.sides[key]
+
+
+def _add_constant(unit: Unit, node: Node, slot: int, value: Any) -> Node:
+    graph = unit.graph
+    constant = graph.add_node(
+        graph.new_name(f"{node.name}/folded"),
+        CONST,
+        attrs={"value": value, "dtype": node.output_types[slot].base_dtype},
+        output_types=[node.output_types[slot].base_dtype],
+        requested_device=node.requested_device,
+        origin=node.origin,
+    )
+    unit.shapes[constant.id] = [TensorShape.of(value.shape)]
+    unit.values[constant.id, 0] = value
+    unit.folded[constant.id] = f"{node.type} of constants or known shapes"
+    return constant
+
+
+def _from_shapes(node: Node, shapes: Sequence[TensorShape]) -> list[Any] | None:
+    numpy_type = node.output_types[0].as_numpy_dtype
+    if node.type == "Rank":
+        sizes = shapes[0].sizes
+        return None if sizes is None else [np.array(len(sizes), numpy_type)]
+    if not all(shape.is_fully_defined() for shape in shapes):
+        return None
+    if node.type == "Size":
+        return [np.array(shapes[0].num_elements(), numpy_type)]
+    return [np.array(shape.sizes, numpy_type) for shape in shapes]

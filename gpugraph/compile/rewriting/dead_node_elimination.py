@@ -1,0 +1,21 @@
+"""What a run needs: nodes that lead to what was asked for. All others are dropped."""
+
+from __future__ import annotations
+
+from gpugraph.compile.unit.compile_unit import Unit
+from gpugraph.graph.nodes.graph_walks import reachable_backwards
+
+__all__ = ["drop_unneeded"]
+
+
+def drop_unneeded(unit: Unit) -> int:
+    """Removes what does not lead to `unit.roots`, but what is fed; how many nodes that were."""
+    graph = unit.graph
+    kept = reachable_backwards(graph, unit.roots)
+    kept.update(node.id for node in unit.args)
+    unneeded = [node for node in graph.op_nodes() if node.id not in kept]
+    for node in unneeded:
+        graph.remove_node(node)
+        unit.shapes.pop(node.id, None)
+        unit.folded.pop(node.id, None)
+    return len(unneeded)

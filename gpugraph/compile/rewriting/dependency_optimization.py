@@ -1,0 +1,76 @@
+"""Dependencies: ops that are only waited for, and change nothing, need not run.
+
+A gradient's `tuple` waits for the gradients of all inputs before it gives any; an op of which
+nobody takes a result is there only to be waited for. Where it changes nothing, whoever waits for it
+waits for what it takes instead. `RewriterConfig.dependency_optimization`, as in Grappler.
+"""
+
+from __future__ import annotations
+
+from gpugraph.compile.analysis.purity import is_pure
+from gpugraph.compile.unit.compile_unit import Unit
+from gpugraph.compile.unit.rewrite_switches import why_off
+from gpugraph.graph.nodes.graph_walks import topological_order
+from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
+from gpugraph.ops.framework.op_declaration import DECLARATIONS
+
+__all__ = ["dependencies"]
+
+_ALWAYS_THERE = {NodeClass.CONSTANT, NodeClass.ARG, NodeClass.VARIABLE}
+_MOST = 16
+"""Control edges that may take the place of one op."""
+
+
+def dependencies(unit: Unit) -> None:
+    """Removes such ops from the graph."""
+    with unit.report("dependencies") as say:
+        why = why_off(unit, "dependency_optimization")
+        if why:
+            say(why, ())
+            return
+        roots = {node.id for node in unit.roots} | {node.id for node in unit.args}
+        waited = [
+            node for node in unit.graph.op_nodes() if node.id not in roots and _is_waited_for(node)
+        ]
+        lines = []
+        if waited:
+            for node in reversed(list(topological_order(unit.graph))):
+                if node.id not in roots and _is_waited_for(node) and _is_idle(node):
+                    lines.append(f"{node.name} ({node.type}) is only waited for")
+                    _pass_by(unit, node)
+        say(f"{len(lines)} ops that nobody takes anything of are not run", lines)
+
+
+def _is_waited_for(node: Node) -> bool:
+    """Whether there is nothing but control edges from it."""
+    return bool(node._out) and all(edge.is_control for edge in node._out)
+
+
+def _is_idle(node: Node) -> bool:
+    """Whether not to run it changes nothing else."""
+    decl = DECLARATIONS.get(node.type)
+    if decl is None or node.node_class not in (NodeClass.OTHER, NodeClass.IDENTITY):
+        return False
+    if node.type == "NoOp" or decl.writes or not is_pure(node):
+        return False
+    if any(edge.src.output_types[edge.src_output].is_ref_dtype for edge in node.input_edges()):
+        return False  # it fails where the variable has no value
+    plain = (NodeClass.OTHER, NodeClass.IDENTITY, *_ALWAYS_THERE)
+    if any(edge.src.node_class not in plain for edge in node._in if edge.src.is_op):
+        return False
+    followers = [edge.dst for edge in node._out]
+    if not all(each.is_op for each in followers):
+        return False
+    return len(node._in) * len(followers) <= _MOST
+
+
+def _pass_by(unit: Unit, node: Node) -> None:
+    graph = unit.graph
+    sources = [edge.src for edge in node._in if edge.src.is_op]
+    for edge in list(node._out):
+        for source in sources:
+            if source.node_class not in _ALWAYS_THERE:
+                graph.add_control_edge(source, edge.dst)
+    graph.remove_node(node)
+    unit.shapes.pop(node.id, None)
+    unit.folded.pop(node.id, None)

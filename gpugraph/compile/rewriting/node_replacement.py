@@ -1,0 +1,195 @@
+"""Replacing: another op in the place of a node, under its name.
+
+The new op waits for all that the old one waited for, and is alive when it was: it takes over the
+control inputs, also those of constants it no longer takes and of nodes it passes over. A Switch
+says by its output who is alive, which no control edge can, so that what comes from one is kept.
+
+         [before]                              [before]
+             ^                                     |
+    x --> inner --> outer        becomes     x --> outer       (inner is dropped if nobody takes it)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base.dtypes import as_dtype
+from gpugraph.base.shapes import TensorShape
+from gpugraph.compile.rewriting.dead_node_elimination import drop_unneeded
+from gpugraph.compile.unit.compile_unit import Absorbed, Unit
+from gpugraph.graph.nodes.runtime_graph import Edge, Node, NodeClass
+from gpugraph.ops.framework.kernel_registry import is_ours
+from gpugraph.ops.framework.op_declaration import DECLARATIONS
+from gpugraph.ops.framework.tensor_conversion import CONST
+
+__all__ = ["Replacing", "are_ours", "behind", "is_reference", "known_value", "only_taker"]
+
+Source = tuple[Node, int]
+"""A node and one of its output slots."""
+
+
+class Replacing:
+    """The replacements that one pass makes; `finish` ends them."""
+
+    def __init__(self, unit: Unit) -> None:
+        self.unit = unit
+        self.lines: list[str] = []
+        self._replaced: dict[Node, Node] = {}
+        self._passed: dict[Node, str] = {}
+
+    def put(
+        self,
+        node: Node,
+        op_type: str,
+        attrs: Mapping[str, Any],
+        sources: Sequence[Source],
+        passed: Sequence[Node] = (),
+    ) -> Node:
+        """Puts an op of one output on `sources`; it passes over the nodes `passed`."""
+        graph, unit = self.unit.graph, self.unit
+        befores = dict.fromkeys(node.control_inputs)
+        for left in (node, *passed):
+            befores.update(_waits(left, {source.id for source, _ in sources}, passed))
+        self._passed.update(dict.fromkeys(passed, node.name))
+        if op_type == node.type:
+            self._rewire(node, attrs, sources, befores)
+            return node
+        takers = list(node._out)
+        shapes = unit.shapes.pop(node.id)
+        graph.remove_node(node)
+        own = {key: value for key, value in node.attrs.items() if key.startswith("_")}
+        new = graph.add_node(
+            node.name,
+            DECLARATIONS[op_type].op_def,
+            attrs={**attrs, **own},
+            input_types=[source.output_types[slot].base_dtype for source, slot in sources],
+            output_types=[node.output_types[0]],
+            requested_device=node.requested_device,
+            origin=node.origin,
+        )
+        for index, (source, slot) in enumerate(sources):
+            graph.add_edge(source, slot, new, index)
+        for before in befores:
+            graph.add_control_edge(before, new)
+        for edge in takers:
+            if edge.is_control:
+                graph.add_control_edge(new, edge.dst)
+            else:
+                graph.add_edge(new, 0, edge.dst, edge.dst_input)
+        unit.shapes[new.id] = shapes
+        new.assigned_device = node.assigned_device
+        if node.id in unit.reasons:
+            unit.reasons[new.id] = unit.reasons[node.id]
+        self._replaced[node] = new
+        return new
+
+    def _rewire(
+        self,
+        node: Node,
+        attrs: Mapping[str, Any],
+        sources: Sequence[Source],
+        befores: Iterable[Node],
+    ) -> None:
+        """Gives a node other attrs and inputs."""
+        graph = self.unit.graph
+        node.attrs.update(attrs)
+        node.input_types = tuple(source.output_types[slot].base_dtype for source, slot in sources)
+        for edge, (source, slot) in zip(node.input_edges(), sources):
+            if (edge.src, edge.src_output) != (source, slot):
+                graph.update_edge(source, slot, node, edge.dst_input)
+        for before in befores:
+            graph.add_control_edge(before, node)
+
+    def put_identity(self, node: Node, source: Source, passed: Sequence[Node] = ()) -> Node:
+        """Puts an Identity, which is a view and needs no step."""
+        return self.put(node, "Identity", {"T": node.output_types[0].base_dtype}, [source], passed)
+
+    def put_reshape(self, node: Node, source: Source, passed: Sequence[Node] = ()) -> Node:
+        """Puts a Reshape to the node's own shape, of which one size may be open."""
+        sizes = self.unit.shapes[node.id][0].sizes
+        assert sizes is not None
+        shape = self.constant(node, np.array([-1 if n is None else n for n in sizes], np.int64))
+        attrs = {"T": node.output_types[0].base_dtype, "Tshape": as_dtype(np.int64)}
+        return self.put(node, "Reshape", attrs, [source, (shape, 0)], passed)
+
+    def constant(self, node: Node, value: Any) -> Node:
+        """A constant for what comes in the place of `node`."""
+        unit = self.unit
+        value.setflags(write=False)
+        dtype = as_dtype(value.dtype)
+        made = unit.graph.add_node(
+            unit.graph.new_name(f"{node.name}/simplified"),
+            CONST,
+            attrs={"value": value, "dtype": dtype},
+            output_types=[dtype],
+            requested_device=node.requested_device,
+            origin=node.origin,
+        )
+        unit.shapes[made.id] = [TensorShape.of(value.shape)]
+        unit.values[made.id, 0] = value
+        unit.folded[made.id] = f"for {node.name}"
+        return made
+
+    def finish(self) -> None:
+        """Brings `unit.roots` up to date; drops what all passed over, and notes who did."""
+        unit = self.unit
+        if not self.lines:
+            return
+        unit.roots = [self._replaced.get(node, node) for node in unit.roots]
+        drop_unneeded(unit)
+        for node, by in self._passed.items():
+            if unit.graph.find(node.name) is None:
+                unit.absorbed[node.name] = Absorbed(node.type, node.origin, by, "part of")
+
+
+def _waits(node: Node, kept: set[int], passed: Sequence[Node]) -> dict[Node, None]:
+    """What a node waited for beside those who make what is still taken."""
+    found = dict.fromkeys(node.control_inputs)
+    for edge in node._in:
+        source = edge.src
+        if edge.is_control or source.id in kept or source in passed:
+            continue
+        if source.is_constant:
+            found.update(dict.fromkeys(source.control_inputs))
+        else:
+            found[source] = None
+    return found
+
+
+def are_ours(unit: Unit, nodes: Iterable[Node]) -> bool:
+    """Whether an op of ours may stand for these: somebody else's kernels are to run."""
+    types = unit.device_types
+    return all(is_ours(node.type, types[node.assigned_device], node.attrs) for node in nodes)
+
+
+def is_reference(edge: Edge) -> bool:
+    """Whether an edge brings a variable, to be read when it is taken."""
+    return edge.src.output_types[edge.src_output].is_ref_dtype
+
+
+def only_taker(node: Node, roots: set[int]) -> Edge | None:
+    """The one edge from a node that nobody fetches or waits for; its end is on the same device."""
+    if node.id in roots or len(node._out) != 1:
+        return None
+    (edge,) = node._out
+    if edge.is_control or edge.dst.assigned_device != node.assigned_device:
+        return None
+    return edge
+
+
+def known_value(unit: Unit, edge: Edge) -> Any:
+    """The value of an input that may be left out, where it is constant, else None."""
+    if edge.src.node_class is NodeClass.SWITCH:
+        return None
+    return unit.values.get((edge.src.id, edge.src_output))
+
+
+def behind(edge: Edge, passed: list[Node]) -> Edge:
+    """The edge that brings the tensor of `edge` to the Identities before it, noted in `passed`."""
+    while edge.src.type == "Identity" and not is_reference(first := edge.src.input_edge(0)):
+        passed.append(edge.src)
+        edge = first
+    return edge

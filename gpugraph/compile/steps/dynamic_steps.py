@@ -1,0 +1,229 @@
+"""Steps with tensors whose size is known only when they are made.
+
+Such a step infers its outputs' shapes from the inputs it meets, allocates them, binds its kernel
+and runs it, at every run. It frees the cells of which it is the last user.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.base.shapes import TensorShape
+from gpugraph.compile.steps.gpu_node_steps import bound_on
+from gpugraph.compile.steps.kernel_context import Bound, Cell
+from gpugraph.compile.steps.plan_arrays import Arrays
+from gpugraph.compile.unit.compile_unit import Home, TensorId
+from gpugraph.devices import Block, Device, VariableState
+from gpugraph.graph.inference_context import InferContext
+from gpugraph.graph.nodes.runtime_graph import Node
+from gpugraph.kernel import Kernel, reference
+
+__all__ = ["DynamicCopy", "DynamicStep", "Place", "dying_cells"]
+
+Place = tuple[TensorId, Home]
+
+
+class DynamicStep:
+    """A kernel that is bound at each run."""
+
+    def __init__(
+        self,
+        arrays: Arrays,
+        node: Node,
+        kernel: Kernel,
+        variables: dict[int, VariableState],
+        inputs: Sequence[Place],
+        outputs: Sequence[Place],
+        host: frozenset[int],
+    ) -> None:
+        self.node = node
+        self.kernel = kernel
+        self.host = host
+        self.resources = arrays.unit.target.resources
+        self.device = arrays.runner(node)
+        self.refusals = arrays.refusals_on(self.device)
+        self.variables = variables
+        self.late = reference(kernel).late
+        self.kept = arrays.holdings.kept
+        self.reserved: list[Block] = []  # what this run writes, whoever moves it meanwhile
+        self.uninitialized = node.op_def.allows_uninitialized_input
+        self.sources = [self._source(arrays, slot, place) for slot, place in enumerate(inputs)]
+        self.results = [self._result(arrays, place) for place in outputs]
+        self.dying = dying_cells(arrays, node, [key for key, _ in inputs])
+        here = arrays.positions[node.id]
+        self.dying += [
+            cell
+            for (_, home), cell in zip(outputs, self.results)
+            if isinstance(cell, Cell) and home.storage.last == here
+        ]
+
+    def _source(self, arrays: Arrays, slot: int, place: Place) -> Callable[[], Any]:
+        """An input; a variable that is about to get its first value has none yet."""
+        state = self.variables.get(slot)
+        if state is not None and self.uninitialized and place[1].storage.kind == "cell":
+            return lambda: state.block.array if state.block is not None else _NOTHING
+        return arrays.source(*place, on_host=slot in self.host)
+
+    def _result(self, arrays: Arrays, place: Place) -> Any:
+        _, home = place
+        if home.storage.kind != "cell":
+            return arrays.array(home)
+        if home.storage.node is not None:
+            return arrays.variable(home.storage.node)
+        return arrays.cell(home.storage)
+
+    def __call__(self) -> None:
+        held = [state.block for state in self.variables.values()]  # they may move meanwhile
+        inputs = [source() for source in self.sources]
+        owned: list[Block] = []
+        try:
+            if reference(self.kernel).dynamic:
+                self._run_dynamic(inputs, owned)
+            else:
+                self._run(inputs, owned)
+        finally:
+            for block in owned:
+                block.release()
+            self.reserved.clear()
+            del held
+        for cell in self.dying:
+            cell.release()
+
+    def _run(self, inputs: list[Any], owned: list[Block]) -> None:
+        shapes = self._infer(inputs)
+        results = [
+            self._prepared(result, shape, slot)
+            for slot, (result, shape) in enumerate(zip(self.results, shapes))
+        ]
+        refs = [self._ref(slot, array, results) for slot, array in enumerate(inputs)]
+        context = self._context(inputs, [array.shape for array in results], owned)
+        taken = [slot for slot in range(len(inputs)) if self.late or slot not in self.host]
+        arrays = [*(refs[slot] for slot in taken), *results]
+        bound_on(self.device, self.node, self.kernel, context, arrays, taken, self.refusals)()
+
+    def _ref(self, slot: int, array: Any, results: list[Any]) -> Any:
+        """The array of an input; that of a variable to be written is the output's."""
+        state = self.variables.get(slot)
+        if state is not None:
+            for result, made in zip(self.results, results):
+                if result is state:
+                    return made
+        return array
+
+    def _run_dynamic(self, inputs: list[Any], owned: list[Block]) -> None:
+        context = self._context(inputs, [], owned)
+        given = [array for slot, array in enumerate(inputs) if self.late or slot not in self.host]
+        returned = self.device.bind(self.kernel, context, given)()
+        for slot, (result, array) in enumerate(zip(self.results, returned)):
+            array = np.asarray(array)
+            self.device.write(self._prepared(result, array.shape, slot), array)
+
+    def _context(
+        self, inputs: list[Any], output_shapes: list[tuple[int, ...]], owned: list[Block]
+    ) -> Bound:
+        node = self.node
+        return Bound(
+            node.name,
+            node.attrs,
+            (node.input_types, node.output_types),
+            ([array.shape for array in inputs], output_shapes),
+            {slot: inputs[slot] for slot in self.host},
+            self.variables,
+            self.device,
+            self.resources,
+            owned,
+            self.kept,
+            self.host if self.late else frozenset(),
+        )
+
+    def _infer(self, inputs: list[Any]) -> list[tuple[int, ...]]:
+        node = self.node
+        context = InferContext(
+            [TensorShape.of(None if array is _NOTHING else array.shape) for array in inputs],
+            node.attrs,
+            node.input_types,
+            len(node.output_types),
+            lambda index: inputs[index] if index in self.host else None,
+        )
+        assert node.op_def.infer is not None
+        shapes = []
+        for shape in node.op_def.infer(context):
+            if not shape.is_fully_defined():
+                raise InvalidArgumentError(
+                    node.node_def, None, f"The shape of '{node.name}' stays open: {shape}"
+                )
+            shapes.append(tuple(shape.as_list()))
+        return shapes
+
+    def _prepared(self, result: Any, shape: tuple[int, ...], slot: int) -> Any:
+        """The array that output `slot` is written to."""
+        if isinstance(result, Cell):
+            dtype = self.node.output_types[slot].base_dtype
+            result.fill(self.device.allocate(shape, dtype, result.name))
+            return result.array
+        if isinstance(result, VariableState):
+            block = result.reserve(shape)
+            self.reserved.append(block)
+            return block.array
+        if tuple(result.shape) != shape:
+            raise InvalidArgumentError(
+                self.node.node_def,
+                None,
+                f"'{self.node.name}' was to make a tensor of shape {list(result.shape)}, but it "
+                f"has shape {list(shape)}",
+            )
+        return result
+
+
+class DynamicCopy:
+    """A tensor's way to another device, sized when it goes."""
+
+    def __init__(
+        self,
+        arrays: Arrays,
+        recv: Node,
+        way: str,
+        devices: tuple[Device, Device],
+        key: TensorId,
+        own: Home,
+    ) -> None:
+        self.name = recv.name
+        self.way = way
+        self.mailbox = arrays.mailbox
+        self.devices = devices
+        self.dtype = own.dtype
+        self.result = arrays.cell(own.storage) if own.storage.kind == "cell" else arrays.array(own)
+        self.dying = dying_cells(arrays, arrays.sends[recv.id], [key], recv)
+
+    def __call__(self) -> None:
+        sent, _ = self.mailbox.recv(self.way)
+        array = sent()  # only now: a variable may have moved since it was sent
+        source, target = self.devices
+        if isinstance(self.result, Cell):
+            self.result.fill(target.allocate(array.shape, self.dtype, self.name))
+            target.copy_from(source, array, self.result.array)()
+        else:
+            target.copy_from(source, array, self.result)()
+        for cell in self.dying:
+            cell.release()
+
+
+_NOTHING = np.empty(0)
+"""Stands for the array of a variable that has none yet: no elements of no known shape."""
+
+
+def dying_cells(
+    arrays: Arrays, node: Node, keys: Sequence[TensorId], at: Node | None = None
+) -> list[Cell]:
+    """The cells whose last user is this step."""
+    last = arrays.positions[(at or node).id]
+    found = []
+    for key in dict.fromkeys(keys):
+        home = arrays.unit.homes[key]
+        if home.storage.kind == "cell" and home.storage.node is None and home.storage.last == last:
+            found.append(arrays.cell(home.storage))
+    return found

@@ -1,0 +1,161 @@
+"""Regions: steps that run under a condition, and the flags that say whether it holds.
+
+Each condition of a plan has a flag, an entry of one list of bools. A flag's own step sets it as
+soon as its predicates are known; the steps of equal guards that follow each other become one step,
+which looks at the flag and runs them, or doesn't.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from itertools import groupby
+from typing import Any, NamedTuple
+
+from gpugraph.compile.steps.native_node_code import Candidate
+from gpugraph.compile.unit.guards import ALWAYS, Atom, Guard, Is, holds_never, needed
+from gpugraph.plan import Step, blame, runs_of
+
+__all__ = ["Entry", "Flags", "Region", "grouped"]
+
+
+class Entry(NamedTuple):
+    """A step and the guard under which it runs.
+
+    `sets`, for a flag's own step, are the flags; `native` is what the step may be as native code;
+    `assigns` says that it gives a variable its first value.
+    """
+
+    guard: Guard
+    step: Step
+    sets: tuple[int, ...] = ()
+    reads: tuple[int, ...] = ()
+    native: Candidate | None = None
+    assigns: bool = False
+
+
+class Region:
+    """Runs steps if a flag is up."""
+
+    __slots__ = ("body", "flag", "flags", "runs")
+
+    def __init__(self, flags: list[bool], flag: int, body: tuple[Step, ...], guarded: bool) -> None:
+        self.flags = flags
+        self.flag = flag
+        self.body = body
+        self.runs = runs_of(body, guarded)
+
+    def is_alive(self) -> bool:
+        return self.flags[self.flag]
+
+    def __call__(self) -> None:
+        if not self.flags[self.flag]:
+            return
+        current = None
+        try:
+            for current in self.runs:
+                current()
+        except Exception as error:
+            blame(error, current)
+            raise
+
+    def plain(self) -> Region:
+        return Region(self.flags, self.flag, self.body, False)
+
+
+class Flags:
+    """The flags of one plan. `within` says under which guard an atom can hold at all."""
+
+    def __init__(self, within: dict[Atom, Guard]) -> None:
+        self.values: list[bool] = []
+        self.within = within
+        self._of_guard: dict[Guard, int] = {}
+        self._of_atom: dict[Atom, int] = {}
+
+    def _new(self) -> int:
+        self.values.append(False)
+        return len(self.values) - 1
+
+    def atom(self, atom: Atom) -> int:
+        """The flag of an atom."""
+        if atom not in self._of_atom:
+            self._of_atom[atom] = self._new()
+        return self._of_atom[atom]
+
+    def atoms(self, guard: Guard) -> list[Atom]:
+        """The atoms that say the guard."""
+        return needed(guard, self.within)
+
+    def guard(self, guard: Guard) -> int:
+        """The flag of a guard that does not always hold."""
+        atoms = self.atoms(guard)
+        if len(atoms) == 1:
+            return self.atom(atoms[0])
+        if guard not in self._of_guard:
+            self._of_guard[guard] = self._new()
+        return self._of_guard[guard]
+
+    def base(self, atom: Is) -> list[int]:
+        """The flags that must be up for the predicate to have a value."""
+        return [self.atom(other) for other in self.atoms(self.within[atom] - {atom})]
+
+    def setter(self, atom: Is, value: Callable[[], Any]) -> Callable[[], Any]:
+        """What sets the flags of a predicate, true and false."""
+        flags = self.values
+        yes, no = self.atom(Is(atom.pred, True)), self.atom(Is(atom.pred, False))
+        base = self.base(atom)
+        up = flags.__getitem__
+
+        def set_flags() -> None:
+            if all(map(up, base)):
+                flags[yes] = found = bool(value())
+                flags[no] = not found
+            else:
+                flags[yes] = flags[no] = False
+
+        def set_plain() -> None:
+            flags[yes] = found = bool(value())
+            flags[no] = not found
+
+        return set_flags if base else set_plain
+
+    def joiner(self, guard: Guard) -> Callable[[], Any]:
+        """What sets the flag of a guard of several atoms."""
+        flags, own = self.values, self.guard(guard)
+        parts = [self.atom(atom) for atom in self.atoms(guard)]
+        up = flags.__getitem__
+
+        def join() -> None:
+            flags[own] = all(map(up, parts))
+
+        return join
+
+
+def grouped(flags: Flags, entries: Iterable[Entry]) -> list[Entry]:
+    """Entries of equal guards that follow each other, as one region each."""
+    found: list[Entry] = []
+    for guard, group in groupby(entries, key=lambda entry: entry.guard):
+        members = list(group)
+        if guard == ALWAYS:
+            found += members
+        elif not holds_never(guard):
+            found.append(_region(flags, guard, members))
+    return found
+
+
+def _region(flags: Flags, guard: Guard, members: Sequence[Entry]) -> Entry:
+    body = tuple(entry.step for entry in members)
+    first = body[0]
+    flag = flags.guard(guard)
+    step = Step(
+        first.name,
+        first.op_type,
+        first.device,
+        first.depth,
+        Region(flags.values, flag, body, True),
+        first.origin,
+        "region",
+        sum(step.output_bytes for step in body),
+        body,
+    )
+    reads = tuple(at for entry in members for at in entry.reads)
+    return Entry(ALWAYS, step, (), (flag, *reads))

@@ -1,0 +1,215 @@
+"""Where tensors are during a run: arenas, constants, variables and cells as arrays.
+
+One arena per device is taken from its allocator; a tensor of static size is a view of it. What
+the plan holds is listed here, to be given back with the plan.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base.errors import ResourceExhaustedError
+from gpugraph.compile.steps.kernel_context import Cell
+from gpugraph.compile.unit.compile_unit import Home, Storage, TensorId, Unit, variable_key
+from gpugraph.devices import Block, Device, VariableState, out_of_memory
+from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
+from gpugraph.memory import human_readable_bytes
+from gpugraph.plan import Mailbox
+
+__all__ = ["Arrays", "Holdings", "at_node"]
+
+
+class Holdings:
+    """What a plan holds while it lives: memory of its own, cells, what it shares with others."""
+
+    def __init__(self, mailbox: Mailbox) -> None:
+        self.owned: list[Any] = []  # of blocks, and of what else is to be released
+        self.shared: dict[Any, Any] = {}  # arrays that steps have in turn, of what is owned
+        self.cells: dict[Storage, Cell] = {}
+        self.objects: dict[Storage, Any] = {}  # arrays of one handle each
+        self.kept: list[Any] = []  # what kernels made for the time of a run
+        self.mailbox = mailbox
+        self.variables: list[tuple[VariableState, Block]] = []
+        self.values: list[Any] = []  # constants: their copies on devices live as long as they do
+
+    def moved(self) -> bool:
+        """Whether a variable has other memory by now."""
+        return any(state.block is not block for state, block in self.variables)
+
+    def reset(self) -> None:
+        """Frees what a run left."""
+        for cell in self.cells.values():
+            cell.release()
+        for handle in self.objects.values():
+            handle[()] = None
+        while self.kept:
+            self.kept.pop().release()
+        self.mailbox.clear()
+
+    def release(self) -> None:
+        """Gives all memory of the plan back; what is shared, when nobody else holds it."""
+        self.reset()
+        for block in self.owned:
+            block.release()
+        self.owned.clear()
+        self.shared.clear()
+        self.variables.clear()
+        self.values.clear()
+
+
+class Arrays:
+    """The arrays of one plan and what they hold, and where its nodes are in the order."""
+
+    def __init__(self, unit: Unit) -> None:
+        self.unit = unit
+        self.mailbox = unit.target.new_mailbox()
+        self.holdings = Holdings(self.mailbox)
+        self.owned, self.cells = self.holdings.owned, self.holdings.cells
+        self.arrays: dict[Any, Any] = {}
+        self.variables: dict[int, VariableState] = {}
+        self.devices = {device.name: device for device in unit.target.devices}
+        self.sends = {recv.id: send for send, recv in unit.ways}
+        self.recvs = {send.id: recv for send, recv in unit.ways}
+        self.positions = {node.id: index for index, node in enumerate(unit.order)}
+        self.arenas: dict[str, int] = {}
+        self.refusals: dict[str, Any] = {}  # by device: what its kernels refuse
+        for name, size in unit.arena_sizes.items():
+            self._take_arena(self.devices[name], size)
+
+    def _take_arena(self, device: Device, size: int) -> None:
+        if size == 0:
+            return
+        wanted = [*self.unit.key.fetches, *self.unit.key.targets]
+        address = device.take(size, f"a run of {', '.join(wanted[:3])}")
+        if address is None:
+            self.holdings.release()
+            largest = self._largest(device)
+            sizes = ", ".join(
+                f"'{each.owner}' ({human_readable_bytes(each.size)})" for each in largest
+            )
+            error = out_of_memory(
+                device, size, f"the arena of a run, whose largest tensors are {sizes},"
+            )
+            raise at_node(error, self._maker(largest[0]))
+        self.owned.append(Block(device, address, None))
+        self.arenas[device.name] = address
+
+    def _largest(self, device: Device) -> list[Storage]:
+        """The tensors that take most of a device's arena, for the message that it is too big."""
+        found: dict[Storage, None] = {}
+        for home in self.unit.homes.values():
+            if home.storage.kind == "arena" and home.storage.device == device.name:
+                found[home.storage] = None
+        return sorted(found, key=lambda storage: -storage.size)[:5]
+
+    def _maker(self, storage: Storage) -> Node:
+        """The node that a storage was made for."""
+        return next(
+            node
+            for node in self.unit.order
+            for slot in range(len(node.output_types))
+            if self.unit.homes[node.id, slot].storage is storage
+        )
+
+    def runner(self, node: Node) -> Device:
+        """The device that runs a node's kernel: the host where all it makes is on the host."""
+        op_def = node.op_def
+        on_host = op_def.host_outputs and len(op_def.host_outputs) == len(op_def.outputs)
+        return self.devices[self.unit.host if on_host else node.assigned_device]
+
+    def refusals_on(self, device: Device) -> Any:
+        """Where kernels of the plan on a device note what they refuse; None where they raise."""
+        if device.has_kernels and device.name not in self.refusals:
+            made = self.refusals[device.name] = device.refusals()
+            self.owned.append(made)
+        return self.refusals.get(device.name)
+
+    def home(self, node: Node, slot: int) -> tuple[TensorId, Home]:
+        """The key and home of the tensor that input `slot` takes."""
+        edge = node.input_edge(slot)
+        key = (edge.src.id, edge.src_output)
+        return key, self.unit.homes[key]
+
+    def array(self, home: Home) -> Any:
+        """The array of a tensor of static size; tensors that are the same bytes share it."""
+        place = (id(home.storage), home.shape, home.dtype)
+        found = self.arrays.get(place)
+        if found is None:
+            found = self.arrays[place] = self._make_array(home)
+        return found
+
+    def _make_array(self, home: Home) -> Any:
+        storage, shape, dtype = home
+        assert shape is not None
+        device = self.devices[storage.device]
+        if storage.kind == "arena":
+            if storage.size == 0:
+                return device.view(None, shape, dtype)
+            return device.view(self.arenas[storage.device] + storage.offset, shape, dtype)
+        if storage.kind == "object":
+            return self.holdings.objects.setdefault(storage, np.empty(shape, object))
+        if storage.kind == "aside":
+            block = device.allocate(shape, dtype, storage.owner)
+            self.owned.append(block)
+            return block.array
+        assert storage.node is not None
+        if storage.kind == "constant":
+            value = storage.node.attrs["value"]
+            self.holdings.values.append(value)
+            whole = device.constant(value)
+            if whole is None:
+                whole = self.unit.target.resources.constant(device, value, dtype, storage.node.name)
+        else:
+            state = self.variable(storage.node)
+            block = state.reserve(_whole(storage.node))
+            self.holdings.variables.append((state, block))
+            whole = block.array
+        return whole if tuple(whole.shape) == shape else whole.reshape(shape)
+
+    def variable(self, node: Node) -> VariableState:
+        """The session's variable of a VariableV2 node."""
+        state = self.variables.get(node.id)
+        if state is None:
+            state = self.unit.target.resources.variable(
+                *variable_key(node), self.devices[node.assigned_device], node.attrs["dtype"]
+            )
+            self.variables[node.id] = state
+        return state
+
+    def cell(self, storage: Storage) -> Cell:
+        """The cell of a tensor that is sized at run time."""
+        if storage not in self.cells:
+            self.cells[storage] = Cell(storage.owner)
+        return self.cells[storage]
+
+    def source(self, key: TensorId, home: Home, on_host: bool = False) -> Callable[[], Any]:
+        """What gives the tensor's array during a run; for a host input, its value."""
+        value = self.unit.values.get(key) if on_host else None
+        if value is not None:
+            return lambda: value
+        if home.storage.kind == "cell":
+            if home.storage.node is not None:
+                state = self.variable(home.storage.node)
+                return lambda: state.value
+            cell = self.cell(home.storage)
+            return lambda: cell.array
+        array = self.array(home)
+        return lambda: array
+
+
+def at_node(error: ResourceExhaustedError, node: Node) -> ResourceExhaustedError:
+    """`error`, which says at what node and line memory ran out."""
+    name = node.name
+    if node.node_class is NodeClass.ARG:
+        name = node.attrs["tensor"].partition(":")[0]
+    message = f"{error.message}\n\t [[node {name} (defined at {node.origin})]]"
+    made = ResourceExhaustedError(None, None, message)
+    made.node_name = name  # type: ignore[attr-defined]
+    return made
+
+
+def _whole(node: Node) -> tuple[int, ...]:
+    return tuple(node.attrs["shape"].as_list())

@@ -1,0 +1,124 @@
+"""Making: the steps of a plan in the making, over the plan's arrays.
+
+What `bind` and the binding of branches and loops share: the list to which steps are added, the
+guard and the loop of the node that is being bound, and the checks that variables have a value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from gpugraph.base.errors import UnimplementedError
+from gpugraph.compile.memory.memory_planning import passes_whole
+from gpugraph.compile.steps.cuda_graph_capture import Check, captured
+from gpugraph.compile.steps.guarded_regions import Entry
+from gpugraph.compile.steps.kernel_context import Cell
+from gpugraph.compile.steps.native_node_code import Candidate
+from gpugraph.compile.steps.native_stretches import stretched
+from gpugraph.compile.steps.plan_arrays import Arrays
+from gpugraph.compile.unit.compile_unit import Storage, Unit
+from gpugraph.compile.unit.guards import ALWAYS
+from gpugraph.compile.unit.jit_settings import jit
+from gpugraph.devices import VariableState
+from gpugraph.graph.nodes.loop_frames import Frame
+from gpugraph.graph.nodes.node_and_edge import Edge, origins
+from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
+from gpugraph.plan import Clock, Step
+
+__all__ = ["Making"]
+
+
+class Making(Arrays):
+    """`entries` is the list of the frame that is open: `frame`, None for the root."""
+
+    def __init__(self, unit: Unit) -> None:
+        super().__init__(unit)
+        self.entries: list[Entry] = []
+        self.frame: Frame | None = None
+        self.guard = ALWAYS  # of the node that is being bound
+        self.guarded: set[Any] = set()
+        self.clock = Clock()
+        self.jit = jit(unit.target.config)
+        self.told: list[str] = []
+        self._cells_until: dict[int, dict[Storage, None]] | None = None
+
+    def add(
+        self,
+        node: Node,
+        run: Callable[[], Any],
+        kind: str = "kernel",
+        native: Candidate | None = None,
+        assigns: bool = False,
+    ) -> None:
+        """Adds a step of a node, under the node's guard."""
+        step = self.step(node, run, kind)
+        self.entries.append(Entry(self.guard, step, (), (), native, assigns))
+
+    def stretched(self, entries: Sequence[Entry]) -> list[Entry]:
+        """Entries, with stretches of those that may be native, or one capture of a GPU."""
+        made = captured(entries, self.devices, self.told)
+        return stretched(made, self.jit.waits, self.told) if self.jit.is_on else made
+
+    def step(self, node: Node, run: Callable[[], Any], kind: str = "kernel") -> Step:
+        """A step of a node."""
+        size = 0
+        for slot in range(len(node.output_types)):
+            size += self.unit.homes[node.id, slot].storage.size
+        return Step(
+            node.name,
+            node.type,
+            node.assigned_device,
+            self.unit.depth[node.id],
+            run,
+            node.origin,
+            kind,
+            size,
+        )
+
+    def refs(self, node: Node) -> dict[int, VariableState]:
+        """The variables behind the node's inputs; those it reads are guarded once in the plan."""
+        found: dict[int, VariableState] = {}
+        for edge in node._in:
+            if edge.is_control or not edge.src.output_types[edge.src_output].is_ref_dtype:
+                continue
+            storage = self.unit.homes[edge.src.id, edge.src_output].storage
+            if storage.node is None:
+                _check_no_reference(node, edge)
+                continue
+            state = self.variable(storage.node)
+            found[edge.dst_input] = state
+            if not node.op_def.allows_uninitialized_input:
+                self._guard(node, storage.node, edge.src, state)
+        return found
+
+    def _guard(self, node: Node, variable: Node, source: Node, state: VariableState) -> None:
+        """Checks, once wherever nodes live together, that a variable is initialized."""
+        key = (variable.id, self.frame, self.guard)
+        if key in self.guarded or (variable.id, None, ALWAYS) in self.guarded:
+            return
+        self.guarded.add(key)
+        named = source if node.node_class is NodeClass.RETVAL else node
+        self.add(named, Check(state), "guard")
+
+    def cells_until(self, end: int) -> list[Cell]:
+        """Cells that nobody needs after that position, the end of a loop."""
+        if self._cells_until is None:
+            found: dict[int, dict[Storage, None]] = {}
+            self._cells_until = found
+            for home in self.unit.homes.values():
+                storage = home.storage
+                if storage.kind == "cell" and storage.node is None:
+                    found.setdefault(storage.last, {})[storage] = None
+        return [self.cell(storage) for storage in self._cells_until.get(end, ())]
+
+
+def _check_no_reference(node: Node, edge: Edge) -> None:
+    """Raises where a node needs a reference but gets what may be one of several variables."""
+    if node.input_types[edge.dst_input].is_ref_dtype and not passes_whole(node):
+        raise UnimplementedError(
+            node.node_def,
+            None,
+            f"'{node.name}' needs to know the variable that it refers to, but "
+            f"'{edge.src.name}' may be one of several{origins(node)}",
+        )

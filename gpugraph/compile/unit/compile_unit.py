@@ -1,0 +1,155 @@
+"""The record that the passes hand on: one run's graph on its way to a plan.
+
+Each pass fills what is its own and leaves a `PassReport`. `verify` checks after each pass that
+what should hold by then does hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from time import perf_counter
+from typing import Any, NamedTuple
+
+from gpugraph.base.dtypes import DType
+from gpugraph.base.errors import InternalError
+from gpugraph.base.shapes import TensorShape
+from gpugraph.compile.unit.guards import Flow
+from gpugraph.config import ConfigProto
+from gpugraph.devices import Device, Resources
+from gpugraph.graph.nodes.runtime_graph import Node, RuntimeGraph
+from gpugraph.kernel import Kernel
+from gpugraph.ops.framework.kernel_registry import HostOnly, find_kernel
+from gpugraph.plan import Mailbox, PassReport, PlanKey, Transfer
+
+__all__ = ["Absorbed", "FeedSpec", "Home", "Storage", "Target", "Unit", "variable_key"]
+
+TensorId = tuple[int, int]
+"""A tensor of the runtime graph: node id and output slot."""
+
+
+class FeedSpec(NamedTuple):
+    """A tensor to be fed: its name, dtype and shape (None, or open sizes: known at each run)."""
+
+    name: str
+    dtype: DType
+    shape: tuple[int | None, ...] | None
+
+
+class Target(NamedTuple):
+    """What a session lends to a compilation: devices, lasting state, settings."""
+
+    devices: Sequence[Device]
+    resources: Resources
+    config: ConfigProto
+    no_gpu: str
+    verify: bool
+    new_mailbox: Callable[[], Mailbox]
+
+
+def variable_key(node: Node) -> tuple[str, str]:
+    """Container and name of a VariableV2's memory: nodes that agree in both are one variable."""
+    return node.attrs.get("container", ""), node.attrs.get("shared_name") or node.name
+
+
+@dataclass(slots=True, eq=False)
+class Storage:
+    """Bytes that one or more tensors share, live from step `first` to step `last`."""
+
+    kind: str  # "arena", "constant", "variable", "cell", "object"
+    device: str
+    size: int
+    first: int
+    last: int
+    owner: str
+    offset: int = 0
+    node: Node | None = None
+
+
+class Home(NamedTuple):
+    """Where a tensor lives: its storage and its static shape (None: known when it is made)."""
+
+    storage: Storage
+    shape: tuple[int, ...] | None
+    dtype: DType
+
+
+class Absorbed(NamedTuple):
+    """An op that is gone, since op `by` does it too; `said` is how, in front of that name."""
+
+    op_type: str
+    origin: Any
+    by: str
+    said: str
+
+
+@dataclass
+class Unit:
+    """One compilation.
+
+    prune fills args, retvals, roots and kin (a variable's node id to the ops outside this run that
+    refer to it, as nodes of another graph); fold shapes, values and folded; transposes,
+    cancel, common and remap absorbed (by name, the ops that others do besides); place reasons;
+    fuse fused (for each fused node the names, types and origins of its ops);
+    partition ways and transfers; flow `flow`, where there is control flow; order order and depth;
+    memory homes, moded and arena_sizes. Dicts are keyed by node id, or by tensor.
+    """
+
+    key: PlanKey
+    target: Target
+    graph: RuntimeGraph
+    feeds: Sequence[FeedSpec]
+    args: list[Node] = field(default_factory=list)
+    retvals: list[Node] = field(default_factory=list)
+    roots: list[Node] = field(default_factory=list)
+    kin: dict[int, list[Node]] = field(default_factory=dict)
+    shapes: dict[int, Sequence[TensorShape]] = field(default_factory=dict)
+    values: dict[TensorId, Any] = field(default_factory=dict)
+    reasons: dict[int, str] = field(default_factory=dict)
+    folded: dict[int, str] = field(default_factory=dict)
+    ways: list[tuple[Node, Node]] = field(default_factory=list)
+    transfers: list[Transfer] = field(default_factory=list)
+    order: list[Node] = field(default_factory=list)
+    depth: dict[int, int] = field(default_factory=dict)
+    homes: dict[TensorId, Home] = field(default_factory=dict)
+    moded: dict[int, str] = field(default_factory=dict)
+    flow: Flow | None = None
+    fused: dict[int, list[tuple[str, str, Any]]] = field(default_factory=dict)
+    absorbed: dict[str, Absorbed] = field(default_factory=dict)
+    arena_sizes: dict[str, int] = field(default_factory=dict)
+    reports: list[PassReport] = field(default_factory=list)
+    _kernels: dict[int, Kernel] = field(default_factory=dict)
+
+    @property
+    def host(self) -> str:
+        """The device in whose memory host inputs lie, feeds arrive and fetches leave."""
+        return self.target.devices[0].name
+
+    def kernel(self, node: Node) -> Kernel:
+        """What runs a placed node. InternalError where nothing does: placement sees to it."""
+        found = self._kernels.get(node.id)
+        if found is not None:
+            return found
+        entry = find_kernel(node.type, self.device_types[node.assigned_device], node.attrs)
+        if entry is None or isinstance(entry.kernel, HostOnly):
+            raise InternalError(
+                node.node_def, None, f"'{node.name}' has no kernel on {node.assigned_device}"
+            )
+        self._kernels[node.id] = entry.kernel
+        return entry.kernel
+
+    @cached_property
+    def device_types(self) -> dict[str, str]:
+        """Each device's type, by its full name."""
+        return {device.name: device.device_type for device in self.target.devices}
+
+    @contextmanager
+    def report(self, name: str) -> Iterator[Callable[[str, Sequence[str]], None]]:
+        """Times a pass; it says what it did by calling what this yields."""
+        start = perf_counter()
+        said: list[tuple[str, Sequence[str]]] = []
+        yield lambda summary, lines=(): said.append((summary, lines))  # type: ignore[misc]
+        summary, lines = said[-1] if said else ("", ())
+        self.reports.append(PassReport(name, summary, lines, perf_counter() - start))

@@ -1,0 +1,171 @@
+"""Schedule: orders of a graph with loops, in which each loop is one item of the frame around it.
+
+A level is one frame's own ops and the loops right inside it, with what must come before what. An
+edge between two frames binds the two items that hold its ends where their frames part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Hashable, Mapping
+from dataclasses import dataclass, field
+from heapq import heappop, heappush
+
+from gpugraph.base.errors import InternalError, InvalidArgumentError
+from gpugraph.graph.nodes.cycle_check import validate_no_cycle
+from gpugraph.graph.nodes.loop_frames import Frame, Frames, loop_frames
+from gpugraph.graph.nodes.node_and_edge import origins
+from gpugraph.graph.nodes.runtime_graph import Node, RuntimeGraph
+
+__all__ = ["Item", "Level", "arranged", "flattened", "levels", "loops_whole"]
+
+Item = Node | Frame
+
+
+@dataclass(eq=False)
+class Level:
+    """The items of one frame; `depth` is the length of the longest path to each."""
+
+    frame: Frame
+    items: list[Item] = field(default_factory=list)
+    followers: dict[Item, list[Item]] = field(default_factory=dict)
+    pending: dict[Item, int] = field(default_factory=dict)
+    depth: dict[Item, int] = field(default_factory=dict)
+
+    def add(self, item: Item) -> None:
+        self.items.append(item)
+        self.followers[item] = []
+        self.pending[item] = 0
+
+
+def levels(
+    graph: RuntimeGraph, frames: Frames, ways: Collection[tuple[Node, Node]]
+) -> dict[Frame, Level]:
+    """The level of each frame. InvalidArgumentError on a cycle or a loop that needs itself."""
+    found = {frame: Level(frame) for frame in (frames.root, *frames.loops())}
+    for frame in frames.loops():
+        assert frame.parent is not None
+        found[frame.parent].add(frame)
+    nodes = graph.op_nodes()
+    for node in nodes:
+        found[frames.at(node)].add(node)
+    pairs = [(e.src, e.dst) for e in graph.edges() if e.src.is_op and not e.is_back_edge]
+    for before, after in (*pairs, *ways):
+        if after.is_op:
+            _bind(found, frames, before, after)
+    for level in found.values():
+        _measure(level, graph, ways)
+    return found
+
+
+def _bind(found: dict[Frame, Level], frames: Frames, before: Node, after: Node) -> None:
+    """Notes that `before` comes before `after`, where their frames part."""
+    one, two = frames.at(before), frames.at(after)
+    if one is two and before.is_exit and after.is_enter:
+        raise _needs_itself(one)
+    first: Item = before
+    second: Item = after
+    if one is not two:
+        above = list(one.up())
+        shared = next(frame for frame in two.up() if frame in above)
+        first = before if one is shared else shared.child_towards(one)
+        second = after if two is shared else shared.child_towards(two)
+        if first is second:
+            return
+        one = shared
+    level = found[one]
+    level.followers[first].append(second)
+    level.pending[second] += 1
+
+
+def _measure(level: Level, graph: RuntimeGraph, ways: Collection[tuple[Node, Node]]) -> None:
+    """Fills `depth`."""
+    pending = dict(level.pending)
+    level.depth = dict.fromkeys(level.items, 0)
+    row = [item for item in level.items if not pending[item]]
+    done = 0
+    while row:
+        done += len(row)
+        following = []
+        for item in row:
+            for after in level.followers[item]:
+                level.depth[after] = level.depth[item] + 1
+                pending[after] -= 1
+                if not pending[after]:
+                    following.append(after)
+        row = following
+    if done < len(level.items):
+        validate_no_cycle(graph, ways)
+        stuck = next(
+            (each for each in level.items if isinstance(each, Frame) and pending[each]), None
+        )
+        if stuck is None:
+            raise InternalError(None, None, "An order ended early although there is no cycle")
+        raise _needs_itself(stuck)
+
+
+def _needs_itself(frame: Frame) -> InvalidArgumentError:
+    return InvalidArgumentError(
+        None,
+        None,
+        f"The loop '{frame.name}' needs its own result before it can start{origins(*frame.enters)}",
+    )
+
+
+def arranged(
+    level: Level, rank: Callable[[Item], tuple[int, ...]], group: Callable[[Item], Hashable]
+) -> list[Item]:
+    """The items in an order that keeps those of one group together where it can.
+
+    Of what is ready, the next is of the group of the last; where there is none, the one of least
+    `rank`.
+    """
+    pending = dict(level.pending)
+    ready: dict[Hashable, list[tuple[tuple[int, ...], int, Item]]] = {}
+    count = 0
+
+    def offer(item: Item) -> None:
+        nonlocal count
+        count += 1
+        heappush(ready.setdefault(group(item), []), (rank(item), count, item))
+
+    for item in level.items:
+        if not pending[item]:
+            offer(item)
+    order: list[Item] = []
+    current: Hashable = None
+    while ready:
+        if current not in ready:
+            current = min(ready, key=lambda key: ready[key][0][:2])
+        heap = ready[current]
+        item = heappop(heap)[2]
+        if not heap:
+            del ready[current]
+        order.append(item)
+        for after in level.followers[item]:
+            pending[after] -= 1
+            if not pending[after]:
+                offer(after)
+    return order
+
+
+def loops_whole(graph: RuntimeGraph) -> list[Node]:
+    """Inputs first, and all of a loop before what follows it."""
+    frames = loop_frames(graph)
+    orders: dict[Frame, list[Item]] = {
+        frame: sorted(level.items, key=level.depth.__getitem__)
+        for frame, level in levels(graph, frames, ()).items()
+    }
+    return flattened(orders, frames.root)
+
+
+def flattened(orders: Mapping[Frame, list[Item]], frame: Frame) -> list[Node]:
+    """All nodes, those of a loop in the place of the loop, followed by what marks its end."""
+    nodes: list[Node] = []
+    for item in orders[frame]:
+        if isinstance(item, Frame):
+            nodes += flattened(orders, item)
+        else:
+            nodes.append(item)
+    if frame.end is not None:
+        nodes.append(frame.end)
+    return nodes

@@ -1,0 +1,57 @@
+"""Switches: which rewrites of the graph a session's settings ask for.
+
+`OptimizerOptions.opt_level` L1, the default, asks for all of them, L0 only for those that another
+setting asks for: `OptimizerOptions.do_...`, or a rewrite that is ON in `RewriterConfig`. One that
+is OFF there is not done, whatever else is set, and with `disable_meta_optimizer` none is.
+
+Answers do not depend on them, but for the last bits of matrix products (see `transposes`). Nor do
+they on the variables of the environment that say how a GPU is told its steps.
+"""
+
+from __future__ import annotations
+
+import os
+
+from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.compile.unit.compile_unit import Unit
+from gpugraph.config import OptimizerOptions, RewriterConfig
+
+__all__ = ["CAPTURE", "JOIN", "is_off", "why_off"]
+
+CAPTURE, JOIN = "GPUGRAPH_CAPTURE", "GPUGRAPH_JOIN"
+"""Variables of the environment that say 0 or 1 of how a GPU is told its steps."""
+
+_WHAT = {CAPTURE: "steps of a GPU are not captured", JOIN: "launches of a GPU are not joined"}
+
+_ASKED = {
+    "constant_folding": "do_constant_folding",
+    "common_subgraph_elimination": "do_common_subexpression_elimination",
+}
+
+
+def why_off(unit: Unit, rewrite: str) -> str:
+    """Why a rewrite of `RewriterConfig` is not to be done; nothing where it is."""
+    graph_options = unit.target.config.graph_options
+    options, rewrites = graph_options.optimizer_options, graph_options.rewrite_options
+    toggle = getattr(rewrites, rewrite)
+    if rewrites.disable_meta_optimizer:
+        return "switched off: disable_meta_optimizer"
+    if toggle == RewriterConfig.OFF:
+        return f"switched off: {rewrite} is OFF"
+    asked = rewrite in _ASKED and getattr(options, _ASKED[rewrite])
+    if options.opt_level == OptimizerOptions.L0 and toggle == RewriterConfig.DEFAULT and not asked:
+        return "switched off: opt_level is L0"
+    return ""
+
+
+def is_off(switch: str) -> bool:
+    """Whether a variable of the environment is 0. InvalidArgumentError for neither 0 nor 1."""
+    said = os.environ.get(switch, "")
+    if said not in ("", "0", "1"):
+        raise InvalidArgumentError(
+            None,
+            None,
+            f"{switch} is {said!r}; possible are 0 ({_WHAT[switch]}) and 1 (they are, as when it "
+            "is not set)",
+        )
+    return said == "0"

@@ -1,0 +1,345 @@
+"""Verify: what must hold of a unit after each pass. A breach is a bug of ours: InternalError."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from gpugraph.base.errors import InternalError
+from gpugraph.compile.placement.graph_partition import is_crossing, memory_of_output
+from gpugraph.compile.unit.compile_unit import Storage, TensorId, Unit, variable_key
+from gpugraph.compile.unit.guards import ALWAYS, Guard, apart, holds_never
+from gpugraph.graph.nodes.loop_frames import Frame, enters_once, is_loop_merge
+from gpugraph.graph.nodes.runtime_graph import Edge, Node, NodeClass
+from gpugraph.memory import ArenaPlan, Lifetime, check_offsets
+from gpugraph.ops.framework.op_declaration import DECLARATIONS
+
+__all__ = ["verify"]
+
+
+def verify(unit: Unit, after: str) -> None:
+    """Checks the invariants of pass `after` and of all before it. InternalError when one fails."""
+    for name, check in _CHECKS.items():
+        check(unit)
+        if name == after:
+            return
+    raise ValueError(f"There is no pass '{after}'")
+
+
+def _fail(node: Node, what: str) -> InternalError:
+    return InternalError(node.node_def, None, f"Compilation went wrong at '{node.name}': {what}")
+
+
+def _connected(unit: Unit) -> None:
+    """Each data input has its one edge, of its dtype."""
+    for node in unit.graph.op_nodes():
+        edges = node.input_edges()
+        for edge, dtype in zip(edges, node.input_types):
+            given = edge.src.output_types[edge.src_output]
+            if given.base_dtype is not dtype.base_dtype:
+                raise _fail(node, f"input {edge.dst_input} is {given.name}, not {dtype.name}")
+
+
+def _shaped(unit: Unit) -> None:
+    """Each output has a shape, and constants have that of their value."""
+    for node in unit.graph.op_nodes():
+        shapes = unit.shapes.get(node.id)
+        if shapes is None or len(shapes) != len(node.output_types):
+            raise _fail(node, f"{len(node.output_types)} outputs, but the shapes {shapes}")
+    for (key, slot), value in unit.values.items():
+        found = unit.graph.find_id(key)
+        if found is not None and unit.shapes[key][slot].sizes != value.shape:
+            raise _fail(found, f"its value has shape {value.shape}")
+
+
+def _placed(unit: Unit) -> None:
+    """Each node is on a device of the session, with a reason; references stay on one device."""
+    names = {device.name for device in unit.target.devices}
+    for node in unit.graph.op_nodes():
+        if node.assigned_device not in names:
+            raise _fail(node, f"it was placed on '{node.assigned_device}'")
+        if not unit.reasons.get(node.id) and not node.is_transfer:
+            raise _fail(node, "no reason was recorded for its device")
+        for index, dtype in enumerate(node.input_types):
+            if not dtype.is_ref_dtype:
+                continue
+            source = node.input_edge(index).src
+            if source.assigned_device != node.assigned_device:
+                raise _fail(node, f"it refers to '{source.name}' on another device")
+
+
+def _partitioned(unit: Unit) -> None:
+    """No data edge leads from one memory to another, and no way is there twice."""
+    for node in unit.graph.op_nodes():
+        for edge in node.input_edges():
+            if is_crossing(unit, edge):
+                raise _fail(node, f"input {edge.dst_input} lies in another device's memory")
+    ways = set()
+    for send, recv in unit.ways:
+        edge = send.input_edge(0)
+        # What is read from a variable before an assignment and after it are two tensors.
+        is_ref = edge.src.output_types[edge.src_output].is_ref_dtype
+        place = frozenset(send.control_inputs) if is_ref else frozenset()
+        way = edge.src, edge.src_output, recv.assigned_device, place
+        if way in ways:
+            raise _fail(send, f"'{edge.src.name}' is sent twice to {recv.assigned_device}")
+        ways.add(way)
+    if len(unit.transfers) != len(unit.ways):
+        raise _fail(unit.graph.source, f"{len(unit.ways)} tensors are sent, but not all listed")
+
+
+def _ordered(unit: Unit) -> None:
+    """Each node comes once, after all that it needs."""
+    position = {node.id: index for index, node in enumerate(unit.order)}
+    if len(position) != len(unit.graph.op_nodes()) or len(unit.order) != len(position):
+        raise _fail(unit.graph.source, "the order does not hold each node once")
+    for node in unit.order:
+        for edge in node._in:
+            if edge.is_back_edge or not edge.src.is_op:
+                continue
+            if position[edge.src.id] >= position[node.id]:
+                raise _fail(node, f"it comes before '{edge.src.name}', which it needs")
+    for send, recv in unit.ways:
+        if position[send.id] >= position[recv.id]:
+            raise _fail(recv, "it comes before its Send")
+
+
+def _housed(unit: Unit) -> None:
+    """Each output has a home in its device's memory; what lives at once shares no bytes."""
+    arenas: dict[str, dict[Storage, None]] = {}
+    for node in unit.order:
+        for slot in range(len(node.output_types)):
+            storage = unit.homes[node.id, slot].storage
+            if storage.device != memory_of_output(unit, node, slot):
+                raise _fail(node, f"output {slot} lies on {storage.device}")
+            if storage.kind == "arena":
+                arenas.setdefault(storage.device, {})[storage] = None
+    for device, found in arenas.items():
+        storages = list(found)
+        check_offsets(
+            [Lifetime(each.size, each.first, each.last) for each in storages],
+            ArenaPlan([each.offset for each in storages], unit.arena_sizes[device]),
+        )
+
+
+def _remembered(unit: Unit) -> None:
+    _housed(unit)
+    _kept(unit)
+    _outlasting(unit)
+
+
+def _outlasting(unit: Unit) -> None:
+    """What a loop's ops take from outside of it lasts until the loop is over."""
+    if unit.flow is None:
+        return
+    frames = unit.flow.frames
+    position = {node.id: at for at, node in enumerate(unit.order)}
+    for node in unit.order:
+        if node.node_class is not NodeClass.ENTER or enters_once(node):
+            continue
+        end = frames.at(node).end
+        assert end is not None
+        for slot in (node.input_edge(0), *(edge for edge in node._out if not edge.is_control)):
+            storage = unit.homes[slot.src.id, slot.src_output].storage
+            if storage.kind == "arena" and storage.last < position[end.id]:
+                raise _fail(node, f"'{slot.src.name}' does not outlast the loop")
+
+
+def _kept(unit: Unit) -> None:
+    """Whenever a tensor is read, its memory holds what was written as that tensor.
+
+    The order is played through: `held` is what each piece of memory holds, `content` what each
+    tensor is. Reading a reference reads what is there now. A Recv reads in its Send's place, and
+    fetches are read at the end.
+    """
+    play = _Play(unit)
+    sends = {recv.id: send for send, recv in unit.ways}
+    for at, node in enumerate(unit.order):
+        if node.node_class not in (NodeClass.SEND, NodeClass.RETVAL) and not _leaves(unit, node):
+            for edge in sends.get(node.id, node).input_edges():
+                if not edge.is_back_edge:
+                    play.read(edge, at)
+            play.write(node)
+        if node.type == "_LoopEnd":
+            play.turn(node, at)
+    for node in unit.retvals:
+        play.read(node.input_edge(0), len(unit.order))
+
+
+class _Play:
+    """What memory holds as the order goes on: several things, under guards that exclude them."""
+
+    def __init__(self, unit: Unit) -> None:
+        self.unit = unit
+        self.content: dict[TensorId, tuple[object, ...]] = {}
+        self._held: dict[object, list[tuple[Frame | None, Guard, object]]] = {}
+
+    def _place(self, node: Node) -> tuple[Frame | None, Guard]:
+        flow = self.unit.flow
+        if flow is None:
+            return None, ALWAYS
+        return flow.frames.at(node), flow.guards.get(node.id, ALWAYS)
+
+    def _hold(self, storage: Storage, node: Node, content: object) -> None:
+        self._layer(storage, *self._place(node), content)
+
+    def _layer(self, storage: Storage, frame: Frame | None, guard: Guard, content: object) -> None:
+        if self._is_never(frame, guard):
+            return
+        layers = self._held.get(_bytes(storage), [])
+        left = [each for each in layers if each[0] is not frame or not each[1] >= guard]
+        self._held[_bytes(storage)] = [*left, (frame, guard, content)]
+
+    def _reading(self, edge: Edge) -> tuple[Frame | None, Guard]:
+        """Where and under which guard the tensor of an edge is read."""
+        source, user, flow = edge.src, edge.dst, self.unit.flow
+        if flow is None:
+            return None, ALWAYS
+        if user.node_class is NodeClass.ENTER:  # before the loop
+            frame = flow.frames.at(user)
+            return frame.parent, flow.of_output(source, edge.src_output)
+        if user.node_class is not NodeClass.MERGE:
+            return self._place(user)
+        frame = flow.frames.at(user)
+        return frame, flow.of_output(source, edge.src_output)
+
+    def held(self, storage: Storage, frame: Frame | None, guard: Guard) -> object:
+        """What the memory holds for those who read it there, under that guard."""
+        for other, written, content in reversed(self._held.get(_bytes(storage), ())):
+            if not self._are_apart(frame, guard, other, written):
+                return content
+        return None
+
+    def _are_apart(
+        self, one: Frame | None, guard: Guard, other: Frame | None, written: Guard
+    ) -> bool:
+        """Whether two guards, each of its frame, never hold at once."""
+        flow = self.unit.flow
+        if flow is None or one is None or other is None:
+            return False
+        if one is not other:
+            shared = next(each for each in one.up() if each in list(other.up()))
+            guard = guard if one is shared else flow.outer[shared.child_towards(one)]
+            written = written if other is shared else flow.outer[shared.child_towards(other)]
+        return apart(guard, written)
+
+    def read(self, edge: Edge, at: int) -> None:
+        source, slot = edge.src, edge.src_output
+        storage = self.unit.homes[source.id, slot].storage
+        if source.output_types[slot].is_ref_dtype or storage.kind == "constant":
+            return
+        if storage.kind != "variable" and not storage.first <= at <= storage.last:
+            raise _fail(
+                edge.dst,
+                f"'{source.name}' lives in steps {storage.first} to {storage.last}, but is read "
+                f"in step {at}",
+            )
+        place = self._reading(edge)
+        if self._is_never(*place):
+            return
+        if self._entered(storage, *place):
+            return  # it was read by the Enter, and what is outside waits until the loop is over
+        if self.held(storage, *place) not in self.content[source.id, slot]:
+            raise _fail(edge.dst, f"'{source.name}' was overwritten before it is read")
+
+    def _entered(self, storage: Storage, frame: Frame | None, guard: Guard) -> bool:
+        """Whether the memory was last written outside of the loop in which it is read."""
+        if frame is None or frame.parent is None:
+            return False
+        above = list(frame.parent.up())
+        for other, written, _ in reversed(self._held.get(_bytes(storage), ())):
+            if other in above or not self._are_apart(frame, guard, other, written):
+                return other in above
+        return False
+
+    def _is_never(self, frame: Frame | None, guard: Guard) -> bool:
+        """Whether nothing of that frame, under that guard, ever runs."""
+        loops = [each for each in frame.up() if each.parent is not None] if frame else []
+        outer = self.unit.flow.outer if self.unit.flow is not None else {}
+        return holds_never(guard) or any(holds_never(outer[each]) for each in loops)
+
+    def turn(self, end: Node, at: int) -> None:
+        """An iteration is over: what leads back is read; the variables have their places."""
+        unit, content = self.unit, self.content
+        assert unit.flow is not None
+        frame = next(each for each in unit.flow.frames.loops() if each.end is end)
+        for node in frame.next_iterations:
+            for edge in node._out:
+                if edge.is_back_edge:
+                    self.read(edge, at)
+        for merge in frame.merges:
+            self._hold(unit.homes[merge.id, 0].storage, merge, content[merge.id, 0][-1])
+        for node in frame.exits:  # read when the loop is over
+            edge = node.input_edge(0)
+            if _leaves(unit, node):
+                if any(not out.is_control for out in node._out):
+                    self.read(edge, at)
+                content[node.id, 0] = content[edge.src.id, edge.src_output]
+
+    def write(self, node: Node) -> None:
+        unit = self.unit
+        decl = DECLARATIONS.get(node.type)
+        for slot in decl.writes if decl is not None else ():
+            edge = node.input_edge(slot)
+            self._hold(unit.homes[edge.src.id, edge.src_output].storage, node, object())
+        if node.node_class is NodeClass.MERGE and not is_loop_merge(node):
+            self._merge(node)
+            return
+        is_view = unit.moded.get(node.id, "").startswith("view")
+        for slot, dtype in enumerate(node.output_types):
+            storage = unit.homes[node.id, slot].storage
+            held = self.held(storage, *self._place(node)) if is_view or dtype.is_ref_dtype else None
+            if held is None:
+                held = object()
+                self._hold(storage, node, held)
+            self.content[node.id, slot] = (held,)
+            if is_view and decl is not None and storage.kind == "arena":
+                edge = node.input_edge(decl.view[slot])
+                self.content[node.id, slot] = self.content[edge.src.id, edge.src_output]
+
+    def _merge(self, node: Node) -> None:
+        """A Merge is what the branches made in its place, or what is moved there from elsewhere."""
+        unit, flow = self.unit, self.unit.flow
+        assert flow is not None
+        storage = unit.homes[node.id, 0].storage
+        own: object = object()
+        known: list[object] = []
+        for edge in node.input_edges():
+            if unit.homes[edge.src.id, edge.src_output].storage is storage:
+                known += self.content[edge.src.id, edge.src_output]
+            else:
+                guard = flow.of_output(edge.src, edge.src_output)
+                self._layer(storage, flow.frames.at(node), guard, own)
+        self.content[node.id, 0] = (*known, own)
+        self._hold(unit.homes[node.id, 1].storage, node, own)
+        self.content[node.id, 1] = (own,)
+
+
+def _bytes(storage: Storage) -> object:
+    return variable_key(storage.node) if storage.kind == "variable" and storage.node else storage
+
+
+def _leaves(unit: Unit, node: Node) -> bool:
+    """Whether the node is an Exit that is the very bytes which the loop left."""
+    is_view = unit.moded.get(node.id, "").startswith("view")
+    return node.node_class is NodeClass.EXIT and is_view
+
+
+_CHECKS: dict[str, Callable[[Unit], None]] = {
+    "prune": _connected,
+    "reread": _connected,
+    "fold": _shaped,
+    "simplify": _shaped,
+    "transposes": _shaped,
+    "cancel": _shaped,
+    "common": _shaped,
+    "dependencies": _shaped,
+    "place": _placed,
+    "remap": _shaped,
+    "attention": _shaped,
+    "epilogues": _shaped,
+    "fuse": _connected,
+    "partition": _partitioned,
+    "flow": _partitioned,
+    "order": _ordered,
+    "memory": _remembered,
+}

@@ -1,0 +1,252 @@
+"""Settings of sessions, devices and runs, named and shaped like TensorFlow 1.15's.
+
+Policy: plain Python objects that behave like its protocol messages as far as programs notice.
+Every field is declared with a type and has a default; a nested message exists as soon as it is
+looked at, so `config.gpu_options.allow_growth = True` works on a fresh ConfigProto; what is
+assigned is checked at once and copied. A name or a type that does not fit is an error that says
+what would. Only fields that gpugraph understands are declared.
+
+Beyond TensorFlow there is `GPUOptions.virtual_gpus`: devices of type GPU whose memory lives on
+the host, to rehearse placements and memory limits without a GPU.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from gpugraph.base.proto_messages import (
+    Field,
+    Message,
+    anything,
+    boolean,
+    choice,
+    integer,
+    list_of,
+    map_of,
+    message,
+    number,
+    text,
+    to_float,
+    to_int,
+    to_message,
+    to_str,
+)
+
+__all__ = [
+    "ConfigProto",
+    "GPUOptions",
+    "GraphOptions",
+    "Message",
+    "OptimizerOptions",
+    "RewriterConfig",
+    "RunMetadata",
+    "RunOptions",
+    "SessionOptions",
+]
+
+_VIRTUAL_GPU_MEBIBYTES = 256
+
+
+def _to_virtual_gpus(where: str, value: Any) -> list[int]:
+    counted = not isinstance(value, Iterable)
+    items = [value] if counted else list(value)
+    for item in items:
+        if isinstance(item, (bool, str)) or not hasattr(item, "__index__") or item < 0:
+            raise ValueError(
+                f"{where} must be the number of virtual GPUs, or a list with the memory limit of "
+                f"each in MiB, none of them negative; got {value!r}"
+            )
+    return [_VIRTUAL_GPU_MEBIBYTES] * int(items[0]) if counted else [int(item) for item in items]
+
+
+class GPUOptions(Message):
+    """How GPUs are used.
+
+    Fields:
+      per_process_gpu_memory_fraction: the part of each GPU's memory to take; 0 for the default.
+      allow_growth: take memory as it is needed, not at once.
+      allocator_type: the name of an allocator; empty for the default.
+      visible_device_list: the GPUs to use and their order, as "1,0"; empty for all.
+      force_gpu_compatible: let all host tensors live in memory the GPU can copy from at once.
+      experimental: see `Experimental`.
+      virtual_gpus: memory limits in MiB, one per virtual GPU on the host. A number n can be
+        given for n of 256 MiB each. ValueError if one is negative or not an int.
+      emulated_gpus: the same, for GPUs whose CUDA kernels the host's C++ compiler compiles:
+        slow, and all that a CUDA GPU does but its speed.
+    """
+
+    class Experimental(Message):
+        """Fields: virtual_devices, one VirtualDevices per visible GPU that is to be divided."""
+
+        class VirtualDevices(Message):
+            """Fields: memory_limit_mb, the memory of each part of one GPU in MiB."""
+
+            memory_limit_mb = list_of(to_float)
+
+        virtual_devices = list_of(to_message(VirtualDevices))
+
+    per_process_gpu_memory_fraction = number()
+    allow_growth = boolean()
+    allocator_type = text()
+    visible_device_list = text()
+    force_gpu_compatible = boolean()
+    experimental = message(Experimental)
+    virtual_gpus = Field[list[int]](list, _to_virtual_gpus)
+    emulated_gpus = Field[list[int]](list, _to_virtual_gpus)
+
+
+class OptimizerOptions(Message):
+    """How much the graph is rewritten before it runs.
+
+    Fields:
+      do_common_subexpression_elimination, do_constant_folding, do_function_inlining: ask for
+        one rewrite whatever the level.
+      max_folded_constant_in_bytes: the largest constant folding may make; 0 for the default.
+      opt_level: L1, the default, or L0 for none.
+      global_jit_level: DEFAULT, OFF, ON_1 or ON_2, for fusing operations.
+    """
+
+    L1 = 0
+    L0 = -1
+    DEFAULT = 0
+    OFF = -1
+    ON_1 = 1
+    ON_2 = 2
+
+    do_common_subexpression_elimination = boolean()
+    do_constant_folding = boolean()
+    max_folded_constant_in_bytes = integer()
+    do_function_inlining = boolean()
+    opt_level = choice(L1=L1, L0=L0)
+    global_jit_level = choice(DEFAULT=DEFAULT, OFF=OFF, ON_1=ON_1, ON_2=ON_2)
+
+
+class RewriterConfig(Message):
+    """Which rewrites of the graph are done, one by one.
+
+    Fields:
+      constant_folding: what follows from constants and known shapes becomes constant.
+      arithmetic_optimization: ops that cancel each other, or change nothing, are left out.
+      common_subgraph_elimination: ops that compute the same are done once.
+      dependency_optimization: ops that are only waited for, and change nothing, are not run.
+      remapping: a convolution, the addition of a bias and an activation are one op; so are, on
+        GPUs, a matrix product and what follows it, and attention.
+      disable_meta_optimizer: none of these.
+    Each but the last is ON, OFF, AGGRESSIVE (here the same as ON), or DEFAULT: as
+    OptimizerOptions says.
+    """
+
+    DEFAULT = 0
+    ON = 1
+    OFF = 2
+    AGGRESSIVE = 3
+
+    constant_folding = choice(DEFAULT=DEFAULT, ON=ON, OFF=OFF, AGGRESSIVE=AGGRESSIVE)
+    arithmetic_optimization = choice(DEFAULT=DEFAULT, ON=ON, OFF=OFF, AGGRESSIVE=AGGRESSIVE)
+    common_subgraph_elimination = choice(DEFAULT=DEFAULT, ON=ON, OFF=OFF, AGGRESSIVE=AGGRESSIVE)
+    dependency_optimization = choice(DEFAULT=DEFAULT, ON=ON, OFF=OFF, AGGRESSIVE=AGGRESSIVE)
+    remapping = choice(DEFAULT=DEFAULT, ON=ON, OFF=OFF, AGGRESSIVE=AGGRESSIVE)
+    disable_meta_optimizer = boolean()
+
+
+class GraphOptions(Message):
+    """How graphs are treated.
+
+    Fields:
+      optimizer_options: see OptimizerOptions.
+      rewrite_options: see RewriterConfig.
+      place_pruned_graph: place only what a run needs, not the whole graph.
+      infer_shapes: note inferred shapes on the nodes.
+      build_cost_model, build_cost_model_after: steps between two cost models, 0 for none, and
+        steps to skip first.
+      enable_bfloat16_sendrecv: send float32 between processes as bfloat16.
+      enable_recv_scheduling: start receives only when their values are nearly needed.
+      timeline_step: record a timeline each so many steps; 0 for never.
+    """
+
+    optimizer_options = message(OptimizerOptions)
+    place_pruned_graph = boolean()
+    infer_shapes = boolean()
+    build_cost_model = integer()
+    build_cost_model_after = integer()
+    enable_bfloat16_sendrecv = boolean()
+    enable_recv_scheduling = boolean()
+    timeline_step = integer()
+    rewrite_options = message(RewriterConfig)
+
+
+class ConfigProto(Message):
+    """Settings of a session.
+
+    Fields:
+      device_count: the most devices to make of a type, as {"GPU": 0}; a type not named is
+        unlimited.
+      intra_op_parallelism_threads, inter_op_parallelism_threads: threads within and between
+        operations; 0 for the default.
+      use_per_session_threads: give the session threads of its own.
+      allow_soft_placement: where a device has no kernel, use one that has.
+      log_device_placement: tell where each operation was placed.
+      device_filters: devices other than these do not exist for the session.
+      gpu_options: see GPUOptions.
+      graph_options: see GraphOptions.
+      operation_timeout_in_ms: how long a run may block; 0 for no limit.
+      isolate_session_state: share no variables with other sessions of a cluster.
+    """
+
+    device_count = map_of(to_int)
+    intra_op_parallelism_threads = integer()
+    inter_op_parallelism_threads = integer()
+    use_per_session_threads = boolean()
+    allow_soft_placement = boolean()
+    log_device_placement = boolean()
+    device_filters = list_of(to_str)
+    gpu_options = message(GPUOptions)
+    graph_options = message(GraphOptions)
+    operation_timeout_in_ms = integer()
+    isolate_session_state = boolean()
+
+
+class RunOptions(Message):
+    """Settings of one run.
+
+    Fields:
+      trace_level: NO_TRACE, the default, SOFTWARE_TRACE, HARDWARE_TRACE or FULL_TRACE.
+      timeout_in_ms: how long the run may take; 0 for no limit.
+      inter_op_thread_pool: the pool to use; -1 for the calling thread.
+      output_partition_graphs: return the partitioned graphs in RunMetadata.
+      report_tensor_allocations_upon_oom: list who holds memory when it runs out.
+    """
+
+    NO_TRACE = 0
+    SOFTWARE_TRACE = 1
+    HARDWARE_TRACE = 2
+    FULL_TRACE = 3
+
+    trace_level = choice(
+        NO_TRACE=NO_TRACE,
+        SOFTWARE_TRACE=SOFTWARE_TRACE,
+        HARDWARE_TRACE=HARDWARE_TRACE,
+        FULL_TRACE=FULL_TRACE,
+    )
+    timeout_in_ms = integer()
+    inter_op_thread_pool = integer()
+    output_partition_graphs = boolean()
+    report_tensor_allocations_upon_oom = boolean()
+
+
+class RunMetadata(Message):
+    """What a run reports: step_stats and cost_graph, None until filled; partition_graphs."""
+
+    step_stats = anything()
+    partition_graphs = list_of(lambda where, value: value)
+    cost_graph = anything()
+
+
+@dataclass
+class SessionOptions:
+    """What session and device factories choose and build by: a target and a ConfigProto."""
+
+    target: str = ""
+    config: ConfigProto = field(default_factory=ConfigProto)

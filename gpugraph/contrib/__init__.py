@@ -1,5 +1,0 @@
-"""What programs take from `tf.contrib`: `framework`, `layers`, and `slim`, which has both."""
-
-from gpugraph.contrib import framework, layers, slim
-
-__all__ = ["framework", "layers", "slim"]

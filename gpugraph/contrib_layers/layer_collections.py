@@ -1,0 +1,76 @@
+"""What layers have in common: their variables and their collections."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from gpugraph.contrib_layers.model_variables import model_variable
+from gpugraph.graph.client.client_graph import Graph
+from gpugraph.graph.client.default_stacks import graph_stack
+from gpugraph.graph.client.graph_collections import GraphKeys
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.variable_scope import get_variable_scope
+from gpugraph.variable_scope.variable_store import variable_store
+from gpugraph.variables import PartitionedVariable
+
+__all__ = ["collect_outputs", "collections_of", "layer_variable", "pair"]
+
+
+def collections_of(variables_collections: Any, name: str) -> list[str]:
+    """Which collections a layer's variable `name` is to join: a dict says it of each."""
+    if isinstance(variables_collections, Mapping):
+        found = variables_collections.get(name)
+    else:
+        found = variables_collections
+    return [] if found is None else [found] if isinstance(found, str) else list(found)
+
+
+def layer_variable(
+    name: str,
+    shape: Any,
+    dtype: Any,
+    initializer: Any,
+    regularizer: Any,
+    trainable: bool,
+    variables_collections: Any,
+    kind: str,
+) -> Any:
+    """A layer's variable; what a regularizer makes of a new one is under `kind`/Regularizer."""
+    graph: Graph = graph_stack.top()
+    prefix = get_variable_scope().name
+    full_name = f"{prefix}/{name}" if prefix else name
+    store = variable_store()
+    is_new = full_name not in store.variables and full_name not in store.partitioned
+    made = model_variable(
+        name, shape=shape, dtype=dtype, initializer=initializer, trainable=trainable
+    )
+    parts = list(made) if isinstance(made, PartitionedVariable) else [made]
+    for key in collections_of(variables_collections, name):
+        there = graph.get_collection_ref(key)
+        there.extend(part for part in parts if all(each is not part for each in there))
+    if regularizer is not None and is_new:
+        for part in parts:
+            with graph.name_scope(f"{kind}/Regularizer"):
+                loss = regularizer(part)
+            if loss is not None:
+                graph.add_to_collection(GraphKeys.REGULARIZATION_LOSSES, loss)
+    return made
+
+
+def collect_outputs(outputs_collections: Any, alias: str, outputs: Tensor) -> Tensor:
+    """Adds a layer's outputs to collections, by the name of its scope; gives them back."""
+    if outputs_collections:
+        name = alias.removesuffix("/")
+        vars(outputs)["aliases"] = [*getattr(outputs, "aliases", ()), name]
+        graph: Graph = graph_stack.top()
+        graph.add_to_collections(outputs_collections, outputs)
+    return outputs
+
+
+def pair(value: Any, name: str) -> tuple[int, int]:
+    """A number for height and width, or one for each; ValueError for anything else."""
+    both = (value, value) if isinstance(value, int) else tuple(value)
+    if len(both) != 2:
+        raise ValueError(f"{name} must be a number or two (height, width), but it is {value!r}")
+    return int(both[0]), int(both[1])

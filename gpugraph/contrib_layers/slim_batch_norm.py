@@ -1,0 +1,276 @@
+"""Batch normalization, with moving averages of mean and variance for when it does not train.
+
+Ioffe and Szegedy 2015, Batch Normalization: Accelerating Deep Network Training by Reducing
+Internal Covariate Shift.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gpugraph.base.dtypes import float32
+from gpugraph.contrib_layers.layer_collections import collect_outputs, collections_of
+from gpugraph.contrib_layers.model_variables import model_variable
+from gpugraph.control_flow.smart_cond import smart_cond, static_bool
+from gpugraph.graph.client.client_graph import Graph
+from gpugraph.graph.client.default_stacks import graph_stack
+from gpugraph.graph.client.graph_collections import GraphKeys
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.ops.arrays.cast import cast
+from gpugraph.ops.arrays.reshape_and_transpose import reshape
+from gpugraph.ops.elementwise.arithmetic_functions import maximum
+from gpugraph.ops.framework.identity_and_shape import identity, op_scope, shape
+from gpugraph.ops.framework.tensor_conversion import constant, convert_to_tensor
+from gpugraph.ops.nn.normalization.bias_and_moments import batch_normalization, moments
+from gpugraph.ops.nn.normalization.fused_batch_norm import fused_batch_norm
+from gpugraph.ops.random.variable_initializers import Ones, Zeros
+from gpugraph.ops.reductions.reduction_functions import reduce_prod
+from gpugraph.ops.state.reference_variable_ops import assign_sub
+from gpugraph.variable_scope import get_variable_scope, variable_scope
+from gpugraph.variable_scope.arg_scope import add_arg_scope
+
+__all__ = ["assign_moving_average", "batch_norm"]
+
+
+def assign_moving_average(variable: Any, value: Tensor, decay: float) -> Tensor:
+    """variable = variable * decay + value * (1 - decay): what writes it."""
+    with op_scope(None, "AssignMovingAvg", variable) as scope:
+        graph: Graph = graph_stack.top()
+        with graph.colocate_with(variable.op):
+            rate = convert_to_tensor(1.0 - decay, variable.dtype.base_dtype, name="decay")
+            made: Tensor = assign_sub(variable, (variable - value) * rate, name=scope)
+            return made
+
+
+class _Inputs(NamedTuple):
+    """What is normalized: by channel, over `axes`. `shape` is that of what varies by channel."""
+
+    tensor: Tensor
+    channels: int
+    axes: list[int]
+    shape: list[int]
+
+    @property
+    def by_channel(self) -> bool:
+        """Whether a vector of the channels broadcasts against it as it is."""
+        return len(self.shape) == 1
+
+
+@add_arg_scope
+def batch_norm(
+    inputs: Any,
+    decay: float = 0.999,
+    center: bool = True,
+    scale: bool = False,
+    epsilon: float = 0.001,
+    activation_fn: Any = None,
+    param_initializers: Any = None,
+    param_regularizers: Any = None,
+    updates_collections: Any = GraphKeys.UPDATE_OPS,
+    is_training: Any = True,
+    reuse: Any = None,
+    variables_collections: Any = None,
+    outputs_collections: Any = None,
+    trainable: bool = True,
+    batch_weights: Any = None,
+    fused: bool | None = None,
+    data_format: str = "NHWC",
+    zero_debias_moving_mean: bool = False,
+    scope: Any = None,
+    renorm: bool = False,
+    renorm_clipping: Any = None,
+    renorm_decay: float = 0.99,
+    adjustment: Any = None,
+) -> Tensor:
+    """Inputs less their mean, by their deviation, over all dimensions but the channels'.
+
+    decay: of the moving averages of mean and variance, which are used where it does not train.
+    center, scale: whether `beta` is added, and `gamma` multiplied by.
+    param_initializers: of `beta`, `gamma`, `moving_mean`, `moving_variance`.
+    updates_collections: which the writes of the averages join, to be run with each step; None:
+      they are done before the outputs are.
+    is_training: a bool, or a bool tensor, by which a run chooses.
+    fused: False: the moving variance is that of the batch as a population. By default, and with
+      True, for inputs of rank 2 or 4, it is that of a sample, and float32 inputs with their
+      channels last go through one op for all.
+    data_format: "NHWC", channels last, or "NCHW", second, for any rank.
+
+    ValueError for another data format, for inputs of unknown rank or channels, and for what is
+    not there: batch_weights, zero_debias_moving_mean, renorm, adjustment.
+    """
+    _refuse(
+        batch_weights=batch_weights, zero_debias_moving_mean=zero_debias_moving_mean,
+        renorm=renorm, renorm_clipping=renorm_clipping, adjustment=adjustment,
+    )  # fmt: skip
+    del renorm_decay
+    with variable_scope(scope, "BatchNorm", [inputs], reuse=reuse) as within:
+        given = _inputs(convert_to_tensor(inputs), data_format)
+        initializers, regularizers = param_initializers or {}, param_regularizers or {}
+
+        def make(name: str, default: Any, trained: bool) -> Any:
+            return model_variable(
+                name,
+                shape=given.shape,
+                dtype=given.tensor.dtype.base_dtype,
+                initializer=initializers.get(name, default),
+                regularizer=regularizers.get(name),
+                collections=collections_of(variables_collections, name),
+                trainable=trained,
+            )
+
+        as_sample = fused is not False and given.tensor.shape.rank in (2, 4)
+        wanted = {"beta": (center, Zeros()), "gamma": (scale, Ones())}
+        order = ["beta", "gamma"]
+        if updates_collections == GraphKeys.UPDATE_OPS and not (as_sample and len(given.axes) == 1):
+            order.reverse()  # as TensorFlow's two ways to make them do, so that lists are alike
+        trained = {
+            name: make(name, default, trainable)
+            for name, (there, default) in ((each, wanted[each]) for each in order)
+            if there
+        }
+        with variable_scope(get_variable_scope()) as moving:
+            moving.set_partitioner(None)  # averages are not made in parts
+            averages = [make("moving_mean", Zeros(), False), make("moving_variance", Ones(), False)]
+        how = decay, is_training, updates_collections
+        if as_sample and given.by_channel and given.tensor.dtype == float32:
+            outputs = _fused(given, trained, averages, epsilon, *how)
+        else:
+            mean, variance = _mean_and_variance(given, averages, *how, as_sample)
+            outputs = batch_normalization(
+                given.tensor, mean, variance, trained.get("beta"), trained.get("gamma"), epsilon
+            )
+        outputs.set_shape(given.tensor.shape)
+        if activation_fn is not None:
+            outputs = activation_fn(outputs)
+        return collect_outputs(outputs_collections, within.name, outputs)
+
+
+def _refuse(**given: Any) -> None:
+    """ValueError for arguments that TensorFlow has and this has not."""
+    for name, value in given.items():
+        if value is not None and value is not False:
+            raise ValueError(f"batch_norm takes no {name} here, but it is {value!r}")
+
+
+def _inputs(tensor: Tensor, data_format: str) -> _Inputs:
+    if data_format not in ("NHWC", "NCHW"):
+        raise ValueError(f"data_format has to be either NCHW or NHWC, but it is {data_format!r}")
+    sizes = tensor.shape.sizes
+    if sizes is None:
+        raise ValueError(f"Inputs {tensor.name} has undefined rank.")
+    axis = 1 if data_format == "NCHW" else len(sizes) - 1
+    if len(sizes) < 2 or sizes[axis] is None:
+        raise ValueError(f"Inputs {tensor.name} has undefined channels dimension {tensor.shape}.")
+    channels = int(sizes[axis] or 0)
+    after = [1] * (len(sizes) - 1 - axis)
+    return _Inputs(
+        tensor,
+        channels,
+        [each for each in range(len(sizes)) if each != axis],
+        [1, channels, *after] if after else [channels],
+    )
+
+
+def _fused(
+    given: _Inputs,
+    trained: dict[str, Any],
+    averages: list[Any],
+    epsilon: float,
+    decay: float,
+    is_training: Any,
+    updates_collections: Any,
+) -> Tensor:
+    """The outputs, by one op; where it trains, the averages follow."""
+    source = given.tensor
+    flat = source.shape.rank == 2
+    images = reshape(source, [-1, 1, 1, given.channels]) if flat else source
+    gamma, beta = (
+        trained[key] if key in trained else constant(value, float32, given.shape)
+        for key, value in (("gamma", 1.0), ("beta", 0.0))
+    )
+
+    def by_sample() -> Any:
+        return fused_batch_norm(images, gamma, beta, epsilon=epsilon)
+
+    def by_averages() -> Any:
+        mean, variance = averages
+        return fused_batch_norm(
+            images, gamma, beta, mean, variance, epsilon=epsilon, is_training=False
+        )
+
+    made, mean, variance = smart_cond(is_training, by_sample, by_averages)
+    outputs: Tensor = reshape(made, shape(source)) if flat else made
+    if static_bool(is_training) is False:
+        return outputs
+
+    def update() -> list[Tensor]:
+        return [
+            assign_moving_average(kept, value, decay)
+            for kept, value in zip(averages, (mean, variance))
+        ]
+
+    graph: Graph = graph_stack.top()
+    if updates_collections is None:
+
+        def after_updates() -> Tensor:
+            with graph.control_dependencies(update()):
+                return identity(outputs)
+
+        followed: Tensor = smart_cond(is_training, after_updates, lambda: outputs)
+        return followed
+    for each in smart_cond(is_training, update, lambda: [identity(kept) for kept in averages]):
+        graph.add_to_collections(updates_collections, each)
+    return outputs
+
+
+def _mean_and_variance(
+    given: _Inputs,
+    averages: list[Any],
+    decay: float,
+    is_training: Any,
+    updates_collections: Any,
+    as_sample: bool,
+) -> tuple[Any, Any]:
+    """What to normalize by; where it trains, the averages follow."""
+    moving_mean, moving_variance = averages
+    if static_bool(is_training) is False:
+        return moving_mean, moving_variance
+    mean, variance = moments(given.tensor, given.axes, keepdims=not given.by_channel)
+    kept = variance * _sample_factor(given) if as_sample else variance
+
+    def update() -> list[Tensor]:
+        return [
+            assign_moving_average(moving_mean, mean, decay),
+            assign_moving_average(moving_variance, kept, decay),
+        ]
+
+    def averaged() -> list[Any]:
+        return [identity(moving_mean), identity(moving_variance)]
+
+    graph: Graph = graph_stack.top()
+    if updates_collections is None:
+
+        def after_updates() -> list[Tensor]:
+            with graph.control_dependencies(update()):
+                return [identity(mean), identity(variance)]
+
+        mean, variance = smart_cond(is_training, after_updates, averaged)
+        return mean, variance
+    for each in smart_cond(is_training, update, averaged):
+        graph.add_to_collections(updates_collections, each)
+    mean, variance = smart_cond(is_training, lambda: [mean, variance], averaged)
+    return mean, variance
+
+
+def _sample_factor(given: _Inputs) -> Any:
+    """n / (n - 1) for the n elements of a channel, 1 for a single one."""
+    sizes = [given.tensor.shape[axis].value for axis in given.axes]
+    dtype = given.tensor.dtype.base_dtype
+    if None not in sizes:
+        count = int(np.prod(sizes))  # type: ignore[arg-type]
+        return convert_to_tensor(count / max(count - 1, 1), dtype)
+    count_of_all = cast(reduce_prod(shape(given.tensor)), dtype)
+    counted = count_of_all / float(given.channels)
+    return counted / maximum(counted - 1.0, 1.0)

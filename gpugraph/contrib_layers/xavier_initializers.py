@@ -1,0 +1,80 @@
+"""Initializers that scale with how many units a variable connects.
+
+Glorot and Bengio 2010, Understanding the difficulty of training deep feedforward neural networks;
+He et al. 2015, Delving Deep into Rectifiers.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from gpugraph.base import dtypes
+from gpugraph.base.dtypes import as_dtype
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.ops.random.random_ops import random_uniform, truncated_normal
+
+__all__ = ["variance_scaling_initializer", "xavier_initializer", "xavier_initializer_conv2d"]
+
+_MODES = ("FAN_IN", "FAN_OUT", "FAN_AVG")
+_CUT = 1.3  # what a normal distribution loses of its variance where it is cut at two deviations
+
+
+def xavier_initializer(
+    uniform: bool = True, seed: int | None = None, dtype: Any = dtypes.float32
+) -> Callable[..., Tensor]:
+    """Keeps the scale of gradients about the same in all layers; uniform, or normal.
+
+    TypeError for a dtype that is not floating.
+    """
+    return variance_scaling_initializer(1.0, "FAN_AVG", uniform, seed, dtype)
+
+
+xavier_initializer_conv2d = xavier_initializer
+
+
+def variance_scaling_initializer(
+    factor: float = 2.0,
+    mode: str = "FAN_IN",
+    uniform: bool = False,
+    seed: int | None = None,
+    dtype: Any = dtypes.float32,
+) -> Callable[..., Tensor]:
+    """Values of variance `factor` / n, uniform, or normal and cut at two deviations.
+
+    mode: n is how many units a result is made of ("FAN_IN"), how many a unit goes into
+      ("FAN_OUT"), or the mean of both ("FAN_AVG").
+
+    TypeError for another mode, and for a dtype that is not floating.
+    """
+    _check_floating(dtype)
+    if mode not in _MODES:
+        raise TypeError(f"Unknown mode {mode}: it is one of {', '.join(_MODES)}")
+
+    def initialize(shape: Sequence[int], dtype: Any = dtype, partition_info: Any = None) -> Tensor:
+        del partition_info
+        _check_floating(dtype)
+        fan_in, fan_out = _fans(shape)
+        fans = {"FAN_IN": fan_in, "FAN_OUT": fan_out, "FAN_AVG": (fan_in + fan_out) / 2}
+        if uniform:
+            limit = math.sqrt(3.0 * factor / fans[mode])
+            return random_uniform(shape, -limit, limit, dtype, seed=seed)
+        deviation = math.sqrt(_CUT * factor / fans[mode])
+        return truncated_normal(shape, 0.0, deviation, dtype, seed=seed)
+
+    return initialize
+
+
+def _fans(shape: Sequence[int]) -> tuple[float, float]:
+    """How many units a result is made of, and how many a unit goes into."""
+    sizes = [float(size) for size in shape] or [1.0]
+    window = math.prod(sizes[:-2])
+    return window * sizes[-2 if len(sizes) > 1 else -1], window * sizes[-1]
+
+
+def _check_floating(dtype: Any) -> None:
+    if not as_dtype(dtype).is_floating:
+        raise TypeError(
+            f"Cannot create initializer for non-floating point type {as_dtype(dtype).name}."
+        )

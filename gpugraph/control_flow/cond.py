@@ -1,0 +1,123 @@
+"""`tf.cond`: one of two functions, as the predicate says when the graph runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from gpugraph.base.nest import assert_same_structure, flatten, pack_sequence_as
+from gpugraph.control_flow.cond_context import CondContext
+from gpugraph.control_flow.context_base import within
+from gpugraph.control_flow.switch_merge_enter_exit import merge
+from gpugraph.control_flow.tensor_array_flow import with_flows
+from gpugraph.graph.client.client_graph import Graph
+from gpugraph.graph.client.default_graph_functions import name_scope
+from gpugraph.graph.client.default_stacks import graph_stack
+from gpugraph.graph.client.graph_collections import GraphKeys
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.ops.framework.op_declaration import raw_ops
+
+__all__ = ["cond"]
+
+
+def cond(
+    pred: Any,
+    true_fn: Callable[[], Any] | None = None,
+    false_fn: Callable[[], Any] | None = None,
+    strict: bool = False,
+    name: str | None = None,
+    fn1: Callable[[], Any] | None = None,
+    fn2: Callable[[], Any] | None = None,
+) -> Any:
+    """What `true_fn()` gives where `pred` is true in a run, else what `false_fn()` gives.
+
+    pred: a bool scalar tensor. Both functions are called once, now, and must return structures
+      (nested lists, tuples, dicts) that are alike, of tensors of the same dtypes, TensorArrays,
+      or operations. Ops made in a function run only where it is the one that is taken; what it
+      reads from outside is computed in any case.
+    strict: a list or tuple of one stays one; else it is its element.
+    fn1, fn2: older names of `true_fn` and `false_fn`.
+
+    Returns the structure; operations became bool tensors.
+
+    Raises TypeError for functions that aren't callable, a Python bool as `pred`, or structures of
+    different types; ValueError for structures or dtypes that differ, and for functions that
+    return nothing.
+    """
+    true_fn = _argument(true_fn, fn1, "true_fn", "fn1")
+    false_fn = _argument(false_fn, fn2, "false_fn", "fn2")
+    with name_scope(name, "cond", [pred]):
+        if isinstance(pred, bool):
+            raise TypeError(f"pred must not be a Python bool, but it is {pred}")
+        graph: Graph = graph_stack.top()
+        pred, pivots = _forked(graph, pred)
+        contexts = [CondContext(pred, pivot, branch) for branch, pivot in enumerate(pivots)]
+        taken, taken_tensors = _branch(contexts[1], true_fn, "true_fn")
+        other, other_tensors = _branch(contexts[0], false_fn, "false_fn")
+        if not strict:
+            taken, other = _lone(taken), _lone(other)
+        _check_alike(taken, other, taken_tensors, other_tensors)
+        merged = [merge(pair) for pair in zip(other_tensors, taken_tensors)]
+        if contexts[1].outer is None:
+            graph.add_to_collection(GraphKeys.COND_CONTEXT, contexts[1])
+            graph.add_to_collection(GraphKeys.COND_CONTEXT, contexts[0])
+        result = pack_sequence_as(taken, with_flows(flatten(taken), merged))
+        return result if strict else _lone(result)
+
+
+def _argument(given: Any, older: Any, name: str, older_name: str) -> Any:
+    if older is not None:
+        if given is not None:
+            raise TypeError(f"cond(): {name} and {older_name} may not be set simultaneously.")
+        given = older
+    elif given is None:
+        raise TypeError(f"cond(): {name} argument required")
+    if not callable(given):
+        raise TypeError(f"{name} must be callable, but it is {given!r}")
+    return given
+
+
+def _forked(graph: Graph, pred: Any) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+    """The predicate, and what is alive in the false branch and in the true one."""
+    made = raw_ops.Switch(pred, pred)
+    if_true: Tensor = raw_ops.Identity(made.output_true, name="switch_t")
+    if_false: Tensor = raw_ops.Identity(made.output_false, name="switch_f")
+    kept: Tensor = raw_ops.Identity(pred, name="pred_id")
+    for tensor in (made.output_true, if_true, if_false, kept):
+        graph.prevent_fetching(tensor.op)
+    return kept, (if_false, if_true)
+
+
+def _branch(
+    context: CondContext, function: Callable[[], Any], name: str
+) -> tuple[Any, list[Tensor]]:
+    """What the branch's function returned, and that as flat tensors."""
+    with within(context.graph, context):
+        returned, tensors = context.build(function)
+    if returned is None:
+        raise ValueError(f"{name} must have a return value.")
+    flat: list[Tensor] = flatten(tensors)
+    context.leave(flat)
+    return returned, flat
+
+
+def _lone(structure: Any) -> Any:
+    """The element of a list or tuple of one."""
+    if isinstance(structure, (list, tuple)) and len(structure) == 1:
+        return structure[0]
+    return structure
+
+
+def _check_alike(taken: Any, other: Any, tensors: list[Tensor], others: list[Tensor]) -> None:
+    try:
+        assert_same_structure(taken, other)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"Incompatible return types of true_fn and false_fn: {error}") from error
+    if not tensors:
+        raise ValueError("true_fn and false_fn must return at least one result.")
+    for one, two in zip(tensors, others):
+        if one.dtype.base_dtype is not two.dtype.base_dtype:
+            raise ValueError(
+                "Outputs of true_fn and false_fn must have the same type: "
+                f"{one.dtype.name}, {two.dtype.name} ('{one.name}' and '{two.name}')"
+            )

@@ -1,0 +1,229 @@
+"""Contexts: which branch or loop an operation is made in, and what it sees of the outside.
+
+A context is entered while the function of a branch, or a loop's condition and body, are called.
+Every op made meanwhile is handed to it (`add_op`), and reads outer tensors through it only:
+
+    outside      x ---------------.            n (control input)
+                                  |            |
+    context      capture(x): Switch or Enter   dropped, or waited for inside
+                                  |
+                                 op <- - - control pivot, where nothing else holds the op back
+
+`known` are the tensors that ops of the context may take as they are; `stand_ins` says what stands
+for a captured outer tensor. Contexts nest: what comes from further out is captured by the outer
+context first.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from gpugraph.graph.client.client_graph import Graph
+from gpugraph.graph.client.operation import Operation
+from gpugraph.graph.client.tensor import Tensor
+
+if TYPE_CHECKING:
+    from gpugraph.control_flow.backward_loop import LoopGradient
+    from gpugraph.control_flow.while_context import WhileContext
+
+__all__ = [
+    "ControlFlowContext",
+    "current",
+    "in_scope_of",
+    "is_exit",
+    "loop_of",
+    "loop_of_op",
+    "output_context",
+    "within",
+]
+
+_WAYS_IN = ("Enter", "RefEnter", "Switch", "RefSwitch")
+_EXITS = ("Exit", "RefExit")
+
+
+class ControlFlowContext(ABC):
+    """What branches and loops have in common."""
+
+    back_prop = True
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self.outer: ControlFlowContext | None = current(graph)
+        self.known: set[Tensor] = set()
+        self.stand_ins: dict[Tensor, Tensor] = {}
+
+    # -- what the two kinds answer
+
+    @property
+    @abstractmethod
+    def loop(self) -> WhileContext | None:
+        """The innermost loop that this is, or is in."""
+
+    @property
+    @abstractmethod
+    def control_pivot(self) -> Operation | None:
+        """The op after which ops of this context run that wait for nothing else in it."""
+
+    @abstractmethod
+    def capture(self, tensor: Tensor) -> Tensor:
+        """What stands for `tensor` in here: itself, or a Switch or Enter of it."""
+
+    @abstractmethod
+    def add_op(self, op: Operation) -> None:
+        """Makes a new op one of this context: its inputs captured, its control inputs inside."""
+
+    # -- what they share
+
+    @property
+    def grad_state(self) -> LoopGradient | None:
+        """That of the innermost loop, where that is the backward loop of another."""
+        loop = self.loop
+        return None if loop is None else loop.own_grad_state
+
+    def outwards(self) -> Iterator[ControlFlowContext]:
+        """This context, its outer one, and so on."""
+        context: ControlFlowContext | None = self
+        while context is not None:
+            yield context
+            context = context.outer
+
+    def leave(self, tensors: Iterable[Tensor]) -> None:
+        """Makes results of this context known to the outer one."""
+        if self.outer is not None:
+            self.outer.known.update(tensors)
+
+    def add_inputs(self, op: Operation) -> None:
+        """Captures the inputs of an op, in the op's own name scope."""
+        if not op._inputs:
+            return
+        with in_scope_of(op):
+            for index, tensor in enumerate(op._inputs):
+                stand_in = self.capture(tensor)
+                if stand_in is not tensor:
+                    op._update_input(index, stand_in)
+
+    def drop_outer_controls(self, op: Operation) -> list[Operation]:
+        """Takes off, and returns, the control inputs from outside of the loop this is in."""
+        loop = self.loop
+        if loop is None or not op._control_inputs:
+            return []
+        outer = [each for each in op._control_inputs if loop_of(output_context(each)) is not loop]
+        if outer:
+            op._control_inputs = tuple([each for each in op._control_inputs if each not in outer])
+        return outer
+
+    def hide(self, op: Operation) -> None:
+        """Bars the op from being fetched and fed, unless it is how a result comes out of here."""
+        if self.outer is None and is_exit(op):
+            return
+        self.graph.prevent_fetching(op)
+        for tensor in op._outputs:
+            self.graph.prevent_feeding(tensor)
+
+    def check_use(self, tensor: Tensor, op: Operation, user: ControlFlowContext | None) -> None:
+        """ValueError where `op`, made in `user`, can't take `tensor`, which was made in this."""
+        source = output_context(tensor.op)
+        if source is None or source is user:
+            return
+        loop, source_loop = loop_of(user), source.loop
+        if loop is None:
+            if source_loop is None or op.type in _WAYS_IN:
+                return
+        elif _is_inside(loop, source_loop) or _meets_in_gradients(loop, source_loop):
+            return
+        assert source_loop is not None
+        raise ValueError(_refusal(tensor.op, op, loop, source_loop))
+
+
+def _refusal(
+    maker: Operation, op: Operation, loop: WhileContext | None, source: WhileContext
+) -> str:
+    if loop is None:
+        said = (
+            f"Cannot use '{maker.name}' as input to '{op.name}' because '{maker.name}' is in a "
+            f"while loop."
+        )
+    else:
+        said = (
+            f"Cannot use '{maker.name}' as input to '{op.name}' because they are in different "
+            f"while loops, '{source.name}' and '{loop.name}'."
+        )
+    return (
+        f"{said} '{maker.name}' was made at {maker.origin}, '{op.name}' at {op.origin}. What is "
+        f"needed outside of the loop '{source.name}' must be one of its loop variables."
+    )
+
+
+def _is_inside(context: ControlFlowContext, outer: ControlFlowContext | None) -> bool:
+    """Whether `context` is `outer` or somewhere in it; everything is inside of None."""
+    return outer is None or any(each is outer for each in context.outwards())
+
+
+def _meets_in_gradients(loop: WhileContext, source: WhileContext | None) -> bool:
+    """Whether one of the two loops is the backward loop of the other, or of one around it."""
+    own = loop.own_grad_state
+    if own is not None:
+        if _is_inside(own.forward_context, source):
+            return True
+        if source is not None and source.outer is own.forward_context:
+            return True
+    theirs = None if source is None else source.own_grad_state
+    while theirs is not None:
+        if theirs.forward_context is loop:
+            return True
+        theirs = theirs.forward_context.own_grad_state
+    return False
+
+
+def current(graph: Graph) -> ControlFlowContext | None:
+    """The context in which this thread makes ops of `graph` now."""
+    context: ControlFlowContext | None = graph._scope.control_flow
+    return context
+
+
+@contextmanager
+def within(graph: Graph, context: ControlFlowContext | None) -> Iterator[None]:
+    """Makes the ops of a `with` block in `context`; None is outside of all."""
+    state = graph._scope
+    old: Any = state.control_flow
+    state.control_flow = context
+    try:
+        yield
+    finally:
+        state.control_flow = old
+
+
+@contextmanager
+def in_scope_of(op: Operation) -> Iterator[None]:
+    """Names what is made for a new op under that op's name; for a constant, beside it."""
+    state = op.graph._scope
+    old = state.name
+    state.name = old if op.type == "Const" else op.name
+    try:
+        yield
+    finally:
+        state.name = old
+
+
+def is_exit(op: Operation) -> bool:
+    return op._op_def.name in _EXITS
+
+
+def output_context(op: Operation) -> ControlFlowContext | None:
+    """The context in which the op's outputs are: that of the op, or outside of it for an Exit."""
+    context: ControlFlowContext | None = op._control_flow_context
+    if context is not None and is_exit(op):
+        return context.outer
+    return context
+
+
+def loop_of(context: ControlFlowContext | None) -> WhileContext | None:
+    return None if context is None else context.loop
+
+
+def loop_of_op(op: Operation) -> WhileContext | None:
+    """The innermost loop that the op itself is in; of an Exit, the loop that it leaves."""
+    return loop_of(op._control_flow_context)

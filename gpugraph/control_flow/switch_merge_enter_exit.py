@@ -1,0 +1,97 @@
+"""The ops that move tensors into, through and out of branches and loops, for both their kinds.
+
+References to variables move by the ops of their own (RefSwitch, RefEnter, ...), so that what is
+assigned to inside is the variable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gpugraph.graph.client.operation import Operation
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.ops.framework.op_declaration import raw_ops
+
+__all__ = [
+    "constant_enter",
+    "enter",
+    "exit_loop",
+    "is_constant_enter",
+    "merge",
+    "next_iteration",
+    "same",
+    "switch",
+]
+
+
+def _is_ref(tensor: Tensor) -> bool:
+    return tensor.dtype.is_ref_dtype
+
+
+def switch(data: Tensor, pred: Tensor, name: str | None = None) -> tuple[Tensor, Tensor]:
+    """`data` where `pred` is false, and `data` where it is true: one of them is dead."""
+    make = raw_ops.RefSwitch if _is_ref(data) else raw_ops.Switch
+    with data.graph.colocate_with(data.op, ignore_existing=True):
+        made = make(data, pred, name=name or "Switch")
+    return made.output_false, made.output_true
+
+
+def merge(inputs: Sequence[Tensor], name: str | None = None) -> Tensor:
+    """The one of `inputs` that is alive."""
+    make = raw_ops.RefMerge if all(map(_is_ref, inputs)) else raw_ops.Merge
+    made: Tensor = make(list(inputs), name=name or "Merge").output
+    return made
+
+
+def enter(
+    data: Tensor,
+    frame: str,
+    parallel_iterations: int,
+    is_constant: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """`data` in the loop `frame`: in its first iteration, or in all of them."""
+    make = raw_ops.RefEnter if _is_ref(data) else raw_ops.Enter
+    made: Tensor = make(
+        data,
+        frame_name=frame,
+        is_constant=is_constant,
+        parallel_iterations=parallel_iterations,
+        name=name,
+    )
+    return made
+
+
+def exit_loop(data: Tensor, name: str | None = None) -> Tensor:
+    """`data` outside of its loop."""
+    made: Tensor = (raw_ops.RefExit if _is_ref(data) else raw_ops.Exit)(data, name=name)
+    return made
+
+
+def next_iteration(data: Tensor, name: str | None = None) -> Tensor:
+    """`data` in the next iteration of its loop."""
+    make = raw_ops.RefNextIteration if _is_ref(data) else raw_ops.NextIteration
+    made: Tensor = make(data, name=name)
+    return made
+
+
+def same(data: Tensor, name: str | None = None) -> Tensor:
+    """`data` itself, by another op."""
+    made: Tensor = (raw_ops.RefIdentity if _is_ref(data) else raw_ops.Identity)(data, name=name)
+    return made
+
+
+def is_constant_enter(tensor: Tensor) -> bool:
+    """Whether the tensor came into its loop as what is the same in all iterations."""
+    op = tensor.op
+    return op.type in ("Enter", "RefEnter") and bool(op._attrs["is_constant"])
+
+
+def constant_enter(tensor: Tensor) -> Operation | None:
+    """The Enter by which a tensor that never changes came into its loop, or None.
+
+    Identities, and Switches of branches, between the two count for nothing.
+    """
+    while tensor.op.type in ("Identity", "RefIdentity", "Switch", "RefSwitch"):
+        tensor = tensor.op._inputs[0]
+    return tensor.op if is_constant_enter(tensor) else None

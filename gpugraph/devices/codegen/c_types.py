@@ -1,0 +1,122 @@
+"""Element types in C: how a dtype lies in memory, what registers hold, and which have no kernel."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any, NamedTuple
+
+from gpugraph.base import dtypes
+from gpugraph.base.dtypes import DType
+
+__all__ = [
+    "C_TYPES",
+    "EXPENSIVE",
+    "TRIGONOMETRY",
+    "NOT_NATIVE",
+    "CType",
+    "failure",
+    "literal",
+    "not_native",
+    "result_type",
+]
+
+
+class CType(NamedTuple):
+    """memory: the type of an array's elements; value: what is computed with.
+
+    load and store turn one into the other; `rounded` is a value as if it had been in memory.
+    """
+
+    memory: str
+    value: str
+    load: str = "{}"
+    store: str = "{}"
+    rounded: str = "{}"
+
+
+def _plain(name: str) -> CType:
+    return CType(name, name)
+
+
+C_TYPES: dict[DType, CType] = {
+    dtypes.bool: CType("uint8_t", "_Bool", "({} != 0)", "(uint8_t){}"),
+    dtypes.float16: CType(
+        "uint16_t", "float", "gg_from_half({})", "gg_to_half({})", "gg_from_half(gg_to_half({}))"
+    ),
+    dtypes.bfloat16: CType("uint16_t", "float", "gg_from_bfloat16({})", "gg_to_bfloat16({})"),
+    dtypes.float32: _plain("float"),
+    dtypes.float64: _plain("double"),
+    dtypes.int8: _plain("int8_t"),
+    dtypes.int16: _plain("int16_t"),
+    dtypes.int32: _plain("int32_t"),
+    dtypes.int64: _plain("int64_t"),
+    dtypes.uint8: _plain("uint8_t"),
+    dtypes.uint16: _plain("uint16_t"),
+    dtypes.uint32: _plain("uint32_t"),
+    dtypes.uint64: _plain("uint64_t"),
+}
+"""The dtypes that native kernels compute with. float16 is computed in float and rounded
+after each op, as NumPy does; bfloat16, native on GPUs alone, is rounded where it is stored."""
+
+NOT_NATIVE: dict[DType, str] = {
+    dtypes.bfloat16: "the CPU's kernels have no type of it",
+    dtypes.complex64: "the texts' functions are those of real numbers",
+    dtypes.complex128: "the texts' functions are those of real numbers",
+    dtypes.string: "strings are Python objects",
+    dtypes.resource: "resources are Python objects",
+}
+"""The dtypes that they don't, and why."""
+
+EXPENSIVE = re.compile(r"\b(exp|expm1|log|log1p|tanh|erf|sin|cos|tan|pow|fmod)\(")
+"""Texts that take ten times as long as arithmetic."""
+
+TRIGONOMETRY = re.compile(r"\b(sin|cos|tan)\(")
+
+DIVISION = "y == (T)0", "Integer division by zero"
+"""When an integer text that divides fails: its host `Call` raises InvalidArgumentError then."""
+
+
+def not_native(*types: DType, gpu: bool = False) -> str:
+    """Why there is no native kernel of these dtypes (for the CPU, or a GPU); empty if there is."""
+    for dtype in types:
+        if dtype.base_dtype in NOT_NATIVE and not (gpu and dtype.base_dtype in C_TYPES):
+            return f"{dtype.base_dtype.name}: {NOT_NATIVE[dtype.base_dtype]}"
+    return ""
+
+
+def failure(text: str, dtype: DType) -> tuple[str, str]:
+    """When a text fails by itself, and what that says: where it divides integers by zero."""
+    divides = (dtype.is_integer or dtype.is_bool) and re.search(r"[/%] *y\b", text)
+    return DIVISION if divides else ("", "")
+
+
+def result_type(source: DType, target: DType) -> str:
+    """What `U` is in a text: the target's type; of small integers from floats a wide one.
+
+    C leaves a float that does not fit its integer open. Through a wide integer the low bits
+    remain, as in NumPy.
+    """
+    if source.is_floating and target.is_integer and target.size < 4:
+        return "int32_t"
+    if source.is_floating and target is dtypes.uint32:
+        return "int64_t"
+    return C_TYPES[target].value
+
+
+def literal(value: Any, dtype: DType) -> str:
+    """A number as C text of exactly that value."""
+    kind = C_TYPES[dtype].value
+    if dtype.is_bool:
+        return f"((_Bool){int(bool(value))})"
+    if dtype.is_integer:
+        number = int(value)
+        if number == -(1 << 63):
+            return f"(({kind})(-9223372036854775807ll - 1))"
+        return f"(({kind}){number}{'ull' if number > 0 else 'll'})"
+    real = float(value)
+    if math.isnan(real):
+        return f"(({kind})NAN)"
+    if math.isinf(real):
+        return f"(({kind}){'-' if real < 0 else ''}INFINITY)"
+    return f"(({kind}){real.hex()})"

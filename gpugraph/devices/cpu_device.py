@@ -1,0 +1,74 @@
+"""The CPU: host memory by the allocator registry's best factory, kernels on NumPy."""
+
+from __future__ import annotations
+
+import platform
+from typing import TYPE_CHECKING, Any
+
+from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.config import SessionOptions
+from gpugraph.devices.device import HostDevice
+from gpugraph.devices.device_factory import DeviceFactory
+from gpugraph.memory import Allocator, AllocatorRegistry, AllocatorWrapper
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["CPUDevice", "CPUDeviceFactory", "GPUCompatibleCPUDeviceFactory"]
+
+_REPORTED_LIMIT = 256 << 20
+
+
+class CPUDevice(HostDevice):
+    """A CPU device with an allocator of its own."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            name,
+            "CPU",
+            _of_host_memory(AllocatorRegistry.new_allocator()),
+            _REPORTED_LIMIT,
+            f"NumPy on {platform.machine()}",
+        )
+
+    def constant(self, value: NDArray[Any]) -> NDArray[Any] | None:
+        return value if value.flags.c_contiguous else None
+
+
+def _of_host_memory(allocator: Allocator) -> Allocator:
+    """The allocator itself; InvalidArgumentError when it can't lead to the bytes it hands out."""
+    asked = allocator
+    while (
+        isinstance(asked, AllocatorWrapper)
+        and type(asked).host_region is AllocatorWrapper.host_region
+    ):
+        asked = asked.inner
+    if type(asked).host_region is Allocator.host_region:
+        raise InvalidArgumentError(
+            None,
+            None,
+            f"The CPU needs an allocator of host memory, with `host_region`; ({allocator.name}), "
+            f"a {type(asked).__name__}, has none. Give it one, or make it an AllocatorWrapper over "
+            f"BFCAllocator(HostSubAllocator(), limit_in_bytes, {allocator.name!r}), which has.",
+        )
+    return allocator
+
+
+class CPUDeviceFactory:
+    """Makes `device_count["CPU"]` devices, one by default."""
+
+    def create_devices(self, options: SessionOptions, name_prefix: str) -> list[CPUDevice]:
+        count = options.config.device_count.get("CPU", 1)
+        return [CPUDevice(f"{name_prefix}/device:CPU:{index}") for index in range(count)]
+
+
+class GPUCompatibleCPUDeviceFactory(CPUDeviceFactory):
+    """The CPU beside GPUs: the same devices, on memory that GPU devices can copy from.
+
+    Virtual GPUs copy from any host memory, so today nothing differs but the priority, under which
+    a device with pinned memory takes this place.
+    """
+
+
+DeviceFactory.register("CPU", CPUDeviceFactory(), 60)
+DeviceFactory.register("CPU", GPUCompatibleCPUDeviceFactory(), 70)

@@ -1,0 +1,187 @@
+"""A CUDA GPU as a device: its memory by BFC, its kernels on one stream, values in and out.
+
+Kernels that are told to the stream come from `kernels` (a `Launcher`). What has none runs by its
+NumPy `Call` on copies in host memory, which `bind` does: whoever compiles a plan asks `kernels`
+first and reports why not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from threading import RLock
+from typing import TYPE_CHECKING, Any
+
+from gpugraph.base.dtypes import DType
+from gpugraph.devices.cuda.driver.driver_interface import Driver, DriverError
+from gpugraph.devices.cuda.fetch_to_host import fetching
+from gpugraph.devices.cuda.kernel_refusals import Refusals, Words, late
+from gpugraph.devices.cuda.launching.enqueued_work import is_blocking
+from gpugraph.devices.cuda.launching.launcher import Launcher
+from gpugraph.devices.cuda.transfers.gpu_array import Array
+from gpugraph.devices.cuda.transfers.host_fallback import OnHost
+from gpugraph.devices.cuda.transfers.memory_regions import DeviceSubAllocator, PinnedSubAllocator
+from gpugraph.devices.cuda.transfers.pinned_staging import Staging
+from gpugraph.devices.device import Device, HostDevice
+from gpugraph.kernel import Kernel, KernelContext, reference
+from gpugraph.memory import BFCAllocator, GPUBFCAllocator, human_readable_bytes
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["CudaDevice"]
+
+PINNED_BYTES = 8 << 30
+"""Pinned host memory at most."""
+
+WORKSPACE_BYTES = 32 << 20
+"""Memory for the vendor's matrix products: what it recommends for the newest GPUs."""
+
+
+class CudaDevice(Device):
+    """One GPU, or a part of one, driven by `driver`."""
+
+    has_kernels = True
+
+    def __init__(
+        self, name: str, index: int, driver: Driver, memory_limit: int, allow_growth: bool = True
+    ) -> None:
+        allocator = GPUBFCAllocator(
+            DeviceSubAllocator(driver), memory_limit, f"GPU_{index}_bfc", allow_growth
+        )
+        about = driver.properties
+        description = (
+            f"device: {about.ordinal}, name: {about.name}, pci bus id: {about.bus_id}, "
+            f"compute capability: {about.arch.removeprefix('sm_')}"
+        )
+        super().__init__(name, "GPU", allocator, memory_limit, description)
+        self.driver = driver
+        self.shared_bytes = about.shared_bytes
+        self.lock = RLock()
+        self.compute = driver.stream("compute")
+        self.pinned = BFCAllocator(
+            PinnedSubAllocator(driver), PINNED_BYTES, f"gpu_host_{index}_bfc", allow_growth=True
+        )
+        self.staging = Staging(driver, self.compute, self.pinned, allocator)
+        self._words = Words(self.pinned, self.synchronize)
+        self._workspace: int | None = None
+        self._kernels: Launcher | None = None
+        self._peer_done = driver.event()
+
+    @property
+    def kernels(self) -> Launcher:
+        """What binds kernels; the workspace of products is taken when it is first asked for."""
+        if self._kernels is None:
+            size = min(WORKSPACE_BYTES, self.attributes.memory_limit_bytes // 16)
+            self._workspace = self.take(size, "workspace of matrix products")
+            workspace = (self._workspace or 0, size if self._workspace else 0)
+            self._kernels = Launcher(self.driver, self.compute, workspace, self.lock)
+        return self._kernels
+
+    def take(self, num_bytes: int, owner: str) -> int | None:
+        """As `Device.take`; what is kept for values on their way in is given up first."""
+        address = self.allocator.allocate_raw(num_bytes, optional=True)
+        if address is not None:
+            self.held[address] = (num_bytes, owner)
+            return address
+        with self.lock:
+            self.staging.give_up()
+        return super().take(num_bytes, owner)
+
+    # -- arrays
+
+    def has_array(self, array: Any) -> bool:
+        """Whether an array lies in this GPU's memory, and not on the host."""
+        return isinstance(array, Array)
+
+    def view(self, address: int | None, shape: tuple[int, ...], dtype: DType) -> Array:
+        return Array(address or 0, shape, dtype.base_dtype.as_numpy_dtype)
+
+    def owns(self, array: Any) -> bool:
+        if not isinstance(array, Array):
+            return bool(array.dtype == object or array.size == 0)
+        return True
+
+    def write(self, array: Any, value: NDArray[Any]) -> None:
+        if isinstance(array, Array):
+            with self.lock:
+                self.staging.write(array, value)
+        else:
+            array[...] = value
+
+    def read(self, array: Any) -> NDArray[Any]:
+        if not isinstance(array, Array):
+            return array.copy()  # type: ignore[no-any-return]
+        with self.lock:
+            try:
+                value = self.staging.read(array)
+            except DriverError as error:
+                raise late(error, self.name) from error
+        return value
+
+    def fetching(self, array: Any) -> Any:
+        with self.lock:
+            found = isinstance(array, Array) and array.nbytes > 0
+            return fetching(self.staging, array, self.lock, self.name) if found else None
+
+    def copy_from(self, source: Device, array: Any, target: Any) -> Callable[[], Any]:
+        if isinstance(source, CudaDevice) and isinstance(target, Array):
+            return lambda: self._copy_peer(source, array, target)
+        if isinstance(source, HostDevice):
+            return lambda: self.write(target, array)
+        return lambda: self.write(target, source.read(array))
+
+    def _copy_peer(self, source: CudaDevice, array: Array, target: Array) -> None:
+        """From another GPU: after what was told to it, before what will be."""
+        if not array.nbytes:
+            return
+        driver, other = self.driver, source.driver
+        first, then = sorted((self, source), key=id)
+        with first.lock, then.lock:
+            other.record(source._peer_done, source.compute)
+            driver.wait(self.compute, source._peer_done)
+            driver.copy_peer(target.address, array.address, other, array.nbytes, self.compute)
+            driver.record(self._peer_done, self.compute)
+            other.wait(source.compute, self._peer_done)
+
+    # -- kernels
+
+    def bind(
+        self, kernel: Kernel, context: KernelContext, arrays: Sequence[Any]
+    ) -> Callable[[], Any]:
+        """What runs the kernel's NumPy `Call` on copies in host memory."""
+        return OnHost(self, reference(kernel), context, arrays)
+
+    def memory_note(self) -> str:
+        about = self.driver.properties
+        return (
+            f"; the GPU itself has {human_readable_bytes(self.driver.free_bytes())} free of "
+            f"{human_readable_bytes(about.total_bytes)}"
+        )
+
+    def capture(self, work: Callable[[], Any]) -> Callable[[], None]:
+        """What does at once all that `work` tells the stream; the work is not done by this.
+
+        DriverError where it can't be captured, or is not to be.
+        """
+        if is_blocking():
+            raise DriverError("CUDA_LAUNCH_BLOCKING is set: launches are waited for one by one")
+        return self.driver.capture(self.compute, work)
+
+    def synchronize(self) -> None:
+        with self.lock:  # a stream that another thread captures can't be waited for
+            self.driver.synchronize()
+
+    def refusals(self) -> Refusals:
+        """Words for what the kernels of a plan refuse."""
+        return Refusals(self._words)
+
+    def close(self) -> None:
+        with suppress(DriverError):  # the run that met it has said it
+            self.staging.give_up()
+        self._words.close()
+        if self._workspace is not None:
+            self.held.pop(self._workspace, None)
+            self.allocator.deallocate_raw(self._workspace)
+            self._workspace = None
+        self.driver.close()

@@ -1,0 +1,3 @@
+"""Is there a GPU, and if not, why."""
+
+__all__: list[str] = []

@@ -1,0 +1,58 @@
+"""One tiny kernel, compiled and run, to know whether a GPU does what it is told."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+from collections.abc import Callable, Iterator
+
+from gpugraph.devices.cuda.driver.driver_interface import Driver, DriverError, Geometry
+
+__all__ = ["probe"]
+
+_TEXT = """\
+extern "C" __global__ void gpugraph_probe(long long *out, long long value, double factor) {
+  out[threadIdx.x] = value * (long long)factor + (long long)threadIdx.x;
+}
+"""
+_THREADS, _VALUE, _FACTOR = 32, 1234567890123, 2.0
+_BYTES = 8 * _THREADS
+
+
+def probe(driver: Driver) -> None:
+    """DriverError that says what failed: the compiler, memory, the launch, a copy or the answer."""
+    module = driver.compile(_TEXT, "gpugraph_probe")
+    with _memory(driver) as (device, host):
+        stream = driver.stream("probe")
+        geometry = Geometry((1, 1, 1), (_THREADS, 1, 1))
+        arguments = (device, _VALUE, _FACTOR)
+        driver.launcher(module, "gpugraph_probe", geometry, arguments, stream)()
+        driver.copy_out(host, device, _BYTES, stream)
+        driver.synchronize(stream)
+        answers = list((ctypes.c_int64 * _THREADS).from_address(host))
+    expected = [_VALUE * int(_FACTOR) + thread for thread in range(_THREADS)]
+    if answers != expected:
+        raise DriverError(f"a kernel that should have answered {expected[:2]}... did {answers[:2]}")
+
+
+@contextlib.contextmanager
+def _memory(driver: Driver) -> Iterator[tuple[int, int]]:
+    device = driver.malloc(_BYTES)
+    if device is None:
+        raise DriverError(f"there is no memory for {_BYTES} bytes: somebody else has all of it")
+    try:
+        host = driver.malloc_host(_BYTES)
+        if host is None:
+            raise DriverError(f"there is no pinned host memory for {_BYTES} bytes")
+        try:
+            yield device, host.base
+        finally:
+            _free(driver.free_host, host.base)
+    finally:
+        _free(driver.free, device)
+
+
+def _free(call: Callable[[int], None], address: int) -> None:
+    """After a fatal error nothing can be given back, and the error itself says more."""
+    with contextlib.suppress(DriverError):
+        call(address)

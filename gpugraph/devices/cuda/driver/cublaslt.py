@@ -1,0 +1,301 @@
+"""Matrix products by NVIDIA's cublasLt, called by ctypes.
+
+CuPy's own products can't be captured; cublasLt's can, for it is told its stream and its workspace
+at each call and keeps nothing. What a product is, and which algorithm computes it, is settled when
+it is bound; a call then is one call of C.
+
+cublasLt thinks by columns. A row-major matrix is its transpose by columns, so out = a @ b by rows
+is out' = b' @ a' by columns: the operands change places, and no matrix is moved. The bias, one
+number for each column of `out`, is one for each row of out', as cublasLt wants it; it is of the
+output's dtype, and the same for the whole batch. What is added besides is cublasLt's C, by beta 1.
+
+Accuracy: float32 is computed in float32 throughout, unless `Product.tf32` allows 10 bits of
+mantissa; float16 and bfloat16 are summed up in float32, to which bias and addend are added before
+the one rounding. GELU is left out: cublasLt does not say how exact its tanh is.
+
+Numbers and layouts: https://docs.nvidia.com/cuda/cublas/#using-the-cublaslt-api
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from gpugraph.devices.cuda.driver.cuda_libraries import load_library
+from gpugraph.devices.cuda.driver.driver_interface import DriverError, Product
+
+__all__ = ["CublasLt", "HeuristicResult", "load_cublaslt"]
+
+# cudaDataType
+_R_32F, _R_64F, _R_16F, _R_16BF = 0, 1, 2, 14
+# cublasComputeType_t
+_COMPUTE_32F, _COMPUTE_64F, _COMPUTE_32F_FAST_TF32 = 68, 70, 77
+# cublasOperation_t
+_OP_N, _OP_T = 0, 1
+# cublasLtMatmulDescAttributes_t
+_DESC_TRANSA, _DESC_TRANSB, _DESC_EPILOGUE, _DESC_BIAS_POINTER = 3, 4, 7, 8
+# cublasLtMatrixLayoutAttribute_t
+_LAYOUT_BATCH_COUNT, _LAYOUT_STRIDED_BATCH_OFFSET = 5, 6
+# cublasLtMatmulPreferenceAttributes_t
+_PREF_MAX_WORKSPACE_BYTES = 1
+_PREF_MIN_ALIGNMENTS = (5, 6, 7, 8)  # of A, B, C and D
+# cublasLtEpilogue_t, of which the last two may be joined
+_EPILOGUE_DEFAULT, _EPILOGUE_RELU, _EPILOGUE_BIAS = 1, 2, 4
+# cublasStatus_t
+_STATUSES = {
+    1: "not initialized",
+    3: "allocation failed",
+    7: "invalid value",
+    8: "not possible on this GPU",
+    11: "mapping error",
+    13: "execution failed",
+    14: "internal error",
+    15: "not supported",
+    16: "license error",
+}
+_NO_ALGORITHM = (7, 8, 15)
+"""What the heuristic says of a product that it has nothing for."""
+
+_BEST_ALIGNMENT = 256
+
+_BIAS_ALIGNMENT = 16
+"""Bytes. The heuristic is not told how a bias is aligned, and may choose a kernel that loads so
+many at once (https://github.com/pytorch/pytorch/pull/194497)."""
+
+
+class _Types(NamedTuple):
+    data: int
+    compute: int
+    scale: int
+    scalar: type[ctypes.c_float | ctypes.c_double]
+
+
+_TYPES = {
+    "float16": _Types(_R_16F, _COMPUTE_32F, _R_32F, ctypes.c_float),
+    "bfloat16": _Types(_R_16BF, _COMPUTE_32F, _R_32F, ctypes.c_float),
+    "float32": _Types(_R_32F, _COMPUTE_32F, _R_32F, ctypes.c_float),
+    "float64": _Types(_R_64F, _COMPUTE_64F, _R_64F, ctypes.c_double),
+}
+
+
+class Algorithm(ctypes.Structure):
+    """cublasLtMatmulAlgo_t: 64 bytes that only cublasLt reads."""
+
+    _fields_ = (("data", ctypes.c_uint64 * 8),)
+
+
+class HeuristicResult(ctypes.Structure):
+    """cublasLtMatmulHeuristicResult_t."""
+
+    _fields_ = (
+        ("algorithm", Algorithm),
+        ("workspace_bytes", ctypes.c_size_t),
+        ("state", ctypes.c_int),
+        ("waves", ctypes.c_float),
+        ("reserved", ctypes.c_int * 4),
+    )
+
+
+_P, _I, _SIZE, _U64, _I64 = (
+    ctypes.c_void_p,
+    ctypes.c_int,
+    ctypes.c_size_t,
+    ctypes.c_uint64,
+    ctypes.c_int64,
+)
+_SIGNATURES: dict[str, tuple[Any, ...]] = {
+    "cublasLtCreate": (_P,),
+    "cublasLtDestroy": (_P,),
+    "cublasLtMatmulDescCreate": (_P, _I, _I),
+    "cublasLtMatmulDescDestroy": (_P,),
+    "cublasLtMatmulDescSetAttribute": (_P, _I, _P, _SIZE),
+    "cublasLtMatrixLayoutCreate": (_P, _I, _U64, _U64, _I64),
+    "cublasLtMatrixLayoutDestroy": (_P,),
+    "cublasLtMatrixLayoutSetAttribute": (_P, _I, _P, _SIZE),
+    "cublasLtMatmulPreferenceCreate": (_P,),
+    "cublasLtMatmulPreferenceDestroy": (_P,),
+    "cublasLtMatmulPreferenceSetAttribute": (_P, _I, _P, _SIZE),
+    "cublasLtMatmulAlgoGetHeuristic": (_P, _P, _P, _P, _P, _P, _P, _I, _P, _P),
+    "cublasLtMatmul": (_P, _P, _P, _P, _P, _P, _P, _P, _P, _P, _P, _P, _P, _P, _SIZE, _P),
+}
+
+
+def load_cublaslt(versions: Sequence[int]) -> ctypes.CDLL:
+    """The library of one of these CUDA versions, best first; OSError."""
+    return load_library("cublasLt", versions)
+
+
+class CublasLt:
+    """cublasLt on the GPU that is current while it is made and used. DriverError throughout."""
+
+    def __init__(self, library: ctypes.CDLL) -> None:
+        self._library = library
+        for name, arguments in _SIGNATURES.items():
+            function = getattr(library, name)
+            function.argtypes, function.restype = arguments, ctypes.c_int
+        self._handle = _Handle(library, "cublasLt", "cublasLtCreate")
+
+    def bind(
+        self, product: Product, workspace: tuple[int, int], stream: int
+    ) -> Callable[[], None] | None:
+        """What launches the product on a stream when called, with a workspace (address, bytes).
+
+        None where cublasLt has no algorithm for it, or none that can be trusted.
+        """
+        if product.dtype not in _TYPES or not _is_safe_bias(product):
+            return None
+        types = _TYPES[product.dtype]
+        description = self._description(product, types)
+        a, b, out = self._layouts(product, types)
+        found = self._heuristic(product, description, (a, b, out), workspace[1])
+        if found is None:
+            return None
+        alpha, beta = types.scalar(1.0), types.scalar(1.0 if product.addend else 0.0)
+        kept = (description, a, b, out, found, alpha, beta, self._handle)
+        return _launcher(
+            self._library.cublasLtMatmul,
+            kept,
+            (
+                _P(self._handle.value),
+                _P(description.value),
+                ctypes.byref(alpha),
+                _P(product.b),  # the operands change places
+                _P(b.value),
+                _P(product.a),
+                _P(a.value),
+                ctypes.byref(beta),
+                _P(product.addend or product.out),
+                _P(out.value),
+                _P(product.out),
+                _P(out.value),
+                ctypes.byref(found.algorithm),
+                _P(workspace[0]),
+                _SIZE(workspace[1]),
+                _P(stream),
+            ),
+        )
+
+    def _description(self, product: Product, types: _Types) -> _Handle:
+        fast = product.tf32 and product.dtype == "float32"
+        compute = _COMPUTE_32F_FAST_TF32 if fast else types.compute
+        made = self._make("MatmulDesc", compute, types.scale)
+        made.set(_DESC_TRANSA, _I(_OP_T if product.transpose_b else _OP_N))
+        made.set(_DESC_TRANSB, _I(_OP_T if product.transpose_a else _OP_N))
+        made.set(_DESC_EPILOGUE, ctypes.c_uint32(_epilogue(product)))
+        if product.bias:
+            made.set(_DESC_BIAS_POINTER, _P(product.bias))
+        return made
+
+    def _layouts(self, product: Product, types: _Types) -> tuple[_Handle, _Handle, _Handle]:
+        """Of a, b and out, each (columns, rows) of the row-major matrix as it lies."""
+        m, n, k = product.m, product.n, product.k
+        a = (m, k) if product.transpose_a else (k, m)
+        b = (k, n) if product.transpose_b else (n, k)
+        return (
+            self._layout(types, a, product.lda, product.batch, product.stride_a),
+            self._layout(types, b, product.ldb, product.batch, product.stride_b),
+            self._layout(types, (n, m), product.ldo, product.batch, product.stride_out),
+        )
+
+    def _layout(
+        self, types: _Types, size: tuple[int, int], leading: int, batch: int, stride: int
+    ) -> _Handle:
+        made = self._make("MatrixLayout", types.data, *size, leading)
+        if batch > 1:
+            made.set(_LAYOUT_BATCH_COUNT, ctypes.c_int32(batch))
+            made.set(_LAYOUT_STRIDED_BATCH_OFFSET, ctypes.c_int64(stride))
+        return made
+
+    def _heuristic(
+        self,
+        product: Product,
+        description: _Handle,
+        layouts: tuple[_Handle, _Handle, _Handle],
+        workspace_bytes: int,
+    ) -> HeuristicResult | None:
+        """The first algorithm that cublasLt names, within the workspace and these alignments."""
+        preference = self._make("MatmulPreference")
+        preference.set(_PREF_MAX_WORKSPACE_BYTES, ctypes.c_uint64(workspace_bytes))
+        addresses = (product.b, product.a, product.addend or product.out, product.out)
+        for attribute, address in zip(_PREF_MIN_ALIGNMENTS, addresses):
+            preference.set(attribute, ctypes.c_uint32(_alignment(address)))
+        a, b, out = (_P(layout.value) for layout in layouts)
+        result, count = HeuristicResult(), ctypes.c_int(0)
+        status = self._library.cublasLtMatmulAlgoGetHeuristic(
+            _P(self._handle.value),
+            _P(description.value),
+            b,
+            a,
+            out,
+            out,
+            _P(preference.value),
+            1,
+            ctypes.byref(result),
+            ctypes.byref(count),
+        )
+        if status in _NO_ALGORITHM:
+            return None
+        _check("choose an algorithm", status)
+        return result if count.value and not result.state else None
+
+    def _make(self, kind: str, *arguments: int) -> _Handle:
+        return _Handle(self._library, kind, f"cublasLt{kind}Create", *arguments)
+
+
+class _Handle:
+    """What cublasLt makes, and takes back with the last reference to it."""
+
+    __slots__ = ("_kind", "_library", "value")
+
+    def __init__(self, library: ctypes.CDLL, kind: str, create: str, *arguments: int) -> None:
+        self._library = library
+        self._kind = kind
+        self.value: int | None = None
+        made = ctypes.c_void_p()
+        _check(f"make a {kind}", getattr(library, create)(ctypes.byref(made), *arguments))
+        self.value = made.value
+
+    def set(self, attribute: int, value: Any) -> None:
+        call = getattr(self._library, f"cublasLt{self._kind}SetAttribute")
+        status = call(_P(self.value), attribute, ctypes.byref(value), ctypes.sizeof(value))
+        _check(f"set attribute {attribute} of a {self._kind}", status)
+
+    def __del__(self) -> None:
+        if self.value and not sys.is_finalizing():
+            name = "" if self._kind == "cublasLt" else self._kind
+            getattr(self._library, f"cublasLt{name}Destroy")(_P(self.value))
+
+
+def _launcher(
+    call: Callable[..., int], kept: object, arguments: tuple[Any, ...]
+) -> Callable[[], None]:
+    def launch(_kept: object = kept) -> None:
+        status = call(*arguments)
+        if status:
+            _check("launch a product", status)
+
+    return launch
+
+
+def _epilogue(product: Product) -> int:
+    found = (_EPILOGUE_BIAS if product.bias else 0) | (_EPILOGUE_RELU if product.relu else 0)
+    return found or _EPILOGUE_DEFAULT
+
+
+def _is_safe_bias(product: Product) -> bool:
+    """Whether there is none, or one that cublasLt adds everywhere and reads where it lies. One of
+    a single number was not always added (https://github.com/dfyz/cublaslt-bias-epilogue)."""
+    return not product.bias or (product.n > 1 and product.bias % _BIAS_ALIGNMENT == 0)
+
+
+def _alignment(address: int) -> int:
+    """The largest power of two that divides it, up to what cublasLt cares for."""
+    return min(address & -address, _BEST_ALIGNMENT) or _BEST_ALIGNMENT
+
+
+def _check(what: str, status: int) -> None:
+    if status:
+        name = _STATUSES.get(status, "an unknown status")
+        raise DriverError(f"cublasLt could not {what}: {name} (cublasStatus_t {status})")

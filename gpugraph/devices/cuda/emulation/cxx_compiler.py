@@ -1,0 +1,275 @@
+"""CUDA text to a library that runs on the host: the C++ compiler behind cuda_on_host.h.
+
+    shim + namespace { text, its includes in place } + an entry for each kernel
+      -> key -> object in the cache, or compiled -> loaded by ctypes
+
+Found, cached and stopped as C texts are (`devices.compiler`), but whatever GPUGRAPH_NATIVE says: a
+device that computes by CUDA text alone has nothing else. A text that does not compile is kept in a
+file that the error names, with the compiler's log.
+
+    GPUGRAPH_CXX   the compiler, a name on the PATH or a path; unset: c++
+"""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+import os
+import re
+import struct
+import threading
+from collections.abc import Sequence
+from functools import cache
+from math import prod
+from pathlib import Path
+from typing import Any
+
+from gpugraph.devices.codegen.c_compiler import Compiler
+from gpugraph.devices.cuda.driver.driver_interface import DriverError, Geometry
+from gpugraph.devices.cuda.driver.failed_kernel_sources import keep_text
+from gpugraph.devices.cuda.driver.kernel_includes import with_includes
+from gpugraph.devices.cuda.emulation import guarded_launches as guarded
+from gpugraph.devices.cuda.emulation.guarded_launches import is_sanitizing
+
+__all__ = [
+    "FLAGS",
+    "MOST_SHARED_BYTES",
+    "HostModule",
+    "host_compiler",
+    "host_source",
+    "kernel_names",
+    "load",
+]
+
+FLAGS = (
+    "-std=c++17",
+    "-O2",
+    "-fno-math-errno",
+    "-fno-trapping-math",
+    "-fwrapv",
+    "-fno-strict-aliasing",
+    "-ffp-contract=off",
+    "-fsanitize=alignment",
+    "-fvisibility=hidden",
+    "-fPIC",
+    "-shared",
+    "-w",
+    "-Wl,--as-needed",
+)
+
+MOST_THREADS = 1024
+THREADS_OF_ANY = 256
+"""Threads for which a GPU has the registers, whatever a kernel takes: 255 of 65536 each."""
+STACK_BYTES = 128 << 10
+MOST_SHARED_BYTES = 227 << 10
+_MESSAGE_BYTES = 1000
+
+_KERNEL = re.compile(
+    r"\b__global__\b(?:\s|\bvoid\b|__launch_bounds__\s*\([^()]*(?:\([^()]*\)[^()]*)*\))*(\w+)\s*\("
+)
+_BOUNDED = re.compile(
+    r"\b__launch_bounds__\s*\([^()]*(?:\([^()]*\)[^()]*)*\)(?:\s|\bvoid\b)*(\w+)\s*\("
+)
+_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+_DYNAMIC = re.compile(
+    r"\bextern\s+__shared__\s+((?:__align__|alignas)\s*\([^()]*\)\s*)?([\w:<>\s]+?)\s*"
+    r"((?:__align__|alignas)\s*\([^()]*\)\s*)?(\w+)\s*\[\s*\]\s*;"
+)
+_MACRO_KERNEL = re.compile(r"#[ \t]*define\b(?:[^\n]*\\\n)*[^\n]*\b__global__\b|##")
+_SYSTEM = re.compile(r"^[ \t]*#[ \t]*include[ \t]+<[^>\n]*>[^\n]*$", re.MULTILINE)
+
+
+class _CudaCompiler(Compiler):
+    """The C++ compiler, which no switch turns off."""
+
+    flags: tuple[str, ...] = FLAGS
+    language = "c++"
+    most_said = 20_000
+
+    @property
+    def reason(self) -> str:
+        if not self.path:
+            return f"no C++ compiler was found ('{self.command}' is not on the PATH)"
+        return ""
+
+    def preprocessed(self, text: str) -> str:
+        """What macros make of the text; the text itself where it can't be told."""
+        flags = ["-E", "-P", "-x", "c++", "-DGPUGRAPH_ON_HOST=1", "-"]
+        code, said = self._run([self.path, *flags], _SYSTEM.sub("", text))
+        return text if code else said
+
+
+@cache
+def host_compiler() -> _CudaCompiler:
+    """This process's C++ compiler for CUDA texts."""
+    made = _CudaCompiler(os.environ.get("GPUGRAPH_CXX") or "c++")
+    if is_sanitizing():
+        made.flags = (*FLAGS, *guarded.FLAGS)
+    return made
+
+
+def kernel_names(text: str) -> tuple[str, ...]:
+    """The `__global__` functions of a text whose includes are in place, in order."""
+    plain = _COMMENT.sub(" ", text)
+    if _MACRO_KERNEL.search(plain) and not host_compiler().reason:
+        plain = host_compiler().preprocessed(plain)
+    return tuple(dict.fromkeys(_KERNEL.findall(plain)))
+
+
+def host_source(text: str) -> tuple[str, tuple[str, ...]]:
+    """The C++ text that holds a CUDA text and its kernels' entries; the kernels' names.
+
+    DriverError where it includes a file that is not there, or has no kernel.
+    """
+    taken: set[str] = set()
+    try:
+        shim = with_includes('#include "cuda_on_host.h"', "host.cpp", taken=taken)
+        whole = with_includes(text, taken=taken)
+    except KeyError as error:
+        raise DriverError(f"the CUDA text includes {error}, which is not in kernels/") from None
+    names = kernel_names(whole)
+    if not names:
+        raise DriverError('the CUDA text has no kernel (extern "C" __global__ void name(...))')
+    whole = _DYNAMIC.sub(_dynamic, _SYSTEM.sub("", whole))
+    entries = "".join(f"GG_ENTRY({name})\n" for name in names)
+    return f"{shim}\nnamespace {{\n{whole}\n}}  // namespace\n{entries}", names
+
+
+def _dynamic(found: re.Match[str]) -> str:
+    """`extern __shared__ T name[];` as a pointer to what a launch asks for."""
+    _, element, _, name = found.groups()
+    return f"{element}* const {name} = ({element}*)gg_host::dynamic_shared();"
+
+
+@cache
+def _stacks() -> mmap.mmap:
+    """Stacks of a block's threads: launches, one at a time in a process, share them."""
+    return mmap.mmap(-1, (MOST_THREADS + 1) * STACK_BYTES, flags=mmap.MAP_PRIVATE)
+
+
+@cache
+def _shared() -> mmap.mmap:
+    return mmap.mmap(-1, MOST_SHARED_BYTES, flags=mmap.MAP_PRIVATE)
+
+
+def _address(buffer: mmap.mmap) -> int:
+    return ctypes.addressof(ctypes.c_char.from_buffer(buffer))
+
+
+_ONE_LAUNCH = threading.Lock()
+
+
+class HostModule:
+    """A loaded text. kernels: each kernel's parameters, a letter for each 64-bit word of them:
+    `p`ointer, `i`nteger, `d`ouble, `w`ord of a structure.
+
+    bounded: those that say in `__launch_bounds__` how many threads they are for.
+    """
+
+    def __init__(
+        self, name: str, library: ctypes.CDLL, names: Sequence[str], bounded: Sequence[str] = ()
+    ) -> None:
+        self.name = name
+        self.bounded = frozenset(bounded)
+        self.kernels: dict[str, str] = {}
+        self._library = library
+        for each in names:
+            kinds = getattr(library, f"gg_kinds_{each}")
+            kinds.restype = ctypes.c_char_p
+            self.kernels[each] = kinds().decode()
+
+    def check(self, function: str, geometry: Geometry, arguments: Sequence[Any]) -> None:
+        """DriverError where CUDA would refuse to launch it."""
+        kinds = self.kernels.get(function)
+        if kinds is None:
+            there = ", ".join(self.kernels)
+            raise DriverError(f"{self.name} has no kernel {function} (it has {there})", 500)
+        _check_geometry(function, geometry)
+        threads = prod(geometry.block)
+        if threads > THREADS_OF_ANY and function not in self.bounded:
+            raise DriverError(
+                f"kernel {function} without __launch_bounds__({threads}): a GPU may not have the "
+                f"registers for {threads} threads of it",
+                701,
+            )
+        if len(arguments) != len(kinds):
+            raise DriverError(
+                f"kernel {function} takes {len(kinds)} arguments, not {len(arguments)}", 1
+            )
+        for at, (kind, given) in enumerate(zip(kinds, arguments)):
+            wanted = float if kind == "d" else int
+            if not isinstance(given, wanted) or isinstance(given, bool):
+                raise DriverError(
+                    f"kernel {function}: argument {at} is {given!r} ({type(given).__name__}), the "
+                    f"parameter's type is {_KINDS[kind]}",
+                    1,
+                )
+
+    def launch(
+        self,
+        function: str,
+        geometry: Geometry,
+        arguments: Sequence[Any],
+        backwards: bool = False,
+    ) -> None:
+        """Runs a kernel to its end. DriverError as `check` says, and where the kernel failed."""
+        self.check(function, geometry, arguments)
+        words = b"".join(
+            struct.pack("=d" if kind == "d" else "=q", _signed(given, kind))
+            for kind, given in zip(self.kernels[function], arguments)
+        )
+        message = ctypes.create_string_buffer(_MESSAGE_BYTES)
+        with _ONE_LAUNCH:
+            how = struct.pack(
+                "=12q",
+                *geometry.grid,
+                *geometry.block,
+                geometry.shared_bytes,
+                backwards,
+                _address(_stacks()),
+                STACK_BYTES,
+                _address(_shared()),
+                ctypes.addressof(message),
+            )
+            status = getattr(self._library, f"gg_launch_{function}")(how, words)
+        if status:
+            raise DriverError(message.value.decode(errors="replace"), status, fatal=True)
+
+
+_KINDS = {
+    "p": "a pointer",
+    "i": "a 64-bit integer",
+    "d": "a double",
+    "w": "a structure of 64-bit words",
+}
+
+
+def _signed(given: Any, kind: str) -> Any:
+    """A word's value as a signed one: unsigned parameters take the upper half too."""
+    return given - (1 << 64) if kind != "d" and given >= 1 << 63 else given
+
+
+def _check_geometry(function: str, geometry: Geometry) -> None:
+    grid, block, shared = geometry
+    if min(grid) < 1 or min(block) < 1 or max(grid[1:]) > 65535 or grid[0] > 2**31 - 1:
+        raise DriverError(f"kernel {function}: no GPU launches a grid of {grid} of {block}", 9)
+    if prod(block) > MOST_THREADS or block[2] > 64:
+        raise DriverError(f"kernel {function}: a block of {block} has over 1024 threads", 9)
+    if not 0 <= shared <= MOST_SHARED_BYTES:
+        raise DriverError(
+            f"kernel {function}: {shared} bytes of shared memory, a block has {MOST_SHARED_BYTES}",
+            1,
+        )
+
+
+def load(text: str, name: str) -> HostModule:
+    """A CUDA text, ready to be launched on the host. `name` is for messages.
+
+    DriverError with the compiler's log and the file that keeps the text.
+    """
+    source, names = host_source(text)
+    library, reason = host_compiler().make(source, name)
+    if library is None:
+        kept: Path | None = keep_text(source, name, ".cpp")
+        raise DriverError(f"{name} does not compile for the host; its text: {kept}\n{reason}")
+    return HostModule(name, library, names, _BOUNDED.findall(_COMMENT.sub(" ", source)))

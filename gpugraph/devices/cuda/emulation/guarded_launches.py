@@ -1,0 +1,64 @@
+"""Launches on memory of their own, so that AddressSanitizer sees what is out of bounds.
+
+Arrays of a GPU lie side by side in large regions, where a read behind one of them is a read of
+another. With GPUGRAPH_CUDA_SANITIZE=1 kernels are compiled for AddressSanitizer, and each array
+that a launch says it touches is copied to memory by malloc before, and back after it. ci/sanitize
+runs tests so, with the sanitizer's library preloaded.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections.abc import Callable, Sequence
+
+from gpugraph.devices.cuda.driver.driver_interface import Span
+
+__all__ = ["FLAGS", "is_sanitizing", "on_copies"]
+
+FLAGS: tuple[str, ...] = ("-fsanitize=address", "-g1")
+"""What else the C++ compiler is told."""
+
+
+def is_sanitizing() -> bool:
+    """Whether the environment asks for it."""
+    return os.environ.get("GPUGRAPH_CUDA_SANITIZE", "0") not in ("", "0")
+
+
+def on_copies(
+    launch: Callable[[Sequence[int | float]], None],
+    arguments: Sequence[int | float],
+    pointers: Sequence[tuple[int, int]],
+    reads: Sequence[Span],
+    writes: Sequence[Span],
+) -> None:
+    """Launches with what it touches elsewhere. pointers: which arguments may be addresses."""
+    library = ctypes.CDLL(None)
+    library.malloc.restype, library.malloc.argtypes = ctypes.c_void_p, (ctypes.c_size_t,)
+    library.free.argtypes = (ctypes.c_void_p,)
+    moved = [(*span, library.malloc(span[1])) for span in _joined([*reads, *writes])]
+    given = list(arguments)
+    for at, address in pointers:
+        for start, size, copy in moved:
+            if start <= address < start + size:
+                given[at] = copy + address - start
+    try:
+        for start, size, copy in moved:
+            ctypes.memmove(copy, start, size)
+        launch(given)
+        for start, size, copy in moved:
+            ctypes.memmove(start, copy, size)
+    finally:
+        for _, _, copy in moved:
+            library.free(copy)
+
+
+def _joined(spans: Sequence[Span]) -> list[Span]:
+    """The spans, those that overlap as one."""
+    found: list[Span] = []
+    for start, size in sorted({span for span in spans if span[1]}):
+        if found and start < sum(found[-1]):
+            before = found.pop()
+            start, size = before[0], max(sum(before), start + size) - before[0]
+        found.append((start, size))
+    return found

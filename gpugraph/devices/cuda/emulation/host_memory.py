@@ -1,0 +1,66 @@
+"""Memory of the device that the host plays: anonymous mappings, and what lies in which."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import mmap
+from bisect import bisect_right, insort
+
+from gpugraph.devices.cuda.driver.driver_interface import DriverError
+from gpugraph.memory import HostRegion
+
+__all__ = ["Regions"]
+
+
+class Regions:
+    """Mappings of one kind, at most `limit` bytes together. fill: what new memory holds."""
+
+    def __init__(self, kind: str, limit: int, fill: int | None = None) -> None:
+        self.kind = kind
+        self.limit = limit
+        self.used = 0
+        self._fill = fill
+        self._starts: list[int] = []
+        self._held: dict[int, mmap.mmap] = {}
+
+    def take(self, num_bytes: int) -> HostRegion | None:
+        """New memory; None where it would be over the limit, or the host has none."""
+        size = max(num_bytes, 1)
+        if self.used + size > self.limit:
+            return None
+        try:
+            buffer = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        except OSError:
+            return None
+        base = ctypes.addressof(ctypes.c_char.from_buffer(buffer))
+        if self._fill is not None:
+            ctypes.memset(base, self._fill, size)
+        insort(self._starts, base)
+        self._held[base] = buffer
+        self.used += size
+        return HostRegion(base, buffer)
+
+    def give_back(self, address: int) -> int:
+        """How many bytes went."""
+        buffer = self._held.pop(address, None)
+        if buffer is None:
+            raise DriverError(f"{address:#x} is no {self.kind} memory that was allocated", 1)
+        self._starts.remove(address)
+        size = len(buffer)
+        self.used -= size
+        with contextlib.suppress(BufferError):  # an array looks at it: it goes with the array
+            buffer.close()
+        return size
+
+    def holds(self, address: int, num_bytes: int) -> bool:
+        """Whether all these bytes lie in one mapping."""
+        place = bisect_right(self._starts, address) - 1
+        if place < 0:
+            return False
+        start = self._starts[place]
+        return address + num_bytes <= start + len(self._held[start])
+
+    def clear(self) -> None:
+        for address in list(self._held):
+            self.give_back(address)

@@ -1,0 +1,125 @@
+"""The way of a plan's fetched arrays to the host: told as steps, waited for when all are told.
+
+A small array has pinned memory for as long as its plan lives, and its copy is told to the stream
+that computes: one more command, captured with the others, and a run allocates nothing for it. A
+large one takes pinned memory from `begin` to `read`, and travels on a stream of its own.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from gpugraph.base.errors import ResourceExhaustedError
+from gpugraph.devices.cuda.driver.driver_interface import DriverError
+from gpugraph.devices.cuda.kernel_refusals import late
+from gpugraph.devices.cuda.launching.enqueued_work import Enqueued, Part
+from gpugraph.devices.cuda.launching.unbound_launch import Touches
+from gpugraph.devices.cuda.transfers.gpu_array import Array
+from gpugraph.devices.cuda.transfers.pinned_staging import LARGE, Staging
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["Fetch", "LargeFetch", "SmallFetch", "fetching"]
+
+
+def fetching(staging: Staging, array: Array, lock: Any, owner: str) -> Fetch | None:
+    """What fetches an array, run by run; None where no pinned memory is left for it.
+
+    lock: held by whoever tells the GPU something, or waits for it. owner: the device, for messages.
+    """
+    if array.nbytes >= LARGE:
+        return LargeFetch(staging, array, lock, owner)
+    address = staging.pinned.allocate_raw(array.nbytes, optional=True)
+    return None if address is None else SmallFetch(staging, array, lock, owner, address)
+
+
+class Fetch(ABC):
+    """One array on its way."""
+
+    def __init__(self, staging: Staging, array: Array, lock: Any, owner: str) -> None:
+        self._staging, self._array, self._lock, self._owner = staging, array, lock, owner
+
+    def read(self) -> NDArray[Any]:
+        """The array as `begin` found it, once it has come. DriverError for what failed before."""
+        with self._lock:
+            try:
+                return self._read()
+            except DriverError as error:
+                raise late(error, self._owner) from error
+
+    def release(self) -> None:
+        """Gives the memory back, once a copy that nobody has read has come."""
+        with self._lock, suppress(DriverError):
+            self._release()
+
+    @property
+    @abstractmethod
+    def begin(self) -> Callable[[], None]:
+        """The step that has it copied, after all that was told so far."""
+
+    @abstractmethod
+    def _read(self) -> NDArray[Any]: ...
+
+    @abstractmethod
+    def _release(self) -> None: ...
+
+
+class SmallFetch(Fetch):
+    """An array that has a place of its own in pinned memory."""
+
+    def __init__(self, staging: Staging, array: Array, lock: Any, owner: str, address: int) -> None:
+        super().__init__(staging, array, lock, owner)
+        self._address: int | None = address
+        self._place = staging.view(address, array)
+        copy = staging.driver.copy_out
+        told = partial(copy, address, array.address, array.nbytes, staging.compute)
+        touches = Touches(((array.address, array.nbytes),), ((address, array.nbytes),))
+        self._begin = Enqueued([Part(told, touches)], lock)
+
+    @property
+    def begin(self) -> Callable[[], None]:
+        return self._begin
+
+    def _read(self) -> NDArray[Any]:
+        self._staging.driver.synchronize(self._staging.compute)
+        return self._place.copy()
+
+    def _release(self) -> None:
+        address, self._address = self._address, None
+        if address is not None:
+            try:
+                self._staging.driver.synchronize(self._staging.compute)
+            finally:
+                self._staging.pinned.deallocate_raw(address)
+
+
+class LargeFetch(Fetch):
+    """An array that has pinned memory while it is on its way."""
+
+    def __init__(self, staging: Staging, array: Array, lock: Any, owner: str) -> None:
+        super().__init__(staging, array, lock, owner)
+        self._address: int | None = None
+
+    @property
+    def begin(self) -> Callable[[], None]:
+        return self._begin
+
+    def _begin(self) -> None:
+        self.release()  # of a run that failed
+        with self._lock, suppress(ResourceExhaustedError):  # `read` has it travel alone then
+            self._address = self._staging.begin(self._array)
+
+    def _read(self) -> NDArray[Any]:
+        address, self._address = self._address, None
+        if address is None:
+            return self._staging.read(self._array)
+        return self._staging.end(self._array, address)
+
+    def _release(self) -> None:
+        if self._address is not None:
+            self._read()

@@ -1,0 +1,48 @@
+"""A launch, not yet bound to a driver."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gpugraph.devices.codegen.program import Program
+from gpugraph.devices.cuda.driver.driver_interface import Geometry, Span
+from gpugraph.devices.cuda.launching.cuda_kernel_source import Variant
+from gpugraph.devices.cuda.transfers.gpu_array import Array
+
+__all__ = ["Touches", "Work", "number_words", "ranges"]
+
+
+class Touches(NamedTuple):
+    """Memory that something reads and writes."""
+
+    reads: tuple[Span, ...] = ()
+    writes: tuple[Span, ...] = ()
+
+
+class Work(NamedTuple):
+    """A text's function, how it is launched, with what, and which memory it touches.
+
+    parts: what the text was made of, where launches of it may be joined (see `joined`).
+    """
+
+    text: str
+    function: str
+    geometry: Geometry
+    arguments: tuple[int | float, ...]
+    reads: tuple[Span, ...]
+    writes: tuple[Span, ...]
+    parts: tuple[Program, Variant] | None = None
+
+
+def ranges(arrays: Sequence[Array]) -> tuple[Span, ...]:
+    """Where arrays lie, those of no bytes left out."""
+    return tuple((array.address, array.nbytes) for array in arrays if array.nbytes)
+
+
+def number_words(value: Any, dtype: Any) -> tuple[int, int]:
+    """The bytes of a number of a dtype as two 64-bit words."""
+    words = np.frombuffer(np.asarray(value, dtype).tobytes().ljust(16, b"\0"), np.int64)
+    return int(words[0]), int(words[1])

@@ -1,0 +1,208 @@
+"""Copies of views of GPU arrays: which kernels of `kernels/cuda/arrays/strided_copy.cu` do them.
+
+Ops say what is copied where by views of NumPy arrays. On a GPU they are given stand-ins: host
+arrays of the same shapes, never read or written (their memory is never touched, so it costs
+nothing), whose views are looked up by where they begin.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from math import ceil, prod
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gpugraph.devices.cuda.driver.driver_interface import Geometry, Span
+from gpugraph.devices.cuda.launching.unbound_launch import Work, number_words
+from gpugraph.devices.cuda.transfers.gpu_array import Array
+from gpugraph.devices.native import Axis, NotNativeError, axes_of
+
+__all__ = ["Copy", "StandIns", "copies"]
+
+THREADS = 256
+BLOCKS = 132 * 32
+MOST_AXES = 8
+MOST_OUTSIDE = 65535
+"""Blocks along the second and third axis of a grid."""
+_ITEMS = {1: "uint8_t", 2: "uint16_t", 4: "uint32_t", 8: "uint64_t", 16: "uint4"}
+
+
+class Copy(NamedTuple):
+    """Bytes from one place to another: no kernel is needed."""
+
+    target: int
+    source: int
+    num_bytes: int
+
+
+class StandIns:
+    """Host arrays that stand for arrays of a GPU; arrays of one place share one."""
+
+    def __init__(self, arrays: Sequence[Array]) -> None:
+        self.arrays: list[Any] = []
+        places: dict[int, tuple[int, Any]] = {}
+        for array in arrays:
+            count, made = places.get(array.address, (-1, None))
+            if array.nbytes > count:
+                made = np.empty(max(array.nbytes, 1), np.uint8)
+                places[array.address] = array.nbytes, made
+        for array in arrays:
+            _, made = places[array.address]
+            self.arrays.append(np.ndarray(array.shape, array.dtype, made))
+        found = [(made.ctypes.data, count, address) for address, (count, made) in places.items()]
+        self._bases = sorted(found)
+        self._keep = places
+
+    def address(self, place: int) -> int | None:
+        """The GPU's address of a place in a stand-in; None where it is in none."""
+        at = bisect_right(self._bases, place, key=lambda base: base[0]) - 1
+        if at < 0:
+            return None
+        start, count, address = self._bases[at]
+        return address + place - start if place - start < max(count, 1) else None
+
+    def of(self, view: Any) -> int | None:
+        """Where a view begins; None for an array of the host's own."""
+        return self.address(view.__array_interface__["data"][0])
+
+
+def copies(places: StandIns, source: Any, target: Any) -> list[Copy | Work]:
+    """What copies a view, or a number, to a view of stand-ins. NotNativeError if nothing does."""
+    if not target.size:
+        return []
+    if not isinstance(source, np.ndarray) or places.of(source) is None:
+        value = np.asarray(source, target.dtype)
+        if value.size != 1:
+            raise NotNativeError("a copy of an array of the host's")
+        return [_fill(places, value, target)]
+    if source.dtype != target.dtype:
+        raise NotNativeError(f"a copy of {source.dtype} to {target.dtype}")
+    axes, at, to = axes_of(source, target)
+    starts = places.address(at), places.address(to)
+    if starts[0] is None or starts[1] is None:
+        raise NotNativeError("a copy of an array of the host's")
+    if starts[0] == starts[1] and all(axis.source == axis.target for axis in axes):
+        return []
+    item = target.itemsize
+    touched = _span(axes, starts[0], item, "source"), _span(axes, starts[1], item, "target")
+    axes, item = _widened(axes, item, (starts[0], starts[1]))
+    if not axes or (len(axes) == 1 and axes[0].source == axes[0].target == item):
+        return [Copy(starts[1], starts[0], item * prod(axis.size for axis in axes))]
+    _check(axes, item)
+    return [_turned(axes, item, starts, touched) or _strided(axes, item, starts, touched)]
+
+
+def _span(axes: Sequence[Axis], start: int, item: int, which: str) -> Span:
+    """The bytes from the lowest to the highest that a view has."""
+    low = high = start
+    for axis in axes:
+        reach = getattr(axis, which) * (axis.size - 1)
+        low, high = low + min(reach, 0), high + max(reach, 0)
+    return low, high + item - low
+
+
+def _widened(axes: list[Axis], item: int, starts: tuple[int, int]) -> tuple[list[Axis], int]:
+    """Neighbouring elements that are neighbours in both as one longer element."""
+    while item < 16 and axes:
+        last, twice = axes[-1], 2 * item
+        others = [step for axis in axes[:-1] for step in (axis.source, axis.target)]
+        if (last.source, last.target) != (item, item) or last.size % 2:
+            break
+        if any(each % twice for each in (*others, *starts)):
+            break
+        axes = [*axes[:-1], Axis(last.size // 2, twice, twice)]
+        item = twice
+        if axes[-1].size == 1:
+            axes = axes[:-1]
+            break
+    return axes, item
+
+
+def _check(axes: Sequence[Axis], item: int) -> None:
+    if item not in _ITEMS:
+        raise NotNativeError(f"elements of {item} bytes")
+    if len(axes) > MOST_AXES:
+        raise NotNativeError(f"a copy over {len(axes)} axes; {MOST_AXES} are possible")
+    if any(step % item for axis in axes for step in (axis.source, axis.target)):
+        raise NotNativeError("strides that are no multiples of an element")
+
+
+def _turned(
+    axes: Sequence[Axis], item: int, starts: Sequence[Any], touched: tuple[Span, Span]
+) -> Work | None:
+    """A transposition by tiles, if it is one: the source's neighbours are not the target's."""
+    outside, last = list(axes[:-1]), axes[-1]
+    if last.target != item or last.source == item or last.size < 8:
+        return None
+    rows = [axis for axis in outside if axis.source == item and axis.size >= 8]
+    if not rows or last.source == 0:
+        return None
+    outside.remove(rows[0])
+    if len(outside) > 2 or prod(axis.size for axis in outside) > MOST_OUTSIDE:
+        return None
+    if ceil(last.size / 32) > MOST_OUTSIDE:
+        return None
+    one, other = [*[Axis(1, 0, 0)] * (2 - len(outside)), *outside]
+    steps = [each // item for each in (last.source, rows[0].target)]
+    numbers = [rows[0].size, last.size, *steps, other.size]
+    numbers += [each // item for each in (one.source, one.target, other.source, other.target)]
+    grid = ceil(rows[0].size / 32), ceil(last.size / 32), one.size * other.size
+    return Work(
+        _text(item, 1),
+        "gg_turn",
+        Geometry(grid, (32, 8, 1)),
+        (*starts, *numbers),
+        touched[:1],
+        touched[1:],
+    )
+
+
+def _strided(
+    axes: Sequence[Axis], item: int, starts: Sequence[Any], touched: tuple[Span, Span]
+) -> Work:
+    numbers = [prod(axis.size for axis in axes)]
+    for axis in _padded(axes):
+        numbers += [axis.size, axis.source // item, axis.target // item]
+    return Work(
+        _text(item, len(axes)),
+        "gg_copy",
+        _geometry(numbers[0]),
+        (*starts, *numbers),
+        touched[:1],
+        touched[1:],
+    )
+
+
+def _fill(places: StandIns, value: Any, target: Any) -> Work:
+    axes, _, to = axes_of(value, target)
+    start, item = places.address(to), target.itemsize
+    if start is None:
+        raise NotNativeError("a fill of an array of the host's")
+    _check(axes, item)
+    numbers = [*number_words(value, target.dtype), prod(axis.size for axis in axes)]
+    for axis in _padded(axes):
+        numbers += [axis.size, axis.target // item]
+    touched = _span(axes, start, item, "target")
+    return Work(
+        _text(item, max(len(axes), 1)),
+        "gg_fill",
+        _geometry(numbers[2]),
+        (start, *numbers),
+        (),
+        (touched,),
+    )
+
+
+def _padded(axes: Sequence[Axis]) -> list[Axis]:
+    """As many axes as the functions take; those behind the last are not looked at."""
+    return [*axes, *[Axis(1, 0, 0)] * (MOST_AXES - len(axes))]
+
+
+def _geometry(count: int) -> Geometry:
+    return Geometry((min(BLOCKS, max(1, ceil(count / THREADS))), 1, 1), (THREADS, 1, 1))
+
+
+def _text(item: int, rank: int) -> str:
+    return f'#define ITEM {_ITEMS[item]}\n#define GG_RANK {rank}\n#include "strided_copy.cu"\n'

@@ -1,0 +1,3 @@
+"""Memory of a GPU, and the ways of values in and out."""
+
+__all__: list[str] = []

@@ -1,0 +1,95 @@
+"""A step of a GPU that runs on the host: inputs are copied there, its `Call` runs, outputs back.
+
+For ops without a kernel for GPUs, or none for these dtypes and shapes. Plans say which and why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base.dtypes import DType
+from gpugraph.devices.cuda.transfers.gpu_array import Array
+from gpugraph.devices.device import Device
+from gpugraph.kernel import Call, KernelContext
+
+__all__ = ["OnHost"]
+
+
+class OnHost:
+    """Runs a `Call` on host copies of a GPU's arrays."""
+
+    def __init__(
+        self, device: Device, call: Call, context: KernelContext, arrays: Sequence[Any]
+    ) -> None:
+        self.device = device
+        self.given = list(arrays)
+        self.copies: list[Any] = []
+        shared: dict[int, Any] = {}  # arrays of one place stay arrays of one place
+        for array in arrays:
+            if not isinstance(array, Array):
+                self.copies.append(array)
+                continue
+            key = array.address if array.nbytes else -1 - len(shared)
+            whole = shared.get(key)
+            if whole is None or whole.nbytes < array.nbytes:
+                whole = shared[key] = np.empty(array.nbytes, np.uint8)
+            self.copies.append(None)
+        for at, array in enumerate(arrays):
+            if self.copies[at] is None:
+                whole = shared.get(array.address) if array.nbytes else None
+                self.copies[at] = (
+                    np.empty(array.shape, array.dtype)
+                    if whole is None
+                    else np.ndarray(array.shape, array.dtype, whole)
+                )
+        self.run: Callable[[], Any] = call.bind(_HostContext(context), self.copies)
+
+    def __call__(self) -> Any:
+        pairs = [
+            (array, copy)
+            for array, copy in zip(self.given, self.copies)
+            if isinstance(array, Array) and array.nbytes
+        ]
+        before = []
+        for array, copy in pairs:
+            copy[...] = self.device.read(array)
+            before.append(copy.tobytes())
+        result = self.run()
+        for (array, copy), old in zip(pairs, before):
+            if copy.tobytes() != old:
+                self.device.write(array, copy)
+        return result
+
+
+class _HostBlock:
+    """Host memory that a kernel keeps for the time of a run: of a stack, or a TensorArray."""
+
+    __slots__ = ("array",)
+
+    def __init__(self, array: Any) -> None:
+        self.array = array
+
+    def release(self) -> None:
+        self.array = None
+
+
+class _HostContext:
+    """A step's context, whose memory is the host's."""
+
+    def __init__(self, context: KernelContext) -> None:
+        self._context = context
+
+    def scratch(self, shape: tuple[int, ...], dtype: DType) -> Any:
+        return np.empty(shape, dtype.base_dtype.as_numpy_dtype)
+
+    def passing(self, slot: int, shape: tuple[int, ...], dtype: DType) -> Any:
+        return self.scratch(shape, dtype)
+
+    def allocate(self, shape: tuple[int, ...], dtype: DType) -> _HostBlock:
+        return _HostBlock(self.scratch(shape, dtype))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._context, name)

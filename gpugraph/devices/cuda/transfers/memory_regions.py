@@ -1,0 +1,107 @@
+"""Regions of memory from a CUDA driver, for BFC to cut up: a GPU's own, and pinned host memory."""
+
+from __future__ import annotations
+
+import threading
+from bisect import bisect_right, insort
+from typing import Any
+
+from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.devices.cuda.driver.driver_interface import Driver
+from gpugraph.memory import HostRegion, SubAllocator
+
+__all__ = ["DeviceSubAllocator", "PinnedSubAllocator"]
+
+_ALIGNMENT = 256
+"""What CUDA aligns both kinds to at least."""
+
+
+class DeviceSubAllocator(SubAllocator):
+    """Regions of a GPU's memory. The host can't view them."""
+
+    def __init__(self, driver: Driver) -> None:
+        self._driver = driver
+        self._lock = threading.Lock()
+        self._sizes: dict[int, int] = {}
+
+    def alloc(self, alignment: int, num_bytes: int) -> int | None:
+        """Raises InvalidArgumentError for an alignment that CUDA does not promise."""
+        _check_alignment(self, alignment)
+        address = self._driver.malloc(num_bytes)
+        if address is not None:
+            with self._lock:
+                self._sizes[address] = num_bytes
+        return address
+
+    def free(self, address: int, num_bytes: int) -> None:
+        """Raises InvalidArgumentError for anything but a region given and not yet taken back.
+
+        Waits for what runs on the GPU, as cudaFree does.
+        """
+        with self._lock:
+            if self._sizes.get(address) != num_bytes:
+                raise _no_such_region(self, address, num_bytes)
+            del self._sizes[address]
+        self._driver.free(address)
+
+
+class PinnedSubAllocator(SubAllocator):
+    """Regions of pinned host memory, which the GPU copies from and to while others compute.
+
+    A region given back is unmapped at once: nobody may look at it any longer.
+    """
+
+    def __init__(self, driver: Driver) -> None:
+        self._driver = driver
+        self._lock = threading.Lock()
+        self._bases: list[int] = []
+        self._regions: dict[int, tuple[int, HostRegion]] = {}
+
+    def alloc(self, alignment: int, num_bytes: int) -> int | None:
+        """Raises InvalidArgumentError for an alignment that CUDA does not promise."""
+        _check_alignment(self, alignment)
+        region = self._driver.malloc_host(num_bytes)
+        if region is None:
+            return None
+        with self._lock:
+            insort(self._bases, region.base)
+            self._regions[region.base] = num_bytes, region
+        return region.base
+
+    def free(self, address: int, num_bytes: int) -> None:
+        """Raises InvalidArgumentError for anything but a region given and not yet taken back."""
+        with self._lock:
+            if self._regions.get(address, (None,))[0] != num_bytes:
+                raise _no_such_region(self, address, num_bytes)
+            del self._regions[address]
+            self._bases.remove(address)
+        self._driver.free_host(address)
+
+    def region(self, address: int) -> HostRegion:
+        """The region that holds `address`. Raises InvalidArgumentError where none does."""
+        with self._lock:
+            at = bisect_right(self._bases, address) - 1
+            if at >= 0:
+                base = self._bases[at]
+                size, region = self._regions[base]
+                if address < base + size:
+                    return region
+        raise InvalidArgumentError(None, None, f"No pinned region holds the address {address:#x}.")
+
+
+def _check_alignment(sub_allocator: Any, alignment: int) -> None:
+    if alignment > _ALIGNMENT:
+        raise InvalidArgumentError(
+            None,
+            None,
+            f"{type(sub_allocator).__name__} gives regions aligned to {_ALIGNMENT} bytes, an "
+            f"alignment of {alignment} cannot be had.",
+        )
+
+
+def _no_such_region(sub_allocator: Any, address: int, num_bytes: int) -> InvalidArgumentError:
+    return InvalidArgumentError(
+        None,
+        None,
+        f"{type(sub_allocator).__name__} has no region of {num_bytes} bytes at {address:#x}.",
+    )

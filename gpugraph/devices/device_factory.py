@@ -1,0 +1,112 @@
+"""The registry of device factories, and the devices of a session made by it.
+
+A factory has `create_devices(options, name_prefix)`, which returns its devices in order. One
+factory serves a device type: of several the highest priority. The priority also ranks device
+types when ops are placed: a GPU (210) goes before the CPU (70).
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
+
+from gpugraph.base.errors import AlreadyExistsError, InvalidArgumentError, NotFoundError
+from gpugraph.config import SessionOptions
+from gpugraph.devices.device import Device
+
+__all__ = ["DeviceFactory", "SupportsCreateDevices"]
+
+
+class SupportsCreateDevices(Protocol):
+    """What a device factory has to have."""
+
+    def create_devices(self, options: SessionOptions, name_prefix: str) -> Sequence[Device]: ...
+
+
+class _Entry(NamedTuple):
+    factory: SupportsCreateDevices
+    priority: int
+
+
+class DeviceFactory:
+    """Process-wide: device type to factory and priority."""
+
+    _entries: dict[str, _Entry] = {}  # noqa: RUF012
+    _lock = threading.Lock()
+
+    @classmethod
+    def register(cls, device_type: str, factory: SupportsCreateDevices, priority: int = 50) -> None:
+        """Makes `factory` serve `device_type`, unless one of higher priority does.
+
+        AlreadyExistsError when one of the same priority does, InvalidArgumentError for no name,
+        a negative priority, or a factory without `create_devices`.
+        """
+        if not device_type or priority < 0 or not hasattr(factory, "create_devices"):
+            raise InvalidArgumentError(
+                None,
+                None,
+                f"A device factory needs a device type, a priority of 0 or more and a method "
+                f"create_devices; given: {device_type!r}, {priority}, {factory!r}",
+            )
+        with cls._lock:
+            present = cls._entries.get(device_type)
+            if present is not None and present.priority == priority:
+                raise AlreadyExistsError(
+                    None,
+                    None,
+                    f"Duplicate registration of device factory for type {device_type} with the "
+                    f"same priority {priority}",
+                )
+            if present is None or priority > present.priority:
+                cls._entries[device_type] = _Entry(factory, priority)
+
+    @classmethod
+    def unregister(cls, device_type: str) -> None:
+        """Forgets the factory of a device type; NotFoundError when there is none."""
+        with cls._lock:
+            if cls._entries.pop(device_type, None) is None:
+                raise NotFoundError(None, None, f"No device factory for type {device_type}")
+
+    @classmethod
+    def get_factory(cls, device_type: str) -> SupportsCreateDevices | None:
+        """The factory of a device type, or None."""
+        entry = cls._entries.get(device_type)
+        return entry.factory if entry is not None else None
+
+    @classmethod
+    def device_priority(cls, device_type: str) -> int:
+        """The priority of a device type; -1 when nothing makes such devices."""
+        entry = cls._entries.get(device_type)
+        return entry.priority if entry is not None else -1
+
+    @classmethod
+    def device_types(cls) -> list[str]:
+        """Device types as placement ranks them: by priority, then by name."""
+        entries = cls._entries
+        return sorted(
+            entries, key=lambda device_type: (-entries[device_type].priority, device_type)
+        )
+
+    @classmethod
+    def add_devices(cls, options: SessionOptions, name_prefix: str) -> list[Device]:
+        """All devices for these options, the CPU's first.
+
+        NotFoundError when there is no CPU factory or it makes no device, AlreadyExistsError for
+        two devices of one name.
+        """
+        cpu = cls.get_factory("CPU")
+        if cpu is None:
+            raise NotFoundError(None, None, "CPU Factory not registered: no session can run")
+        devices = list(cpu.create_devices(options, name_prefix))
+        if not devices:
+            raise NotFoundError(None, None, "No CPU devices are available in this process")
+        for device_type in cls.device_types():
+            factory = cls.get_factory(device_type)
+            if device_type != "CPU" and factory is not None:
+                devices += factory.create_devices(options, name_prefix)
+        names = [device.name for device in devices]
+        for name in names:
+            if names.count(name) > 1:
+                raise AlreadyExistsError(None, None, f"Two devices were made of the name {name}")
+        return devices

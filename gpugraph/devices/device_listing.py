@@ -1,0 +1,26 @@
+"""The devices that a session of some config would have, without making a session."""
+
+from __future__ import annotations
+
+from gpugraph.config import ConfigProto, SessionOptions
+from gpugraph.devices.cuda.detection.gpu_detection import detect
+from gpugraph.devices.device import DeviceAttributes
+from gpugraph.devices.device_factory import DeviceFactory
+
+__all__ = ["list_local_devices", "unusable_gpus"]
+
+
+def list_local_devices(session_config: ConfigProto | None = None) -> list[DeviceAttributes]:
+    """Name, type, memory limit in bytes, incarnation and description of each device."""
+    options = SessionOptions("", session_config if session_config is not None else ConfigProto())
+    devices = DeviceFactory.add_devices(options, "")
+    try:
+        return [device.attributes for device in devices]
+    finally:
+        for device in devices:
+            device.close()
+
+
+def unusable_gpus() -> tuple[str, ...]:
+    """A sentence for each GPU that is left out although others of this machine are used."""
+    return detect().left_out

@@ -1,0 +1,293 @@
+"""Matrix products as native calls, by the BLAS that NumPy has loaded.
+
+They can be members of a `sequence`, between kernels. Which BLAS there is is NumPy's business: its
+own wheels carry OpenBLAS under names of its own; where none of the names below is known, there is a
+reason instead.
+
+    products    views -> how each matrix lies, which batch axes are rows -> blocks, by sizes alone
+
+While native products run the BLAS has one thread, and blocks are for the threads of the runtime:
+it would take two from a million multiplications on, which pays from 30 million.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from functools import cache
+from math import ceil, prod
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gpugraph.base.errors import InternalError
+from gpugraph.devices.codegen.program import NotNativeError
+from gpugraph.devices.native.native_runtime import RUNTIME, Call, Runtime, address_of, thread_count
+from gpugraph.devices.native.numpy_views import addresses, are_apart, overlap, said
+
+__all__ = ["blas_reason", "blas_threads_reason", "product", "products"]
+
+_NAMES = (
+    ("scipy_cblas_{}64_", True),
+    ("cblas_{}64_", True),
+    ("cblas_{}64", True),
+    ("scipy_cblas_{}", False),
+    ("cblas_{}", False),
+)
+"""CBLAS functions by name, and whether their integers have 64 bits."""
+
+_THREADS = (
+    "scipy_openblas_{}_num_threads64_",
+    "openblas_{}_num_threads64_",
+    "scipy_openblas_{}_num_threads",
+    "openblas_{}_num_threads",
+)
+"""What gets and sets the number of its threads, if it is OpenBLAS."""
+
+_BLOCK = 3_000_000
+"""Work of half a product, from which on it is two blocks: each packs the matrix they share again,
+which costs 5 to 10 % of it. Each eightfold halves once more."""
+
+_LINE = 32
+"""Rows and columns of a block are a multiple of it: what the BLAS's kernels do at once."""
+
+_MANY = 8
+"""So many products in a batch are enough for threads without being cut."""
+
+_THREAD_WORK = 2_000_000
+"""Work that is worth another thread: 30 us, of which waking one takes 15."""
+
+_VECTOR_WORK = 8
+"""How much longer a multiplication takes where the matrix is read for one vector alone."""
+
+_RELEASE_WORK = 1_000_000
+"""Work during which other threads may run Python; work is counted in multiplications of float32."""
+
+_MATRICES, _COLUMN, _ROW = range(3)
+
+_TYPES = (np.dtype(np.float32), np.dtype(np.float64))
+
+
+class _Products(ctypes.Structure):
+    """`gg_products` of kernels/host/host_runtime.c."""
+
+    _fields_ = (
+        ("entry", ctypes.c_void_p),
+        ("gemm", ctypes.c_void_p),
+        ("gemv", ctypes.c_void_p),
+        *((name, ctypes.c_int64) for name in ("is_wide", "item", "kind")),
+        *((name, ctypes.c_int64) for name in ("transposes_a", "transposes_b")),
+        *((name, ctypes.c_int64) for name in ("m", "n", "k", "lda", "ldb", "ldc", "count")),
+        *((name, ctypes.c_int64) for name in ("m_each", "n_each", "m_count", "n_count")),
+        *((name, ctypes.c_int64) for name in ("each", "parts", "threads")),
+        *((name, ctypes.c_void_p) for name in ("a", "b", "c")),
+    )
+
+
+class _Found(NamedTuple):
+    """Addresses of gemm and gemv by the bytes of an element; get and set, None if not there."""
+
+    functions: dict[int, tuple[int, int]]
+    is_wide: bool
+    threads: tuple[int, int] | None
+
+
+@cache
+def _blas() -> _Found | None:
+    """The functions of NumPy's BLAS: what its module is linked with."""
+    module = getattr(np, "_core", None)
+    path = getattr(getattr(module, "_multiarray_umath", None), "__file__", None)
+    if path is None:
+        return None
+    library = ctypes.CDLL(path)
+    threads = [found for name in _THREADS if (found := _all(library, name, ("get", "set")))]
+    for name, is_wide in _NAMES:
+        if found := _all(library, name, ("sgemm", "sgemv", "dgemm", "dgemv")):
+            functions = {4: (found[0], found[1]), 8: (found[2], found[3])}
+            return _Found(functions, is_wide, (threads[0][0], threads[0][1]) if threads else None)
+    return None
+
+
+def _all(library: ctypes.CDLL, name: str, parts: Sequence[str]) -> list[int]:
+    """Addresses of functions whose names have these parts; none unless all are there."""
+    try:
+        return [address_of(getattr(library, name.format(part))) for part in parts]
+    except AttributeError:
+        return []
+
+
+def blas_reason() -> str:
+    """Why there are no native products; empty if there are."""
+    if _blas() is None:
+        return "NumPy's BLAS has none of the known names: its products are called through NumPy"
+    return "" if RUNTIME.get(False) is not None else RUNTIME.reason or "the runtime is compiled"
+
+
+def blas_threads_reason() -> str:
+    """Why native products leave their threads to the BLAS; empty if they don't."""
+    found = _blas()
+    return "" if found and found.threads else "NumPy's BLAS has no known way to set its threads"
+
+
+def product(a: Any, b: Any, out: Any, transpose_a: bool = False, transpose_b: bool = False) -> Call:
+    """`products` of one triple; with `transpose_a` a is used transposed, and b likewise."""
+    return products([(a.T if transpose_a else a, b.T if transpose_b else b, out)])
+
+
+def products(triples: Sequence[tuple[Any, Any, Any]]) -> Call:
+    """What computes out = a @ b for each triple (a, b, out) when called, one after the other.
+
+    a: (..., m, k), b: (..., k, n), out: (..., m, n), with equal leading axes, all float32 or all
+    float64. Of the last two axes of a and b either may be the contiguous one, of out it is the
+    last; the other has a positive stride of whole elements, at least what it runs over. Leading
+    axes of a and b have any strides (0 too). One call at a time.
+
+    NotNativeError for other dtypes and strides, or an `out` that overlaps itself or what it is made
+    of; InternalError for shapes that don't fit, a read-only `out`, or without `blas_reason` being
+    empty.
+    """
+    blas, runtime = _blas(), RUNTIME.get(True)
+    if blas is None or runtime is None:
+        raise InternalError(None, None, blas_reason())
+    if blas.threads is not None:
+        _tell_threads(runtime, blas.threads)
+    calls = [_product(blas, runtime, *triple) for triple in triples]
+    return calls[0] if len(calls) == 1 else runtime.sequence(calls)
+
+
+@cache
+def _tell_threads(runtime: Runtime, threads: tuple[int, int]) -> None:
+    runtime.library.gg_blas_threads(*map(ctypes.c_void_p, threads))
+
+
+class _Matrix(NamedTuple):
+    """How a matrix lies: whether its columns are contiguous, and the stride of the other axis."""
+
+    is_transposed: bool
+    leading: int
+
+
+def _product(blas: _Found, runtime: Runtime, a: Any, b: Any, out: Any) -> Call:
+    _check(a, b, out)
+    n, k = b.shape[-1], a.shape[-1]
+    block = _Products(address_of(runtime.library.gg_multiply), *blas.functions[out.itemsize])
+    if not out.size:
+        return runtime.call(block, (a, b, out), False)
+    lies = [_lies(x) if k else _Matrix(False, x.shape[-1] or 1) for x in (a, b)] + [_lies(out)]
+    if lies[2].is_transposed:
+        raise NotNativeError(f"A product to {said(out)}: its last axis is not contiguous")
+    axes = _fold(a, b, out, lies) if k else out.ndim - 2
+    rows = prod(out.shape[axes:-1])
+    block.is_wide, block.item = blas.is_wide, out.itemsize
+    block.kind = _kind(rows, n, k)
+    block.transposes_a, block.transposes_b = lies[0].is_transposed, lies[1].is_transposed
+    block.m, block.n, block.k = rows, n, k
+    block.lda, block.ldb, block.ldc = (each.leading for each in lies)
+    at = [addresses(x, axes) for x in (a, b, out)]
+    block.count = len(at[2])
+    block.a, block.b, block.c = (each.ctypes.data for each in at)
+    work = _cut(block)
+    return runtime.call(block, (*at, a, b, out), work >= _RELEASE_WORK)
+
+
+def _check(a: Any, b: Any, out: Any) -> None:
+    """Raises what `products` says, but for strides."""
+    if min(a.ndim, b.ndim, out.ndim) < 2 or not (
+        a.shape[:-2] == b.shape[:-2] == out.shape[:-2]
+        and (a.shape[-2], b.shape[-1]) == out.shape[-2:]
+        and a.shape[-1] == b.shape[-2]
+    ):
+        raise InternalError(None, None, f"Shapes of a product that don't fit: {_said(a, b, out)}")
+    if not out.flags.writeable:
+        raise InternalError(None, None, f"A product to a read-only array: {_said(a, b, out)}")
+    if out.dtype not in _TYPES or not a.dtype == b.dtype == out.dtype:
+        raise NotNativeError(f"A product of other than float32 or float64: {_said(a, b, out)}")
+    if not (a.flags.aligned and b.flags.aligned and out.flags.aligned):
+        raise NotNativeError(f"A product of arrays that are not aligned: {_said(a, b, out)}")
+    is_apart = are_apart(out.shape, out.strides, out.itemsize)
+    if not is_apart or overlap(a, out) or overlap(b, out):
+        raise NotNativeError(f"A product that overlaps itself or an input: {_said(a, b, out)}")
+
+
+def _said(*arrays: Any) -> str:
+    return ", ".join(map(said, arrays))
+
+
+def _lies(x: Any) -> _Matrix:
+    """NotNativeError unless an axis is contiguous; an axis of one index has any stride."""
+    rows, columns = x.shape[-2:]
+    by_row, by_column = x.strides[-2:]
+    for is_transposed, outer, inner, step, inner_step in (
+        (False, rows, columns, by_row, by_column),
+        (True, columns, rows, by_column, by_row),
+    ):
+        leading, rest = divmod(step, x.itemsize) if outer > 1 else (max(inner, 1), 0)
+        if (inner <= 1 or inner_step == x.itemsize) and not rest and leading >= max(inner, 1):
+            return _Matrix(is_transposed, leading)
+    raise NotNativeError(f"A product of {said(x)}: neither of the last two axes is contiguous")
+
+
+def _fold(a: Any, b: Any, out: Any, lies: list[_Matrix]) -> int:
+    """How many leading axes remain when those along which b is the same are rows of a and out.
+
+    Where there was one row, its matrix takes the stride of the axis whose indices are the rows now.
+    """
+    axes: int = out.ndim - 2
+    rows = out.shape[-2]
+    while axes and not lies[0].is_transposed:
+        axis, size = axes - 1, out.shape[axes - 1]
+        if size > 1:
+            if b.strides[axis]:
+                break
+            folded = _folded(a, axis, rows, lies[0]), _folded(out, axis, rows, lies[2])
+            if folded[0] is None or folded[1] is None:
+                break
+            lies[0], lies[2] = folded[0], folded[1]
+            rows *= size
+        axes -= 1
+    return axes
+
+
+def _folded(x: Any, axis: int, rows: int, lies: _Matrix) -> _Matrix | None:
+    """How x lies with the indices of an axis as more rows; None if not evenly spaced."""
+    leading, rest = divmod(x.strides[axis], rows * x.itemsize)
+    if rest or leading < lies.leading or (rows > 1 and leading != lies.leading):
+        return None
+    return lies._replace(leading=leading)
+
+
+def _kind(m: int, n: int, k: int) -> int:
+    """Which function: gemm where there is nothing to multiply, since gemv then writes nothing."""
+    if k == 0:
+        return _MATRICES
+    return _COLUMN if n == 1 else _ROW if m == 1 else _MATRICES
+
+
+def _cut(block: _Products) -> int:
+    """Cuts products into blocks by their sizes alone, and what there is into parts; its work."""
+    work: int = block.m * block.n * block.k * block.item // 4
+    if block.kind != _MATRICES:
+        work *= _VECTOR_WORK
+    m, n = block.m, block.n
+    if block.count < _MANY:
+        m, n = _edges(m, n, work)
+    block.m_each, block.n_each = m, n
+    block.m_count, block.n_count = ceil(block.m / m), ceil(block.n / n)
+    total: int = work * block.count
+    units = block.count * block.m_count * block.n_count
+    block.threads = max(1, min(thread_count(), total // _THREAD_WORK, units))
+    block.each = units if block.threads == 1 else max(1, units // (4 * block.threads))
+    block.parts = ceil(units / block.each)
+    return total
+
+
+def _edges(m: int, n: int, work: int) -> tuple[int, int]:
+    """Rows and columns of a block."""
+    limit = 2 * _BLOCK
+    while work >= limit and max(m, n) > _LINE:
+        limit *= 8
+        if m >= n:
+            m = ceil(m / 2 / _LINE) * _LINE
+        else:
+            n = ceil(n / 2 / _LINE) * _LINE
+    return m, n

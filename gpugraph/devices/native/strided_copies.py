@@ -1,0 +1,232 @@
+"""Copies of NumPy views as native calls, of what a number or an array that broadcasts has.
+
+    sorted     axes by the target's strides, all of them positive in the target
+    collapsed  axes that are one in both become one
+    a plane    two axes that C loops over (copies of rows, repeats, tiles of a transposition), and
+               those outside of it
+
+They can be members of a `sequence`. What is done is decided when arrays are bound.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from math import ceil, prod
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gpugraph.base.errors import InternalError
+from gpugraph.devices.codegen.program import NotNativeError
+from gpugraph.devices.native.native_runtime import RUNTIME, Call, Runtime, address_of, thread_count
+from gpugraph.devices.native.numpy_views import are_apart, overlap, said
+
+__all__ = ["Axis", "axes_of", "move"]
+
+MOST_AXES = 8
+"""Axes after collapsing: two of the plane and `GG_OUTSIDE` of kernels/host/host_strided_copy.c."""
+
+PART_BYTES = 65_536
+"""Bytes written by a part, where there are several."""
+
+THREAD_BYTES = 262_144
+"""Bytes written, from which on another thread may help."""
+
+RELEASE_BYTES = 524_288
+"""Bytes written during which other threads may run Python."""
+
+_SHORT = 4
+"""Where an axis has fewer indices than this, another one is looped over inside."""
+
+_SIDE = 128
+"""Columns of a block of a transposition, where there are several: tiles of 4 to 16 fit."""
+
+_COPY, _FILL, _TURN, _STRIDED = range(4)
+_SIZES = (1, 2, 4, 8, 16)
+
+
+class Axis(NamedTuple):
+    """A size and the strides, in bytes, of source and target."""
+
+    size: int
+    source: int
+    target: int
+
+
+class _Move(ctypes.Structure):
+    """`gg_move` of kernels/host/host_strided_copy.c."""
+
+    _fields_ = (
+        ("entry", ctypes.c_void_p),
+        *((name, ctypes.c_int64) for name in ("threads", "parts", "each", "count")),
+        *((name, ctypes.c_int64) for name in ("item", "kind", "rows", "columns")),
+        *((name, ctypes.c_int64) for name in ("rows_each", "columns_each")),
+        *((name, ctypes.c_int64) for name in ("from_row", "from_column", "to_row", "to_column")),
+        ("outside", ctypes.c_int64),
+        *((name, ctypes.c_int64 * (MOST_AXES - 2)) for name in ("sizes", "from", "to")),
+        ("source", ctypes.c_void_p),
+        ("target", ctypes.c_void_p),
+    )
+
+
+def move(source: Any, target: Any) -> Call:
+    """What copies `source` to the array `target` when called.
+
+    source: an array of target's dtype that broadcasts to its shape, read at each call, or a number.
+    Elements have 1, 2, 4, 8 or 16 bytes; strides may be anything, but no two elements of `target`
+    may share memory. Nothing is done where both are the same view. NotNativeError for what this
+    can't copy: other element sizes, objects, memory that overlaps, more than 8 axes where none can
+    be one with its neighbour. InternalError if dtypes or shapes don't fit, for a read-only target,
+    and where there is no compiler.
+    """
+    runtime = RUNTIME.get(True)
+    if runtime is None:
+        raise InternalError(None, None, RUNTIME.reason)
+    given = _given(source, target)
+    _check(given, target)
+    if _is_same(given, target) or not target.size:
+        block = _Move(address_of(runtime.library.gg_moved))
+        return runtime.call(block, (given, target), False)
+    if overlap(given, target):
+        raise NotNativeError(f"A move of {said(given)} to {said(target)}, which overlaps it")
+    axes, at, to = axes_of(given, target)
+    return _bound(runtime, axes, (at, to), (given, target))
+
+
+def _given(source: Any, target: Any) -> Any:
+    """The source as an array: a number is one of target's dtype."""
+    if isinstance(source, np.ndarray):
+        return source
+    if isinstance(source, np.generic):
+        return np.asarray(source)
+    try:
+        return np.array(source, target.dtype)
+    except (OverflowError, TypeError, ValueError) as error:
+        raise InternalError(None, None, f"{source!r} is no {target.dtype}: {error}") from None
+
+
+def _check(source: Any, target: Any) -> None:
+    """Raises what `move` says."""
+    if source.dtype != target.dtype or not _broadcasts(source.shape, target.shape):
+        given = f"{said(source)} to {said(target)}"
+        raise InternalError(None, None, f"No move of {given}: dtypes or shapes don't fit")
+    if not target.flags.writeable:
+        raise InternalError(None, None, "A move can't write to a read-only array")
+    if target.dtype.hasobject or target.itemsize not in _SIZES:
+        raise NotNativeError(f"A move of {target.dtype}, with {target.itemsize} bytes an element")
+    if not (source.flags.aligned and target.flags.aligned):
+        raise NotNativeError(f"A move of {said(source)} that is not aligned in memory")
+    if not are_apart(target.shape, target.strides, target.itemsize):
+        raise NotNativeError(f"A move to {said(target)}, whose elements may share memory")
+
+
+def _is_same(a: Any, b: Any) -> bool:
+    views = [(x.ctypes.data, x.shape, x.strides) for x in (a, b)]
+    return bool(views[0] == views[1])
+
+
+def _broadcasts(shape: tuple[int, ...], to: tuple[int, ...]) -> bool:
+    ends = zip(reversed(shape), reversed(to))
+    return len(shape) <= len(to) and all(size in (1, wanted) for size, wanted in ends)
+
+
+def axes_of(source: Any, target: Any) -> tuple[list[Axis], int, int]:
+    """The axes of a copy of one array to another (which the first broadcasts to), as few as can be,
+    the target's smallest stride last; the addresses where both begin."""
+    axes, at, to = _sorted(np.broadcast_to(source, target.shape), target)
+    return _collapsed(axes), at, to
+
+
+def _sorted(source: Any, target: Any) -> tuple[list[Axis], int, int]:
+    """Axes of more than one index, the target's smallest stride last; where both begin."""
+    at, to = source.ctypes.data, target.ctypes.data
+    axes = []
+    for size, step, to_step in zip(target.shape, source.strides, target.strides):
+        if size == 1:
+            continue
+        if to_step < 0:
+            at, to = at + (size - 1) * step, to + (size - 1) * to_step
+            step, to_step = -step, -to_step
+        axes.append(Axis(size, step, to_step))
+    return sorted(axes, key=lambda axis: -axis.target), at, to
+
+
+def _collapsed(axes: list[Axis]) -> list[Axis]:
+    """Neighbours that are one axis in both become one."""
+    made: list[Axis] = []
+    for axis in axes:
+        if made and all(made[-1][which] == axis.size * axis[which] for which in (1, 2)):
+            axis = axis._replace(size=axis.size * made.pop().size)
+        made.append(axis)
+    return made
+
+
+def _bound(
+    runtime: Runtime, axes: list[Axis], at: tuple[int, int], arrays: tuple[Any, Any]
+) -> Call:
+    """The call for collapsed axes, from and to these addresses."""
+    item = arrays[1].itemsize
+    total = item * prod(axis.size for axis in axes)
+    axes, item = _widened(axes, item, at)
+    if len(axes) > MOST_AXES:
+        raise NotNativeError(f"A move over {len(axes)} axes; up to {MOST_AXES} are native")
+    kind, row, column, outside = _plane(axes, item)
+    block = _Move(address_of(runtime.library.gg_moved), item=item, kind=kind)
+    block.rows, block.from_row, block.to_row = row
+    block.columns, block.from_column, block.to_column = column
+    block.outside = len(outside)
+    for which, axis in enumerate(outside):
+        block.sizes[which] = axis.size
+        getattr(block, "from")[which], block.to[which] = axis.source, axis.target
+    block.source, block.target = at
+    _cut(block, total)
+    return runtime.call(block, arrays, total >= RELEASE_BYTES)
+
+
+def _widened(axes: list[Axis], item: int, at: tuple[int, int]) -> tuple[list[Axis], int]:
+    """Short runs of elements that are contiguous in both as one longer element."""
+    if axes and axes[-1].source == axes[-1].target == item:
+        wide = item * axes[-1].size
+        steps = [step for axis in axes[:-1] for step in axis[1:]]
+        if wide in _SIZES and not any(each % min(wide, 8) for each in (*steps, *at)):
+            return axes[:-1], wide
+    return axes, item
+
+
+def _plane(axes: list[Axis], item: int) -> tuple[int, Axis, Axis, list[Axis]]:
+    """What is done, and along which axes."""
+    outside = list(axes)
+    column = outside.pop() if outside else Axis(1, item, item)
+    kind, which = _STRIDED, len(outside) - 1
+    if column.target == item:
+        if column.source == item:
+            kind = _COPY
+        elif column.source == 0:
+            kind = _FILL
+        elif contiguous := [at for at, axis in enumerate(outside) if axis.source == item]:
+            kind, which = _TURN, contiguous[-1]
+    row = outside.pop(which) if outside else Axis(1, 0, 0)
+    longest = max([row, *outside])
+    if longest.size >= 2 * _SHORT and (
+        column.size < _SHORT or column.size * row.size < _SHORT * _SHORT
+    ):
+        rest = [each for each in (*outside, row) if each is not longest]
+        return _STRIDED, column, longest, rest
+    return kind, row, column, outside
+
+
+def _cut(block: _Move, total: int) -> None:
+    """Cuts the planes into blocks, and blocks into parts."""
+    block.rows_each, block.columns_each = block.rows, block.columns
+    threads = min(thread_count(), total // (THREAD_BYTES // 2)) if total > THREAD_BYTES else 1
+    block.threads = threads
+    if threads > 1:
+        elements = PART_BYTES // block.item
+        block.columns_each = min(block.columns, _SIDE if block.kind == _TURN else elements)
+        block.rows_each = min(block.rows, elements // block.columns_each)
+    blocks = ceil(block.rows / block.rows_each) * ceil(block.columns / block.columns_each)
+    outside = prod(block.sizes[: block.outside])
+    block.count = blocks * outside
+    each = block.rows_each * block.columns_each * block.item
+    block.each = block.count if threads <= 1 else max(1, PART_BYTES // each)
+    block.parts = ceil(block.count / block.each)

@@ -1,0 +1,165 @@
+"""What outlives a run: a session's variables, kernel states and device-resident constants.
+
+A `Variable` is a named array on one device and whether anything was assigned to it. Plans bind
+its memory; when it must move to another shape, plans that hold the old memory become stale.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+from gpugraph.base.dtypes import DType
+from gpugraph.base.errors import FailedPreconditionError, InternalError
+from gpugraph.devices.device import Block, Device
+
+__all__ = ["Resources", "VariableState"]
+
+
+class Watcher(Protocol):
+    """What holds a variable's memory (a plan), and must not use it any more when `stale`."""
+
+    stale: bool
+
+
+class VariableState:
+    """A variable of a session: its device, its memory, and whether it is initialized."""
+
+    __slots__ = (
+        "block",
+        "device",
+        "dtype",
+        "initialized",
+        "lock",
+        "name",
+        "resizing",
+        "watchers",
+    )
+
+    def __init__(self, name: str, device: Device, dtype: DType) -> None:
+        self.name = name
+        self.device = device
+        self.dtype = dtype
+        self.block: Block | None = None
+        self.initialized = False
+        self.watchers: dict[int, Watcher] = {}
+        self.lock = threading.RLock()  # held by writes with `use_locking`
+        self.resizing = threading.Lock()
+
+    @property
+    def value(self) -> Any:
+        """The array; FailedPreconditionError before the first assignment."""
+        if not self.initialized or self.block is None:
+            raise uninitialized(self.name)
+        return self.block.array
+
+    def reserve(self, shape: tuple[int, ...]) -> Block:
+        """The memory, which has `shape` from now on; plans bound to another become stale.
+
+        The old memory is freed when the last plan that holds it is.
+        """
+        with self.resizing:
+            block = self.block
+            if block is None or tuple(block.array.shape) != shape:
+                block = self.block = self.device.allocate(shape, self.dtype, self.name)
+                for watcher in list(self.watchers.values()):
+                    watcher.stale = True
+            return block
+
+    def release(self) -> None:
+        """Gives the memory up; the variable is uninitialized again."""
+        self.initialized = False
+        self.block = None
+
+
+def uninitialized(name: str) -> FailedPreconditionError:
+    """The error that a variable was read before anything was assigned to it."""
+    return FailedPreconditionError(
+        None,
+        None,
+        f"Attempting to use uninitialized value {name}. Run its initializer first, for example "
+        "session.run(tf.global_variables_initializer()).",
+    )
+
+
+class Resources:
+    """All of a session's lasting state."""
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        self.variables: dict[tuple[str, str], VariableState] = {}
+        self.states: dict[str, Any] = {}
+        self.constants: dict[tuple[str, int], tuple[weakref.ref[Any], Block]] = {}
+        self._unused: deque[tuple[str, int]] = deque()
+
+    def variable(self, container: str, name: str, device: Device, dtype: DType) -> VariableState:
+        """The variable of that name, made on `device` when there is none.
+
+        InternalError when it lives on another device: variables keep their home.
+        """
+        with self.lock:
+            state = self.variables.get((container, name))
+            if state is None:
+                state = self.variables[container, name] = VariableState(name, device, dtype)
+            if state.device is not device:
+                raise InternalError(
+                    None,
+                    None,
+                    f"Variable {name} lives on {state.device.name}; it can't be used on "
+                    f"{device.name}",
+                )
+            return state
+
+    def home(self, container: str, name: str) -> str | None:
+        """The device on which the variable lives already, or None."""
+        state = self.variables.get((container, name))
+        return state.device.name if state is not None else None
+
+    def state(self, key: str, make: Callable[[], Any]) -> Any:
+        """A kernel's state under its node's name, made at first use."""
+        with self.lock:
+            if key not in self.states:
+                self.states[key] = make()
+            return self.states[key]
+
+    def constant(self, device: Device, value: Any, dtype: DType, owner: str) -> Any:
+        """`value` in the device's memory, once per device however many plans use it.
+
+        It is given back once nobody holds `value` any more: neither the graph nor a plan.
+        """
+        key = (device.name, id(value))
+        with self.lock:
+            self.release_unused()
+            if key not in self.constants:
+                block = device.allocate(value.shape, dtype, owner)
+                device.write(block.array, value)
+                unused = self._unused
+                self.constants[key] = (weakref.ref(value, lambda _: unused.append(key)), block)
+            return self.constants[key][1].array
+
+    def release_unused(self) -> None:
+        """Frees the constants whose values are gone: here, where a collector does no harm."""
+        with self.lock:
+            while self._unused:
+                _, block = self.constants.pop(self._unused.popleft(), (None, None))
+                if block is not None:
+                    block.release()
+
+    def clear(self, containers: Sequence[str] | None = None) -> None:
+        """Forgets the variables of these containers; everything when None.
+
+        `"localhost"` is TensorFlow's name for the container of variables that name none.
+        """
+        with self.lock:
+            for key in list(self.variables):
+                if containers is None or (key[0] or "localhost") in containers:
+                    self.variables.pop(key).release()
+            if containers is None:
+                self.states.clear()
+                self.release_unused()
+                for _, block in self.constants.values():
+                    block.release()
+                self.constants.clear()

@@ -1,0 +1,399 @@
+"""Symbolic gradients: new ops in the graph that compute d ys / d xs.
+
+Backpropagation over the ops between `xs` and `ys`, each op once, after all its consumers: its
+outputs' gradients are summed and handed to the gradient function of its declaration.
+
+A gradient is a tensor, or IndexedSlices where only some rows of it are not 0. Few gradient
+functions of ours can take the latter; to all others it is given as a tensor.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from contextlib import ExitStack, nullcontext
+from typing import Any
+
+from gpugraph.base.dtypes import resource
+from gpugraph.control_flow.context_base import is_exit
+from gpugraph.control_flow.gradient_state import (
+    LoopGradients,
+    find_loops,
+    is_cond_switch,
+    zeros_for_switch,
+)
+from gpugraph.gradients.gradient_registry import gradient_function
+from gpugraph.graph.client.client_graph import Graph
+from gpugraph.graph.client.default_graph_functions import name_scope
+from gpugraph.graph.client.default_stacks import graph_stack
+from gpugraph.graph.client.indexed_slices import IndexedSlices
+from gpugraph.graph.client.operation import Operation
+from gpugraph.graph.client.resource_handles import handle_maker, value_dtype, value_static_shape
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.ops.arrays.constants_and_placeholders import ones_like, zeros, zeros_like
+from gpugraph.ops.arrays.indexed_slices_to_tensor import dense, joined_slices
+from gpugraph.ops.control.group_and_no_op import tuple as gated
+from gpugraph.ops.framework.identity_and_shape import value_shape
+from gpugraph.ops.framework.op_declaration import DECLARATIONS, raw_ops
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+
+__all__ = ["AggregationMethod", "UnconnectedGradients", "gradients"]
+
+
+Gradient = Tensor | IndexedSlices
+
+_TAKE_SLICES = frozenset(
+    ("Identity", "RefIdentity", "IdentityN", "ReadVariableOp", "Cast", "AddN", "ConcatV2")
+    + ("Switch", "RefSwitch", "Merge", "RefMerge", "Enter", "RefEnter")
+    + ("NextIteration", "RefNextIteration")
+)
+"""Op types of ours whose gradient functions can take IndexedSlices."""
+_EXPECT_SLICES = frozenset(("Reshape", "GatherV2"))
+"""Those that make a tensor of it without a warning."""
+
+
+class UnconnectedGradients:
+    """What `gradients` gives for an x on which no y depends."""
+
+    NONE = "none"
+    ZERO = "zero"
+
+
+class AggregationMethod:
+    """How gradients that meet at a tensor are combined: always by one AddN.
+
+    Where all are IndexedSlices their rows are joined.
+    """
+
+    ADD_N = 0
+    DEFAULT = ADD_N
+    EXPERIMENTAL_TREE = 1
+    EXPERIMENTAL_ACCUMULATE_N = 2
+
+
+def gradients(
+    ys: Any,
+    xs: Any,
+    grad_ys: Any = None,
+    name: str = "gradients",
+    colocate_gradients_with_ops: bool = False,
+    gate_gradients: bool = False,
+    aggregation_method: int | None = None,
+    stop_gradients: Any = None,
+    unconnected_gradients: str = UnconnectedGradients.NONE,
+) -> list[Any]:
+    """The gradient of the sum of `ys` with respect to each of `xs`.
+
+    A tensor, or IndexedSlices where it is the rows that some `gather` took of an x.
+
+    grad_ys: gradients at `ys`, ones by default. stop_gradients: tensors taken as constant.
+    An x that no y depends on gets None, or zeros if `unconnected_gradients` is "zero".
+
+    gate_gradients: gradients at an op's inputs are there only once all of that op's are. Every
+    aggregation_method gives the same sum, one AddN.
+
+    Raises LookupError for an op that is not declared, ValueError for a `grad_ys` of another
+    length or shape and for tensors of several graphs, TypeError for `grad_ys` of another kind
+    than `ys`, and where complex `ys` have none.
+    """
+    if unconnected_gradients not in ("none", "zero"):
+        raise ValueError(
+            f"Unknown value for unconnected_gradients: {unconnected_gradients!r}; it is 'none' or "
+            "'zero'"
+        )
+    if aggregation_method not in (None, 0, 1, 2):
+        raise ValueError(
+            f"Invalid `aggregation_method` specified {aggregation_method}. Accepted: 0, 1, 2."
+        )
+    targets, sources, stops = _listed(ys), _listed(xs), _listed(stop_gradients)
+    given = [None] * len(targets) if grad_ys is None else _listed(grad_ys)
+    if len(given) != len(targets):
+        raise ValueError(f"Passed {len(given)} grad_ys for {len(targets)} ys")
+    with name_scope(name, "gradients", [*targets, *sources, *stops, *given]):
+        graph: Graph = graph_stack.top()
+        targets = [_tensor(y, "y") for y in targets]
+        sources = [_tensor(x, "x") for x in sources]
+        stopped = {_tensor(stop, "stop").op for stop in stops}
+        sweep = _Sweep(graph, targets, sources, stopped, colocate_gradients_with_ops)
+        sweep.gate = gate_gradients
+        for index, (y, grad) in enumerate(zip(targets, given)):
+            sweep.collect(y, _start(y, grad, index))
+        sweep.run()
+        found = [sweep.at(x) for x in sources]
+    sweep.finish()
+    if unconnected_gradients == UnconnectedGradients.ZERO:
+        return [_zeros_at(x) if grad is None else grad for x, grad in zip(sources, found)]
+    return found
+
+
+def _listed(items: Any) -> list[Any]:
+    if items is None:
+        return []
+    return list(items) if isinstance(items, (list, tuple)) else [items]
+
+
+def _tensor(value: Any, name: str) -> Tensor:
+    return convert_to_tensor(value, name=name, as_ref=True)
+
+
+def _is_trainable(tensor: Tensor) -> bool:
+    """Whether a gradient can flow through the tensor, or the variable it is a handle of."""
+    dtype = tensor._dtype.base_dtype
+    if dtype is resource:
+        dtype = value_dtype(tensor)
+    return dtype.is_floating or dtype.is_complex
+
+
+def _zeros_at(tensor: Tensor) -> Tensor:
+    """The gradient where there is none."""
+    if handle_maker(tensor) is None:
+        return zeros_like(tensor)
+    return zeros(value_shape(tensor), value_dtype(tensor))
+
+
+def _start(y: Tensor, grad: Any, index: int) -> Gradient:
+    """The gradient at one of `ys`."""
+    dtype = y.dtype.base_dtype
+    if not (_is_trainable(y) or dtype.is_integer):
+        raise TypeError(f"{y.name} is of type {dtype.name}; only numbers have a gradient")
+    if grad is None:
+        if dtype.is_complex:
+            raise TypeError(
+                f"Gradients of complex tensors must set grad_ys ({y.name} is {dtype.name})"
+            )
+        return ones_like(y, name=f"grad_ys_{index}")
+    if isinstance(grad, IndexedSlices):
+        return _start_of_rows(y, grad, index)
+    start = convert_to_tensor(grad, name=f"grad_y_{index}", preferred_dtype=dtype)
+    if start.dtype.base_dtype is not dtype:
+        raise TypeError(
+            f"The gradient given for {y.name} is {start.dtype.name}, but {y.name} is {dtype.name}"
+        )
+    if not start.shape.is_compatible_with(y.shape):
+        raise ValueError(
+            f"The gradient given for {y.name} has shape {start.shape}, but {y.name} has {y.shape}"
+        )
+    made: Tensor = raw_ops.Identity(start, name=f"grad_ys_{index}")
+    return made
+
+
+def _start_of_rows(y: Tensor, grad: IndexedSlices, index: int) -> IndexedSlices:
+    """The gradient at one of `ys`, given as slices."""
+    if grad.dtype.base_dtype is not y.dtype.base_dtype:
+        raise TypeError(
+            f"The gradient given for {y.name} is {grad.dtype.name}, but {y.name} is "
+            f"{y.dtype.base_dtype.name}"
+        )
+    parts = [
+        None if part is None else raw_ops.Identity(part, name=f"grad_ys_{index}_{name}")
+        for name, part in (
+            ("values", grad.values),
+            ("indices", grad.indices),
+            ("shape", grad.dense_shape),
+        )
+    ]
+    return IndexedSlices(*parts)
+
+
+class _Sweep:
+    """One backward pass."""
+
+    def __init__(
+        self,
+        graph: Graph,
+        ys: Sequence[Tensor],
+        xs: Sequence[Tensor],
+        stops: set[Operation],
+        colocate: bool,
+    ) -> None:
+        self.graph = graph
+        self.colocate = colocate
+        self.gate = False
+        self.grads: dict[Tensor, list[Gradient]] = {}
+        self.wanted = set(xs)
+        self.since = graph.version
+        between = _between(ys, xs)
+        self.loops, exits = find_loops(graph, between, colocate)
+        between.update(dict.fromkeys(exits))
+        self.pending = dict.fromkeys(between, 0)
+        for op in between:
+            for tensor in op._inputs:
+                if tensor.op in self.pending:
+                    self.pending[tensor.op] += 1
+        self.stops = stops.union(x.op for x in xs if not self._is_fed(x.op))
+        starts = dict.fromkeys(y.op for y in ys if self.pending.get(y.op) == 0)
+        self.ready = deque(starts)
+
+    def _is_fed(self, op: Operation) -> bool:
+        """Whether anything that gradients go back to is an input of the op."""
+        return any(self.pending.get(tensor.op) for tensor in op._inputs)
+
+    def collect(self, tensor: Tensor, grad: Gradient | None) -> None:
+        """Adds to what has arrived at a tensor."""
+        if grad is not None:
+            self.grads.setdefault(tensor, []).append(grad)
+
+    def at(self, tensor: Tensor) -> Gradient | None:
+        """The gradient at a tensor: the sum of all that arrived, or None."""
+        arrived = self.grads.get(tensor)
+        if not arrived:
+            return None
+        if len(arrived) > 1:
+            arrived[:] = [self._sum(list(arrived))]
+        return arrived[0]
+
+    def _sum(self, arrived: list[Gradient]) -> Gradient:
+        slices = [grad for grad in arrived if isinstance(grad, IndexedSlices)]
+        if len(slices) == len(arrived):
+            return joined_slices(slices)
+        first = next(grad for grad in arrived if isinstance(grad, Tensor))
+        if not slices:
+            with self.graph.colocate_with(first.op, ignore_existing=True):
+                made: Tensor = raw_ops.AddN(arrived)
+            return made
+        with self.graph.name_scope("AddN") as scope:  # rows are added up wherever that can be done
+            whole = [
+                convert_to_tensor(grad, name=f"inputs_{at}") for at, grad in enumerate(arrived)
+            ]
+            with self.graph.colocate_with(first.op, ignore_existing=True):
+                made = raw_ops.AddN(whole, name=scope)
+        return made
+
+    def run(self) -> None:
+        """Takes each op between ys and xs, consumers first: once, but for Switches of loops."""
+        if self.loops is not None:
+            for tensor in self.loops.first_exits(self.pending, set(self.ready)):
+                if _is_trainable(tensor):
+                    self.collect(tensor, self.loops.zeros_for_exit(tensor))
+                    self.ready.append(tensor.op)
+        while self.ready:
+            op = self.ready.popleft()
+            self._propagate(op)
+            for tensor in op._inputs:
+                if tensor.op in self.pending:
+                    self._arrive(tensor)
+
+    def finish(self) -> None:
+        """Closes the backward loops, once all gradients are there."""
+        if self.loops is not None:
+            found = [grad for grads in self.grads.values() for grad in grads]
+            self.loops.finish([part for grad in found for part in _parts(grad)], self.since)
+
+    def _arrive(self, tensor: Tensor) -> None:
+        """Says that a consumer of `tensor` has had its turn; the maker may have its own now."""
+        maker = tensor.op
+        self.pending[maker] -= 1
+        left = self.pending[maker]
+        if self.loops is None or maker._control_flow_context is None:
+            if left == 0:
+                self.ready.append(maker)
+        elif left == 0 and is_exit(maker):
+            self._leave_loop(self.loops, tensor)
+        elif left == 0 or (left > 0 and self.loops.is_loop_switch(maker)):
+            self.ready.append(maker)
+
+    def _leave_loop(self, loops: LoopGradients, tensor: Tensor) -> None:
+        used, unused = loops.exit_reached(tensor, self._has_gradient)
+        for each in unused if used else ():
+            if _is_trainable(each):
+                self.collect(each, loops.zeros_for_exit(each))
+        self.ready.extend(each.op for each in [*used, *unused])
+
+    def _has_gradient(self, op: Operation) -> bool:
+        return any(self.grads.get(tensor) for tensor in op._outputs)
+
+    def _propagate(self, op: Operation) -> None:
+        """Takes the gradient at the op's outputs on to its inputs."""
+        if self.loops is None:
+            out_grads = [self.at(tensor) for tensor in op._outputs]
+        else:
+            with self.loops.backward(op, before=True):
+                out_grads = [self.at(tensor) for tensor in op._outputs]
+                if is_exit(op):
+                    out_grads = [None if each is None else dense(each) for each in out_grads]
+        if op in self.stops or not op._inputs or all(grad is None for grad in out_grads):
+            return
+        with self.loops.backward(op) if self.loops is not None else nullcontext():
+            in_grads = self._in_grads(op, out_grads)
+        for tensor, grad in zip(op._inputs, in_grads):
+            if grad is None or not (tensor in self.wanted or tensor.op in self.pending):
+                continue
+            shape = value_static_shape(tensor)
+            if not grad.shape.is_compatible_with(shape):
+                raise ValueError(
+                    f"The gradient function of '{op.name}' (op type: {op.type}) gave shape "
+                    f"{grad.shape} for its input {tensor.name} of shape {shape}"
+                )
+            if shape.sizes is not None:
+                grad.set_shape(shape)
+            self.collect(tensor, grad)
+
+    def _in_grads(self, op: Operation, out_grads: list[Gradient | None]) -> list[Any]:
+        function = gradient_function(op)
+        if function is None:
+            return [None] * len(op._inputs)
+        with ExitStack() as stack:
+            if self.colocate:
+                stack.enter_context(self.graph.colocate_with(op))
+            filled = [
+                self._zeros(op, tensor) if grad is None and _is_trainable(tensor) else grad
+                for tensor, grad in zip(op._outputs, out_grads)
+            ]
+            stack.enter_context(self.graph.name_scope(f"{op.name}_grad"))
+            found = function(op, *[_as_taken(op, grad) for grad in filled])
+            grads = list(found) if isinstance(found, (list, tuple)) else [found]
+            if len(grads) != len(op._inputs):
+                raise ValueError(
+                    f"The gradient function of '{op.name}' (op type: {op.type}) gave {len(grads)} "
+                    f"gradients for {len(op._inputs)} inputs"
+                )
+            if self.gate and sum(grad is not None for grad in grads) > 1:
+                with self.graph.colocate_with(None, ignore_existing=True):
+                    grads = gated(grads)
+        return grads
+
+    def _zeros(self, op: Operation, tensor: Tensor) -> Tensor | None:
+        """The gradient at an output that nothing depends on, while other outputs have one."""
+        if op._control_flow_context is None:
+            if handle_maker(tensor) is None:
+                return zeros_like(tensor, optimize=False)  # which gradients know as nothing
+            return _zeros_at(tensor)
+        if self.loops is not None:
+            return self.loops.zeros_for(op, tensor.value_index)
+        return zeros_for_switch(op, tensor) if is_cond_switch(op) else _zeros_at(tensor)
+
+
+def _parts(grad: Gradient) -> list[Tensor]:
+    return grad._parts() if isinstance(grad, IndexedSlices) else [grad]
+
+
+def _as_taken(op: Operation, grad: Gradient | None) -> Gradient | None:
+    """The gradient as the op's gradient function takes it; a program's own takes it as it is."""
+    if not isinstance(grad, IndexedSlices):
+        return grad
+    name = op._attrs.get("_gradient_op_type", op.type)
+    name = name if isinstance(name, str) else name.decode()
+    if name in _TAKE_SLICES or name not in DECLARATIONS:
+        return grad
+    return dense(grad) if name in _EXPECT_SLICES else convert_to_tensor(grad)
+
+
+def _between(ys: Sequence[Tensor], xs: Sequence[Tensor]) -> dict[Operation, None]:
+    """Ops on a path from an x to a y, both ends included, those nearest to the ys first."""
+    from_xs = {x.op for x in xs}
+    stack = list(from_xs)
+    while stack:
+        for tensor in stack.pop()._outputs:
+            for consumer in tensor._consumers or ():
+                if consumer not in from_xs and _is_trainable(tensor):
+                    from_xs.add(consumer)
+                    stack.append(consumer)
+    reached = dict.fromkeys(y.op for y in ys if y.op in from_xs)
+    queue = deque(reached)
+    while queue:
+        for tensor in queue.popleft()._inputs:
+            maker = tensor.op
+            if maker in from_xs and maker not in reached and _is_trainable(tensor):
+                reached[maker] = None
+                queue.append(maker)
+    return reached

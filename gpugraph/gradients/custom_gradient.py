@@ -1,0 +1,156 @@
+"""`tf.custom_gradient`: a function of tensors that says its gradient itself.
+
+What the function returns goes through one IdentityN, together with what it was given: gradients
+stop there, and are made by the function's own.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from functools import wraps
+from itertools import count
+from typing import Any
+
+from gpugraph.base.nest import flatten, pack_sequence_as
+from gpugraph.gradients.gradient_registry import CUSTOM
+from gpugraph.graph.client.client_graph import Graph
+from gpugraph.graph.client.default_stacks import graph_stack
+from gpugraph.graph.client.graph_collections import GraphKeys
+from gpugraph.graph.client.operation import Operation
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.ops.arrays.identity_n import identity_n
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+
+__all__ = ["custom_gradient"]
+
+_NUMBER = count()
+
+
+def custom_gradient(f: Callable[..., Any]) -> Callable[..., Any]:
+    """Decorator of a function of tensors that returns (its result, the function of its gradient).
+
+    `f(*args)` gets tensors. Its result is a tensor or a structure of tensors; its `grad_fn` is
+    called with the gradient at each of them, and returns that at each of `args`.
+
+    Where `f` reads trainable variables, `grad_fn` is called with `variables=` too, a list of them,
+    and returns (gradients at `args`, a list of those at the variables).
+
+    Raises ValueError for keyword arguments and for another number of gradients, TypeError where
+    `f` returns no such pair, and where it reads variables but `grad_fn` takes none.
+    """
+    if not callable(f):
+        raise TypeError(f"custom_gradient takes a function, not {f!r}")
+
+    @wraps(f)
+    def decorated(*args: Any, **kwargs: Any) -> Any:
+        if kwargs:
+            raise ValueError(
+                f"The custom_gradient function '{_name(f)}' got the keyword arguments "
+                f"{sorted(kwargs)}, but it can take positional ones only"
+            )
+        return _Call(f, args).result
+
+    return decorated
+
+
+def _name(function: Any) -> str:
+    return str(getattr(function, "__name__", function))
+
+
+class _Call:
+    """One call of a function with a gradient of its own."""
+
+    def __init__(self, f: Callable[..., Any], args: Sequence[Any]) -> None:
+        self.name = _name(f)
+        self.args = [convert_to_tensor(arg) for arg in args]
+        graph: Graph = self.args[0].graph if self.args else graph_stack.top()
+        made = graph.version
+        returned = f(*self.args)
+        if not isinstance(returned, (tuple, list)) or len(returned) != 2:
+            raise TypeError(
+                f"The custom_gradient function '{self.name}' must return (result, grad_fn), but "
+                f"it returned {returned!r}"
+            )
+        result, self.grad_fn = returned
+        if not callable(self.grad_fn):
+            raise TypeError(f"The grad_fn of '{self.name}' is not callable: {self.grad_fn!r}")
+        self.variables = _read_variables(graph, graph._ops[made:], self.args)
+        self._check_variables()
+        tensors = [convert_to_tensor(each) for each in flatten(result)]
+        self.count = len(tensors)
+        reads = [convert_to_tensor(variable) for variable in self.variables]
+        passed = identity_n([*tensors, *self.args, *reads])
+        self._take_over(passed[0].op)
+        self.result = pack_sequence_as(result, passed[: self.count])
+
+    def _take_over(self, op: Operation) -> None:
+        op._attrs = {**op._attrs, "_gradient_op_type": f"CustomGradient-{next(_NUMBER)}"}
+        setattr(op, CUSTOM, self._gradients)
+
+    def _check_variables(self) -> None:
+        if not self.variables:
+            return
+        parameters = inspect.signature(self.grad_fn).parameters.values()
+        if not any(
+            each.name == "variables" or each.kind is each.VAR_KEYWORD for each in parameters
+        ):
+            names = ", ".join(variable.name for variable in self.variables)
+            raise TypeError(
+                f"If using @custom_gradient with a function that uses variables, then grad_fn must "
+                f"accept a keyword argument 'variables': '{self.name}' reads {names}"
+            )
+
+    def _gradients(self, op: Operation, *grads: Tensor) -> list[Any]:
+        """The gradient at what went through the IdentityN."""
+        keywords = {"variables": self.variables} if self.variables else {}
+        found = self.grad_fn(*grads[: self.count], **keywords)
+        of_variables: list[Any] = []
+        if self.variables:
+            found, of_variables = _pair(found, self.name)
+        of_args = flatten(found)
+        if len(of_args) != len(self.args):
+            raise ValueError(
+                f"The grad_fn of '{self.name}' (for '{op.name}', made at {op.origin}) gave "
+                f"{len(of_args)} gradients for {len(self.args)} arguments"
+            )
+        if len(of_variables) != len(self.variables):
+            raise ValueError(
+                f"The grad_fn of '{self.name}' must give a gradient for each of the "
+                f"{len(self.variables)} variables, but it gave {len(of_variables)}"
+            )
+        return [None] * self.count + of_args + of_variables
+
+
+def _pair(found: Any, name: str) -> tuple[Any, list[Any]]:
+    if not isinstance(found, (tuple, list)) or len(found) != 2:
+        raise TypeError(
+            f"The grad_fn of '{name}' must return (gradients, gradients at the variables), but it "
+            f"returned {found!r}"
+        )
+    return found[0], flatten(found[1])
+
+
+def _read_variables(graph: Graph, ops: Sequence[Operation], args: Sequence[Tensor]) -> list[Any]:
+    """The trainable variables that `ops` read, but for what they get as `args`."""
+    known = {arg.op for arg in args}
+    read = {
+        source
+        for op in ops
+        for tensor in op._inputs
+        if tensor.op not in known and (source := _variable_behind(tensor.op)) is not None
+    }
+    trainable = graph.get_collection(GraphKeys.TRAINABLE_VARIABLES) if read else []
+    return [each for each in trainable if each.op in read]
+
+
+_MOVES = frozenset(
+    ("Identity", "RefIdentity", "Enter", "RefEnter", "Switch", "RefSwitch", "ReadVariableOp")
+)
+
+
+def _variable_behind(op: Operation) -> Operation | None:
+    """The variable that the op is, or reads, through whatever branches and loops."""
+    while op.type in _MOVES:
+        op = op._inputs[0].op
+    return op if op.type in ("VariableV2", "VarHandleOp") else None

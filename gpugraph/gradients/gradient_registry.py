@@ -1,0 +1,78 @@
+"""Which function makes the gradient of an op: that of its declaration, or another one.
+
+A program may register gradients under names of its own, and have ops made inside a
+`graph.gradient_override_map({"Relu": "GuidedRelu"})` block use them; ops carry the name in their
+attr `_gradient_op_type`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from gpugraph.graph.client.operation import Operation
+from gpugraph.ops.framework.op_declaration import DECLARATIONS
+
+__all__ = ["CUSTOM", "NotDifferentiable", "RegisterGradient", "gradient_function"]
+
+GradientFunction = Callable[..., Any]
+_Function = TypeVar("_Function", bound=GradientFunction)
+
+_REGISTERED: dict[str, GradientFunction | None] = {}
+
+CUSTOM = "_custom_gradient"
+"""The attribute of an operation that holds a gradient of its own."""
+
+
+class RegisterGradient:
+    """Decorator: the function makes the gradients of ops of type `op_type`.
+
+    It is called with the op and the gradient at each of its outputs, and returns the gradient at
+    each of its inputs (None: there is none). KeyError for a type that has one already.
+    """
+
+    def __init__(self, op_type: str) -> None:
+        if not isinstance(op_type, str):
+            raise TypeError(f"op_type must be a string, not {op_type!r}")
+        self._op_type = op_type
+
+    def __call__(self, f: _Function) -> _Function:
+        _register(self._op_type, f)
+        return f
+
+
+def NotDifferentiable(op_type: str) -> None:
+    """Says that ops of this type have no gradient; gradients end there.
+
+    KeyError for a type that has one already.
+    """
+    if not isinstance(op_type, str):
+        raise TypeError(f"op_type must be a string, not {op_type!r}")
+    _register(op_type, None)
+
+
+def _register(op_type: str, function: GradientFunction | None) -> None:
+    if op_type in _REGISTERED or op_type in DECLARATIONS:
+        raise KeyError(f"Registering two gradient with name '{op_type}'!")
+    _REGISTERED[op_type] = function
+
+
+def gradient_function(op: Operation) -> GradientFunction | None:
+    """What makes the gradient of `op`, or None where it has none; LookupError if nobody knows."""
+    name = op._attrs.get("_gradient_op_type")
+    if name is not None:
+        own: GradientFunction | None = getattr(op, CUSTOM, None)
+        if own is not None:
+            return own
+        name = name if isinstance(name, str) else name.decode()
+        if name in _REGISTERED:
+            return _REGISTERED[name]
+    decl = DECLARATIONS.get(name or op.type)
+    if decl is not None:
+        return decl.grad if callable(decl.grad) else None
+    if op.type in _REGISTERED and name is None:
+        return _REGISTERED[op.type]
+    raise LookupError(
+        f"No gradient defined for operation '{op.name}' (op type: {name or op.type}), made at "
+        f"{op.origin}"
+    )

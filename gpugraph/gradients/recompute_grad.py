@@ -1,0 +1,57 @@
+"""Functions of tensors whose gradients are made otherwise: by computing again, or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from gpugraph.base.nest import flatten
+from gpugraph.gradients.backpropagation import gradients
+from gpugraph.gradients.custom_gradient import custom_gradient
+from gpugraph.graph.client.default_graph_functions import control_dependencies
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.ops.framework.identity_and_shape import identity
+
+__all__ = ["grad_pass_through", "recompute_grad"]
+
+
+def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
+    """`f`, a function of tensors, of which gradients compute again what it made on the way.
+
+    So nothing of that is kept from the one to the other: memory for time. `f` takes positional
+    arguments only, and makes the same each time it is called; variables that it reads get
+    gradients too.
+    """
+
+    @custom_gradient
+    def recomputed(*args: Tensor) -> Any:
+        def grad_fn(*dresults: Tensor, variables: list[Any] | None = None) -> Any:
+            with control_dependencies(list(dresults)):
+                again = [identity(arg) for arg in args]
+                results = flatten(f(*again))
+                of = variables or []
+                found = gradients(results, [*again, *of], list(dresults))
+            of_args, of_variables = found[: len(args)], found[len(args) :]
+            return of_args if variables is None else (of_args, of_variables)
+
+        return f(*args), grad_fn
+
+    return wraps(f)(recomputed)
+
+
+def grad_pass_through(f: Callable[..., Any]) -> Callable[..., Any]:
+    """`f`, a function of tensors, whose gradient is that of doing nothing.
+
+    There are as many results as arguments, of the same shapes. Variables that it reads get none.
+    """
+
+    @custom_gradient
+    def passed(*args: Tensor) -> Any:
+        def grad_fn(*dresults: Tensor, variables: list[Any] | None = None) -> Any:
+            given = list(dresults)
+            return given if variables is None else (given, [None] * len(variables))
+
+        return f(*args), grad_fn
+
+    return wraps(f)(passed)

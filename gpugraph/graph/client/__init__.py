@@ -1,0 +1,3 @@
+"""The client's graph: operations, tensors, names, scopes, collections, default stacks."""
+
+__all__: list[str] = []

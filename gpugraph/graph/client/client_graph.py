@@ -1,0 +1,382 @@
+"""Graph: the client's graph of named operations.
+
+A graph only ever grows. Names are unique (case-insensitively, as in TensorFlow), operations keep
+the order in which they were made, and making one costs the same whatever the size of the graph.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from typing import Any
+
+from gpugraph.base.dtypes import DType
+from gpugraph.base.shapes import TensorShape
+from gpugraph.graph.client.creation_origin import Origin, here
+from gpugraph.graph.client.default_stacks import graph_stack
+from gpugraph.graph.client.graph_collections import Collections
+from gpugraph.graph.client.graph_scopes import Scopes, is_name
+from gpugraph.graph.client.operation import Operation
+from gpugraph.graph.client.resource_handles import handle_maker
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.graph.inference_context import InferContext
+from gpugraph.graph.op_def import NodeDef, OpDef, VersionDef, complete_attrs
+
+__all__ = ["CONSTANT_VALUE", "OP_DEFS", "Graph"]
+
+OP_DEFS: dict[str, OpDef] = {}
+"""Every declared op type's signature, filled by the op families."""
+
+CONSTANT_VALUE: list[Callable[[Tensor, bool], Any]] = []
+"""The one function `(tensor, as_shape)` that finds constant values; set by the op families."""
+
+_VERSIONS = VersionDef(producer=134)
+"""What TensorFlow 1.15 writes into its graphs."""
+
+
+class Graph(Scopes, Collections):
+    """A static graph: operations, names, scopes, collections."""
+
+    def __init__(self) -> None:
+        Collections.__init__(self)
+        Scopes.__init__(self)
+        self._lock = threading.RLock()
+        self._origins: dict[tuple[int, ...], Origin] = {}
+        self._ops: list[Operation] = []
+        self._by_name: dict[str, Operation] = {}
+        self._names: dict[str, int] = {}
+        self._changed: list[Operation] = []  # since they were made, in this order
+        self._noted = 0  # how many of the operations their inputs know as consumers
+        self._unfeedable: set[Tensor] = set()
+        self._unfetchable: set[Operation] = set()
+        self._barred = 0  # how often one of these two grew
+        self._functions: dict[str, Any] = {}
+        self.seed: int | None = None
+
+    def as_default(self) -> AbstractContextManager[Graph]:
+        """Makes this the default graph of the thread inside a `with` block."""
+        return graph_stack.using(self)
+
+    # -- growing
+
+    def unique_name(self, name: str, mark_as_used: bool = True) -> str:
+        """`name` under the current name scope, with `_1`, `_2`, ... where it is taken."""
+        scope = self._scope.name
+        if scope:
+            name = f"{scope}/{name}"
+        key = name.lower()
+        names = self._names
+        with self._lock:
+            count = names.get(key, 0)
+            if count == 0:
+                if mark_as_used:
+                    names[key] = 1
+                return name
+            while (unique := f"{key}_{count}") in names:
+                count += 1
+            if mark_as_used:
+                names[key] = count + 1
+                names[unique] = 1
+            return unique if key == name else f"{name}_{count}"
+
+    def create_op(
+        self,
+        op_type: str,
+        inputs: Sequence[Tensor],
+        dtypes: Sequence[DType] | None = None,
+        input_types: Sequence[DType] | None = None,
+        name: str | None = None,
+        attrs: dict[str, Any] | None = None,
+        op_def: OpDef | None = None,
+        compute_shapes: bool = True,
+        compute_device: bool = True,
+    ) -> Operation:
+        """Makes an operation of a declared op type (or of `op_def`) with these exact inputs.
+
+        `dtypes` are those of the outputs; left out, they follow from the signature, as do the
+        attrs that the inputs tell. Raises TypeError for an input that is no tensor, ValueError
+        for an unknown op type, inputs or attrs that the signature does not allow, a tensor of
+        another graph, a name that is none, and shapes that the op refuses.
+        """
+        del input_types, compute_device
+        op_def = op_def or OP_DEFS.get(op_type)
+        if op_def is None:
+            raise ValueError(f"No op type '{op_type}' is registered. Declare it by register_op.")
+        for tensor in inputs:
+            if not isinstance(tensor, Tensor):
+                raise TypeError(f"Input of '{name or op_type}' is no tensor: {tensor!r}")
+        values = complete_attrs(op_def, [tensor._dtype for tensor in inputs], attrs or {})
+        if dtypes is None:
+            dtypes = output_types(op_def, values)
+        return self._make(op_def, inputs, dtypes, values, name, compute_shapes)
+
+    def _make(
+        self,
+        op_def: OpDef,
+        inputs: Sequence[Tensor],
+        dtypes: Sequence[DType],
+        attrs: dict[str, Any],
+        name: str | None,
+        compute_shapes: bool = True,
+    ) -> Operation:
+        """The one way an operation comes into the graph: whole, or not at all."""
+        self._check_not_finalized()
+        in_context = False
+        for tensor in inputs:
+            if tensor.op._control_flow_context is not None:
+                in_context = True
+            if tensor.op.graph is not self:
+                raise ValueError(
+                    f"{tensor!r} must be from the same graph as the operation "
+                    f"'{(name or op_def.name).rstrip('/')}' (op: '{op_def.name}') that takes it at "
+                    f"{here(self._origins)}; it was made at {tensor.op.origin}."
+                )
+        name = self._op_name(name or op_def.name)
+        op = Operation(self, name, op_def, tuple(inputs), dtypes, attrs, here(self._origins))
+        if in_context:
+            self._check_contexts(op)
+        if compute_shapes and op_def.infer is not None:
+            _infer_shapes(op)
+        self._enter_scopes(op)
+        with self._lock:
+            if self._by_name.setdefault(name, op) is not op:
+                raise _taken(name)
+            op._id = len(self._ops)
+            self._ops.append(op)
+        for block in self._scope.controls:
+            block.seen.add(op)
+        return op
+
+    def _check_contexts(self, op: Operation) -> None:
+        """ValueError where an input is inside a loop that the op is not in."""
+        user = self._scope.control_flow
+        for tensor in op._inputs:
+            context = tensor.op._control_flow_context
+            if context is not None and context is not user:
+                context.check_use(tensor, op, user)
+
+    def _op_name(self, name: str) -> str:
+        if not is_name(name, bool(self._scope.name)):
+            raise ValueError(f"'{name}' is not a valid node name")
+        if name[-1] != "/":
+            return self.unique_name(name)
+        name = name[:-1]
+        if name in self._by_name:
+            raise _taken(name)
+        if not is_name(name, False):
+            raise ValueError(f"'{name}' is not a valid node name")
+        self._names.setdefault(name.lower(), 1)
+        return name
+
+    def _note_consumers(self) -> None:
+        """Tells tensors of the operations that were made since somebody last asked."""
+        if self._noted == len(self._ops):
+            return
+        with self._lock:
+            for op in self._ops[self._noted :]:
+                for tensor in op._inputs:
+                    if tensor._users is None:
+                        tensor._users = []
+                    tensor._users.append(op)
+                self._noted += 1
+
+    def _replace_input(self, op: Operation, index: int, tensor: Tensor) -> None:
+        """Makes `tensor` the input of `op` at `index`, and `op` its consumer."""
+        with self._lock:
+            old = op._inputs[index]
+            new = (*op._inputs[:index], tensor, *op._inputs[index + 1 :])
+            if op._id < 0:  # it is just being made, and noted later
+                op._inputs = new
+                return
+            self._note_consumers()
+            op._inputs = new
+            old._users.remove(op)  # type: ignore[union-attr]
+            tensor._users = [*(tensor._users or ()), op]
+            self._changed.append(op)
+
+    # -- looking
+
+    @property
+    def version(self) -> int:
+        """Grows with each operation that is made."""
+        return len(self._ops)
+
+    @property
+    def graph_def_versions(self) -> VersionDef:
+        """The version of the graph's format."""
+        return _VERSIONS
+
+    @property
+    def building_function(self) -> bool:
+        """False: this is no function's graph."""
+        return False
+
+    def get_operations(self) -> list[Operation]:
+        """All operations, in the order they were made."""
+        return list(self._ops)
+
+    def __iter__(self) -> Iterator[Operation]:
+        return iter(self.get_operations())
+
+    def as_graph_def(self) -> list[NodeDef]:
+        """The graph as data: a NodeDef for each operation."""
+        return [op.node_def for op in self._ops]
+
+    def get_operation_by_name(self, name: str) -> Operation:
+        """The operation; KeyError if there is none, ValueError for a tensor's name."""
+        if not isinstance(name, str):
+            raise TypeError(f"Operation names are strings, not {type(name).__name__}.")
+        found = self.as_graph_element(name, allow_tensor=False)
+        assert isinstance(found, Operation)
+        return found
+
+    def get_tensor_by_name(self, name: str) -> Tensor:
+        """The tensor `"op:index"`; KeyError if there is none, ValueError for an op's name."""
+        if not isinstance(name, str):
+            raise TypeError(f"Tensor names are strings, not {type(name).__name__}.")
+        found = self.as_graph_element(name, allow_operation=False)
+        assert isinstance(found, Tensor)
+        return found
+
+    def as_graph_element(
+        self, obj: Any, allow_tensor: bool = True, allow_operation: bool = True
+    ) -> Tensor | Operation:
+        """The tensor or operation that `obj` (itself, a variable, or a name) stands for.
+
+        TypeError for what can stand for none, ValueError for one of another graph or of the
+        kind that isn't allowed, KeyError for a name that isn't there.
+        """
+        if not (allow_tensor or allow_operation):
+            raise ValueError("allow_tensor and allow_operation can't both be False.")
+        if not isinstance(obj, (Tensor, Operation, str)) and hasattr(obj, "_as_graph_element"):
+            obj = obj._as_graph_element()
+        if isinstance(obj, (str, bytes)):
+            name = obj if isinstance(obj, str) else obj.decode()
+            return self._by_text(name, allow_tensor, allow_operation)
+        if not (isinstance(obj, Tensor) and allow_tensor) and not (
+            isinstance(obj, Operation) and allow_operation
+        ):
+            allowed = " or ".join(["Tensor"] * allow_tensor + ["Operation"] * allow_operation)
+            raise TypeError(f"Can not convert a {type(obj).__name__} into a {allowed}.")
+        if obj.graph is not self:
+            raise ValueError(f"{obj!r} is not an element of this graph.")
+        return obj
+
+    def _by_text(self, name: str, allow_tensor: bool, allow_operation: bool) -> Tensor | Operation:
+        op_name, colon, index = name.partition(":")
+        op = self._by_name.get(op_name)
+        if not colon:
+            if not allow_operation:
+                raise ValueError(
+                    f"The name '{name}' is not a Tensor's: tensor names have the form "
+                    '"<op_name>:<output_index>"'
+                    + (f"; '{name}' is an Operation." if op is not None else ".")
+                )
+            if op is None:
+                raise KeyError(f"The name '{name}' refers to an Operation not in the graph.")
+            return op
+        if not (index.isascii() and index.isdigit()):
+            raise ValueError(
+                f"The name '{name}' looks like a tensor name, but is not of the form "
+                '"<op_name>:<output_index>".'
+            )
+        if not allow_tensor:
+            raise ValueError(f"The name '{name}' refers to a Tensor, not an Operation.")
+        if op is None:
+            raise KeyError(
+                f"The name '{name}' refers to a Tensor which does not exist. The operation, "
+                f"'{op_name}', does not exist in the graph."
+            )
+        if int(index) >= len(op._outputs):
+            raise KeyError(
+                f"The name '{name}' refers to a Tensor which does not exist. The operation, "
+                f"'{op_name}', exists but only has {len(op._outputs)} outputs."
+            )
+        return op._outputs[int(index)]
+
+    # -- what a session may feed and fetch
+
+    def prevent_feeding(self, tensor: Tensor) -> None:
+        """Makes it an error to feed this tensor."""
+        self._unfeedable.add(tensor)
+        self._barred += 1
+
+    def prevent_fetching(self, op: Operation) -> None:
+        """Makes it an error to fetch this operation or its tensors."""
+        self._unfetchable.add(op)
+        self._barred += 1
+
+    def is_feedable(self, tensor: Tensor) -> bool:
+        return tensor not in self._unfeedable
+
+    def is_fetchable(self, tensor_or_op: Tensor | Operation) -> bool:
+        op = tensor_or_op.op if isinstance(tensor_or_op, Tensor) else tensor_or_op
+        return op not in self._unfetchable
+
+
+graph_stack.__class__.make = Graph
+
+
+def output_types(op_def: OpDef, attrs: dict[str, Any]) -> list[DType]:
+    """The dtypes of an op's outputs, by its signature and attrs."""
+    types: list[DType] = []
+    for arg in op_def.outputs:
+        if arg.type_list_attr:
+            types += attrs[arg.type_list_attr]
+            continue
+        dtype: DType = arg.type if arg.type is not None else attrs[arg.type_attr]
+        dtype = dtype._as_ref if arg.is_ref else dtype
+        types += [dtype] * (attrs[arg.number_attr] if arg.number_attr else 1)
+    return types
+
+
+def _taken(name: str) -> ValueError:
+    return ValueError(f"An operation named '{name}' is already in the graph")
+
+
+class _OpContext(InferContext):
+    """What inference may know of an operation that is being made."""
+
+    __slots__ = ("_inputs",)
+
+    def __init__(self, op: Operation) -> None:
+        self._inputs = inputs = op._inputs
+        self.shapes = [tensor._shape for tensor in inputs]
+        self.attrs = op._attrs
+        self.num_outputs = len(op._outputs)
+
+    @property
+    def dtypes(self) -> Sequence[DType]:
+        return [tensor._dtype for tensor in self._inputs]
+
+    def value(self, index: int) -> Any:
+        return CONSTANT_VALUE[0](self._inputs[index], False)
+
+    def partial(self, index: int) -> TensorShape | None:
+        found: TensorShape | None = CONSTANT_VALUE[0](self._inputs[index], True)
+        return found
+
+    def variable_shape(self, index: int) -> TensorShape:
+        maker = handle_maker(self._inputs[index])
+        return TensorShape.of(None) if maker is None else maker._attrs["shape"]
+
+
+def _infer_shapes(op: Operation) -> None:
+    """Sets the outputs' shapes; an error naming op, inputs and line when they can't be.
+
+    It is a TypeError where inference raised one, else a ValueError.
+    """
+    context = _OpContext(op)
+    try:
+        shapes = op._op_def.infer(context)  # type: ignore[misc]
+        for tensor, shape in zip(op._outputs, shapes):
+            tensor._shape = shape
+    except Exception as error:
+        plain = isinstance(error, (TypeError, ValueError))
+        said = str(error) if plain else f"{type(error).__name__}: {error}"
+        given = ", ".join(str(shape) for shape in context.shapes)
+        raise (TypeError if isinstance(error, TypeError) else ValueError)(
+            f"{said} for '{op.name}' (op: '{op.type}') with input shapes: {given}. "
+            f"Made at {op.origin}"
+        ) from error

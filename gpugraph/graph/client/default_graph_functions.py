@@ -1,0 +1,165 @@
+"""The default graph's methods as functions: what a program calls without naming its graph."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
+from types import TracebackType
+from typing import Any
+
+from gpugraph.graph.client.client_graph import Graph
+from gpugraph.graph.client.default_stacks import graph_stack, session_stack
+from gpugraph.graph.client.tensor import Tensor
+
+__all__ = [
+    "add_to_collection",
+    "add_to_collections",
+    "colocate_with",
+    "container",
+    "control_dependencies",
+    "device",
+    "executing_eagerly",
+    "get_collection",
+    "get_collection_ref",
+    "get_default_graph",
+    "get_default_session",
+    "graph_of",
+    "init_scope",
+    "name_scope",
+    "reset_default_graph",
+]
+
+
+def get_default_graph() -> Graph:
+    """The thread's default graph."""
+    graph: Graph = graph_stack.top()
+    return graph
+
+
+def reset_default_graph() -> None:
+    """Begins a new global default graph; AssertionError inside a `with graph.as_default()`."""
+    graph_stack.reset()
+
+
+def get_default_session() -> Any:
+    """The thread's default session, or None."""
+    return session_stack.top()
+
+
+def executing_eagerly() -> bool:
+    """False: operations are always built into a graph, and run by a session."""
+    return False
+
+
+def device(device_name_or_function: Any) -> AbstractContextManager[None]:
+    """`Graph.device` of the default graph."""
+    return get_default_graph().device(device_name_or_function)
+
+
+def control_dependencies(control_inputs: Any) -> AbstractContextManager[None]:
+    """`Graph.control_dependencies` of the default graph."""
+    return get_default_graph().control_dependencies(control_inputs)
+
+
+def init_scope() -> AbstractContextManager[None]:
+    """Lifts the ops made inside out of control dependencies and control flow; names stay."""
+    return get_default_graph().control_dependencies(None)
+
+
+def colocate_with(op: Any, ignore_existing: bool = False) -> AbstractContextManager[None]:
+    """`Graph.colocate_with` of the default graph."""
+    return get_default_graph().colocate_with(op, ignore_existing)
+
+
+def container(container_name: str) -> AbstractContextManager[str]:
+    """`Graph.container` of the default graph."""
+    return get_default_graph().container(container_name)
+
+
+def add_to_collection(name: Any, value: Any) -> None:
+    """`Graph.add_to_collection` of the default graph."""
+    get_default_graph().add_to_collection(name, value)
+
+
+def add_to_collections(names: Any, value: Any) -> None:
+    """`Graph.add_to_collections` of the default graph."""
+    get_default_graph().add_to_collections(names, value)
+
+
+def get_collection(key: Any, scope: str | None = None) -> list[Any]:
+    """`Graph.get_collection` of the default graph."""
+    return get_default_graph().get_collection(key, scope)
+
+
+def get_collection_ref(key: Any) -> list[Any]:
+    """`Graph.get_collection_ref` of the default graph."""
+    return get_default_graph().get_collection_ref(key)
+
+
+class name_scope:
+    """A name scope for the ops of a function: `name`, or `default_name` where it is None.
+
+    values: tensors the function was given; their graph (one for all) becomes the default inside.
+    TypeError when `default_name` is no string, ValueError when there is no name at all although
+    values are given, or the values are of several graphs.
+    """
+
+    def __init__(
+        self, name: Any, default_name: Any = None, values: Iterable[Any] | None = None
+    ) -> None:
+        if default_name is not None and not isinstance(default_name, str):
+            raise TypeError(
+                f"`default_name` type ({type(default_name)}) is not a string type. You likely "
+                "meant to pass this into the `values` kwarg."
+            )
+        self._name = default_name if name is None else name
+        if self._name is None and values is not None:
+            raise ValueError(
+                f"At least one of name ({name}) and default_name ({default_name}) must be provided."
+            )
+        self._values = list(values) if values is not None else []
+        self._entered: list[AbstractContextManager[Any]] = []
+
+    @property
+    def name(self) -> Any:
+        return self._name
+
+    def __enter__(self) -> str:
+        graph = graph_of(self._values)
+        default = graph.as_default()
+        scope = graph.name_scope(self._name)
+        default.__enter__()
+        try:
+            entered = scope.__enter__()
+        except BaseException:
+            default.__exit__(None, None, None)
+            raise
+        self._entered += [default, scope]
+        return entered
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        scope, default = self._entered.pop(), self._entered.pop()
+        try:
+            scope.__exit__(kind, error, trace)
+        finally:
+            default.__exit__(kind, error, trace)
+
+
+def graph_of(values: Iterable[Any]) -> Graph:
+    """The one graph of these values, or the default graph; ValueError for several."""
+    graph: Graph | None = None
+    first: Any = None
+    for value in values:
+        own = value.graph if isinstance(value, Tensor) else getattr(value, "graph", None)
+        if not isinstance(own, Graph):
+            continue
+        if graph is None:
+            graph, first = own, value
+        elif own is not graph:
+            raise ValueError(f"{value!r} must be from the same graph as {first!r}.")
+    return graph if graph is not None else get_default_graph()

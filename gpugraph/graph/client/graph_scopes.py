@@ -1,0 +1,320 @@
+"""Scopes of a graph: names, devices, control dependencies, colocation.
+
+All of it is one small record per graph and thread, `ScopeState`, which the context managers
+below change and put back, exceptions or not. `Graph` inherits them from `Scopes`.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from gpugraph.graph.client.operation import Operation
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.graph.device_names import check_valid, merge_specs
+
+if TYPE_CHECKING:
+    from gpugraph.graph.client.client_graph import Graph
+
+__all__ = [
+    "ControlDependencies",
+    "DeviceFunction",
+    "ScopeState",
+    "Scopes",
+    "controls_of",
+    "is_name",
+]
+
+DeviceFunction = Callable[[Operation], Any]
+"""From a new op to the device it asks for: a name, a spec, or None for no opinion."""
+
+_NAME = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_.\-/]*")
+_INNER_NAME = re.compile(r"[A-Za-z0-9_.\-/]*")
+
+
+@lru_cache(4096)
+def is_name(name: str, inside: bool) -> bool:
+    """Whether an operation or scope may be called `name`, at the root or inside a scope."""
+    return (_INNER_NAME if inside else _NAME).fullmatch(name) is not None
+
+
+class ScopeState:
+    """What holds for the next operation of one graph in one thread."""
+
+    __slots__ = (
+        "colocate",
+        "container",
+        "control_flow",
+        "controls",
+        "creators",
+        "device",
+        "devices",
+        "name",
+        "overrides",
+    )
+
+    def __init__(self) -> None:
+        self.name = ""
+        self.devices: tuple[str | DeviceFunction | None, ...] = ()
+        self.device: str | None = ""  # `devices` merged, or None where a function has its say
+        self.controls: tuple[ControlDependencies, ...] = ()
+        self.colocate: tuple[Operation, ...] = ()
+        self.control_flow: Any = None
+        self.container = ""
+        self.overrides: Mapping[str, str] = {}  # op type to the name of its gradient
+        self.creators: tuple[Callable[..., Any], ...] = ()  # of variables, the innermost last
+
+
+class _PerThread(threading.local):
+    """Every thread's own state: a new thread starts outside of all scopes."""
+
+    def __init__(self) -> None:
+        self.state = ScopeState()
+
+
+class ControlDependencies:
+    """One `with graph.control_dependencies(...)` block, and the ops made in it."""
+
+    __slots__ = ("inputs", "seen")
+
+    def __init__(self, inputs: list[Operation]) -> None:
+        self.inputs = inputs
+        self.seen: set[Operation] = set()
+
+
+class Scopes:
+    """The context managers of a graph."""
+
+    def __init__(self) -> None:
+        self._threads = _PerThread()
+
+    @property
+    def _scope(self) -> ScopeState:
+        return self._threads.state
+
+    def switch_to_thread_local(self) -> None:
+        """Does nothing: scopes are each thread's own from the beginning."""
+
+    def get_name_scope(self) -> str:
+        """The current name scope without its slash, such as `"a/b"`; `""` at the root."""
+        return self._scope.name
+
+    @contextmanager
+    def name_scope(self, name: str | None) -> Iterator[str]:
+        """Prefixes the names of the ops made inside; yields the prefix with its slash.
+
+        A name is made unique, `"a/"` re-enters a scope as it is, None or `""` goes to the root.
+        ValueError for a name that is no scope name.
+        """
+        graph: Graph = self  # type: ignore[assignment]
+        state = self._scope
+        old = state.name
+        if name is not None and not isinstance(name, str):
+            raise TypeError(f"A scope name is a string, but it is {name!r}")
+        if not name:
+            new = ""
+        else:
+            if not is_name(name, bool(old)):
+                raise ValueError(f"'{name}' is not a valid scope name")
+            new = name[:-1] if name[-1] == "/" else graph.unique_name(name)
+        state.name = new
+        try:
+            yield new + "/" if new else ""
+        finally:
+            state.name = old
+
+    @contextmanager
+    def device(self, device_name_or_function: Any) -> Iterator[None]:
+        """Asks for a device, by name or by a function of the op, for the ops made inside.
+
+        Inner requests go before outer ones, field by field; None clears them. A function is
+        given the op, whose `device` is what inner scopes ask for, and its answer replaces that,
+        unless it is None. ValueError for a string that is no device specification.
+        """
+        request = device_name_or_function
+        if request is not None and not callable(request):
+            request = _device_name(request)
+        state = self._scope
+        old = state.devices, state.device
+        state.devices = (*state.devices, request)
+        state.device = _merged(state.devices)
+        try:
+            yield
+        finally:
+            state.devices, state.device = old
+
+    @contextmanager
+    def control_dependencies(self, control_inputs: Any) -> Iterator[None]:
+        """Ops made inside run after `control_inputs`; None clears what outer blocks asked for.
+
+        Accepts operations, tensors, variables and names. TypeError for anything else.
+        """
+        state = self._scope
+        old = state.controls, state.control_flow
+        if control_inputs is None:
+            state.controls, state.control_flow = (), None
+        else:
+            state.controls = (*state.controls, ControlDependencies(self._ops_of(control_inputs)))
+        try:
+            yield
+        finally:
+            state.controls, state.control_flow = old
+
+    def _ops_of(self, control_inputs: Any) -> list[Operation]:
+        graph: Graph = self  # type: ignore[assignment]
+        if isinstance(control_inputs, (Operation, Tensor, str)) or hasattr(
+            control_inputs, "_as_graph_element"
+        ):
+            control_inputs = [control_inputs]
+        ops: dict[Operation, None] = {}
+        for item in control_inputs:
+            element = item
+            if hasattr(item, "handle"):  # a resource variable, or a TensorArray
+                element = getattr(item, "op", item.handle)
+            if not isinstance(element, (Operation, Tensor, str, bytes)):
+                element = getattr(element, "op", element)  # of what is made of tensors
+            element = graph.as_graph_element(element)
+            ops[element.op if isinstance(element, Tensor) else element] = None
+        return list(ops)
+
+    @contextmanager
+    def colocate_with(self, op: Any, ignore_existing: bool = False) -> Iterator[None]:
+        """Ops made inside share the device of `op`, whatever device scopes say.
+
+        `op` is an operation or a tensor; None with `ignore_existing` clears outer requests.
+        """
+        if op is None and not ignore_existing:
+            raise ValueError("Trying to reset colocation (op is None) but ignore_existing is False")
+        graph: Graph = self  # type: ignore[assignment]
+        state = self._scope
+        groups = () if ignore_existing else state.colocate
+        if op is not None:
+            element = graph.as_graph_element(getattr(op, "handle", op))
+            groups = (*groups, element.op if isinstance(element, Tensor) else element)
+        old = state.colocate, state.devices, state.device
+        state.colocate, state.devices, state.device = groups, (), ""
+        try:
+            yield
+        finally:
+            state.colocate, state.devices, state.device = old
+
+    @contextmanager
+    def container(self, container_name: str) -> Iterator[str]:
+        """Names the resource container of the stateful ops made inside."""
+        state = self._scope
+        old = state.container
+        state.container = container_name
+        try:
+            yield container_name
+        finally:
+            state.container = old
+
+    @contextmanager
+    def gradient_override_map(self, op_type_map: Mapping[str, str]) -> Iterator[None]:
+        """Ops made inside, of the types that are keys, have the gradient that the value names.
+
+        Values are the names of `tf.RegisterGradient`. TypeError for what is no dict of strings.
+        """
+        if not isinstance(op_type_map, Mapping):
+            raise TypeError("op_type_map must be a dictionary mapping strings to strings")
+        for item in [*op_type_map.keys(), *op_type_map.values()]:
+            if not isinstance(item, str):
+                raise TypeError(f"op_type_map must map strings to strings, but holds {item!r}")
+        state = self._scope
+        old = state.overrides
+        state.overrides = {**old, **op_type_map}
+        try:
+            yield
+        finally:
+            state.overrides = old
+
+    @contextmanager
+    def _variable_creator_scope(self, creator: Callable[..., Any]) -> Iterator[None]:
+        """Variables made inside are made by `creator(next_creator, **arguments)`.
+
+        RuntimeError when it is left before a scope entered inside it was.
+        """
+        state = self._scope
+        old = state.creators
+        state.creators = new = (*old, creator)
+        try:
+            yield
+        finally:
+            nested = state.creators is new
+            state.creators = old
+            if not nested:
+                raise RuntimeError("Exiting variable_creator_scope without proper nesting.")
+
+    def _enter_scopes(self, op: Operation) -> None:
+        """Gives a new op what this thread's scopes say: device, control inputs, colocation."""
+        state = self._scope
+        if state.devices:
+            op._device = _device_of(op, state) if state.device is None else state.device
+        if state.controls:
+            op._control_inputs = controls_of(op._inputs, state)
+        if state.colocate:
+            _colocate(op, state)
+        if state.container and op._op_def.is_stateful and op._attrs.get("container") == "":
+            op._attrs = {**op._attrs, "container": state.container}
+        if state.overrides and op.type in state.overrides:
+            op._attrs = {**op._attrs, "_gradient_op_type": state.overrides[op.type]}
+        if state.control_flow is not None:
+            op._control_flow_context = state.control_flow
+            state.control_flow.add_op(op)
+
+
+def _device_of(op: Operation, state: ScopeState) -> str:
+    """The requested device of a new op where functions have their say."""
+    merged = ""
+    for request in reversed(state.devices):
+        if request is None:
+            break
+        if callable(request):
+            op._set_device(merged)
+            answer = request(op)
+            merged = merged if answer is None else _device_name(answer)
+        else:
+            merged = merge_specs(merged, request)
+    return merged
+
+
+def _device_name(device: Any) -> str:
+    """A name or spec as it was given; ValueError when it is none."""
+    name = device.to_string() if hasattr(device, "to_string") else str(device)
+    check_valid(name)
+    return name
+
+
+def controls_of(inputs: Sequence[Tensor], state: ScopeState) -> tuple[Operation, ...]:
+    """Control inputs of a new op: a block adds none where an input was made inside it."""
+    makers = {tensor.op for tensor in inputs}
+    found: dict[Operation, None] = {}
+    for block in state.controls:
+        if block.seen.isdisjoint(makers):
+            found.update(dict.fromkeys(block.inputs))
+    return tuple([op for op in found if op not in makers])
+
+
+def _colocate(op: Operation, state: ScopeState) -> None:
+    """Puts `op` into the colocation groups of this thread's stack."""
+    groups = set(op._attrs.get("_class", []))
+    for target in state.colocate:
+        groups.update(target.colocation_groups())
+        if target.device:
+            op._set_device(target.device)
+    op._attrs = {**op._attrs, "_class": sorted(groups)}
+
+
+def _merged(requests: Sequence[str | DeviceFunction | None]) -> str | None:
+    merged = ""
+    for request in reversed(requests):
+        if request is None:
+            break
+        if callable(request):
+            return None
+        merged = merge_specs(merged, request)
+    return merged

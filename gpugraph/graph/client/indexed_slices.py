@@ -1,0 +1,120 @@
+"""IndexedSlices: a few rows of a large tensor, and where in it they are.
+
+The gradient of a lookup in a table: rows that nobody looked up are 0 and not there. A row may come
+several times; then it counts as the sum.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from gpugraph.base.dtypes import DType
+from gpugraph.base.shapes import TensorShape
+from gpugraph.graph.client.client_graph import CONSTANT_VALUE, Graph
+from gpugraph.graph.client.default_graph_functions import graph_of
+from gpugraph.graph.client.operation import Operation
+
+__all__ = ["IndexedSlices", "IndexedSlicesValue"]
+
+
+class IndexedSlicesValue(NamedTuple):
+    """The value of IndexedSlices: what fetching them gives, and what they are fed."""
+
+    values: Any
+    indices: Any
+    dense_shape: Any = None
+
+
+class IndexedSlices:
+    """`dense[indices[i]] = values[i]`, everything else in the tensor `dense` being 0.
+
+    values: a tensor of any dtype, shape (rows, ...). indices: an int tensor, shape (rows,).
+    dense_shape: the shape of `dense`, an int vector, where it is known; without one there is no
+      dense tensor of these slices.
+
+    ValueError when the three are of several graphs.
+    """
+
+    def __init__(self, values: Any, indices: Any, dense_shape: Any = None) -> None:
+        graph_of(each for each in (values, indices, dense_shape) if each is not None)
+        self._values = values
+        self._indices = indices
+        self._dense_shape = dense_shape
+        self._known = TensorShape.of(None)
+
+    @property
+    def values(self) -> Any:
+        return self._values
+
+    @property
+    def indices(self) -> Any:
+        return self._indices
+
+    @property
+    def dense_shape(self) -> Any:
+        return self._dense_shape
+
+    @property
+    def shape(self) -> TensorShape:
+        """What is known of the dense tensor's shape."""
+        if self._dense_shape is None:
+            return self._known
+        return self._known.merge_with(self._said())
+
+    def _said(self) -> TensorShape:
+        """What follows from `dense_shape`."""
+        value = CONSTANT_VALUE[0](self._dense_shape, False)
+        if value is not None:
+            return TensorShape.of(tuple(value.tolist()))
+        found: TensorShape | None = CONSTANT_VALUE[0](self._dense_shape, True)
+        if found is not None:
+            return found
+        sizes = self._dense_shape.shape.sizes
+        return TensorShape.of((None,) * sizes[0] if sizes and sizes[0] is not None else None)
+
+    def get_shape(self) -> TensorShape:
+        return self.shape
+
+    def set_shape(self, shape: Any) -> None:
+        """Says what is known of the dense tensor's shape; ValueError where it contradicts."""
+        self._known = self.shape.merge_with(shape)
+
+    @property
+    def name(self) -> str:
+        """The name of `values`."""
+        name: str = self._values.name
+        return name
+
+    @property
+    def device(self) -> str:
+        """Where `values` are asked to be made."""
+        device: str = self._values.device
+        return device
+
+    @property
+    def op(self) -> Operation:
+        """The operation that makes `values`."""
+        op: Operation = self._values.op
+        return op
+
+    @property
+    def dtype(self) -> DType:
+        dtype: DType = self._values.dtype
+        return dtype
+
+    @property
+    def graph(self) -> Graph:
+        graph: Graph = self._values.graph
+        return graph
+
+    def _parts(self) -> list[Any]:
+        """The tensors that these slices are made of."""
+        parts = [self._values, self._indices, self._dense_shape]
+        return parts if self._dense_shape is not None else parts[:2]
+
+    def __neg__(self) -> IndexedSlices:
+        return IndexedSlices(-self._values, self._indices, self._dense_shape)
+
+    def __str__(self) -> str:
+        shape = "" if self._dense_shape is None else f", dense_shape={self._dense_shape}"
+        return f"IndexedSlices(indices={self._indices}, values={self._values}{shape})"

@@ -1,0 +1,195 @@
+"""Operation: one node of the client graph, and the user's line that made it.
+
+An operation is made by its graph and immutable afterwards, but for `_update_input` and
+`_add_control_inputs`, by which loops (and mistakes) are closed. It is made a hundred thousand
+times, so what is usually empty or equal is shared, and what can wait is left for whoever asks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from gpugraph.base.dtypes import DType
+from gpugraph.graph.client.creation_origin import Origin
+from gpugraph.graph.client.default_stacks import session_for
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.graph.op_def import NodeDef, OpDef
+
+if TYPE_CHECKING:
+    from gpugraph.graph.client.client_graph import Graph
+
+__all__ = ["Operation"]
+
+
+class Operation:
+    """A node: op type, input tensors, control inputs, attrs, requested device, outputs."""
+
+    __slots__ = (
+        "__dict__",  # programs hang their own attributes on operations
+        "__weakref__",
+        "_attrs",
+        "_control_flow_context",
+        "_control_inputs",
+        "_device",
+        "_id",
+        "_inputs",
+        "_op_def",
+        "_outputs",
+        "graph",
+        "name",
+        "origin",
+    )
+
+    def __init__(
+        self,
+        graph: Graph,
+        name: str,
+        op_def: OpDef,
+        inputs: tuple[Tensor, ...],
+        output_types: Sequence[DType],
+        attrs: dict[str, Any],
+        origin: Origin,
+    ) -> None:
+        self.graph = graph
+        self.name = name
+        self.origin = origin
+        self._op_def = op_def
+        self._inputs = inputs
+        self._attrs = attrs
+        self._control_inputs: tuple[Operation, ...] = ()
+        self._control_flow_context: Any = None
+        self._device = ""
+        self._id = -1
+        if len(output_types) == 1:
+            self._outputs: tuple[Tensor, ...] = (Tensor(self, 0, output_types[0]),)
+        else:
+            self._outputs = tuple(
+                [Tensor(self, at, dtype) for at, dtype in enumerate(output_types)]
+            )
+
+    @property
+    def type(self) -> str:
+        """The op type, such as `"MatMul"`."""
+        return self._op_def.name
+
+    @property
+    def op_def(self) -> OpDef:
+        return self._op_def
+
+    @property
+    def inputs(self) -> tuple[Tensor, ...]:
+        return self._inputs
+
+    @property
+    def outputs(self) -> list[Tensor]:
+        return list(self._outputs)
+
+    def values(self) -> tuple[Tensor, ...]:
+        """The outputs."""
+        return self._outputs
+
+    @property
+    def control_inputs(self) -> list[Operation]:
+        """Operations that must run before this one, beside the makers of its inputs."""
+        return list(self._control_inputs)
+
+    @property
+    def device(self) -> str:
+        """The device that was asked for, or the empty string."""
+        return self._device
+
+    def _set_device(self, device: str) -> None:
+        self._device = device
+
+    @property
+    def attrs(self) -> dict[str, Any]:
+        """The attrs, by name. Never change them: operations with equal attrs may share them."""
+        return self._attrs
+
+    def get_attr(self, name: str) -> Any:
+        """The attr's value; ValueError when the operation has none of that name."""
+        if name not in self._attrs:
+            raise ValueError(
+                f"No attr named '{name}' in operation '{self.name}' of type {self.type}; it has "
+                f"{sorted(self._attrs)}"
+            )
+        return self._attrs[name]
+
+    @property
+    def node_def(self) -> NodeDef:
+        """This operation as data."""
+        inputs = [
+            tensor.op.name if tensor.value_index == 0 else tensor.name for tensor in self._inputs
+        ]
+        inputs += [f"^{op.name}" for op in self._control_inputs]
+        return NodeDef(self.name, self.type, inputs, self._device, dict(self._attrs))
+
+    @property
+    def traceback(self) -> list[tuple[str, int, str, str]]:
+        """(file, line, function, text) of the user's innermost lines that made this."""
+        return self.origin.frames
+
+    def colocation_groups(self) -> list[bytes]:
+        """Names `loc:@op` of the groups this shares a device with, its own name by default."""
+        names = self._attrs.get("_class", ())
+        groups = [name for name in names if name.startswith(b"loc:@")]
+        return groups or [f"loc:@{self.name}".encode()]
+
+    def run(self, feed_dict: Any = None, session: Any = None) -> None:
+        """Runs this in `session`, or in the default session; ValueError if there is none."""
+        session_for(self.graph, session, "execute operation using `run()`").run(self, feed_dict)
+
+    def _update_input(self, index: int, tensor: Tensor) -> None:
+        """Replaces input `index`, also by what makes a cycle: a session refuses those.
+
+        TypeError for no tensor or one of another dtype, ValueError for one of another graph,
+        IndexError where there is no such input.
+        """
+        graph = self.graph
+        graph._check_not_finalized()
+        if not isinstance(tensor, Tensor):
+            raise TypeError(f"tensor must be a Tensor: {tensor!r}")
+        if tensor.graph is not graph:
+            raise ValueError(f"{tensor!r} must be from the same graph as {self!r}.")
+        if not 0 <= index < len(self._inputs):
+            raise IndexError(f"{self!r} has {len(self._inputs)} inputs, and none at {index}")
+        old = self._inputs[index]
+        if tensor.dtype.base_dtype is not old.dtype.base_dtype:
+            raise TypeError(
+                f"Input {index} of '{self.name}' is {old.dtype.name}; it can't become "
+                f"{tensor.name}, which is {tensor.dtype.name}"
+            )
+        graph._replace_input(self, index, tensor)
+
+    def _add_control_inputs(self, ops: Sequence[Operation]) -> None:
+        """Adds control inputs that are not there yet.
+
+        TypeError for what is no operation, ValueError for one of another graph.
+        """
+        self.graph._check_not_finalized()
+        for op in ops:
+            if not isinstance(op, Operation):
+                raise TypeError(f"op must be an Operation: {op!r}")
+            if op.graph is not self.graph:
+                raise ValueError(f"{op!r} must be from the same graph as {self!r}.")
+        known = len(self._control_inputs)
+        self._control_inputs = tuple(dict.fromkeys([*self._control_inputs, *ops]))
+        if len(self._control_inputs) > known:
+            self.graph._changed.append(self)
+
+    def _remove_control_inputs(self, ops: Sequence[Operation]) -> None:
+        """Takes control inputs off that are there."""
+        kept = tuple([each for each in self._control_inputs if each not in ops])
+        if len(kept) < len(self._control_inputs):
+            self._control_inputs = kept
+            self.graph._changed.append(self)
+
+    def _add_control_input(self, op: Operation) -> None:
+        self._add_control_inputs([op])
+
+    def __repr__(self) -> str:
+        return f"<tf.Operation '{self.name}' type={self.type}>"
+
+    def __str__(self) -> str:
+        return str(self.node_def)

@@ -1,0 +1,242 @@
+"""Tensor: the symbolic output of an operation.
+
+Tensors compare and hash by identity. Python operators are looked up in `OPERATORS`, which the
+op families fill when they are imported: the graph itself knows no op.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from gpugraph.base.dtypes import DType
+from gpugraph.base.errors import OperatorNotAllowedInGraphError
+from gpugraph.base.shapes import TensorShape, as_shape
+from gpugraph.graph.client.default_stacks import session_for
+
+if TYPE_CHECKING:
+    from gpugraph.graph.client.client_graph import Graph
+    from gpugraph.graph.client.operation import Operation
+
+__all__ = ["OPERATORS", "OPERATOR_NAMES", "Tensor"]
+
+OPERATORS: dict[str, Callable[..., Any]] = {}
+"""Operator name (`"__add__"`) to the function that builds its op; filled by the op families."""
+
+
+class _SymbolicTensorError(NotImplementedError, TypeError):
+    """NotImplementedError as in TensorFlow, and the TypeError of a value of the wrong kind."""
+
+
+class Tensor:
+    """One output of an `Operation`; holds no values. `eval` or `Session.run` compute them."""
+
+    __slots__ = (
+        "__dict__",  # programs hang their own attributes on tensors
+        "__weakref__",
+        "_dtype",
+        "_shape",
+        "_users",
+        "op",
+        "value_index",
+    )
+
+    __array_priority__ = 100  # NumPy leaves `array + tensor` to the tensor
+
+    def __init__(self, op: Operation, value_index: int, dtype: DType) -> None:
+        self.op = op
+        self.value_index = value_index
+        self._dtype = dtype
+        self._shape = _UNKNOWN
+        self._users: list[Operation] | None = None  # kept by the graph, when somebody asks
+
+    @property
+    def name(self) -> str:
+        """`"op_name:index"`."""
+        return f"{self.op.name}:{self.value_index}"
+
+    @property
+    def dtype(self) -> DType:
+        return self._dtype
+
+    @property
+    def graph(self) -> Graph:
+        return self.op.graph
+
+    @property
+    def device(self) -> str:
+        """The device that was asked for, or the empty string."""
+        return self.op.device
+
+    @property
+    def shape(self) -> TensorShape:
+        """What is known of the shape before a run."""
+        return self._shape
+
+    def get_shape(self) -> TensorShape:
+        return self._shape
+
+    def set_shape(self, shape: Any) -> None:
+        """Adds what is known of the shape; ValueError when it contradicts what was known."""
+        self._shape = self._shape.merge_with(as_shape(shape))
+
+    def consumers(self) -> list[Operation]:
+        """The operations that take this tensor as an input."""
+        return list(dict.fromkeys(self._consumers))
+
+    @property
+    def _consumers(self) -> Sequence[Operation]:
+        """The same, once for each input that this is. Do not change it."""
+        self.op.graph._note_consumers()
+        return self._users or ()
+
+    def eval(self, feed_dict: Any = None, session: Any = None) -> Any:
+        """This tensor's value in `session`, or the default session; ValueError if there is none."""
+        return session_for(self.graph, session, "evaluate tensor using `eval()`").run(
+            self, feed_dict
+        )
+
+    def __repr__(self) -> str:
+        return f"<tf.Tensor '{self.name}' shape={self._shape} dtype={self._dtype.name}>"
+
+    def __str__(self) -> str:
+        shape = "" if self._shape.sizes is None else f", shape={self._shape}"
+        device = f", device={self.device}" if self.device else ""
+        return f'Tensor("{self.name}"{shape}, dtype={self._dtype.name}{device})'
+
+    __hash__ = object.__hash__
+
+    def __copy__(self) -> Tensor:
+        return self
+
+    def __deepcopy__(self, _: Any) -> Tensor:
+        return self
+
+    def __bool__(self) -> NoReturn:
+        raise OperatorNotAllowedInGraphError(
+            f"A tf.Tensor has no Python truth value while the graph is built ('{self.name}', made "
+            f"at {self.op.origin}). Compare with None, or use tf.cond, tf.logical_and, "
+            "tf.logical_or, tf.logical_not."
+        )
+
+    def __iter__(self) -> NoReturn:
+        raise OperatorNotAllowedInGraphError(
+            f"A tf.Tensor is not iterable while the graph is built ('{self.name}', made at "
+            f"{self.op.origin}). Use tf.unstack or tf.map_fn."
+        )
+
+    def __len__(self) -> NoReturn:
+        raise TypeError(
+            f"len() of the tf.Tensor '{self.name}' is not known while the graph is built. Use "
+            "tf.shape or tensor.shape[0]."
+        )
+
+    def __array__(self, *_: Any, **__: Any) -> NoReturn:
+        raise _SymbolicTensorError(
+            f"The symbolic tf.Tensor '{self.name}' (made at {self.op.origin}) holds no values that "
+            "NumPy could read. Fetch it with Session.run."
+        )
+
+    def __add__(self, other: Any) -> Any:
+        return OPERATORS["__add__"](self, other)
+
+    def __radd__(self, other: Any) -> Any:
+        return OPERATORS["__radd__"](self, other)
+
+    def __sub__(self, other: Any) -> Any:
+        return OPERATORS["__sub__"](self, other)
+
+    def __rsub__(self, other: Any) -> Any:
+        return OPERATORS["__rsub__"](self, other)
+
+    def __mul__(self, other: Any) -> Any:
+        return OPERATORS["__mul__"](self, other)
+
+    def __rmul__(self, other: Any) -> Any:
+        return OPERATORS["__rmul__"](self, other)
+
+    def __truediv__(self, other: Any) -> Any:
+        return OPERATORS["__truediv__"](self, other)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return OPERATORS["__rtruediv__"](self, other)
+
+    def __floordiv__(self, other: Any) -> Any:
+        return OPERATORS["__floordiv__"](self, other)
+
+    def __rfloordiv__(self, other: Any) -> Any:
+        return OPERATORS["__rfloordiv__"](self, other)
+
+    def __mod__(self, other: Any) -> Any:
+        return OPERATORS["__mod__"](self, other)
+
+    def __rmod__(self, other: Any) -> Any:
+        return OPERATORS["__rmod__"](self, other)
+
+    def __pow__(self, other: Any) -> Any:
+        return OPERATORS["__pow__"](self, other)
+
+    def __rpow__(self, other: Any) -> Any:
+        return OPERATORS["__rpow__"](self, other)
+
+    def __matmul__(self, other: Any) -> Any:
+        return OPERATORS["__matmul__"](self, other)
+
+    def __rmatmul__(self, other: Any) -> Any:
+        return OPERATORS["__rmatmul__"](self, other)
+
+    def __and__(self, other: Any) -> Any:
+        return OPERATORS["__and__"](self, other)
+
+    def __rand__(self, other: Any) -> Any:
+        return OPERATORS["__rand__"](self, other)
+
+    def __or__(self, other: Any) -> Any:
+        return OPERATORS["__or__"](self, other)
+
+    def __ror__(self, other: Any) -> Any:
+        return OPERATORS["__ror__"](self, other)
+
+    def __xor__(self, other: Any) -> Any:
+        return OPERATORS["__xor__"](self, other)
+
+    def __rxor__(self, other: Any) -> Any:
+        return OPERATORS["__rxor__"](self, other)
+
+    def __neg__(self) -> Any:
+        return OPERATORS["__neg__"](self)
+
+    def __invert__(self) -> Any:
+        return OPERATORS["__invert__"](self)
+
+    def __abs__(self) -> Any:
+        return OPERATORS["__abs__"](self)
+
+    def __lt__(self, other: Any) -> Any:
+        return OPERATORS["__lt__"](self, other)
+
+    def __le__(self, other: Any) -> Any:
+        return OPERATORS["__le__"](self, other)
+
+    def __gt__(self, other: Any) -> Any:
+        return OPERATORS["__gt__"](self, other)
+
+    def __ge__(self, other: Any) -> Any:
+        return OPERATORS["__ge__"](self, other)
+
+    def __getitem__(self, key: Any) -> Any:
+        return OPERATORS["__getitem__"](self, key)
+
+
+_UNKNOWN = TensorShape.of(None)
+
+_BINARY = (
+    "add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor"
+)  # fmt: skip
+_OTHERS = ("neg", "invert", "abs", "lt", "le", "gt", "ge", "getitem")
+
+OPERATOR_NAMES: tuple[str, ...] = (
+    *(f"__{side}{name}__" for name in _BINARY for side in ("", "r")),
+    *(f"__{name}__" for name in _OTHERS),
+)
+"""The Python operators of tensors and variables."""

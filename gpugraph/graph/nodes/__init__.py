@@ -1,0 +1,3 @@
+"""The runtime graph: nodes and edges, walks, loops' frames, graphs as text."""
+
+__all__: list[str] = []

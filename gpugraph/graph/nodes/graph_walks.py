@@ -1,0 +1,163 @@
+"""Orders and walks over a runtime graph.
+
+Every walk here takes time linear in nodes and edges (a heap adds a logarithm to the orders), is
+iterative, so that a chain of any length can be walked, and gives the same answer every time.
+Walks see the ops of the program: _SOURCE and _SINK are bookkeeping and never part of an answer.
+
+Edges that close a loop (NextIteration to Merge) are left out of orders and depths, which have no
+meaning on a cycle; `reachable_backwards` and `reverse_dfs` follow them, since a loop needs its
+back edge. Any other cycle raises InvalidArgumentError naming it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator
+from heapq import heapify, heappop, heappush
+
+from gpugraph.base.errors import InternalError
+from gpugraph.graph.nodes.cycle_check import validate_no_cycle
+from gpugraph.graph.nodes.node_and_edge import SINK_ID, Node, NodeClass
+from gpugraph.graph.nodes.runtime_graph import RuntimeGraph
+
+__all__ = [
+    "depths",
+    "reachable_backwards",
+    "reverse_dfs",
+    "reverse_topological_order",
+    "topological_order",
+]
+
+
+def topological_order(graph: RuntimeGraph) -> list[Node]:
+    """Ops so that inputs come first; of those that are ready, the one made first.
+
+    Raises InvalidArgumentError on a cycle.
+    """
+    pending = _count_inputs(graph)
+    nodes = graph.op_nodes()
+    by_id = {node.id: node for node in nodes}
+    ready = [node.id for node in nodes if not pending[node.id]]
+    heapify(ready)
+    order = []
+    while ready:
+        node = by_id[heappop(ready)]
+        order.append(node)
+        for after in _followers(node):
+            pending[after.id] -= 1
+            if not pending[after.id]:
+                heappush(ready, after.id)
+    if len(order) < len(nodes):
+        _refuse_cycle(graph)
+    return order
+
+
+def reverse_topological_order(graph: RuntimeGraph) -> list[Node]:
+    """`topological_order` from its end: consumers first."""
+    return topological_order(graph)[::-1]
+
+
+def reachable_backwards(graph: RuntimeGraph, roots: Iterable[Node]) -> set[int]:
+    """Ids of `roots` and of all ops they need, over data, control and loop-closing edges."""
+    stack = [node for node in roots if node.id > SINK_ID]
+    seen = {node.id for node in stack}
+    while stack:
+        for edge in stack.pop()._in:
+            src = edge.src
+            if src.id > SINK_ID and src.id not in seen:
+                seen.add(src.id)
+                stack.append(src)
+    return seen
+
+
+def depths(graph: RuntimeGraph, extra_edges: Collection[tuple[Node, Node]] = ()) -> dict[int, int]:
+    """For each op, by id, the number of edges on the longest path to it; 0 where none leads in.
+
+    `extra_edges`, (before, after) pairs such as a Send and its Recv, count as edges.
+    Raises InvalidArgumentError on a cycle, one through extra edges too.
+    """
+    pending = _count_inputs(graph)
+    extra: dict[int, list[Node]] = {}
+    for before, after in extra_edges:
+        extra.setdefault(before.id, []).append(after)
+        pending[after.id] += 1
+    nodes = graph.op_nodes()
+    depth = dict.fromkeys((node.id for node in nodes), 0)
+    level = [node for node in nodes if not pending[node.id]]
+    done = 0
+    while level:  # all of one depth at a time
+        done += len(level)
+        following = []
+        for node in level:
+            beyond = depth[node.id] + 1
+            for after in (*_followers(node), *extra.get(node.id, ())):
+                depth[after.id] = beyond  # levels rise, so the last writer is the deepest
+                pending[after.id] -= 1
+                if not pending[after.id]:
+                    following.append(after)
+        level = following
+    if done < len(nodes):
+        _refuse_cycle(graph, extra_edges)
+    return depth
+
+
+def reverse_dfs(
+    graph: RuntimeGraph,
+    roots: Iterable[Node] | None = None,
+    *,
+    enter: Callable[[Node], None] | None = None,
+    leave: Callable[[Node], None] | None = None,
+) -> None:
+    """Visits ops depth first from `roots` to what they need, inputs in the order of their edges.
+
+    `enter` is called before a node's inputs are visited, `leave` after. Without `roots` every op
+    is visited, those nobody reads first.
+    """
+    starts = _ends(graph) if roots is None else [n for n in roots if n.id > SINK_ID]
+    seen: set[int] = set()
+    stack: list[tuple[Node, Iterator[Node]]] = []
+    for start in starts:
+        following: Node | None = start if start.id not in seen else None
+        while following is not None or stack:
+            if following is not None:
+                seen.add(following.id)
+                if enter is not None:
+                    enter(following)
+                stack.append((following, _inputs(following)))
+            node, inputs = stack[-1]
+            following = next((src for src in inputs if src.id not in seen), None)
+            if following is None:
+                stack.pop()
+                if leave is not None:
+                    leave(node)
+
+
+def _count_inputs(graph: RuntimeGraph) -> list[int]:
+    """By node id: how many edges from ops come in, loop-closing ones not counted."""
+    pending = [0] * graph.num_node_ids
+    for node in graph.op_nodes():
+        for after in _followers(node):
+            pending[after.id] += 1
+    return pending
+
+
+def _followers(node: Node) -> list[Node]:
+    """Ops at the ends of a node's edges, once for each edge, loop-closing edges left out."""
+    if node.node_class is NodeClass.NEXT_ITERATION:
+        return [e.dst for e in node._out if e.dst.id > SINK_ID and not e.is_back_edge]
+    return [e.dst for e in node._out if e.dst.id > SINK_ID]
+
+
+def _inputs(node: Node) -> Iterator[Node]:
+    return (edge.src for edge in list(node._in) if edge.src.id > SINK_ID)
+
+
+def _ends(graph: RuntimeGraph) -> list[Node]:
+    """Ops nobody reads, then all others, latest first (those on loops that nothing leaves)."""
+    nodes = graph.op_nodes()
+    unread = [node for node in nodes if all(e.dst.id <= SINK_ID for e in node._out)]
+    return unread + nodes[::-1]
+
+
+def _refuse_cycle(graph: RuntimeGraph, extra_edges: Collection[tuple[Node, Node]] = ()) -> None:
+    validate_no_cycle(graph, extra_edges)
+    raise InternalError(None, None, "An order ended early although the graph has no cycle")

@@ -1,0 +1,224 @@
+"""Frames: which loop each node of a runtime graph is in.
+
+A frame is what Enter nodes of one `frame_name` lead into and Exit nodes lead out of. A node is in
+the frame of its inputs; those of one node must agree. A constant that waits for nothing is in no
+loop, and whoever takes it may be in any.
+
+    root     [x] --> Enter                         Exit --> [y]
+                       |                             ^
+    loop               Merge --> Switch -------------+
+                         ^          |
+                         +-- NextIteration <-- body
+
+Follows BuildControlFlowInfo of TensorFlow's core/graph/control_flow.cc.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+
+from gpugraph.base.errors import InternalError, InvalidArgumentError
+from gpugraph.graph.nodes.node_and_edge import SINK_ID, Node, NodeClass, origins
+from gpugraph.graph.nodes.runtime_graph import RuntimeGraph
+
+__all__ = ["Frame", "Frames", "enters_once", "is_loop_merge", "loop_frames"]
+
+
+@dataclass(slots=True, eq=False)
+class Frame:
+    """One loop, or the root (no parent): its nodes but those of inner loops, by kind.
+
+    A loop's Enters and Exits are among its own nodes.
+    """
+
+    name: str
+    parent: Frame | None
+    enters: list[Node] = field(default_factory=list)
+    merges: list[Node] = field(default_factory=list)
+    next_iterations: list[Node] = field(default_factory=list)
+    exits: list[Node] = field(default_factory=list)
+    loop_cond: Node | None = None
+    end: Node | None = None
+    """The node that stands for the end of an iteration in the order; set by the order pass."""
+    depth: int = field(init=False)
+    """0 for the root."""
+
+    def __post_init__(self) -> None:
+        self.depth = 0 if self.parent is None else self.parent.depth + 1
+
+    def up(self) -> Iterator[Frame]:
+        """This frame, its parent and so on to the root."""
+        frame: Frame | None = self
+        while frame is not None:
+            yield frame
+            frame = frame.parent
+
+    def child_towards(self, inner: Frame) -> Frame:
+        """The frame right in this one that `inner`, which is somewhere in this one, is in."""
+        return next(frame for frame in inner.up() if frame.parent is self)
+
+
+class Frames:
+    """The frames of a graph."""
+
+    def __init__(self) -> None:
+        self.root = Frame("", None)
+        self.of: dict[int, Frame] = {}
+        self.by_name: dict[str, Frame] = {}
+
+    def loops(self) -> list[Frame]:
+        """All loops, outer ones first."""
+        return sorted(self.by_name.values(), key=lambda frame: frame.depth)
+
+    def at(self, node: Node) -> Frame:
+        """The frame of a node; nodes that are new are in the root."""
+        return self.of.get(node.id, self.root)
+
+
+def is_loop_merge(node: Node) -> bool:
+    """Whether a node starts an iteration: a Merge that a NextIteration leads back to."""
+    return node.node_class is NodeClass.MERGE and any(edge.is_back_edge for edge in node._in)
+
+
+def enters_once(node: Node) -> bool:
+    """Whether a node is an Enter for which only the loop's Merges wait."""
+    return (
+        node.node_class is NodeClass.ENTER
+        and not node.attrs.get("is_constant")
+        and all(is_loop_merge(edge.dst) for edge in node._out if edge.dst.is_op)
+    )
+
+
+def loop_frames(graph: RuntimeGraph, ways: Collection[tuple[Node, Node]] = ()) -> Frames:
+    """The frames of `graph`, whose `ways` (Send and Recv) count as edges.
+
+    InvalidArgumentError for inputs from different frames, an Enter without a frame's name, an
+    Exit or NextIteration outside of loops, a second LoopCond; InternalError for a frame that is
+    entered from two others.
+    """
+    frames = Frames()
+    send_of = {recv.id: send for send, recv in ways}
+    for node in _inputs_first(graph, ways):
+        frame = _frame_of_inputs(frames, node, send_of.get(node.id))
+        if node.node_class is NodeClass.ENTER:
+            frame = _entered(frames, node, frame)
+        frames.of[node.id] = frame
+        _note(frame, node)
+    for frame in frames.loops():
+        for node in frame.next_iterations:
+            for edge in node._out:
+                if edge.is_back_edge and frames.of[edge.dst.id] is not frame:
+                    raise _different(edge.dst, node, frame, None, frames.of[edge.dst.id])
+    return frames
+
+
+def _inputs_first(graph: RuntimeGraph, ways: Collection[tuple[Node, Node]]) -> Iterator[Node]:
+    """Nodes after all that leads to them, edges that close loops left out."""
+    recv_of = {send.id: recv for send, recv in ways}
+    pending = {}
+    for node in graph.op_nodes():
+        pending[node.id] = sum(e.src.id > SINK_ID and not e.is_back_edge for e in node._in)
+    for recv in recv_of.values():
+        pending[recv.id] += 1
+    ready = [node for node in graph.op_nodes() if not pending[node.id]][::-1]
+    while ready:
+        node = ready.pop()
+        yield node
+        following = [e.dst for e in node._out if e.dst.id > SINK_ID and not e.is_back_edge]
+        if node.id in recv_of:
+            following.append(recv_of[node.id])
+        for after in following:
+            pending[after.id] -= 1
+            if not pending[after.id]:
+                ready.append(after)
+
+
+def _frame_of_inputs(frames: Frames, node: Node, send: Node | None) -> Frame:
+    """The frame in which a node's inputs arrive."""
+    if send is not None:
+        return frames.of[send.id]
+    first: Node | None = None
+    found = frames.root
+    for edge in node._in:
+        source = edge.src
+        if source.id <= SINK_ID or edge.is_back_edge or is_free(source):
+            continue
+        frame = _left(frames, source)
+        if first is None:
+            first, found = source, frame
+        elif frame is not found:
+            raise _different(node, source, frame, first, found)
+    return found
+
+
+def is_free(node: Node) -> bool:
+    """Whether a node is a constant that waits for nothing, which any frame may take."""
+    return node.node_class is NodeClass.CONSTANT and not any(e.src.id > SINK_ID for e in node._in)
+
+
+def _left(frames: Frames, source: Node) -> Frame:
+    """The frame in which a node's outputs are."""
+    frame = frames.of[source.id]
+    if source.node_class is not NodeClass.EXIT:
+        return frame
+    assert frame.parent is not None
+    return frame.parent
+
+
+def _entered(frames: Frames, node: Node, parent: Frame) -> Frame:
+    name = node.attrs.get("frame_name", "")
+    name = name.decode() if isinstance(name, bytes) else name
+    if not name:
+        raise _refusal(node, f"The Enter {node.name} must have a frame name.")
+    frame = frames.by_name.setdefault(name, Frame(name, parent))
+    if frame.parent is not parent:
+        known = frame.parent.name if frame.parent is not None else ""
+        raise InternalError(
+            node.node_def,
+            None,
+            f"Mismatched parent frames for '{name}': it is entered from '{known}' and by "
+            f"{node.name} from '{parent.name}'{origins(node)}",
+        )
+    return frame
+
+
+def _note(frame: Frame, node: Node) -> None:
+    """Puts a node into its frame's lists."""
+    kind = node.node_class
+    if kind is NodeClass.ENTER:
+        frame.enters.append(node)
+    elif kind is NodeClass.MERGE and is_loop_merge(node):
+        frame.merges.append(node)
+    elif kind in (NodeClass.EXIT, NodeClass.NEXT_ITERATION, NodeClass.LOOP_COND):
+        if frame.parent is None:
+            raise _refusal(node, f"{node.type} '{node.name}' is in no loop: no Enter leads to it")
+        if kind is NodeClass.EXIT:
+            frame.exits.append(node)
+        elif kind is NodeClass.NEXT_ITERATION:
+            frame.next_iterations.append(node)
+        elif frame.loop_cond is None:
+            frame.loop_cond = node
+        else:
+            raise _refusal(
+                node,
+                f"Loop '{frame.name}' has more than one LoopCond node: {node.name} and "
+                f"{frame.loop_cond.name}",
+            )
+
+
+def _different(
+    node: Node, source: Node, frame: Frame, first: Node | None, found: Frame
+) -> InvalidArgumentError:
+    where = f" The input {{{{node {first.name}}}}} is in frame '{found.name}'." if first else (
+        f" {{{{node {node.name}}}}} itself is in frame '{found.name}'."
+    )  # fmt: skip
+    return _refusal(
+        node,
+        f"{{{{node {node.name}}}}} has inputs from different frames. The input "
+        f"{{{{node {source.name}}}}} is in frame '{frame.name}'.{where}",
+    )
+
+
+def _refusal(node: Node, why: str) -> InvalidArgumentError:
+    return InvalidArgumentError(node.node_def, None, f"{why}{origins(node)}")

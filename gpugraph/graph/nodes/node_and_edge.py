@@ -1,0 +1,396 @@
+"""Node and Edge: the two records a runtime graph is made of.
+
+A `Node` is one op with its dtypes resolved, a number that stays its own for the life of the
+graph, and the edges that meet it. An `Edge` runs from an output slot to an input slot; a control
+edge says only "after" and joins slot -1 to slot -1.
+
+             slot 0          slot 0
+    [ a ] ---------- e ----------> [ c ]        e.src = a   e.src_output = 0
+      |                              ^          e.dst = c   e.dst_input = 0
+      +---------- control -----------+          both slots CONTROL_SLOT
+
+Records only: every change goes through `RuntimeGraph`, which alone keeps both ends of an edge in
+step. Edges are kept in dicts (insertion ordered, removed in constant time), so walks over them
+are deterministic. Follows TensorFlow's core/graph/graph.h.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import KeysView
+from typing import Any
+
+from gpugraph.base.dtypes import DType
+from gpugraph.base.errors import InternalError, InvalidArgumentError, NotFoundError
+from gpugraph.graph.op_def import NodeDef, OpDef
+
+__all__ = [
+    "CONTROL_SLOT",
+    "SINK_ID",
+    "SOURCE_ID",
+    "Edge",
+    "Node",
+    "NodeClass",
+    "class_of_type",
+    "origins",
+]
+
+CONTROL_SLOT = -1
+SOURCE_ID = 0
+SINK_ID = 1
+
+
+class NodeClass(enum.Enum):
+    """What the runtime needs to tell apart at a glance; everything else is `OTHER`."""
+
+    OTHER = enum.auto()
+    SWITCH = enum.auto()
+    MERGE = enum.auto()
+    ENTER = enum.auto()
+    EXIT = enum.auto()
+    NEXT_ITERATION = enum.auto()
+    LOOP_COND = enum.auto()
+    CONTROL_TRIGGER = enum.auto()
+    SEND = enum.auto()
+    HOST_SEND = enum.auto()
+    RECV = enum.auto()
+    HOST_RECV = enum.auto()
+    CONSTANT = enum.auto()
+    VARIABLE = enum.auto()
+    IDENTITY = enum.auto()
+    GET_SESSION_HANDLE = enum.auto()
+    GET_SESSION_TENSOR = enum.auto()
+    DELETE_SESSION_TENSOR = enum.auto()
+    METADATA = enum.auto()
+    SCOPED_ALLOCATOR = enum.auto()
+    COLLECTIVE = enum.auto()
+    FAKE_PARAM = enum.auto()
+    PARTITIONED_CALL = enum.auto()
+    IF = enum.auto()
+    WHILE = enum.auto()
+    ARG = enum.auto()
+    RETVAL = enum.auto()
+
+
+_OP_TYPES: dict[NodeClass, tuple[str, ...]] = {
+    NodeClass.SWITCH: ("Switch", "RefSwitch", "_SwitchN"),
+    NodeClass.MERGE: ("Merge", "RefMerge"),
+    NodeClass.ENTER: ("Enter", "RefEnter"),
+    NodeClass.EXIT: ("Exit", "RefExit"),
+    NodeClass.NEXT_ITERATION: ("NextIteration", "RefNextIteration"),
+    NodeClass.LOOP_COND: ("LoopCond",),
+    NodeClass.CONTROL_TRIGGER: ("ControlTrigger",),
+    NodeClass.SEND: ("_Send",),
+    NodeClass.HOST_SEND: ("_HostSend",),
+    NodeClass.RECV: ("_Recv",),
+    NodeClass.HOST_RECV: ("_HostRecv",),
+    NodeClass.CONSTANT: ("Const", "HostConst"),
+    NodeClass.VARIABLE: ("Variable", "VariableV2"),
+    NodeClass.IDENTITY: ("Identity", "RefIdentity"),
+    NodeClass.GET_SESSION_HANDLE: ("GetSessionHandle", "GetSessionHandleV2"),
+    NodeClass.GET_SESSION_TENSOR: ("GetSessionTensor",),
+    NodeClass.DELETE_SESSION_TENSOR: ("DeleteSessionTensor",),
+    NodeClass.METADATA: ("Size", "Shape", "Rank"),
+    NodeClass.SCOPED_ALLOCATOR: ("_ScopedAllocator",),
+    NodeClass.COLLECTIVE: tuple(
+        f"Collective{kind}" for kind in ("Reduce", "BcastSend", "BcastRecv", "Gather")
+    ),
+    NodeClass.FAKE_PARAM: ("FakeParam",),
+    NodeClass.PARTITIONED_CALL: ("PartitionedCall", "StatefulPartitionedCall"),
+    NodeClass.IF: ("If", "StatelessIf"),
+    NodeClass.WHILE: ("While", "StatelessWhile"),
+    NodeClass.ARG: ("_Arg", "_DeviceArg"),
+    NodeClass.RETVAL: ("_Retval", "_DeviceRetval"),
+}
+_CLASS_BY_TYPE = {name: key for key, names in _OP_TYPES.items() for name in names}
+_SENDS = (NodeClass.SEND, NodeClass.HOST_SEND)
+_RECVS = (NodeClass.RECV, NodeClass.HOST_RECV)
+_LOOPS = (NodeClass.ENTER, NodeClass.EXIT, NodeClass.NEXT_ITERATION)
+_CONTROL_FLOW = (NodeClass.SWITCH, NodeClass.MERGE, *_LOOPS)
+
+
+def class_of_type(op_type: str) -> NodeClass:
+    """The class of an op type; `NodeClass.OTHER` for all the table does not name."""
+    return _CLASS_BY_TYPE.get(op_type, NodeClass.OTHER)
+
+
+class Edge:
+    """One edge. `id` is never reused within its graph."""
+
+    __slots__ = ("dst", "dst_input", "id", "src", "src_output")
+
+    def __init__(self, id: int, src: Node, src_output: int, dst: Node, dst_input: int) -> None:
+        self.id = id
+        self.src = src
+        self.src_output = src_output
+        self.dst = dst
+        self.dst_input = dst_input
+
+    @property
+    def is_control(self) -> bool:
+        return self.src_output == CONTROL_SLOT
+
+    @property
+    def is_back_edge(self) -> bool:
+        """Whether this edge closes a loop (NextIteration to Merge); orders leave it out."""
+        return (
+            self.dst.node_class is NodeClass.MERGE
+            and self.src.node_class is NodeClass.NEXT_ITERATION
+        )
+
+    def debug_string(self) -> str:
+        ends = f"{self.src.name}:{self.src_output} -> {self.dst.name}:{self.dst_input}"
+        return f"[id={self.id} {ends}]"
+
+    def __repr__(self) -> str:
+        return f"<Edge {self.debug_string()}>"
+
+
+class Node:
+    """One op of a runtime graph; made by `RuntimeGraph.add_node`, compared by identity.
+
+    `requested_device` is what the user asked for (a partial name), `assigned_device` what
+    placement decided (a full name). `cost_id` is shared with copies. `origin` says where the
+    user made the op; only its `str` is used, in messages.
+    """
+
+    __slots__ = (
+        "_in",
+        "_out",
+        "assigned_device",
+        "attrs",
+        "cost_id",
+        "id",
+        "input_types",
+        "name",
+        "node_class",
+        "op_def",
+        "origin",
+        "output_types",
+        "requested_device",
+        "type",
+    )
+
+    def __init__(
+        self,
+        id: int,
+        name: str,
+        op_def: OpDef,
+        attrs: dict[str, Any],
+        input_types: tuple[DType, ...],
+        output_types: tuple[DType, ...],
+        requested_device: str,
+        origin: object,
+    ) -> None:
+        self.id = id
+        self.cost_id = id
+        self.name = name
+        self.type = op_def.name
+        self.op_def = op_def
+        self.attrs = attrs
+        self.input_types = input_types
+        self.output_types = output_types
+        self.requested_device = requested_device
+        self.assigned_device = ""
+        self.node_class = _CLASS_BY_TYPE.get(op_def.name, NodeClass.OTHER)
+        self.origin = origin
+        self._in: dict[Edge, None] = {}
+        self._out: dict[Edge, None] = {}
+
+    # Edges
+
+    @property
+    def in_edges(self) -> KeysView[Edge]:
+        """Edges into this node, oldest first. A live view: take a list before changing edges."""
+        return self._in.keys()
+
+    @property
+    def out_edges(self) -> KeysView[Edge]:
+        """Edges out of this node, oldest first. A live view, as `in_edges`."""
+        return self._out.keys()
+
+    @property
+    def num_inputs(self) -> int:
+        return len(self.input_types)
+
+    @property
+    def num_outputs(self) -> int:
+        return len(self.output_types)
+
+    def input_edge(self, index: int) -> Edge:
+        """The edge into data input `index`; for all of them, `input_edges` is the cheaper way.
+
+        Raises InvalidArgumentError when there is no such input, NotFoundError when it has no
+        edge yet.
+        """
+        if not 0 <= index < len(self.input_types):
+            raise InvalidArgumentError(
+                None,
+                None,
+                f"Invalid input_edge index: {index}, Node {self.name} only has "
+                f"{self.num_inputs} inputs.",
+            )
+        for edge in self._in:
+            if edge.dst_input == index:
+                return edge
+        raise NotFoundError(None, None, f"Could not find input edge {index} for {self.name}")
+
+    def input_edges(self) -> list[Edge]:
+        """The edges into the data inputs, in slot order.
+
+        Raises InternalError when two edges meet one input, InvalidArgumentError when an input
+        has none.
+        """
+        found: list[Edge | None] = [None] * len(self.input_types)
+        for edge in self._in:
+            index = edge.dst_input
+            if index == CONTROL_SLOT:
+                continue
+            if found[index] is not None:
+                message = f"Duplicate edge input number: {index} of node {self.name}"
+                raise InternalError(None, None, message)
+            found[index] = edge
+        edges = [edge for edge in found if edge is not None]
+        if len(edges) < len(found):
+            message = f"Missing edge input number: {found.index(None)} of node {self.name}"
+            raise InvalidArgumentError(None, None, message)
+        return edges
+
+    @property
+    def control_inputs(self) -> list[Node]:
+        """Nodes that must run first though no value comes from them; _SOURCE is left out."""
+        return [e.src for e in self._in if e.is_control and e.src.id != SOURCE_ID]
+
+    # Classes
+
+    @property
+    def is_source(self) -> bool:
+        return self.id == SOURCE_ID
+
+    @property
+    def is_sink(self) -> bool:
+        return self.id == SINK_ID
+
+    @property
+    def is_op(self) -> bool:
+        """Whether this is an op of the program: neither _SOURCE nor _SINK."""
+        return self.id > SINK_ID
+
+    @property
+    def is_switch(self) -> bool:
+        return self.node_class is NodeClass.SWITCH
+
+    @property
+    def is_merge(self) -> bool:
+        return self.node_class is NodeClass.MERGE
+
+    @property
+    def is_enter(self) -> bool:
+        return self.node_class is NodeClass.ENTER
+
+    @property
+    def is_exit(self) -> bool:
+        return self.node_class is NodeClass.EXIT
+
+    @property
+    def is_next_iteration(self) -> bool:
+        return self.node_class is NodeClass.NEXT_ITERATION
+
+    @property
+    def is_loop_cond(self) -> bool:
+        return self.node_class is NodeClass.LOOP_COND
+
+    @property
+    def is_control_trigger(self) -> bool:
+        return self.node_class is NodeClass.CONTROL_TRIGGER
+
+    @property
+    def is_control_flow(self) -> bool:
+        """Switch, Merge, Enter, Exit or NextIteration."""
+        return self.node_class in _CONTROL_FLOW
+
+    @property
+    def is_send(self) -> bool:
+        return self.node_class in _SENDS
+
+    @property
+    def is_recv(self) -> bool:
+        return self.node_class in _RECVS
+
+    @property
+    def is_host_send(self) -> bool:
+        return self.node_class is NodeClass.HOST_SEND
+
+    @property
+    def is_host_recv(self) -> bool:
+        return self.node_class is NodeClass.HOST_RECV
+
+    @property
+    def is_transfer(self) -> bool:
+        return self.is_send or self.is_recv
+
+    @property
+    def is_constant(self) -> bool:
+        return self.node_class is NodeClass.CONSTANT
+
+    @property
+    def is_variable(self) -> bool:
+        """Variable and VariableV2 only: a resource handle op is not a variable."""
+        return self.node_class is NodeClass.VARIABLE
+
+    @property
+    def is_identity(self) -> bool:
+        return self.node_class is NodeClass.IDENTITY
+
+    @property
+    def is_metadata(self) -> bool:
+        """Size, Shape or Rank: reads only what is known about a tensor, not its values."""
+        return self.node_class is NodeClass.METADATA
+
+    @property
+    def is_collective(self) -> bool:
+        return self.node_class is NodeClass.COLLECTIVE
+
+    # As data and as text
+
+    def input_names(self) -> list[str]:
+        """Inputs as a NodeDef spells them: `"a"`, `"a:1"`, then `"^control"`, each control once.
+
+        An input without an edge is `""`; edges from _SOURCE are bookkeeping and left out.
+        """
+        names = [""] * len(self.input_types)
+        controls: dict[str, None] = {}
+        for edge in self._in:
+            if edge.dst_input != CONTROL_SLOT:
+                slot = f":{edge.src_output}" if edge.src_output else ""
+                names[edge.dst_input] = edge.src.name + slot
+            elif edge.src.id != SOURCE_ID:
+                controls["^" + edge.src.name] = None
+        return [*names, *controls]
+
+    @property
+    def node_def(self) -> NodeDef:
+        """This node as data, inputs read off the present edges, with the requested device."""
+        return NodeDef(
+            self.name, self.type, self.input_names(), self.requested_device, dict(self.attrs)
+        )
+
+    def debug_string(self) -> str:
+        head = f"{{name:'{self.name}' id:{self.id}"
+        if not self.is_op:
+            return f"{head} {'source' if self.is_source else 'sink'}}}"
+        attrs = [f"{key}={self.attrs[key]!r}" for key in sorted(self.attrs)]
+        if self.requested_device:
+            attrs.append(f'_device="{self.requested_device}"')
+        listed = f"[{', '.join(attrs)}]" if attrs else ""
+        summary = f"{{{{node {self.name}}}}} = {self.type}{listed}({', '.join(self.input_names())})"
+        return f"{head} op device:{{{self.assigned_device}}} def:{{{summary}}}}}"
+
+    def __repr__(self) -> str:
+        return f"<Node {self.id} '{self.name}' type={self.type}>"
+
+
+def origins(*nodes: Node) -> str:
+    """For the end of a message: one line for each node that knows where the user made it."""
+    known = {node: node.origin for node in nodes if node.origin is not None}
+    return "".join(f"\n  {node.name}: defined at {origin}" for node, origin in known.items())

@@ -1,0 +1,338 @@
+"""RuntimeGraph: nodes and edges as the compiler sees and changes them.
+
+The client's graph only grows; this one is copied from it for a run, and passes then prune, fold,
+fuse and split it. Three rules hold after every call, and a call that would break one raises and
+changes nothing:
+
+  * every edge is known to the graph, to its source and to its destination, or to none of them;
+  * ids and edge ids are given in rising order and never again; names are unique;
+  * a data edge joins slots that exist, with dtypes that fit; a control edge joins control slots.
+
+Every graph starts with _SOURCE (id 0), _SINK (id 1) and a control edge between them. NodeDefs
+are read off the edges, so there is no second copy of the wiring to keep true. Follows
+TensorFlow's core/graph/graph.cc and validate.cc.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, ValuesView
+from typing import Any
+
+from gpugraph.base.dtypes import DType
+from gpugraph.base.errors import AlreadyExistsError, InvalidArgumentError
+from gpugraph.graph.nodes.node_and_edge import (
+    CONTROL_SLOT,
+    SINK_ID,
+    SOURCE_ID,
+    Edge,
+    Node,
+    NodeClass,
+    origins,
+)
+from gpugraph.graph.op_def import NodeDef, OpDef
+
+__all__ = ["CONTROL_SLOT", "Edge", "Node", "NodeClass", "RuntimeGraph"]
+
+_NAME = re.compile(r"[A-Za-z0-9._][A-Za-z0-9_.\-/>]*")
+_NO_OP = OpDef("NoOp")
+
+
+class RuntimeGraph:
+    """A mutable directed graph of `Node`s, with data and control edges."""
+
+    def __init__(self) -> None:
+        self._nodes: dict[int, Node] = {}
+        self._edges: dict[int, Edge] = {}
+        self._by_name: dict[str, Node] = {}
+        self._next_node_id = 0
+        self._next_edge_id = 0
+        self.source = self._insert("_SOURCE", _NO_OP, {}, (), (), "", None)
+        self.sink = self._insert("_SINK", _NO_OP, {}, (), (), "", None)
+        self._link(self.source, CONTROL_SLOT, self.sink, CONTROL_SLOT)
+
+    # Nodes
+
+    def add_node(
+        self,
+        name: str,
+        op_def: OpDef,
+        *,
+        attrs: Mapping[str, Any] | None = None,
+        input_types: Iterable[DType] = (),
+        output_types: Iterable[DType] = (),
+        requested_device: str = "",
+        origin: object = None,
+    ) -> Node:
+        """Adds a node without edges.
+
+        Raises AlreadyExistsError when `name` is taken, InvalidArgumentError when it is no name:
+        a letter, digit, dot or underscore, followed by those, `-`, `/` or `>`.
+        """
+        if name in self._by_name:
+            where = origins(self._by_name[name])
+            raise AlreadyExistsError(None, None, f"Node already exists: {name}{where}")
+        if not _NAME.fullmatch(name):
+            raise InvalidArgumentError(None, None, f"Node name is not valid: '{name}'")
+        own, takes, makes = dict(attrs or ()), tuple(input_types), tuple(output_types)
+        return self._insert(name, op_def, own, takes, makes, requested_device, origin)
+
+    def copy_node(self, node: Node, name: str | None = None) -> Node:
+        """Adds a node like `node`, of this graph or another, with its cost id and no edges.
+
+        It is called `name`, else what `node` is called, else (that being taken) a new name
+        derived from it. Raises as `add_node`, and InvalidArgumentError for _SOURCE and _SINK.
+        """
+        if not node.is_op:
+            raise InvalidArgumentError(None, None, f"Node {node.name} cannot be copied")
+        if name is None:
+            name = self.new_name(node.name) if node.name in self._by_name else node.name
+        copy = self.add_node(
+            name,
+            node.op_def,
+            attrs=node.attrs,
+            input_types=node.input_types,
+            output_types=node.output_types,
+            requested_device=node.requested_device,
+            origin=node.origin,
+        )
+        copy.cost_id = node.cost_id
+        copy.assigned_device = node.assigned_device
+        return copy
+
+    def remove_node(self, node: Node) -> None:
+        """Removes a node and all its edges. Its id is not given again.
+
+        Raises InvalidArgumentError for _SOURCE, _SINK and nodes that are not in this graph.
+        """
+        self._check_own(node)
+        if not node.is_op:
+            raise InvalidArgumentError(None, None, f"Node {node.name} cannot be removed")
+        for edge in [*node._in, *node._out]:
+            if edge.id in self._edges:  # an edge from the node to itself is in both
+                self._unlink(edge)
+        del self._nodes[node.id]
+        del self._by_name[node.name]
+
+    def rename_node(self, node: Node, name: str) -> None:
+        """Gives a node another name; AlreadyExistsError when it is taken."""
+        self._check_own(node)
+        if name in self._by_name:
+            raise AlreadyExistsError(None, None, f"Node already exists: {name}")
+        self._by_name[name] = self._by_name.pop(node.name)
+        node.name = name
+
+    def new_name(self, prefix: str) -> str:
+        """A name nobody has: `prefix` followed by `/_` and a number."""
+        number = self._next_node_id
+        while f"{prefix}/_{number}" in self._by_name:
+            number += 1
+        return f"{prefix}/_{number}"
+
+    def nodes(self) -> ValuesView[Node]:
+        """All nodes by rising id, _SOURCE and _SINK first. A live view."""
+        return self._nodes.values()
+
+    def op_nodes(self) -> list[Node]:
+        """All nodes but _SOURCE and _SINK, by rising id."""
+        return list(self._nodes.values())[2:]
+
+    def find(self, name: str) -> Node | None:
+        """The node called `name`, or None."""
+        return self._by_name.get(name)
+
+    def find_id(self, id: int) -> Node | None:
+        """The node with this id, or None when it was removed or never made."""
+        return self._nodes.get(id)
+
+    @property
+    def num_nodes(self) -> int:
+        """Nodes now in the graph, _SOURCE and _SINK among them."""
+        return len(self._nodes)
+
+    @property
+    def num_node_ids(self) -> int:
+        """One more than the largest id ever given: the length of a table indexed by id."""
+        return self._next_node_id
+
+    # Edges
+
+    def add_edge(self, src: Node, src_output: int, dst: Node, dst_input: int) -> Edge:
+        """Adds an edge from an output slot to an input slot; -1 on both sides is a control edge.
+
+        Raises InvalidArgumentError for slots that do not exist, a control slot joined to a data
+        slot, dtypes that do not fit (a reference may feed a value, never a value a reference),
+        and nodes of another graph.
+        """
+        self._check_edge(src, src_output, dst, dst_input)
+        return self._link(src, src_output, dst, dst_input)
+
+    def add_control_edge(self, src: Node, dst: Node, allow_duplicates: bool = False) -> Edge | None:
+        """Makes `dst` run after `src`; None when it does so already by a control edge.
+
+        Raises InvalidArgumentError for nodes of another graph.
+        """
+        self._check_edge(src, CONTROL_SLOT, dst, CONTROL_SLOT)
+        if not allow_duplicates and _control_edge(src, dst) is not None:
+            return None
+        return self._link(src, CONTROL_SLOT, dst, CONTROL_SLOT)
+
+    def remove_edge(self, edge: Edge) -> None:
+        """Removes an edge. Raises InvalidArgumentError when it is not in this graph."""
+        if self._edges.get(edge.id) is not edge:
+            message = f"Edge {edge.debug_string()} is not in this graph"
+            raise InvalidArgumentError(None, None, message)
+        self._unlink(edge)
+
+    def remove_control_edge(self, edge: Edge) -> None:
+        """Removes a control edge and what repeats it: the NodeDef of its end loses `^src`.
+
+        Raises InvalidArgumentError for a data edge and for an edge that is not in this graph.
+        """
+        if not edge.is_control:
+            message = f"Edge {edge.debug_string()} is not a control edge"
+            raise InvalidArgumentError(None, None, message)
+        self.remove_edge(edge)
+        while (twin := _control_edge(edge.src, edge.dst)) is not None:
+            self._unlink(twin)
+
+    def update_edge(self, new_src: Node, new_src_output: int, dst: Node, dst_input: int) -> Edge:
+        """Feeds data input `dst_input` of `dst` from another output; returns the new edge.
+
+        Raises as `add_edge`; InvalidArgumentError, too, for a control slot or an input without
+        an edge.
+        """
+        if CONTROL_SLOT in (new_src_output, dst_input):
+            message = f"Only a data input can be updated, not a control input of {dst.name}"
+            raise InvalidArgumentError(None, None, message)
+        self._check_edge(new_src, new_src_output, dst, dst_input)
+        for edge in dst._in:
+            if edge.dst_input == dst_input:
+                self._unlink(edge)
+                return self._link(new_src, new_src_output, dst, dst_input)
+        message = f"Couldn't find an edge to input {dst_input} of node {dst.name}{origins(dst)}"
+        raise InvalidArgumentError(None, None, message)
+
+    def edges(self) -> ValuesView[Edge]:
+        """All edges by rising id. A live view."""
+        return self._edges.values()
+
+    @property
+    def num_edges(self) -> int:
+        return len(self._edges)
+
+    def fix_source_and_sink_edges(self) -> bool:
+        """Ties nodes nobody feeds to _SOURCE and nodes that feed nobody to _SINK.
+
+        Returns whether an edge was added.
+        """
+        before = self._next_edge_id
+        for node in self.op_nodes():
+            if not node._in:
+                self._link(self.source, CONTROL_SLOT, node, CONTROL_SLOT)
+            if not node._out:
+                self._link(node, CONTROL_SLOT, self.sink, CONTROL_SLOT)
+        return self._next_edge_id > before
+
+    def to_node_defs(self) -> list[NodeDef]:
+        """Every op as data by rising id; the device is the assigned one, else the requested."""
+        defs = []
+        for node in self.op_nodes():
+            node_def = node.node_def
+            node_def.device = node.assigned_device or node.requested_device
+            defs.append(node_def)
+        return defs
+
+    # The two places where records are made, and the one where an edge is taken out
+
+    def _insert(
+        self,
+        name: str,
+        op_def: OpDef,
+        attrs: dict[str, Any],
+        input_types: tuple[DType, ...],
+        output_types: tuple[DType, ...],
+        requested_device: str,
+        origin: object,
+    ) -> Node:
+        id = self._next_node_id
+        node = Node(id, name, op_def, attrs, input_types, output_types, requested_device, origin)
+        self._next_node_id = id + 1
+        self._nodes[id] = self._by_name[name] = node
+        return node
+
+    def _link(self, src: Node, src_output: int, dst: Node, dst_input: int) -> Edge:
+        id = self._next_edge_id
+        edge = Edge(id, src, src_output, dst, dst_input)
+        self._next_edge_id = id + 1
+        self._edges[id] = edge
+        src._out[edge] = None
+        dst._in[edge] = None
+        return edge
+
+    def _unlink(self, edge: Edge) -> None:
+        del self._edges[edge.id]
+        del edge.src._out[edge]
+        del edge.dst._in[edge]
+
+    # Checks
+
+    def _check_own(self, node: Node) -> None:
+        if self._nodes.get(node.id) is not node:
+            message = f"Node {node.name} is not in this graph{origins(node)}"
+            raise InvalidArgumentError(None, None, message)
+
+    def _check_edge(self, src: Node, src_output: int, dst: Node, dst_input: int) -> None:
+        nodes = self._nodes
+        if nodes.get(src.id) is not src or nodes.get(dst.id) is not dst:
+            self._check_own(src)
+            self._check_own(dst)
+        if (
+            0 <= src_output < len(src.output_types)
+            and 0 <= dst_input < len(dst.input_types)
+            and _fits(src.output_types[src_output], dst.input_types[dst_input])
+        ):
+            return
+        if src_output == dst_input == CONTROL_SLOT and src.id != SINK_ID and dst.id != SOURCE_ID:
+            return
+        raise _edge_error(src, src_output, dst, dst_input)
+
+
+def _fits(given: DType, expected: DType) -> bool:
+    return given is expected or given == expected or given.base_dtype == expected
+
+
+def _edge_error(src: Node, src_output: int, dst: Node, dst_input: int) -> InvalidArgumentError:
+    ends = f"{src.name}:{src_output} -> {dst.name}:{dst_input}"
+    if src_output == dst_input == CONTROL_SLOT:
+        message = f"Nothing runs before _SOURCE or after _SINK, as edge {ends} asks"
+    elif CONTROL_SLOT in (src_output, dst_input):
+        message = f"A control slot joins only a control slot, unlike edge {ends}"
+    elif not 0 <= src_output < src.num_outputs:
+        message = (
+            f"Node '{dst.name}': Connecting to invalid output {src_output} of source node "
+            f"{src.name} which has {src.num_outputs} outputs"
+        )
+    elif not 0 <= dst_input < dst.num_inputs:
+        message = (
+            f"Node '{src.name}' cannot feed input {dst_input} of node '{dst.name}' "
+            f"(type: '{dst.type}', num of inputs: {dst.num_inputs})"
+        )
+    else:
+        message = (
+            f"Input {dst_input} of node {dst.name} was passed {src.output_types[src_output].name} "
+            f"from {src.name}:{src_output} incompatible with expected "
+            f"{dst.input_types[dst_input].name}."
+        )
+    return InvalidArgumentError(None, None, message + origins(src, dst))
+
+
+def _control_edge(src: Node, dst: Node) -> Edge | None:
+    """A control edge between two nodes, sought at the end that has fewer edges."""
+    for edge in src._out if len(src._out) < len(dst._in) else dst._in:
+        if edge.dst is dst and edge.src is src and edge.dst_input == CONTROL_SLOT:
+            return edge
+    return None
+
+
+# Cycles

@@ -1,0 +1,204 @@
+"""Layers whose units are all connected, dropout, and what makes one dimension of several."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+from gpugraph.control_flow.smart_cond import smart_cond
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.layers.base_layer import Layer
+from gpugraph.layers.layer_arguments import ZEROS, applied, channels_first
+from gpugraph.ops.arrays.concat_and_stack import stack
+from gpugraph.ops.arrays.reshape_and_transpose import expand_dims, reshape, transpose
+from gpugraph.ops.framework.identity_and_shape import identity, shape
+from gpugraph.ops.linalg.matmul import matmul, tensordot
+from gpugraph.ops.nn.activations import dropout as dropout_ops
+from gpugraph.ops.nn.normalization.bias_and_moments import bias_add
+
+__all__ = ["Dense", "Dropout", "Flatten", "dense", "dropout", "flatten"]
+
+
+class Dense(Layer):
+    """activation(inputs @ kernel + bias), along the last axis of inputs [..., size].
+
+    units: how many numbers come out, of as many columns of `kernel` [size, units].
+    use_bias: whether there is a `bias` [units].
+    *_initializer, *_regularizer, *_constraint: of `kernel` and `bias`; see `tf.get_variable`.
+
+    ValueError for inputs whose last size is unknown, or other than that of the first ones;
+    TypeError for inputs that are no floating point numbers.
+    """
+
+    def __init__(
+        self,
+        units: int,
+        activation: Any = None,
+        use_bias: bool = True,
+        kernel_initializer: Any = None,
+        bias_initializer: Any = ZEROS,
+        kernel_regularizer: Any = None,
+        bias_regularizer: Any = None,
+        activity_regularizer: Any = None,
+        kernel_constraint: Any = None,
+        bias_constraint: Any = None,
+        trainable: bool = True,
+        name: str | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(trainable, name, activity_regularizer=activity_regularizer, **kwargs)
+        self.units = int(units)
+        self.activation = activation
+        self.use_bias = use_bias
+        self._kernel = kernel_initializer, kernel_regularizer, kernel_constraint
+        self._bias = bias_initializer, bias_regularizer, bias_constraint
+        self.kernel: Any = None
+        self.bias: Any = None
+
+    def build(self, inputs_shape: Any) -> None:
+        dtype = self.dtype
+        if dtype is not None and not (dtype.is_floating or dtype.is_complex):
+            raise TypeError(
+                "Unable to build `Dense` layer with non-floating point dtype "
+                f"{dtype!r} (layer {self.name})"
+            )
+        sizes = inputs_shape.sizes
+        if sizes is not None and len(sizes) < 2:
+            raise ValueError(
+                f"Input 0 of layer {self.name} is incompatible with the layer: expected "
+                f"min_ndim=2, found ndim={len(sizes)}. Full shape received: {list(sizes)}"
+            )
+        if sizes is None or sizes[-1] is None:
+            raise ValueError(
+                "The last dimension of the inputs to `Dense` should be defined. Found `None` in "
+                f"{inputs_shape} (layer {self.name})."
+            )
+        self.input_axes = {-1: int(sizes[-1])}
+        self.kernel = self._variable("kernel", [sizes[-1], self.units], self._kernel)
+        if self.use_bias:
+            self.bias = self._variable("bias", [self.units], self._bias)
+
+    def _variable(self, name: str, shape: Any, how: tuple[Any, Any, Any]) -> Any:
+        initializer, regularizer, constraint = how
+        return self.add_weight(
+            name, shape, initializer=initializer, regularizer=regularizer, constraint=constraint
+        )
+
+    def call(self, inputs: Tensor) -> Tensor:
+        if inputs.shape.rank == 2:
+            outputs = matmul(inputs, self.kernel)
+        else:
+            outputs = tensordot(inputs, self.kernel, [[int(inputs.shape.rank or 0) - 1], [0]])
+            outputs.set_shape([*inputs.shape.as_list()[:-1], self.units])
+        if self.bias is not None:
+            outputs = bias_add(outputs, self.bias)
+        activated: Tensor = outputs if self.activation is None else self.activation(outputs)
+        return activated
+
+
+def dense(
+    inputs: Any,
+    units: int,
+    activation: Any = None,
+    use_bias: bool = True,
+    kernel_initializer: Any = None,
+    bias_initializer: Any = ZEROS,
+    kernel_regularizer: Any = None,
+    bias_regularizer: Any = None,
+    activity_regularizer: Any = None,
+    kernel_constraint: Any = None,
+    bias_constraint: Any = None,
+    trainable: bool = True,
+    name: str | None = None,
+    reuse: bool | None = None,
+) -> Tensor:
+    """A new `Dense` layer, applied to `inputs`.
+
+    name: of its scope; with `reuse` it takes the variables that are there.
+    """
+    made: Tensor = applied(Dense, locals())
+    return made
+
+
+class Dropout(Layer):
+    """Sets elements to 0 with probability `rate` while training; others grow by 1 / (1 - rate).
+
+    noise_shape: where it is 1, elements along that dimension are kept or dropped together.
+    seed: see `tf.set_random_seed`.
+    """
+
+    def __init__(
+        self,
+        rate: Any = 0.5,
+        noise_shape: Any = None,
+        seed: int | None = None,
+        name: str | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(name=name, **kwargs)
+        self.rate = rate
+        self.noise_shape = noise_shape
+        self.seed = seed
+
+    def call(self, inputs: Tensor, training: Any = False) -> Tensor:
+        """training: a bool, or a bool tensor, by which a run chooses."""
+        made: Tensor = smart_cond(
+            training,
+            lambda: dropout_ops.dropout(
+                inputs, rate=self.rate, noise_shape=self.noise_shape, seed=self.seed
+            ),
+            lambda: identity(inputs),
+        )
+        return made
+
+
+def dropout(
+    inputs: Any,
+    rate: Any = 0.5,
+    noise_shape: Any = None,
+    seed: int | None = None,
+    training: Any = False,
+    name: str | None = None,
+) -> Tensor:
+    """A `Dropout` layer applied to `inputs`; `training` is a bool or a bool tensor."""
+    made: Tensor = applied(Dropout, locals(), "training")
+    return made
+
+
+class Flatten(Layer):
+    """All dimensions but the first as one: [n, ...] to [n, k].
+
+    data_format: "channels_first" of inputs [n, channels, ...], whose channels are put last before.
+    """
+
+    def __init__(self, data_format: str = "channels_last", **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.data_format = data_format
+        self._first = channels_first(data_format)
+
+    def build(self, inputs_shape: Any) -> None:
+        if inputs_shape.rank == 0:
+            raise ValueError(f"Layer {self.name} takes inputs of rank 1 at least, not a scalar")
+
+    def call(self, inputs: Tensor) -> Tensor:
+        rank = inputs.shape.rank
+        if self._first and rank is not None and rank > 2:
+            inputs = transpose(inputs, [0, *range(2, rank), 1])
+        sizes = inputs.shape.sizes
+        if sizes is not None and len(sizes) == 1:
+            return expand_dims(inputs, 1)
+        rest = None
+        if sizes is not None and None not in sizes[1:]:
+            rest = prod(map(int, sizes[1:]))  # type: ignore[arg-type]
+        first = None if sizes is None else sizes[0]
+        if rest is not None:
+            return reshape(inputs, [-1 if rest or first is None else first, rest])
+        if first is not None:
+            return reshape(inputs, [first, -1])
+        return reshape(inputs, stack([shape(inputs)[0], -1]))
+
+
+def flatten(inputs: Any, name: str | None = None, data_format: str = "channels_last") -> Tensor:
+    """A `Flatten` layer applied to `inputs`: [n, ...] to [n, k]."""
+    made: Tensor = applied(Flatten, locals())
+    return made

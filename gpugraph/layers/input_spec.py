@@ -1,0 +1,96 @@
+"""What a layer wants of its inputs: rank, shape, dtype, sizes of some axes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from gpugraph.base.dtypes import as_dtype
+from gpugraph.base.shapes import TensorShape, as_shape
+
+__all__ = ["InputSpec", "check_inputs"]
+
+
+class InputSpec:
+    """What is wanted of one input of a layer, which has it in `input_spec`.
+
+    dtype, shape (None for sizes that may be any), ndim (of a shape its rank), max_ndim, min_ndim;
+    axes: sizes by axis. All of them may be None. ValueError for axes that the rank has not.
+    """
+
+    def __init__(
+        self,
+        dtype: Any = None,
+        shape: Any = None,
+        ndim: int | None = None,
+        max_ndim: int | None = None,
+        min_ndim: int | None = None,
+        axes: Mapping[Any, int | None] | None = None,
+    ) -> None:
+        self.dtype = None if dtype is None else as_dtype(dtype).name
+        self.shape = None if shape is None else tuple(as_shape(shape).as_list())
+        self.ndim = ndim if self.shape is None else len(self.shape)
+        self.max_ndim, self.min_ndim = max_ndim, min_ndim
+        self.axes = {int(axis): size for axis, size in (axes or {}).items()}
+        most = max_ndim if self.ndim is None else self.ndim
+        if self.axes and most is not None and max(self.axes) > most - 1:
+            raise ValueError(
+                f"Axis {max(self.axes)} is greater than the maximum allowed value: {most - 1}"
+            )
+
+    def __repr__(self) -> str:
+        said = {key: value for key, value in vars(self).items() if value not in (None, {})}
+        return f"InputSpec({', '.join(f'{key}={value}' for key, value in said.items())})"
+
+    def _fault(self, shape: TensorShape, dtype: Any) -> str:
+        """What an input of this shape and dtype does not keep to, or nothing."""
+        rank, sizes = shape.rank, shape.sizes
+        if rank is not None:
+            if self.ndim is not None and rank != self.ndim:
+                return f"expected ndim={self.ndim}, found ndim={rank}. Full shape received: {shape}"
+            if self.max_ndim is not None and rank > self.max_ndim:
+                return f"expected max_ndim={self.max_ndim}, found ndim={rank}"
+            if self.min_ndim is not None and rank < self.min_ndim:
+                return (
+                    f"expected min_ndim={self.min_ndim}, found ndim={rank}. Full shape received: "
+                    f"{shape}"
+                )
+        if self.dtype is not None and dtype.base_dtype.name != self.dtype:
+            return f"expected dtype={self.dtype}, found dtype={dtype.base_dtype.name}"
+        if sizes is None:
+            return ""
+        for axis, wanted in self.axes.items():
+            if not _may_be(sizes[axis], wanted):
+                return (
+                    f"expected axis {axis} of input shape to have value {wanted} but received "
+                    f"input with shape {shape}"
+                )
+        if self.shape is not None and not all(map(_may_be, sizes, self.shape)):
+            return f"expected shape={self.shape}, found shape={sizes}"
+        return ""
+
+
+def _may_be(size: int | None, wanted: int | None) -> bool:
+    return size is None or wanted is None or size == wanted
+
+
+def check_inputs(specs: Any, inputs: Sequence[Any], layer: str) -> None:
+    """ValueError for inputs of a layer that are not what `specs`, one or a list, want.
+
+    TypeError for what is no InputSpec.
+    """
+    listed = list(specs) if isinstance(specs, (list, tuple)) else [specs]
+    for spec in listed:
+        if not isinstance(spec, InputSpec):
+            raise TypeError(f"Layer input_spec must be an instance of InputSpec. Got: {spec!r}")
+    if len(inputs) != len(listed):
+        raise ValueError(
+            f"Layer {layer} expects {len(listed)} inputs, but it received {len(inputs)} input "
+            f"tensors. Inputs received: {list(inputs)}"
+        )
+    for number, (spec, given) in enumerate(zip(listed, inputs, strict=True)):
+        fault = spec._fault(given.shape, given.dtype)
+        if fault:
+            raise ValueError(
+                f"Input {number} of layer {layer} is incompatible with the layer: {fault}"
+            )

@@ -1,0 +1,123 @@
+"""How losses of elements become one: times weights, added up, and divided as `Reduction` says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gpugraph.base import dtypes
+from gpugraph.graph.client.client_graph import Graph
+from gpugraph.graph.client.default_graph_functions import name_scope
+from gpugraph.graph.client.default_stacks import graph_stack
+from gpugraph.graph.client.graph_collections import GraphKeys
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.losses.loss_collection import add_loss
+from gpugraph.ops.arrays.cast import cast
+from gpugraph.ops.arrays.constants_and_placeholders import ones_like, zeros_like
+from gpugraph.ops.elementwise.arithmetic_functions import div_no_nan, multiply
+from gpugraph.ops.elementwise.comparison_and_select import equal, where
+from gpugraph.ops.framework.identity_and_shape import rank, size
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+from gpugraph.ops.nn.losses.loss_weights import assert_broadcastable, broadcast_weights
+from gpugraph.ops.reductions.ranges_and_running_sums import range as range_of
+from gpugraph.ops.reductions.reduction_functions import reduce_sum
+
+__all__ = ["Reduction", "compute_weighted_loss", "count_present"]
+
+
+class Reduction:
+    """What becomes of the weighted losses of elements.
+
+    NONE: they stay as they are. SUM: their sum. SUM_OVER_BATCH_SIZE: the sum by the number of
+    elements. MEAN: by the sum of the weights. SUM_BY_NONZERO_WEIGHTS: by the number of elements
+    whose weight is not 0.
+    """
+
+    NONE = "none"
+    SUM = "weighted_sum"
+    SUM_OVER_BATCH_SIZE = "weighted_sum_over_batch_size"
+    MEAN = "weighted_mean"
+    SUM_BY_NONZERO_WEIGHTS = "weighted_sum_by_nonzero_weights"
+    SUM_OVER_NONZERO_WEIGHTS = SUM_BY_NONZERO_WEIGHTS
+
+    @classmethod
+    def all(cls) -> tuple[str, ...]:
+        """All that there are."""
+        return (
+            cls.NONE,
+            cls.SUM,
+            cls.MEAN,
+            cls.SUM_OVER_BATCH_SIZE,
+            cls.SUM_OVER_NONZERO_WEIGHTS,
+            cls.SUM_BY_NONZERO_WEIGHTS,
+        )
+
+    @classmethod
+    def validate(cls, key: str) -> None:
+        """ValueError for what is none of these."""
+        if key not in cls.all():
+            raise ValueError(
+                f"Invalid Reduction Key {key}. It is one of {', '.join(dict.fromkeys(cls.all()))}."
+            )
+
+
+def compute_weighted_loss(
+    losses: Any,
+    weights: Any = 1.0,
+    scope: str | None = None,
+    loss_collection: str | None = GraphKeys.LOSSES,
+    reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
+) -> Tensor:
+    """`losses` times `weights`, reduced to a scalar, which joins a collection.
+
+    weights: a number, or a tensor of the rank of the losses, each size the same or 1.
+    reduction: one of `Reduction`; with NONE the shape is that of the losses.
+
+    Computed in float32, given in the dtype of the losses. ValueError for weights that do not fit
+    and for another reduction.
+    """
+    Reduction.validate(reduction)
+    graph: Graph = graph_stack.top()
+    with name_scope(scope, "weighted_loss", [losses, weights]):
+        with graph.control_dependencies([assert_broadcastable(weights, losses)]):
+            given = convert_to_tensor(losses)
+            by_element = cast(given, dtypes.float32)
+            factors = cast(weights, dtypes.float32)
+            weighted = multiply(by_element, factors)
+            loss = _reduced(weighted, factors, reduction)
+            loss = cast(loss, given.dtype.base_dtype)
+            add_loss(loss, loss_collection)
+            return loss
+
+
+def _reduced(weighted: Tensor, weights: Tensor, reduction: str) -> Tensor:
+    if reduction == Reduction.NONE:
+        return weighted
+    total = reduce_sum(weighted)
+    if reduction == Reduction.SUM:
+        return total
+    if reduction == Reduction.MEAN:
+        return _mean(total, reduce_sum(ones_like(weighted) * weights))
+    if reduction == Reduction.SUM_OVER_BATCH_SIZE:
+        return _mean(total, _count(weighted))
+    return _mean(total, count_present(weighted, weights))
+
+
+def _mean(total: Tensor, count: Tensor) -> Tensor:
+    """By the count; 0 where that is 0."""
+    return div_no_nan(reduce_sum(total), count, name="value")
+
+
+def _count(losses: Tensor) -> Tensor:
+    with name_scope(None, "num_elements", [losses]) as scope:
+        return cast(size(losses, name=scope), losses.dtype.base_dtype)
+
+
+def count_present(losses: Tensor, weights: Tensor, per_batch: bool = False) -> Tensor:
+    """How many losses have a weight that is not 0: in all, or of each element of the batch."""
+    with name_scope(None, "num_present", [losses, weights]) as scope:
+        factors = cast(weights, dtypes.float32)
+        there = where(equal(factors, 0.0), zeros_like(factors), ones_like(factors))
+        spread = broadcast_weights(there, losses)
+        if not per_batch:
+            return reduce_sum(spread, name=scope)
+        return reduce_sum(spread, axis=range_of(1, rank(spread)), keepdims=True, name=scope)

@@ -1,0 +1,127 @@
+"""Who makes allocators for host memory: factories by name and priority.
+
+The factory of highest priority wins, the first registered among equals. `get_allocator` makes its
+allocator once and gives the same one for ever; from then on no factory may be added, since it
+might have won. `new_allocator` makes another one at each call and settles nothing: a device that
+wants memory of its own calls it.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+from gpugraph.base.errors import (
+    AlreadyExistsError,
+    FailedPreconditionError,
+    InvalidArgumentError,
+    NotFoundError,
+)
+from gpugraph.memory.allocator import Allocator
+
+__all__ = ["AllocatorFactory", "AllocatorRegistry"]
+
+AllocatorFactory = Callable[[], Allocator]
+
+
+@dataclass
+class _Entry:
+    name: str
+    priority: int
+    factory: AllocatorFactory
+    location: str
+    allocator: Allocator | None = None
+
+
+class AllocatorRegistry:
+    """The process's factories; all methods are static in spirit and may be called by any thread."""
+
+    _entries: ClassVar[list[_Entry]] = []
+    _lock: ClassVar[threading.RLock] = threading.RLock()
+
+    @classmethod
+    def register(cls, name: str, priority: int, factory: AllocatorFactory) -> None:
+        """Adds a factory: a callable without arguments that makes an Allocator.
+
+        Raises InvalidArgumentError for an empty name or a negative priority, AlreadyExistsError
+        if both are taken, and FailedPreconditionError after `get_allocator`.
+        """
+        if not name:
+            raise InvalidArgumentError(None, None, "An allocator factory needs a name.")
+        if priority < 0:
+            raise InvalidArgumentError(
+                None, None, f"The priority of {name} must not be negative: {priority}."
+            )
+        caller = sys._getframe(1)
+        location = f"{caller.f_code.co_filename}:{caller.f_lineno}"
+        with cls._lock:
+            cls._refuse_if_settled(name, location)
+            taken = cls._find(name, priority)
+            if taken is not None:
+                raise AlreadyExistsError(
+                    None,
+                    None,
+                    f"New registration for AllocatorFactory with name={name} priority={priority} "
+                    f"at location {location} conflicts with previous registration at location "
+                    f"{taken.location}",
+                )
+            cls._entries.append(_Entry(name, priority, factory, location))
+
+    @classmethod
+    def unregister(cls, name: str, priority: int) -> None:
+        """Removes a factory, and with it the allocator that it made for `get_allocator`.
+
+        If that allocator was the one given, factories may be added again. Raises NotFoundError
+        for one that is not registered.
+        """
+        with cls._lock:
+            entry = cls._find(name, priority)
+            if entry is None:
+                raise NotFoundError(
+                    None, None, f"No AllocatorFactory with name={name} priority={priority}."
+                )
+            cls._entries.remove(entry)
+
+    @classmethod
+    def get_allocator(cls) -> Allocator:
+        """The allocator of this process, made at the first call. Raises NotFoundError if no
+        factory is registered."""
+        with cls._lock:
+            entry = cls._best()
+            if entry.allocator is None:
+                entry.allocator = entry.factory()
+            return entry.allocator
+
+    @classmethod
+    def new_allocator(cls) -> Allocator:
+        """A new allocator at each call. Raises NotFoundError if no factory is registered."""
+        with cls._lock:
+            factory = cls._best().factory
+        return factory()
+
+    @classmethod
+    def _best(cls) -> _Entry:
+        if not cls._entries:
+            raise NotFoundError(None, None, "No registered CPU AllocatorFactory")
+        return max(cls._entries, key=lambda entry: entry.priority)
+
+    @classmethod
+    def _find(cls, name: str, priority: int) -> _Entry | None:
+        for entry in cls._entries:
+            if (entry.name, entry.priority) == (name, priority):
+                return entry
+        return None
+
+    @classmethod
+    def _refuse_if_settled(cls, name: str, location: str) -> None:
+        for entry in cls._entries:
+            if entry.allocator is not None:
+                raise FailedPreconditionError(
+                    None,
+                    None,
+                    "Attempt to register an AllocatorFactory after call to GetAllocator(): "
+                    f"{name} at {location} comes too late, {entry.name} has made the allocator.",
+                )

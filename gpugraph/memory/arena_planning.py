@@ -1,0 +1,296 @@
+"""Arena planning: from lifetimes to offsets in one block of bytes.
+
+The problem. Each buffer has a size and the interval of steps, inclusive on both ends, during
+which its bytes matter. Two buffers may share bytes if and only if their intervals do not
+intersect. Find offsets that keep the block small. (Exactly: dynamic storage allocation, which is
+NP-hard; no plan can be smaller than the bytes live at the busiest step, `lower_bound`.)
+
+    step      0    1    2    3
+    A 2 KiB   [=========]            offset 0
+    B 1 KiB        [=========]       offset 2 KiB
+    C 1 KiB                  [==]    offset 0, over A
+
+The policy. Cheap plans are tried in turn; the smallest wins, the first of equals stays, and the
+search ends as soon as a plan meets the lower bound:
+
+1. Scan by time: at each step return what has died to a list of holes (ordered by size, neighbours
+   joined), then give each newborn, the largest first, the smallest hole that fits, the lowest of
+   equals; where none fits, the block grows, over a hole at its end if there is one. O(n log n).
+2. The same scan with time reversed (up to 50,000 buffers).
+3. For up to 1,000 buffers, first-placed-keeps-its-place in three orders: by size, by size times
+   duration, and by duration. Each buffer takes the tightest gap among those placed already that
+   live at the same time. O(n * n), but these plans usually meet the bound on forward/backward
+   graphs.
+
+Everything is deterministic: equal inputs give equal plans.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right, insort
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
+from typing import NamedTuple
+
+from gpugraph.base.errors import InternalError, InvalidArgumentError
+
+__all__ = ["ArenaPlan", "Lifetime", "check_offsets", "lower_bound", "plan_offsets"]
+
+_REVERSE_SCAN_UP_TO = 50_000
+_PLACE_BY_RANK_UP_TO = 1_000
+
+
+class Lifetime(NamedTuple):
+    """A buffer of `size` bytes that is live from step `first` to step `last`, both included."""
+
+    size: int
+    first: int
+    last: int
+
+
+class ArenaPlan(NamedTuple):
+    """Offsets in bytes, one for each lifetime in the order given, and the block's size in bytes."""
+
+    offsets: list[int]
+    size: int
+
+
+def plan_offsets(lifetimes: Sequence[Lifetime], alignment: int = 64) -> ArenaPlan:
+    """Plans offsets such that buffers live at the same step never share a byte.
+
+    Offsets and the block's size are multiples of `alignment` (bytes, a power of two); buffers of
+    size zero get offset 0 and take no room. Raises InvalidArgumentError for a negative size, for
+    a lifetime that ends before it begins, and for an alignment that is no power of two.
+    """
+    if alignment < 1 or alignment & (alignment - 1):
+        raise _invalid(f"An arena's alignment must be a power of two, not {alignment}.")
+    _check_lifetimes(lifetimes)
+    index = [i for i, lifetime in enumerate(lifetimes) if lifetime[0]]
+    buffers = _Buffers(
+        [-(-lifetimes[i][0] // alignment) * alignment for i in index],
+        [lifetimes[i][1] for i in index],
+        [lifetimes[i][2] for i in index],
+    )
+    best = _best_plan(buffers)
+    offsets = [0] * len(lifetimes)
+    for i, offset in zip(index, best.offsets, strict=True):
+        offsets[i] = offset
+    return ArenaPlan(offsets, best.size)
+
+
+def lower_bound(lifetimes: Sequence[Lifetime]) -> int:
+    """The most bytes that are live at any one step: no plan can be smaller."""
+    change: dict[int, int] = defaultdict(int)
+    for size, first, last in lifetimes:
+        change[first] += size
+        change[last + 1] -= size
+    return max(accumulate(change[step] for step in sorted(change)), default=0)
+
+
+def check_offsets(lifetimes: Sequence[Lifetime], plan: ArenaPlan) -> None:
+    """Raises InternalError where a plan is wrong, naming the buffers by their positions.
+
+    Wrong is: another number of offsets than of lifetimes, a buffer that leaves the block, or two
+    buffers that are live at the same step and share bytes.
+    """
+    if len(plan.offsets) != len(lifetimes):
+        raise _wrong(f"{len(lifetimes)} lifetimes but {len(plan.offsets)} offsets")
+    order = sorted(range(len(lifetimes)), key=lambda i: lifetimes[i].first)
+    deaths = sorted(range(len(lifetimes)), key=lambda i: lifetimes[i].last)
+    live: list[tuple[int, int]] = []
+    dead = 0
+    for i in order:
+        size, first, _ = lifetimes[i]
+        while lifetimes[deaths[dead]].last < first:
+            _forget(live, deaths[dead], lifetimes, plan)
+            dead += 1
+        offset = plan.offsets[i]
+        if offset < 0 or offset + size > plan.size:
+            raise _wrong(f"buffer {i} at [{offset}, {offset + size}) leaves [0, {plan.size})")
+        if size:
+            _check_neighbours(live, i, lifetimes, plan)
+            insort(live, (offset, i))
+
+
+def _forget(
+    live: list[tuple[int, int]], i: int, lifetimes: Sequence[Lifetime], plan: ArenaPlan
+) -> None:
+    if lifetimes[i].size:
+        del live[bisect_left(live, (plan.offsets[i], i))]
+
+
+def _check_neighbours(
+    live: list[tuple[int, int]], i: int, lifetimes: Sequence[Lifetime], plan: ArenaPlan
+) -> None:
+    """Compares a newborn with the live buffers below and above: those in between tile apart."""
+    start = plan.offsets[i]
+    at = bisect_right(live, (start, i))
+    for offset, other in live[max(0, at - 1) : at + 1]:
+        if offset < start + lifetimes[i].size and start < offset + lifetimes[other].size:
+            raise _wrong(
+                f"buffer {i} {lifetimes[i]} at {start} and buffer {other} {lifetimes[other]} "
+                f"at {offset} are live at the same step and share bytes"
+            )
+
+
+class _Buffers(NamedTuple):
+    """Lifetimes of padded, non-empty buffers by column."""
+
+    sizes: list[int]
+    firsts: list[int]
+    lasts: list[int]
+
+
+def _best_plan(buffers: _Buffers) -> ArenaPlan:
+    bound = lower_bound([Lifetime(*row) for row in zip(*buffers, strict=True)])
+    best = ArenaPlan([], 0)
+    for plan in _candidates(buffers):
+        if not best.size or plan.size < best.size:
+            best = plan
+        if best.size == bound:
+            break
+    return best
+
+
+def _candidates(buffers: _Buffers) -> Iterator[ArenaPlan]:
+    """Plans in the order of the policy, each made only when it is asked for."""
+    sizes, firsts, lasts = buffers
+    count = len(sizes)
+    if not count:
+        return
+    yield _scan_by_time(buffers)
+    if count <= _REVERSE_SCAN_UP_TO:
+        yield _scan_by_time(
+            _Buffers(sizes, [-last for last in lasts], [-first for first in firsts])
+        )
+    if count <= _PLACE_BY_RANK_UP_TO:
+        durations = [last - first + 1 for first, last in zip(firsts, lasts, strict=True)]
+        areas = [size * steps for size, steps in zip(sizes, durations, strict=True)]
+        yield _place_by_rank(buffers, sizes)
+        yield _place_by_rank(buffers, areas)
+        yield _place_by_rank(buffers, list(zip(durations, sizes, strict=True)))
+
+
+class _Holes:
+    """The free byte ranges below the top of a growing block; no two of them touch."""
+
+    __slots__ = ("_by_size", "_size_at", "_start_of_end", "top")
+
+    def __init__(self) -> None:
+        self.top = 0
+        self._by_size: list[tuple[int, int]] = []  # (size, start), ascending
+        self._size_at: dict[int, int] = {}  # start -> size
+        self._start_of_end: dict[int, int] = {}  # end -> start
+
+    def give(self, start: int, size: int) -> None:
+        """Returns a range, joined with the holes that touch it."""
+        by_size, size_at = self._by_size, self._size_at
+        end = start + size
+        after = size_at.pop(end, 0)
+        if after:
+            del by_size[bisect_left(by_size, (after, end))]
+            end += after
+        before = self._start_of_end.pop(start, -1)
+        if before >= 0:
+            del by_size[bisect_left(by_size, (size_at[before], before))]
+            start = before
+        size_at[start] = end - start
+        self._start_of_end[end] = start
+        insort(by_size, (end - start, start))
+
+    def take(self, need: int) -> int:
+        """The start of `need` bytes: in the tightest hole, or else at the top, which then grows."""
+        by_size = self._by_size
+        at = bisect_left(by_size, (need,))
+        if at == len(by_size):
+            return self._grow(need)
+        size, start = by_size.pop(at)
+        del self._size_at[start]
+        if size > need:
+            rest = start + need
+            self._size_at[rest] = size - need
+            self._start_of_end[start + size] = rest
+            insort(by_size, (size - need, rest))
+        else:
+            del self._start_of_end[start + size]
+        return start
+
+    def _grow(self, need: int) -> int:
+        start = self._start_of_end.pop(self.top, -1)
+        if start >= 0:
+            size = self._size_at.pop(start)
+            del self._by_size[bisect_left(self._by_size, (size, start))]
+        else:
+            start = self.top
+        self.top = start + need
+        return start
+
+
+def _scan_by_time(buffers: _Buffers) -> ArenaPlan:
+    sizes, firsts, lasts = buffers
+    births = sorted(range(len(sizes)), key=sizes.__getitem__, reverse=True)
+    births.sort(key=firsts.__getitem__)
+    deaths = sorted(range(len(sizes)), key=lasts.__getitem__)
+    offsets = [0] * len(sizes)
+    holes = _Holes()
+    give, take = holes.give, holes.take
+    dead = 0
+    for i in births:
+        now = firsts[i]
+        gone = deaths[dead]
+        while lasts[gone] < now:
+            give(offsets[gone], sizes[gone])
+            dead += 1
+            gone = deaths[dead]
+        offsets[i] = take(sizes[i])
+    return ArenaPlan(offsets, holes.top)
+
+
+def _place_by_rank(
+    buffers: _Buffers, ranks: Sequence[int] | Sequence[tuple[int, int]]
+) -> ArenaPlan:
+    """Places the buffers of highest rank first, each where it fits tightest among the placed."""
+    order = sorted(range(len(ranks)), key=lambda i: ranks[i], reverse=True)
+    placed: list[tuple[int, int, int, int]] = []  # (start, end, first, last), ascending
+    offsets = [0] * len(ranks)
+    top = 0
+    for i in order:
+        size, first, last = buffers.sizes[i], buffers.firsts[i], buffers.lasts[i]
+        start = _tightest_gap(placed, size, first, last)
+        offsets[i] = start
+        insort(placed, (start, start + size, first, last))
+        top = max(top, start + size)
+    return ArenaPlan(offsets, top)
+
+
+def _tightest_gap(placed: list[tuple[int, int, int, int]], size: int, first: int, last: int) -> int:
+    """The start of the smallest gap of `size` bytes left by what lives within [first, last]."""
+    best = -1
+    best_gap = 0
+    end = 0
+    for start, stop, born, dies in placed:
+        if born <= last and first <= dies:
+            gap = start - end
+            if gap >= size and (best < 0 or gap < best_gap):
+                best, best_gap = end, gap
+            if stop > end:
+                end = stop
+    return end if best < 0 else best
+
+
+def _check_lifetimes(lifetimes: Sequence[Lifetime]) -> None:
+    for i, (size, first, last) in enumerate(lifetimes):
+        if size < 0 or last < first:
+            raise _invalid(
+                f"Lifetime {i} has size {size} and steps {first} to {last}: sizes must not be "
+                "negative, and no lifetime may end before it begins."
+            )
+
+
+def _invalid(message: str) -> InvalidArgumentError:
+    return InvalidArgumentError(None, None, message)
+
+
+def _wrong(message: str) -> InternalError:
+    return InternalError(None, None, f"The arena plan is wrong: {message}.")

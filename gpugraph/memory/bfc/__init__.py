@@ -1,0 +1,3 @@
+"""Best-fit with coalescing: TensorFlow's allocator, to the address."""
+
+__all__: list[str] = []

@@ -1,0 +1,399 @@
+"""Best-fit with coalescing: TensorFlow's allocator, to the address.
+
+`bfc_chunks` keeps the chunks; this module keeps the policy above them. Given the same requests
+and a sub-allocator that gives the same regions, every address is the one TensorFlow 1.15 gives.
+
+- Sizes are rounded up to multiples of 256 bytes. A request is served from the free chunks; else
+  from a new region; else, with garbage collection, the regions without a chunk in use go back to
+  the sub-allocator, if that can help, and a new region is tried once more. Else it fails.
+- `bfc_growth` says when a region is obtained and of what size: with `allow_growth` 1, 2, 4, 8 MiB
+  and so on, otherwise the whole limit at the first request.
+- A failure logs the report of `bfc_report` as a WARNING. An `optional` one logs a single line, and
+  only the first ten of the process.
+- With `retry`, a request that fails waits for other threads to free memory, and is tried again at
+  each deallocation until the time is up. It does not wait in vain: not if no other thread could
+  free, if nothing is in use, or if the request exceeds the limit.
+
+One lock guards everything. It is reentrant for one reason: the garbage collector may run a
+finalizer that frees while this thread is inside. Such a free is put aside and done on the way out.
+
+Chunks have no timestamps: TensorFlow orders frees after pending kernels with them only if it is
+given a timing counter.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from itertools import count
+
+from gpugraph.base.errors import FailedPreconditionError, InternalError, InvalidArgumentError
+from gpugraph.memory.allocator import (
+    MAX_ALLOCATION_BYTES,
+    Allocator,
+    HostRegion,
+    LiveAllocation,
+    unknown_address,
+    validate_num_bytes,
+)
+from gpugraph.memory.allocator_stats import AllocatorStats, human_readable_bytes
+from gpugraph.memory.bfc.chunk_splitting import Chunk, ChunkStore, Region, round_up
+from gpugraph.memory.bfc.out_of_memory_log import (
+    BinDebugInfo,
+    ReportTotals,
+    bin_debug_info,
+    memory_log,
+)
+from gpugraph.memory.bfc.region_growth import RegionSource
+from gpugraph.memory.sub_allocator import SubAllocator
+
+__all__ = ["BFCAllocator"]
+
+_MAX_OPTIONAL_WARNINGS = 10
+
+_logger = logging.getLogger(__name__)
+_optional_failures = count()
+
+
+class BFCAllocator(Allocator):
+    """Best-fit with coalescing over regions that `sub_allocator` gives.
+
+    `total_memory` limits the bytes held in regions. `retry_timeout_s` is how long a request with
+    `retry` waits, in seconds. Raises InvalidArgumentError for a negative limit.
+    """
+
+    def __init__(
+        self,
+        sub_allocator: SubAllocator,
+        total_memory: int,
+        name: str,
+        allow_growth: bool = False,
+        garbage_collection: bool = True,
+        *,
+        retry_timeout_s: float = 10.0,
+    ) -> None:
+        if total_memory < 0:
+            raise InvalidArgumentError(
+                None, None, f"Allocator ({name}) was given a negative limit: {total_memory} bytes."
+            )
+        self._name = name
+        self._source = RegionSource(sub_allocator, total_memory, allow_growth)
+        self._garbage_collection = garbage_collection
+        self._retry_timeout_s = retry_timeout_s
+        self._store = ChunkStore()
+        self._last_id = 0
+        self._stats = AllocatorStats(bytes_limit=total_memory)
+        self._lock = threading.RLock()
+        self._freed = threading.Condition(self._lock)
+        self._waiters = 0
+        self._busy = False
+        self._deferred: dict[int, None] = {}  # addresses that finalizers freed meanwhile
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    @property
+    def sub_allocator(self) -> SubAllocator:
+        """Where the regions come from."""
+        return self._source.sub_allocator
+
+    @property
+    def memory_limit(self) -> int:
+        """The most bytes that may be held in regions."""
+        return self._source.memory_limit
+
+    def allocate_raw(
+        self, num_bytes: int, *, retry: bool = False, optional: bool = False
+    ) -> int | None:
+        """The address of at least `num_bytes` free bytes, as aligned as the region up to 256."""
+        if not 0 < num_bytes <= MAX_ALLOCATION_BYTES and not validate_num_bytes(
+            self._name, num_bytes
+        ):
+            return None
+        rounded = (num_bytes + 255) & -256
+        with self._lock:
+            address = self._allocate(num_bytes, rounded)
+            if address is not None:
+                return address
+            if retry:
+                address = self._allocate_as_memory_returns(num_bytes, rounded)
+        if address is None:
+            self._log_failure(num_bytes, optional)
+        return address
+
+    def deallocate_raw(self, address: int | None) -> None:
+        if address is None:
+            return
+        with self._lock:
+            chunk = self._store.chunks.get(address)
+            if chunk is None or chunk.allocation_id < 0 or address in self._deferred:
+                raise unknown_address(self._name, "to free", address)
+            if self._busy:
+                self._deferred[address] = None
+                return
+            try:
+                self._busy = True
+                self._release(chunk)
+            except KeyboardInterrupt:
+                chunk.allocation_id = -1
+                self._recover(self._last_id)
+                raise
+            finally:
+                if self._deferred:
+                    self._free_deferred()
+                self._busy = False
+
+    @property
+    def tracks_allocation_sizes(self) -> bool:
+        return True
+
+    def requested_size(self, address: int) -> int:
+        """The bytes asked for. Raises InvalidArgumentError for an address not in use."""
+        with self._lock:
+            return self._in_use(address, "for the requested size of").requested
+
+    def allocated_size(self, address: int) -> int:
+        """The bytes handed out. Raises InvalidArgumentError for an address not in use."""
+        with self._lock:
+            return self._in_use(address, "for the allocated size of").size
+
+    def allocation_id(self, address: int) -> int:
+        """The number of the allocation, from 1 in order; -1 at the start of a free chunk.
+
+        Raises InvalidArgumentError for any other address.
+        """
+        with self._lock:
+            chunk = self._store.chunks.get(address)
+            if chunk is None:
+                raise unknown_address(self._name, "for the allocation id of", address)
+            return chunk.allocation_id
+
+    def get_stats(self) -> AllocatorStats:
+        with self._exclusive():
+            return replace(self._stats)
+
+    def clear_stats(self) -> None:
+        with self._exclusive():
+            self._stats.clear()
+
+    def host_region(self, address: int) -> HostRegion:
+        return self._source.sub_allocator.region(address)
+
+    def live_allocations(self) -> list[LiveAllocation]:
+        with self._exclusive():
+            return [
+                LiveAllocation(c.address, c.requested, c.size, c.allocation_id)
+                for c in self._store.all_chunks()
+                if c.allocation_id >= 0
+            ]
+
+    def largest_free_chunk(self) -> int:
+        """The largest hole in the regions held, in bytes."""
+        with self._exclusive():
+            return self._store.largest_free()
+
+    def regions(self) -> list[Region]:
+        """The regions held, by address."""
+        with self._exclusive():
+            return list(self._store.regions)
+
+    def bin_debug_info(self) -> list[BinDebugInfo]:
+        """What each of the 21 bins counts, chunks in use included."""
+        with self._exclusive():
+            return bin_debug_info(self._store)
+
+    def dump_memory_log(self, num_bytes: int) -> str:
+        """The report on `num_bytes` that could not be had; it may be asked for at any time."""
+        with self._exclusive():
+            totals = ReportTotals(
+                self._name,
+                self._source.held_bytes,
+                self._source.memory_limit,
+                self._source.next_region_bytes,
+                self._stats,
+            )
+            return memory_log(self._store, totals, num_bytes)
+
+    def deallocate_free_regions(self, num_bytes: int = 0) -> bool:
+        """Gives the regions without a chunk in use back, if that lets `num_bytes` fit the limit.
+
+        Returns whether any was given back: never without garbage collection.
+        """
+        with self._lock:
+            self._refuse_reentry()
+            with self._exclusive():
+                return self._deallocate_free_regions(round_up(num_bytes))
+
+    def check(self) -> None:
+        """Raises InternalError with the first invariant that does not hold; slow, for tests."""
+        with self._exclusive():
+            self._store.check()
+            in_use = [c for c in self._store.all_chunks() if c.allocation_id >= 0]
+            held = sum(region.size for region in self._store.regions)
+            stats = self._stats
+            ids = {chunk.allocation_id for chunk in in_use}
+            facts = {
+                "bytes in use": stats.bytes_in_use == sum(c.size for c in in_use),
+                "the peak": stats.peak_bytes_in_use >= stats.bytes_in_use,
+                "region bytes": self._source.held_bytes == stats.bytes_reserved == held,
+                "the limit": held <= self._source.memory_limit,
+                "allocation ids": len(ids) == len(in_use) and max(ids, default=0) <= self._last_id,
+            }
+            wrong = ", ".join(what for what, holds in facts.items() if not holds)
+            if wrong:
+                raise InternalError(None, None, f"Allocator ({self._name}) disagrees on {wrong}.")
+
+    @contextmanager
+    def _exclusive(self) -> Iterator[None]:
+        """Holds the lock, and puts aside what finalizers free meanwhile."""
+        with self._lock:
+            outermost = not self._busy
+            self._busy = True
+            try:
+                yield
+            finally:
+                if outermost:
+                    self._free_deferred()
+                    self._busy = False
+
+    def _refuse_reentry(self) -> None:
+        if self._busy:
+            raise FailedPreconditionError(
+                None,
+                None,
+                f"Allocator ({self._name}) was called from inside one of its own calls: "
+                "finalizers and visitors may free, but neither allocate nor give regions back.",
+            )
+
+    def _free_deferred(self) -> None:
+        """On the way out of a critical section: frees what finalizers left meanwhile."""
+        while self._deferred:
+            address, _ = self._deferred.popitem()
+            self._release(self._store.chunks[address])
+
+    def _recover(self, known: int) -> None:
+        """After Ctrl-C in the middle of a change: all follows anew from the chunks in use.
+
+        Those with a number above `known` nobody has got; they are free again.
+        """
+        self._stats.bytes_in_use = self._store.rebuild(known)
+        peak = max(self._stats.peak_bytes_in_use, self._stats.bytes_in_use)
+        self._stats.peak_bytes_in_use = peak
+        held = sum(region.size for region in self._store.regions)
+        self._stats.record_reserved(held - self._stats.bytes_reserved)
+
+    def _release(self, chunk: Chunk) -> None:
+        self._stats.bytes_in_use -= chunk.size
+        self._store.release(chunk)
+        if self._waiters:
+            self._freed.notify_all()
+
+    def _in_use(self, address: int, wanted: str) -> Chunk:
+        chunk = self._store.chunks.get(address)
+        if chunk is None or chunk.allocation_id < 0:
+            raise unknown_address(self._name, wanted, address)
+        return chunk
+
+    def _allocate(self, num_bytes: int, rounded: int) -> int | None:
+        """One attempt, with the lock held."""
+        if self._busy:
+            self._refuse_reentry()
+        known = self._last_id
+        try:
+            self._busy = True
+            chunk = self._store.take(rounded, num_bytes, self._last_id + 1)
+            if chunk is None:
+                chunk = self._allocate_from_new_region(num_bytes, rounded)
+                if chunk is None:
+                    return None
+            self._last_id += 1
+            self._stats.record_alloc(chunk.size)
+            return chunk.address
+        except KeyboardInterrupt:
+            self._recover(known)
+            raise
+        finally:
+            if self._deferred:
+                self._free_deferred()
+            self._busy = False
+
+    def _allocate_from_new_region(self, num_bytes: int, rounded: int) -> Chunk | None:
+        extended = self._extend(rounded)
+        if not extended and self._deallocate_free_regions(rounded):
+            extended = self._extend(rounded)
+        return self._store.take(rounded, num_bytes, self._last_id + 1) if extended else None
+
+    def _extend(self, rounded: int) -> bool:
+        """Obtains a region that can hold `rounded` bytes."""
+        region = self._source.obtain(rounded)
+        if region is None:
+            return False
+        try:
+            self._store.add_region(region.base, region.size)
+            self._stats.record_reserved(region.size)
+        except KeyboardInterrupt:
+            self._store.keep_region(region.base, region.size)
+            raise
+        return True
+
+    def _deallocate_free_regions(self, rounded: int) -> bool:
+        if not self._garbage_collection:
+            return False
+        regions = self._store.free_regions()
+        size = sum(region.size for region in regions)
+        if not size or rounded > self._source.memory_limit - self._source.held_bytes + size:
+            return False
+        _logger.warning(
+            "Allocator (%s) gives %s in %d free regions back, to obtain a larger region in their "
+            "place. If this is seen often, memory is nearly exhausted and steps get slower; a "
+            "smaller batch would tell. TF_ENABLE_GPU_GARBAGE_COLLECTION=false turns this off.",
+            self._name,
+            human_readable_bytes(size),
+            len(regions),
+        )
+        for region in regions:
+            self._store.remove_region(region)
+            self._source.give_back(region)
+            self._stats.record_reserved(-region.size)
+        return True
+
+    def _allocate_as_memory_returns(self, num_bytes: int, rounded: int) -> int | None:
+        """Tries again at every deallocation until it works, the time is up, or none can come."""
+        deadline = time.monotonic() + self._retry_timeout_s
+        address: int | None = None
+        while address is None and self._others_can_free(rounded):
+            remaining = deadline - time.monotonic()
+            if remaining <= 0:
+                break
+            self._waiters += 1
+            try:
+                self._freed.wait(remaining)
+            finally:
+                self._waiters -= 1
+            address = self._allocate(num_bytes, rounded)
+        return address
+
+    def _others_can_free(self, rounded: int) -> bool:
+        return (
+            rounded <= self._source.memory_limit
+            and self._stats.bytes_in_use > 0
+            and threading.active_count() - self._waiters > 1
+        )
+
+    def _log_failure(self, num_bytes: int, optional: bool) -> None:
+        if not _logger.isEnabledFor(logging.WARNING):
+            return
+        if not optional:
+            _logger.warning("%s", self.dump_memory_log(num_bytes))
+        elif next(_optional_failures) < _MAX_OPTIONAL_WARNINGS:
+            _logger.warning(
+                "Allocator (%s) ran out of memory trying to allocate %s. The caller indicates "
+                "that this is not a failure, but more memory might make it faster.",
+                self._name,
+                human_readable_bytes(num_bytes),
+            )

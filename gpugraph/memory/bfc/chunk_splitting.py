@@ -1,0 +1,315 @@
+"""Regions cut into chunks: the arithmetic of BFC, without limits, growth or locks.
+
+    region   |<------------------------ 1 MiB ------------------------>|
+    chunks   | in use 256 | free 768 | in use 4096 |       free        |
+    bins       free chunks by size: bin 1 holds (768, address), bin 11 the last one
+
+What always holds, and `check` tells:
+
+- The chunks of a region, linked in order of address, tile it; all sizes are multiples of 256.
+- No two free chunks of a region are neighbours. Chunks never span regions, touching or not.
+- Bin b holds exactly the free chunks of at least 256 << b bytes and less than twice that (the
+  last of the 21 bins has no upper end), ordered by (size, address).
+
+Best fit is hence the first chunk large enough in the first bin that has one. It is split when it
+is at least twice what is needed, or when 128 MiB or more would be wasted; the remainder, right
+behind it, is a free chunk. A chunk coming back is joined with its free successor first and then
+into its free predecessor. Records of chunks are reused last in, first out, so that even their
+handles are TensorFlow's.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from gpugraph.base.errors import InternalError
+
+__all__ = [
+    "MIN_ALLOCATION_BYTES",
+    "NUM_BINS",
+    "Chunk",
+    "ChunkStore",
+    "Region",
+    "bin_index",
+    "bin_size",
+    "round_up",
+]
+
+MIN_ALLOCATION_BYTES = 256
+NUM_BINS = 21
+_MAX_INTERNAL_FRAGMENTATION = 128 << 20
+
+
+def round_up(num_bytes: int) -> int:
+    """The next multiple of 256 bytes."""
+    return (num_bytes + 255) & -256
+
+
+def bin_index(num_bytes: int) -> int:
+    """The bin of chunks of `num_bytes`, 0 to 20."""
+    return min(NUM_BINS - 1, (max(num_bytes, MIN_ALLOCATION_BYTES) >> 8).bit_length() - 1)
+
+
+def bin_size(index: int) -> int:
+    """The bytes of the smallest chunk in a bin."""
+    return MIN_ALLOCATION_BYTES << index
+
+
+class Region(NamedTuple):
+    """Memory from the sub-allocator: `size` bytes from the address `base`."""
+
+    base: int
+    size: int
+
+
+class Chunk:
+    """A piece of a region; it is free if and only if `allocation_id` is -1."""
+
+    __slots__ = ("address", "allocation_id", "handle", "next", "prev", "requested", "size")
+
+    def __init__(self, handle: int) -> None:
+        self.handle = handle
+        self.address = 0
+        self.size = 0
+        self.requested = 0
+        self.allocation_id = -1
+        self.prev: Chunk | None = None
+        self.next: Chunk | None = None
+
+
+class ChunkStore:
+    """All regions of an allocator, their chunks by address and the free ones by bin."""
+
+    __slots__ = ("_handles", "_nonempty", "_spare", "bins", "chunks", "regions")
+
+    def __init__(self) -> None:
+        self.regions: list[Region] = []
+        self.chunks: dict[int, Chunk] = {}
+        self.bins: list[list[tuple[int, int]]] = [[] for _ in range(NUM_BINS)]
+        self._nonempty = 0  # bit b is set if and only if bin b holds a chunk
+        self._handles = 0
+        self._spare: list[Chunk] = []
+
+    def add_region(self, base: int, size: int) -> None:
+        """Takes in a region as one free chunk."""
+        insort(self.regions, Region(base, size))
+        self._insert(self._new_chunk(base, size))
+
+    def keep_region(self, base: int, size: int) -> None:
+        """Makes sure a region is known whose taking in was interrupted; `rebuild` does the rest."""
+        if Region(base, size) not in self.regions:
+            insort(self.regions, Region(base, size))
+
+    def remove_region(self, region: Region) -> None:
+        """Forgets a region without a chunk in use."""
+        chunk = self.chunks[region.base]
+        self._remove(chunk)
+        self._drop(chunk)
+        self.regions.remove(region)
+
+    def free_regions(self) -> list[Region]:
+        """The regions without a chunk in use: each is a single free chunk."""
+        found = []
+        for region in self.regions:
+            chunk = self.chunks[region.base]
+            if chunk.allocation_id < 0 and chunk.size == region.size:
+                found.append(region)
+        return found
+
+    def take(self, rounded: int, requested: int, allocation_id: int) -> Chunk | None:
+        """Best fit for `rounded` bytes, split if worthwhile and marked in use; None without."""
+        index = (rounded >> 8).bit_length() - 1
+        if index >= NUM_BINS:
+            index = NUM_BINS - 1
+        at = bisect_left(self.bins[index], (rounded,))
+        if at == len(self.bins[index]):  # all too small: the first one of the next bin that has any
+            larger = self._nonempty >> index + 1
+            if not larger:
+                return None
+            index += (larger & -larger).bit_length()
+            at = 0
+        free = self.bins[index]
+        size, address = free.pop(at)
+        if not free:
+            self._nonempty ^= 1 << index
+        chunk = self.chunks[address]
+        if size >= 2 * rounded or size - rounded >= _MAX_INTERNAL_FRAGMENTATION:
+            self._split(chunk, rounded)
+        chunk.requested = requested
+        chunk.allocation_id = allocation_id
+        return chunk
+
+    def release(self, chunk: Chunk) -> None:
+        """Frees a chunk in use and joins it with its free neighbours."""
+        chunk.allocation_id = -1
+        after = chunk.next
+        if after is not None and after.allocation_id < 0:
+            self._remove(after)
+            self._merge(chunk, after)
+        before = chunk.prev
+        if before is not None and before.allocation_id < 0:
+            self._remove(before)
+            self._merge(before, chunk)
+            chunk = before
+        self._insert(chunk)
+
+    def rebuild(self, known: int) -> int:
+        """Makes everything anew from the regions and the chunks in use, numbered up to `known`.
+
+        A chunk is marked in use last when it is taken and first when it is released, so that these
+        are right whatever change was interrupted. Gives the bytes in use.
+        """
+        used = sorted(
+            (chunk for chunk in self.chunks.values() if 0 <= chunk.allocation_id <= known),
+            key=lambda chunk: chunk.address,
+        )
+        self.chunks = {}
+        self.bins = [[] for _ in range(NUM_BINS)]
+        self._nonempty = 0
+        self._spare = []
+        for region in self.regions:
+            end = region.base + region.size
+            inside = [chunk for chunk in used if region.base <= chunk.address < end]
+            self._tile(region.base, end, inside)
+        return sum(chunk.size for chunk in used)
+
+    def _tile(self, base: int, end: int, used: list[Chunk]) -> None:
+        """Links a region's chunks in use and new free ones between them."""
+        before: Chunk | None = None
+        at = base
+        for chunk in [*used, None]:
+            stop = end if chunk is None else chunk.address
+            for piece in ([self._new_chunk(at, stop - at)] if stop > at else []) + (
+                [chunk] if chunk is not None else []
+            ):
+                self.chunks[piece.address] = piece
+                piece.prev, piece.next = before, None
+                if before is not None:
+                    before.next = piece
+                before = piece
+                if piece is not chunk:
+                    self._insert(piece)
+            at = end if chunk is None else chunk.address + chunk.size
+
+    def chunks_of(self, region: Region) -> Iterator[Chunk]:
+        """The chunks of a region in order of address."""
+        chunk: Chunk | None = self.chunks[region.base]
+        while chunk is not None:
+            yield chunk
+            chunk = chunk.next
+
+    def all_chunks(self) -> Iterator[Chunk]:
+        """Every chunk, in order of address."""
+        for region in self.regions:
+            yield from self.chunks_of(region)
+
+    def largest_free(self) -> int:
+        """The size in bytes of the largest free chunk, 0 without any."""
+        top = self._nonempty.bit_length()
+        return self.bins[top - 1][-1][0] if top else 0
+
+    def check(self) -> None:
+        """Raises InternalError with the first broken invariant."""
+        binned = 0
+        for region in self.regions:
+            binned += self._check_region(region)
+        counted = sum(len(free) for free in self.bins)
+        _require(binned == counted, f"{counted} chunks in bins, but {binned} are free")
+        in_regions = sum(1 for _ in self.all_chunks())
+        _require(in_regions == len(self.chunks), "the address map knows other chunks than regions")
+        mask = sum(1 << index for index, free in enumerate(self.bins) if free)
+        _require(mask == self._nonempty, "the mask of bins that hold chunks is wrong")
+        for free in self.bins:
+            _require(free == sorted(free), "a bin is out of order")
+        ends = [region.base + region.size for region in self.regions]
+        starts = [region.base for region in self.regions[1:]]
+        _require(all(e <= s for e, s in zip(ends, starts, strict=False)), "regions overlap")
+
+    def _check_region(self, region: Region) -> int:
+        """Checks one region and gives the number of its free chunks."""
+        at, free = region.base, 0
+        before: Chunk | None = None
+        for chunk in self.chunks_of(region):
+            where = f"the chunk at {chunk.address:#x}"
+            _require(chunk.address == at, f"{where} should begin at {at:#x}")
+            _require(chunk.size > 0 and chunk.size % 256 == 0, f"{where} has size {chunk.size}")
+            _require(self.chunks.get(at) is chunk, f"{where} is not the one known by address")
+            _require(chunk.prev is before, f"{where} is linked to the wrong predecessor")
+            if chunk.allocation_id < 0:
+                free += 1
+                joined = before is None or before.allocation_id >= 0
+                _require(joined, f"{where} and its predecessor are both free")
+                _require(self._is_binned(chunk), f"{where} is not in its bin")
+            else:
+                _require(0 < chunk.requested <= chunk.size, f"{where} is smaller than asked for")
+            at += chunk.size
+            before = chunk
+        _require(at == region.base + region.size, f"the region at {region.base:#x} is not tiled")
+        return free
+
+    def _is_binned(self, chunk: Chunk) -> bool:
+        entry = (chunk.size, chunk.address)
+        free = self.bins[bin_index(chunk.size)]
+        at = bisect_left(free, entry)
+        return at < len(free) and free[at] == entry
+
+    def _insert(self, chunk: Chunk) -> None:
+        size = chunk.size
+        index = (size >> 8).bit_length() - 1
+        if index >= NUM_BINS:
+            index = NUM_BINS - 1
+        insort(self.bins[index], (size, chunk.address))
+        self._nonempty |= 1 << index
+
+    def _remove(self, chunk: Chunk) -> None:
+        size = chunk.size
+        index = (size >> 8).bit_length() - 1
+        if index >= NUM_BINS:
+            index = NUM_BINS - 1
+        free = self.bins[index]
+        del free[bisect_left(free, (size, chunk.address))]
+        if not free:
+            self._nonempty ^= 1 << index
+
+    def _split(self, chunk: Chunk, rounded: int) -> None:
+        rest = self._new_chunk(chunk.address + rounded, chunk.size - rounded)
+        chunk.size = rounded
+        after = chunk.next
+        rest.prev = chunk
+        rest.next = after
+        chunk.next = rest
+        if after is not None:
+            after.prev = rest
+        self._insert(rest)
+
+    def _merge(self, chunk: Chunk, after: Chunk) -> None:
+        """Joins `after` into `chunk`, its predecessor; neither is in a bin."""
+        beyond = after.next
+        chunk.next = beyond
+        if beyond is not None:
+            beyond.prev = chunk
+        chunk.size += after.size
+        self._drop(after)
+
+    def _new_chunk(self, address: int, size: int) -> Chunk:
+        if self._spare:
+            chunk = self._spare.pop()
+        else:
+            chunk = Chunk(self._handles)
+            self._handles += 1
+        chunk.address = address
+        chunk.size = size
+        self.chunks[address] = chunk
+        return chunk
+
+    def _drop(self, chunk: Chunk) -> None:
+        del self.chunks[chunk.address]
+        chunk.prev = chunk.next = None
+        self._spare.append(chunk)
+
+
+def _require(holds: bool, message: str) -> None:
+    if not holds:
+        raise InternalError(None, None, f"BFC is corrupt: {message}.")

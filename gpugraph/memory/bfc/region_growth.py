@@ -1,0 +1,75 @@
+"""How BFC grows: when a region is asked for, and of what size.
+
+A new region has the current region size: with growth 1 MiB at first (less where the limit is
+less), otherwise the whole limit. The size doubles until the request fits, or, where it fitted at
+once, after the region was made: 1, 2, 4, 8 MiB. What the limit leaves, rounded down to 256 bytes,
+caps it.
+
+A region that the sub-allocator refuses is asked for again at nine tenths of the size each time,
+down to the request: once in an allocator's life. TensorFlow computes the nine tenths in single
+precision, and so do we. Rounding up makes sizes of 2304 bytes and less repeat for ever; there we
+give up, where TensorFlow would not return.
+"""
+
+from __future__ import annotations
+
+import struct
+
+from gpugraph.memory.bfc.chunk_splitting import MIN_ALLOCATION_BYTES, Region, round_up
+from gpugraph.memory.sub_allocator import SubAllocator
+
+__all__ = ["RegionSource"]
+
+_FIRST_REGION_BYTES = 1 << 20
+
+
+class RegionSource:
+    """Obtains regions from a sub-allocator, at most `memory_limit` bytes at a time."""
+
+    def __init__(self, sub_allocator: SubAllocator, memory_limit: int, allow_growth: bool) -> None:
+        self.sub_allocator = sub_allocator
+        self.memory_limit = memory_limit
+        self.held_bytes = 0
+        first = min(memory_limit, _FIRST_REGION_BYTES) if allow_growth else memory_limit
+        self.next_region_bytes = round_up(first)
+        self._backpedalled = False
+
+    def obtain(self, rounded: int) -> Region | None:
+        """A region of at least `rounded` bytes, or None."""
+        available = (self.memory_limit - self.held_bytes) & -MIN_ALLOCATION_BYTES
+        if rounded > available:
+            return None
+        fitted = rounded <= self.next_region_bytes
+        while rounded > self.next_region_bytes:
+            self.next_region_bytes *= 2
+        region = self._ask(min(self.next_region_bytes, available), rounded)
+        if region is not None:
+            self.held_bytes += region.size
+            if fitted:
+                self.next_region_bytes *= 2
+        return region
+
+    def give_back(self, region: Region) -> None:
+        """Returns a region to the sub-allocator."""
+        self.sub_allocator.free(region.base, region.size)
+        self.held_bytes -= region.size
+
+    def _ask(self, size: int, rounded: int) -> Region | None:
+        base = self.sub_allocator.alloc(MIN_ALLOCATION_BYTES, size)
+        if base is None and not self._backpedalled:
+            self._backpedalled = True
+            less = _nine_tenths(size)
+            while base is None and rounded <= less < size:
+                size = less
+                base = self.sub_allocator.alloc(MIN_ALLOCATION_BYTES, size)
+                less = _nine_tenths(size)
+        return None if base is None else Region(base, size)
+
+
+def _nine_tenths(num_bytes: int) -> int:
+    """`num_bytes` times 0.9 as single-precision floats multiply, rounded up to 256."""
+    return round_up(int(_single(_single(float(num_bytes)) * _single(0.9))))
+
+
+def _single(value: float) -> float:
+    return float(struct.unpack("f", struct.pack("f", value))[0])

@@ -1,0 +1,29 @@
+"""The host's own allocator: BFC over host memory, limited by what the machine has.
+
+TensorFlow's is malloc; BFC gives the same name, and sizes, statistics and reports besides.
+"""
+
+from __future__ import annotations
+
+import os
+
+from gpugraph.memory.bfc.bfc_allocator import BFCAllocator
+from gpugraph.memory.sub_allocator import HostSubAllocator
+
+__all__ = ["new_cpu_allocator", "physical_memory_bytes"]
+
+_UNKNOWN_MEMORY_BYTES = 1 << 40
+
+
+def new_cpu_allocator() -> BFCAllocator:
+    """A new allocator of host memory named "cpu" that grows as needed."""
+    return BFCAllocator(HostSubAllocator(), physical_memory_bytes(), "cpu", allow_growth=True)
+
+
+def physical_memory_bytes() -> int:
+    """The machine's memory in bytes, or 1 TiB where the system does not tell."""
+    try:
+        size = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, OSError, ValueError):
+        return _UNKNOWN_MEMORY_BYTES
+    return size if size > 0 else _UNKNOWN_MEMORY_BYTES

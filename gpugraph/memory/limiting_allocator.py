@@ -1,0 +1,130 @@
+"""A limit on one consumer's share of an allocator.
+
+What is counted is what the allocator below hands out, where it tracks that, else what was asked
+for. A request that would exceed the limit gives None at once, also with `retry`: the limit is the
+consumer's own, and it may be waiting for itself.
+
+The bytes asked for are reserved before the request goes down, so threads never exceed the limit
+together, and no lock is held while the allocator below waits. If rounding makes the allocation
+larger than the limit leaves, it is given back.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from dataclasses import replace
+
+from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.memory.allocator import (
+    Allocator,
+    AllocatorWrapper,
+    LiveAllocation,
+    unknown_address,
+    validate_num_bytes,
+)
+from gpugraph.memory.allocator_stats import AllocatorStats, human_readable_bytes
+
+__all__ = ["LimitingAllocator"]
+
+_logger = logging.getLogger(__name__)
+
+
+class LimitingAllocator(AllocatorWrapper):
+    """Lets at most `limit_bytes` be in use through it, and keeps its own statistics.
+
+    Raises InvalidArgumentError for a negative limit.
+    """
+
+    def __init__(self, allocator: Allocator, limit_bytes: int) -> None:
+        if limit_bytes < 0:
+            raise InvalidArgumentError(
+                None, None, f"A limit on ({allocator.name}) must not be negative: {limit_bytes}."
+            )
+        super().__init__(allocator)
+        self._limit = limit_bytes
+        self._lock = threading.RLock()  # reentrant: a finalizer may free while it is held
+        self._reserved = 0
+        self._in_use: dict[int, int] = {}
+        self._stats = AllocatorStats(bytes_limit=limit_bytes)
+
+    def allocate_raw(
+        self, num_bytes: int, *, retry: bool = False, optional: bool = False
+    ) -> int | None:
+        """As the allocator below, but None where the limit would be exceeded."""
+        if not validate_num_bytes(self.name, num_bytes):
+            return None
+        if not self._reserve(num_bytes):
+            self._log_refusal(num_bytes, optional)
+            return None
+        address = None
+        try:
+            address = self._inner.allocate_raw(num_bytes, retry=retry, optional=optional)
+        finally:
+            if address is None:
+                self._reserve(-num_bytes)
+        if address is None:
+            return None
+        tracked = self._inner.tracks_allocation_sizes
+        size = self._inner.allocated_size(address) if tracked else num_bytes
+        if not self._reserve(size - num_bytes):
+            self._reserve(-num_bytes)
+            self._inner.deallocate_raw(address)
+            self._log_refusal(num_bytes, optional)
+            return None
+        with self._lock:
+            self._in_use[address] = size
+            self._stats.record_alloc(size)
+        return address
+
+    def deallocate_raw(self, address: int | None) -> None:
+        if address is None:
+            return
+        with self._lock:
+            size = self._in_use.pop(address, None)
+            if size is None:
+                raise unknown_address(self.name, "to free", address)
+            self._stats.bytes_in_use -= size
+        self._inner.deallocate_raw(address)
+        self._reserve(-size)
+
+    def get_stats(self) -> AllocatorStats:
+        """A copy of the counters of this wrapper, not of the allocator below."""
+        with self._lock:
+            return replace(self._stats)
+
+    def clear_stats(self) -> None:
+        with self._lock:
+            self._stats.clear()
+
+    def live_allocations(self) -> list[LiveAllocation]:
+        """What is in use through this wrapper, by address."""
+        with self._lock:
+            own = set(self._in_use)
+        return [live for live in self._inner.live_allocations() if live.address in own]
+
+    def largest_free_chunk(self) -> int | None:
+        """The largest hole below, as far as the limit lets it be used, in bytes."""
+        hole = self._inner.largest_free_chunk()
+        if hole is None:
+            return None
+        with self._lock:
+            return min(hole, self._limit - self._reserved)
+
+    def _reserve(self, num_bytes: int) -> bool:
+        """Reserves bytes unless the limit would be exceeded; a negative number always works."""
+        with self._lock:
+            if num_bytes > 0 and self._reserved + num_bytes > self._limit:
+                return False
+            self._reserved += num_bytes
+            return True
+
+    def _log_refusal(self, num_bytes: int, optional: bool) -> None:
+        if not optional:
+            _logger.warning(
+                "%s from allocator (%s) would exceed its limit of %s: %s are in use.",
+                human_readable_bytes(num_bytes),
+                self.name,
+                human_readable_bytes(self._limit),
+                human_readable_bytes(self._stats.bytes_in_use),
+            )

@@ -1,0 +1,162 @@
+"""Watching one consumer's use of an allocator: sizes, a high watermark and a record of each call.
+
+Three cases, as in TensorFlow:
+
+- The allocator below tracks sizes: its allocated sizes are counted.
+- It does not, and `track_sizes` asks for it: requested sizes are counted here, with own ids 1, 2,
+  3; the wrapper then answers for sizes and ids itself.
+- Neither: only requests are counted. The high watermark and the live bytes stay 0, and frees leave
+  no record.
+
+Whoever wraps an allocator holds one reference, and so does each live allocation. Fetching the
+records gives the first one up; with the last allocation freed the wrapper is spent and refuses
+further use.
+
+The lock is reentrant because the garbage collector may free through a finalizer while this thread
+holds it; a free between any two steps below leaves the counts right.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import NamedTuple
+
+from gpugraph.base.errors import FailedPreconditionError
+from gpugraph.memory.allocator import Allocator, AllocatorWrapper, unknown_address
+
+__all__ = ["AllocRecord", "TrackingAllocator"]
+
+
+class AllocRecord(NamedTuple):
+    """Bytes allocated, negative when freed, and when: microseconds since the epoch."""
+
+    alloc_bytes: int
+    alloc_micros: int
+
+
+class _Local(NamedTuple):
+    num_bytes: int
+    allocation_id: int
+
+
+class TrackingAllocator(AllocatorWrapper):
+    """Counts what goes through it; `track_sizes` matters above an untracking allocator only."""
+
+    def __init__(self, allocator: Allocator, track_sizes: bool) -> None:
+        super().__init__(allocator)
+        self._lock = threading.RLock()
+        self._local = track_sizes and not allocator.tracks_allocation_sizes
+        self._in_use: dict[int, _Local] = {}
+        self._last_id = 0
+        self._references = 1
+        self._allocated = 0
+        self._high_watermark = 0
+        self._total = 0
+        self._records: list[AllocRecord] = []
+
+    def allocate_raw(
+        self, num_bytes: int, *, retry: bool = False, optional: bool = False
+    ) -> int | None:
+        """As the allocator below. Raises FailedPreconditionError once the wrapper is spent."""
+        self._refuse_if_spent()
+        address = self._inner.allocate_raw(num_bytes, retry=retry, optional=optional)
+        if address is None:
+            return None
+        tracked = self._inner.tracks_allocation_sizes
+        size = self._inner.allocated_size(address) if tracked else num_bytes
+        record = AllocRecord(size, _now_micros())
+        with self._lock:
+            self._references += 1
+            self._total += size
+            self._records.append(record)
+            if self._local:
+                self._last_id += 1
+                self._in_use[address] = _Local(num_bytes, self._last_id)
+            if tracked or self._local:
+                self._allocated += size
+                self._high_watermark = max(self._high_watermark, self._allocated)
+        return address
+
+    def deallocate_raw(self, address: int | None) -> None:
+        if address is None:
+            return
+        size: int | None = None
+        if self._inner.tracks_allocation_sizes:
+            size = self._inner.allocated_size(address)
+        with self._lock:
+            if self._local:
+                local = self._in_use.pop(address, None)
+                if local is None:
+                    raise unknown_address(self.name, "to free", address)
+                size = local.num_bytes
+            if size is not None:
+                self._allocated -= size
+                self._records.append(AllocRecord(-size, _now_micros()))
+            self._references -= 1
+        self._inner.deallocate_raw(address)
+
+    @property
+    def tracks_allocation_sizes(self) -> bool:
+        return self._local or self._inner.tracks_allocation_sizes
+
+    def requested_size(self, address: int) -> int:
+        if not self._local:
+            return self._inner.requested_size(address)
+        return self._known(address, "for the requested size of").num_bytes
+
+    def allocated_size(self, address: int) -> int:
+        if not self._local:
+            return self._inner.allocated_size(address)
+        return self._known(address, "for the allocated size of").num_bytes
+
+    def allocation_id(self, address: int) -> int:
+        if not self._local:
+            return self._inner.allocation_id(address)
+        return self._known(address, "for the allocation id of").allocation_id
+
+    def get_sizes(self) -> tuple[int, int, int]:
+        """Bytes allocated in total, the most live at a time, and still live."""
+        with self._lock:
+            return self._total, self._high_watermark, self._allocated
+
+    def get_current_records(self) -> list[AllocRecord]:
+        """A copy of the records so far."""
+        with self._lock:
+            return list(self._records)
+
+    def get_records_and_unref(self) -> list[AllocRecord]:
+        """The records, which are then forgotten; the wrapper is spent with its last allocation.
+
+        Raises FailedPreconditionError if it is spent already.
+        """
+        with self._lock:
+            self._refuse_if_spent()
+            self._references -= 1
+            records, self._records = self._records, []
+            return records
+
+    @property
+    def spent(self) -> bool:
+        """Whether the records were fetched and everything was freed."""
+        return self._references <= 0
+
+    def _refuse_if_spent(self) -> None:
+        if self.spent:
+            raise FailedPreconditionError(
+                None,
+                None,
+                f"The records of this tracking allocator over ({self.name}) were fetched and all "
+                "its memory was freed: wrap the allocator anew.",
+            )
+
+    def _known(self, address: int, wanted: str) -> _Local:
+        with self._lock:
+            local = self._in_use.get(address)
+        if local is None:
+            raise unknown_address(self.name, wanted, address)
+        return local
+
+
+def _now_micros() -> int:
+    return time.time_ns() // 1000

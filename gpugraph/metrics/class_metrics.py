@@ -1,0 +1,280 @@
+"""Metrics of classes: overlap by a matrix of confusions, and labels among the first k."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base import dtypes
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.metrics.metric_variables import Pair, alike, collected, keep
+from gpugraph.ops.arrays.cast import cast
+from gpugraph.ops.arrays.concat_and_stack import stack
+from gpugraph.ops.arrays.constants_and_placeholders import ones_like
+from gpugraph.ops.arrays.reshape_and_transpose import expand_dims, reshape
+from gpugraph.ops.elementwise.arithmetic_functions import div_no_nan, minimum, multiply
+from gpugraph.ops.elementwise.comparison_and_select import (
+    equal,
+    greater,
+    greater_equal,
+    logical_and,
+    logical_not,
+    not_equal,
+    where,
+)
+from gpugraph.ops.framework.identity_and_shape import identity, size
+from gpugraph.ops.framework.op_declaration import raw_ops
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+from gpugraph.ops.indexing.coordinate_gather_scatter import scatter_nd
+from gpugraph.ops.indexing.top_k import top_k
+from gpugraph.ops.nn.losses.loss_weights import broadcast_weights
+from gpugraph.ops.reductions.ranges_and_running_sums import cumsum
+from gpugraph.ops.reductions.reduction_functions import reduce_any, reduce_sum
+from gpugraph.ops.sparse.sparse_functions import sparse_tensor_to_dense
+from gpugraph.ops.sparse.sparse_tensor import SparseTensor, SparseTensorValue, expect_sparse
+from gpugraph.ops.state.reference_variable_ops import assign_add
+from gpugraph.variable_scope import variable_scope
+
+__all__ = ["average_precision_at_k", "mean_iou", "precision_at_k", "precision_at_top_k"]
+__all__ += ["recall_at_k", "recall_at_top_k"]
+
+
+def mean_iou(
+    labels: Any,
+    predictions: Any,
+    num_classes: int,
+    weights: Any = None,
+    metrics_collections: Any = None,
+    updates_collections: Any = None,
+    name: str | None = None,
+) -> Pair:
+    """(mean over classes of intersection over union, update); the update gives the confusions.
+
+    labels, predictions: classes below `num_classes`, of any shape; weights: of the same shape.
+    Classes that neither labels nor predictions have do not count. InvalidArgumentError in a run
+    for what is no class.
+    """
+    with variable_scope(name, "mean_iou", [predictions, labels, weights]):
+        wanted, found, factors = alike(labels, predictions, weights)
+        wanted, found = (reshape(cast(each, dtypes.int64), [-1]) for each in (wanted, found))
+        number = cast(ones_like(found), dtypes.float64)
+        if factors is not None:
+            number = reshape(cast(factors, dtypes.float64), [-1])
+        sizes = [num_classes, num_classes]
+        total = keep("total_confusion_matrix", sizes, dtypes.float64)
+        places = stack([wanted, found], axis=1)
+        batch = scatter_nd(places, number, np.array(sizes, np.int64))
+        update = assign_add(total, batch)
+        value = _overlap(total, num_classes)
+        return collected(value, update, metrics_collections, updates_collections)
+
+
+def _overlap(confusions: Any, num_classes: int) -> Tensor:
+    """The mean over classes that occur of: right ones by all that are or are said to be."""
+    rows = cast(reduce_sum(confusions, 0), dtypes.float32)
+    columns = cast(reduce_sum(confusions, 1), dtypes.float32)
+    diagonal = multiply(confusions, np.eye(num_classes))
+    right = cast(reduce_sum(diagonal, 0), dtypes.float32)
+    union = rows + columns - right
+    occurring = reduce_sum(cast(not_equal(union, 0), dtypes.float32))
+    safe = where(greater(union, 0), union, ones_like(union))
+    total = reduce_sum(right / safe, name="mean_iou")
+    return where(greater(occurring, 0), total / occurring, 0)
+
+
+# -- labels among the k largest predictions
+
+
+def recall_at_k(
+    labels: Any,
+    predictions: Any,
+    k: int,
+    class_id: int | None = None,
+    weights: Any = None,
+    metrics_collections: Any = None,
+    updates_collections: Any = None,
+    name: str | None = None,
+) -> Pair:
+    """(which part of the labels is among the `k` largest predictions, update), weighted.
+
+    labels: classes [..., number of labels], or [...] where there is one each; or a SparseTensor
+      [..., number of labels].
+    predictions: floats [..., classes].
+    class_id: the only class that counts, by default all.
+    weights: [...], or 1 where the same weight is for all.
+
+    NaN before there is any label.
+    """
+    given = (labels, predictions, k, class_id, weights)
+    to = metrics_collections, updates_collections
+    return _at_k("recall", "false_negative", given, name, to)
+
+
+def precision_at_k(
+    labels: Any,
+    predictions: Any,
+    k: int,
+    class_id: int | None = None,
+    weights: Any = None,
+    metrics_collections: Any = None,
+    updates_collections: Any = None,
+    name: str | None = None,
+) -> Pair:
+    """(which part of the `k` largest predictions are labels, update), weighted.
+
+    All else as of `recall_at_k`.
+    """
+    given = (labels, predictions, k, class_id, weights)
+    to = metrics_collections, updates_collections
+    return _at_k("precision", "false_positive", given, name, to)
+
+
+def recall_at_top_k(
+    labels: Any,
+    predictions_idx: Any,
+    k: int | None = None,
+    class_id: int | None = None,
+    weights: Any = None,
+    metrics_collections: Any = None,
+    updates_collections: Any = None,
+    name: str | None = None,
+) -> Pair:
+    """`recall_at_k` of predictions that are chosen already: classes [..., k], the best first."""
+    given = (labels, predictions_idx, k, class_id, weights)
+    to = metrics_collections, updates_collections
+    return _at_top_k("recall", "false_negative", given, name, to)
+
+
+def precision_at_top_k(
+    labels: Any,
+    predictions_idx: Any,
+    k: int | None = None,
+    class_id: int | None = None,
+    weights: Any = None,
+    metrics_collections: Any = None,
+    updates_collections: Any = None,
+    name: str | None = None,
+) -> Pair:
+    """`precision_at_k` of predictions that are chosen already: classes [..., k], the best first."""
+    given = (labels, predictions_idx, k, class_id, weights)
+    to = metrics_collections, updates_collections
+    return _at_top_k("precision", "false_positive", given, name, to)
+
+
+def _ending(k: int | None, class_id: int | None) -> str:
+    rank = "at_k" if k is None else f"at_{k}"
+    return rank if class_id is None else f"{rank}_class{class_id}"
+
+
+def _at_k(kind: str, wrong: str, given: Any, name: str | None, to: tuple[Any, Any]) -> Pair:
+    labels, predictions, k, class_id, weights = given
+    default = f"{kind}_{_ending(k, class_id)}"
+    with variable_scope(name, default, [predictions, labels, weights]):
+        first = top_k(predictions, k).indices
+        return _kept(kind, wrong, (labels, first, k, class_id, weights), to)
+
+
+def _at_top_k(kind: str, wrong: str, given: Any, name: str | None, to: tuple[Any, Any]) -> Pair:
+    labels, first, k, class_id, weights = given
+    with variable_scope(name, f"{kind}_{_ending(k, class_id)}", [first, labels, weights]):
+        return _kept(kind, wrong, given, to)
+
+
+_NO_LABEL = np.int64(-(2**63))
+"""What stands where a row of sparse labels has fewer than another."""
+
+
+def _labels(labels: Any, first: Tensor) -> tuple[Tensor, bool]:
+    """Labels [..., number of labels], and whether some of them may be none."""
+    if isinstance(labels, (SparseTensor, SparseTensorValue)):
+        source = expect_sparse(labels)
+        wide = SparseTensor(source.indices, cast(source.values, dtypes.int64), source.dense_shape)
+        return sparse_tensor_to_dense(wide, _NO_LABEL), True
+    wanted = cast(convert_to_tensor(labels), dtypes.int64)
+    if wanted.shape.rank == (first.shape.rank or 0) - 1:
+        wanted = expand_dims(wanted, -1)
+    return wanted, False
+
+
+def _kept(kind: str, wrong: str, given: Any, to: tuple[Any, Any]) -> Pair:
+    labels, predictions_idx, k, class_id, weights = given
+    ending = _ending(k, class_id)
+    first = cast(convert_to_tensor(predictions_idx), dtypes.int64)
+    hits, misses = _found(*_labels(labels, first), first, kind == "recall", class_id)
+    if weights is not None:
+        factors = broadcast_weights(cast(weights, dtypes.float64), hits)
+        hits, misses = multiply(hits, factors), multiply(misses, factors)
+    right = keep(f"true_positive_{ending}", (), dtypes.float64)
+    missed = keep(f"{wrong}_{ending}", (), dtypes.float64)
+    updates = [assign_add(each, reduce_sum(by)) for each, by in ((right, hits), (missed, misses))]
+    value = raw_ops.RealDiv(identity(right), raw_ops.Add(right, missed))
+    update = raw_ops.RealDiv(updates[0], raw_ops.Add(*updates), name="update")
+    return collected(value, update, *to)
+
+
+def _found(
+    labels: Tensor, may_be_none: bool, first: Tensor, by_label: bool, class_id: int | None
+) -> tuple[Any, Any]:
+    """For each element of the batch: how many of `first` are labels, and how many of the labels
+    (or of `first`) have no fellow.
+    """
+    pairs = equal(expand_dims(first, -1), expand_dims(labels, -2))  # [..., k, labels]
+    is_label = reduce_any(pairs, -1)
+    counts = is_label
+    missed, all_of = logical_not(is_label), first
+    if by_label:
+        missed, all_of = logical_not(reduce_any(pairs, -2)), labels
+        if may_be_none:
+            missed = logical_and(missed, not_equal(labels, _NO_LABEL))
+    if class_id is not None:
+        counts = logical_and(counts, equal(first, np.int64(class_id)))
+        missed = logical_and(missed, equal(all_of, np.int64(class_id)))
+    hits, misses = (reduce_sum(cast(each, dtypes.float64), -1) for each in (counts, missed))
+    return hits, misses
+
+
+# -- precision, averaged over ranks
+
+
+def average_precision_at_k(
+    labels: Any,
+    predictions: Any,
+    k: int,
+    weights: Any = None,
+    metrics_collections: Any = None,
+    updates_collections: Any = None,
+    name: str | None = None,
+) -> Pair:
+    """(mean of the precisions at the ranks, up to `k`, of labels, update), weighted; 0 at first.
+
+    labels: classes [..., number of labels], or [...] where there is one each; or a SparseTensor.
+    predictions: floats [..., classes].
+    weights: [...], or 1 where the same weight is for all.
+
+    A row's sum of precisions is divided by its number of labels (negative ones are none), or by k
+    where that is less.
+    """
+    with variable_scope(name, f"average_precision_at_{k}", [predictions, labels, weights]):
+        first = cast(top_k(predictions, k).indices, dtypes.int64)
+        averages = _averages(_labels(labels, first)[0], first, k)
+        count = cast(size(averages), dtypes.float64)
+        if weights is not None:
+            factors = broadcast_weights(cast(weights, dtypes.float64), averages)
+            averages, count = multiply(averages, factors), reduce_sum(factors)
+        most, total = (keep(each, (), dtypes.float64) for each in ("max", "total"))
+        added = assign_add(most, count), assign_add(total, reduce_sum(averages))
+        value = div_no_nan(identity(total), identity(most), name="mean")
+        update = div_no_nan(added[1], added[0], name="update")
+        return collected(value, update, metrics_collections, updates_collections)
+
+
+def _averages(labels: Tensor, first: Tensor, k: int) -> Tensor:
+    """Of each element of the batch, the mean precision; NaN without labels."""
+    is_label = reduce_any(equal(expand_dims(first, -1), expand_dims(labels, -2)), -1)
+    relevant = cast(is_label, dtypes.float64)
+    precisions = cumsum(relevant, axis=-1) / np.arange(1.0, k + 1)
+    total = reduce_sum(multiply(precisions, relevant), -1)
+    there = cast(greater_equal(labels, np.int64(0)), dtypes.float64)
+    made: Tensor = total / minimum(reduce_sum(there, -1), np.float64(k))
+    return made

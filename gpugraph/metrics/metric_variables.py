@@ -1,0 +1,69 @@
+"""What metrics keep between runs: local variables, and the pair of a value and what updates it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from gpugraph.base import dtypes
+from gpugraph.graph.client.client_graph import Graph
+from gpugraph.graph.client.default_stacks import graph_stack
+from gpugraph.graph.client.graph_collections import GraphKeys
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.ops.arrays.cast import cast
+from gpugraph.ops.arrays.constants_and_placeholders import zeros
+from gpugraph.ops.elementwise.arithmetic_functions import multiply
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+from gpugraph.ops.nn.losses.loss_weights import broadcast_weights, squeezed, squeezed_weights
+from gpugraph.variables import Variable
+
+__all__ = ["Pair", "alike", "collected", "keep", "paired", "weighed"]
+
+Pair = tuple[Tensor, Tensor]
+"""The value so far, and the tensor that updates it with this batch and is the value then."""
+
+
+def keep(name: str, shape: Any = (), dtype: Any = dtypes.float32) -> Variable:
+    """A local variable that begins as zeros, of the collection METRIC_VARIABLES."""
+    return Variable(
+        lambda: zeros(list(shape), dtype),
+        trainable=False,
+        collections=[GraphKeys.LOCAL_VARIABLES, GraphKeys.METRIC_VARIABLES],
+        name=name,
+    )
+
+
+def collected(value: Any, update: Any, values_to: Any, updates_to: Any) -> Pair:
+    """The pair, whose parts join collections, by names or lists of them."""
+    graph: Graph = graph_stack.top()
+    for each, names in ((value, values_to), (update, updates_to)):
+        if names:
+            graph.add_to_collections(names, each)
+    return value, update
+
+
+def paired(
+    measure: Callable[..., Any], values: Any, updates: Any, values_to: Any, updates_to: Any
+) -> Pair:
+    """`measure(*values, name="value")`, and the same of the updates; see `collected`."""
+    value = measure(*values, name="value")
+    update = measure(*updates, name="update_op")
+    return collected(value, update, values_to, updates_to)
+
+
+def alike(labels: Any, predictions: Any, weights: Any = None) -> tuple[Any, Any, Any]:
+    """(labels, predictions, weights) without last dimensions of 1 that others have not.
+
+    ValueError where the shapes of labels and predictions differ.
+    """
+    wanted, found = squeezed(convert_to_tensor(labels), convert_to_tensor(predictions))
+    found.shape.assert_is_compatible_with(wanted.shape)
+    return wanted, found, None if weights is None else squeezed_weights(weights, found)
+
+
+def weighed(values: Tensor, weights: Any) -> Tensor:
+    """`values` in float32, times their weights, where there are any."""
+    given = cast(values, dtypes.float32)
+    if weights is None:
+        return given
+    return multiply(given, broadcast_weights(cast(weights, dtypes.float32), given))

@@ -1,0 +1,68 @@
+"""BroadcastGradientArgs: the axes along which two shapes were repeated to fit each other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base.dtypes import int32, int64
+from gpugraph.base.shapes import TensorShape
+from gpugraph.graph.inference_context import InferContext
+from gpugraph.kernel import Call, KernelContext
+from gpugraph.ops.framework.op_declaration import NO_GRADIENT, op
+from gpugraph.ops.framework.shape_functions import of_rank
+
+__all__ = ["repeated_axes"]
+
+
+def repeated_axes(s0: Sequence[int], s1: Sequence[int]) -> tuple[list[int], list[int]]:
+    """The axes of the broadcast shape to sum over, for s0 and for s1.
+
+    None for equal shapes; axes where both are 1 count for both. ValueError for shapes that don't
+    fit.
+    """
+    if list(s0) == list(s1):
+        return [], []
+    rank = max(len(s0), len(s1))
+    x = [1] * (rank - len(s0)) + list(s0)
+    y = [1] * (rank - len(s1)) + list(s1)
+    if any(m != n and 1 not in (m, n) for m, n in zip(x, y, strict=True)):
+        raise ValueError(f"Incompatible shapes: {list(s0)} vs. {list(s1)}")
+    return [i for i in range(rank) if x[i] == 1], [i for i in range(rank) if y[i] == 1]
+
+
+def _infer(context: InferContext) -> Sequence[TensorShape]:
+    for shape, what in zip(context.shapes, ("s0", "s1"), strict=True):
+        of_rank(shape, 1, what)
+    s0, s1 = context.value(0), context.value(1)
+    if s0 is None or s1 is None:
+        return [TensorShape.of((None,))] * 2
+    return [TensorShape.of((len(axes),)) for axes in repeated_axes(s0.tolist(), s1.tolist())]
+
+
+def _find(context: KernelContext, r0: Any, r1: Any) -> Callable[[], Any]:
+    found = repeated_axes(context.value(0).tolist(), context.value(1).tolist())
+    mine, other = (np.array(axes, r0.dtype) for axes in found)
+
+    def run() -> None:
+        np.copyto(r0, mine)
+        np.copyto(r1, other)
+
+    return run
+
+
+op(
+    "BroadcastGradientArgs",
+    inputs="s0: T, s1: T",
+    outputs="r0: T, r1: T",
+    attrs={"T": (int32, int64)},
+    infer=_infer,
+    host=[0, 1],
+    host_outputs=[0, 1],
+    cpu=Call(make=_find),
+    gpu=Call(make=_find),
+    grad=NO_GRADIENT,
+    doc="The axes to sum over so that the gradient of a broadcast op fits each of its inputs.",
+)

@@ -1,0 +1,114 @@
+"""Cast: the same numbers in another type."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base import dtypes
+from gpugraph.base.dtypes import NUMERIC, as_dtype
+from gpugraph.graph.client.indexed_slices import IndexedSlices
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.kernel import Call, KernelContext
+from gpugraph.ops.framework.composite_tensors import Composite
+from gpugraph.ops.framework.identity_and_shape import op_scope
+from gpugraph.ops.framework.op_declaration import Attr, op
+from gpugraph.ops.framework.shape_functions import same_shape
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+
+__all__ = ["cast", "to_bfloat16", "to_double", "to_float", "to_int32", "to_int64"]
+
+_CASTABLE = (*NUMERIC, dtypes.bool)
+
+
+def _copy_unsafe(context: KernelContext, x: Any, out: Any) -> Callable[[], Any]:
+    """NumPy's conversion: C's, and of a complex number to a real one its real part."""
+    source, target = x.reshape(-1), out.reshape(-1)  # flat: NumPy then needs no copy in place
+    if source.dtype.kind == "c" and target.dtype.kind != "c":
+        source = source.real
+    if context.attrs["Truncate"] and context.attrs["DstT"] is dtypes.bfloat16:
+        return partial(_truncate, source, target)
+    return partial(np.copyto, target, source, casting="unsafe")
+
+
+def _truncate(source: Any, target: Any) -> None:
+    """To bfloat16 by leaving out the lower half of float32; NaN stays NaN."""
+    wide = source.astype(np.float32)
+    bits = wide.view(np.uint32)
+    bits[~np.isnan(wide)] &= np.uint32(0xFFFF0000)
+    np.copyto(target, wide, casting="unsafe")
+
+
+def _cast_gradient(op: Any, dy: Any) -> list[Any]:
+    source = op.inputs[0].dtype.base_dtype
+    inexact = all(each.is_floating or each.is_complex for each in (source, dy.dtype))
+    return [cast(dy, source) if inexact else None]
+
+
+_cast = op(
+    "Cast",
+    inputs="x: SrcT",
+    outputs="y: DstT",
+    attrs={"SrcT": _CASTABLE, "DstT": _CASTABLE, "Truncate": Attr("bool", False)},
+    infer=same_shape(0),
+    alias={0: 0},
+    cpu=Call(make=_copy_unsafe, direct=True),
+    elementwise="(U)x",
+    grad=_cast_gradient,
+    doc="x in the type DstT: fractions are cut off, all but 0 is True, True is 1; to bfloat16 to "
+    "the nearest (even) number, or, with Truncate, towards 0.",
+)
+
+
+def cast(x: Any, dtype: Any, name: str | None = None) -> Tensor:
+    """`x` in the type `dtype`; `x` itself where it has it already.
+
+    A float becomes an integer by cutting off its fraction, a complex number a real one by
+    dropping its imaginary part. IndexedSlices and SparseTensors become such. TypeError for strings.
+    """
+    wanted = as_dtype(dtype).base_dtype
+    if isinstance(x, Tensor):
+        if x._dtype.base_dtype is wanted:
+            return x
+        made: Tensor = _cast(x, DstT=wanted, name=name or "Cast")
+        return made
+    if isinstance(x, IndexedSlices):
+        values = cast(x.values, wanted, name)
+        return IndexedSlices(values, x.indices, x.dense_shape)  # type: ignore[return-value]
+    if isinstance(x, Composite):
+        changed = cast(x.values, wanted, name)
+        return x if changed is x.values else x._with(changed)  # type: ignore[return-value]
+    with op_scope(name, "Cast", x) as scope:
+        tensor = convert_to_tensor(x, name="x")
+        if tensor.dtype.base_dtype is wanted:
+            return tensor
+        made = _cast(tensor, DstT=wanted, name=scope or "Cast")
+        return made
+
+
+def to_bfloat16(x: Any, name: str = "ToBFloat16") -> Tensor:
+    """`cast(x, bfloat16)`."""
+    return cast(x, dtypes.bfloat16, name)
+
+
+def to_float(x: Any, name: str = "ToFloat") -> Tensor:
+    """`cast(x, float32)`."""
+    return cast(x, dtypes.float32, name)
+
+
+def to_double(x: Any, name: str = "ToDouble") -> Tensor:
+    """`cast(x, float64)`."""
+    return cast(x, dtypes.float64, name)
+
+
+def to_int32(x: Any, name: str = "ToInt32") -> Tensor:
+    """`cast(x, int32)`."""
+    return cast(x, dtypes.int32, name)
+
+
+def to_int64(x: Any, name: str = "ToInt64") -> Tensor:
+    """`cast(x, int64)`."""
+    return cast(x, dtypes.int64, name)

@@ -1,0 +1,363 @@
+"""Tensors joined: concat and stack.
+
+Lists that contain tensors become tensors by stacking: `convert_to_tensor([x, 1.0])` is a Pack.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base import dtypes
+from gpugraph.base.dtypes import ALL, DType
+from gpugraph.base.shapes import Dimension, TensorShape
+from gpugraph.graph.client.indexed_slices import IndexedSlices
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.graph.inference_context import InferContext
+from gpugraph.kernel import Call, KernelContext, Moves, Signature
+from gpugraph.ops.arrays.reshape_and_transpose import INDEX
+from gpugraph.ops.framework.constant_value import constant_value
+from gpugraph.ops.framework.identity_and_shape import (
+    Pairs,
+    identity,
+    ints,
+    op_scope,
+    run_all,
+    shape,
+)
+from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
+from gpugraph.ops.framework.shape_functions import UNKNOWN, normalize_axis
+from gpugraph.ops.framework.tensor_conversion import (
+    constant,
+    convert_to_tensor,
+    register_tensor_conversion_function,
+)
+
+__all__ = ["concat", "contains_tensor", "stack"]
+
+
+def _merge_all(shapes: Sequence[TensorShape]) -> TensorShape:
+    whole = shapes[0]
+    for index, other in enumerate(shapes):
+        try:
+            whole = whole.merge_with(other)
+        except ValueError as error:
+            raise ValueError(
+                f"Shapes must be equal, but input {index} has another: {error}"
+            ) from error
+    return whole
+
+
+# -- concat
+
+
+def _infer_concat(context: InferContext) -> Sequence[TensorShape]:
+    parts = [shape.sizes for shape in context.shapes[:-1]]
+    ranks = {len(sizes) for sizes in parts if sizes is not None}
+    if len(ranks) > 1:
+        raise ValueError(f"Tensors to concatenate must have one rank, but have {sorted(ranks)}")
+    if not ranks:
+        return [UNKNOWN]
+    rank = ranks.pop()
+    if rank == 0:
+        raise ValueError("Can't concatenate scalars (use tf.stack instead)")
+    value = context.value(len(parts))
+    if value is None:
+        return [TensorShape.of((None,) * rank)]
+    axis = normalize_axis(ints(value)[0], rank)
+    return [_concatenated(parts, axis, rank)]
+
+
+def _concatenated(
+    parts: Sequence[tuple[int | None, ...] | None], axis: int, rank: int
+) -> TensorShape:
+    rest = _merge_all(
+        [
+            UNKNOWN if sizes is None else TensorShape.of((*sizes[:axis], None, *sizes[axis + 1 :]))
+            for sizes in parts
+        ]
+    )
+    lengths = [None if sizes is None else sizes[axis] for sizes in parts]
+    total = None if None in lengths else sum(lengths)  # type: ignore[arg-type]
+    sizes = rest.sizes or (None,) * rank
+    return TensorShape.of((*sizes[:axis], total, *sizes[axis + 1 :]))
+
+
+def _bind_concat(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
+    *parts, out = arrays
+    axis = ints(context.value(len(parts)))[0]
+    return partial(np.concatenate, parts, axis, out)
+
+
+def _joined(signature: Signature, *arrays: Any) -> Pairs:
+    *parts, out = arrays
+    axis = normalize_axis(ints(signature.value(len(parts)))[0], out.ndim)
+    before, start, pairs = (slice(None),) * axis, 0, []
+    for part in parts:
+        stop = start + part.shape[axis]
+        pairs.append((part, out[before + (slice(start, stop),)]))
+        start = stop
+    return pairs
+
+
+def _concat_back(op: Any, dy: Any) -> list[Any]:
+    parts, axis = op.inputs[:-1], op.inputs[-1]
+    if len(parts) == 1:
+        return [dy, None]
+    if isinstance(dy, IndexedSlices):
+        value = constant_value(axis)
+        if value is not None and int(value) in (0, -(parts[0].shape.rank or 0)):
+            return [*_rows_by_part(parts, dy), None]
+        dy = convert_to_tensor(dy)
+    if axis.dtype.base_dtype is not dtypes.int32:
+        axis = raw_ops.Cast(axis, DstT=dtypes.int32)
+    shapes = raw_ops.ShapeN(parts)
+    offsets = raw_ops.ConcatOffset(axis, shapes)
+    pieces = [raw_ops.Slice(dy, begin, size) for begin, size in zip(offsets, shapes, strict=True)]
+    for piece, part in zip(pieces, parts, strict=True):
+        piece.set_shape(part.shape)
+    return [*pieces, None]
+
+
+def _rows_by_part(parts: Sequence[Tensor], dy: IndexedSlices) -> list[IndexedSlices]:
+    """Of some rows of the whole, those that come from each part, numbered as they are there."""
+    found = []
+    first: Any = constant(0, dy.indices.dtype.base_dtype)
+    for part in parts:
+        sizes = shape(part)
+        last = first + raw_ops.Cast(sizes[0], DstT=dy.indices.dtype.base_dtype)
+        inside = raw_ops.LogicalAnd(
+            raw_ops.GreaterEqual(dy.indices, first), raw_ops.Less(dy.indices, last)
+        )
+        chosen = raw_ops.Squeeze(raw_ops.Where(inside), squeeze_dims=[1])
+        indices = raw_ops.Sub(raw_ops.GatherV2(dy.indices, chosen, 0), first)
+        found.append(IndexedSlices(raw_ops.GatherV2(dy.values, chosen, 0), indices, sizes))
+        first = last
+    return found
+
+
+_concat = op(
+    "ConcatV2",
+    inputs="values: N * T, axis: Tidx",
+    outputs="output: T",
+    attrs={"T": ALL, "Tidx": INDEX},
+    infer=_infer_concat,
+    host=[1],
+    cpu=Call(make=_bind_concat),
+    gpu=Call(make=_bind_concat),
+    native=Moves(_joined),
+    grad=_concat_back,
+    doc="The tensors joined along an axis.",
+)
+
+
+def concat(values: Any, axis: Any, name: str = "concat") -> Tensor:
+    """`values`, tensors of one dtype and rank, joined along `axis` in [-rank, rank).
+
+    ValueError when other sizes than those of `axis` differ, for scalars, and for no tensors.
+    """
+    if not isinstance(values, (list, tuple)):
+        values = [values]
+    if not values:
+        raise ValueError(
+            "List argument 'values' to 'ConcatV2' Op with length 0 shorter than minimum length 2."
+        )
+    if len(values) == 1:
+        with op_scope(name, "concat", values[0]):
+            return identity(values[0], name=name)
+    made: Tensor = _concat(list(values), axis, name=name)
+    return made
+
+
+def _infer_offsets(context: InferContext) -> Sequence[TensorShape]:
+    return [_merge_all(context.shapes[1:])] * context.num_outputs
+
+
+def _bind_offsets(context: KernelContext, *outputs: Any) -> Callable[[], Any]:
+    shapes = [ints(context.value(index + 1)) for index in range(len(outputs))]
+    axis = normalize_axis(ints(context.value(0))[0], len(shapes[0]), "concat_dim")
+    copies: list[Callable[[], Any]] = []
+    start = 0
+    for sizes, out in zip(shapes, outputs, strict=True):
+        for place, (mine, first) in enumerate(zip(sizes, shapes[0], strict=True)):
+            if place != axis and mine != first:
+                raise ValueError(
+                    f"Shapes {sizes} and {shapes[0]} differ in dimension {place}, which is not "
+                    f"the one to concatenate along, {axis}"
+                )
+        offset = np.zeros(len(sizes), out.dtype)
+        offset[axis] = start
+        start += sizes[axis]
+        copies.append(partial(np.copyto, out, offset))
+    return run_all(copies)
+
+
+op(
+    "ConcatOffset",
+    inputs="concat_dim: int32, shape: N * shape_type",
+    outputs="offset: N * shape_type",
+    attrs={"shape_type": INDEX},
+    infer=_infer_offsets,
+    host=[0, 1],
+    host_outputs=[0],
+    cpu=Call(make=_bind_offsets),
+    gpu=Call(make=_bind_offsets),
+    grad=NO_GRADIENT,
+    doc="Where each of N tensors of these shapes begins in their concatenation.",
+)
+
+
+# -- stack
+
+
+def _infer_pack(context: InferContext) -> Sequence[TensorShape]:
+    sizes = _merge_all(context.shapes).sizes
+    if sizes is None:
+        return [UNKNOWN]
+    axis = normalize_axis(context.attrs["axis"], len(sizes) + 1)
+    return [TensorShape.of((*sizes[:axis], len(context.shapes), *sizes[axis:]))]
+
+
+def _bind_pack(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
+    *parts, out = arrays
+    axis = context.attrs["axis"] % out.ndim
+    slot = (*out.shape[:axis], 1, *out.shape[axis + 1 :])
+    return partial(np.concatenate, [part.reshape(slot) for part in parts], axis, out)
+
+
+def _stacked(signature: Signature, *arrays: Any) -> Pairs:
+    *parts, out = arrays
+    before = (slice(None),) * (signature.attrs["axis"] % out.ndim)
+    return [(part, out[before + (at, ...)]) for at, part in enumerate(parts)]
+
+
+def _pack_back(op: Any, dy: Any) -> list[Any]:
+    return list(raw_ops.Unpack(dy, num=len(op.inputs), axis=op.get_attr("axis")))
+
+
+_pack = op(
+    "Pack",
+    inputs="values: N * T",
+    outputs="output: T",
+    attrs={"T": ALL, "axis": Attr("int", 0)},
+    infer=_infer_pack,
+    cpu=Call(make=_bind_pack),
+    gpu=Call(make=_bind_pack),
+    native=Moves(_stacked),
+    grad=_pack_back,
+    doc="N tensors of one shape, stacked along a new axis.",
+)
+
+
+def stack(values: Any, axis: int = 0, name: str = "stack") -> Tensor:
+    """`values`, tensors of one shape and dtype, as one tensor of a rank more.
+
+    ValueError when the shapes differ or `axis` is not in [-rank - 1, rank].
+    """
+    if axis == 0 and not contains_tensor(values):
+        return convert_to_tensor(values, name=name)
+    made: Tensor
+    if axis == 0 and isinstance(values, Tensor):
+        return values
+    if axis == 0:
+        made = _packed(list(values), _common_dtype(values), name)
+    else:
+        made = _pack(list(values), axis=axis, name=name)
+    return made
+
+
+def contains_tensor(value: Any) -> bool:
+    """Whether a tensor, or a variable, is somewhere in a nested list."""
+    if isinstance(value, (list, tuple)):
+        return any(map(contains_tensor, value))
+    return _is_tensor(value)
+
+
+def _is_tensor(value: Any) -> bool:
+    return isinstance(getattr(value, "dtype", None), DType)
+
+
+def _common_dtype(value: Any) -> DType | None:
+    """The dtype of the first tensor in a nested list."""
+    if isinstance(value, (list, tuple)):
+        return next((found for found in map(_common_dtype, value) if found is not None), None)
+    return value.dtype.base_dtype if _is_tensor(value) else None
+
+
+def _packed(values: Sequence[Any], dtype: DType | None, name: str | None) -> Tensor:
+    """Pack of nested `values`; those that are no tensors become constants named by position."""
+    if all(type(value) is Tensor and value.dtype is dtype for value in values):
+        found: Tensor = _pack(list(values), name=name)
+        return found
+    with op_scope(name, "packed", *values) as scope:
+        parts = [_element(value, dtype, str(index)) for index, value in enumerate(values)]
+        made: Tensor = _pack(parts, name=scope)
+        return made
+
+
+def _element(value: Any, dtype: DType | None, name: str) -> Tensor:
+    if isinstance(value, (list, tuple)) and contains_tensor(value):
+        return _packed(value, dtype, name)
+    if isinstance(value, Dimension):
+        value = int(value)
+    return convert_to_tensor(value, dtype, name=name)
+
+
+def _from_list(value: Any, dtype: Any = None, name: str | None = None, as_ref: bool = False) -> Any:
+    """A list with tensors in it, stacked; or with Dimensions, as a constant."""
+    del as_ref
+    kinds = _kinds(value)
+    if Tensor in kinds:
+        found = _common_dtype(value)
+        if dtype is not None and found is not dtype.base_dtype:
+            value = _cast(value, dtype.base_dtype)
+        return _packed(value, found if dtype is None else dtype.base_dtype, name or "packed")
+    if Dimension in kinds:
+        return constant(_plain(value), dtype, name=name or "Const")
+    return NotImplemented
+
+
+def _kinds(value: Any) -> set[type]:
+    """Which of Tensor (variables too) and Dimension occur in a nested list."""
+    kinds: set[type] = set()
+    for item in value:
+        kind = type(item)
+        if kind is int or kind is float:
+            continue
+        if isinstance(item, (list, tuple)):
+            kinds |= _kinds(item)
+        elif isinstance(item, Dimension):
+            kinds.add(Dimension)
+        elif _is_tensor(item):
+            kinds.add(Tensor)
+    return kinds
+
+
+def _cast(value: Any, dtype: DType) -> Any:
+    if isinstance(value, (list, tuple)):
+        return [_cast(item, dtype) for item in value]
+    if _is_tensor(value) and value.dtype.base_dtype is not dtype:
+        return raw_ops.Cast(convert_to_tensor(value), DstT=dtype)
+    return value
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    return int(value) if isinstance(value, Dimension) else value
+
+
+def _from_dimension(
+    value: Dimension, dtype: Any = None, name: str | None = None, as_ref: bool = False
+) -> Tensor:
+    del as_ref
+    if value.value is None:
+        raise ValueError("An unknown Dimension can't become a tensor; use tf.shape")
+    return constant(value.value, dtype, name=name or "Const")
+
+
+register_tensor_conversion_function((list, tuple), _from_list, 99)
+register_tensor_conversion_function(Dimension, _from_dimension, 100)

@@ -1,0 +1,239 @@
+"""Constants, placeholders, and tensors made of one value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base import dtypes
+from gpugraph.base.dtypes import ALL, NUMERIC, DType, as_dtype
+from gpugraph.base.shapes import TensorShape, as_shape
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.graph.inference_context import InferContext
+from gpugraph.kernel import Call, Elementwise, KernelContext
+from gpugraph.ops.framework.identity_and_shape import int_argument, op_scope
+from gpugraph.ops.framework.numpy_conversion import zero_of
+from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
+from gpugraph.ops.framework.shape_functions import SCALAR, UNKNOWN, from_attr, same_shape
+from gpugraph.ops.framework.tensor_conversion import constant, convert_to_tensor, infer_const
+
+__all__ = ["fill", "ones", "ones_like", "placeholder", "placeholder_with_default", "zeros"]
+__all__ += ["zeros_like"]
+
+_SMALL = 1000
+"""Below so many elements, zeros and ones are constants; else they are filled at run time."""
+
+
+def _const(context: KernelContext, out: Any) -> Callable[[], Any]:
+    value = context.attrs["value"]
+    return lambda: np.copyto(out, value)
+
+
+op(
+    "Const",
+    outputs="output: dtype",
+    attrs={"value": Attr("tensor", required=True), "dtype": ALL},
+    infer=infer_const,
+    cpu=Call(make=_const),
+    gpu=Call(make=_const),
+    grad=NO_GRADIENT,
+    doc="A constant: the array of its attr `value`, the same at every run.",
+)
+
+
+def _not_fed(context: KernelContext, *_: Any) -> Callable[[], Any]:
+    raise LookupError(f"You must feed a value for placeholder tensor '{context.name}'")
+
+
+_placeholder = op(
+    "Placeholder",
+    outputs="output: dtype",
+    attrs={"dtype": ALL, "shape": Attr("shape", UNKNOWN)},
+    infer=from_attr("shape"),
+    cpu=Call(make=_not_fed),
+    gpu=Call(make=_not_fed),
+    grad=NO_GRADIENT,
+    stateful=True,
+    doc="A tensor that must be fed at every run that needs it.",
+)
+
+
+def placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> Tensor:
+    """A tensor of `dtype` and (partly known) `shape` to be fed at each run.
+
+    A run that needs it unfed raises InvalidArgumentError.
+    """
+    made: Tensor = _placeholder(dtype=dtype, shape=as_shape(shape), name=name)
+    return made
+
+
+def _copy(source: Any, out: Any) -> None:
+    np.copyto(out, source)
+
+
+def _infer_with_default(context: InferContext) -> Sequence[TensorShape]:
+    shape: TensorShape = context.attrs["shape"]
+    shape.assert_is_compatible_with(context.shapes[0])
+    return [shape]
+
+
+_placeholder_with_default = op(
+    "PlaceholderWithDefault",
+    inputs="input: dtype",
+    outputs="output: dtype",
+    attrs={"dtype": ALL, "shape": Attr("shape", UNKNOWN)},
+    infer=_infer_with_default,
+    cpu=Call(_copy),
+    elementwise="x",
+    grad=lambda op, dy: dy,
+    doc="A tensor that may be fed, and is `input` otherwise.",
+)
+
+
+def placeholder_with_default(input: Any, shape: Any, name: str | None = None) -> Tensor:
+    """A tensor of (partly known) `shape` that is `input` where it isn't fed.
+
+    ValueError when `input` does not fit `shape`.
+    """
+    made: Tensor = _placeholder_with_default(input, shape=as_shape(shape), name=name)
+    return made
+
+
+def _fill_with_value(context: KernelContext, value: Any, out: Any) -> Callable[[], Any]:
+    del context
+    return lambda: out.fill(value[()])
+
+
+def _infer_fill(context: InferContext) -> Sequence[TensorShape]:
+    dims, value = context.value(0), context.shapes[1]
+    if dims is not None and (dims < 0).any():
+        raise ValueError(f"Sizes must be >= 0, but they are {dims.tolist()}")
+    if not value.is_compatible_with(SCALAR):
+        raise ValueError(f"The value must be a scalar, but its shape is {value}")
+    return [context.value_as_shape(0)]
+
+
+def _fill_gradient(op: Any, dy: Any) -> list[Any]:
+    return [None, raw_ops.Sum(dy, raw_ops.Range(0, raw_ops.Rank(dy), 1))]
+
+
+_fill = op(
+    "Fill",
+    inputs="dims: index_type, value: T",
+    outputs="output: T",
+    attrs={"T": ALL, "index_type": (dtypes.int32, dtypes.int64)},
+    infer=_infer_fill,
+    host=[0],
+    cpu=Call(make=_fill_with_value),
+    gpu=Elementwise("x", Call(make=_fill_with_value)),
+    grad=_fill_gradient,
+    doc="A tensor of shape `dims` whose elements all are the scalar `value`.",
+)
+
+
+def fill(dims: Any, value: Any, name: str | None = None) -> Tensor:
+    """A tensor of shape `dims`, an int vector, whose elements all are the scalar `value`."""
+    made: Tensor = _fill(int_argument(dims), value, name=name)
+    return made
+
+
+def _clear(_: Any, out: Any) -> None:
+    out.fill(zero_of(out.dtype))
+
+
+def _fill_with_ones(_: Any, out: Any) -> None:
+    out.fill(1)
+
+
+def _zeros_like_gradient(op: Any, dy: Any) -> list[Any]:
+    del op, dy
+    return [None]
+
+
+_LIKE: dict[str, Any] = {
+    "inputs": "x: T",
+    "outputs": "y: T",
+    "infer": same_shape(0),
+    "grad": _zeros_like_gradient,
+}
+_zeros_like = op(
+    "ZerosLike",
+    **_LIKE,
+    attrs={"T": ALL},
+    cpu=Call(_clear),
+    elementwise="(T)0",
+    doc="Zeros (empty strings) of the shape and dtype of x.",
+)
+_ones_like = op(
+    "OnesLike",
+    **_LIKE,
+    attrs={"T": (*NUMERIC, dtypes.bool)},
+    cpu=Call(_fill_with_ones),
+    elementwise="(T)1",
+    doc="Ones of the shape and dtype of x.",
+)
+
+
+def _element(value: int, dtype: DType) -> Any:
+    """0 or 1 as a Python value of `dtype`; TypeError for the text that would be 1."""
+    if dtype is dtypes.string:
+        if value:
+            raise TypeError("There are no ones of dtype string")
+        return b""
+    return bool(value) if dtype is dtypes.bool else value
+
+
+def _filled(shape: Any, value: int, dtype: DType, name: str | None, default: str) -> Tensor:
+    element = _element(value, dtype)
+    with op_scope(name, default, shape) as scope:
+        if not isinstance(shape, Tensor):
+            try:
+                sizes = as_shape(shape)
+            except (TypeError, ValueError):
+                sizes = UNKNOWN
+            count = sizes.num_elements()
+            if count is not None:
+                if count < _SMALL:
+                    return constant(element, dtype, sizes, scope)
+                shape = convert_to_tensor(sizes)
+        made: Tensor = fill(shape, constant(element, dtype), name=scope)
+        return made
+
+
+def zeros(shape: Any, dtype: Any = dtypes.float32, name: str | None = None) -> Tensor:
+    """Zeros of `shape`, a shape or an int vector tensor; empty text for strings."""
+    return _filled(shape, 0, as_dtype(dtype).base_dtype, name, "zeros")
+
+
+def ones(shape: Any, dtype: Any = dtypes.float32, name: str | None = None) -> Tensor:
+    """Ones of `shape`, a shape or an int vector tensor."""
+    return _filled(shape, 1, as_dtype(dtype).base_dtype, name, "ones")
+
+
+def _like(tensor: Any, dtype: Any, name: str | None, optimize: bool, value: int) -> Tensor:
+    default = "ones_like" if value else "zeros_like"
+    with op_scope(name, default, tensor) as scope:
+        source = convert_to_tensor(tensor, name="tensor")
+        element = source.dtype.base_dtype if dtype is None else as_dtype(dtype).base_dtype
+        if optimize and source.shape.is_fully_defined():
+            return _filled(source.shape, value, element, scope, default)
+        if element is not source.dtype.base_dtype:
+            return _filled(raw_ops.Shape(source), value, element, scope, default)
+        made: Tensor = (_ones_like if value else _zeros_like)(source, name=scope)
+        return made
+
+
+def zeros_like(
+    tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True
+) -> Tensor:
+    """Zeros of the shape of `tensor`, of its dtype by default."""
+    return _like(tensor, dtype, name, optimize, 0)
+
+
+def ones_like(
+    tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True
+) -> Tensor:
+    """Ones of the shape of `tensor`, of its dtype by default."""
+    return _like(tensor, dtype, name, optimize, 1)

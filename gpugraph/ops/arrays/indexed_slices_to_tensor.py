@@ -1,0 +1,109 @@
+"""IndexedSlices as tensors and as lists of rows: what joins them, and what makes them dense."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from gpugraph.base import dtypes
+from gpugraph.base.dtypes import as_dtype
+from gpugraph.graph.client.indexed_slices import IndexedSlices
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.ops.arrays.cast import cast
+from gpugraph.ops.arrays.concat_and_stack import concat
+from gpugraph.ops.framework.op_declaration import raw_ops
+from gpugraph.ops.framework.tensor_conversion import (
+    convert_to_tensor,
+    register_tensor_conversion_function,
+)
+
+__all__ = ["as_slices", "convert_to_tensor_or_indexed_slices", "dense", "joined_slices"]
+__all__ += ["on_values"]
+
+_LARGE = 100_000_000
+"""Elements from which on a dense tensor is worth a warning."""
+
+
+def _as_dense(
+    value: IndexedSlices, dtype: Any = None, name: str | None = None, as_ref: bool = False
+) -> Any:
+    del as_ref
+    if dtype is not None and not dtype.base_dtype.is_compatible_with(value.dtype.base_dtype):
+        raise ValueError(
+            f"Tensor conversion requested dtype {dtype.name} for IndexedSlices with dtype "
+            f"{value.dtype.name}: {value}"
+        )
+    if value.dense_shape is None:
+        raise ValueError(
+            f"Tensor conversion requested for IndexedSlices without dense_shape: {value}"
+        )
+    count = value.shape.num_elements()
+    if count is None:
+        warnings.warn(
+            f"Converting sparse IndexedSlices ('{value.name}') to a dense Tensor of unknown "
+            "shape. This may consume a large amount of memory.",
+            stacklevel=3,
+        )
+    elif count >= _LARGE:
+        warnings.warn(
+            f"Converting sparse IndexedSlices ('{value.name}') to a dense Tensor with {count} "
+            "elements. This may consume a large amount of memory.",
+            stacklevel=3,
+        )
+    return dense(value, name)
+
+
+register_tensor_conversion_function(IndexedSlices, _as_dense)
+
+
+def dense(slices: IndexedSlices | Tensor, name: str | None = None) -> Tensor:
+    """The whole tensor, with no warning however large it is; a tensor as it is."""
+    if not isinstance(slices, IndexedSlices):
+        return slices
+    rows = slices.dense_shape[0]
+    made: Tensor = raw_ops.UnsortedSegmentSum(slices.values, slices.indices, rows, name=name)
+    made.set_shape(slices.shape)
+    return made
+
+
+def as_slices(value: IndexedSlices | Tensor) -> IndexedSlices:
+    """A whole tensor as slices: all of its rows."""
+    if isinstance(value, IndexedSlices):
+        return value
+    shape = raw_ops.Shape(value)
+    made = IndexedSlices(value, raw_ops.Range(0, shape[0], 1, name="range"), shape)
+    return made
+
+
+def joined_slices(parts: Sequence[IndexedSlices]) -> IndexedSlices:
+    """The sum of several: the rows of all of them."""
+    values = concat([each.values for each in parts], 0, name="concat")
+    indices = [convert_to_tensor(each.indices) for each in parts]
+    if len({each.dtype.base_dtype for each in indices}) > 1:
+        indices = [cast(each, dtypes.int64) for each in indices]
+    return IndexedSlices(values, concat(indices, 0, name="concat"), parts[0].dense_shape)
+
+
+def on_values(function: Callable[[Tensor], Tensor], given: Any) -> Any:
+    """`function` of a tensor; of the values of slices, as slices again."""
+    if isinstance(given, IndexedSlices):
+        return IndexedSlices(function(given.values), given.indices, given.dense_shape)
+    return function(given)
+
+
+def convert_to_tensor_or_indexed_slices(
+    value: Any, dtype: Any = None, name: str | None = None
+) -> Any:
+    """IndexedSlices as they are, everything else as a tensor (see `convert_to_tensor`).
+
+    ValueError for IndexedSlices of another dtype than `dtype`.
+    """
+    if isinstance(value, IndexedSlices):
+        if dtype is not None and not as_dtype(dtype).is_compatible_with(value.dtype):
+            raise ValueError(
+                f"Tensor conversion requested dtype {as_dtype(dtype).name} for Tensor with dtype "
+                f"{value.dtype.name}: {value!r}"
+            )
+        return value
+    return convert_to_tensor(value, dtype, name=name)

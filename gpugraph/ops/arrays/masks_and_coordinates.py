@@ -1,0 +1,189 @@
+"""Positions laid out: sequence masks, grids of coordinates, flat indices as coordinates, and the
+shape to which two shapes broadcast."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base import dtypes
+from gpugraph.base.dtypes import as_dtype
+from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.base.shapes import TensorShape, as_shape, broadcast_shapes
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.graph.inference_context import InferContext
+from gpugraph.kernel import Call, KernelContext
+from gpugraph.ops.arrays.cast import cast
+from gpugraph.ops.arrays.constants_and_placeholders import ones
+from gpugraph.ops.arrays.reshape_and_transpose import INDEX, reshape
+from gpugraph.ops.framework.constant_value import constant_value
+from gpugraph.ops.framework.identity_and_shape import op_scope, size
+from gpugraph.ops.framework.op_declaration import NO_GRADIENT, op, raw_ops
+from gpugraph.ops.framework.shape_functions import UNKNOWN, of_rank
+from gpugraph.ops.framework.tensor_conversion import constant, convert_to_tensor
+
+__all__ = ["broadcast_dynamic_shape", "broadcast_static_shape", "meshgrid", "sequence_mask"]
+__all__ += ["unravel_index"]
+
+
+def sequence_mask(
+    lengths: Any, maxlen: Any = None, dtype: Any = dtypes.bool, name: str | None = None
+) -> Tensor:
+    """Masks of the first so many places: [..., j] is True where j < lengths[...].
+
+    Shape: lengths.shape + (maxlen,); `maxlen` is by default the largest length. Of another
+    `dtype`, 1 and 0. ValueError when maxlen is no scalar.
+    """
+    with op_scope(name, "SequenceMask", lengths, maxlen):
+        given = convert_to_tensor(lengths)
+        if maxlen is None:
+            kind = given.dtype.base_dtype
+            width = raw_ops.Maximum(constant(0, kind), raw_ops.Max(given, _all_axes(given)))
+        else:
+            width = convert_to_tensor(maxlen)
+            kind = width.dtype.base_dtype
+        if width.shape.rank not in (None, 0):
+            raise ValueError("maxlen must be scalar for sequence_mask")
+        row = raw_ops.Range(constant(0, kind), width, constant(1, kind))
+        ends = raw_ops.Cast(raw_ops.ExpandDims(given, -1), DstT=kind)
+        made: Tensor = raw_ops.Less(row, ends)
+        known = constant_value(given)
+        if maxlen is None and known is not None:
+            made.set_shape((*known.shape, max(0, int(known.max(initial=0)))))
+        return made if dtype is None else cast(made, as_dtype(dtype))
+
+
+def _all_axes(tensor: Tensor) -> Tensor:
+    if tensor.shape.rank is not None:
+        return constant(np.arange(tensor.shape.rank, dtype=np.int32))
+    made: Tensor = raw_ops.Range(0, raw_ops.Rank(tensor), 1)
+    return made
+
+
+def meshgrid(*args: Any, **kwargs: Any) -> list[Tensor]:
+    """Coordinates of a grid: for vectors of n and m numbers two tensors of shape (m, n).
+
+    `indexing="ij"` makes it (n, m): by default, "xy", the first two axes are exchanged. ValueError
+    for another, TypeError for other keywords than that and `name`.
+    """
+    indexing, name = kwargs.pop("indexing", "xy"), kwargs.pop("name", "meshgrid")
+    if kwargs:
+        raise TypeError(f"meshgrid takes no keyword '{next(iter(kwargs))}'")
+    if indexing not in ("xy", "ij"):
+        raise ValueError(f"indexing parameter must be either 'xy' or 'ij', but is {indexing!r}")
+    with op_scope(name, "meshgrid", *args):
+        count = len(args)
+        vectors = [
+            reshape(convert_to_tensor(each, name="stack"), _along(at, count))
+            for at, each in enumerate(args)
+        ]
+        sizes = [size(each) for each in args]
+        if indexing == "xy" and count > 1:
+            vectors[0] = reshape(vectors[0], _along(1, count))
+            vectors[1] = reshape(vectors[1], _along(0, count))
+            sizes[0], sizes[1] = sizes[1], sizes[0]
+        if not vectors:
+            return []
+        whole = ones(sizes, vectors[0].dtype.base_dtype)
+        return [each * whole for each in vectors]
+
+
+def _along(axis: int, count: int) -> tuple[int, ...]:
+    """The shape of a vector along one of so many axes."""
+    return tuple([-1 if each == axis else 1 for each in range(count)])
+
+
+# -- flat indices as coordinates
+
+
+def _infer_unravel(context: InferContext) -> Sequence[TensorShape]:
+    indices, dims = context.shapes
+    count = of_rank(dims, 1, "dims")[0]
+    if indices.sizes is None:
+        return [UNKNOWN]
+    if len(indices.sizes) > 1:
+        raise ValueError(f"indices must be a scalar or a vector, but has shape {indices}")
+    return [TensorShape.of((count, *indices.sizes))]
+
+
+def _unravel(indices: Any, dims: Any, out: Any) -> None:
+    count = int(np.prod(dims, dtype=np.int64))
+    if indices.size and (indices.min() < 0 or indices.max() >= count):
+        what = f"index is out of bound as with dims: {dims.tolist()} has {count} elements"
+        raise InvalidArgumentError(None, None, what)
+    rest = indices
+    for axis in range(len(dims) - 1, -1, -1):
+        out[axis] = rest % max(int(dims[axis]), 1)
+        rest = rest // max(int(dims[axis]), 1)
+
+
+_unravel_index = op(
+    "UnravelIndex",
+    inputs="indices: Tidx, dims: Tidx",
+    outputs="output: Tidx",
+    attrs={"Tidx": INDEX},
+    infer=_infer_unravel,
+    cpu=Call(_unravel),
+    gpu=Call(_unravel),
+    grad=NO_GRADIENT,
+    doc="The coordinates, one row an axis, of indices into a flat tensor of shape `dims`.",
+)
+
+
+def unravel_index(indices: Any, dims: Any, name: str | None = None) -> Tensor:
+    """The coordinates in a tensor of shape `dims` of indices into its flat elements.
+
+    Shape: (len(dims),) + indices.shape, indices being a scalar or a vector. InvalidArgumentError
+    in a run for an index outside.
+    """
+    made: Tensor = _unravel_index(indices, dims, name=name)
+    return made
+
+
+# -- shapes that broadcast
+
+
+def _infer_args(context: InferContext) -> Sequence[TensorShape]:
+    lengths = [of_rank(shape, 1, f"s{at}")[0] for at, shape in enumerate(context.shapes)]
+    known = [each for each in lengths if each is not None]
+    return [TensorShape.of((max(known) if len(known) == 2 else None,))]
+
+
+def _bind_args(_: KernelContext, s0: Any, s1: Any, out: Any) -> Callable[[], Any]:
+    def run() -> None:
+        try:
+            out[...] = np.broadcast_shapes(tuple(s0.tolist()), tuple(s1.tolist()))
+        except ValueError as error:
+            what = f"Incompatible shapes: {s0.tolist()} vs. {s1.tolist()}"
+            raise InvalidArgumentError(None, None, what) from error
+
+    return run
+
+
+_broadcast_args = op(
+    "BroadcastArgs",
+    inputs="s0: T, s1: T",
+    outputs="r0: T",
+    attrs={"T": INDEX},
+    infer=_infer_args,
+    cpu=Call(make=_bind_args),
+    gpu=Call(make=_bind_args),
+    grad=NO_GRADIENT,
+    doc="The shape to which shapes s0 and s1 broadcast.",
+)
+
+
+def broadcast_dynamic_shape(shape_x: Any, shape_y: Any) -> Tensor:
+    """The shape, an int vector, to which two shapes given as such vectors broadcast.
+
+    InvalidArgumentError in a run where they don't.
+    """
+    made: Tensor = _broadcast_args(shape_x, shape_y)
+    return made
+
+
+def broadcast_static_shape(shape_x: Any, shape_y: Any) -> TensorShape:
+    """The shape to which two `TensorShape`s broadcast; ValueError where they don't."""
+    return broadcast_shapes(as_shape(shape_x), as_shape(shape_y))

@@ -1,0 +1,392 @@
+"""The same elements in another shape or order: reshape, transpose, reverse, broadcast."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base import dtypes
+from gpugraph.base.dtypes import ALL, NUMERIC
+from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.base.shapes import TensorShape, broadcast_shapes
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.graph.inference_context import InferContext
+from gpugraph.kernel import Call, KernelContext, Signature
+from gpugraph.ops.framework.identity_and_shape import (
+    Pairs,
+    copying,
+    int_argument,
+    ints,
+    op_scope,
+    same_bytes,
+    shape_of,
+)
+from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
+from gpugraph.ops.framework.shape_functions import UNKNOWN, normalize_axis, of_rank, same_shape
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+from gpugraph.ops.framework.unbroadcasting import unbroadcast
+
+__all__ = [
+    "broadcast_to",
+    "expand_dims",
+    "invert_permutation",
+    "reshape",
+    "reverse",
+    "squeeze",
+    "transpose",
+]
+
+INDEX = (dtypes.int32, dtypes.int64)
+"""The dtypes of sizes, axes and positions."""
+
+
+# -- reshape
+
+
+def _infer_reshape(context: InferContext) -> Sequence[TensorShape]:
+    source = context.shapes[0]
+    asked = context.value_as_shape(1).sizes
+    if asked is None:
+        return [UNKNOWN]
+    value = context.value(1)
+    if value is not None and asked.count(None) > 1:
+        raise ValueError(f"Only one size may be -1, but the shape is {ints(value)}")
+    count = source.num_elements()
+    if count is None:
+        return [TensorShape.of(asked)]
+    known = prod(size for size in asked if size is not None)
+    open_sizes = asked.count(None)
+    if open_sizes == 0 and known != count:
+        raise ValueError(f"Cannot reshape a tensor with {count} elements to shape {asked}")
+    if open_sizes != 1:
+        return [TensorShape.of(asked)]
+    if known == 0:
+        if value is not None:
+            raise ValueError(f"The size -1 of shape {ints(value)} does not follow from {source}")
+        return [TensorShape.of(asked)]
+    if count % known:
+        raise ValueError(
+            f"Cannot reshape a tensor with {count} elements to shape {asked}: not a multiple of "
+            f"{known}"
+        )
+    return [TensorShape.of(tuple(count // known if n is None else n for n in asked))]
+
+
+def _reshape_back(op: Any, dy: Any) -> list[Any]:
+    return [raw_ops.Reshape(dy, shape_of(op.inputs[0])), None]
+
+
+_reshape = op(
+    "Reshape",
+    inputs="tensor: T, shape: Tshape",
+    outputs="output: T",
+    attrs={"T": ALL, "Tshape": INDEX},
+    infer=_infer_reshape,
+    host=[1],
+    view={0: 0},
+    **same_bytes,
+    grad=_reshape_back,
+    doc="The elements of the tensor in another shape; one size may be -1, and follows.",
+)
+
+
+def reshape(tensor: Any, shape: Any, name: str | None = None) -> Tensor:
+    """The elements of `tensor` in row-major order as a tensor of `shape`.
+
+    One size may be -1: it follows from the others. ValueError when the number of elements differs
+    as far as it is known, InvalidArgumentError when that shows in a run.
+    """
+    made: Tensor = _reshape(tensor, int_argument(shape), name=name)
+    return made
+
+
+def _infer_expand_dims(context: InferContext) -> Sequence[TensorShape]:
+    sizes = context.shapes[0].sizes
+    value = context.value(1)
+    if sizes is None:
+        return [UNKNOWN]
+    if value is None:
+        return [TensorShape.of((None,) * (len(sizes) + 1))]
+    if np.size(value) != 1:
+        raise ValueError(f"The dimension to insert must be one number, not {value}")
+    axis = normalize_axis(ints(value)[0], len(sizes) + 1, "dimension")
+    return [TensorShape.of((*sizes[:axis], 1, *sizes[axis:]))]
+
+
+_expand_dims = op(
+    "ExpandDims",
+    inputs="input: T, dim: Tdim",
+    outputs="output: T",
+    attrs={"T": ALL, "Tdim": INDEX},
+    infer=_infer_expand_dims,
+    host=[1],
+    view={0: 0},
+    **same_bytes,
+    grad=_reshape_back,
+    doc="The input with a size of 1 inserted at position `dim`.",
+)
+
+
+def expand_dims(input: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Tensor:
+    """`input` with a size of 1 inserted at `axis`, in [-rank - 1, rank]; ValueError outside."""
+    if (axis is None) == (dim is None):
+        raise ValueError("expand_dims takes one of 'axis' and its older name 'dim'")
+    made: Tensor = _expand_dims(input, dim if axis is None else axis, name=name)
+    return made
+
+
+def _infer_squeeze(context: InferContext) -> Sequence[TensorShape]:
+    sizes = context.shapes[0].sizes
+    if sizes is None:
+        return [UNKNOWN]
+    asked = context.attrs["squeeze_dims"]
+    if not asked:
+        if None in sizes:
+            return [UNKNOWN]
+        return [TensorShape.of(tuple(size for size in sizes if size != 1))]
+    axes = {normalize_axis(axis, len(sizes)) for axis in asked}
+    for axis in axes:
+        if sizes[axis] not in (1, None):
+            raise ValueError(f"Can not squeeze dim[{axis}]: its size is {sizes[axis]}, not 1")
+    return [TensorShape.of(tuple(n for axis, n in enumerate(sizes) if axis not in axes))]
+
+
+_squeeze = op(
+    "Squeeze",
+    inputs="input: T",
+    outputs="output: T",
+    attrs={"T": ALL, "squeeze_dims": Attr("list(int)", [])},
+    infer=_infer_squeeze,
+    view={0: 0},
+    **same_bytes,
+    grad=lambda op, dy: raw_ops.Reshape(dy, shape_of(op.inputs[0])),
+    doc="The input without its sizes of 1: those in `squeeze_dims`, or all.",
+)
+
+
+def squeeze(
+    input: Any, axis: Any = None, name: str | None = None, squeeze_dims: Any = None
+) -> Tensor:
+    """`input` without its dimensions of size 1: those of `axis`, or all.
+
+    ValueError for an axis outside [-rank, rank) or of another size.
+    """
+    if axis is not None and squeeze_dims is not None:
+        raise ValueError("squeeze takes one of 'axis' and its older name 'squeeze_dims'")
+    axes = squeeze_dims if axis is None else axis
+    chosen = [] if axes is None else [int(each) for each in np.atleast_1d(axes)]
+    made: Tensor = _squeeze(input, squeeze_dims=chosen, name=name)
+    return made
+
+
+# -- transpose
+
+
+def _permutation(value: Any, rank: int) -> list[int]:
+    axes = [normalize_axis(axis, rank, "permutation entry") for axis in ints(value)]
+    if sorted(axes) != list(range(rank)):
+        raise ValueError(f"{ints(value)} is not a permutation of the {rank} dimensions")
+    return axes
+
+
+def _infer_transpose(context: InferContext) -> Sequence[TensorShape]:
+    source, vector = context.shapes
+    length = of_rank(vector, 1, "perm")[0]
+    value = context.value(1)
+    rank = length if source.sizes is None else len(source.sizes)
+    if rank is None:
+        return [UNKNOWN]
+    if length is not None and length != rank:
+        raise ValueError(f"perm has {length} entries for a tensor of rank {rank}")
+    if value is None or source.sizes is None:
+        return [TensorShape.of((None,) * rank)]
+    return [TensorShape.of(tuple(source.sizes[axis] for axis in _permutation(value, rank)))]
+
+
+def _transposed(signature: Signature, source: Any, out: Any) -> Pairs:
+    return [(source.transpose(_permutation(signature.value(1), source.ndim)), out)]
+
+
+def _transpose_back(op: Any, dy: Any) -> list[Any]:
+    return [raw_ops.Transpose(dy, raw_ops.InvertPermutation(op.inputs[1])), None]
+
+
+_transpose = op(
+    "Transpose",
+    inputs="x: T, perm: Tperm",
+    outputs="y: T",
+    attrs={"T": ALL, "Tperm": INDEX},
+    infer=_infer_transpose,
+    host=[1],
+    **copying(_transposed),
+    grad=_transpose_back,
+    doc="The input with dimension i taken from dimension perm[i].",
+)
+
+
+def transpose(
+    a: Any, perm: Any = None, name: str | None = "transpose", conjugate: bool = False
+) -> Tensor:
+    """`a` with its dimensions in the order `perm`, by default reversed.
+
+    With `conjugate` and a complex dtype, the conjugates of its elements. ValueError when `perm`
+    is no permutation of the dimensions.
+    """
+    made: Tensor
+    if isinstance(a, Tensor) and perm is not None and not conjugate:
+        made = _transpose(a, int_argument(perm), name=name or "transpose")
+        return made
+    with op_scope(name, "transpose", a) as scope:
+        source = convert_to_tensor(a, name="a")
+        if perm is None:
+            perm = _reversed_axes(source)
+        if conjugate and source.dtype.is_complex:
+            source = raw_ops.Conj(source)
+        made = _transpose(source, int_argument(perm), name=scope)
+        return made
+
+
+def _reversed_axes(source: Tensor) -> Any:
+    if source.shape.sizes is not None:
+        return np.arange(len(source.shape.sizes), dtype=np.int32)[::-1]
+    rank = raw_ops.Rank(source)
+    last = raw_ops.Sub(rank, 1, name="sub")
+    return raw_ops.Sub(last, raw_ops.Range(0, rank, 1), name="sub")
+
+
+def _bind_invert(context: KernelContext, out: Any) -> Callable[[], Any]:
+    value = context.value(0)
+    result = np.full(value.shape, -1, value.dtype)
+    for place, axis in enumerate(ints(value)):
+        if not 0 <= axis < value.size:
+            raise InvalidArgumentError(
+                None, None, f"{axis} at position {place} is not between 0 and {value.size}"
+            )
+        if result[axis] != -1:
+            raise InvalidArgumentError(None, None, f"{axis} is duplicated in the permutation")
+        result[axis] = place
+    return partial(np.copyto, out, result)
+
+
+def _infer_invert(context: InferContext) -> Sequence[TensorShape]:
+    return [TensorShape.of(of_rank(context.shapes[0], 1, "A permutation"))]
+
+
+_invert_permutation = op(
+    "InvertPermutation",
+    inputs="x: T",
+    outputs="y: T",
+    attrs={"T": INDEX},
+    infer=_infer_invert,
+    host=[0],
+    host_outputs=[0],
+    cpu=Call(make=_bind_invert),
+    gpu=Call(make=_bind_invert),
+    grad=NO_GRADIENT,
+    doc="The permutation that undoes x: y[x[i]] = i.",
+)
+
+
+def invert_permutation(x: Any, name: str | None = None) -> Tensor:
+    """The permutation y with y[x[i]] = i of an int vector x.
+
+    InvalidArgumentError in a run when x is no permutation of 0, 1, ..., n - 1.
+    """
+    made: Tensor = _invert_permutation(int_argument(x), name=name)
+    return made
+
+
+# -- reverse
+
+
+def _reversed_dims(value: Any, rank: int) -> list[int]:
+    axes = [normalize_axis(axis, rank) for axis in ints(value)]
+    for axis in axes:
+        if axes.count(axis) > 1:
+            raise ValueError(f"axis {axis} is given more than once")
+    return axes
+
+
+def _infer_reverse(context: InferContext) -> Sequence[TensorShape]:
+    sizes = context.shapes[0].sizes
+    value = context.value(1)
+    of_rank(context.shapes[1], 1, "axis")
+    if sizes is not None and value is not None:
+        _reversed_dims(value, len(sizes))
+    return same_shape(0)(context)
+
+
+def _reversed(signature: Signature, source: Any, out: Any) -> Pairs:
+    index = [slice(None)] * source.ndim
+    for axis in _reversed_dims(signature.value(1), source.ndim):
+        index[axis] = slice(None, None, -1)
+    return [(source[tuple(index) + (...,)], out)]  # a view of a scalar, too
+
+
+_reverse = op(
+    "ReverseV2",
+    inputs="tensor: T, axis: Tidx",
+    outputs="output: T",
+    attrs={"Tidx": INDEX, "T": (*NUMERIC, dtypes.bool, dtypes.string)},
+    infer=_infer_reverse,
+    host=[1],
+    **copying(_reversed),
+    grad=lambda op, dy: [raw_ops.ReverseV2(dy, op.inputs[1]), None],
+    doc="The tensor with the order of its elements reversed along the axes.",
+)
+
+
+def reverse(tensor: Any, axis: Any, name: str | None = None) -> Tensor:
+    """`tensor` with its elements in reverse order along each axis of the vector `axis`.
+
+    ValueError for an axis outside [-rank, rank) or given twice.
+    """
+    made: Tensor = _reverse(tensor, int_argument(axis), name=name)
+    return made
+
+
+# -- broadcast
+
+
+def _infer_broadcast_to(context: InferContext) -> Sequence[TensorShape]:
+    source = context.shapes[0]
+    wanted = context.value_as_shape(1)
+    if source.sizes is None or wanted.sizes is None:
+        return [wanted]
+    if len(source.sizes) > len(wanted.sizes):
+        raise ValueError(f"{source} has more dimensions than the shape {wanted} to broadcast to")
+    if not wanted.is_fully_defined():
+        return [wanted]
+    if source.is_fully_defined() and broadcast_shapes(source, wanted) != wanted:
+        raise ValueError(f"Incompatible shapes: {source} can't be broadcast to {wanted}")
+    return [wanted]
+
+
+def _broadcast(_: Signature, source: Any, out: Any) -> Pairs:
+    return [(source, out)]
+
+
+_broadcast_to = op(
+    "BroadcastTo",
+    inputs="input: T, shape: Tidx",
+    outputs="output: T",
+    attrs={"T": ALL, "Tidx": INDEX},
+    infer=_infer_broadcast_to,
+    host=[1],
+    **copying(_broadcast),
+    grad=lambda op, dy: [unbroadcast(dy, op.inputs[0], op.outputs[0]), None],
+    doc="The input repeated to `shape`, as operands of arithmetic are.",
+)
+
+
+def broadcast_to(input: Any, shape: Any, name: str | None = None) -> Tensor:
+    """`input` repeated to `shape` along dimensions of size 1 and in front.
+
+    ValueError when the shapes do not fit.
+    """
+    made: Tensor = _broadcast_to(input, int_argument(shape), name=name)
+    return made

@@ -1,0 +1,141 @@
+"""Sequences of different lengths in one tensor, each turned around by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base.dtypes import ALL
+from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.base.shapes import TensorShape
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.graph.inference_context import InferContext
+from gpugraph.kernel import At, Call, Failed, KernelContext, Launch, Signature, Source
+from gpugraph.ops.arrays.reshape_and_transpose import INDEX
+from gpugraph.ops.framework.cuda_grids import item_type
+from gpugraph.ops.framework.op_declaration import Attr, op, raw_ops
+from gpugraph.ops.framework.row_update_launches import columns_and_rows
+from gpugraph.ops.framework.shape_functions import UNKNOWN, normalize_axis, of_rank
+
+__all__ = ["reverse_sequence"]
+
+
+def _infer(context: InferContext) -> Sequence[TensorShape]:
+    sizes = context.shapes[0].sizes
+    (count,) = of_rank(context.shapes[1], 1, "seq_lengths")
+    if sizes is None:
+        return [UNKNOWN]
+    batch = normalize_axis(context.attrs["batch_dim"], len(sizes), "batch_dim")
+    if normalize_axis(context.attrs["seq_dim"], len(sizes), "seq_dim") == batch:
+        raise ValueError(f"seq_dim and batch_dim must differ, but both are {batch}")
+    if count is not None and sizes[batch] not in (None, count):
+        raise ValueError(f"There are {count} seq_lengths, but a batch of {sizes[batch]}")
+    known = count if sizes[batch] is None else sizes[batch]
+    return [TensorShape.of((*sizes[:batch], known, *sizes[batch + 1 :]))]
+
+
+def _bind(context: KernelContext, value: Any, lengths: Any, out: Any) -> Callable[[], Any]:
+    axes = (context.attrs["batch_dim"], context.attrs["seq_dim"])
+    source, target = (np.moveaxis(each, axes, (0, 1)) for each in (value, out))
+    if source.shape[0] != lengths.shape[0]:
+        raise InvalidArgumentError(
+            None, None, f"{lengths.shape[0]} seq_lengths for a batch of {source.shape[0]}"
+        )
+
+    def run() -> None:
+        counts = [int(length) for length in lengths]
+        _check(counts, source.shape[1])
+        np.copyto(target, source)
+        for row, count in enumerate(counts):
+            np.copyto(target[row, :count], source[row, :count][::-1])
+
+    return run
+
+
+def _check(counts: Sequence[int], size: int) -> None:
+    """InvalidArgumentError for a sequence longer than there is room for, or shorter than 0."""
+    for row, count in enumerate(counts):
+        if not 0 <= count <= size:
+            raise InvalidArgumentError(
+                None, None, f"seq_lengths[{row}] = {count} is not in [0, {size}]"
+            )
+
+
+def _back(op: Any, dy: Any) -> list[Any]:
+    attrs = {key: op.get_attr(key) for key in ("seq_dim", "batch_dim")}
+    return [raw_ops.ReverseSequence(dy, op.inputs[1], **attrs), None]
+
+
+def _launch(signature: Signature) -> list[Launch]:
+    sizes = signature.input_shapes[0]
+    axes = [normalize_axis(signature.attrs[key], len(sizes)) for key in ("batch_dim", "seq_dim")]
+    if sizes[axes[0]] != signature.input_shapes[1][0]:
+        raise NotImplementedError("there are not as many seq_lengths as batch entries")
+    first, second = sorted(axes)
+    rows, inner = prod(sizes[: second + 1]), prod(sizes[second + 1 :])
+    middle = prod(sizes[first + 1 : second])
+    grid, block = columns_and_rows(rows, inner)
+    failed = Failed(f"one of seq_lengths is not in [0, {sizes[axes[1]]}]")
+    numbers = rows, sizes[first], middle, sizes[second], inner, int(axes[0] == first)
+    defines: dict[str, str | int] = {
+        "ITEM": item_type(signature.output_types[0]),
+        "INDEX": f"int{8 * signature.input_types[1].size}_t",
+    }
+    arguments = (At(0), At(1), At(2), failed, *numbers)
+    return [Launch("gg_reverse", grid, block, arguments, defines=defines)]
+
+
+_reverse = op(
+    "ReverseSequence",
+    inputs="input: T, seq_lengths: Tlen",
+    outputs="output: T",
+    attrs={
+        "seq_dim": Attr("int", required=True),
+        "batch_dim": Attr("int", 0),
+        "T": ALL,
+        "Tlen": INDEX,
+    },
+    infer=_infer,
+    cpu=Call(make=_bind),
+    gpu=Source("reverse_sequence.cu", _launch, Call(make=_bind)),
+    grad=_back,
+    doc="The input with the first seq_lengths[i] elements of each batch entry i turned around.",
+)
+
+
+def reverse_sequence(
+    input: Any,
+    seq_lengths: Any,
+    seq_axis: int | None = None,
+    batch_axis: int | None = None,
+    name: str | None = None,
+    seq_dim: int | None = None,
+    batch_dim: int | None = None,
+) -> Tensor:
+    """`input` with the first `seq_lengths[i]` elements along `seq_axis` in reverse order, for each
+    entry `i` along `batch_axis` (0 by default); what is behind them stays.
+
+    seq_lengths: an int vector, one for each batch entry. `seq_dim` and `batch_dim` are older names
+    of the axes. ValueError when they are the same or both names are given; InvalidArgumentError in
+    a run for a length outside [0, size of seq_axis].
+    """
+    sequence = _either("seq_axis", seq_axis, "seq_dim", seq_dim)
+    if sequence is None:
+        raise ValueError("reverse_sequence needs seq_axis: the axis along which to reverse")
+    made: Tensor = _reverse(
+        input,
+        seq_lengths,
+        seq_dim=sequence,
+        batch_dim=_either("batch_axis", batch_axis, "batch_dim", batch_dim) or 0,
+        name=name,
+    )
+    return made
+
+
+def _either(new_name: str, new: int | None, old_name: str, old: int | None) -> int | None:
+    if new is not None and old is not None:
+        raise ValueError(f"Give one of '{new_name}' and its older name '{old_name}'")
+    return old if new is None else new

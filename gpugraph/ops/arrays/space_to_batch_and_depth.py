@@ -1,0 +1,300 @@
+"""Blocks of space moved into channels or batches and back.
+
+SpaceToDepth   [b, h, w, c]          -> [b, h / n, w / n, n * n * c]
+SpaceToBatchND [b, s1, ..., rest]    -> [b * prod(block), padded s1 / block1, ..., rest]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base.dtypes import ALL
+from gpugraph.base.shapes import TensorShape
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.graph.inference_context import InferContext
+from gpugraph.kernel import Signature
+from gpugraph.ops.arrays.reshape_and_transpose import INDEX
+from gpugraph.ops.framework.identity_and_shape import Pairs, attrs_of, copying, ints
+from gpugraph.ops.framework.numpy_conversion import zero_of
+from gpugraph.ops.framework.op_declaration import Attr, op, raw_ops
+from gpugraph.ops.framework.shape_functions import UNKNOWN, of_rank
+
+__all__ = [
+    "batch_to_space",
+    "batch_to_space_nd",
+    "depth_to_space",
+    "space_to_batch",
+    "space_to_batch_nd",
+    "space_to_depth",
+]
+
+# -- depth
+
+_DEPTH_ATTRS = {"block_size": Attr("int", required=True), "data_format": Attr("string", "NHWC")}
+
+
+def _axes(attrs: Any) -> tuple[int, int, int]:
+    """Where height, width and channels are; ValueError for formats that there are no blocks in."""
+    form = attrs["data_format"]
+    name = form.decode() if isinstance(form, bytes) else form
+    if name not in ("NHWC", "NCHW"):
+        raise ValueError(f"data_format must be NHWC or NCHW, but is {name}")
+    return (1, 2, 3) if name == "NHWC" else (2, 3, 1)
+
+
+def _block(attrs: Any) -> int:
+    size: int = attrs["block_size"]
+    if size < 2:
+        raise ValueError(f"Block size should be > 1, but is {size}")
+    return size
+
+
+def _divided(size: int | None, by: int, what: str) -> int | None:
+    if size is not None and size % by:
+        raise ValueError(f"{what} {size} must be a multiple of {by}")
+    return None if size is None else size // by
+
+
+def _times(size: int | None, by: int) -> int | None:
+    return None if size is None else size * by
+
+
+def _infer_to_depth(context: InferContext) -> Sequence[TensorShape]:
+    sizes, block = list(of_rank(context.shapes[0], 4, "input")), _block(context.attrs)
+    height, width, depth = _axes(context.attrs)
+    sizes[height] = _divided(sizes[height], block, "The height")
+    sizes[width] = _divided(sizes[width], block, "The width")
+    sizes[depth] = _times(sizes[depth], block * block)
+    return [TensorShape.of(tuple(sizes))]
+
+
+def _infer_to_space(context: InferContext) -> Sequence[TensorShape]:
+    sizes, block = list(of_rank(context.shapes[0], 4, "input")), _block(context.attrs)
+    height, width, depth = _axes(context.attrs)
+    sizes[height] = _times(sizes[height], block)
+    sizes[width] = _times(sizes[width], block)
+    sizes[depth] = _divided(sizes[depth], block * block, "The depth")
+    return [TensorShape.of(tuple(sizes))]
+
+
+def _split_space(signature: Signature, deep: Any, wide: Any) -> tuple[Any, Any]:
+    """Views of both with equal axes: batch, height, width, block rows, block columns, channels."""
+    block = _block(signature.attrs)
+    if _axes(signature.attrs)[2] == 3:
+        batch, rows, columns, _ = deep.shape
+        inner = wide.shape[3]
+        split = wide.reshape(batch, rows, block, columns, block, inner).transpose(0, 1, 3, 2, 4, 5)
+        return deep.reshape(batch, rows, columns, block, block, inner), split
+    batch, _, rows, columns = deep.shape
+    inner = wide.shape[1]
+    split = wide.reshape(batch, inner, rows, block, columns, block).transpose(0, 2, 4, 3, 5, 1)
+    apart = deep.reshape(batch, block, block, inner, rows, columns)
+    return apart.transpose(0, 4, 5, 1, 2, 3), split
+
+
+def _to_depth(signature: Signature, wide: Any, deep: Any) -> Pairs:
+    target, source = _split_space(signature, deep, wide)
+    return [(source, target)]
+
+
+def _to_space(signature: Signature, deep: Any, wide: Any) -> Pairs:
+    return [_split_space(signature, deep, wide)]
+
+
+def _depth_attrs(op: Any) -> dict[str, Any]:
+    return attrs_of(op, _DEPTH_ATTRS)
+
+
+op(
+    "SpaceToDepth",
+    inputs="input: T",
+    outputs="output: T",
+    attrs={"T": ALL, **_DEPTH_ATTRS},
+    infer=_infer_to_depth,
+    **copying(_to_depth),
+    grad=lambda op, dy: raw_ops.DepthToSpace(dy, **_depth_attrs(op)),
+    doc="Squares of block_size pixels made channels of one pixel.",
+)
+op(
+    "DepthToSpace",
+    inputs="input: T",
+    outputs="output: T",
+    attrs={"T": ALL, **_DEPTH_ATTRS},
+    infer=_infer_to_space,
+    **copying(_to_space),
+    grad=lambda op, dy: raw_ops.SpaceToDepth(dy, **_depth_attrs(op)),
+    doc="Channels of one pixel made squares of block_size pixels.",
+)
+
+
+def space_to_depth(
+    input: Any, block_size: int, name: str | None = None, data_format: str = "NHWC"
+) -> Tensor:
+    """Squares of `block_size` pixels as channels: [b, h, w, c] to [b, h / n, w / n, n * n * c].
+
+    ValueError where height or width is no multiple of block_size.
+    """
+    made: Tensor = raw_ops.SpaceToDepth(
+        input, block_size=block_size, data_format=data_format, name=name
+    )
+    return made
+
+
+def depth_to_space(
+    input: Any, block_size: int, name: str | None = None, data_format: str = "NHWC"
+) -> Tensor:
+    """Channels as squares of `block_size` pixels: what undoes `space_to_depth`.
+
+    ValueError where the depth is no multiple of the square of block_size.
+    """
+    made: Tensor = raw_ops.DepthToSpace(
+        input, block_size=block_size, data_format=data_format, name=name
+    )
+    return made
+
+
+# -- batches
+
+
+def _blocks(context: Any) -> tuple[list[int], list[tuple[int, int]]] | None:
+    """The block's sizes and the paddings or crops; None where one isn't known."""
+    block, edges = context.value(1), context.value(2)
+    if block is None or edges is None:
+        return None
+    sizes, flat = list(ints(block)), ints(edges)
+    pairs = list(zip(flat[::2], flat[1::2], strict=True))
+    if len(pairs) != len(sizes):
+        raise ValueError(f"A block of {len(sizes)} dimensions needs as many pairs: {pairs}")
+    if any(size < 1 for size in sizes) or any(min(pair) < 0 for pair in pairs):
+        raise ValueError(f"Blocks must be positive and edges not negative: {sizes}, {pairs}")
+    return sizes, pairs
+
+
+def _infer_blocks(to_batch: bool, context: InferContext) -> Sequence[TensorShape]:
+    sizes, known = context.shapes[0].sizes, _blocks(context)
+    if sizes is None:
+        return [UNKNOWN]
+    if known is None:
+        (moved,) = of_rank(context.shapes[1], 1, "block_shape")
+        rest = () if moved is None else sizes[1 + moved :]
+        return [TensorShape.of((*(None,) * (len(sizes) - len(rest)), *rest))]
+    block, pairs = known
+    count = len(block)
+    if len(sizes) < 1 + count:
+        raise ValueError(f"The input must be of rank {1 + count} at least, but is {sizes}")
+    area = prod(block)
+    if to_batch:
+        space = [
+            _divided(None if n is None else n + sum(pair), by, "A padded size")
+            for n, by, pair in zip(sizes[1:], block, pairs)
+        ]
+        return [TensorShape.of((_times(sizes[0], area), *space, *sizes[1 + count :]))]
+    cropped = [
+        None if n is None else n * by - sum(pair) for n, by, pair in zip(sizes[1:], block, pairs)
+    ]
+    if any(size is not None and size < 0 for size in cropped):
+        raise ValueError(f"The crops {pairs} are larger than what there is: {sizes}")
+    batch = _divided(sizes[0], area, "The batch size")
+    return [TensorShape.of((batch, *cropped, *sizes[1 + count :]))]
+
+
+def _within(size: int, by: int, offset: int, before: int, count: int) -> tuple[slice, slice]:
+    """(blocks, positions) of the elements at `offset` of each of `count` blocks that are inside of
+    a dimension of `size`, whose first block begins `before` it."""
+    start = offset - before
+    first = max(0, -(start // by))
+    last = min(count, (size - 1 - start) // by + 1)
+    if last <= first:
+        return slice(0, 0), slice(0, 0)
+    begin = first * by + start
+    return slice(first, last), slice(begin, begin + (last - first - 1) * by + 1, by)
+
+
+def _block_views(to_batch: bool, signature: Signature, source: Any, out: Any) -> Pairs:
+    """The elements at each place in a block, which are batches, and where they lie in space."""
+    known = _blocks(signature)
+    assert known is not None
+    block, edges = known
+    small, large = (out, source) if to_batch else (source, out)
+    batches = small.reshape(*block, large.shape[0], *small.shape[1:])
+    space = list(zip(large.shape[1:], block, edges, small.shape[1:]))
+    pairs: list[tuple[Any, Any]] = []
+    if to_batch and any(sum(pair) for pair in edges):
+        pairs.append((np.array(zero_of(out.dtype), out.dtype), out))
+    for place in np.ndindex(*block):
+        slices = [
+            _within(size, by, offset, pair[0], count)
+            for (size, by, pair, count), offset in zip(space, place)
+        ]
+        if all(part.stop > part.start for part, _ in slices):
+            in_batch = batches[place][(slice(None), *(part for part, _ in slices), ...)]
+            in_space = large[(slice(None), *(positions for _, positions in slices), ...)]
+            pairs.append((in_space, in_batch) if to_batch else (in_batch, in_space))
+    return pairs
+
+
+def _blocks_back(make: str) -> Callable[[Any, Any], list[Any]]:
+    def back(op: Any, dy: Any) -> list[Any]:
+        return [getattr(raw_ops, make)(dy, op.inputs[1], op.inputs[2]), None, None]
+
+    return back
+
+
+for _name, _other, _edges, _to_batch, _what in (
+    ("SpaceToBatchND", "BatchToSpaceND", "paddings", True, "padded by zeros and made batches"),
+    ("BatchToSpaceND", "SpaceToBatchND", "crops", False, "made of batches and cropped"),
+):
+    op(
+        _name,
+        inputs=f"input: T, block_shape: Tblock_shape, {_edges}: T{_edges}",
+        outputs="output: T",
+        attrs={"T": ALL, "Tblock_shape": INDEX, f"T{_edges}": INDEX},
+        infer=partial(_infer_blocks, _to_batch),
+        host=[1, 2],
+        **copying(partial(_block_views, _to_batch)),
+        grad=_blocks_back(_other),
+        doc=f"Blocks of the dimensions after the first {_what}.",
+    )
+
+
+def space_to_batch_nd(
+    input: Any, block_shape: Any, paddings: Any, name: str | None = None
+) -> Tensor:
+    """`input` with blocks of the dimensions after the first made batches, in front.
+
+    block_shape: a size for each of M dimensions; paddings: [M, 2], zeros before and after.
+    ValueError where a padded size is no multiple of its block.
+    """
+    made: Tensor = raw_ops.SpaceToBatchND(input, block_shape, paddings, name=name)
+    return made
+
+
+def batch_to_space_nd(input: Any, block_shape: Any, crops: Any, name: str | None = None) -> Tensor:
+    """What undoes `space_to_batch_nd`; crops: [M, 2], what is cut off before and after.
+
+    ValueError where the batch is no multiple of the block's size.
+    """
+    made: Tensor = raw_ops.BatchToSpaceND(input, block_shape, crops, name=name)
+    return made
+
+
+def space_to_batch(
+    input: Any, paddings: Any, block_size: Any = None, name: str | None = None,
+    block_shape: Any = None,
+) -> Tensor:  # fmt: skip
+    """`space_to_batch_nd` of height and width with one `block_size` (or a `block_shape`)."""
+    block = block_shape if block_size is None else np.array([block_size, block_size], np.int64)
+    return space_to_batch_nd(input, block, paddings, name)
+
+
+def batch_to_space(
+    input: Any, crops: Any, block_size: Any, name: str | None = None, block_shape: Any = None
+) -> Tensor:
+    """`batch_to_space_nd` of height and width with one `block_size` (or a `block_shape`)."""
+    block = block_shape if block_size is None else np.array([block_size, block_size], np.int64)
+    return batch_to_space_nd(input, block, crops, name)

@@ -1,0 +1,199 @@
+"""Tensors taken apart: split and unstack."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base.dtypes import ALL
+from gpugraph.base.shapes import Dimension, TensorShape
+from gpugraph.graph.inference_context import InferContext
+from gpugraph.kernel import Signature
+from gpugraph.ops.arrays.reshape_and_transpose import INDEX
+from gpugraph.ops.framework.identity_and_shape import Pairs, copying, int_argument, ints
+from gpugraph.ops.framework.op_declaration import Attr, op, raw_ops
+from gpugraph.ops.framework.shape_functions import UNKNOWN, normalize_axis
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+
+__all__ = ["split", "unstack"]
+
+
+def _each(op: Any, dys: Sequence[Any]) -> list[Any]:
+    """The outputs' gradients, zeros for those that have none."""
+    return [
+        raw_ops.ZerosLike(output) if dy is None else dy
+        for output, dy in zip(op.outputs, dys, strict=True)
+    ]
+
+
+# -- unstack
+
+
+def _infer_unpack(context: InferContext) -> Sequence[TensorShape]:
+    sizes = context.shapes[0].sizes
+    if sizes is None:
+        return [UNKNOWN] * context.num_outputs
+    axis = normalize_axis(context.attrs["axis"], len(sizes))
+    if sizes[axis] not in (None, context.num_outputs):
+        raise ValueError(
+            f"Dimension {axis} has size {sizes[axis]} but {context.num_outputs} tensors are to "
+            "be made of it"
+        )
+    return [TensorShape.of((*sizes[:axis], *sizes[axis + 1 :]))] * context.num_outputs
+
+
+def _unstacked(signature: Signature, value: Any, *outputs: Any) -> Pairs:
+    before = (slice(None),) * (signature.attrs["axis"] % value.ndim)
+    return [(value[before + (index, ...)], out) for index, out in enumerate(outputs)]
+
+
+_unpack = op(
+    "Unpack",
+    inputs="value: T",
+    outputs="output: num * T",
+    attrs={"num": Attr("int", required=True), "T": ALL, "axis": Attr("int", 0)},
+    infer=_infer_unpack,
+    **copying(_unstacked),
+    grad=lambda op, *dys: raw_ops.Pack(_each(op, dys), axis=op.get_attr("axis")),
+    doc="The slices of a tensor along an axis, as `num` tensors.",
+)
+
+
+def unstack(value: Any, num: int | None = None, axis: int = 0, name: str = "unstack") -> Any:
+    """The slices of `value` along `axis`, a list of `num` tensors of a rank less.
+
+    ValueError when `num` is neither given nor known, or differs from the size.
+    """
+    source = convert_to_tensor(value, name="value")
+    if num is None:
+        sizes = source.shape.sizes
+        if sizes is not None:
+            num = sizes[normalize_axis(axis, len(sizes))]
+        if num is None:
+            raise ValueError(f"Cannot infer num from shape {source.shape}")
+    return _unpack(source, num=num, axis=axis, name=name)
+
+
+# -- split
+
+
+def _split_axis(value: Any, sizes: tuple[int | None, ...]) -> int:
+    return normalize_axis(ints(value)[0], len(sizes), "split_dim")
+
+
+def _with_size(sizes: tuple[int | None, ...], axis: int, length: int | None) -> TensorShape:
+    return TensorShape.of((*sizes[:axis], length, *sizes[axis + 1 :]))
+
+
+def _infer_split(context: InferContext) -> Sequence[TensorShape]:
+    count = context.num_outputs
+    sizes = context.shapes[1].sizes
+    value = context.value(0)
+    if sizes is None:
+        return [UNKNOWN] * count
+    if value is None:
+        return [TensorShape.of((None,) * len(sizes))] * count
+    axis = _split_axis(value, sizes)
+    length = sizes[axis]
+    if length is not None and length % count:
+        raise ValueError(f"Dimension size {length} is not evenly divisible by {count}")
+    return [_with_size(sizes, axis, None if length is None else length // count)] * count
+
+
+def _pieces(value: Any, axis: int, outputs: Sequence[Any]) -> Pairs:
+    before, start, pairs = (slice(None),) * axis, 0, []
+    for out in outputs:
+        stop = start + out.shape[axis]
+        pairs.append((value[before + (slice(start, stop),)], out))
+        start = stop
+    return pairs
+
+
+def _cut_evenly(signature: Signature, value: Any, *outputs: Any) -> Pairs:
+    return _pieces(value, _split_axis(signature.value(0), value.shape), outputs)
+
+
+_split = op(
+    "Split",
+    inputs="split_dim: int32, value: T",
+    outputs="output: num_split * T",
+    attrs={"num_split": Attr("int", required=True), "T": ALL},
+    infer=_infer_split,
+    host=[0],
+    **copying(_cut_evenly),
+    grad=lambda op, *dys: [None, raw_ops.ConcatV2(_each(op, dys), op.inputs[0])],
+    doc="The tensor cut into `num_split` equal parts along an axis.",
+)
+
+
+def _part_lengths(value: Any, length: int | None) -> list[int | None]:
+    """The sizes of the parts, -1 replaced by what is left of `length`."""
+    asked = ints(value)
+    known = sum(size for size in asked if size != -1)
+    if asked.count(-1) > 1:
+        raise ValueError(f"Only one of size_splits may be -1, but they are {asked}")
+    if length is None:
+        return [None if size == -1 else size for size in asked]
+    if known > length or (known != length and -1 not in asked):
+        raise ValueError(f"size_splits {asked} don't sum to the dimension's size {length}")
+    return [length - known if size == -1 else size for size in asked]
+
+
+def _infer_split_v(context: InferContext) -> Sequence[TensorShape]:
+    count = context.num_outputs
+    sizes = context.shapes[0].sizes
+    axis_value = context.value(2)
+    if sizes is None:
+        return [UNKNOWN] * count
+    if axis_value is None:
+        return [TensorShape.of((None,) * len(sizes))] * count
+    axis = _split_axis(axis_value, sizes)
+    lengths = context.value(1)
+    if lengths is None:
+        return [_with_size(sizes, axis, None)] * count
+    if np.size(lengths) != count:
+        raise ValueError(f"{np.size(lengths)} size_splits are given for {count} parts")
+    return [_with_size(sizes, axis, each) for each in _part_lengths(lengths, sizes[axis])]
+
+
+def _cut(signature: Signature, value: Any, *outputs: Any) -> Pairs:
+    return _pieces(value, _split_axis(signature.value(2), value.shape), outputs)
+
+
+_split_v = op(
+    "SplitV",
+    inputs="value: T, size_splits: Tlen, split_dim: int32",
+    outputs="output: num_split * T",
+    attrs={"num_split": Attr("int", required=True), "T": ALL, "Tlen": INDEX},
+    infer=_infer_split_v,
+    host=[1, 2],
+    **copying(_cut),
+    grad=lambda op, *dys: [raw_ops.ConcatV2(_each(op, dys), op.inputs[2]), None, None],
+    doc="The tensor cut along an axis into parts of the given sizes, one of which may be -1.",
+)
+
+
+def split(
+    value: Any,
+    num_or_size_splits: Any,
+    axis: Any = 0,
+    num: int | None = None,
+    name: str = "split",
+) -> Any:
+    """`value` cut along `axis`, a list of tensors.
+
+    `num_or_size_splits` is the number of equal parts, or their sizes (a vector; one may be -1,
+    and `num` is their number where it isn't known). ValueError when they do not fit the size.
+    """
+    if isinstance(num_or_size_splits, (int, np.integer, Dimension)):
+        return _split(axis, value, num_split=int(num_or_size_splits), name=name)
+    sizes = convert_to_tensor(int_argument(num_or_size_splits))
+    if sizes.shape.sizes == ():
+        raise ValueError("num_or_size_splits is an int or a vector, not a scalar tensor")
+    if num is None:
+        num = sizes.shape.sizes[0] if sizes.shape.sizes else None
+        if num is None:
+            raise ValueError(f"Cannot infer num from shape {sizes.shape}")
+    return _split_v(value, sizes, axis, num_split=num, name=name)

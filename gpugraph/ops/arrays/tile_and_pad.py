@@ -1,0 +1,348 @@
+"""Tensors made larger: tile, and padding by a value or by mirroring."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base.dtypes import ALL, NUMERIC, as_dtype
+from gpugraph.base.shapes import TensorShape
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.graph.inference_context import InferContext
+from gpugraph.kernel import At, Call, KernelContext, Launch, Signature, Source
+from gpugraph.ops.arrays.reshape_and_transpose import INDEX
+from gpugraph.ops.framework.constant_value import constant_value
+from gpugraph.ops.framework.cuda_grids import THREADS, grid_of
+from gpugraph.ops.framework.identity_and_shape import Pairs, copying, int_argument, ints, shape_of
+from gpugraph.ops.framework.numpy_conversion import zero_of
+from gpugraph.ops.framework.op_declaration import Attr, op, raw_ops
+from gpugraph.ops.framework.shape_functions import UNKNOWN, of_rank
+
+__all__ = ["pad", "tile"]
+
+Widths = list[tuple[int, int]]
+
+
+# -- tile
+
+
+def _infer_tile(context: InferContext) -> Sequence[TensorShape]:
+    length = of_rank(context.shapes[1], 1, "multiples")[0]
+    sizes = context.shapes[0].sizes
+    rank = length if sizes is None else len(sizes)
+    if rank is None:
+        return [UNKNOWN]
+    if length is not None and length != rank:
+        raise ValueError(f"multiples has {length} entries for an input of rank {rank}")
+    times = context.value_as_shape(1).sizes
+    if sizes is None or times is None:
+        return [TensorShape.of((None,) * rank)]
+    return [
+        TensorShape.of(
+            tuple(
+                None if size is None or count is None else size * count
+                for size, count in zip(sizes, times, strict=True)
+            )
+        )
+    ]
+
+
+def _tiles(signature: Signature, source: Any, out: Any) -> Pairs:
+    split, once = [], []
+    for count, size in zip(ints(signature.value(1)), source.shape, strict=True):
+        split += [count, size]
+        once += [1, size]
+    return [(source.reshape(once), out.reshape(split))]
+
+
+def _tile_back(op: Any, dy: Any) -> list[Any]:
+    source, multiples = op.inputs
+    index = multiples.dtype.base_dtype
+    sizes = source.shape.sizes
+    times = constant_value(multiples)
+    if times is not None and sizes is not None and None not in sizes:
+        pairs = np.stack([times.astype(np.int64), np.array(sizes, np.int64)], 1).reshape(-1)
+        axes: Any = np.arange(0, pairs.size, 2, dtype=np.int32)
+        split: Any = pairs.astype(np.int32)
+    else:
+        shape = raw_ops.Shape(source, out_type=index)
+        split = raw_ops.Reshape(raw_ops.Pack([multiples, shape], axis=1), np.array([-1], np.int32))
+        axes = raw_ops.Range(0, raw_ops.Size(split), 2)
+    dx = raw_ops.Sum(raw_ops.Reshape(dy, split), axes)
+    dx.set_shape(source.shape)
+    return [dx, None]
+
+
+_tile = op(
+    "Tile",
+    inputs="input: T, multiples: Tmultiples",
+    outputs="output: T",
+    attrs={"T": ALL, "Tmultiples": INDEX},
+    infer=_infer_tile,
+    host=[1],
+    **copying(_tiles),
+    grad=_tile_back,
+    doc="The input repeated multiples[i] times along dimension i.",
+)
+
+
+def tile(input: Any, multiples: Any, name: str | None = None) -> Tensor:
+    """`input` repeated `multiples[i]` times along dimension i; ValueError for another length."""
+    made: Tensor = _tile(input, int_argument(multiples), name=name)
+    return made
+
+
+# -- paddings
+
+
+def _pairs(value: Any) -> Widths:
+    flat = ints(value)
+    return list(zip(flat[::2], flat[1::2], strict=True))
+
+
+def _infer_padded(context: InferContext, sign: int) -> tuple[TensorShape, Widths | None]:
+    rows, columns = of_rank(context.shapes[1], 2, "paddings")
+    if columns not in (2, None):
+        raise ValueError(f"paddings must have two columns, but has {columns}")
+    sizes = context.shapes[0].sizes
+    rank = rows if sizes is None else len(sizes)
+    if rank is None:
+        return UNKNOWN, None
+    if rows not in (rank, None):
+        raise ValueError(f"paddings has {rows} rows for an input of rank {rank}")
+    value = context.value(1)
+    if value is None:
+        return TensorShape.of((None,) * rank), None
+    pairs = _pairs(value)
+    if any(before < 0 or after < 0 for before, after in pairs):
+        raise ValueError(f"paddings can't be negative, but are {pairs}")
+    if sizes is None:
+        return TensorShape.of((None,) * rank), pairs
+    padded = tuple(
+        None if size is None else size + sign * (before + after)
+        for size, (before, after) in zip(sizes, pairs, strict=True)
+    )
+    return TensorShape.of(padded), pairs
+
+
+def _infer_pad(context: InferContext) -> Sequence[TensorShape]:
+    return [_infer_padded(context, 1)[0]]
+
+
+def _interior(array: Any, pairs: Widths) -> Any:
+    """The view of a padded array without its paddings."""
+    index = tuple(
+        slice(before, size - after)
+        for (before, after), size in zip(pairs, array.shape, strict=True)
+    )
+    return array[index + (...,)]
+
+
+def _padded(signature: Signature, source: Any, *rest: Any) -> Pairs:
+    *value, out = rest
+    around = value[0] if value else np.array(zero_of(out.dtype), out.dtype)
+    return [(around, out), (source, _interior(out, _pairs(signature.value(1))))]
+
+
+def _pad_back(op: Any, dy: Any) -> list[Any]:
+    source, paddings = op.inputs[:2]
+    value = constant_value(paddings)
+    if value is not None:
+        begin: Any = value[:, 0].copy()
+    else:
+        begin = raw_ops.Unpack(paddings, num=2, axis=1)[0]
+    dx = raw_ops.Slice(dy, begin, shape_of(source, paddings.dtype.base_dtype))
+    return [dx, None] if len(op.inputs) == 2 else [dx, None, None]
+
+
+_PAD: dict[str, Any] = {
+    "outputs": "output: T",
+    "infer": _infer_pad,
+    "host": [1],
+    **copying(_padded),
+    "grad": _pad_back,
+}
+
+_pad = op(
+    "Pad",
+    inputs="input: T, paddings: Tpaddings",
+    **_PAD,
+    attrs={"T": ALL, "Tpaddings": INDEX},
+    doc="The input with paddings[i] = (before, after) zeros along dimension i.",
+)
+
+_pad_v2 = op(
+    "PadV2",
+    inputs="input: T, paddings: Tpaddings, constant_values: T",
+    **_PAD,
+    attrs={"T": ALL, "Tpaddings": INDEX},
+    doc="The input with paddings[i] = (before, after) times a scalar along dimension i.",
+)
+
+
+# -- mirror
+
+
+def _edge(context: Any) -> int:
+    """1 where the border itself isn't repeated (REFLECT), 0 where it is (SYMMETRIC)."""
+    mode = context.attrs["mode"]
+    text = mode.decode() if isinstance(mode, bytes) else mode
+    if text not in ("REFLECT", "SYMMETRIC"):
+        raise ValueError(f"mode must be REFLECT or SYMMETRIC, but is {text!r}")
+    return int(text == "REFLECT")
+
+
+def _check_mirror(sizes: Sequence[int | None] | None, pairs: Widths | None, edge: int) -> None:
+    for axis, (size, pair) in enumerate(zip(sizes or (), pairs or (), strict=False)):
+        if size is not None and max(pair) > max(size - edge, 0):
+            raise ValueError(
+                f"Dimension {axis} of size {size} can be mirrored over {size - edge} elements, but "
+                f"paddings are {pair}"
+            )
+
+
+def _infer_mirror_pad(context: InferContext) -> Sequence[TensorShape]:
+    shape, pairs = _infer_padded(context, 1)
+    _check_mirror(context.shapes[0].sizes, pairs, _edge(context))
+    return [shape]
+
+
+def _infer_mirror_pad_grad(context: InferContext) -> Sequence[TensorShape]:
+    shape, pairs = _infer_padded(context, -1)
+    _check_mirror(shape.sizes, pairs, _edge(context))
+    return [shape]
+
+
+def _mirrors(array: Any, pairs: Widths, edge: int) -> list[tuple[Any, Any]]:
+    """(border, what it mirrors) views of a padded array, in the order in which to fill them."""
+    found = []
+    for axis, (before, after) in enumerate(pairs):
+        size = array.shape[axis]
+        index = [slice(None)] * axis + [
+            slice(first, length - last)
+            for (first, last), length in zip(pairs[axis:], array.shape[axis:], strict=True)
+        ]
+
+        def part(start: int, stop: int, flip: bool, axis: int = axis, index: Any = index) -> Any:
+            chosen = [*index[:axis], slice(start, stop), *index[axis + 1 :]]
+            view = array[tuple(chosen)]
+            return view[(slice(None),) * axis + (slice(None, None, -1),)] if flip else view
+
+        if before:
+            start = before + edge
+            found.append((part(0, before, False), part(start, start + before, True)))
+        if after:
+            stop = size - after - edge
+            found.append((part(size - after, size, False), part(stop - after, stop, True)))
+    return found
+
+
+def _mirrored(signature: Signature, source: Any, out: Any) -> Pairs:
+    pairs = _pairs(signature.value(1))
+    mirrors = _mirrors(out, pairs, _edge(signature))
+    return [(source, _interior(out, pairs)), *((inside, border) for border, inside in mirrors)]
+
+
+def _bind_mirror_pad_grad(context: KernelContext, source: Any, out: Any) -> Callable[[], Any]:
+    pairs = _pairs(context.value(1))
+    whole = context.scratch(source.shape, as_dtype(source.dtype))
+    interior = _interior(whole, pairs)
+    mirrors = _mirrors(whole, pairs, _edge(context))[::-1]
+
+    def run() -> None:
+        np.copyto(whole, source)
+        for border, inside in mirrors:
+            np.add(inside, border, out=inside)
+        np.copyto(out, interior)
+
+    return run
+
+
+def _merged_lines(sizes: Sequence[int], pairs: Widths) -> list[tuple[int, int, int]]:
+    """(size, before, after) of axes, where those without paddings are one with their neighbours."""
+    lines: list[tuple[int, int, int]] = []
+    for size, (before, after) in zip(sizes, pairs, strict=True):
+        if not before and not after and lines and not any(lines[-1][1:]):
+            lines[-1] = (lines[-1][0] * size, 0, 0)
+        else:
+            lines.append((size, before, after))
+    return lines
+
+
+def _launch_mirror_pad_grad(signature: Signature) -> list[Launch]:
+    shape = signature.output_shapes[0]
+    lines = _merged_lines(shape, _pairs(signature.value(1)))
+    if len(lines) > 4:
+        raise NotImplementedError(f"there are kernels for 4 axes, these are {len(lines)}")
+    whole = [(1, 0, 0)] * (4 - len(lines)) + lines
+    count = prod(shape)
+    numbers = (count, _edge(signature), *(number for line in whole for number in line))
+    return [
+        Launch(
+            "gg_mirror_back",
+            grid_of(count),
+            (THREADS, 1, 1),
+            (At(0), At(1), *numbers),
+            {"T": signature.output_types[0]},
+        )
+    ]
+
+
+_MIRROR: dict[str, Any] = {
+    "inputs": "input: T, paddings: Tpaddings",
+    "outputs": "output: T",
+    "host": [1],
+}
+
+_mirror_pad = op(
+    "MirrorPad",
+    **_MIRROR,
+    attrs={"T": ALL, "Tpaddings": INDEX, "mode": Attr("string", required=True)},
+    infer=_infer_mirror_pad,
+    **copying(_mirrored),
+    grad=lambda op, dy: [
+        raw_ops.MirrorPadGrad(dy, op.inputs[1], mode=op.get_attr("mode")),
+        None,
+    ],
+    doc="The input padded by its own mirror image, with (SYMMETRIC) or without its border.",
+)
+
+op(
+    "MirrorPadGrad",
+    **_MIRROR,
+    attrs={"T": NUMERIC, "Tpaddings": INDEX, "mode": Attr("string", required=True)},
+    infer=_infer_mirror_pad_grad,
+    cpu=Call(make=_bind_mirror_pad_grad),
+    gpu=Source("mirror_pad_gradient.cu", _launch_mirror_pad_grad, Call(make=_bind_mirror_pad_grad)),
+    grad=lambda op, dy: [raw_ops.MirrorPad(dy, op.inputs[1], mode=op.get_attr("mode")), None],
+    doc="The gradient of MirrorPad: borders added to what they mirror, and cut off.",
+)
+
+
+def pad(
+    tensor: Any,
+    paddings: Any,
+    mode: str = "CONSTANT",
+    name: str | None = None,
+    constant_values: Any = 0,
+) -> Tensor:
+    """`tensor` with `paddings[i]` = (before, after) elements added along dimension i.
+
+    They are `constant_values` (mode CONSTANT), or the mirror image of the tensor without
+    (REFLECT) or with (SYMMETRIC) its border. ValueError for another mode and for more to mirror
+    than there is.
+    """
+    mode = mode.upper()
+    made: Tensor
+    if mode != "CONSTANT":
+        if mode not in ("REFLECT", "SYMMETRIC"):
+            raise ValueError(f"Unknown padding mode: {mode}")
+        made = _mirror_pad(tensor, paddings, mode=mode, name=name)
+    elif not isinstance(constant_values, Tensor) and constant_values == 0:
+        made = _pad(tensor, paddings, name=name)
+    else:
+        made = _pad_v2(tensor, paddings, constant_values, name=name)
+    return made

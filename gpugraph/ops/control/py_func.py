@@ -1,0 +1,184 @@
+"""Python functions as ops: tf.py_func and tf.numpy_function.
+
+The op knows its function by a token, as in TensorFlow's graphs; the function itself hangs on the
+operation, so that it lives as long as its graph. It is called with NumPy arrays of its own, on
+the host, at every run that needs the op.
+"""
+
+from __future__ import annotations
+
+import itertools
+import traceback
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base import dtypes
+from gpugraph.base.dtypes import DType, as_dtype
+from gpugraph.base.errors import (
+    InvalidArgumentError,
+    OpError,
+    OutOfRangeError,
+    ResourceExhaustedError,
+    UnimplementedError,
+    UnknownError,
+)
+from gpugraph.graph.client.operation import Operation
+from gpugraph.kernel import Call, KernelContext
+from gpugraph.ops.framework.kernel_registry import HostOnly
+from gpugraph.ops.framework.numpy_conversion import constant_array
+from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
+from gpugraph.ops.framework.shape_functions import unknown
+
+__all__ = ["numpy_function", "py_func"]
+
+
+class _Function:
+    """A Python function, in a form that can be referred to weakly whatever it is."""
+
+    __slots__ = ("__weakref__", "call")
+
+    def __init__(self, call: Callable[..., Any]) -> None:
+        self.call = call
+
+
+_FUNCTIONS: weakref.WeakValueDictionary[str, _Function] = weakref.WeakValueDictionary()
+_numbers = itertools.count()
+
+_CLASSES: tuple[tuple[tuple[type[Exception], ...], type[OpError]], ...] = (
+    ((TypeError, ValueError), InvalidArgumentError),
+    ((StopIteration,), OutOfRangeError),
+    ((MemoryError,), ResourceExhaustedError),
+    ((NotImplementedError,), UnimplementedError),
+)
+"""What TensorFlow makes of a function's exceptions; all others are UnknownError."""
+
+
+def _bind(context: KernelContext, *inputs: Any) -> Callable[[], Any]:
+    token = context.attrs["token"]
+    wanted = [as_dtype(each) for each in context.attrs["Tout"]]
+    function = _FUNCTIONS.get(token)
+    if function is None:
+        raise _refusal(f"callback {token} is not found: its function was made in another program")
+
+    def call() -> list[Any]:
+        arguments = [_argument(array) for array in inputs]
+        try:
+            returned = function.call(*arguments)
+        except Exception as error:
+            raise _as_op_error(error) from error
+        return _results(returned, wanted, token)
+
+    return call
+
+
+def _argument(array: Any) -> Any:
+    """The function's own copy of an input; scalars come as NumPy scalars, strings as bytes."""
+    return array[()] if array.ndim == 0 else array.copy()
+
+
+def _as_op_error(error: Exception) -> OpError:
+    """The error with the function's traceback in its message."""
+    chosen: Any = next((to for made, to in _CLASSES if isinstance(error, made)), UnknownError)
+    trace = error.__traceback__.tb_next if error.__traceback__ is not None else None
+    frames = "".join(traceback.format_tb(trace))
+    made: OpError = chosen(
+        None,
+        None,
+        f"{type(error).__name__}: {error}\nTraceback (most recent call last):\n{frames}",
+    )
+    return made
+
+
+def _results(returned: Any, wanted: Sequence[DType], token: str) -> list[Any]:
+    """What the function returned as arrays of the dtypes that were announced."""
+    if returned is None:
+        returned = []
+    values = list(returned) if isinstance(returned, (list, tuple)) else [returned]
+    if len(values) != len(wanted):
+        raise _refusal(
+            f"{token} returns {len(values)} values, but expects to see {len(wanted)} values."
+        )
+    return [
+        _result(value, dtype, f"{index}-th value returned by {token}")
+        for index, (value, dtype) in enumerate(zip(values, wanted))
+    ]
+
+
+def _result(value: Any, wanted: DType, what: str) -> Any:
+    array = np.asarray(value)
+    if array.dtype.kind in "OSU":
+        try:
+            array = constant_array(np.array(value, object), dtypes.string)
+        except (TypeError, ValueError) as error:
+            raise _refusal(f"{what} is no array of numbers or strings: {error}") from error
+    try:
+        found = as_dtype(array.dtype)
+    except TypeError as error:
+        raise _refusal(f"{what} is an array of {array.dtype}, which is no dtype") from error
+    if found is not wanted:
+        raise _refusal(f"{what} is {found.name}, but expects {wanted.name}")
+    return array
+
+
+def _refusal(message: str) -> InvalidArgumentError:
+    return InvalidArgumentError(None, None, message)
+
+
+for _type, _stateful in (("PyFunc", True), ("PyFuncStateless", False)):
+    op(
+        _type,
+        inputs="input: Tin",
+        outputs="output: Tout",
+        attrs={
+            "token": Attr("string", required=True),
+            "Tin": Attr("list(type)", required=True),
+            "Tout": Attr("list(type)", required=True),
+        },
+        infer=unknown,
+        cpu=Call(make=_bind, dynamic=True),
+        gpu=HostOnly("Python functions run on the host"),
+        grad=NO_GRADIENT,
+        stateful=_stateful,
+        doc="What a Python function returns for the inputs, as NumPy arrays.",
+    )
+
+
+def py_func(
+    func: Callable[..., Any], inp: Any, Tout: Any, stateful: bool = True, name: str | None = None
+) -> Any:
+    """Calls `func` with the values of `inp` in each run; its results, of dtypes `Tout`, as tensors.
+
+    `func` takes a NumPy array (a scalar: a NumPy scalar, of strings: bytes) for each of `inp`, and
+    returns as many arrays as `Tout` has dtypes, or one where it is one. Of what shape is known
+    only in the run. There is no gradient. Unless `stateful`, runs may do without a call that would
+    repeat another.
+
+    Returns a list of tensors where `Tout` is a list or tuple, the operation if that is empty, else
+    one tensor. ValueError when `func` can't be called.
+
+    A run raises InvalidArgumentError for another number of results or other dtypes. What `func`
+    raises becomes InvalidArgumentError (of ValueError, TypeError), OutOfRangeError (StopIteration),
+    ResourceExhaustedError (MemoryError), UnimplementedError (NotImplementedError) or UnknownError,
+    with the function's traceback.
+    """
+    if not callable(func):
+        raise ValueError(
+            f"Expected func to be callable. Received func={func} of type {type(func)}."
+        )
+    several = isinstance(Tout, (list, tuple))
+    types = [as_dtype(each) for each in (Tout if several else [Tout])]
+    token = f"pyfunc_{next(_numbers)}"
+    function = _FUNCTIONS[token] = _Function(func)
+    make = raw_ops.PyFunc if stateful else raw_ops.PyFuncStateless
+    made = make(list(inp), token=token, Tout=types, name=name)
+    operation: Operation = made if isinstance(made, Operation) else made[0].op
+    operation.__dict__["_py_func"] = function  # it lives as long as its operation
+    return made if several else made[0]
+
+
+def numpy_function(func: Callable[..., Any], inp: Any, Tout: Any, name: str | None = None) -> Any:
+    """`py_func`, stateful."""
+    return py_func(func, inp, Tout, stateful=True, name=name)

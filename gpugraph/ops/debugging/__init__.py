@@ -1,0 +1,5 @@
+"""Asserts, and checks of numbers and shapes."""
+
+from gpugraph.ops.debugging import assert_kernel, check_numerics, ensure_shape
+
+__all__ = ["assert_kernel", "check_numerics", "ensure_shape"]

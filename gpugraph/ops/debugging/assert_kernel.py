@@ -1,0 +1,96 @@
+"""Assert: ends a run whose condition is false, and says what the tensors given with it hold."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base.bfloat16 import BFLOAT16
+from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.kernel import Call, KernelContext
+from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
+from gpugraph.ops.framework.shape_functions import no_outputs
+
+__all__ = ["element_text", "summarize"]
+
+
+def summarize(array: Any, most: int) -> str:
+    """The first `most` elements (below 0: all) as TensorFlow shows them: `[[1 2][3...]...]`."""
+    values = np.asarray(array)
+    limit = values.size if most < 0 else min(most, values.size)
+    left = deque(element_text(value) for value in values.reshape(-1)[:limit])
+    more = "..." if values.size > limit else ""
+    return f"[{_shown(values.shape, left)}{more}]"
+
+
+def _shown(shape: tuple[int, ...], left: deque[str], inner: bool = False) -> str:
+    """What is left to show, at most as much as the shape holds; an inner row may be cut off."""
+    if len(shape) > 1:
+        rows = []
+        for _ in range(shape[0]):
+            if left:
+                rows.append(f"[{_shown(shape[1:], left, True)}]")
+        return "".join(rows)
+    count = shape[0] if shape else 1
+    found = [left.popleft() for _ in range(min(count, len(left)))]
+    return " ".join(found) + ("..." if inner and len(found) < count else "")
+
+
+_ESCAPES = {ord("\n"): "\\n", ord("\r"): "\\r", ord("\t"): "\\t", ord('"'): '\\"', ord("'"): "\\'"}
+_ESCAPES[ord("\\")] = "\\\\"
+
+
+def element_text(value: Any, errors: str = "backslashreplace") -> str:
+    """One element as TensorFlow shows it: bools as 0 and 1, text with its escapes.
+
+    `errors` says how bytes that are no UTF-8 are decoded.
+    """
+    if isinstance(value, bytes):
+        return value.decode("utf-8", errors).translate(_ESCAPES)
+    if isinstance(value, np.bool_):
+        return str(int(value))
+    if isinstance(value, np.floating):
+        return _number(value)
+    if BFLOAT16 is not None and isinstance(value, BFLOAT16):
+        return _number(np.float32(value))
+    return str(value)
+
+
+def _number(value: Any) -> str:
+    """With 6 digits (15 of float64) if they say it exactly, else with as many as that needs."""
+    double = isinstance(value, np.float64)
+    few, many = (15, 17) if double else (6, 9)
+    number = float(value)
+    text = f"{number:.{few}g}"
+    wide = np.float64 if double else np.float32
+    return text if number != number or wide(text) == wide(number) else f"{number:.{many}g}"
+
+
+def _check(context: KernelContext, condition: Any, *data: Any) -> Callable[[], Any]:
+    if condition.shape != ():
+        raise InvalidArgumentError(None, None, f"In[0] should be a scalar: {list(condition.shape)}")
+    most = context.attrs["summarize"]
+
+    def check() -> None:
+        if not condition[()]:
+            shown = " ".join(summarize(each, most) for each in data)
+            raise InvalidArgumentError(None, None, f"assertion failed: {shown}")
+
+    return check
+
+
+op(
+    "Assert",
+    inputs="condition: bool, data: T",
+    attrs={"T": Attr("list(type)", required=True), "summarize": Attr("int", 3)},
+    infer=no_outputs,
+    host=(0, 1),
+    cpu=Call(make=_check, late=True),
+    gpu=Call(make=_check, late=True),
+    grad=NO_GRADIENT,
+    stateful=True,
+    doc="InvalidArgumentError where the scalar `condition` is false; its message shows `data`.",
+)

@@ -1,0 +1,85 @@
+"""CheckNumerics: passes on a tensor that is finite, and ends the run at one that is not.
+
+It is stateful, as TensorFlow has it, so that a run which only waits for it makes it all the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base.dtypes import FLOATING
+from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.kernel import At, Call, Failed, KernelContext, Launch, Signature, Source
+from gpugraph.ops.framework.cuda_grids import THREADS, grid_of
+from gpugraph.ops.framework.op_declaration import Attr, op, raw_ops
+from gpugraph.ops.framework.shape_functions import same_shape
+
+__all__ = ["check_numerics"]
+
+_FOUND = {
+    (True, True): "Inf and NaN",
+    (True, False): "Inf",
+    (False, True): "NaN",
+}
+"""What a tensor had, by whether it had infinities and whether NaNs."""
+
+
+def _bind(context: KernelContext, tensor: Any, out: Any) -> Callable[[], Any]:
+    message = context.attrs["message"]
+
+    def check() -> None:
+        if not bool(np.isfinite(tensor).all()):
+            found = bool(np.isinf(tensor).any()), bool(np.isnan(tensor).any())
+            text = f"{message} : Tensor had {_FOUND[found]} values"
+            raise InvalidArgumentError(None, None, text)
+        if tensor is not out:
+            np.copyto(out, tensor)
+
+    return check
+
+
+def _launch(signature: Signature) -> list[Launch]:
+    """What it may fail with: the first that did is said."""
+    failures = [
+        Failed(f"{signature.attrs['message']} : Tensor had {found} values")
+        for found in _FOUND.values()
+    ]
+    total, types = prod(signature.input_shapes[0]), {"T": signature.input_types[0].base_dtype}
+    arguments: tuple[Any, ...] = (At(0), At(1), *failures, total)
+    return [Launch("gg_check", grid_of(total), (THREADS, 1, 1), arguments, types)]
+
+
+def _gradient(op: Any, dy: Any) -> Any:
+    """The incoming gradient, checked too."""
+    text = "Not a number (NaN) or infinity (Inf) values detected in gradient."
+    return raw_ops.CheckNumerics(dy, message=f"{text} {op.get_attr('message')}")
+
+
+_check_numerics = op(
+    "CheckNumerics",
+    inputs="tensor: T",
+    outputs="output: T",
+    attrs={"T": FLOATING, "message": Attr("string", required=True)},
+    infer=same_shape(0),
+    view={0: 0},
+    cpu=Call(make=_bind),
+    gpu=Source("check_numerics.cu", _launch, Call(make=_bind)),
+    grad=_gradient,
+    stateful=True,
+    doc="The input; InvalidArgumentError, with `message`, where an element is NaN or infinite.",
+)
+
+
+def check_numerics(tensor: Any, message: str, name: str | None = None) -> Tensor:
+    """`tensor`, of floats; a run in which it has NaNs or infinities ends.
+
+    InvalidArgumentError then, saying `message` and which of both it had. The gradient is checked
+    as well. TypeError for a dtype that is no float.
+    """
+    made: Tensor = _check_numerics(tensor, message=message, name=name)
+    return made

@@ -1,0 +1,249 @@
+"""Arithmetic of two tensors, broadcast against each other as NumPy does, and their gradients.
+
+Quotients and remainders are in `division`.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from functools import partial, reduce
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base.dtypes import COMPLEX, FLOATING, INTEGRAL, NUMERIC, REAL, int32, int64, string
+from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.base.shapes import TensorShape
+from gpugraph.graph.inference_context import InferContext
+from gpugraph.kernel import Call, KernelContext, Signature
+from gpugraph.ops.elementwise.complex_conjugate import conj
+from gpugraph.ops.framework.formula_terms import Term, recipe
+from gpugraph.ops.framework.kernel_registry import HostOnly, register_kernel
+from gpugraph.ops.framework.op_declaration import op, raw_ops
+from gpugraph.ops.framework.shape_functions import broadcast
+from gpugraph.ops.framework.unbroadcasting import unbroadcast_pair
+
+__all__ = [
+    "BINARY",
+    "add",
+    "add_n",
+    "add_v2",
+    "infer_one_shape",
+    "maximum",
+    "minimum",
+    "mul",
+    "power",
+]
+__all__ += ["squared_difference", "sub"]
+
+BINARY: dict[str, Any] = {
+    "inputs": "x: T, y: T",
+    "outputs": "z: T",
+    "infer": broadcast,
+    "alias": {0: 0},
+}
+"""What binary elementwise ops of one dtype share."""
+
+_ADDITION: dict[str, Any] = {
+    **BINARY,
+    "cpu": Call(np.add),
+    "elementwise": "x + y",
+    "grad": lambda op, dz: unbroadcast_pair(op, dz, dz),
+}
+
+add = op(
+    "Add",
+    **_ADDITION,
+    attrs={"T": (*NUMERIC, string)},
+    doc="x + y, elementwise; strings are joined.",
+)
+register_kernel(
+    "Add", "GPU", HostOnly("strings live on the host"), types={"T": (string,)}, priority=1
+)
+
+add_v2 = op(
+    "AddV2",
+    **_ADDITION,
+    attrs={"T": NUMERIC},
+    commutative=True,
+    doc="x + y, elementwise.",
+)
+
+sub = op(
+    "Sub",
+    **BINARY,
+    attrs={"T": NUMERIC},
+    cpu=Call(np.subtract),
+    elementwise="x - y",
+    grad=lambda op, dz: unbroadcast_pair(op, dz, raw_ops.Neg(dz)),
+    doc="x - y, elementwise.",
+)
+
+
+def _mul_gradient(op: Any, dz: Any) -> list[Any]:
+    x, y = op.inputs
+    return unbroadcast_pair(op, raw_ops.Mul(dz, conj(y)), raw_ops.Mul(conj(x), dz))
+
+
+mul = op(
+    "Mul",
+    **BINARY,
+    attrs={"T": NUMERIC},
+    commutative=True,
+    cpu=Call(np.multiply),
+    elementwise="x * y",
+    grad=_mul_gradient,
+    doc="x * y, elementwise.",
+)
+
+
+def _squared_difference(x: Any, y: Any, out: Any) -> None:
+    np.subtract(x, y, out=out)
+    np.square(out, out=out)
+
+
+def _squared_difference_gradient(op: Any, dz: Any) -> list[Any]:
+    x, y = op.inputs
+    x_grad = raw_ops.Mul(dz, raw_ops.Mul(raw_ops.Sub(x, y), 2))
+    return unbroadcast_pair(op, x_grad, raw_ops.Neg(x_grad))
+
+
+squared_difference = op(
+    "SquaredDifference",
+    **BINARY,
+    attrs={"T": (*FLOATING, int32, int64)},
+    commutative=True,
+    cpu=Call(_squared_difference),
+    elementwise="(x - y) * (x - y)",
+    grad=_squared_difference_gradient,
+    doc="(x - y)(x - y), elementwise.",
+)
+
+
+def _chosen_gradient(compare: str) -> Callable[..., list[Any]]:
+    """The gradient goes to x where x is chosen, ties included, else to y."""
+
+    def gradient(op: Any, dz: Any) -> list[Any]:
+        x, y = op.inputs
+        mine = getattr(raw_ops, compare)(x, y)
+        zeros = raw_ops.ZerosLike(dz)
+        x_grad = raw_ops.Select(mine, dz, zeros)
+        return unbroadcast_pair(op, x_grad, raw_ops.Select(mine, zeros, dz))
+
+    return gradient
+
+
+def _by_name(ufunc: Any) -> Call:
+    """`ufunc`, which takes its output by name only."""
+    return Call(make=lambda context, x, y, out: partial(ufunc, x, y, out=out))
+
+
+maximum = op(
+    "Maximum",
+    **BINARY,
+    attrs={"T": REAL},
+    commutative=True,
+    cpu=_by_name(np.maximum),
+    elementwise="x >= y || x != x ? x : y",
+    grad=_chosen_gradient("GreaterEqual"),
+    doc="The larger of x and y, elementwise; NaN where either is NaN.",
+)
+minimum = op(
+    "Minimum",
+    **BINARY,
+    attrs={"T": REAL},
+    commutative=True,
+    cpu=_by_name(np.minimum),
+    elementwise="x <= y || x != x ? x : y",
+    grad=_chosen_gradient("LessEqual"),
+    doc="The smaller of x and y, elementwise; NaN where either is NaN.",
+)
+
+_POWERS = {1.0: np.positive, 2.0: np.square}
+
+
+def _power(x: Any, y: Any, out: Any) -> None:
+    if y.ndim == 0:
+        known = _POWERS.get(y[()])
+        if known is not None:
+            known(x, out=out)
+            return
+    try:
+        np.power(x, y, out=out)
+    except ValueError as error:
+        raise InvalidArgumentError(
+            None, None, "Integers to negative integer powers are not allowed"
+        ) from error
+
+
+def _pow_gradient(op: Any, dz: Any) -> list[Any]:
+    """dz y x^(y-1), and dz z log(x), which is 0 where x <= 0 (or, if complex, x = 0)."""
+    x, y, z = conj(op.inputs[0]), conj(op.inputs[1]), conj(op.outputs[0])
+    zeros = raw_ops.ZerosLike(x)
+    there = raw_ops.NotEqual if x.dtype.is_complex else raw_ops.Greater
+    mask = there(x, zeros)
+    safe = raw_ops.Select(mask, x, raw_ops.OnesLike(x))
+    log_x = raw_ops.Select(mask, raw_ops.Log(safe), zeros)
+    x_grad = raw_ops.Mul(raw_ops.Mul(dz, y), raw_ops.Pow(x, raw_ops.Sub(y, 1)))
+    return unbroadcast_pair(op, x_grad, raw_ops.Mul(raw_ops.Mul(dz, z), log_x))
+
+
+power = op(
+    "Pow",
+    **BINARY,
+    attrs={"T": (*FLOATING, *INTEGRAL, *COMPLEX)},
+    cpu=Call(_power),
+    elementwise="pow(x, y)",
+    grad=_pow_gradient,
+    doc="x to the power y, elementwise; InvalidArgumentError for an integer to a negative one.",
+)
+register_kernel("Pow", "GPU", Call(_power), types={"T": INTEGRAL}, priority=1)
+
+
+def infer_one_shape(context: InferContext) -> Sequence[TensorShape]:
+    """The output has the one shape of all inputs."""
+    shape = context.shapes[0]
+    for other in context.shapes[1:]:
+        shape = shape.merge_with(other)
+    return [shape]
+
+
+def _sum_all(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
+    *terms, out = arrays
+    if len(terms) == 1:
+        return partial(np.copyto, out, terms[0])
+    if len(terms) == 2:
+        return partial(np.add, terms[0], terms[1], out)
+    total, (first, second, *rest) = out, terms
+    if any(np.may_share_memory(term, out) for term in rest):  # out is the memory of this one too
+        total = context.scratch(context.output_shapes[0], context.output_types[0])
+
+    def run() -> None:
+        np.add(first, second, total)
+        for term in rest:
+            np.add(total, term, total)
+        if total is not out:
+            np.copyto(out, total)
+
+    return run
+
+
+def _sum_in_turn(_: Signature, *terms: Term) -> list[Term]:
+    return [reduce(operator.add, terms)]
+
+
+add_n = op(
+    "AddN",
+    inputs="inputs: N*T",
+    outputs="sum: T",
+    attrs={"T": NUMERIC},
+    infer=infer_one_shape,
+    alias={0: 0},
+    commutative=True,
+    cpu=Call(make=_sum_all),
+    gpu=Call(make=_sum_all),
+    native=recipe(_sum_in_turn),
+    grad=lambda op, dy: [dy] * len(op.inputs),
+    doc="The sum of N tensors of one shape.",
+)

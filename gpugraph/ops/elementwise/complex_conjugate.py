@@ -1,0 +1,39 @@
+"""Complex conjugation, which the gradients of all that takes complex numbers need."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base.dtypes import COMPLEX
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.kernel import Call
+from gpugraph.ops.elementwise.element_launches import complex_source
+from gpugraph.ops.framework.op_declaration import op, raw_ops
+from gpugraph.ops.framework.shape_functions import same_shape
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+
+__all__ = ["conj"]
+
+_conj = op(
+    "Conj",
+    inputs="input: T",
+    outputs="output: T",
+    attrs={"T": COMPLEX},
+    infer=same_shape(0),
+    alias={0: 0},
+    cpu=Call(np.conjugate),
+    gpu=complex_source("gg_conj", Call(np.conjugate)),
+    grad=lambda op, dy: raw_ops.Conj(dy),
+    doc="The complex conjugate.",
+)
+
+
+def conj(x: Any, name: str | None = None) -> Tensor:
+    """The complex conjugate of a numeric tensor; what is real comes back as it is."""
+    tensor = x if isinstance(x, Tensor) else convert_to_tensor(x, name="x")
+    if not tensor._dtype.is_complex:
+        return tensor
+    made: Tensor = _conj(tensor, name=name)
+    return made

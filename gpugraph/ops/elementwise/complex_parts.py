@@ -1,0 +1,190 @@
+"""Complex numbers and their parts: real, imaginary, absolute value, angle.
+
+What a gradient of a complex number is multiplied with is the conjugate of the derivative.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base import dtypes
+from gpugraph.base.dtypes import COMPLEX
+from gpugraph.base.shapes import TensorShape
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.graph.inference_context import InferContext
+from gpugraph.kernel import Call, Moves
+from gpugraph.ops.arrays.constants_and_placeholders import zeros_like
+from gpugraph.ops.elementwise.element_launches import complex_source
+from gpugraph.ops.framework.identity_and_shape import op_scope
+from gpugraph.ops.framework.op_declaration import op, raw_ops
+from gpugraph.ops.framework.op_function import OpFunction
+from gpugraph.ops.framework.shape_functions import broadcast
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+from gpugraph.ops.framework.unbroadcasting import unbroadcast_pair
+
+__all__ = ["angle", "complex", "complex_abs", "imag", "real"]
+
+_PARTS = {dtypes.complex64: dtypes.float32, dtypes.complex128: dtypes.float64}
+_WHOLE = {part: whole for whole, part in _PARTS.items()}
+
+
+def _infer_part(context: InferContext) -> list[TensorShape]:
+    made = context.attrs["Tout"]
+    if _PARTS[context.attrs["T"]] is not made:
+        raise ValueError(f"The parts of {context.attrs['T'].name} are no {made.name}")
+    return [context.shapes[0]]
+
+
+def _part(
+    name: str,
+    function: Callable[..., Any],
+    grad: Any,
+    doc: str,
+    input: str,
+    gpu: str = "",
+    native: Moves | None = None,
+) -> OpFunction:
+    call = Call(function)
+    return op(
+        name,
+        inputs=f"{input}: T",
+        outputs=f"{'y' if input == 'x' else 'output'}: Tout",
+        attrs={"T": COMPLEX, "Tout": dtypes.float32},
+        infer=_infer_part,
+        cpu=call,
+        gpu=complex_source(gpu, call) if gpu else call,
+        native=native,
+        grad=grad,
+        doc=f"{doc}, elementwise.",
+    )
+
+
+def _complex_of(real: Any, imag: Any) -> Any:
+    return raw_ops.Complex(real, imag, Tout=_WHOLE[real.dtype.base_dtype])
+
+
+def _angle_gradient(op: Any, dy: Any) -> Any:
+    """-dy / (imag + i real): i dy over the conjugate."""
+    z = op.inputs[0]
+    part = dy.dtype.base_dtype
+    swapped = _complex_of(raw_ops.Imag(z, Tout=part), raw_ops.Real(z, Tout=part))
+    dz = _complex_of(dy, raw_ops.ZerosLike(dy))
+    return raw_ops.Neg(raw_ops.Mul(dz, raw_ops.Reciprocal(swapped)))
+
+
+def _abs_gradient(op: Any, dy: Any) -> Any:
+    """dy z / |z|, and 0 where z is 0."""
+    zeros = raw_ops.ZerosLike(dy)
+    along = raw_ops.Mul(_complex_of(dy, zeros), op.inputs[0])
+    return raw_ops.DivNoNan(along, _complex_of(op.outputs[0], zeros))
+
+
+_real = _part(
+    "Real",
+    lambda x, out: np.copyto(out, x.real),
+    lambda op, dy: _complex_of(dy, raw_ops.ZerosLike(dy)),
+    "The real part",
+    "input",
+    native=Moves(lambda _, x, out: [(x.real, out)]),
+)
+_imag = _part(
+    "Imag",
+    lambda x, out: np.copyto(out, x.imag),
+    lambda op, dy: _complex_of(raw_ops.ZerosLike(dy), dy),
+    "The imaginary part",
+    "input",
+    native=Moves(lambda _, x, out: [(x.imag, out)]),
+)
+_angle = _part(
+    "Angle",
+    lambda x, out: np.arctan2(x.imag, x.real, out=out),
+    _angle_gradient,
+    "The angle in (-pi, pi]",
+    "input",
+    "gg_angle",
+)
+_abs = _part("ComplexAbs", np.absolute, _abs_gradient, "The distance from 0", "x", "gg_abs")
+
+
+def _join(real: Any, imag: Any, out: Any) -> None:
+    np.copyto(out.real, real)
+    np.copyto(out.imag, imag)
+
+
+def _infer_complex(context: InferContext) -> Any:
+    made = context.attrs["Tout"]
+    if _PARTS[made] is not context.attrs["T"]:
+        raise ValueError(f"{made.name} is not made of {context.attrs['T'].name}")
+    return broadcast(context)
+
+
+def _complex_gradient(op: Any, dy: Any) -> list[Any]:
+    part = op.inputs[0].dtype.base_dtype
+    return unbroadcast_pair(op, raw_ops.Real(dy, Tout=part), raw_ops.Imag(dy, Tout=part))
+
+
+_complex = op(
+    "Complex",
+    inputs="real: T, imag: T",
+    outputs="out: Tout",
+    attrs={"T": (dtypes.float32, dtypes.float64), "Tout": dtypes.complex64},
+    infer=_infer_complex,
+    cpu=Call(_join),
+    gpu=Call(_join),
+    native=Moves(lambda _, real, imag, out: [(real, out.real), (imag, out.imag)]),
+    grad=_complex_gradient,
+    doc="real + i imag, elementwise.",
+)
+
+
+def complex(real: Any, imag: Any, name: str | None = None) -> Tensor:
+    """real + i imag, elementwise: complex64 of float32, complex128 of float64.
+
+    TypeError for parts of other dtypes, and of two.
+    """
+    parts = convert_to_tensor(real, name="real"), convert_to_tensor(imag, name="imag")
+    with op_scope(name, "Complex", *parts) as scope:
+        types = [each.dtype.base_dtype for each in parts]
+        if types[0] is not types[1] or types[0] not in _WHOLE:
+            given = " and ".join(each.name for each in types)
+            raise TypeError(f"Complex numbers are of two float32 or two float64, not of {given}")
+        made: Tensor = _complex(*parts, Tout=_WHOLE[types[0]], name=scope)
+        return made
+
+
+def _of_complex(function: OpFunction, tensor: Tensor, name: str | None) -> Tensor:
+    made: Tensor = function(tensor, Tout=_PARTS[tensor.dtype.base_dtype], name=name)
+    return made
+
+
+def real(input: Any, name: str | None = None) -> Tensor:
+    """The real part, elementwise; what is real comes back as it is."""
+    with op_scope(name, "Real", input) as scope:
+        tensor = convert_to_tensor(input, name="input")
+        return _of_complex(_real, tensor, scope) if tensor.dtype.is_complex else tensor
+
+
+def imag(input: Any, name: str | None = None) -> Tensor:
+    """The imaginary part, elementwise; zeros of what is real."""
+    with op_scope(name, "Imag", input) as scope:
+        tensor = convert_to_tensor(input, name="input")
+        if tensor.dtype.is_complex:
+            return _of_complex(_imag, tensor, scope)
+        return zeros_like(tensor)
+
+
+def angle(input: Any, name: str | None = None) -> Tensor:
+    """The angle in (-pi, pi], elementwise; zeros of what is real, as in TensorFlow."""
+    with op_scope(name, "Angle", input) as scope:
+        tensor = convert_to_tensor(input, name="input")
+        if tensor.dtype.is_complex:
+            return _of_complex(_angle, tensor, scope)
+        return zeros_like(tensor)
+
+
+def complex_abs(x: Tensor, name: str | None = None) -> Tensor:
+    """The distance of complex numbers from 0, elementwise."""
+    return _of_complex(_abs, x, name)

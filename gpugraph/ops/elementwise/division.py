@@ -1,0 +1,217 @@
+"""Quotients and remainders: real, floored and truncated, and the one that is 0 over 0.
+
+Integers divided by zero are an InvalidArgumentError on the host. A GPU can't raise: its texts
+give 0 there, and take care of the one quotient that overflows, lowest / -1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base.dtypes import COMPLEX, FLOATING, INTEGRAL, NUMERIC, REAL
+from gpugraph.base.dtypes import bool as boolean
+from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.kernel import Call, Elementwise, KernelContext
+from gpugraph.ops.elementwise.arithmetic_ops import BINARY
+from gpugraph.ops.elementwise.complex_conjugate import conj
+from gpugraph.ops.framework.kernel_registry import register_kernel
+from gpugraph.ops.framework.op_declaration import NO_GRADIENT, op, raw_ops
+from gpugraph.ops.framework.unbroadcasting import unbroadcast_pair
+
+__all__ = ["div", "div_no_nan", "floor_div", "floor_mod", "real_div", "truncate_div"]
+__all__ += ["truncate_mod"]
+
+Division = Callable[[Any, Any, Any], Any]
+
+
+def _raising(divide: Division) -> Division:
+    """`divide` of integers, where a zero divisor is an error."""
+
+    def run(x: Any, y: Any, out: Any) -> None:
+        try:
+            with np.errstate(divide="raise"):
+                divide(x, y, out)
+        except FloatingPointError as error:
+            raise InvalidArgumentError(None, None, "Integer division by zero") from error
+
+    return run
+
+
+def _by_kind(floating: Division, integral: Callable[..., Division]) -> Call:
+    """`floating`, or `integral(context)` for integers."""
+
+    def make(context: KernelContext, x: Any, y: Any, out: Any) -> Callable[[], Any]:
+        if not context.output_types[0].is_integer:
+            return partial(floating, x, y, out)
+        return partial(_raising(integral(context)), x, y, out)
+
+    return Call(make=make)
+
+
+def _floor_quotient(x: Any, y: Any, out: Any) -> None:
+    np.divide(x, y, out=out)
+    np.floor(out, out=out)
+
+
+def _truncated_quotient(x: Any, y: Any, out: Any) -> None:
+    np.divide(x, y, out=out)
+    np.trunc(out, out=out)
+
+
+def _floor_integers(_: KernelContext) -> Division:
+    return np.floor_divide
+
+
+def _truncate_integers(context: KernelContext) -> Division:
+    """Without its remainder, x is a multiple of y: then floored is truncated."""
+    multiple = context.scratch(context.output_shapes[0], context.output_types[0])
+
+    def divide(x: Any, y: Any, out: Any) -> None:
+        np.fmod(x, y, out=multiple)
+        np.subtract(x, multiple, out=multiple)
+        np.floor_divide(multiple, y, out=out)
+
+    return divide
+
+
+def _remainder_integers(_: KernelContext) -> Division:
+    return np.remainder
+
+
+def _fmod_integers(_: KernelContext) -> Division:
+    return np.fmod
+
+
+_UNSAFE = "y == (T)0 ? (T)0 : y == (T)-1 && (T)-1 < (T)0"
+_TRUNCATED = f"{_UNSAFE} ? (T)0 - x : x / y"
+_FLOORED = f"{_UNSAFE} ? (T)0 - x : x / y - (x % y != (T)0 && (x < (T)0) != (y < (T)0))"
+_REMAINDER = f"{_UNSAFE} ? (T)0 : x % y"
+_MODULUS = f"{_UNSAFE} ? (T)0 : x % y + (x % y != (T)0 && (x < (T)0) != (y < (T)0) ? y : (T)0)"
+
+
+def _integers(name: str, text: str, host: Call) -> None:
+    register_kernel(name, "GPU", Elementwise(text, host), types={"T": INTEGRAL}, priority=1)
+
+
+def _gradient_by(divide: str) -> Callable[[Any, Any], list[Any]]:
+    """dz / y, and dz (-x / y / y): of the inputs alone, so that feeding z changes neither."""
+
+    def gradient(op: Any, dz: Any) -> list[Any]:
+        over = getattr(raw_ops, divide)
+        x, y = conj(op.inputs[0]), conj(op.inputs[1])
+        y_grad = raw_ops.Mul(dz, over(over(raw_ops.Neg(x), y), y))
+        return unbroadcast_pair(op, over(dz, y), y_grad)
+
+    return gradient
+
+
+real_div = op(
+    "RealDiv",
+    **BINARY,
+    attrs={"T": FLOATING + COMPLEX},
+    cpu=Call(np.true_divide),
+    elementwise="x / y",
+    grad=_gradient_by("RealDiv"),
+    doc="x / y, elementwise, of floating point or complex numbers.",
+)
+
+_TRUNCATING = _by_kind(np.true_divide, _truncate_integers)
+div = op(
+    "Div",
+    **BINARY,
+    attrs={"T": NUMERIC},
+    cpu=_TRUNCATING,
+    elementwise="x / y",
+    grad=_gradient_by("RealDiv"),
+    doc="x / y, elementwise; of integers the quotient without its fraction.",
+)
+_integers("Div", _TRUNCATED, _TRUNCATING)
+
+_TRUNCATING_ALL = _by_kind(_truncated_quotient, _truncate_integers)._replace(direct=True)
+truncate_div = op(
+    "TruncateDiv",
+    **BINARY,
+    attrs={"T": REAL},
+    cpu=_TRUNCATING_ALL,
+    elementwise="trunc(x / y)",
+    grad=NO_GRADIENT,
+    doc="x / y, elementwise, rounded towards zero.",
+)
+_integers("TruncateDiv", _TRUNCATED, _TRUNCATING_ALL)
+
+# A quotient of bfloat16 is rounded before it is rounded down: direct.
+_FLOORING = _by_kind(_floor_quotient, _floor_integers)._replace(direct=True)
+floor_div = op(
+    "FloorDiv",
+    **BINARY,
+    attrs={"T": REAL},
+    cpu=_FLOORING,
+    elementwise="floor(x / y)",
+    grad=NO_GRADIENT,
+    doc="x / y, elementwise, rounded down.",
+)
+_integers("FloorDiv", _FLOORED, _FLOORING)
+
+
+def _mod_gradient(op: Any, dz: Any) -> list[Any]:
+    x, y = op.inputs
+    return unbroadcast_pair(op, dz, raw_ops.Mul(dz, raw_ops.Neg(raw_ops.FloorDiv(x, y))))
+
+
+_MODULO = _by_kind(np.remainder, _remainder_integers)
+floor_mod = op(
+    "FloorMod",
+    **BINARY,
+    attrs={"T": REAL},
+    cpu=_MODULO,
+    elementwise="fmod(x, y) != (T)0 && (fmod(x, y) < (T)0) != (y < (T)0) ? fmod(x, y) + y "
+    ": fmod(x, y)",
+    grad=_mod_gradient,
+    doc="x - y floor(x / y), elementwise: the remainder with the sign of y.",
+)
+_integers("FloorMod", _MODULUS, _MODULO)
+
+
+def _truncate_mod_gradient(op: Any, dz: Any) -> list[Any]:
+    x, y = op.inputs
+    return unbroadcast_pair(op, dz, raw_ops.Mul(dz, raw_ops.Neg(raw_ops.TruncateDiv(x, y))))
+
+
+_TRUNCATED_MODULO = _by_kind(np.fmod, _fmod_integers)
+truncate_mod = op(
+    "TruncateMod",
+    **BINARY,
+    attrs={"T": REAL},
+    cpu=_TRUNCATED_MODULO,
+    elementwise="fmod(x, y)",
+    grad=_truncate_mod_gradient,
+    doc="x - y trunc(x / y), elementwise: the remainder with the sign of x.",
+)
+_integers("TruncateMod", _REMAINDER, _TRUNCATED_MODULO)
+
+
+def _divide_no_nan(context: KernelContext, x: Any, y: Any, out: Any) -> Callable[[], Any]:
+    by_zero = context.scratch(context.input_shapes[1], boolean)
+    zero = np.zeros((), out.dtype)
+
+    def run() -> None:
+        np.equal(y, zero, out=by_zero)
+        np.divide(x, y, out=out)
+        np.copyto(out, zero, where=by_zero)
+
+    return run
+
+
+div_no_nan = op(
+    "DivNoNan",
+    **BINARY,
+    attrs={"T": FLOATING + COMPLEX},
+    cpu=Call(make=_divide_no_nan),
+    elementwise="y == (T)0 ? (T)0 : x / y",
+    grad=_gradient_by("DivNoNan"),
+    doc="x / y, elementwise, and 0 wherever y is 0.",
+)

@@ -1,0 +1,54 @@
+"""Functions of elements as launches of CUDA files: where texts of programs won't do.
+
+special_unary.cu and special_binary.cu have those that take a series or a loop,
+complex_elementwise.cu those of complex numbers.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from math import prod
+
+from gpugraph.kernel import At, Call, Launch, Signature, Source
+from gpugraph.ops.framework.cuda_grids import THREADS, grid_of, shared_axes
+
+__all__ = ["complex_source", "special_pair_source", "special_source"]
+
+_BLOCK = THREADS, 1, 1
+_AXES = 4
+
+
+def special_source(function: str, host: Call) -> Source:
+    """The kernel of a function of kernels/cuda/math/special_functions.cuh, of one tensor."""
+    return Source("special_unary.cu", partial(_launch_special, function), host)
+
+
+def special_pair_source(function: str, host: Call) -> Source:
+    """The kernel of a function of special_functions.cuh, of two tensors that broadcast."""
+    return Source("special_binary.cu", partial(_launch_special_pair, function), host)
+
+
+def _launch_special(function: str, signature: Signature) -> list[Launch]:
+    shape, types = signature.output_shapes[0], {"T": signature.output_types[0].base_dtype}
+    arguments, total = (At(0), At(1), prod(shape)), prod(shape)
+    return [Launch("gg_unary", grid_of(total), _BLOCK, arguments, types, {"CALL": function})]
+
+
+def _launch_special_pair(function: str, signature: Signature) -> list[Launch]:
+    shape, types = signature.output_shapes[0], {"T": signature.output_types[0].base_dtype}
+    total = prod(shape)
+    sizes, steps = shared_axes(signature.input_shapes, shape, _AXES)
+    arguments = (At(0), At(1), At(2), total, *sizes[1:], *steps[0], *steps[1])
+    return [Launch("gg_binary", grid_of(total), _BLOCK, arguments, types, {"CALL": function})]
+
+
+def complex_source(function: str, host: Call) -> Source:
+    """The kernel of a function of kernels/cuda/math/complex_elementwise.cu, of one tensor."""
+    return Source("complex_elementwise.cu", partial(_launch_complex, function), host)
+
+
+def _launch_complex(function: str, signature: Signature) -> list[Launch]:
+    total = prod(signature.output_shapes[0])
+    part = "float" if signature.input_types[0].base_dtype.size == 8 else "double"
+    arguments = (At(0), At(1), total)
+    return [Launch(function, grid_of(total), _BLOCK, arguments, {}, {"PART": part})]

@@ -1,0 +1,297 @@
+"""Numbers as quantized ones would be: clamped to a range and rounded to its steps, as float32.
+
+The range is moved a little so that 0 is one of its steps: B. Jacob and others, "Quantization and
+training of neural networks for efficient integer-arithmetic-only inference", 2018. The gradient
+goes through where a number is in the range; of others it goes to the end of the range that they
+are beyond.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.base.shapes import TensorShape
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.graph.inference_context import InferContext
+from gpugraph.kernel import Call, KernelContext
+from gpugraph.ops.elementwise.arithmetic_ops import infer_one_shape
+from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
+
+__all__ = [
+    "fake_quant_with_min_max_args",
+    "fake_quant_with_min_max_args_gradient",
+    "fake_quant_with_min_max_vars",
+    "fake_quant_with_min_max_vars_gradient",
+    "fake_quant_with_min_max_vars_per_channel",
+    "fake_quant_with_min_max_vars_per_channel_gradient",
+]
+
+_BITS: dict[str, Any] = {"num_bits": Attr("int", 8), "narrow_range": Attr("bool", False)}
+_ENDS = {"min": Attr("float", -6.0), "max": Attr("float", 6.0)}
+
+
+def _steps(context: KernelContext) -> tuple[Any, Any]:
+    """The first and the last integer."""
+    bits = context.attrs["num_bits"]
+    if not 2 <= bits <= 16:
+        message = f"num_bits must be between 2 and 16, inclusive, but is {bits}"
+        raise InvalidArgumentError(None, None, message)
+    return np.float32(1 if context.attrs["narrow_range"] else 0), np.float32(2**bits - 1)
+
+
+def _nudged(context: KernelContext, least: Any, most: Any) -> tuple[Any, Any, Any]:
+    """The range so that 0 is a step of it, and how far steps are apart."""
+    first, last = _steps(context)
+    with np.errstate(all="ignore"):
+        scale = (most - least) / (last - first)
+        zero = first - least / scale
+        zero = np.clip(np.floor(zero + np.float32(0.5)), first, last)
+        return (first - zero) * scale, (last - zero) * scale, scale
+
+
+def _quantized(context: KernelContext, x: Any, least: Any, most: Any, out: Any) -> None:
+    low, high, scale = _nudged(context, least, most)
+    with np.errstate(all="ignore"):
+        steps = (np.maximum(np.minimum(x, high), low) - low) * (np.float32(1) / scale) + np.float32(
+            0.5
+        )
+        np.copyto(out, np.floor(steps) * scale + low)
+    empty = (least == 0) & (most == 0)
+    np.copyto(out, np.float32(0), where=empty)
+
+
+def _masks(context: KernelContext, x: Any, least: Any, most: Any) -> tuple[Any, Any, Any]:
+    """Which numbers are in the range, below and above; of an empty range all are in it."""
+    low, high, _ = _nudged(context, least, most)
+    empty = (least == 0) & (most == 0)
+    below, above = (x < low) & ~empty, (x > high) & ~empty
+    return ~(below | above), below, above
+
+
+# -- a range that is known
+
+
+def _ends(context: KernelContext) -> tuple[Any, Any]:
+    least, most = (np.float32(context.attrs[key]) for key in ("min", "max"))
+    if not least < most:
+        raise InvalidArgumentError(
+            None, None, f"min has to be smaller than max, was: {least} >= {most}"
+        )
+    return least, most
+
+
+def _bind_args(context: KernelContext, x: Any, out: Any) -> Callable[[], Any]:
+    least, most = _ends(context)
+    return lambda: _quantized(context, x, least, most, out)
+
+
+def _bind_args_gradient(context: KernelContext, dy: Any, x: Any, out: Any) -> Callable[[], Any]:
+    least, most = _ends(context)
+    return lambda: np.multiply(dy, _masks(context, x, least, most)[0], out=out)
+
+
+def _attrs_of(op: Any, *names: str) -> dict[str, Any]:
+    return {name: op.get_attr(name) for name in (*names, "num_bits", "narrow_range")}
+
+
+def _args_back(op: Any, dy: Any) -> Any:
+    attrs = _attrs_of(op, "min", "max")
+    return raw_ops.FakeQuantWithMinMaxArgsGradient(dy, op.inputs[0], **attrs)
+
+
+_args = op(
+    "FakeQuantWithMinMaxArgs",
+    inputs="inputs: float32",
+    outputs="outputs: float32",
+    attrs={**_ENDS, **_BITS},
+    infer=infer_one_shape,
+    cpu=Call(make=_bind_args),
+    gpu=Call(make=_bind_args),
+    grad=_args_back,
+    doc="Numbers clamped to [min, max] and rounded to 2 ** num_bits steps.",
+)
+_args_gradient = op(
+    "FakeQuantWithMinMaxArgsGradient",
+    inputs="gradients: float32, inputs: float32",
+    outputs="backprops: float32",
+    attrs={**_ENDS, **_BITS},
+    infer=infer_one_shape,
+    cpu=Call(make=_bind_args_gradient),
+    gpu=Call(make=_bind_args_gradient),
+    grad=NO_GRADIENT,
+    doc="The gradient of FakeQuantWithMinMaxArgs: where inputs are in the range.",
+)
+
+
+# -- a range that is a tensor, of all or of each channel
+
+
+def _infer_vars(per_channel: bool) -> Callable[[InferContext], Sequence[TensorShape]]:
+    def infer(context: InferContext) -> Sequence[TensorShape]:
+        *given, least, most = context.shapes
+        ends = least.merge_with(most).with_rank(1 if per_channel else 0)
+        shape = given[0].merge_with(given[-1])
+        if per_channel:
+            shape = shape.with_rank_at_least(1)
+            if shape.sizes is not None:
+                channels = shape[-1:].merge_with(ends)
+                shape, ends = shape[:-1].concatenate(channels), channels
+        return [shape, ends, ends][: context.num_outputs]
+
+    return infer
+
+
+def _bind_vars(
+    context: KernelContext, x: Any, least: Any, most: Any, out: Any
+) -> Callable[[], Any]:
+    return lambda: _quantized(context, x, least, most, out)
+
+
+def _bind_vars_gradient(
+    context: KernelContext, dy: Any, x: Any, least: Any, most: Any, *outs: Any
+) -> Callable[[], Any]:
+    axes = tuple(range(x.ndim - least.ndim))
+
+    def run() -> None:
+        inside, below, above = _masks(context, x, least, most)
+        np.multiply(dy, inside, out=outs[0])
+        for out, mask in zip(outs[1:], (below, above), strict=True):
+            np.copyto(out, (dy * mask).sum(axis=axes, dtype=np.float32))
+
+    return run
+
+
+def _declare_vars(end: str, per_channel: bool) -> tuple[Any, Any]:
+    gradient_type = f"FakeQuantWithMinMaxVars{end}Gradient"
+    each = " of each channel, the last axis" if per_channel else ""
+
+    def back(op: Any, dy: Any) -> Any:
+        return getattr(raw_ops, gradient_type)(dy, *op.inputs, **_attrs_of(op))
+
+    forward = op(
+        f"FakeQuantWithMinMaxVars{end}",
+        inputs="inputs: float32, min: float32, max: float32",
+        outputs="outputs: float32",
+        attrs=_BITS,
+        infer=_infer_vars(per_channel),
+        cpu=Call(make=_bind_vars),
+        gpu=Call(make=_bind_vars),
+        grad=back,
+        doc=f"Numbers clamped to [min, max]{each} and rounded to 2 ** num_bits steps.",
+    )
+    backward = op(
+        gradient_type,
+        inputs="gradients: float32, inputs: float32, min: float32, max: float32",
+        outputs="backprops_wrt_input: float32, backprop_wrt_min: float32, "
+        "backprop_wrt_max: float32",
+        attrs=_BITS,
+        infer=_infer_vars(per_channel),
+        cpu=Call(make=_bind_vars_gradient),
+        gpu=Call(make=_bind_vars_gradient),
+        grad=NO_GRADIENT,
+        doc=f"The gradients of FakeQuantWithMinMaxVars{end}: what is beyond an end goes there.",
+    )
+    return forward, backward
+
+
+_vars, _vars_gradient = _declare_vars("", False)
+_per_channel, _per_channel_gradient = _declare_vars("PerChannel", True)
+
+
+# -- in Python
+
+
+def fake_quant_with_min_max_args(
+    inputs: Any,
+    min: float = -6,
+    max: float = 6,
+    num_bits: int = 8,
+    narrow_range: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """float32 numbers clamped to [min, max] and rounded to 2 ** num_bits steps, 0 being one.
+
+    narrow_range: one step less, so that steps are as many below 0 as above.
+    InvalidArgumentError in a run where num_bits is not in [2, 16] or min is not below max.
+    """
+    ends = {"min": min, "max": max}
+    made: Tensor = _args(inputs, **ends, num_bits=num_bits, narrow_range=narrow_range, name=name)
+    return made
+
+
+def fake_quant_with_min_max_args_gradient(
+    gradients: Any,
+    inputs: Any,
+    min: float = -6,
+    max: float = 6,
+    num_bits: int = 8,
+    narrow_range: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """`gradients` where `inputs` are in the range of `fake_quant_with_min_max_args`, else 0."""
+    attrs = {"min": min, "max": max, "num_bits": num_bits, "narrow_range": narrow_range}
+    made: Tensor = _args_gradient(gradients, inputs, **attrs, name=name)
+    return made
+
+
+def fake_quant_with_min_max_vars(
+    inputs: Any,
+    min: Any,
+    max: Any,
+    num_bits: int = 8,
+    narrow_range: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """As `fake_quant_with_min_max_args`, for scalar tensors `min` and `max`, which get gradients.
+
+    Where both are 0 everything is.
+    """
+    attrs = {"num_bits": num_bits, "narrow_range": narrow_range}
+    made: Tensor = _vars(inputs, min, max, **attrs, name=name)
+    return made
+
+
+def fake_quant_with_min_max_vars_gradient(
+    gradients: Any,
+    inputs: Any,
+    min: Any,
+    max: Any,
+    num_bits: int = 8,
+    narrow_range: bool = False,
+    name: str | None = None,
+) -> Any:
+    """The gradients of `fake_quant_with_min_max_vars`: at the inputs, at min and at max."""
+    attrs = {"num_bits": num_bits, "narrow_range": narrow_range}
+    return _vars_gradient(gradients, inputs, min, max, **attrs, name=name)
+
+
+def fake_quant_with_min_max_vars_per_channel(
+    inputs: Any,
+    min: Any,
+    max: Any,
+    num_bits: int = 8,
+    narrow_range: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """As `fake_quant_with_min_max_vars`, for vectors `min` and `max`, one for each last index."""
+    attrs = {"num_bits": num_bits, "narrow_range": narrow_range}
+    made: Tensor = _per_channel(inputs, min, max, **attrs, name=name)
+    return made
+
+
+def fake_quant_with_min_max_vars_per_channel_gradient(
+    gradients: Any,
+    inputs: Any,
+    min: Any,
+    max: Any,
+    num_bits: int = 8,
+    narrow_range: bool = False,
+    name: str | None = None,
+) -> Any:
+    """The gradients of `fake_quant_with_min_max_vars_per_channel`: at inputs, min and max."""
+    attrs = {"num_bits": num_bits, "narrow_range": narrow_range}
+    return _per_channel_gradient(gradients, inputs, min, max, **attrs, name=name)

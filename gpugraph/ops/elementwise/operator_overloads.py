@@ -1,0 +1,97 @@
+"""Python's operators on tensors: fills `OPERATORS`, where `Tensor` looks them up.
+
+What stands beside a tensor and is none takes its dtype. An operator makes the op that the public
+function makes, under the operator's own name: `x + y` makes an AddV2 named "add".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from gpugraph.base.dtypes import bool as boolean
+from gpugraph.base.dtypes import string
+from gpugraph.graph.client.tensor import OPERATORS, Tensor
+from gpugraph.ops.elementwise.arithmetic_functions import truediv
+from gpugraph.ops.elementwise.arithmetic_ops import add, add_v2, mul, power, sub
+from gpugraph.ops.elementwise.comparison_and_select import logical_xor
+from gpugraph.ops.elementwise.division import floor_div, floor_mod
+from gpugraph.ops.elementwise.unary_ops import absolute, negate
+from gpugraph.ops.framework.composite_tensors import Composite
+from gpugraph.ops.framework.identity_and_shape import op_scope
+from gpugraph.ops.framework.op_declaration import raw_ops
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+
+__all__: list[str] = []
+
+Binary = Callable[..., Any]
+
+
+def _named(function: Binary, name: str) -> tuple[Binary, Binary]:
+    """x . y and, for values that are no tensors, y . x."""
+
+    def forward(x: Any, y: Any) -> Any:
+        return function(x, y, name=name)
+
+    def backward(x: Any, y: Any) -> Any:
+        return function(y, x, name=name)
+
+    return forward, backward
+
+
+def _matmul(x: Any, y: Any, name: str) -> Tensor:
+    """MatMul of two matrices; BatchMatMulV2 of anything else."""
+    with op_scope(name, name, x, y) as scope:
+        known = (x if isinstance(x, Tensor) else y).dtype.base_dtype
+        left, right = convert_to_tensor(x, known, "x"), convert_to_tensor(y, known, "y")
+        matrices = left.shape.rank == 2 and right.shape.rank == 2
+        made: Tensor = (raw_ops.MatMul if matrices else raw_ops.BatchMatMulV2)(
+            left, right, name=scope
+        )
+        return made
+
+
+def _xor(x: Any, y: Any, name: str) -> Tensor:
+    with op_scope(name, name, x, y) as scope:
+        left = x if isinstance(x, Tensor) else convert_to_tensor(x, boolean, "x")
+        right = y if isinstance(y, Tensor) else convert_to_tensor(y, boolean, "y")
+        return logical_xor(left, right, name=scope)
+
+
+def _add(x: Any, y: Any, name: str) -> Any:
+    """AddV2, or for strings Add."""
+    beside = x if type(x) is Tensor else y
+    return (add if beside.dtype is string else add_v2)(x, y, name=name)
+
+
+def _mul(x: Any, y: Any, name: str) -> Any:
+    """Mul, or what a sparse tensor makes of it."""
+    return y * x if isinstance(y, Composite) else mul(x, y, name=name)
+
+
+def _fill() -> None:
+    arithmetic: dict[str, tuple[Binary, str]] = {
+        "add": (_add, "add"),
+        "sub": (sub, "sub"),
+        "mul": (_mul, "mul"),
+        "truediv": (truediv, "truediv"),
+        "floordiv": (floor_div, "floordiv"),
+        "mod": (floor_mod, "mod"),
+        "pow": (power, "pow"),
+        "matmul": (_matmul, "matmul"),
+        "and": (raw_ops.LogicalAnd, "and"),
+        "or": (raw_ops.LogicalOr, "or"),
+        "xor": (_xor, "xor"),
+    }
+    for key, (function, name) in arithmetic.items():
+        OPERATORS[f"__{key}__"], OPERATORS[f"__r{key}__"] = _named(function, name)
+    OPERATORS["__lt__"] = raw_ops.Less
+    OPERATORS["__le__"] = raw_ops.LessEqual
+    OPERATORS["__gt__"] = raw_ops.Greater
+    OPERATORS["__ge__"] = raw_ops.GreaterEqual
+    OPERATORS["__neg__"] = negate
+    OPERATORS["__abs__"] = absolute
+    OPERATORS["__invert__"] = raw_ops.LogicalNot
+
+
+_fill()

@@ -1,0 +1,215 @@
+"""The ops by which gradients of unary functions are computed from the functions' outputs.
+
+Each is a function of two tensors of one shape and has a gradient itself, so that second
+derivatives exist. Most take no input's memory: their kernels read an input again after they wrote.
+Of complex numbers most take the conjugate of y, as TensorFlow's do: what they multiply dy with is
+the conjugate of the derivative. `TanhGrad` and `SigmoidGrad` are given the conjugate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base.dtypes import COMPLEX, FLOATING
+from gpugraph.kernel import Call, KernelContext
+from gpugraph.ops.elementwise.arithmetic_ops import infer_one_shape
+from gpugraph.ops.elementwise.complex_conjugate import conj
+from gpugraph.ops.elementwise.unary_ops import INEXACT
+from gpugraph.ops.framework.kernel_registry import register_kernel
+from gpugraph.ops.framework.op_declaration import op, raw_ops
+from gpugraph.ops.framework.op_function import OpFunction
+
+__all__: list[str] = []
+
+
+def _gradient_op(
+    name: str,
+    function: Callable[..., Any],
+    text: str,
+    grad: Any,
+    doc: str,
+    alias: Mapping[int, int] | None = None,
+    of_conjugate: bool = True,
+) -> OpFunction:
+    made = op(
+        name,
+        inputs="y: T, dy: T",
+        outputs="z: T",
+        attrs={"T": INEXACT},
+        infer=infer_one_shape,
+        alias=alias,
+        cpu=Call(function),
+        elementwise=text,
+        grad=grad,
+        doc=doc,
+    )
+    for device in ("CPU", "GPU") if of_conjugate else ():
+        register_kernel(name, device, _of_conjugate(function), types={"T": COMPLEX}, priority=1)
+    return made
+
+
+def _of_conjugate(function: Callable[..., Any]) -> Call:
+    """`function` of the conjugate of y."""
+
+    def make(context: KernelContext, y: Any, dy: Any, out: Any) -> Callable[[], Any]:
+        conjugate = context.scratch(context.input_shapes[0], context.input_types[0].base_dtype)
+        compute = partial(function, conjugate, dy, out)
+
+        def run() -> None:
+            np.conjugate(y, out=conjugate)
+            compute()
+
+        return run
+
+    return Call(make=make)
+
+
+def _parts(op: Any, dz: Any) -> tuple[Any, Any]:
+    """conj(y), and conj(dz) dy, of which the gradient of y is a multiple."""
+    y, dy = op.inputs
+    return conj(y), raw_ops.Mul(conj(dz), dy)
+
+
+def _holomorphic_parts(op: Any, dz: Any) -> tuple[Any, Any]:
+    """conj(y), and dz conj(dy), of which the gradient of y is a multiple."""
+    y, dy = op.inputs
+    return conj(y), raw_ops.Mul(dz, conj(dy))
+
+
+def _sqrt_grad(y: Any, dy: Any, out: Any) -> None:
+    np.divide(dy, y, out=out)
+    np.multiply(out, 0.5, out=out)
+
+
+def _sqrt_grad_gradient(op: Any, dz: Any) -> list[Any]:
+    slope = raw_ops.RealDiv(dz, op.inputs[0])
+    return [
+        raw_ops.Neg(raw_ops.Mul(conj(slope), op.outputs[0])),
+        raw_ops.Mul(slope, 0.5),
+    ]
+
+
+_gradient_op(
+    "SqrtGrad",
+    _sqrt_grad,
+    "(T)0.5 * y / x",
+    _sqrt_grad_gradient,
+    "dy / (2 y): the gradient of y = sqrt(x).",
+    alias={0: 0},
+)
+
+
+def _rsqrt_grad(y: Any, dy: Any, out: Any) -> None:
+    np.multiply(y, y, out=out)
+    np.multiply(out, y, out=out)
+    np.multiply(out, dy, out=out)
+    np.multiply(out, -0.5, out=out)
+
+
+def _rsqrt_grad_gradient(op: Any, dz: Any) -> list[Any]:
+    y, both = _parts(op, dz)
+    y_grad = raw_ops.Mul(raw_ops.Mul(both, raw_ops.Square(y)), -1.5)
+    return [y_grad, raw_ops.RsqrtGrad(y, dz)]
+
+
+_gradient_op(
+    "RsqrtGrad",
+    _rsqrt_grad,
+    "(T)-0.5 * y * x * x * x",
+    _rsqrt_grad_gradient,
+    "-dy y y y / 2: the gradient of y = 1 / sqrt(x).",
+)
+
+
+def _reciprocal_grad(y: Any, dy: Any, out: Any) -> None:
+    np.multiply(y, y, out=out)
+    np.multiply(out, dy, out=out)
+    np.negative(out, out=out)
+
+
+def _reciprocal_grad_gradient(op: Any, dz: Any) -> list[Any]:
+    y, both = _parts(op, dz)
+    return [raw_ops.Mul(raw_ops.Mul(both, y), -2), raw_ops.ReciprocalGrad(y, dz)]
+
+
+for _name in ("ReciprocalGrad", "InvGrad"):
+    _gradient_op(
+        _name,
+        _reciprocal_grad,
+        "-y * x * x",
+        _reciprocal_grad_gradient,
+        "-dy y y: the gradient of y = 1 / x.",
+    )
+
+
+def _tanh_grad(y: Any, dy: Any, out: Any) -> None:
+    np.multiply(y, y, out=out)
+    np.subtract(1, out, out=out)
+    np.multiply(out, dy, out=out)
+
+
+def _tanh_grad_gradient(op: Any, dz: Any) -> list[Any]:
+    y, both = _holomorphic_parts(op, dz)
+    return [raw_ops.Mul(raw_ops.Mul(both, y), -2), raw_ops.TanhGrad(y, dz)]
+
+
+_gradient_op(
+    "TanhGrad",
+    _tanh_grad,
+    "y * ((T)1 - x * x)",
+    _tanh_grad_gradient,
+    "dy (1 - y y): the gradient of y = tanh(x).",
+    of_conjugate=False,
+)
+
+
+def _sigmoid_grad(y: Any, dy: Any, out: Any) -> None:
+    np.subtract(1, y, out=out)
+    np.multiply(out, y, out=out)
+    np.multiply(out, dy, out=out)
+
+
+def _sigmoid_grad_gradient(op: Any, dz: Any) -> list[Any]:
+    y, both = _holomorphic_parts(op, dz)
+    y_grad = raw_ops.Mul(both, raw_ops.Sub(1, raw_ops.Mul(y, 2)))
+    return [y_grad, raw_ops.SigmoidGrad(y, dz)]
+
+
+_gradient_op(
+    "SigmoidGrad",
+    _sigmoid_grad,
+    "y * x * ((T)1 - x)",
+    _sigmoid_grad_gradient,
+    "dy y (1 - y): the gradient of y = sigmoid(x).",
+    of_conjugate=False,
+)
+
+
+def _softplus_grad(gradients: Any, features: Any, out: Any) -> None:
+    np.negative(features, out=out)
+    np.exp(out, out=out)
+    np.add(out, 1, out=out)
+    np.divide(gradients, out, out=out)
+
+
+def _softplus_grad_gradient(op: Any, dz: Any) -> list[Any]:
+    dy, x = op.inputs
+    slope = raw_ops.SigmoidGrad(raw_ops.Sigmoid(x), raw_ops.Mul(dz, dy))
+    return [raw_ops.SoftplusGrad(dz, x), slope]
+
+
+op(
+    "SoftplusGrad",
+    inputs="gradients: T, features: T",
+    outputs="backprops: T",
+    attrs={"T": FLOATING},
+    infer=infer_one_shape,
+    cpu=Call(_softplus_grad),
+    elementwise="x / ((T)1 + exp(-y))",
+    grad=_softplus_grad_gradient,
+    doc="gradients / (1 + exp(-features)): the gradient of softplus(features).",
+)

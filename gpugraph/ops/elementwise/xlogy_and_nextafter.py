@@ -1,0 +1,170 @@
+"""Products and quotients that are 0 where a factor is, and the next number towards another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base import dtypes
+from gpugraph.base.dtypes import COMPLEX, FLOATING
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.kernel import Call, KernelContext
+from gpugraph.ops.elementwise.arithmetic_ops import BINARY
+from gpugraph.ops.elementwise.complex_conjugate import conj
+from gpugraph.ops.elementwise.element_launches import special_pair_source
+from gpugraph.ops.framework.identity_and_shape import op_scope
+from gpugraph.ops.framework.op_declaration import op, raw_ops
+from gpugraph.ops.framework.tensor_conversion import constant, convert_to_tensor
+from gpugraph.ops.framework.unbroadcasting import unbroadcast_pair
+
+__all__ = ["multiply_no_nan", "nextafter", "reciprocal_no_nan", "xdivy", "xlog1py", "xlogy"]
+
+
+def _unless_zero(which: int, compute: Callable[..., Any]) -> Call:
+    """`compute(x, y, out)`, but 0 where input `which` is 0."""
+
+    def make(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
+        given, out = arrays[which], arrays[-1]
+        empty = context.scratch(context.input_shapes[which], dtypes.bool)
+        zero = np.zeros((), out.dtype)
+
+        def run() -> None:
+            np.equal(given, zero, out=empty)
+            compute(*arrays)
+            np.copyto(out, zero, where=empty)
+
+        return run
+
+    return Call(make=make)
+
+
+def _x_log_y(x: Any, y: Any, out: Any) -> None:
+    np.multiply(x, np.log(y), out=out)
+
+
+def _x_log1p_y(x: Any, y: Any, out: Any) -> None:
+    np.multiply(x, np.log1p(y), out=out)
+
+
+def _there(x: Any) -> Any:
+    """1 where x is not 0, else 0."""
+    return raw_ops.Cast(raw_ops.NotEqual(x, raw_ops.ZerosLike(x)), DstT=x.dtype.base_dtype)
+
+
+def _xlogy_gradient(op: Any, dz: Any) -> list[Any]:
+    """dz log(y) where x is not 0, and dz x / y."""
+    x, y = (conj(each) for each in op.inputs)
+    slope = raw_ops.Xlogy(_there(x), y)
+    return unbroadcast_pair(op, raw_ops.Mul(dz, slope), raw_ops.Mul(dz, raw_ops.Xdivy(x, y)))
+
+
+def _xlog1py_gradient(op: Any, dz: Any) -> list[Any]:
+    """dz log1p(y) where x is not 0, and dz x / (y + 1)."""
+    x, y = (conj(each) for each in op.inputs)
+    slope = raw_ops.Xlog1py(_there(x), y)
+    by_y = raw_ops.Xdivy(x, raw_ops.AddV2(y, 1))
+    return unbroadcast_pair(op, raw_ops.Mul(dz, slope), raw_ops.Mul(dz, by_y))
+
+
+def _xdivy_gradient(op: Any, dz: Any) -> list[Any]:
+    """dz / y where x is not 0, and -dz x / (y y)."""
+    x, y = (conj(each) for each in op.inputs)
+    slope = raw_ops.Xdivy(raw_ops.Neg(x), raw_ops.Square(y))
+    return unbroadcast_pair(
+        op, raw_ops.Mul(dz, raw_ops.Xdivy(_there(x), y)), raw_ops.Mul(dz, slope)
+    )
+
+
+def _mul_no_nan_gradient(op: Any, dz: Any) -> list[Any]:
+    x, y = (conj(each) for each in op.inputs)
+    return unbroadcast_pair(op, raw_ops.MulNoNan(dz, y), raw_ops.MulNoNan(x, dz))
+
+
+_INEXACT: dict[str, Any] = {**BINARY, "attrs": {"T": FLOATING + COMPLEX}}
+
+_xlogy = op(
+    "Xlogy",
+    **{**_INEXACT, "alias": {}},
+    cpu=_unless_zero(0, _x_log_y),
+    elementwise="x == (T)0 ? (T)0 : x * log(y)",
+    grad=_xlogy_gradient,
+    doc="x log(y), elementwise, and 0 wherever x is 0.",
+)
+_xlog1py = op(
+    "Xlog1py",
+    **{**_INEXACT, "alias": {}},
+    cpu=_unless_zero(0, _x_log1p_y),
+    elementwise="x == (T)0 ? (T)0 : x * log1p(y)",
+    grad=_xlog1py_gradient,
+    doc="x log(1 + y), elementwise, precise for small y, and 0 wherever x is 0.",
+)
+_xdivy = op(
+    "Xdivy",
+    **_INEXACT,
+    cpu=_unless_zero(0, np.divide),
+    elementwise="x == (T)0 ? (T)0 : x / y",
+    grad=_xdivy_gradient,
+    doc="x / y, elementwise, and 0 wherever x is 0.",
+)
+_mul_no_nan = op(
+    "MulNoNan",
+    **_INEXACT,
+    cpu=_unless_zero(1, np.multiply),
+    elementwise="y == (T)0 ? (T)0 : x * y",
+    grad=_mul_no_nan_gradient,
+    doc="x y, elementwise, and 0 wherever y is 0, be x infinite or NaN.",
+)
+_next_after = op(
+    "NextAfter",
+    inputs="x1: T, x2: T",
+    outputs="output: T",
+    infer=BINARY["infer"],
+    alias={0: 0},
+    attrs={"T": (dtypes.float32, dtypes.float64)},
+    cpu=Call(np.nextafter),
+    gpu=special_pair_source("gg_next", Call(np.nextafter)),
+    grad=lambda op, dz: unbroadcast_pair(op, dz, raw_ops.ZerosLike(dz)),
+    doc="The number of the dtype that is next to x1 in the direction of x2, elementwise.",
+)
+
+
+def xlogy(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """x log(y), elementwise, and 0 where x is 0, whatever y is."""
+    made: Tensor = _xlogy(x, y, name=name)
+    return made
+
+
+def xlog1py(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """x log(1 + y), elementwise, and 0 where x is 0, whatever y is; precise for small y."""
+    with op_scope(name, "xlog1py", x, y):
+        made: Tensor = _xlog1py(x, y)
+        return made
+
+
+def xdivy(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """x / y, elementwise, and 0 where x is 0, whatever y is."""
+    made: Tensor = _xdivy(x, y, name=name)
+    return made
+
+
+def reciprocal_no_nan(x: Any, name: str | None = None) -> Tensor:
+    """1 / x, elementwise, and 0 where x is 0. TypeError for integers."""
+    with op_scope(name, "reciprocal_no_nan", x) as scope:
+        source = convert_to_tensor(x, name="x")
+        one = constant(1, dtype=source.dtype.base_dtype, name="one")
+        made: Tensor = raw_ops.DivNoNan(one, source, name=scope)
+        return made
+
+
+def multiply_no_nan(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """x y, elementwise, and 0 where y is 0, be x infinite or NaN."""
+    made: Tensor = _mul_no_nan(x, y, name=name)
+    return made
+
+
+def nextafter(x1: Any, x2: Any, name: str | None = None) -> Tensor:
+    """The number next to x1 in the direction of x2, elementwise, of float32 or float64."""
+    made: Tensor = _next_after(x1, x2, name=name)
+    return made

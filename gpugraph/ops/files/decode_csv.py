@@ -1,0 +1,201 @@
+"""DecodeCSV: records of fields that a sign parts, each column a tensor. Quotes as in RFC 4180."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base import dtypes
+from gpugraph.base.dtypes import as_dtype
+from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.base.shapes import TensorShape
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.graph.inference_context import InferContext
+from gpugraph.kernel import Call, KernelContext
+from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
+from gpugraph.ops.strings.string_ops import HOST
+from gpugraph.ops.strings.string_to_number import read_number
+
+__all__ = ["decode_csv"]
+
+_TYPES = (dtypes.float32, dtypes.float64, dtypes.int32, dtypes.int64, dtypes.string)
+_CALLED = {dtypes.float32: "float", dtypes.float64: "double"}
+
+
+def _refusal(message: str) -> InvalidArgumentError:
+    return InvalidArgumentError(None, None, message)
+
+
+# -- fields
+
+
+def _fields(record: bytes, delimiter: bytes, quotes: bool) -> list[bytes]:
+    """The fields of one record, without their quotes; none of an empty one."""
+    found: list[bytes] = []
+    at = 0 if record else len(record) + 1
+    while at <= len(record):
+        if quotes and record.startswith(b'"', at):
+            field, at = _quoted(record, at + 1, delimiter)
+        else:
+            end = record.find(delimiter, at)
+            end = len(record) if end < 0 else end
+            field, at = record[at:end], end
+            if b"\n" in field or b"\r" in field or (quotes and b'"' in field):
+                raise _refusal("Unquoted fields cannot have quotes/CRLFs inside")
+        found.append(field)
+        at += 1  # beyond the delimiter, or the end
+    return found
+
+
+def _quoted(record: bytes, start: int, delimiter: bytes) -> tuple[bytes, int]:
+    """The field that begins at `start`, after its quote, and where its other quote's next is."""
+    at = start
+    while (end := record.find(b'"', at)) >= 0:
+        after = record[end + 1 : end + 2]
+        if after in (b"", delimiter):
+            return record[start:end].replace(b'""', b'"'), end + 1
+        if after != b'"':
+            raise _refusal("Quote inside a string has to be escaped by another quote")
+        at = end + 2
+    raise _refusal("Quoted field has to end with quote followed by delim or end")
+
+
+# -- the op
+
+
+def _bind(context: KernelContext, records: Any, *defaults: Any) -> Callable[[], Any]:
+    attrs = context.attrs
+    delimiter = attrs["field_delim"].encode()
+    missing, chosen = attrs["na_value"].encode(), set(attrs["select_cols"])
+    if len(delimiter) != 1:
+        raise _refusal("field_delim should be only 1 char")
+
+    def run() -> list[Any]:
+        for number, default in enumerate(defaults):
+            if default.size > 1:
+                raise _refusal(
+                    f"There should only be 1 default per field but field {number} has "
+                    f"{default.size}"
+                )
+        found = [np.empty(records.size, default.dtype) for default in defaults]
+        for row, record in enumerate(records.reshape(-1).tolist()):
+            fields = _fields(record, delimiter, attrs["use_quote_delim"])
+            if chosen:
+                fields = [each for at, each in enumerate(fields) if at in chosen]
+            if len(fields) != len(defaults):
+                raise _refusal(
+                    f"Expect {len(defaults)} fields but have {len(fields)} in record {row}"
+                )
+            for number, (field, default) in enumerate(zip(fields, defaults)):
+                if field in (b"", missing):
+                    found[number][row] = _default(default, number, row)
+                else:
+                    found[number][row] = _value(field, default.dtype, number, row)
+        return [each.reshape(records.shape) for each in found]
+
+    return run
+
+
+def _default(default: Any, number: int, row: int) -> Any:
+    if not default.size:
+        raise _refusal(f"Field {number} is required but missing in record {row}!")
+    return default.reshape(())[()]
+
+
+def _value(field: bytes, dtype: Any, number: int, row: int) -> Any:
+    wanted = as_dtype(dtype)
+    if wanted is dtypes.string:
+        return field
+    found = read_number(field, wanted)
+    if found is None:
+        called, shown = _CALLED.get(wanted, wanted.name), field.decode("utf-8", "backslashreplace")
+        raise _refusal(f"Field {number} in record {row} is not a valid {called}: {shown}")
+    return found
+
+
+def _infer(context: InferContext) -> Sequence[TensorShape]:
+    records, *defaults = context.shapes
+    for dtype in map(as_dtype, context.attrs["OUT_TYPE"]):
+        if dtype not in _TYPES:
+            names = ", ".join(each.name for each in _TYPES)
+            raise TypeError(
+                f"Value passed to parameter 'record_defaults' has DataType {dtype.name} not in "
+                f"list of allowed values: {names}"
+            )
+    for default in defaults:
+        if default.with_rank_at_most(1).num_elements() not in (None, 0, 1):
+            raise ValueError(
+                f"Shape of a default must be a length-0 or length-1 vector, or a scalar: {default}"
+            )
+    return [records] * len(defaults)
+
+
+_decode_csv = op(
+    "DecodeCSV",
+    inputs=("records: string", "record_defaults: OUT_TYPE"),
+    outputs="output: OUT_TYPE",
+    attrs={
+        "OUT_TYPE": Attr("list(type)", required=True),
+        "field_delim": Attr("string", ","),
+        "use_quote_delim": Attr("bool", True),
+        "na_value": Attr("string", ""),
+        "select_cols": Attr("list(int)", []),
+    },
+    infer=_infer,
+    cpu=Call(make=_bind, dynamic=True, direct=True),
+    gpu=HOST,
+    grad=NO_GRADIENT,
+    doc="The fields of records, each column a tensor of its default's dtype.",
+)
+
+
+def _check_columns(columns: Sequence[int], count: int) -> None:
+    if any(one >= other for one, other in pairwise(columns)):
+        raise ValueError("select_cols is not strictly increasing.")
+    if columns and columns[0] < 0:
+        raise ValueError("select_cols contains negative values.")
+    if len(columns) != count:
+        raise ValueError("Length of select_cols and record_defaults do not match.")
+
+
+def decode_csv(
+    records: Any,
+    record_defaults: Any,
+    field_delim: str = ",",
+    use_quote_delim: bool = True,
+    name: str | None = None,
+    na_value: str = "",
+    select_cols: Sequence[int] | None = None,
+) -> list[Tensor]:
+    """The fields of records, a list of one tensor for each column, of the shape of `records`.
+
+    records: strings, one record each, without an end of line.
+    record_defaults: a list, for each column what is there where a field is empty: a scalar or a
+      vector of one element, or an empty vector where no field may be empty. Its dtype is the
+      column's: float32, float64, int32, int64 or string; TypeError for others.
+    field_delim: the sign between fields. use_quote_delim: whether fields may stand in double
+      quotes, with whatever in them, a quote twice. na_value: what is as good as an empty field.
+    select_cols: the columns that are wanted, in order; ValueError for others than there are
+      defaults, and for negative ones. By default all are.
+
+    InvalidArgumentError in a run for a record with more or fewer fields, for what is no number of
+    its column's dtype, for quotes that don't close, and for a required field that is empty.
+    """
+    chosen = [] if select_cols is None else list(select_cols)
+    if select_cols is not None:
+        _check_columns(chosen, len(record_defaults))
+    if not len(record_defaults):
+        raise ValueError("decode_csv needs the default of one column at least in record_defaults")
+    made = _decode_csv(
+        records,
+        list(record_defaults),
+        field_delim=field_delim,
+        use_quote_delim=use_quote_delim,
+        na_value=na_value,
+        select_cols=chosen,
+        name=name,
+    )
+    return list(made) if isinstance(made, (list, tuple)) else [made]

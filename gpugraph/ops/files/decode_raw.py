@@ -1,0 +1,96 @@
+"""DecodeRaw: the bytes of strings read as numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base import dtypes
+from gpugraph.base.dtypes import DType, as_dtype
+from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.base.shapes import TensorShape
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.graph.inference_context import InferContext
+from gpugraph.kernel import Call, KernelContext
+from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
+from gpugraph.ops.strings.string_ops import HOST
+
+__all__ = ["decode_raw"]
+
+_TYPES: tuple[DType, ...] = (*dtypes.FLOATING, *dtypes.COMPLEX, dtypes.bool, dtypes.int32)
+_TYPES += (dtypes.int8, dtypes.int16, dtypes.int64, dtypes.uint8, dtypes.uint16)
+
+
+def _infer(context: InferContext) -> Sequence[TensorShape]:
+    return [context.shapes[0].concatenate(TensorShape.of((None,)))]
+
+
+def _bind(context: KernelContext, source: Any) -> Callable[[], Any]:
+    wanted = as_dtype(context.attrs["out_type"])
+    is_little = context.attrs["little_endian"]
+    numpy_type = np.dtype(wanted.as_numpy_dtype)
+    bits = np.dtype(np.uint16) if wanted is dtypes.bfloat16 else numpy_type  # it has no byte order
+    stored = bits.newbyteorder("<" if is_little else ">")
+
+    def run() -> list[Any]:
+        texts = source.reshape(-1).tolist()
+        size = len(texts[0]) if texts else 0
+        for at, text in enumerate(texts):
+            if len(text) != size:
+                raise _refusal(
+                    "DecodeRaw requires input strings to all be the same size, but element "
+                    f"{at} has size {len(text)} != {size}"
+                )
+        if size % stored.itemsize:
+            raise _refusal(
+                f"Input to DecodeRaw has length {size} that is not a multiple of "
+                f"{stored.itemsize}, the size of {wanted.name}"
+            )
+        found = np.frombuffer(b"".join(texts), stored)
+        shape = (*source.shape, size // stored.itemsize)
+        return [found.reshape(shape).astype(bits).view(numpy_type)]
+
+    return run
+
+
+def _refusal(message: str) -> InvalidArgumentError:
+    return InvalidArgumentError(None, None, message)
+
+
+_decode_raw = op(
+    "DecodeRaw",
+    inputs="bytes: string",
+    outputs="output: out_type",
+    attrs={"out_type": _TYPES, "little_endian": Attr("bool", True)},
+    infer=_infer,
+    cpu=Call(make=_bind, dynamic=True, direct=True),
+    gpu=HOST,
+    grad=NO_GRADIENT,
+    doc="The numbers whose bytes each string is, along a new last axis.",
+)
+
+
+def decode_raw(
+    input_bytes: Any = None,
+    out_type: Any = None,
+    little_endian: bool = True,
+    name: str | None = None,
+    bytes: Any = None,
+) -> Tensor:
+    """The bytes of strings as numbers of `out_type`, along a new last axis.
+
+    little_endian: whether the first byte of a number is the least. `bytes` is an older name of
+    `input_bytes`; ValueError for both or none, TypeError for a dtype that has no bytes of its own.
+
+    InvalidArgumentError, in a run, for strings of different sizes, or of a size that is no multiple
+    of the dtype's.
+    """
+    if input_bytes is not None and bytes is not None:
+        raise ValueError("Cannot specify both 'input_bytes' and 'bytes'")
+    given = bytes if input_bytes is None else input_bytes
+    if given is None or out_type is None:
+        raise ValueError("decode_raw needs input_bytes and out_type")
+    made: Tensor = _decode_raw(given, out_type=out_type, little_endian=little_endian, name=name)
+    return made

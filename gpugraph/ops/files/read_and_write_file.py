@@ -1,0 +1,114 @@
+"""ReadFile, WriteFile and MatchingFiles: files of the machine that runs the step.
+
+Read and written at each run that needs the op. What the system refuses fails the run with the
+error of its class (`files`).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base.shapes import TensorShape
+from gpugraph.graph.client.operation import Operation
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.graph.inference_context import InferContext
+from gpugraph.kernel import Call
+from gpugraph.ops.framework.kernel_registry import HostOnly
+from gpugraph.ops.framework.op_declaration import NO_GRADIENT, op
+from gpugraph.ops.framework.shape_functions import of_rank
+from gpugraph.platform.files import Glob, system_errors
+
+__all__ = ["matching_files", "read_file", "write_file"]
+
+_HOST = HostOnly("files are read and written by the host")
+
+
+def _infer_scalars(context: InferContext) -> Sequence[TensorShape]:
+    for shape in context.shapes:
+        of_rank(shape, 0, "Each input")
+    return [TensorShape.of(())] * context.num_outputs
+
+
+def _read(path: Any, out: Any) -> None:
+    with system_errors(path[()]), open(path[()], "rb") as source:
+        out[()] = source.read()
+
+
+def _write(path: Any, contents: Any) -> None:
+    name = os.fsdecode(path[()])
+    with system_errors(name):
+        os.makedirs(os.path.dirname(name) or ".", exist_ok=True)
+        with open(name, "wb") as target:
+            target.write(contents[()])
+
+
+def _infer_matching(context: InferContext) -> Sequence[TensorShape]:
+    rank = context.shapes[0].rank
+    if rank is not None and rank > 1:
+        raise ValueError(f"pattern must be a scalar or a vector, but has shape {context.shapes[0]}")
+    return [TensorShape.of((None,))]
+
+
+def _match(patterns: Any) -> list[Any]:
+    found = sorted(os.fsencode(path) for path in Glob(patterns.reshape(-1).tolist()))
+    names = np.empty(len(found), object)
+    names[:] = found
+    return [names]
+
+
+_read_file = op(
+    "ReadFile",
+    inputs="filename: string",
+    outputs="contents: string",
+    infer=_infer_scalars,
+    cpu=Call(_read),
+    gpu=_HOST,
+    grad=NO_GRADIENT,
+    stateful=True,
+    doc="The whole contents of a file; NotFoundError where there is none.",
+)
+_write_file = op(
+    "WriteFile",
+    inputs="filename: string, contents: string",
+    infer=_infer_scalars,
+    cpu=Call(_write),
+    gpu=_HOST,
+    grad=NO_GRADIENT,
+    stateful=True,
+    doc="Makes a file of these contents, and the folders around it.",
+)
+_matching_files = op(
+    "MatchingFiles",
+    inputs="pattern: string",
+    outputs="filenames: string",
+    infer=_infer_matching,
+    cpu=Call(_match, dynamic=True),
+    gpu=_HOST,
+    grad=NO_GRADIENT,
+    stateful=True,
+    doc="The paths that match one of the patterns (a scalar or a vector), sorted.",
+)
+
+
+def read_file(filename: Any, name: str | None = None) -> Tensor:
+    """The whole contents of a file, a string scalar, read at each run. NotFoundError, in a run,
+    where there is no such file."""
+    made: Tensor = _read_file(filename, name=name)
+    return made
+
+
+def write_file(filename: Any, contents: Any, name: str | None = None) -> Operation:
+    """An operation that makes a file of a string scalar, and the folders around it, at each run."""
+    made: Operation = _write_file(filename, contents, name=name)
+    return made
+
+
+def matching_files(pattern: Any, name: str | None = None) -> Tensor:
+    """The paths, sorted, that match a pattern or one of a vector of them: `*`, `?`, `[...]` in each
+    part of it."""
+    made: Tensor = _matching_files(pattern, name=name)
+    return made

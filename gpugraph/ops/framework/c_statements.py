@@ -1,0 +1,78 @@
+"""Recipes of elementwise texts as C statements over single numbers: macros of kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from gpugraph.base.dtypes import DType
+from gpugraph.kernel import Builder, Elementwise, Recipe, Reduction, Signature
+
+__all__ = ["statements"]
+
+
+class _Statements(Builder):
+    """Values are expressions, by their numbers; all are scalars."""
+
+    def __init__(self) -> None:
+        self.values: list[tuple[str, DType]] = []
+        self.lines: list[str] = []
+
+    def named(self, expression: str, dtype: DType) -> int:
+        """The number of a value that is there."""
+        self.values.append((expression, dtype))
+        return len(self.values) - 1
+
+    def constant(self, value: Any, dtype: DType) -> int:
+        text = str(int(value)) if dtype.is_integer else repr(float(value))
+        return self.named(f"((T){text})", dtype)
+
+    def index(self, size: int, dtype: DType) -> int:
+        raise NotImplementedError("single elements have no places")
+
+    def apply(
+        self,
+        kernel: Elementwise | str,
+        inputs: Sequence[int],
+        dtype: DType,
+        type: DType | None = None,
+        fails: tuple[str, str] = ("", ""),
+    ) -> int:
+        text = kernel.text if isinstance(kernel, Elementwise) else kernel
+        if fails[0]:
+            raise NotImplementedError(f"{text} may fail")
+        name = f"t{len(self.values)}"
+        given = [f"const auto {x} = {self.values[i][0]};" for x, i in zip("xyz", inputs)]
+        rounded = f"{name} = ELEMENT_LOAD(ELEMENT_STORE((T)({text})));"
+        self.lines.append(f"T {name}; {{ {' '.join(given)} {rounded} }}")
+        return self.named(name, dtype)
+
+    def reduce(self, kernel: Reduction, value: int, axes: Sequence[int] | None = None) -> int:
+        raise NotImplementedError("single elements are not reduced")
+
+    def expand(self, value: int, shape: Sequence[int]) -> int:
+        return value
+
+    def shape(self, value: int) -> tuple[int, ...]:
+        return ()
+
+    def dtype(self, value: int) -> DType:
+        return self.values[value][1]
+
+
+def statements(
+    recipe: Recipe,
+    signature: Signature,
+    inputs: Sequence[tuple[str, DType]],
+    outputs: Sequence[str],
+) -> str:
+    """C statements on one line that give `outputs` the values of a recipe.
+
+    inputs: an expression for each of the recipe's. T and U are the type of what is computed,
+    ELEMENT_STORE and ELEMENT_LOAD round it to what memory holds. NotImplementedError where the
+    recipe has more than elementwise texts.
+    """
+    builder = _Statements()
+    found = recipe.build(builder, signature, [builder.named(*each) for each in inputs])
+    given = [f"{name} = {builder.values[i][0]};" for name, i in zip(outputs, found, strict=True)]
+    return " ".join([*builder.lines, *given])

@@ -1,0 +1,188 @@
+"""What a tensor's value is before anything runs, where that follows from constants.
+
+Shape inference asks for it: the axis of a sum, the sizes of a reshape. Small integer and bool ops
+whose inputs are constant are evaluated by their own CPU kernels; shapes of known tensors count as
+constants. Where only some sizes are known, `as_shape` still gives those.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gpugraph.base.shapes import TensorShape
+from gpugraph.graph.client.client_graph import CONSTANT_VALUE
+from gpugraph.graph.client.operation import Operation
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.ops.framework.op_declaration import DECLARATIONS
+from gpugraph.ops.framework.op_evaluation import evaluate
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["constant_value", "constant_value_as_shape"]
+
+_FOLDED = {
+    "Add", "AddV2", "Sub", "Mul", "FloorDiv", "FloorMod", "RealDiv", "Maximum", "Minimum", "Neg",
+    "Cast", "ConcatV2", "Pack", "Range", "Reshape", "Slice", "StridedSlice", "GatherV2", "Prod",
+    "Sum", "ExpandDims", "Squeeze", "Equal", "NotEqual", "Less", "LessEqual", "Greater",
+    "GreaterEqual", "Fill", "BroadcastGradientArgs", "DynamicStitch", "InvertPermutation",
+    "LogicalAnd", "LogicalOr", "LogicalNot", "Select", "ZerosLike", "OnesLike", "ConcatOffset",
+}  # fmt: skip
+_PASSED_ON = {"Identity", "StopGradient", "PreventGradient"}
+_LARGEST = 1024
+_MOST = 4096
+_DEEPEST = 64
+
+
+def constant_value(tensor: Tensor, partial: bool = False) -> NDArray[Any] | None:
+    """The array that `tensor` holds at every run, or None where that isn't known."""
+    del partial
+    return _Search().value(tensor)
+
+
+def constant_value_as_shape(tensor: Tensor) -> TensorShape | None:
+    """What is known of a vector of sizes as a shape; None where nothing is."""
+    return _Search().shape(tensor, _DEEPEST)
+
+
+class _Search:
+    """One question: each tensor is looked at once, and after `_MOST` of them no more."""
+
+    def __init__(self) -> None:
+        self._values: dict[Tensor, NDArray[Any] | None] = {}
+        self._shapes: dict[Tensor, TensorShape | None] = {}
+
+    def value(self, tensor: Tensor) -> NDArray[Any] | None:
+        """The value, found from the constants upwards."""
+        values = self._values
+        stack = [tensor]
+        while stack:
+            each = stack[-1]
+            sources = () if each in values else _sources(each)
+            missing = [source for source in sources if source not in values]
+            if missing and len(values) + len(stack) < _MOST:
+                stack += missing
+                continue
+            stack.pop()
+            if each not in values:
+                values[each] = None if missing else self._made(each)
+        return values[tensor]
+
+    def _made(self, tensor: Tensor) -> NDArray[Any] | None:
+        """The value of a tensor whose sources were looked at."""
+        maker = tensor.op
+        if maker.type == "Const":
+            value: NDArray[Any] = maker.attrs["value"]
+            return value
+        if maker.type in _PASSED_ON:
+            return self._values[maker.inputs[0]]
+        if maker.type in ("Shape", "Size", "Rank"):
+            return _of_shape(maker.type, maker.inputs[0].shape, tensor.dtype)
+        if not _is_folded(tensor):
+            return None
+        known = [self._values[source] for source in maker.inputs]
+        values = [value for value in known if value is not None]
+        if len(values) < len(known):
+            return None
+        found = evaluate(DECLARATIONS[maker.type].op_def, maker.attrs, values)
+        return None if found is None else found[tensor.value_index]
+
+    def shape(self, tensor: Tensor, depth: int) -> TensorShape | None:
+        """The sizes that `tensor` holds; `depth` bounds how many parts are inside each other."""
+        tensor = _cast_from(tensor)
+        if tensor not in self._shapes:
+            self._shapes[tensor] = self._sizes(tensor, depth - 1) if depth else None
+        return self._shapes[tensor]
+
+    def _sizes(self, tensor: Tensor, depth: int) -> TensorShape | None:
+        maker = tensor.op
+        if maker.type == "Shape":
+            return maker.inputs[0].shape
+        if maker.type == "Pack":
+            return TensorShape.of(tuple(self._size(source) for source in maker.inputs))
+        if maker.type == "ConcatV2":
+            return self._concatenated(maker.inputs[:-1], depth)
+        if maker.type == "StridedSlice":
+            return self._sliced(maker, depth)
+        return None
+
+    def _size(self, tensor: Tensor) -> int | None:
+        """One size, where it is constant."""
+        value = self.value(tensor)
+        if value is None:
+            value = self.value(_cast_from(tensor))
+        size = -1 if value is None else int(value.reshape(()))
+        return None if size < 0 else size
+
+    def _concatenated(self, parts: Sequence[Tensor], depth: int) -> TensorShape | None:
+        whole: tuple[int | None, ...] = ()
+        for part in parts:
+            value = self.value(part)
+            if value is not None:
+                whole += tuple(None if size < 0 else int(size) for size in value.tolist())
+                continue
+            shape = self.shape(part, depth)
+            if shape is None or shape.sizes is None or len(whole) > _LARGEST:
+                return None
+            whole += shape.sizes
+        return TensorShape.of(whole)
+
+    def _sliced(self, maker: Operation, depth: int) -> TensorShape | None:
+        """`shape[begin:end]` of a partly known shape."""
+        source = self.shape(maker.inputs[0], depth)
+        bounds = [self.value(each) for each in maker.inputs[1:]]
+        if source is None or source.sizes is None or any(bound is None for bound in bounds):
+            return None
+        attrs = maker.attrs
+        if attrs["new_axis_mask"] or attrs["ellipsis_mask"] or attrs["shrink_axis_mask"]:
+            return None
+        begin, end, step = (int(bound[0]) for bound in bounds if bound is not None)
+        start = None if attrs["begin_mask"] & 1 else begin
+        stop = None if attrs["end_mask"] & 1 else end
+        return TensorShape.of(source.sizes[slice(start, stop, step)])
+
+
+def _sources(tensor: Tensor) -> Sequence[Tensor]:
+    """The tensors whose values make this one's."""
+    maker = tensor.op
+    if maker.type in _PASSED_ON:
+        return maker.inputs[:1]
+    return maker.inputs if _is_folded(tensor) else ()
+
+
+def _is_folded(tensor: Tensor) -> bool:
+    """Whether it is made by a folded op, of small integers or bools."""
+    if tensor.op.type not in _FOLDED or not (tensor.dtype.is_integer or tensor.dtype.is_bool):
+        return False
+    count = tensor.shape.num_elements()
+    return count is None or count <= _LARGEST
+
+
+def _cast_from(tensor: Tensor) -> Tensor:
+    """The tensor of which this is only another name or dtype."""
+    for _ in range(_MOST):
+        if tensor.op.type not in _PASSED_ON and tensor.op.type != "Cast":
+            break
+        tensor = tensor.op.inputs[0]
+    return tensor
+
+
+def _of_shape(kind: str, shape: TensorShape, dtype: Any) -> NDArray[Any] | None:
+    numpy_type = dtype.as_numpy_dtype
+    if kind == "Rank":
+        return None if shape.sizes is None else np.array(len(shape.sizes), numpy_type)
+    if not shape.is_fully_defined():
+        return None
+    if kind == "Shape":
+        return np.array(shape.sizes, numpy_type)
+    return np.array(shape.num_elements(), numpy_type)
+
+
+def _resolve(tensor: Tensor, as_shape: bool) -> Any:
+    return constant_value_as_shape(tensor) if as_shape else constant_value(tensor)
+
+
+CONSTANT_VALUE[:] = [_resolve]

@@ -1,0 +1,101 @@
+"""Recipes written as formulas: values with Python's arithmetic, each operation a text.
+
+    def formula(signature, var, rate, grad):
+        return [var - grad * rate]
+
+    op("ApplyGradientDescent", ..., native=recipe(formula))
+
+Texts and their order are those of the host's kernel, so that + - * / and sqrt give the same bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from gpugraph.base.dtypes import DType
+from gpugraph.kernel import Builder, Recipe, Reduction, Signature
+
+__all__ = ["Formula", "Term", "recipe"]
+
+
+class Term:
+    """A value of a builder. Operands are terms, or numbers: constants of this term's dtype."""
+
+    def __init__(self, builder: Builder, value: int) -> None:
+        self.builder = builder
+        self.value = value
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.builder.shape(self.value)
+
+    @property
+    def dtype(self) -> DType:
+        return self.builder.dtype(self.value)
+
+    def text(
+        self, text: str, *others: Any, dtype: DType | None = None, fails: tuple[str, str] = ("", "")
+    ) -> Term:
+        """An elementwise text: this term is x, the others are y and z; by default of its dtype."""
+        values = [self.value, *(self._operand(each) for each in others)]
+        made = self.builder.apply(text, values, dtype or self.dtype, self.dtype, fails)
+        return Term(self.builder, made)
+
+    def reduced(self, kernel: Reduction, axes: Sequence[int] | None = None) -> Term:
+        """A reduction over axes, which stay with size 1; over all by default."""
+        return Term(self.builder, self.builder.reduce(kernel, self.value, axes))
+
+    def expanded(self, shape: Sequence[int]) -> Term:
+        """This term with further axes of size 1."""
+        return Term(self.builder, self.builder.expand(self.value, shape))
+
+    def index(self, size: int, dtype: DType) -> Term:
+        """0, 1, ... size - 1 along the last axis."""
+        return Term(self.builder, self.builder.index(size, dtype))
+
+    def _operand(self, other: Any) -> int:
+        if isinstance(other, Term):
+            return other.value
+        return self.builder.constant(self.dtype.as_numpy_dtype(other), self.dtype)
+
+    def __add__(self, other: Any) -> Term:
+        return self.text("x + y", other)
+
+    def __sub__(self, other: Any) -> Term:
+        return self.text("x - y", other)
+
+    def __mul__(self, other: Any) -> Term:
+        return self.text("x * y", other)
+
+    def __truediv__(self, other: Any) -> Term:
+        return self.text("x / y", other)
+
+    def __neg__(self) -> Term:
+        return self.text("-x")
+
+    def __rsub__(self, other: Any) -> Term:
+        return self.text("y - x", other)
+
+    def sqrt(self) -> Term:
+        return self.text("sqrt(x)")
+
+    def exp(self) -> Term:
+        return self.text("exp(x)")
+
+    def log(self) -> Term:
+        return self.text("log(x)")
+
+
+Formula = Callable[..., Sequence[Term]]
+"""formula(signature, *terms): the outputs (or new values of variables) of the inputs."""
+
+
+def recipe(formula: Formula) -> Recipe:
+    """The recipe that a formula says."""
+
+    def build(builder: Builder, signature: Signature, inputs: Sequence[int]) -> Sequence[int]:
+        made = formula(signature, *(Term(builder, value) for value in inputs))
+        return [each.value for each in made]
+
+    return Recipe(build)

@@ -1,0 +1,361 @@
+"""A tensor itself and its shape: identities, and what asks for sizes but not for elements.
+
+Also the few helpers that the array families share: sizes and axes as arguments and as values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gpugraph.base import dtypes
+from gpugraph.base.dtypes import ALL, as_dtype
+from gpugraph.base.shapes import TensorShape
+from gpugraph.graph.client.client_graph import Graph
+from gpugraph.graph.client.default_stacks import graph_stack
+from gpugraph.graph.client.resource_handles import handle_maker, value_static_shape
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.graph.inference_context import InferContext
+from gpugraph.kernel import Call, KernelContext, Moves, Signature
+from gpugraph.ops.framework.composite_tensors import Composite, of_parts
+from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
+from gpugraph.ops.framework.shape_functions import same_shape, scalar
+from gpugraph.ops.framework.tensor_conversion import constant, convert_to_tensor
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = [
+    "Pairs",
+    "attrs_of",
+    "copying",
+    "identity",
+    "int_argument",
+    "ints",
+    "op_scope",
+    "prevent_gradient",
+    "rank",
+    "run_all",
+    "same_bytes",
+    "shape",
+    "shape_n",
+    "shape_of",
+    "value_shape",
+    "size",
+    "size_at",
+    "stop_gradient",
+]
+
+
+# -- shared helpers
+
+
+def attrs_of(op: Any, keys: Iterable[str]) -> dict[str, Any]:
+    """These attrs of an operation, for another that has them too."""
+    return {key: op.get_attr(key) for key in keys}
+
+
+def ints(array: Any) -> tuple[int, ...]:
+    """The elements of a host value, in order."""
+    return tuple(np.asarray(array).reshape(-1).tolist())
+
+
+def int_argument(value: Any) -> Any:
+    """Sizes or axes as an op takes them: an empty list is one of ints."""
+    if isinstance(value, (list, tuple)) and not value:
+        return np.zeros(0, np.int32)
+    return value
+
+
+def shape_of(tensor: Tensor, dtype: Any = dtypes.int32) -> Any:
+    """The shape as an op's argument: an array where all sizes are known, else a Shape op."""
+    sizes = tensor.shape.sizes
+    if sizes is not None and None not in sizes:
+        return np.array(sizes, dtype.as_numpy_dtype)
+    return raw_ops.Shape(tensor, out_type=dtype)
+
+
+def size_at(tensor: Tensor, axis: int) -> Any:
+    """One size as an op's argument: an int32 number where it is known, else made from a Shape."""
+    sizes = tensor.shape.sizes
+    if sizes is not None and sizes[axis] is not None:
+        return np.array(sizes[axis], np.int32)
+    begin, end = np.array([axis], np.int32), np.array([axis + 1], np.int32)
+    one = np.array([1], np.int32)
+    return raw_ops.StridedSlice(raw_ops.Shape(tensor), begin, end, one, shrink_axis_mask=1)
+
+
+def run_all(steps: Sequence[Callable[[], Any]]) -> Callable[[], Any]:
+    """One callable that runs all of `steps`."""
+    if len(steps) == 1:
+        return steps[0]
+
+    def run() -> None:
+        for step in steps:
+            step()
+
+    return run
+
+
+@contextmanager
+def op_scope(name: str | None, default: str, *values: Any) -> Iterator[str]:
+    """A name scope for ops made together, in the graph of the tensors among `values`."""
+    graph: Graph = graph_stack.top()
+    for value in values:
+        found = getattr(value, "graph", None)
+        if isinstance(found, Graph):
+            graph = found
+            break
+    with graph.as_default(), graph.name_scope(name or default) as scope:
+        yield scope
+
+
+Pairs = Sequence[tuple[Any, Any]]
+"""What is copied where, as `Moves` say it."""
+
+
+def copying(views: Callable[..., Pairs]) -> dict[str, Any]:
+    """All kernels of an op that only copies; `views` as in `Moves`."""
+
+    def bind(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
+        pairs = views(context, *arrays)
+        return run_all([partial(np.copyto, target, source) for source, target in pairs])
+
+    call = Call(make=bind)
+    return {"cpu": call, "gpu": call, "native": Moves(views)}
+
+
+def _same_bytes(_: Signature, source: Any, out: Any) -> Pairs:
+    return [(source, out.reshape(source.shape))]
+
+
+same_bytes = copying(_same_bytes)
+"""The kernels of ops whose output is their first input, differently shaped at most."""
+
+
+# -- identities
+
+
+def _copy(source: Any, out: Any) -> None:
+    np.copyto(out, source)
+
+
+_SAME: dict[str, Any] = {
+    "inputs": "input: T",
+    "outputs": "output: T",
+    "infer": same_shape(0),
+    "view": {0: 0},
+    "cpu": Call(_copy),
+    "elementwise": "x",
+}
+
+identity_op = op(
+    "Identity",
+    **_SAME,
+    attrs={"T": ALL},
+    grad=lambda op, dy: dy,
+    doc="The input as it is.",
+)
+
+stop_gradient_op = op(
+    "StopGradient",
+    **_SAME,
+    attrs={"T": ALL},
+    grad=lambda op, dy: [None],
+    doc="The input as it is, to gradients a constant.",
+)
+
+
+def _refuse_gradient(op: Any, dy: Any) -> Any:
+    del dy
+    raise LookupError(
+        f"No gradient may be taken through '{op.name}'. Reason: {op.get_attr('message')}"
+    )
+
+
+_prevent_gradient = op(
+    "PreventGradient",
+    **_SAME,
+    attrs={"T": ALL, "message": Attr("string", "")},
+    grad=_refuse_gradient,
+    doc="The input as it is; to ask for a gradient through it is a LookupError.",
+)
+
+
+@of_parts
+def identity(input: Any, name: str | None = None) -> Tensor:
+    """A tensor of the same shape, dtype and elements as `input`."""
+    made: Tensor = identity_op(input, name=name)
+    return made
+
+
+@of_parts
+def stop_gradient(input: Any, name: str | None = None) -> Tensor:
+    """`input`, counted as a constant when gradients are taken."""
+    made: Tensor = stop_gradient_op(input, name=name)
+    return made
+
+
+def prevent_gradient(input: Any, message: str = "", name: str | None = None) -> Tensor:
+    """`input`; gradients through it raise LookupError with `message`."""
+    made: Tensor = _prevent_gradient(input, message=message, name=name)
+    return made
+
+
+# -- shapes
+
+
+def _writes(make: Callable[[tuple[int, ...]], Any]) -> Call:
+    """The kernel that writes what follows from each input's shape."""
+
+    def bind(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
+        outputs = arrays[len(context.input_shapes) :]
+        copies = [
+            partial(np.copyto, out, np.asarray(make(tuple(sizes)), dtype.as_numpy_dtype))
+            for out, sizes, dtype in zip(
+                outputs, context.input_shapes, context.output_types, strict=True
+            )
+        ]
+        return run_all(copies)
+
+    return Call(make=bind)
+
+
+def _element_count(sizes: tuple[int, ...]) -> NDArray[Any]:
+    return np.prod(np.array(sizes, np.int64), dtype=np.int64)  # type: ignore[return-value]
+
+
+def _infer_shape(context: InferContext) -> Sequence[TensorShape]:
+    return [
+        TensorShape.of((None if known.sizes is None else len(known.sizes),))
+        for known in context.shapes
+    ]
+
+
+_AS_VECTOR: dict[str, Any] = {
+    "infer": _infer_shape,
+    "cpu": _writes(lambda sizes: sizes),
+    "gpu": _writes(lambda sizes: sizes),
+    "host_outputs": [0],
+    "grad": NO_GRADIENT,
+}
+
+_shape = op(
+    "Shape",
+    inputs="input: T",
+    outputs="output: out_type",
+    attrs={"T": ALL, "out_type": dtypes.int32},
+    **_AS_VECTOR,
+    doc="The sizes of the input, a vector.",
+)
+
+_shape_n = op(
+    "ShapeN",
+    inputs="input: N * T",
+    outputs="output: N * out_type",
+    attrs={"T": ALL, "out_type": dtypes.int32},
+    **_AS_VECTOR,
+    doc="The sizes of each of N inputs, N vectors.",
+)
+
+_size = op(
+    "Size",
+    inputs="input: T",
+    outputs="output: out_type",
+    attrs={"T": ALL, "out_type": dtypes.int32},
+    infer=scalar,
+    cpu=_writes(_element_count),
+    gpu=_writes(_element_count),
+    host_outputs=[0],
+    grad=NO_GRADIENT,
+    doc="The number of elements of the input.",
+)
+
+_rank = op(
+    "Rank",
+    inputs="input: T",
+    outputs="output: int32",
+    attrs={"T": ALL},
+    infer=scalar,
+    cpu=_writes(len),
+    gpu=_writes(len),
+    host_outputs=[0],
+    grad=NO_GRADIENT,
+    doc="The number of dimensions of the input.",
+)
+
+
+def shape(
+    input: Any, name: str | None = None, out_type: Any = dtypes.int32, optimize: bool = True
+) -> Tensor:
+    """The shape of `input`, an int vector; a constant where it is fully known beforehand."""
+    element = as_dtype(out_type)
+    if isinstance(input, Composite):
+        with op_scope(name, "Shape", input.dense_shape):
+            return _sizes_as(input, element)
+    source = convert_to_tensor(input, name="input")
+    sizes = source.shape.sizes
+    if optimize and sizes is not None and None not in sizes:
+        with source.graph.as_default():
+            return constant(np.array(sizes, element.as_numpy_dtype), name=name or "Shape")
+    made: Tensor = _shape(source, out_type=element, name=name)
+    return made
+
+
+def _sizes_as(sparse: Composite, dtype: Any) -> Tensor:
+    sizes = sparse.dense_shape
+    if sizes.dtype.base_dtype is dtype:
+        return sizes
+    made: Tensor = raw_ops.Cast(sizes, DstT=dtype)
+    return made
+
+
+def value_shape(tensor: Tensor, optimize: bool = True) -> Tensor:
+    """The shape of a tensor; of the handle of a resource variable, that of the variable."""
+    if handle_maker(tensor) is None:
+        return shape(tensor, optimize=optimize)
+    sizes = value_static_shape(tensor).sizes
+    if optimize and sizes is not None and None not in sizes:
+        return constant(np.array(sizes, np.int32))
+    made: Tensor = raw_ops.VariableShape(tensor)
+    return made
+
+
+def shape_n(input: Any, out_type: Any = dtypes.int32, name: str | None = None) -> list[Tensor]:
+    """The shapes of several tensors of one dtype, a list of int vectors."""
+    made: list[Tensor] = _shape_n(input, out_type=out_type, name=name)
+    return made
+
+
+def size(input: Any, name: str | None = None, out_type: Any = dtypes.int32) -> Tensor:
+    """The number of elements of `input`, an int scalar; a constant where known beforehand."""
+    element = as_dtype(out_type)
+    if isinstance(input, Composite):
+        with op_scope(name, "Size", input.dense_shape) as scope:
+            sizes = _sizes_as(input, element)
+            made: Tensor = raw_ops.Prod(sizes, np.array([0], np.int32), name=scope)
+            return made
+    source = convert_to_tensor(input, name="input")
+    count = source.shape.num_elements()
+    if count is not None:
+        with source.graph.as_default():
+            return constant(count, element, name=name or "Size")
+    made = _size(source, out_type=element, name=name)
+    return made
+
+
+def rank(input: Any, name: str | None = None) -> Tensor:
+    """The number of dimensions of `input`, an int32 scalar; a constant where known beforehand."""
+    if isinstance(input, Composite):
+        made: Tensor = _size(input.dense_shape, name=name or "Rank")
+        return made
+    source = convert_to_tensor(input, name="input")
+    if source.shape.sizes is not None:
+        with source.graph.as_default():
+            return constant(len(source.shape.sizes), dtypes.int32, name=name or "Rank")
+    made = _rank(source, name=name)
+    return made

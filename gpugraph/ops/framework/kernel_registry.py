@@ -1,0 +1,103 @@
+"""The registry of kernels: which op types run on which device types, and by what.
+
+An op's own kernels come with its declaration. Others add theirs by `register_kernel`, for a
+device type of their own or, by a higher priority, in place of ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from gpugraph.base.dtypes import DType
+from gpugraph.base.errors import AlreadyExistsError, InvalidArgumentError
+from gpugraph.kernel import Kernel
+
+__all__ = [
+    "HostOnly",
+    "KernelDef",
+    "find_kernel",
+    "is_ours",
+    "kernel_device_types",
+    "note_ours",
+    "register_kernel",
+]
+
+
+class HostOnly(NamedTuple):
+    """The declared absence of a kernel, with its reason, which placement errors repeat."""
+
+    reason: str
+
+
+class KernelDef(NamedTuple):
+    """A kernel of an op type on a device type, for those dtypes of its type attrs (all: {})."""
+
+    op_type: str
+    device_type: str
+    kernel: Kernel | HostOnly
+    types: Mapping[str, frozenset[DType]] = MappingProxyType({})
+    priority: int = 0
+
+    def accepts(self, attrs: Mapping[str, Any]) -> bool:
+        return all(attrs.get(key) in allowed for key, allowed in self.types.items())
+
+
+_KERNELS: dict[tuple[str, str], list[KernelDef]] = {}
+_OURS: dict[int, KernelDef] = {}
+
+
+def register_kernel(
+    op_type: str,
+    device_type: str,
+    kernel: Kernel | HostOnly,
+    *,
+    types: Mapping[str, Sequence[DType]] | None = None,
+    priority: int = 0,
+) -> None:
+    """Adds a kernel; among those that accept a node's dtypes the highest priority runs.
+
+    AlreadyExistsError for a second one of the same op type, device type, dtypes and priority.
+    """
+    if not op_type or not device_type:
+        raise InvalidArgumentError(None, None, "A kernel has an op type and a device type")
+    chosen = {key: frozenset(allowed) for key, allowed in (types or {}).items()}
+    kernels = _KERNELS.setdefault((op_type, device_type), [])
+    for other in kernels:
+        if other.priority == priority and other.types == chosen:
+            raise AlreadyExistsError(
+                None, None, f"A kernel of '{op_type}' for {device_type} of priority {priority} is "
+                "already registered; give yours a higher one to replace it",
+            )  # fmt: skip
+    kernels.append(KernelDef(op_type, device_type, kernel, chosen, priority))
+    kernels.sort(key=lambda entry: -entry.priority)
+
+
+def find_kernel(op_type: str, device_type: str, attrs: Mapping[str, Any]) -> KernelDef | None:
+    """The kernel that runs a node with these attrs; None, or one that is HostOnly, if none."""
+    for entry in _KERNELS.get((op_type, device_type), ()):
+        if not entry.types or entry.accepts(attrs):
+            return entry
+    return None
+
+
+def note_ours() -> None:
+    """Notes that what is registered by now is ours, and what comes later somebody else's."""
+    _OURS.update((id(entry), entry) for entries in _KERNELS.values() for entry in entries)
+
+
+def is_ours(op_type: str, device_type: str, attrs: Mapping[str, Any]) -> bool:
+    """Whether no kernel of somebody else's runs such a node: then another op that does the same may
+    stand in its place."""
+    entry = find_kernel(op_type, device_type, attrs)
+    return entry is None or id(entry) in _OURS
+
+
+def kernel_device_types(op_type: str) -> list[str]:
+    """The device types that have any kernel for `op_type`."""
+    return [
+        device_type
+        for (name, device_type), entries in _KERNELS.items()
+        if name == op_type and any(not isinstance(entry.kernel, HostOnly) for entry in entries)
+    ]

@@ -1,0 +1,167 @@
+"""Python values as arrays: the rules by which a constant gets its dtype and shape.
+
+Python floats become float32, ints int32 (int64 where 32 bits are too few), NumPy arrays keep
+their dtype. A Python value of another kind than the dtype asked for is a TypeError: no silent
+rounding of 1.5 to an int.
+"""
+
+from __future__ import annotations
+
+import builtins
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gpugraph.base import dtypes
+from gpugraph.base.bfloat16 import BFLOAT16
+from gpugraph.base.dtypes import DType, as_dtype
+from gpugraph.base.shapes import Dimension, TensorShape, as_shape
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["constant_array", "zero_of"]
+
+
+def zero_of(dtype: Any) -> Any:
+    """The element that arrays of a NumPy dtype are cleared with: 0, of strings the empty one."""
+    return b"" if np.dtype(dtype).kind == "O" else 0
+
+
+def constant_array(value: Any, dtype: Any = None, shape: Any = None) -> NDArray[Any]:
+    """`value` as an array of `dtype` (by the rules above where None), filled up to `shape`.
+
+    Raises TypeError when the value is not of that kind, ValueError when it does not fit the
+    shape. A scalar, or the last element of too short a value, fills the rest of `shape`.
+    """
+    wanted = None if dtype is None else as_dtype(dtype).base_dtype
+    if isinstance(value, (np.ndarray, np.generic)):
+        array = _from_numpy(np.asarray(value), wanted)
+    else:
+        array = _from_python(value, wanted)
+    return array if shape is None else _fill(array, as_shape(shape))
+
+
+def _from_numpy(array: NDArray[Any], wanted: DType | None) -> NDArray[Any]:
+    if wanted is None:
+        if array.dtype.kind in "SUO":
+            return _strings(array)
+        as_dtype(array.dtype)  # TypeError for what is no dtype of ours
+        return array.copy()
+    if wanted is dtypes.string:
+        return _strings(array)
+    return array.astype(wanted.as_numpy_dtype)
+
+
+def _from_python(value: Any, wanted: DType | None) -> NDArray[Any]:
+    if value is None:
+        raise ValueError("None values not supported.")
+    try:
+        array = np.array(value)
+    except UnicodeDecodeError:  # text and bytes side by side
+        array = np.array("")
+    except ValueError as error:
+        raise ValueError(f"Argument must be a dense tensor: {value!r} - {error}") from error
+    if array.dtype.kind == "O":
+        array = _from_objects(array, value)
+    if wanted is not None:
+        _check_kind(value, array, wanted)
+    if array.dtype.kind in "SU" or wanted is dtypes.string:
+        return _strings(np.array(value, object))  # NumPy's own text loses NULs at its end
+    if wanted is not None:
+        return _cast(array, wanted, value)
+    if array.dtype == np.float64:
+        with np.errstate(over="ignore"):  # what is too large for float32 becomes infinite
+            return array.astype(np.float32)
+    if array.dtype == np.int64:
+        small = array.astype(np.int32)
+        return small if np.array_equal(small, array) else array
+    return array
+
+
+def _from_objects(array: NDArray[Any], value: Any) -> NDArray[Any]:
+    """Known sizes of shapes as ints; TypeError for what holds anything else."""
+    items = array.reshape(-1).tolist()
+    if not any(isinstance(item, Dimension) for item in items):
+        raise _unknown(value)
+    try:
+        numbers = [int(item) if isinstance(item, Dimension) else item for item in items]
+    except TypeError as error:
+        raise ValueError(f"Cannot convert an unknown Dimension to a Tensor: {value!r}") from error
+    found = np.array(numbers)
+    if found.dtype.kind == "O":
+        raise _unknown(value)
+    return found.reshape(array.shape)
+
+
+def _unknown(value: Any) -> TypeError:
+    return TypeError(
+        f"Failed to convert object of type {type(value)} to Tensor. Contents: {value!r}. "
+        "Consider casting elements to a supported type."
+    )
+
+
+def _check_texts(array: NDArray[Any]) -> None:
+    """TypeError for items that are no text: NumPy would make text of numbers."""
+    for item in array.reshape(-1).tolist():
+        if not isinstance(item, (str, bytes)):
+            raise TypeError(f"Expected text or bytes, got {item!r} of type '{type(item).__name__}'")
+
+
+def _check_kind(value: Any, array: NDArray[Any], wanted: DType) -> None:
+    kind = "f" if array.dtype == BFLOAT16 else array.dtype.kind
+    if array.size == 0:
+        return
+    accepted = {
+        "b": wanted is not dtypes.string,
+        "i": wanted.is_integer or wanted.is_floating or wanted.is_complex,
+        "u": wanted.is_integer or wanted.is_floating or wanted.is_complex,
+        "f": wanted.is_floating or wanted.is_complex,
+        "c": wanted.is_complex,
+        "S": wanted is dtypes.string,
+        "U": wanted is dtypes.string,
+    }
+    if not accepted.get(kind, False):
+        raise TypeError(
+            f"Expected {wanted.name}, got {value!r} of type '{type(value).__name__}' instead."
+        )
+
+
+def _cast(array: NDArray[Any], wanted: DType, value: Any) -> NDArray[Any]:
+    if wanted.is_integer and array.dtype.kind in "iu" and array.size:
+        limits = np.iinfo(wanted.as_numpy_dtype)
+        if builtins.int(array.min()) < limits.min or builtins.int(array.max()) > limits.max:
+            raise ValueError(f"{value!r} is out of the range of {wanted.name}")
+    return array.astype(wanted.as_numpy_dtype)
+
+
+def _strings(array: NDArray[Any]) -> NDArray[Any]:
+    """Text as an object array of bytes; TypeError for what holds anything else."""
+    _check_texts(array)
+    result = np.empty(array.shape, object)
+    flat = result.reshape(-1)
+    for index, item in enumerate(array.reshape(-1).tolist()):
+        flat[index] = item.encode() if isinstance(item, str) else item
+    return flat.reshape(array.shape)
+
+
+def _fill(array: NDArray[Any], shape: TensorShape) -> NDArray[Any]:
+    sizes = [size for size in shape.as_list() if size is not None]
+    if len(sizes) != shape.rank:
+        raise ValueError(f"A constant needs a fully defined shape, but got {shape}")
+    if array.shape == tuple(sizes):
+        return array
+    count = builtins.int(np.prod(sizes, dtype=np.int64))
+    if count == 0:  # TensorFlow makes nothing of any value
+        return np.empty(sizes, array.dtype)
+    if array.size > count:
+        raise ValueError(
+            f"Too many elements provided. Needed at most {count}, but received {array.size}"
+        )
+    if array.size == count:
+        return array.reshape(sizes)
+    if array.size == 0:
+        raise ValueError(f"An empty value can't fill the shape {shape}")
+    flat = np.full(count, array.reshape(-1)[-1], array.dtype)
+    flat[: array.size] = array.reshape(-1)
+    return flat.reshape(sizes)

@@ -1,0 +1,275 @@
+"""The declaration of an op, in one place: signature, inference, kernels, gradient.
+
+    relu = op("Relu", inputs="features: T", outputs="activations: T", attrs={"T": REAL},
+              infer=same_shape(0), alias={0: 0}, cpu=Call(relu_host),
+              elementwise="x > 0 ? x : (T)0", grad=lambda op, dy: ..., doc="max(features, 0)")
+
+`op` refuses what is incomplete: each op says how its shapes follow, what computes it on the CPU,
+what computes it on the GPU or why nothing does, and its gradient or that there is none. What it
+returns is the function that makes such an op in a graph. Gradients call other ops through
+`raw_ops`, by op type, so that families need not import each other.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from gpugraph.base.dtypes import DType, as_dtype, bfloat16, string
+from gpugraph.base.errors import AlreadyExistsError, InvalidArgumentError
+from gpugraph.graph.client.client_graph import OP_DEFS
+from gpugraph.graph.inference_context import InferFunction
+from gpugraph.graph.op_def import ArgDef, AttrDef, OpDef
+from gpugraph.kernel import (
+    Call,
+    Elementwise,
+    Kernel,
+    Native,
+    Reduction,
+    Sized,
+    Source,
+    with_reference,
+)
+from gpugraph.ops.framework.kernel_registry import HostOnly, register_kernel
+from gpugraph.ops.framework.op_function import OpFunction
+
+__all__ = ["DECLARATIONS", "NO_GRADIENT", "Attr", "OpDecl", "op", "raw_ops", "register_op"]
+
+GradientFunction = Callable[..., Any]
+
+
+class _NoGradient:
+    """The declared absence of a gradient."""
+
+    def __repr__(self) -> str:
+        return "NO_GRADIENT"
+
+
+NO_GRADIENT = _NoGradient()
+
+
+class Attr(NamedTuple):
+    """An attr that is no dtype: its kind (`"int"`, `"bool"`, `"shape"`, ...) and its default.
+
+    minimum: the least int; that of `N` in `N * T` is 1 where nothing else is said.
+    """
+
+    kind: str
+    default: Any = None
+    required: bool = False
+    minimum: int | None = None
+
+
+class OpDecl(NamedTuple):
+    """All that is declared of an op type, but its kernels (see `ops.kernels`).
+
+    alias: output -> input whose memory it may take when nobody needs that input afterwards.
+    view: output -> input whose bytes it is. Where both share memory no kernel runs, but that of a
+        stateful op, which finds the same array as input and output.
+    writes: ref inputs whose variable this op changes.
+    native: what native code for it is made of, beside its elementwise or reduction text.
+    """
+
+    op_def: OpDef
+    function: OpFunction
+    grad: GradientFunction | _NoGradient
+    alias: Mapping[int, int] = MappingProxyType({})
+    view: Mapping[int, int] = MappingProxyType({})
+    writes: frozenset[int] = frozenset()
+    native: Native | None = None
+
+
+DECLARATIONS: dict[str, OpDecl] = {}
+"""Every declared op type."""
+
+
+def op(
+    name: str,
+    *,
+    inputs: str | Sequence[str] = (),
+    outputs: str | Sequence[str] = (),
+    attrs: Mapping[str, Any] | None = None,
+    infer: InferFunction,
+    cpu: Call | HostOnly,
+    grad: GradientFunction | _NoGradient,
+    elementwise: str | None = None,
+    gpu: Kernel | HostOnly | None = None,
+    native: Native | None = None,
+    alias: Mapping[int, int] | None = None,
+    view: Mapping[int, int] | None = None,
+    writes: Sequence[int] = (),
+    host: Sequence[int] = (),
+    host_outputs: Sequence[int] = (),
+    stateful: bool = False,
+    commutative: bool = False,
+    uninitialized: bool = False,
+    doc: str = "",
+) -> OpFunction:
+    """Declares an op type and returns the function that makes such ops.
+
+    `inputs` and `outputs` are "name: type" with a dtype's name, a type attr, `N*T` (N tensors of
+    one type), a list(type) attr, or `Ref(T)`. `attrs` maps a type attr to the dtypes it may take,
+    any other attr to an `Attr`. `host` names inputs by index that the kernel reads on the host.
+    InvalidArgumentError for an incomplete or contradictory declaration, AlreadyExistsError for an
+    op type that is declared already.
+    """
+    if name in DECLARATIONS or (name in OP_DEFS and name != "Const"):
+        raise AlreadyExistsError(None, None, f"The op type '{name}' is already declared")
+    attr_defs = _attr_defs(attrs or {})
+    op_def = OpDef(
+        name,
+        tuple(_arg(spec, attr_defs, name) for spec in _listed(inputs)),
+        tuple(_arg(spec, attr_defs, name) for spec in _listed(outputs)),
+        attr_defs,
+        infer,
+        stateful,
+        commutative,
+        uninitialized,
+        frozenset(host),
+        frozenset(host_outputs),
+        doc,
+    )
+    if name == "Const":
+        op_def = OP_DEFS["Const"]
+    device_kernel = _device_kernel(name, cpu, elementwise, gpu)
+    _check(op_def, grad, doc)
+    _check_memory(op_def, alias or {}, view or {}, writes)
+    function = OpFunction(op_def)
+    memory = alias or {}, view or {}, frozenset(writes)
+    decl = OpDecl(op_def, function, grad, *memory, native)
+    OP_DEFS[name] = op_def
+    DECLARATIONS[name] = decl
+    for device, kernel in (("CPU", cpu), ("GPU", device_kernel)):
+        register_kernel(name, device, _for_bfloat16(kernel, op_def, tuple(writes)))
+    return function
+
+
+register_op = op
+
+
+def _device_kernel(
+    name: str, cpu: Call | HostOnly, elementwise: str | None, gpu: Kernel | HostOnly | None
+) -> Kernel | HostOnly:
+    if not isinstance(cpu, (Call, HostOnly)):
+        raise _refusal(name, f"its CPU kernel is no Call, but {cpu!r}")
+    if elementwise is not None:
+        if gpu is not None or not isinstance(cpu, Call):
+            raise _refusal(name, "elementwise text goes with a CPU Call and no other kernel")
+        return Elementwise(elementwise, cpu)
+    if gpu is None:
+        raise _refusal(name, "it has no GPU kernel: give one, or HostOnly(reason)")
+    if not isinstance(gpu, (Call, Elementwise, Reduction, Source, Sized, HostOnly)):
+        raise _refusal(name, f"its GPU kernel is no kernel, but {gpu!r}")
+    return gpu
+
+
+def _for_bfloat16(
+    kernel: Kernel | HostOnly, op_def: OpDef, writes: tuple[int, ...]
+) -> Kernel | HostOnly:
+    """A kernel that knows whether it computes, and then gets float32, or only moves elements."""
+    if isinstance(kernel, HostOnly):
+        return kernel
+    types = [attr for attr in op_def.attrs.values() if attr.kind in ("type", "list(type)")]
+    narrow = [attr for attr in types if not attr.allowed or bfloat16 in attr.allowed]
+    moves = all(not attr.allowed or string in attr.allowed for attr in narrow)
+
+    def change(call: Call) -> Call:
+        return call._replace(direct=call.direct or moves, writes=writes)
+
+    return with_reference(kernel, change)
+
+
+def _refusal(name: str, why: str) -> InvalidArgumentError:
+    return InvalidArgumentError(None, None, f"'{name}' is declared wrongly: {why}")
+
+
+def _check(op_def: OpDef, grad: Any, doc: str) -> None:
+    if not callable(op_def.infer):
+        raise _refusal(op_def.name, "it has no shape inference")
+    if not (callable(grad) or isinstance(grad, _NoGradient)):
+        raise _refusal(op_def.name, "it has no gradient; say NO_GRADIENT if there is none")
+    if not doc.strip():
+        raise _refusal(op_def.name, "it has no doc")
+    names = [*(arg.name for arg in op_def.inputs), *op_def.attrs]
+    for name in names:
+        if names.count(name) > 1:
+            raise _refusal(op_def.name, f"'{name}' names two of its inputs and attrs")
+
+
+def _check_memory(
+    op_def: OpDef, alias: Mapping[int, int], view: Mapping[int, int], writes: Sequence[int]
+) -> None:
+    """Every index that the declaration speaks of is that of an input or output."""
+    inputs, outputs = range(len(op_def.inputs)), range(len(op_def.outputs))
+    for index in (*op_def.host_inputs, *writes):
+        if index not in inputs:
+            raise _refusal(op_def.name, f"there is no input {index}")
+    for index in op_def.host_outputs:
+        if index not in outputs:
+            raise _refusal(op_def.name, f"there is no output {index}")
+    for output, source in [*alias.items(), *view.items()]:
+        if output not in outputs or source not in inputs:
+            why = f"output {output} can't share memory with input {source}: there is none"
+            raise _refusal(op_def.name, why)
+    for index in writes:
+        if not op_def.inputs[index].is_ref:
+            raise _refusal(op_def.name, f"it writes input {index}, which is no Ref")
+
+
+def _listed(specs: str | Sequence[str]) -> list[str]:
+    parts = specs.split(",") if isinstance(specs, str) else list(specs)
+    return [part.strip() for part in parts if part.strip()]
+
+
+def _attr_defs(attrs: Mapping[str, Any]) -> dict[str, AttrDef]:
+    defs = {}
+    for key, spec in attrs.items():
+        if isinstance(spec, Attr):
+            defs[key] = AttrDef(
+                key, spec.kind, spec.default, not spec.required, minimum=spec.minimum
+            )
+        elif isinstance(spec, DType):
+            defs[key] = AttrDef(key, "type", spec, True)
+        else:
+            defs[key] = AttrDef(key, "type", allowed=tuple(spec))
+    return defs
+
+
+_SPEC = re.compile(r"^(\w+)\s*:\s*(?:(\w+)\s*\*\s*)?(Ref\()?(\w+)\)?$")
+
+
+def _arg(spec: str, attrs: dict[str, AttrDef], op_name: str) -> ArgDef:
+    match = _SPEC.match(spec)
+    if match is None:
+        raise _refusal(op_name, f"'{spec}' is no 'name: type'")
+    name, number, ref, type_name = match.groups()
+    if number:
+        least = 1 if type_name in attrs else None
+        attrs.setdefault(number, AttrDef(number, "int", minimum=least))
+    if type_name in attrs:
+        if attrs[type_name].kind == "list(type)":
+            return ArgDef(name, type_list_attr=type_name)
+        return ArgDef(name, None, type_name, number or "", is_ref=bool(ref))
+    try:
+        dtype = as_dtype(type_name)
+    except TypeError as error:
+        raise _refusal(op_name, f"'{type_name}' in '{spec}' is no attr and no dtype") from error
+    return ArgDef(name, dtype, "", number or "", is_ref=bool(ref))
+
+
+class _RawOps:
+    """`raw_ops.MatMul(a=..., b=...)`: every declared op by its op type."""
+
+    def __getattr__(self, op_type: str) -> OpFunction:
+        try:
+            return DECLARATIONS[op_type].function
+        except KeyError:
+            raise AttributeError(f"No op type '{op_type}' is declared") from None
+
+    def __dir__(self) -> list[str]:
+        return sorted(DECLARATIONS)
+
+
+raw_ops = _RawOps()

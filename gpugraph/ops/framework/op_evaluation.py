@@ -1,0 +1,106 @@
+"""One op on arrays, outside any plan: what folding and constant values need.
+
+The op's own CPU kernel runs on fresh NumPy arrays, so a folded value is to the bit the one that
+a run would have given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gpugraph.base.dtypes import DType, as_dtype
+from gpugraph.base.errors import OpError
+from gpugraph.base.shapes import TensorShape
+from gpugraph.graph.client.client_graph import output_types
+from gpugraph.graph.inference_context import InferContext
+from gpugraph.graph.op_def import OpDef, host_slots
+from gpugraph.kernel import Call
+from gpugraph.ops.framework.kernel_registry import find_kernel
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["ArrayContext", "evaluate", "run_kernel"]
+
+
+@dataclass
+class ArrayContext:
+    """The `KernelContext` of an op that runs by itself on NumPy arrays."""
+
+    name: str
+    attrs: Mapping[str, Any]
+    inputs: Sequence[NDArray[Any]]
+    output_shapes: Sequence[tuple[int, ...]]
+    output_types: Sequence[DType]
+    states: dict[str, Any] = field(default_factory=dict)
+    on_host: frozenset[int] = frozenset()
+
+    @property
+    def input_shapes(self) -> Sequence[tuple[int, ...]]:
+        return [array.shape for array in self.inputs]
+
+    @property
+    def input_types(self) -> Sequence[DType]:
+        return [as_dtype(array.dtype) for array in self.inputs]
+
+    def value(self, index: int) -> NDArray[Any]:
+        return self.inputs[index]
+
+    def scratch(self, shape: tuple[int, ...], dtype: DType) -> NDArray[Any]:
+        return np.empty(shape, dtype.as_numpy_dtype)
+
+    def passing(self, slot: int, shape: tuple[int, ...], dtype: DType) -> NDArray[Any]:
+        return self.scratch(shape, dtype)
+
+    def state(self, make: Callable[[], Any]) -> Any:
+        return self.states.setdefault(self.name, make())
+
+    def variable(self, index: int) -> Any:
+        raise LookupError(f"Input {index} of '{self.name}' is an array, not a variable")
+
+    def allocate(self, shape: tuple[int, ...], dtype: DType) -> Any:
+        raise LookupError(f"'{self.name}' can keep nothing: it is in no run")
+
+    def own(self, container: Any) -> None:
+        raise LookupError(f"'{self.name}' can keep nothing: it is in no run")
+
+    def keep(self, container: Any) -> None:
+        raise LookupError(f"'{self.name}' can keep nothing: it is in no run")
+
+
+def evaluate(
+    op_def: OpDef, attrs: Mapping[str, Any], values: Sequence[NDArray[Any]]
+) -> list[NDArray[Any]] | None:
+    """The outputs for these inputs; None for what has no CPU `Call` or fails on them."""
+    entry = find_kernel(op_def.name, "CPU", attrs)
+    if op_def.infer is None or entry is None or not isinstance(entry.kernel, Call):
+        return None
+    try:
+        return run_kernel(op_def, entry.kernel, attrs, values)
+    except (OpError, ValueError, TypeError, ArithmeticError, IndexError):
+        return None  # left to the run, which names the node
+
+
+def run_kernel(
+    op_def: OpDef, kernel: Call, attrs: Mapping[str, Any], values: Sequence[NDArray[Any]]
+) -> list[NDArray[Any]]:
+    """Runs `kernel` on fresh outputs of the inferred shapes; raises what the kernel raises."""
+    types = output_types(op_def, dict(attrs))
+    shapes = [TensorShape.of(value.shape) for value in values]
+    context = InferContext(
+        shapes, attrs, [as_dtype(value.dtype) for value in values], len(types), values.__getitem__
+    )
+    assert op_def.infer is not None
+    inferred = op_def.infer(context)
+    sizes = [] if kernel.dynamic else [tuple(shape.as_list()) for shape in inferred]
+    outputs = [np.empty(size, dtype.base_dtype.as_numpy_dtype) for size, dtype in zip(sizes, types)]
+    host = host_slots(op_def.inputs, op_def.host_inputs, attrs)
+    inputs = [value for index, value in enumerate(values) if kernel.late or index not in host]
+    arrays = ArrayContext(op_def.name, attrs, values, sizes, types)
+    with np.errstate(all="ignore"):
+        returned = kernel.bind(arrays, [*inputs, *outputs])()
+    return [np.asarray(array) for array in returned] if kernel.dynamic else outputs

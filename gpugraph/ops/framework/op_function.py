@@ -1,0 +1,324 @@
+"""OpFunction: the Python function of an op type, which makes its operations.
+
+Arguments are the op's inputs in order, then its attrs; `name` is the operation's. Values that
+are no tensors become constants under the operation's own name (`add/y`). Where all inputs are
+tensors of the right dtype, the common case, nothing but the operation is made.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import namedtuple
+from collections.abc import Sequence
+from typing import Any
+
+from gpugraph.base.dtypes import DType, as_dtype, bfloat16
+from gpugraph.base.shapes import as_shape
+from gpugraph.graph.client.client_graph import Graph, output_types
+from gpugraph.graph.client.creation_origin import here
+from gpugraph.graph.client.default_stacks import graph_stack
+from gpugraph.graph.client.operation import Operation
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.graph.op_def import ArgDef, AttrDef, OpDef
+from gpugraph.ops.framework.tensor_conversion import convert_n_to_tensor, convert_to_tensor
+
+__all__ = ["OpFunction"]
+
+_MOST_SHOWN = 8
+
+
+class OpFunction:
+    """Makes operations of one op type; returns its output, a tuple of outputs, or the op."""
+
+    def __init__(self, op_def: OpDef) -> None:
+        self.op_def = op_def
+        self.__name__ = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", op_def.name).lower()
+        self.__doc__ = op_def.summary
+        self._arity = len(op_def.inputs)
+        self._input_names = [arg.name for arg in op_def.inputs]
+        self._attr_names = [key for key in op_def.attrs if not self._is_derived(key)]
+        self._defaults = {
+            key: attr.default for key, attr in op_def.attrs.items() if attr.has_default
+        }
+        self._plain = self._plain_type_attr()
+        self._shared = self._shared_attrs()
+        self._refs = [at for at, arg in enumerate(op_def.inputs) if arg.is_ref]
+        self._several = len(op_def.outputs) > 1 and not any(arg.is_list for arg in op_def.outputs)
+        self._result: Any = None  # a named tuple's class, made when first needed
+
+    def _is_derived(self, key: str) -> bool:
+        return any(
+            key in (arg.type_attr, arg.number_attr, arg.type_list_attr)
+            for arg in self.op_def.inputs
+        )
+
+    def _plain_type_attr(self) -> str:
+        """The type attr that all inputs and the only output share, if that is all there is."""
+        args = (*self.op_def.inputs, *self.op_def.outputs)
+        keys = {arg.type_attr for arg in args}
+        simple = (
+            self.op_def.inputs
+            and len(self.op_def.outputs) == 1
+            and len(keys) == 1
+            and not any(arg.is_list or arg.is_ref or arg.type is not None for arg in args)
+        )
+        return keys.pop() if simple else ""
+
+    def _shared_attrs(self) -> dict[int, dict[str, Any]]:
+        """The attrs of all plain ops of one dtype, by the dtype's id (dtypes live forever)."""
+        if not self._plain:
+            return {}
+        allowed = self.op_def.attrs[self._plain].allowed
+        return {id(dtype): {self._plain: dtype, **self._defaults} for dtype in allowed}
+
+    def __repr__(self) -> str:
+        return f"<op function {self.op_def.name}>"
+
+    def __call__(self, *args: Any, name: str | None = None, **kwargs: Any) -> Any:
+        if self._plain and len(args) == self._arity and not kwargs:
+            made = self._fast(args, name)
+            if made is not None:
+                return made
+        values, attrs = self._bind(args, kwargs)
+        return self._general(values, attrs, name)
+
+    def _fast(self, args: Sequence[Any], name: str | None) -> Tensor | None:
+        """The op where its inputs are tensors of one accepted dtype, else None."""
+        first = args[0]
+        if type(first) is not Tensor:
+            return None
+        dtype = first._dtype
+        attrs = self._shared.get(id(dtype))
+        if attrs is None:
+            return None
+        for value in args:
+            if type(value) is not Tensor or value._dtype is not dtype:
+                return None
+        graph: Graph = first.op.graph
+        return graph._make(self.op_def, args, (dtype,), attrs, name)._outputs[0]
+
+    def _bind(
+        self, args: Sequence[Any], kwargs: dict[str, Any]
+    ) -> tuple[list[Any], dict[str, Any]]:
+        names = self._input_names + self._attr_names
+        if len(args) > len(names):
+            raise TypeError(f"{self.__name__}() takes {names}, but {len(args)} arguments came")
+        given = dict(zip(names, args))
+        for key, value in kwargs.items():
+            if key in given:
+                raise TypeError(f"{self.__name__}() got '{key}' twice")
+            if key not in names and key not in self.op_def.attrs:
+                raise TypeError(f"{self.__name__}() has no argument '{key}'; it takes {names}")
+            given[key] = value
+        missing = [key for key in self._input_names if key not in given]
+        if missing:
+            raise TypeError(f"{self.__name__}() needs {missing}")
+        values = [given.pop(key) for key in self._input_names]
+        return values, self._attrs(given)
+
+    def _attrs(self, given: dict[str, Any]) -> dict[str, Any]:
+        attrs = dict(self._defaults)
+        attrs.update(given)
+        for key, attr in self.op_def.attrs.items():
+            if key not in attrs:
+                if not self._is_derived(key):
+                    raise TypeError(f"{self.__name__}() needs the argument '{key}'")
+            elif attr.kind == "type":
+                attrs[key] = as_dtype(attrs[key]).base_dtype
+                self._check_allowed(key, attrs[key], key)
+            elif attr.kind == "shape":
+                attrs[key] = as_shape(attrs[key])
+            else:
+                self._check_value(attr, attrs[key])
+        return attrs
+
+    def _check_value(self, attr: AttrDef, value: Any) -> None:
+        """TypeError for what is no list where there must be one, ValueError for small numbers."""
+        if attr.kind.startswith("list(") and not isinstance(value, (list, tuple)):
+            raise TypeError(
+                f"Expected list for '{attr.name}' argument to '{self.__name__}' Op, not {value!r}."
+            )
+        if attr.minimum is not None and value < attr.minimum:
+            raise ValueError(
+                f"Attr '{attr.name}' of '{self.op_def.name}' Op passed {value} less than minimum "
+                f"{attr.minimum}."
+            )
+
+    def _general(self, values: list[Any], attrs: dict[str, Any], name: str | None) -> Any:
+        graph = _graph_of(values)
+        label = name or self.op_def.name
+        if _all_tensors(values):
+            inputs = self._inputs(graph, values, attrs, label)
+            return self._made(graph, inputs, attrs, label)
+        with graph.as_default(), graph.name_scope(label) as scope:
+            inputs = self._inputs(graph, values, attrs, scope or label)
+            return self._made(graph, inputs, attrs, scope or label)
+
+    def _made(self, graph: Graph, inputs: list[Tensor], attrs: dict[str, Any], name: str) -> Any:
+        dtypes = output_types(self.op_def, attrs)
+        if not self._refs:
+            return self._results(graph._make(self.op_def, inputs, dtypes, attrs, name))
+        with graph.colocate_with(inputs[self._refs[0]].op):  # it runs where the variable is
+            return self._results(graph._make(self.op_def, inputs, dtypes, attrs, name))
+
+    def _results(self, made: Operation) -> Any:
+        outputs = made.outputs
+        if not self.op_def.outputs or (not outputs and self.op_def.outputs[0].type_list_attr):
+            return made
+        if self._several:
+            if self._result is None:
+                names = [arg.name for arg in self.op_def.outputs]
+                self._result = namedtuple(self.op_def.name, names)  # type: ignore[misc]
+            return self._result(*outputs)
+        return outputs if self.op_def.outputs[0].is_list else outputs[0]
+
+    # -- inputs
+
+    def _inputs(
+        self, graph: Graph, values: list[Any], attrs: dict[str, Any], name: str
+    ) -> list[Tensor]:
+        try:
+            return self._converted(values, attrs)
+        except (TypeError, ValueError) as error:
+            if type(error) not in (TypeError, ValueError):
+                raise  # it says more than its class
+            full = name[:-1] if name[-1] == "/" else graph.unique_name(name, mark_as_used=False)
+            raise type(error)(
+                f"{str(error).rstrip('.')}. For '{full}' (op: '{self.op_def.name}')"
+                f"{self._given(values)}, made at {here(graph._origins)}"
+            ) from error
+
+    def _given(self, values: list[Any]) -> str:
+        """The tensors among `values`, for messages."""
+        found = [
+            f"{arg.name} = {_label(item)} ({dtype.name})"
+            for arg, value in zip(self.op_def.inputs, values)
+            for item in (value if arg.is_list and isinstance(value, (list, tuple)) else (value,))
+            if (dtype := _dtype_of(item)) is not None
+        ]
+        more = ", ..." if len(found) > _MOST_SHOWN else ""
+        return f" of {', '.join(found[:_MOST_SHOWN])}{more}" if found else ""
+
+    def _converted(self, values: list[Any], attrs: dict[str, Any]) -> list[Tensor]:
+        inputs: list[Tensor] = []
+        for arg, value in zip(self.op_def.inputs, values):
+            if arg.is_list:
+                inputs += self._list_input(arg, value, attrs)
+            else:
+                inputs.append(self._input(arg, value, self._expected(arg, attrs, values), attrs))
+        return inputs
+
+    def _expected(self, arg: ArgDef, attrs: dict[str, Any], values: list[Any]) -> DType | None:
+        """The dtype an argument must have: its own, its attr's, or that of a fellow tensor."""
+        if arg.type is not None:
+            return arg.type
+        known: DType | None = attrs.get(arg.type_attr)
+        if known is not None:
+            return known
+        for other, value in zip(self.op_def.inputs, values):
+            if other.type_attr == arg.type_attr:
+                found = _dtype_of(value)
+                if found is not None:
+                    return found
+        return None
+
+    def _input(
+        self, arg: ArgDef, value: Any, wanted: DType | None, attrs: dict[str, Any]
+    ) -> Tensor:
+        if arg.is_ref and hasattr(value, "handle"):
+            raise self._no_reference(arg, value.name)
+        try:
+            tensor = convert_to_tensor(value, wanted, arg.name, as_ref=arg.is_ref)
+        except ValueError as error:
+            found = _dtype_of(value)
+            if wanted is None or found is None:
+                raise
+            raise TypeError(
+                f"Input '{arg.name}' of '{self.op_def.name}' Op has type {found.name} that does "
+                f"not match the type {wanted.name} that its other inputs or its attrs ask for."
+            ) from error
+        if arg.is_ref and not tensor.dtype.is_ref_dtype:
+            raise self._no_reference(arg, tensor.name)
+        if arg.type_attr:
+            dtype = tensor.dtype.base_dtype
+            self._check_allowed(arg.type_attr, dtype, arg.name)
+            attrs.setdefault(arg.type_attr, dtype)
+        return tensor
+
+    def _no_reference(self, arg: ArgDef, name: str) -> TypeError:
+        return TypeError(
+            f"'{self.op_def.name}' Op requires that input '{arg.name}' be a mutable tensor (a "
+            f"tf.Variable that is no resource), but {name} is none"
+        )
+
+    def _list_input(self, arg: ArgDef, values: Any, attrs: dict[str, Any]) -> list[Tensor]:
+        if not isinstance(values, (list, tuple)):
+            raise TypeError(
+                f"Expected list for '{arg.name}' argument to '{self.op_def.name}' Op, not "
+                f"{values!r}."
+            )
+        if arg.type_list_attr:
+            tensors = convert_n_to_tensor(values, name=arg.name)
+            attrs[arg.type_list_attr] = [tensor.dtype.base_dtype for tensor in tensors]
+            return tensors
+        attrs[arg.number_attr] = len(values)
+        least = self.op_def.attrs[arg.number_attr].minimum or 0
+        if len(values) < least:
+            raise ValueError(
+                f"List argument '{arg.name}' to '{self.op_def.name}' Op with length {len(values)} "
+                f"shorter than minimum length {least}."
+            )
+        wanted = attrs.get(arg.type_attr) if arg.type_attr else arg.type
+        if wanted is None:
+            wanted = next((found for found in map(_dtype_of, values) if found is not None), None)
+        labelled = [
+            ArgDef(f"{arg.name}_{index}", arg.type, arg.type_attr) for index in range(len(values))
+        ]
+        return [
+            self._input(label, value, wanted or attrs.get(arg.type_attr), attrs)
+            for label, value in zip(labelled, values)
+        ]
+
+    def _check_allowed(self, key: str, dtype: DType, argument: str) -> None:
+        allowed = self.op_def.attrs[key].allowed
+        if allowed and dtype not in allowed:
+            names = ", ".join(each.name for each in allowed)
+            raise TypeError(
+                f"Value passed to parameter '{argument}' of '{self.op_def.name}' Op has DataType "
+                f"{dtype.name} not in list of allowed values: {names}"
+            )
+        if dtype is bfloat16:
+            dtype.as_numpy_dtype  # noqa: B018 - an error where there are no arrays of it
+
+
+def _dtype_of(value: Any) -> DType | None:
+    """The dtype of a tensor or variable; None for plain values."""
+    dtype = getattr(value, "dtype", None)
+    return dtype.base_dtype if isinstance(dtype, DType) else None
+
+
+def _label(value: Any) -> str:
+    """What messages call a value that has a dtype."""
+    name = getattr(value, "name", None)
+    return f"'{name}'" if isinstance(name, str) else f"a {type(value).__name__}"
+
+
+def _all_tensors(values: Sequence[Any]) -> bool:
+    for value in values:
+        if isinstance(value, (list, tuple)):
+            if not value or not all(isinstance(item, Tensor) for item in value):
+                return False
+        elif not isinstance(value, Tensor):
+            return False
+    return True
+
+
+def _graph_of(values: Sequence[Any]) -> Graph:
+    """The graph of the first tensor or variable among `values`, else the default graph."""
+    for value in values:
+        for item in value if isinstance(value, (list, tuple)) else (value,):
+            graph = getattr(item, "graph", None)
+            if isinstance(graph, Graph):
+                return graph
+    default: Graph = graph_stack.top()
+    return default

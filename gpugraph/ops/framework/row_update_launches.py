@@ -1,0 +1,312 @@
+"""Launches of row_update_order.cu, row_gather_and_put.cu and scatter_combine.cu: updates of rows.
+
+The updates of one row are applied in order.
+
+    ordered(...)     `order` and `keys` (scratch memory): the changes, sorted by their rows
+    combined(...)    what is associative: pieces of the sorted changes first, then across them
+    in_turn(...)     what is not
+    put(...)         the last change stays
+
+All of it is deterministic. The matrix that is changed has so many `rows` of so much `width`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import ceil
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gpugraph.base import dtypes
+from gpugraph.base.dtypes import DType
+from gpugraph.kernel import At, Failed, Launch, Scratch
+from gpugraph.ops.framework.cuda_grids import THREADS, Arguments, grid_of, item_type, wide_type
+
+__all__ = [
+    "ADD",
+    "FEW",
+    "MAX",
+    "MIN",
+    "MUL",
+    "SUB",
+    "Changes",
+    "Way",
+    "checked_order",
+    "columns_and_rows",
+    "combined",
+    "copied",
+    "filled",
+    "gathered",
+    "in_turn",
+    "ordered",
+    "put",
+    "radix_passes",
+    "spread",
+]
+
+FEW = 4096
+"""What one block sorts."""
+_TILE = 4096
+_MOST = 1 << 31
+_FULL = 1 << 18
+"""Threads that keep a large GPU busy."""
+
+
+class Way(NamedTuple):
+    """How changes `a` and `b` become one, and how that, `b`, changes a row, `a`: texts."""
+
+    combine: str
+    finish: str
+
+
+def _same(text: str) -> Way:
+    return Way(text, text)
+
+
+ADD = _same("(a) + (b)")
+SUB = Way("(a) + (b)", "(a) - (b)")
+MUL = _same("(a) * (b)")
+MIN = _same("((a) < (b) || (a) != (a) ? (a) : (b))")
+MAX = _same("((a) > (b) || (a) != (a) ? (a) : (b))")
+
+
+class Changes(NamedTuple):
+    """How many changes of rows there are, of which matrix, and in what order they come."""
+
+    size: int
+    rows: int
+    width: int
+    keys: Scratch
+    order: Scratch
+    step: int = 1
+
+    @property
+    def sorted(self) -> tuple[Scratch, Scratch]:
+        return self.keys, self.order
+
+
+def columns_and_rows(
+    rows: int, width: int, most: int = THREADS
+) -> tuple[tuple[int, int, int], tuple[int, int, int]]:
+    """Grid and block over a matrix: threadIdx.x along its columns."""
+    across = 1
+    while across < min(width, most):
+        across *= 2
+    down = THREADS // across
+    grid = min(1 << 16, ceil(rows / down)), min(1 << 10, ceil(width / across)), 1
+    return grid, (across, down, 1)
+
+
+def ordered(
+    indices: At,
+    dtype: DType,
+    count: int,
+    width: int,
+    sizes: Sequence[int],
+    drops: int = 0,
+    step: int = 1,
+    said: str = "",
+) -> tuple[list[Launch], Changes]:
+    """Launches that sort `count` changes of rows, and what they leave.
+
+    indices: a number or coordinates in `sizes` for each. drops: 1 where negative numbers are
+      dropped, 2 those that are too high, 3 both; whatever else is outside is, too, and fails the
+      run with what is `said`.
+
+    NotImplementedError for more changes or rows than 32 bits count.
+    """
+    rows = int(np.prod(sizes, dtype=object)) if sizes else 1
+    if count >= _MOST or rows >= 2 * _MOST - 1:
+        raise NotImplementedError(f"{count} changes of {rows} rows are more than 32 bits count")
+    if len(sizes) > 8:
+        raise NotImplementedError(f"positions have {len(sizes)} coordinates, more than 8")
+    keys, order = Scratch("keys", count, dtypes.uint32), Scratch("order", count, dtypes.int32)
+    inside = "inside the shape " + str(list(sizes)) if len(sizes) != 1 else f"in [0, {sizes[0]})"
+    failed = Failed(said or f"an index is not {inside}")
+    padded = [*sizes, *(1,) * (8 - len(sizes))]
+    arguments: Arguments = (
+        indices,
+        keys,
+        order,
+        failed,
+        count,
+        rows,
+        int(drops),
+        len(sizes),
+        *padded,
+    )
+    how: dict[str, Any] = {
+        "defines": {"INDEX": f"int{8 * dtype.size}_t"},
+        "file": "row_update_order.cu",
+    }
+    if count <= FEW:
+        threads = max(32, min(512, 1 << (count - 1).bit_length()))
+        launches = [Launch("gg_order_few", (1, 1, 1), (threads, 1, 1), arguments, **how)]
+    else:
+        first = Launch("gg_row_keys", grid_of(count), (THREADS, 1, 1), arguments, **how)
+        passes, keys, order = radix_passes(count, rows.bit_length(), keys, order)
+        launches = [first, *passes]
+    return launches, Changes(count, rows, width, keys, order, step)
+
+
+def radix_passes(
+    count: int,
+    bits: int,
+    keys: Scratch,
+    order: Scratch,
+) -> tuple[list[Launch], Scratch, Scratch]:
+    """Launches that sort pairs (key, number) by the lowest `bits` of the keys, and where they are
+    then."""
+    tiles = ceil(count / _TILE)
+    counts = Scratch("counts", 256 * tiles, dtypes.uint32)
+    others = _other(keys), _other(order)
+    here, there = (keys, order), others
+    given: dict[str, Any] = {
+        "defines": {"KEY": f"uint{8 * keys.dtype.size}_t"},
+        "file": "radix_sort.cu",
+    }
+    launches = []
+    for shift in range(0, bits, 8):
+        launches += [
+            Launch(
+                "gg_digits",
+                (tiles, 1, 1),
+                (256, 1, 1),
+                (here[0], counts, count, tiles, shift),
+                **given,
+            ),
+            Launch("gg_starts", (1, 1, 1), (1024, 1, 1), (counts, 256 * tiles), **given),
+            Launch(
+                "gg_place",
+                (tiles, 1, 1),
+                (256, 1, 1),
+                (*here, counts, *there, count, tiles, shift),
+                **given,
+            ),
+        ]
+        here, there = there, here
+    return launches, *here
+
+
+def _other(buffer: Scratch) -> Scratch:
+    """The second of a pair of buffers."""
+    name = buffer.name.removeprefix("other ")
+    return buffer._replace(name=f"other {name}" if name == buffer.name else name)
+
+
+def combined(
+    target: At | Scratch,
+    updates: At | Scratch,
+    changes: Changes,
+    dtype: DType,
+    way: Way,
+    target_type: DType | None = None,
+) -> list[Launch]:
+    """target[row] = way.finish(target[row], all its changes by way.combine). dtype: of the updates,
+    and of the target where it has no other."""
+    count, width = changes.size, changes.width
+    piece = 4
+    while piece < 64 and count * width > piece * _FULL:
+        piece *= 2
+    pieces = ceil(count / piece)
+    wide = wide_type(dtype)
+    heads = Scratch("heads", pieces * width, wide)
+    tails = Scratch("tails", pieces * width, wide)
+    how: dict[str, Any] = {
+        "types": {"ELEMENT": dtype, "TARGET": target_type or dtype},
+        "file": "scatter_combine.cu",
+        "defines": {
+            "COMBINE(a, b)": f"({way.combine})",
+            "FINISH(a, b)": f"({way.finish})",
+            "REFUSES(a)": "false",
+        },
+    }
+    grid, block = columns_and_rows(pieces, width)
+    sizes = (count, pieces, piece, width, changes.rows)
+    runs = (target, updates, *changes.sorted, heads, tails, *sizes, changes.step)
+    launches = [Launch("gg_runs", grid, block, runs, **how)]
+    if pieces > 1:
+        (_, down, _), block = columns_and_rows(pieces, width, 32)
+        join = (target, changes.keys, heads, tails, *sizes)
+        launches.append(Launch("gg_join", (pieces - 1, down, 1), block, join, **how))
+    return launches
+
+
+def in_turn(
+    target: At, updates: At, changes: Changes, dtype: DType, finish: str, refuses: str, said: str
+) -> list[Launch]:
+    """target[row] = finish(target[row], change) for each change; where it `refuses` one, the run
+    fails with what is `said`."""
+    grid, block = columns_and_rows(changes.size, changes.width)
+    sizes = changes.size, changes.width, changes.rows, changes.step
+    defines = {"COMBINE(a, b)": "a", "FINISH(a, b)": f"({finish})", "REFUSES(a)": f"({refuses})"}
+    arguments = (target, updates, *changes.sorted, Failed(said), *sizes)
+    return [
+        Launch(
+            "gg_each", grid, block, arguments, {"ELEMENT": dtype}, defines, 0, "scatter_combine.cu"
+        )
+    ]
+
+
+def put(target: At, updates: At, changes: Changes, dtype: DType) -> list[Launch]:
+    """target[row] = its last change."""
+    grid, block = columns_and_rows(changes.size, changes.width)
+    sizes = changes.size, changes.width, changes.rows, changes.step
+    arguments = (target, updates, *changes.sorted, *sizes)
+    return [Launch("gg_put", grid, block, arguments, **_bits(dtype))]
+
+
+def gathered(
+    params: At,
+    indices: At,
+    out: At,
+    index_type: DType,
+    dtype: DType,
+    sizes: Sequence[int],
+    count: int,
+    width: int,
+) -> Launch:
+    """out[i] = params[indices[i]], by coordinates in `sizes`, for `count` rows."""
+    if len(sizes) > 8:
+        raise NotImplementedError(f"positions have {len(sizes)} coordinates, more than 8")
+    grid, block = columns_and_rows(count, width)
+    failed = Failed(f"an index is not inside the shape {list(sizes)}")
+    padded = [*sizes, *(1,) * (8 - len(sizes))]
+    arguments: Arguments = (params, indices, out, failed, count, width, len(sizes), *padded)
+    return Launch("gg_gather_nd", grid, block, arguments, **_bits(dtype, index_type))
+
+
+def _bits(dtype: DType, index_type: DType = dtypes.int32) -> dict[str, Any]:
+    defines = {"ITEM": item_type(dtype), "INDEX": f"int{8 * index_type.size}_t"}
+    return {"defines": defines, "file": "row_gather_and_put.cu"}
+
+
+def copied(source: At, target: At, count: int, dtype: DType) -> Launch:
+    """target[...] = source, if they are not one."""
+    arguments = (source, target, count)
+    return Launch("gg_copy", grid_of(count), (THREADS, 1, 1), arguments, **_bits(dtype))
+
+
+def spread(value: At, target: At, count: int, dtype: DType) -> Launch:
+    """target[...] = a value of the device."""
+    block = (THREADS, 1, 1)
+    return Launch("gg_spread", grid_of(count), block, (value, target, count), **_bits(dtype))
+
+
+def checked_order(changes: Changes, said: str) -> Launch:
+    """Fails where changes do not come in the order of their rows, each of which has one."""
+    arguments = (*changes.sorted, Failed(said), changes.size)
+    block = (THREADS, 1, 1)
+    return Launch("gg_in_order", grid_of(changes.size), block, arguments, **_bits(dtypes.int32))
+
+
+def filled(target: At | Scratch, value: Any, count: int, dtype: DType) -> Launch:
+    """target[...] = value. NotImplementedError for elements of 16 bytes other than 0."""
+    raw = np.asarray(value, dtype.as_numpy_dtype).tobytes()
+    if len(raw) > 8:
+        raise NotImplementedError(f"there is no fill of {dtype.name}")
+    bits = int.from_bytes(raw, "little")
+    bits -= (bits >> 63) << 64
+    arguments = (target, bits, count)
+    return Launch("gg_fill", grid_of(count), (THREADS, 1, 1), arguments, **_bits(dtype))

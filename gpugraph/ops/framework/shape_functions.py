@@ -1,0 +1,94 @@
+"""Shape inference that many ops share. Each function takes an `InferContext`, as `op` asks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from gpugraph.base.shapes import TensorShape, broadcast_shapes
+from gpugraph.graph.inference_context import InferContext, InferFunction, as_output_shape
+
+__all__ = [
+    "SCALAR",
+    "UNKNOWN",
+    "as_output_shape",
+    "broadcast",
+    "from_attr",
+    "from_value",
+    "no_outputs",
+    "normalize_axis",
+    "of_rank",
+    "same_shape",
+    "scalar",
+    "unknown",
+]
+
+SCALAR = TensorShape.of(())
+UNKNOWN = TensorShape.of(None)
+
+
+def same_shape(index: int) -> InferFunction:
+    """Every output has the shape of input `index`."""
+
+    def infer(context: InferContext) -> Sequence[TensorShape]:
+        return [context.shapes[index]] * context.num_outputs
+
+    return infer
+
+
+def broadcast(context: InferContext) -> Sequence[TensorShape]:
+    """The output has the shape of all inputs broadcast against each other."""
+    shape = context.shapes[0]
+    for other in context.shapes[1:]:
+        shape = broadcast_shapes(shape, other)
+    return [shape]
+
+
+def scalar(context: InferContext) -> Sequence[TensorShape]:
+    """Every output is a scalar."""
+    return [SCALAR] * context.num_outputs
+
+
+def unknown(context: InferContext) -> Sequence[TensorShape]:
+    """Nothing is known of the outputs' shapes before the kernel has run."""
+    return [UNKNOWN] * context.num_outputs
+
+
+def no_outputs(_: InferContext) -> Sequence[TensorShape]:
+    """The op has no outputs."""
+    return []
+
+
+def from_attr(key: str) -> InferFunction:
+    """Every output has the shape that attr `key` says."""
+
+    def infer(context: InferContext) -> Sequence[TensorShape]:
+        return [context.attrs[key]] * context.num_outputs
+
+    return infer
+
+
+def from_value(index: int) -> InferFunction:
+    """The output has the shape that input `index`, a vector of sizes, holds."""
+
+    def infer(context: InferContext) -> Sequence[TensorShape]:
+        return [context.value_as_shape(index)]
+
+    return infer
+
+
+def of_rank(shape: TensorShape, rank: int, what: str) -> tuple[int | None, ...]:
+    """The sizes of `shape`, which has `rank` dimensions; ValueError for another rank."""
+    if shape.sizes is None:
+        return (None,) * rank
+    if len(shape.sizes) != rank:
+        raise ValueError(f"{what} must be of rank {rank} but is of rank {len(shape.sizes)}")
+    return shape.sizes
+
+
+def normalize_axis(axis: Any, rank: int, what: str = "axis") -> int:
+    """`axis` in [-rank, rank) counted from the front; ValueError outside."""
+    value = int(axis)
+    if not -rank <= value < rank:
+        raise ValueError(f"{what} {value} is not in the range [{-rank}, {rank})")
+    return value % rank

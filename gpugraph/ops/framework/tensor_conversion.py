@@ -1,0 +1,167 @@
+"""Anything as a tensor: `convert_to_tensor`, its registry, and the Const op it makes.
+
+Const is declared here, below the declaration of all other ops, since declaring an op's function
+needs the conversion of its arguments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base import dtypes
+from gpugraph.base.dtypes import DType, as_dtype
+from gpugraph.base.shapes import Dimension, TensorShape
+from gpugraph.graph.client.client_graph import OP_DEFS, Graph
+from gpugraph.graph.client.default_stacks import graph_stack
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.graph.inference_context import InferContext
+from gpugraph.graph.op_def import ArgDef, AttrDef, OpDef
+from gpugraph.ops.framework.numpy_conversion import constant_array
+
+__all__ = [
+    "CONST",
+    "constant",
+    "convert_n_to_tensor",
+    "convert_to_tensor",
+    "infer_const",
+    "register_tensor_conversion_function",
+]
+
+Conversion = Callable[..., Any]
+
+_CONVERSIONS: list[tuple[int, type | tuple[type, ...], Conversion]] = []
+
+
+def infer_const(context: InferContext) -> Sequence[TensorShape]:
+    """The output has the shape of the attr `value`."""
+    return [TensorShape.of(context.attrs["value"].shape)]
+
+
+CONST = OpDef(
+    "Const",
+    outputs=(ArgDef("output", type_attr="dtype"),),
+    attrs={"value": AttrDef("value", "tensor"), "dtype": AttrDef("dtype", "type")},
+    infer=infer_const,
+    summary="A constant: the array of its attr `value`, the same at every run.",
+)
+OP_DEFS["Const"] = CONST
+
+
+def constant(
+    value: Any,
+    dtype: Any = None,
+    shape: Any = None,
+    name: str = "Const",
+    verify_shape: bool = False,
+) -> Tensor:
+    """A constant tensor.
+
+    `value` is a Python value or an array; `dtype` follows from it by default (floats: float32,
+    ints: int32). With `shape`, a scalar fills it; with `verify_shape` the value must have it
+    exactly. TypeError for a value of another kind than `dtype`, ValueError for one that does not
+    fit `shape`.
+    """
+    array = constant_array(value, dtype, None if verify_shape else shape)
+    if verify_shape and shape is not None and array.shape != tuple(shape):
+        raise TypeError(f"Expected Tensor's shape: {tuple(shape)}, got {array.shape}.")
+    array.setflags(write=False)
+    graph: Graph = graph_stack.top()
+    element = dtypes.as_dtype(array.dtype)
+    attrs = {"value": array, "dtype": element}
+    return graph._make(CONST, [], [element], attrs, name)._outputs[0]
+
+
+def register_tensor_conversion_function(
+    base_type: type | tuple[type, ...], conversion_func: Conversion, priority: int = 100
+) -> None:
+    """Makes values of `base_type` accepted as tensors, lower `priority` first.
+
+    `conversion_func(value, dtype=None, name=None, as_ref=False)` returns a tensor, or
+    NotImplemented to leave it to the next.
+    """
+    if not callable(conversion_func):
+        raise TypeError("conversion_func must be callable.")
+    _CONVERSIONS.append((priority, base_type, conversion_func))
+    _CONVERSIONS.sort(key=lambda entry: entry[0])
+
+
+def convert_to_tensor(
+    value: Any,
+    dtype: Any = None,
+    name: str | None = None,
+    preferred_dtype: Any = None,
+    dtype_hint: Any = None,
+    *,
+    as_ref: bool = False,
+) -> Tensor:
+    """`value` (tensor, variable, array, number, nested list) as a tensor.
+
+    ValueError when it is a tensor of another dtype than `dtype`, TypeError when it is no value
+    of a tensor. `preferred_dtype` is tried first where `dtype` is None.
+    """
+    wanted = None if dtype is None else as_dtype(dtype)
+    if isinstance(value, Tensor):
+        return _checked(value, wanted)
+    for _, base_type, function in _CONVERSIONS:
+        if isinstance(value, base_type):
+            found = function(value, dtype=wanted, name=name, as_ref=as_ref)
+            if found is not NotImplemented:
+                return _checked(found, wanted)
+    hint = preferred_dtype or dtype_hint
+    if wanted is None and hint is not None:
+        try:
+            return constant(value, hint, name=name or "Const")
+        except (TypeError, ValueError):
+            pass
+    return constant(value, wanted, name=name or "Const")
+
+
+def _checked(tensor: Tensor, wanted: DType | None) -> Tensor:
+    if wanted is not None and not wanted.base_dtype.is_compatible_with(tensor.dtype.base_dtype):
+        raise ValueError(
+            f"Tensor conversion requested dtype {wanted.name} for Tensor with dtype "
+            f"{tensor.dtype.name}: '{tensor}'"
+        )
+    return tensor
+
+
+def convert_n_to_tensor(
+    values: Sequence[Any], dtype: Any = None, name: str | None = None
+) -> list[Tensor]:
+    """Each of `values` as a tensor, named `name_0`, `name_1`, ..."""
+    return [
+        convert_to_tensor(value, dtype, None if name is None else f"{name}_{index}")
+        for index, value in enumerate(values)
+    ]
+
+
+def _from_shape(
+    value: TensorShape, dtype: Any = None, name: str | None = None, as_ref: bool = False
+) -> Tensor:
+    del as_ref
+    if not value.is_fully_defined():
+        raise ValueError(f"Cannot convert a partially known TensorShape to a Tensor: {value}")
+    if dtype not in (None, dtypes.int32, dtypes.int64):
+        raise TypeError(f"A TensorShape becomes a Tensor of int32 or int64, not {dtype.name}")
+    # sizes beyond int32 decide for int64 by themselves, and are refused as int32
+    return constant(value.as_list() or np.zeros(0, np.int32), dtype, name=name or "shape_as_tensor")
+
+
+register_tensor_conversion_function(TensorShape, _from_shape, 10)
+
+
+def _from_dimension(
+    value: Dimension, dtype: Any = None, name: str | None = None, as_ref: bool = False
+) -> Tensor:
+    del as_ref
+    if value.value is None:
+        raise ValueError("Cannot convert an unknown Dimension to a Tensor")
+    if dtype not in (None, dtypes.int32, dtypes.int64):
+        raise TypeError(f"A Dimension becomes a Tensor of int32 or int64, not {dtype.name}")
+    return constant(value.value, dtype, name=name or "shape_as_tensor")
+
+
+register_tensor_conversion_function(Dimension, _from_dimension)

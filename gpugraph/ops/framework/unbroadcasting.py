@@ -1,0 +1,72 @@
+"""The gradient of broadcasting: sum over the axes along which an input was repeated."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base.shapes import TensorShape
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.ops.framework.op_declaration import raw_ops
+from gpugraph.ops.framework.tensor_conversion import constant
+
+__all__ = ["unbroadcast", "unbroadcast_pair"]
+
+
+def unbroadcast(grad: Any, source: Tensor, other: Tensor) -> Any:
+    """`grad`, of the shape of `source` and `other` broadcast, summed to the shape of `source`."""
+    here, there = source.shape, other.shape
+    axes = _repeated(here, there)
+    if axes is not None:
+        return _unbroadcast_known(grad, here, there, axes)
+    shape = _shape(source)
+    found = raw_ops.BroadcastGradientArgs(shape, _shape(other))[0]
+    return raw_ops.Reshape(raw_ops.Sum(grad, found), shape)
+
+
+def _repeated(here: TensorShape, there: TensorShape) -> list[int] | None:
+    """The axes to sum over, or None where that isn't known before a run.
+
+    Where `here` is 1, whatever `there` is, the sum is right: over one element at least.
+    """
+    if here.sizes is None or there.sizes is None:
+        return None
+    rank = max(len(here.sizes), len(there.sizes))
+    mine = (1,) * (rank - len(here.sizes)) + here.sizes
+    theirs = (1,) * (rank - len(there.sizes)) + there.sizes
+    if any(own is None and size != 1 for own, size in zip(mine, theirs)):
+        return None
+    short = rank > len(here.sizes) or 1 in here.sizes
+    if short and not here.is_fully_defined():
+        return None
+    return [axis for axis in range(rank) if mine[axis] == 1 and theirs[axis] != 1]
+
+
+def _unbroadcast_known(grad: Any, here: TensorShape, there: TensorShape, axes: list[int]) -> Any:
+    if axes:
+        grad = raw_ops.Sum(grad, np.array(axes, np.int32))
+    if axes or len(here.sizes or ()) < len(there.sizes or ()):
+        grad = raw_ops.Reshape(grad, np.array(here.sizes, np.int32))
+    return grad
+
+
+def _shape(tensor: Tensor) -> Tensor:
+    """The sizes, as a constant where they are known: a backward loop need not keep that."""
+    if tensor.shape.is_fully_defined():
+        return constant(np.array(tensor.shape.sizes, np.int32), name="Shape")
+    made: Tensor = raw_ops.Shape(tensor)
+    return made
+
+
+def unbroadcast_pair(op: Any, x_grad: Any, y_grad: Any) -> list[Any]:
+    """Both gradients of a binary op, each summed to its input's shape."""
+    x, y = op.inputs
+    if _repeated(x.shape, y.shape) is not None or _repeated(y.shape, x.shape) is not None:
+        return [unbroadcast(x_grad, x, y), unbroadcast(y_grad, y, x)]
+    shapes = [_shape(x), _shape(y)]
+    axes = raw_ops.BroadcastGradientArgs(*shapes)
+    return [
+        raw_ops.Reshape(raw_ops.Sum(grad, along), shape)
+        for grad, along, shape in zip((x_grad, y_grad), axes, shapes)
+    ]

@@ -1,0 +1,11 @@
+"""Several ops as one step: expressions, members, tiles, products with epilogues."""
+
+from gpugraph.ops.fusion import (
+    fused_members,
+    fused_op,
+    matmul_epilogue,
+    op_expressions,
+    tiled_execution,
+)
+
+__all__ = ["fused_members", "fused_op", "matmul_epilogue", "op_expressions", "tiled_execution"]

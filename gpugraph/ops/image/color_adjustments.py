@@ -1,0 +1,334 @@
+"""Colours: between RGB, HSV and grey, and brightness, contrast, saturation and hue changed.
+
+Floating images have colours in [0, 1], those of integers reach up to the dtype's largest number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base import dtypes
+from gpugraph.base.dtypes import FLOATING, as_dtype
+from gpugraph.base.shapes import TensorShape
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.graph.inference_context import InferContext
+from gpugraph.kernel import Call
+from gpugraph.ops.arrays.cast import cast
+from gpugraph.ops.framework.identity_and_shape import identity, op_scope
+from gpugraph.ops.framework.op_declaration import NO_GRADIENT, op, raw_ops
+from gpugraph.ops.framework.shape_functions import of_rank
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+from gpugraph.ops.linalg.matmul import tensordot
+from gpugraph.ops.random.random_ops import random_uniform
+
+__all__ = [
+    "adjust_brightness",
+    "adjust_contrast",
+    "adjust_gamma",
+    "adjust_hue",
+    "adjust_saturation",
+    "convert_image_dtype",
+    "grayscale_to_rgb",
+    "hsv_to_rgb",
+    "random_brightness",
+    "random_contrast",
+    "random_hue",
+    "random_saturation",
+    "rgb_to_grayscale",
+    "rgb_to_hsv",
+]
+
+# -- hue, saturation, value
+
+
+def _infer_colors(context: InferContext) -> Sequence[TensorShape]:
+    for other in context.shapes[1:]:
+        of_rank(other, 0, "The factor")
+    shape = context.shapes[0].with_rank_at_least(1)
+    if shape.sizes is not None and shape.sizes[-1] not in (3, None):
+        raise ValueError(f"The last dimension must be 3 colours, but the shape is {shape}")
+    return [shape]
+
+
+def _hsv(rgb: Any) -> tuple[Any, Any, Any]:
+    """Hue, saturation and value of colours along the last axis."""
+    red, green, blue = (rgb[..., at] for at in range(3))
+    value = rgb.max(axis=-1)
+    span = value - rgb.min(axis=-1)
+    saturation = np.divide(span, value, out=np.zeros_like(value), where=value > 0)
+    safe = np.where(span > 0, span, 1)
+    hue = np.where(
+        red == value,
+        (green - blue) / safe,
+        np.where(green == value, 2 + (blue - red) / safe, 4 + (red - green) / safe),
+    )
+    hue = np.where(span > 0, hue / 6, 0)
+    return np.where(hue < 0, hue + 1, hue), saturation, value
+
+
+def _rgb(hue: Any, saturation: Any, value: Any) -> Any:
+    """Colours along a new last axis."""
+    sector = hue[..., None] * 6 + np.array([0, 4, 2], hue.dtype)
+    distance = np.abs(np.mod(sector, 6) - 3) - 1
+    tint = np.clip(distance, 0, 1)
+    return (1 - saturation[..., None] + saturation[..., None] * tint) * value[..., None]
+
+
+def _to_hsv(rgb: Any, out: Any) -> None:
+    for at, part in enumerate(_hsv(rgb)):
+        out[..., at] = part
+
+
+def _to_rgb(hsv: Any, out: Any) -> None:
+    np.copyto(out, _rgb(hsv[..., 0], hsv[..., 1], hsv[..., 2]), casting="same_kind")
+
+
+for _name, _kernel, _what in (
+    ("RGBToHSV", _to_hsv, "Hue, saturation and value, each in [0, 1], of red, green and blue"),
+    ("HSVToRGB", _to_rgb, "Red, green and blue of hue, saturation and value"),
+):
+    op(
+        _name,
+        inputs="images: T",
+        outputs="output: T",
+        attrs={"T": FLOATING},
+        infer=_infer_colors,
+        cpu=Call(_kernel),
+        gpu=Call(_kernel),
+        grad=NO_GRADIENT,
+        doc=f"{_what}, along the last axis.",
+    )
+
+
+def rgb_to_hsv(images: Any, name: str | None = None) -> Tensor:
+    """Hue, saturation and value, each in [0, 1], of floating colours [..., 3]. No gradient."""
+    made: Tensor = raw_ops.RGBToHSV(images, name=name)
+    return made
+
+
+def hsv_to_rgb(images: Any, name: str | None = None) -> Tensor:
+    """Red, green and blue of floating hues, saturations and values [..., 3]. No gradient."""
+    made: Tensor = raw_ops.HSVToRGB(images, name=name)
+    return made
+
+
+# -- changes of all pixels
+
+
+def _contrast(images: Any, factor: Any, out: Any) -> None:
+    mean = images.mean(axis=(-3, -2), keepdims=True, dtype=np.float32)
+    np.copyto(out, (images - mean) * factor + mean, casting="same_kind")
+
+
+def _saturation(images: Any, scale: Any, out: Any) -> None:
+    hue, saturation, value = _hsv(images)
+    np.copyto(out, _rgb(hue, np.clip(saturation * scale, 0, 1), value), casting="same_kind")
+
+
+def _hue(images: Any, delta: Any, out: Any) -> None:
+    hue, saturation, value = _hsv(images)
+    np.copyto(out, _rgb(np.mod(hue + delta, 1), saturation, value), casting="same_kind")
+
+
+def _infer_contrast(context: InferContext) -> Sequence[TensorShape]:
+    of_rank(context.shapes[1], 0, "contrast_factor")
+    return [context.shapes[0].with_rank_at_least(3)]
+
+
+_CHANGES: tuple[tuple[str, str, Any, Any, str], ...] = (
+    ("AdjustContrastv2", "contrast_factor", _infer_contrast, _contrast, "distance from the mean"),
+    ("AdjustSaturation", "scale", _infer_colors, _saturation, "saturation"),
+    ("AdjustHue", "delta", _infer_colors, _hue, "hue, of which 1 is the whole circle,"),
+)
+
+for _name, _factor, _infer, _kernel, _what in _CHANGES:
+    op(
+        _name,
+        inputs=f"images: T, {_factor}: float32",
+        outputs="output: T",
+        attrs={"T": (dtypes.float32, dtypes.float16)},
+        infer=_infer,
+        cpu=Call(_kernel),
+        gpu=Call(_kernel),
+        grad=NO_GRADIENT,
+        doc=f"Images whose {_what} is changed by {_factor}.",
+    )
+
+
+def _saturated(tensor: Tensor, dtype: Any, name: str | None) -> Tensor:
+    """Cast, what is outside of the dtype's numbers first brought to the nearest of them."""
+    source = tensor.dtype.base_dtype
+    if source.min < dtype.min:
+        tensor = raw_ops.Maximum(tensor, source.as_numpy_dtype(dtype.min))
+    if source.max > dtype.max:
+        highest = source.as_numpy_dtype(dtype.max)
+        if int(highest) > dtype.max:  # what comes next below it fits
+            highest = np.nextafter(highest, source.as_numpy_dtype(0))
+        tensor = raw_ops.Minimum(tensor, highest)
+    return cast(tensor, dtype, name=name)
+
+
+def convert_image_dtype(
+    image: Any, dtype: Any, saturate: bool = False, name: str | None = None
+) -> Tensor:
+    """`image` in another dtype, scaled from the range of its own, [0, 1] for floating images.
+
+    saturate: brings what is outside of the new range to its ends before it is cast.
+    """
+    source, target = convert_to_tensor(image, name="image"), as_dtype(dtype)
+    old = source.dtype.base_dtype
+    if target is old:
+        return identity(source, name=name)
+    with op_scope(name, "convert_image", source) as scope:
+
+        def converted(tensor: Any, label: str | None) -> Tensor:
+            return _saturated(tensor, target, label) if saturate else cast(tensor, target, label)
+
+        made: Tensor
+        if old.is_integer and target.is_integer:
+            if old.max > target.max:
+                step = (int(old.max) + 1) // (int(target.max) + 1)
+                return converted(raw_ops.FloorDiv(source, step), scope)
+            step = (int(target.max) + 1) // (int(old.max) + 1)
+            made = raw_ops.Mul(converted(source, None), step, name=scope)
+        elif old.is_integer:
+            made = raw_ops.Mul(cast(source, target), 1.0 / old.max, name=scope)
+        elif target.is_integer:
+            made = converted(raw_ops.Mul(source, target.max + 0.5), scope)
+        else:
+            made = cast(source, target, name=scope)
+        return made
+
+
+def _changed(image: Any, name: str | None, default: str, change: Callable[[Tensor], Any]) -> Tensor:
+    """`change` of the image in floats, converted back to the image's dtype."""
+    with op_scope(name, default, image):
+        source = convert_to_tensor(image, name="image")
+        old = source.dtype.base_dtype
+        if old in (dtypes.float16, dtypes.float32):
+            floats = source
+        else:
+            floats = convert_image_dtype(source, dtypes.float32)
+        return convert_image_dtype(change(floats), old, saturate=True)
+
+
+def adjust_brightness(image: Any, delta: Any) -> Tensor:
+    """`image` with `delta`, in the range of floating images, added to all of it."""
+    return _changed(
+        image,
+        None,
+        "adjust_brightness",
+        lambda x: raw_ops.AddV2(x, cast(delta, x.dtype.base_dtype)),
+    )
+
+
+def adjust_contrast(images: Any, contrast_factor: Any) -> Tensor:
+    """Images [..., height, width, channels], each channel's distance from its mean multiplied."""
+    return _changed(
+        images,
+        None,
+        "adjust_contrast",
+        lambda x: raw_ops.AdjustContrastv2(x, cast(contrast_factor, dtypes.float32)),
+    )
+
+
+def adjust_saturation(image: Any, saturation_factor: Any, name: str | None = None) -> Tensor:
+    """`image`, [..., 3], its colours' saturation multiplied by a factor."""
+    return _changed(
+        image,
+        name,
+        "adjust_saturation",
+        lambda x: raw_ops.AdjustSaturation(x, cast(saturation_factor, dtypes.float32)),
+    )
+
+
+def adjust_hue(image: Any, delta: Any, name: str | None = None) -> Tensor:
+    """`image`, [..., 3], `delta` added to its colours' hue, of which 1 is the whole circle."""
+    return _changed(
+        image, name, "adjust_hue", lambda x: raw_ops.AdjustHue(x, cast(delta, dtypes.float32))
+    )
+
+
+def adjust_gamma(image: Any, gamma: Any = 1, gain: Any = 1) -> Tensor:
+    """gain * image ** gamma, of floats in [0, 1]. ValueError for a negative gamma."""
+    if not isinstance(gamma, Tensor) and gamma < 0:
+        raise ValueError("Gamma should be a non-negative real number.")
+    return _changed(
+        image,
+        None,
+        "adjust_gamma",
+        lambda x: raw_ops.Mul(raw_ops.Pow(x, cast(gamma, x.dtype.base_dtype)),
+                              cast(gain, x.dtype.base_dtype)),
+    )  # fmt: skip
+
+
+# -- grey
+
+_GREY = np.array([0.2989, 0.5870, 0.1140])
+
+
+def rgb_to_grayscale(images: Any, name: str | None = None) -> Tensor:
+    """The lightness [..., 1] of colours [..., 3], in their dtype."""
+    with op_scope(name, "rgb_to_grayscale", images) as scope:
+        source = convert_to_tensor(images, name="images")
+        floats = convert_image_dtype(source, dtypes.float32)
+        grey = tensordot(floats, _GREY.astype(np.float32), [[-1], [-1]])
+        grey = raw_ops.ExpandDims(grey, np.array(-1, np.int32))
+        return convert_image_dtype(grey, source.dtype.base_dtype, name=scope)
+
+
+def grayscale_to_rgb(images: Any, name: str | None = None) -> Tensor:
+    """Grey pixels [..., 1] as colours [..., 3]. ValueError where the rank is not known."""
+    with op_scope(name, "grayscale_to_rgb", images) as scope:
+        source = convert_to_tensor(images, name="images")
+        rank = source.shape.rank
+        if rank is None:
+            raise ValueError("grayscale_to_rgb needs images of known rank")
+        times = np.array([1] * (rank - 1) + [3], np.int32)
+        made: Tensor = raw_ops.Tile(source, times, name=scope)
+        return made
+
+
+# -- by chance
+
+
+def _uniform(low: Any, high: Any, seed: Any) -> Tensor:
+    return random_uniform([], low, high, seed=seed)
+
+
+def _check_range(lower: Any, upper: Any) -> None:
+    if upper <= lower:
+        raise ValueError("upper must be > lower.")
+    if lower < 0:
+        raise ValueError("lower must be non-negative.")
+
+
+def random_brightness(image: Any, max_delta: float, seed: int | None = None) -> Tensor:
+    """`adjust_brightness` by a number in [-max_delta, max_delta); ValueError for a negative one."""
+    if max_delta < 0:
+        raise ValueError("max_delta must be non-negative.")
+    return adjust_brightness(image, _uniform(-max_delta, max_delta, seed))
+
+
+def random_contrast(image: Any, lower: float, upper: float, seed: int | None = None) -> Tensor:
+    """`adjust_contrast` by a number in [lower, upper); ValueError unless 0 <= lower < upper."""
+    _check_range(lower, upper)
+    return adjust_contrast(image, _uniform(lower, upper, seed))
+
+
+def random_saturation(image: Any, lower: float, upper: float, seed: int | None = None) -> Tensor:
+    """`adjust_saturation` by a number in [lower, upper); ValueError unless 0 <= lower < upper."""
+    _check_range(lower, upper)
+    return adjust_saturation(image, _uniform(lower, upper, seed))
+
+
+def random_hue(image: Any, max_delta: float, seed: int | None = None) -> Tensor:
+    """`adjust_hue` by a number in [-max_delta, max_delta); ValueError outside [0, 0.5]."""
+    if max_delta > 0.5:
+        raise ValueError("max_delta must be <= 0.5.")
+    if max_delta < 0:
+        raise ValueError("max_delta must be non-negative.")
+    return adjust_hue(image, _uniform(-max_delta, max_delta, seed))

@@ -1,0 +1,346 @@
+"""Boxes in images: parts of images cut out and resized, and the best of boxes that overlap.
+
+A box is [y1, x1, y2, x2] in parts of the image: (0, 0) is the first pixel's center, (1, 1) the
+last one's. As resizing is, a crop is the image multiplied with weights on its left and right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base.dtypes import INTEGRAL, float16, float32, float64
+from gpugraph.base.errors import InvalidArgumentError, OutOfRangeError
+from gpugraph.base.shapes import TensorShape
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.graph.inference_context import InferContext
+from gpugraph.kernel import Call, KernelContext
+from gpugraph.ops.framework.identity_and_shape import ints, op_scope
+from gpugraph.ops.framework.kernel_registry import HostOnly
+from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
+from gpugraph.ops.framework.shape_functions import of_rank
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+
+__all__ = ["box_corners", "box_overlap", "crop_and_resize", "non_max_suppression"]
+
+_ON_HOST = HostOnly("where it reads depends on boxes, which the host must read")
+
+_IMAGE_TYPES = (float16, float32, float64, *INTEGRAL)
+
+# -- crops
+
+
+def _check_boxes(context: InferContext, boxes: int) -> int | None:
+    """How many boxes there are, from input `boxes` and their images' numbers after it."""
+    count, columns = of_rank(context.shapes[boxes], 2, "boxes")
+    (others,) = of_rank(context.shapes[boxes + 1], 1, "box_ind")
+    if columns not in (4, None):
+        raise ValueError(f"boxes need 4 columns, but have {columns}")
+    if count is not None and others is not None and count != others:
+        raise ValueError(f"There are {count} boxes, but {others} numbers of images")
+    return others if count is None else count
+
+
+def _infer_crops(context: InferContext) -> Sequence[TensorShape]:
+    depth = of_rank(context.shapes[0], 4, "image")[3]
+    count = _check_boxes(context, 1)
+    value = context.value(3)
+    if value is not None and (len(ints(value)) != 2 or min(ints(value)) <= 0):
+        raise ValueError(f"crop_size must be two positive numbers, but is {ints(value)}")
+    height, width = (None, None) if value is None else ints(value)
+    return [TensorShape.of((count, height, width, depth))]
+
+
+def _is_bilinear(attrs: Any) -> bool:
+    method = attrs["method"]
+    name = method.decode() if isinstance(method, bytes) else method
+    if name not in ("bilinear", "nearest"):
+        raise InvalidArgumentError(
+            None, None, f"method must be 'bilinear' or 'nearest', but is {name!r}"
+        )
+    return bool(name == "bilinear")
+
+
+def _shares(new: int) -> Any:
+    """How far from a box's first edge to its last one each pixel of a crop is."""
+    return np.arange(new) / (new - 1) if new > 1 else np.array([0.5])
+
+
+def _places(first: float, last: float, size: int, new: int) -> Any:
+    """Where each pixel of a crop is in the image, by float32, and which of them are inside."""
+    low, high, most = np.float32(first), np.float32(last), np.float32(size - 1)
+    if new > 1:
+        step = (high - low) * most / np.float32(new - 1)
+        found = low * most + np.arange(new, dtype=np.float32) * step
+    else:
+        found = np.array([np.float32(0.5) * (low + high) * most])
+    return found, (found >= 0) & (found <= most)
+
+
+def _weights(first: float, last: float, size: int, new: int, bilinear: bool) -> Any:
+    places, inside = _places(first, last, size, new)
+    matrix, at = np.zeros((new, size)), np.flatnonzero(inside)
+    places = places[at]
+    if not bilinear:
+        matrix[at, np.floor(places + np.float32(0.5)).astype(int)] = 1
+        return matrix
+    low = np.floor(places).astype(int)
+    matrix[at, low] += 1 - (places - low)
+    np.add.at(matrix, (at, np.ceil(places).astype(int)), places - low)
+    return matrix
+
+
+def _slopes(first: float, last: float, size: int, new: int) -> Any:
+    """The derivatives of the bilinear weights by the pixels' places."""
+    places, inside = _places(first, last, size, new)
+    matrix, at = np.zeros((new, size)), np.flatnonzero(inside)
+    np.add.at(matrix, (at, np.floor(places[at]).astype(int)), -1)
+    np.add.at(matrix, (at, np.ceil(places[at]).astype(int)), 1)
+    return matrix
+
+
+def _each(boxes: Any, numbers: Any, count: int) -> Iterator[tuple[int, int, tuple[float, ...]]]:
+    if numbers.size and (numbers.min() < 0 or numbers.max() >= count):
+        raise OutOfRangeError(None, None, f"box_ind has values outside [0, {count})")
+    for at, (box, number) in enumerate(zip(boxes.tolist(), numbers.tolist(), strict=True)):
+        yield at, number, tuple(box)
+
+
+def _product(rows: Any, image: Any, columns: Any) -> Any:
+    """rows @ image @ columns^T, of each channel."""
+    return np.einsum("rh,hwd,cw->rcd", rows, image, columns, optimize=True)
+
+
+def _bind_crops(
+    context: KernelContext, images: Any, boxes: Any, numbers: Any, out: Any
+) -> Callable[[], Any]:
+    bilinear, outside = _is_bilinear(context.attrs), context.attrs["extrapolation_value"]
+    sizes, news = images.shape[1:3], out.shape[1:3]
+
+    def run() -> None:
+        for at, number, (y1, x1, y2, x2) in _each(boxes, numbers, images.shape[0]):
+            rows = _weights(y1, y2, sizes[0], news[0], bilinear)
+            columns = _weights(x1, x2, sizes[1], news[1], bilinear)
+            out[at] = _product(rows, images[number], columns)
+            out[at][~_places(y1, y2, sizes[0], news[0])[1]] = outside
+            out[at][:, ~_places(x1, x2, sizes[1], news[1])[1]] = outside
+
+    return run
+
+
+def _crops_back(op: Any, dy: Any) -> list[Any]:
+    images, boxes, numbers, _ = op.inputs
+    dimages = None
+    if images.dtype.is_floating:
+        dimages = raw_ops.CropAndResizeGradImage(
+            dy,
+            boxes,
+            numbers,
+            raw_ops.Shape(images),
+            T=images.dtype.base_dtype,
+            method=op.get_attr("method"),
+        )
+    return [dimages, raw_ops.CropAndResizeGradBoxes(dy, images, boxes, numbers), None, None]
+
+
+op(
+    "CropAndResize",
+    inputs="image: T, boxes: float32, box_ind: int32, crop_size: int32",
+    outputs="crops: float32",
+    attrs={
+        "T": _IMAGE_TYPES,
+        "method": Attr("string", "bilinear"),
+        "extrapolation_value": Attr("float", 0.0),
+    },
+    infer=_infer_crops,
+    host=[3],
+    cpu=Call(make=_bind_crops),
+    gpu=_ON_HOST,
+    grad=_crops_back,
+    doc="The boxes of images, each of the image that box_ind names, resized to crop_size; "
+    "extrapolation_value where a box is outside of its image.",
+)
+
+
+def _bind_image_grad(
+    context: KernelContext, grads: Any, boxes: Any, numbers: Any, out: Any
+) -> Callable[[], Any]:
+    bilinear = _is_bilinear(context.attrs)
+    sizes, news = out.shape[1:3], grads.shape[1:3]
+
+    def run() -> None:
+        out.fill(0)
+        for at, number, (y1, x1, y2, x2) in _each(boxes, numbers, out.shape[0]):
+            rows = _weights(y1, y2, sizes[0], news[0], bilinear)
+            columns = _weights(x1, x2, sizes[1], news[1], bilinear)
+            out[number] += _product(rows.T, grads[at], columns.T).astype(out.dtype)
+
+    return run
+
+
+def _infer_image_grad(context: InferContext) -> Sequence[TensorShape]:
+    of_rank(context.shapes[0], 4, "grads")
+    _check_boxes(context, 1)
+    return [TensorShape.of(of_rank(context.value_as_shape(3), 4, "image_size"))]
+
+
+op(
+    "CropAndResizeGradImage",
+    inputs="grads: float32, boxes: float32, box_ind: int32, image_size: int32",
+    outputs="output: T",
+    attrs={"T": (float32, float16, float64), "method": Attr("string", "bilinear")},
+    infer=_infer_image_grad,
+    host=[3],
+    cpu=Call(make=_bind_image_grad),
+    gpu=_ON_HOST,
+    grad=NO_GRADIENT,
+    doc="The gradient of CropAndResize by the images, which are of shape image_size.",
+)
+
+
+def _box_grad(grads: Any, images: Any, boxes: Any, numbers: Any, out: Any) -> None:
+    sizes, news = images.shape[1:3], grads.shape[1:3]
+    along = [_shares(new) for new in news]
+    for at, number, (y1, x1, y2, x2) in _each(boxes, numbers, images.shape[0]):
+        rows = _weights(y1, y2, sizes[0], news[0], True)
+        columns = _weights(x1, x2, sizes[1], news[1], True)
+        down = _product(_slopes(y1, y2, sizes[0], news[0]), images[number], columns) * grads[at]
+        right = _product(rows, images[number], _slopes(x1, x2, sizes[1], news[1])) * grads[at]
+        dy = down.sum((1, 2)) * (sizes[0] - 1)
+        dx = right.sum((0, 2)) * (sizes[1] - 1)
+        out[at] = [
+            (dy * (1 - along[0])).sum(),
+            (dx * (1 - along[1])).sum(),
+            (dy * along[0]).sum(),
+            (dx * along[1]).sum(),
+        ]
+
+
+def _infer_box_grad(context: InferContext) -> Sequence[TensorShape]:
+    of_rank(context.shapes[0], 4, "grads")
+    of_rank(context.shapes[1], 4, "image")
+    return [TensorShape.of((_check_boxes(context, 2), 4))]
+
+
+op(
+    "CropAndResizeGradBoxes",
+    inputs="grads: float32, image: T, boxes: float32, box_ind: int32",
+    outputs="output: float32",
+    attrs={"T": _IMAGE_TYPES},
+    infer=_infer_box_grad,
+    cpu=Call(_box_grad),
+    gpu=_ON_HOST,
+    grad=NO_GRADIENT,
+    doc="The gradient of a bilinear CropAndResize by the boxes.",
+)
+
+
+def crop_and_resize(
+    image: Any,
+    boxes: Any,
+    box_ind: Any = None,
+    crop_size: Any = None,
+    method: str = "bilinear",
+    extrapolation_value: float = 0,
+    name: str | None = None,
+    box_indices: Any = None,
+) -> Tensor:
+    """Boxes cut out of images [batch, height, width, depth] and resized to `crop_size`, float32.
+
+    boxes: [n, 4], rows of y1, x1, y2, x2, of which 0 to 1 is the image; others are
+    `extrapolation_value` outside. box_ind (or box_indices): [n], the image of each box. method:
+    "bilinear" or "nearest". ValueError for shapes that don't fit, InvalidArgumentError in a run
+    for images that are not there.
+    """
+    made: Tensor = raw_ops.CropAndResize(
+        image,
+        boxes,
+        box_ind if box_indices is None else box_indices,
+        crop_size,
+        method=method,
+        extrapolation_value=extrapolation_value,
+        name=name,
+    )
+    return made
+
+
+# -- the best boxes
+
+
+def _infer_best(context: InferContext) -> Sequence[TensorShape]:
+    _check_boxes(context, 0)
+    for at in (2, 3, 4):
+        of_rank(context.shapes[at], 0, "A limit")
+    return [TensorShape.of((None,))]
+
+
+def box_corners(boxes: Any) -> Any:
+    """Boxes as y1, x1, y2, x2, the lower corner first."""
+    low, high = boxes[:, :2], boxes[:, 2:]
+    return np.concatenate([np.minimum(low, high), np.maximum(low, high)], 1)
+
+
+def box_overlap(box: Any, others: Any) -> Any:
+    """The area that two boxes share, as a part of the one that both cover."""
+    low, high = np.maximum(box[:2], others[:, :2]), np.minimum(box[2:], others[:, 2:])
+    shared = np.maximum(high - low, 0).prod(axis=1)
+    areas = (others[:, 2:] - others[:, :2]).prod(axis=1)
+    area = (box[2:] - box[:2]).prod()
+    whole = area + areas - shared
+    return np.where((areas > 0) & (area > 0), shared / np.where(whole > 0, whole, 1), 0)
+
+
+def _best(boxes: Any, scores: Any, most: Any, iou: Any, least: Any) -> list[Any]:
+    if not 0 <= float(iou) <= 1:
+        raise InvalidArgumentError(None, None, f"iou_threshold must be in [0, 1], but is {iou}")
+    corners = box_corners(boxes)
+    chosen: list[int] = []
+    for at in np.argsort(-scores, kind="stable").tolist():
+        if len(chosen) >= int(most) or not scores[at] > least:
+            break
+        if not (box_overlap(corners[at], corners[chosen]) > iou).any():
+            chosen.append(at)
+    return [np.array(chosen, np.int32)]
+
+
+op(
+    "NonMaxSuppressionV3",
+    inputs="boxes: T, scores: T, max_output_size: int32, iou_threshold: float32, "
+    "score_threshold: float32",
+    outputs="selected_indices: int32",
+    attrs={"T": (float32, float16)},
+    infer=_infer_best,
+    cpu=Call(_best, dynamic=True),
+    gpu=HostOnly("how many boxes it selects depends on values, which the host must read"),
+    grad=NO_GRADIENT,
+    doc="The boxes of the highest scores, the best first, without those that overlap a better one "
+    "by more than iou_threshold.",
+)
+
+
+def non_max_suppression(
+    boxes: Any,
+    scores: Any,
+    max_output_size: Any,
+    iou_threshold: Any = 0.5,
+    score_threshold: Any = float("-inf"),
+    name: str | None = None,
+) -> Tensor:
+    """The numbers, int32, of at most `max_output_size` boxes, those of higher scores first.
+
+    boxes: [n, 4], rows of two opposite corners. scores: [n]; ones of `score_threshold` or less are
+    left out, as are boxes that share more than `iou_threshold` of their common area with a better
+    one. InvalidArgumentError in a run for an iou_threshold outside [0, 1].
+    """
+    with op_scope(name, "non_max_suppression", boxes, scores):
+        limits = [
+            convert_to_tensor(value, float32, name=label)
+            for value, label in (
+                (iou_threshold, "iou_threshold"),
+                (score_threshold, "score_threshold"),
+            )
+        ]
+        made: Tensor = raw_ops.NonMaxSuppressionV3(boxes, scores, max_output_size, *limits)
+        return made

@@ -1,0 +1,115 @@
+"""DrawBoundingBoxes: the edges of boxes drawn into images, one pixel thick.
+
+A box is [y1, x1, y2, x2] in parts of the image: (0, 0) is the first pixel, (1, 1) the last one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base.dtypes import float16, float32
+from gpugraph.base.shapes import TensorShape
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.graph.inference_context import InferContext
+from gpugraph.kernel import Call
+from gpugraph.ops.framework.kernel_registry import HostOnly
+from gpugraph.ops.framework.op_declaration import NO_GRADIENT, op, raw_ops
+from gpugraph.ops.framework.shape_functions import of_rank
+
+__all__ = ["draw_bounding_boxes"]
+
+_COLORS = np.array(
+    [
+        [1, 1, 0, 1],
+        [0, 0, 1, 1],
+        [1, 0, 0, 1],
+        [0, 1, 0, 1],
+        [0.5, 0, 0.5, 1],
+        [0.5, 0.5, 0, 1],
+        [0.5, 0, 0, 1],
+        [0, 0, 0.5, 1],
+        [0, 1, 1, 1],
+        [1, 0, 1, 1],
+    ],
+    np.float32,
+)
+"""The colours of boxes, in turn, where none are given; of grey images each is white."""
+
+
+def _infer(context: InferContext) -> Sequence[TensorShape]:
+    images, boxes = context.shapes[:2]
+    batch, _, _, depth = of_rank(images, 4, "images")
+    others, _, columns = of_rank(boxes, 3, "boxes")
+    if columns not in (4, None):
+        raise ValueError(f"boxes need 4 columns, but have {columns}")
+    if batch is not None and others is not None and batch != others:
+        raise ValueError(f"There are {batch} images, but boxes for {others}")
+    if depth not in (1, 3, 4, None):
+        raise ValueError(f"images must have 1, 3 or 4 channels, but have {depth}")
+    if len(context.shapes) > 2:
+        channels = of_rank(context.shapes[2], 2, "colors")[1]
+        if channels is not None and depth is not None and channels < depth:
+            raise ValueError(f"colors have {channels} channels, but images {depth}")
+    return [images]
+
+
+def _draw_box(image: Any, box: Any, color: Any) -> None:
+    """What of the edges is inside of the image [h, w, c]."""
+    height, width = image.shape[:2]
+    most = np.array([height - 1, width - 1] * 2, np.float32)
+    y1, x1, y2, x2 = np.trunc(np.float32(box) * most).astype(np.int64).tolist()
+    if y1 > y2 or x1 > x2 or y1 >= height or x1 >= width or y2 < 0 or x2 < 0:
+        return
+    rows, columns = slice(max(y1, 0), y2 + 1), slice(max(x1, 0), x2 + 1)
+    for row in (y1, y2):
+        if 0 <= row < height:
+            image[row, columns] = color
+    for column in (x1, x2):
+        if 0 <= column < width:
+            image[rows, column] = color
+
+
+def _draw(images: Any, boxes: Any, *rest: Any) -> None:
+    colors, out = (rest[0] if len(rest) > 1 else _COLORS[:0]), rest[-1]
+    if not len(colors):
+        colors = _COLORS if out.shape[3] > 1 else np.ones((1, 1), np.float32)
+    np.copyto(out, images)
+    for image, own in zip(out, boxes, strict=True):
+        for at, box in enumerate(own):
+            _draw_box(image, box, colors[at % len(colors)][: image.shape[2]])
+
+
+for _name, _more, _of in (
+    ("DrawBoundingBoxes", "", "ten colours"),
+    ("DrawBoundingBoxesV2", ", colors: float32", "`colors`, [n, channels],"),
+):
+    op(
+        _name,
+        inputs=f"images: T, boxes: float32{_more}",
+        outputs="output: T",
+        attrs={"T": (float32, float16)},
+        infer=_infer,
+        cpu=Call(_draw),
+        gpu=HostOnly("where it draws depends on boxes, which the host must read"),
+        grad=NO_GRADIENT,
+        doc=f"Images with the edges of their boxes in {_of} in turn.",
+    )
+
+
+def draw_bounding_boxes(
+    images: Any, boxes: Any, name: str | None = None, colors: Any = None
+) -> Tensor:
+    """Images [batch, h, w, 1, 3 or 4] with the edges of boxes [batch, n, 4] drawn into them.
+
+    colors: [colours, channels], in turn; by default ten bright ones, in grey images white. What is
+    outside of an image is not drawn. ValueError for shapes that don't fit. No gradient.
+    """
+    made: Tensor
+    if colors is None:
+        made = raw_ops.DrawBoundingBoxes(images, boxes, name=name)
+    else:
+        made = raw_ops.DrawBoundingBoxesV2(images, boxes, colors, name=name)
+    return made

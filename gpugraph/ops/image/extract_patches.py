@@ -1,0 +1,256 @@
+"""Patches of images and volumes, as `extract_image_patches` and its like cut them out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import product
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base.dtypes import REAL
+from gpugraph.base.shapes import TensorShape
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.graph.inference_context import InferContext, InferFunction
+from gpugraph.kernel import At, Call, KernelContext, Launch, Signature, Source
+from gpugraph.ops.framework.cuda_grids import THREADS, grid_of, item_type
+from gpugraph.ops.framework.op_declaration import Attr, op, raw_ops
+from gpugraph.ops.framework.shape_functions import of_rank
+from gpugraph.ops.nn.windows.window_geometry import Axis
+from gpugraph.ops.nn.windows.window_launches import Geometry
+
+__all__ = ["extract_image_patches", "extract_patches", "extract_volume_patches"]
+
+Window = tuple[int, int, int]
+"""(size, stride, rate) along one dimension."""
+
+_FORMS = {4: "[1, rows, columns, 1]", 5: "[1, planes, rows, columns, 1]"}
+
+
+def _windows(attrs: Any, rank: int) -> list[Window]:
+    """Those of the spatial dimensions; ValueError for ones in other dimensions."""
+    lists = [attrs["ksizes"], attrs["strides"], attrs.get("rates") or [1] * rank]
+    for each in lists:
+        if len(each) != rank or each[0] != 1 or each[-1] != 1 or min(each) < 1:
+            raise ValueError(f"Patches need {_FORMS[rank]}, positive, but got {list(each)}")
+    return [(sizes[0], sizes[1], sizes[2]) for sizes in list(zip(*lists, strict=True))[1:-1]]
+
+
+def _is_same(attrs: Any) -> bool:
+    padding = attrs["padding"]
+    name = padding.decode() if isinstance(padding, bytes) else padding
+    if name not in ("SAME", "VALID"):
+        raise ValueError(f"padding must be SAME or VALID, but is {name}")
+    return bool(name == "SAME")
+
+
+def _reach(window: Window) -> int:
+    """How many pixels one patch spans."""
+    size, _, rate = window
+    return size + (size - 1) * (rate - 1)
+
+
+def _patch_count(size: int | None, window: Window, same: bool) -> int | None:
+    if size is None:
+        return None
+    free = size if same else size - _reach(window) + 1
+    if free < 0:
+        raise ValueError(f"Patches that span {_reach(window)} pixels don't fit into {size}")
+    return -(-free // window[1])
+
+
+def _infer_patches(rank: int) -> InferFunction:
+    def infer(context: InferContext) -> Sequence[TensorShape]:
+        batch, *sizes, depth = of_rank(context.shapes[0], rank, "images")
+        windows, same = _windows(context.attrs, rank), _is_same(context.attrs)
+        counts = [_patch_count(size, each, same) for size, each in zip(sizes, windows)]
+        area = prod(each[0] for each in windows)
+        return [TensorShape.of((batch, *counts, None if depth is None else depth * area))]
+
+    return infer
+
+
+def _before(size: int, count: int, window: Window) -> tuple[int, int]:
+    """The zeros before and after, where the patches stick out."""
+    total = max((count - 1) * window[1] + _reach(window) - size, 0)
+    return total // 2, total - total // 2
+
+
+def _bind_patches(context: KernelContext, images: Any, out: Any) -> Callable[[], Any]:
+    windows = _windows(context.attrs, images.ndim)
+    same = _is_same(context.attrs)
+    batch, *sizes, depth = images.shape
+    counts = out.shape[1:-1]
+    pads = [
+        _before(size, count, each) if same else (0, 0)
+        for size, count, each in zip(sizes, counts, windows)
+    ]
+    shape = (batch, *(size + sum(pad) for size, pad in zip(sizes, pads)), depth)
+    padded = context.scratch(shape, context.output_types[0])
+    middle = [slice(pad[0], pad[0] + size) for size, pad in zip(sizes, pads)]
+    inside = padded[(slice(None), *middle)]
+    apart = out.reshape(*out.shape[:-1], *(each[0] for each in windows), depth)
+    everywhere = (slice(None),) * (1 + len(windows))
+
+    def run() -> None:
+        padded.fill(0)
+        np.copyto(inside, images)
+        if not out.size:
+            return
+        for element in product(*(range(each[0]) for each in windows)):
+            starts = [at * each[2] for at, each in zip(element, windows)]
+            seen = [
+                slice(start, start + (count - 1) * each[1] + 1, each[1])
+                for start, count, each in zip(starts, counts, windows)
+            ]
+            np.copyto(apart[everywhere + element], padded[(slice(None), *seen)])
+
+    return run
+
+
+def _launch_patches(signature: Signature) -> list[Launch]:
+    windows, same = _windows(signature.attrs, 4), _is_same(signature.attrs)
+    (batch, height, width, channels), out = signature.input_shapes[0], signature.output_shapes[0]
+    axes = [
+        Axis(size, *window, _before(size, count, window)[0] if same else 0, count)
+        for size, count, window in zip((height, width), out[1:3], windows)
+    ]
+    work = Geometry(batch, channels, (Axis(1, 1, 1, 1, 0, 1), axes[0], axes[1]), True, False)
+    count = prod(out)
+    return [
+        Launch(
+            "gg_patches",
+            grid_of(count),
+            (THREADS, 1, 1),
+            (At(0), At(1), count, channels, *work.numbers),
+            {},
+            {**work.macros(count), "ITEM": item_type(signature.output_types[0])},
+        )
+    ]
+
+
+def _patches_back(op: Any, dy: Any) -> Any:
+    """Each place of a patch put back where it was taken from, in the padded images."""
+    images = op.inputs[0]
+    windows = _windows(op.attrs, len(op.get_attr("ksizes")))
+    shape, counts = raw_ops.Shape(images), raw_ops.Shape(dy)
+    places, channels = range(1, len(windows) + 1), shape[len(windows) + 1]
+    pads = []
+    for at, each in zip(places, windows):
+        total = (counts[at] - 1) * each[1] + _reach(each) - shape[at]
+        total = raw_ops.Maximum(total, 0) if _is_same(op.attrs) else raw_ops.ZerosLike(total)
+        pads.append((total // 2, total))
+    zero = np.array(0, np.int32)
+    padded = raw_ops.AddV2(shape, raw_ops.Pack([zero, *(total for _, total in pads), zero]))
+    elements = list(product(*(range(each[0]) for each in windows)))
+    every = [counts[0], *(counts[at] for at in places)]
+    split = raw_ops.Reshape(dy, raw_ops.Pack([*every, len(elements), channels]))
+    parts = []
+    unpacked = raw_ops.Unpack(split, num=len(elements), axis=len(every))
+    for element, part in zip(elements, unpacked, strict=True):
+        starts = [at * each[2] for at, each in zip(element, windows)]
+        ends = [
+            start + (counts[at] - 1) * each[1] + 1
+            for at, start, each in zip(places, starts, windows)
+        ]
+        parts.append(
+            raw_ops.StridedSliceGrad(
+                padded,
+                np.array([0, *starts, 0], np.int32),
+                raw_ops.Pack([shape[0], *ends, channels]),
+                np.array([1, *(each[1] for each in windows), 1], np.int32),
+                part,
+            )
+        )
+    begin = raw_ops.Pack([zero, *(before for before, _ in pads), zero])
+    dx = raw_ops.Slice(raw_ops.AddN(parts), begin, shape)
+    dx.set_shape(images.shape)
+    return dx
+
+
+op(
+    "ExtractImagePatches",
+    inputs="images: T",
+    outputs="patches: T",
+    attrs={
+        "ksizes": Attr("list(int)", required=True),
+        "strides": Attr("list(int)", required=True),
+        "rates": Attr("list(int)", required=True),
+        "padding": Attr("string", required=True),
+        "T": REAL,
+    },
+    infer=_infer_patches(4),
+    cpu=Call(make=_bind_patches),
+    gpu=Source("extract_patches.cu", _launch_patches, Call(make=_bind_patches)),
+    grad=_patches_back,
+    doc="Patches of images [b, h, w, c] as channels: [b, rows, columns, patch rows * patch "
+    "columns * c].",
+)
+
+
+def extract_image_patches(
+    images: Any,
+    ksizes: Any = None,
+    strides: Any = None,
+    rates: Any = None,
+    padding: str | None = None,
+    name: str | None = None,
+    sizes: Any = None,
+) -> Tensor:
+    """Patches of images [b, h, w, c], their pixels as channels: [b, rows, columns, kr * kc * c].
+
+    ksizes (also: sizes), strides, rates: [1, rows, columns, 1]: how large patches are, how far
+    apart, and how far apart a patch's own pixels. padding: "VALID", or "SAME" for patches that
+    stick out by zeros. ValueError for others.
+    """
+    made: Tensor = raw_ops.ExtractImagePatches(
+        images,
+        ksizes=list(ksizes if sizes is None else sizes),
+        strides=list(strides),
+        rates=list(rates),
+        padding=padding,
+        name=name,
+    )
+    return made
+
+
+def extract_patches(
+    images: Any, sizes: Any, strides: Any, rates: Any, padding: str, name: str | None = None
+) -> Tensor:
+    """Patches of images [b, h, w, c] as channels; see `extract_image_patches`."""
+    return extract_image_patches(images, sizes, strides, rates, padding, name)
+
+
+op(
+    "ExtractVolumePatches",
+    inputs="input: T",
+    outputs="patches: T",
+    attrs={
+        "ksizes": Attr("list(int)", required=True),
+        "strides": Attr("list(int)", required=True),
+        "padding": Attr("string", required=True),
+        "T": REAL,
+    },
+    infer=_infer_patches(5),
+    cpu=Call(make=_bind_patches),
+    gpu=Call(make=_bind_patches),
+    grad=_patches_back,
+    doc="Patches of volumes [b, d, h, w, c] as channels: [b, planes, rows, columns, elements of a "
+    "patch * c].",
+)
+
+
+def extract_volume_patches(
+    input: Any, ksizes: Any, strides: Any, padding: str, name: str | None = None
+) -> Tensor:
+    """Patches of volumes [b, d, h, w, c], their elements as channels: [b, planes, rows, columns,
+    kp * kr * kc * c].
+
+    ksizes, strides: [1, planes, rows, columns, 1]: how large patches are, and how far apart.
+    padding: "VALID", or "SAME" for patches that stick out by zeros. ValueError for others.
+    """
+    made: Tensor = raw_ops.ExtractVolumePatches(
+        input, ksizes=list(ksizes), strides=list(strides), padding=padding, name=name
+    )
+    return made

@@ -1,0 +1,351 @@
+"""Images turned, flipped, cut, padded and resized.
+
+An image is [height, width, channels], images are [batch, height, width, channels].
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base import dtypes
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.ops.arrays.reshape_and_transpose import transpose
+from gpugraph.ops.framework.constant_value import constant_value
+from gpugraph.ops.framework.identity_and_shape import op_scope, size_at
+from gpugraph.ops.framework.op_declaration import raw_ops
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+from gpugraph.ops.image.resize_ops import (
+    resize_area,
+    resize_bicubic,
+    resize_bilinear,
+    resize_nearest_neighbor,
+)
+from gpugraph.ops.random.random_ops import random_uniform
+
+__all__ = [
+    "ResizeMethod",
+    "as_images",
+    "central_crop",
+    "crop_to_bounding_box",
+    "flip_left_right",
+    "flip_up_down",
+    "pad_to_bounding_box",
+    "random_flip_left_right",
+    "random_flip_up_down",
+    "resize_image_with_crop_or_pad",
+    "resize_image_with_pad",
+    "resize_images",
+    "rot90",
+    "transpose_image",
+]
+
+
+def as_images(image: Any, name: str = "image") -> tuple[Tensor, int]:
+    """The tensor, and where its height is; ValueError for other ranks than 3 and 4."""
+    source = convert_to_tensor(image, name=name)
+    rank = source.shape.rank
+    if rank not in (3, 4):
+        raise ValueError(
+            f"'{name}' (shape {source.shape}) must have either 3 or 4 dimensions, known when the "
+            "graph is made."
+        )
+    return source, rank - 3
+
+
+def _number(value: Any) -> Any:
+    """A size as an int where it is known, else as it is."""
+    if isinstance(value, Tensor):
+        found = constant_value(value)
+        return value if found is None else int(found)
+    return int(value)
+
+
+def _sizes(source: Tensor, height_axis: int) -> tuple[Any, Any]:
+    return _number(size_at(source, height_axis)), _number(size_at(source, height_axis + 1))
+
+
+def _known(*sizes: Any) -> bool:
+    return not any(isinstance(size, Tensor) for size in sizes)
+
+
+# -- turned
+
+
+def _reversed(source: Tensor, axis: int) -> Any:
+    return raw_ops.ReverseV2(source, np.array([axis], np.int32))
+
+
+def flip_left_right(image: Any) -> Tensor:
+    """An image, or images, mirrored left to right; ValueError for other ranks."""
+    with op_scope(None, "flip_left_right", image):
+        source, height = as_images(image)
+        made: Tensor = _reversed(source, height + 1)
+        return made
+
+
+def flip_up_down(image: Any) -> Tensor:
+    """An image, or images, mirrored up to down; ValueError for other ranks."""
+    with op_scope(None, "flip_up_down", image):
+        source, height = as_images(image)
+        made: Tensor = _reversed(source, height)
+        return made
+
+
+def _random_flip(image: Any, axis: int, seed: Any, name: str) -> Tensor:
+    with op_scope(None, name, image):
+        source, height = as_images(image)
+        turned = _reversed(source, height + axis)
+        made: Tensor
+        if height == 0:
+            chance = random_uniform([], 0, 1.0, seed=seed)
+            made = raw_ops.Select(raw_ops.Less(chance, 0.5), turned, source)
+            return made
+        count = raw_ops.Pack([size_at(source, 0)])
+        chance = raw_ops.Round(random_uniform(count, 0, 1.0, seed=seed))
+        made = raw_ops.Select(raw_ops.Greater(chance, 0.5), turned, source)
+        return made
+
+
+def random_flip_left_right(image: Any, seed: int | None = None) -> Tensor:
+    """An image mirrored left to right or not, each as likely; of several each by itself."""
+    return _random_flip(image, 1, seed, "random_flip_left_right")
+
+
+def random_flip_up_down(image: Any, seed: int | None = None) -> Tensor:
+    """An image mirrored up to down or not, each as likely; of several each by itself."""
+    return _random_flip(image, 0, seed, "random_flip_up_down")
+
+
+def _transposed(source: Tensor, height: int) -> Tensor:
+    return transpose(source, [*range(height), height + 1, height, height + 2])
+
+
+def transpose_image(image: Any, name: str | None = None) -> Tensor:
+    """An image, or images, with height and width exchanged; ValueError for other ranks."""
+    with op_scope(name, "transpose", image):
+        return _transposed(*as_images(image))
+
+
+def rot90(image: Any, k: int = 1, name: str | None = None) -> Tensor:
+    """An image, or images, turned counter-clockwise by `k` (an int, known beforehand) quarters."""
+    with op_scope(name, "rot90", image):
+        source, height = as_images(image)
+        quarters = _number(k)
+        if not _known(quarters):
+            raise ValueError("k must be known when the graph is made")
+        made: Tensor = source
+        if quarters % 4 == 1:
+            made = _transposed(_reversed(source, height + 1), height)
+        elif quarters % 4 == 2:
+            made = raw_ops.ReverseV2(source, np.array([height, height + 1], np.int32))
+        elif quarters % 4 == 3:
+            made = _reversed(_transposed(source, height), height + 1)
+        return made
+
+
+# -- cut and padded
+
+
+def _refuse_unless(holds: Any, message: str) -> None:
+    if isinstance(holds, bool) and not holds:
+        raise ValueError(message)
+
+
+def _slice(source: Tensor, height: int, begin: list[Any], sizes: list[Any]) -> Tensor:
+    known = _known(*begin, *sizes)
+    starts, ends = [0] * height + begin + [0], [-1] * height + sizes + [-1]
+    if known:
+        made: Tensor = raw_ops.Slice(source, np.array(starts, np.int32), np.array(ends, np.int32))
+        return made
+    made = raw_ops.Slice(source, raw_ops.Pack(starts), raw_ops.Pack(ends))
+    return made
+
+
+def crop_to_bounding_box(
+    image: Any, offset_height: Any, offset_width: Any, target_height: Any, target_width: Any
+) -> Tensor:
+    """The part of an image, or images, of the target size that begins at the offsets.
+
+    ValueError, or InvalidArgumentError in a run, for a part that is not inside.
+    """
+    with op_scope(None, "crop_to_bounding_box", image):
+        source, height = as_images(image)
+        sizes = _sizes(source, height)
+        for axis, (offset, target, size) in enumerate(
+            zip((offset_height, offset_width), (target_height, target_width), sizes)
+        ):
+            what = ("height", "width")[axis]
+            if _known(offset):
+                _refuse_unless(bool(offset >= 0), f"offset_{what} must be >= 0.")
+            if _known(target):
+                _refuse_unless(bool(target > 0), f"target_{what} must be > 0.")
+            if _known(offset, target, size):
+                _refuse_unless(bool(size >= target + offset), f"{what} must be >= target + offset.")
+        return _slice(source, height, [offset_height, offset_width], [target_height, target_width])
+
+
+def pad_to_bounding_box(
+    image: Any, offset_height: Any, offset_width: Any, target_height: Any, target_width: Any
+) -> Tensor:
+    """An image, or images, of the target size, zeros around what begins at the offsets.
+
+    ValueError, or InvalidArgumentError in a run, for a target that it does not fit into.
+    """
+    with op_scope(None, "pad_to_bounding_box", image):
+        source, height = as_images(image)
+        pairs: list[Any] = []
+        for what, offset, target, size in zip(
+            ("height", "width"),
+            (offset_height, offset_width),
+            (target_height, target_width),
+            _sizes(source, height),
+        ):
+            after = target - offset - size
+            if _known(offset):
+                _refuse_unless(bool(offset >= 0), f"offset_{what} must be >= 0.")
+            if _known(after):
+                _refuse_unless(bool(after >= 0), f"{what} must be <= target - offset.")
+            pairs += [offset, after]
+        flat = [0, 0] * height + pairs + [0, 0]
+        if _known(*flat):
+            paddings: Any = np.array(flat, np.int32).reshape(-1, 2)
+        else:
+            paddings = raw_ops.Reshape(raw_ops.Pack(flat), np.array([-1, 2], np.int32))
+        made: Tensor = raw_ops.Pad(source, paddings)
+        return made
+
+
+def central_crop(image: Any, central_fraction: float) -> Tensor:
+    """The middle of an image, or images, that is this fraction of its height and width.
+
+    ValueError for a fraction outside (0, 1].
+    """
+    if not 0.0 < central_fraction <= 1.0:
+        raise ValueError("central_fraction must be within (0, 1]")
+    with op_scope(None, "central_crop", image):
+        source, height = as_images(image)
+        if central_fraction == 1.0:
+            return source
+        begin: list[Any] = []
+        sizes: list[Any] = []
+        for size in _sizes(source, height):
+            if _known(size):
+                start: Any = int((size - size * central_fraction) / 2)
+            else:
+                whole = raw_ops.Cast(size, DstT=dtypes.float64)
+                start = raw_ops.Cast((whole - whole * central_fraction) / 2.0, DstT=dtypes.int32)
+            begin.append(start)
+            sizes.append(size - start * 2)
+        return _slice(source, height, begin, sizes)
+
+
+def resize_image_with_crop_or_pad(image: Any, target_height: Any, target_width: Any) -> Tensor:
+    """An image, or images, of the target size: its middle, and zeros around where it is smaller.
+
+    ValueError for sizes that are not positive.
+    """
+    with op_scope(None, "resize_image_with_crop_or_pad", image):
+        source, height = as_images(image)
+        crops, pads, kept = [], [], []
+        targets = [_number(target_height), _number(target_width)]
+        for target, size in zip(targets, _sizes(source, height)):
+            if _known(target):
+                _refuse_unless(bool(target > 0), "target sizes must be > 0.")
+            if _known(target, size):
+                crops.append(max((size - target) // 2, 0))
+                pads.append(max((target - size) // 2, 0))
+                kept.append(min(target, size))
+            else:
+                crops.append(raw_ops.Maximum(raw_ops.FloorDiv(size - target, 2), 0))
+                pads.append(raw_ops.Maximum(raw_ops.FloorDiv(target - size, 2), 0))
+                kept.append(raw_ops.Minimum(target, size))
+        cropped = crop_to_bounding_box(source, *crops, *kept)
+        return pad_to_bounding_box(cropped, *pads, *targets)
+
+
+# -- another size
+
+
+class ResizeMethod:
+    """How `resize_images` finds the pixels of the new size."""
+
+    BILINEAR = 0
+    NEAREST_NEIGHBOR = 1
+    BICUBIC = 2
+    AREA = 3
+
+
+_METHODS = {
+    ResizeMethod.BILINEAR: resize_bilinear,
+    ResizeMethod.NEAREST_NEIGHBOR: resize_nearest_neighbor,
+    ResizeMethod.BICUBIC: resize_bicubic,
+    ResizeMethod.AREA: resize_area,
+}
+
+
+def resize_images(
+    images: Any,
+    size: Any,
+    method: int = ResizeMethod.BILINEAR,
+    align_corners: bool = False,
+    preserve_aspect_ratio: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """An image, or images, of the size [height, width], by a method of `ResizeMethod`.
+
+    float32, but of nearest neighbours and of images that have the size already, which keep their
+    dtype. preserve_aspect_ratio: the largest size of the old proportions that fits in. ValueError
+    for other ranks, sizes and methods, and for proportions that aren't known beforehand.
+    """
+    with op_scope(name, "resize", images, size):
+        source, height = as_images(images, "images")
+        wanted = convert_to_tensor(size, dtypes.int32, name="size")
+        if not wanted.shape.is_compatible_with([2]):
+            raise ValueError("'size' must be a 1-D Tensor of 2 elements: new_height, new_width")
+        value = constant_value(wanted)
+        old = _sizes(source, height)
+        if preserve_aspect_ratio:
+            if value is None or not _known(*old):
+                raise ValueError("preserve_aspect_ratio needs sizes that are known beforehand")
+            value = _fitting(old, value)
+            wanted = convert_to_tensor(value, name="size")
+        if value is not None and _known(*old) and tuple(value.tolist()) == old:
+            return source
+        if method not in _METHODS:
+            raise ValueError("Resize method is not implemented.")
+        batch = source if height else raw_ops.ExpandDims(source, np.array(0, np.int32))
+        made: Tensor = _METHODS[method](batch, wanted, align_corners=align_corners)
+        return made if height else raw_ops.Squeeze(made, squeeze_dims=[0])
+
+
+def _fitting(old: tuple[Any, Any], size: Any) -> Any:
+    """The largest size of the old proportions inside `size`."""
+    before = np.array(old, np.float32)
+    scale = (np.asarray(size, np.float32) / before).min()
+    return np.rint(scale * before).astype(np.int32)
+
+
+def resize_image_with_pad(
+    image: Any,
+    target_height: int,
+    target_width: int,
+    method: int = ResizeMethod.BILINEAR,
+    align_corners: bool = False,
+) -> Tensor:
+    """An image, or images, resized to the largest size of its proportions inside the target, and
+    zeros around. ValueError for sizes that are not known beforehand or not positive."""
+    with op_scope(None, "resize_image_with_pad", image):
+        source, height = as_images(image)
+        old = _sizes(source, height)
+        targets = _number(target_height), _number(target_width)
+        if not _known(*old, *targets):
+            raise ValueError("resize_image_with_pad needs sizes that are known beforehand")
+        if min(targets) <= 0:
+            raise ValueError("target sizes must be > 0.")
+        ratio = max(size / target for size, target in zip(old, targets))
+        exact = [size / ratio for size in old]
+        offsets = [max(0, int((t - e) // 2)) for t, e in zip(targets, exact)]
+        resized = resize_images(source, [int(e) for e in exact], method, align_corners)
+        return pad_to_bounding_box(resized, offsets[0], offsets[1], *targets)

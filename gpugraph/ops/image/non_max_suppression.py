@@ -1,0 +1,365 @@
+"""The best of boxes that overlap: by overlaps, with scores, padded, of many classes.
+
+The boxes come by their scores, the best first (of equal ones the first); one that overlaps a chosen
+one by more than the threshold is left out, or, softly, comes again with a lower score (Bodla and
+others, "Soft-NMS", 2017).
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base.dtypes import float16, float32
+from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.base.shapes import TensorShape
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.graph.inference_context import InferContext
+from gpugraph.kernel import Call, KernelContext
+from gpugraph.ops.framework.identity_and_shape import op_scope
+from gpugraph.ops.framework.kernel_registry import HostOnly
+from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
+from gpugraph.ops.framework.shape_functions import of_rank
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+from gpugraph.ops.image.crop_and_resize import box_corners, box_overlap
+
+__all__ = [
+    "combined_non_max_suppression",
+    "non_max_suppression_overlaps",
+    "non_max_suppression_padded",
+    "non_max_suppression_with_scores",
+]
+
+_ON_HOST = HostOnly("how many boxes it selects depends on values, which the host must read")
+_OPEN = TensorShape.of((None,))
+_SCALAR = TensorShape.of(())
+Overlaps = Callable[[int, list[int]], Any]
+
+
+def _choose(
+    scores: Any, most: int, least: float, threshold: float, overlaps: Overlaps, sigma: float = 0
+) -> list[tuple[int, float]]:
+    """(box, its score when chosen), at most `most`; `overlaps` are those of a box with others."""
+    waiting = [(-float(score), at, 0) for at, score in enumerate(scores) if score > least]
+    heapq.heapify(waiting)
+    chosen: list[tuple[int, float]] = []
+    while waiting and len(chosen) < most:
+        minus, at, since = heapq.heappop(waiting)
+        shared = overlaps(at, [each for each, _ in chosen[since:]])
+        if not sigma:
+            if not (shared > threshold).any():
+                chosen.append((at, -minus))
+            continue
+        score = -minus * float(np.prod(np.exp(-0.5 / sigma * shared * shared)))
+        if score == -minus:
+            chosen.append((at, score))
+        elif score > least:
+            heapq.heappush(waiting, (-score, at, len(chosen)))
+    return chosen
+
+
+def _by_boxes(boxes: Any) -> Overlaps:
+    corners = box_corners(boxes)
+    return lambda at, others: box_overlap(corners[at], corners[others])
+
+
+def _check(threshold: Any, most: Any) -> None:
+    if not 0 <= float(threshold) <= 1:
+        message = f"iou_threshold must be in [0, 1], but is {threshold}"
+        raise InvalidArgumentError(None, None, message)
+    if most < 0:
+        message = f"max_output_size must not be negative, but is {most}"
+        raise InvalidArgumentError(None, None, message)
+
+
+# -- by overlaps
+
+
+def _infer_overlaps(context: InferContext) -> Sequence[TensorShape]:
+    rows, columns = of_rank(context.shapes[0], 2, "overlaps")
+    (count,) = of_rank(context.shapes[1], 1, "scores")
+    if len({size for size in (rows, columns, count) if size is not None}) > 1:
+        raise ValueError(
+            f"overlaps must be of shape (n, n) for n scores, but shapes are {context.shapes[0]} "
+            f"and {context.shapes[1]}"
+        )
+    for shape in context.shapes[2:]:
+        of_rank(shape, 0, "A limit")
+    return [_OPEN]
+
+
+def _of_overlaps(overlaps: Any, scores: Any, most: Any, threshold: Any, least: Any) -> list[Any]:
+    chosen = _choose(
+        scores,
+        int(most),
+        float(least),
+        float(threshold),
+        lambda at, others: overlaps[at, others],
+    )
+    return [np.array([at for at, _ in chosen], np.int32)]
+
+
+op(
+    "NonMaxSuppressionWithOverlaps",
+    inputs="overlaps: float32, scores: float32, max_output_size: int32, "
+    "overlap_threshold: float32, score_threshold: float32",
+    outputs="selected_indices: int32",
+    infer=_infer_overlaps,
+    cpu=Call(_of_overlaps, dynamic=True),
+    gpu=_ON_HOST,
+    grad=NO_GRADIENT,
+    doc="The boxes of the highest scores, the best first, without those of which overlaps says "
+    "more than overlap_threshold with a better one.",
+)
+
+
+def non_max_suppression_overlaps(
+    overlaps: Any,
+    scores: Any,
+    max_output_size: Any,
+    overlap_threshold: Any = 0.5,
+    score_threshold: Any = float("-inf"),
+    name: str | None = None,
+) -> Tensor:
+    """The numbers, int32, of at most `max_output_size` things, those of higher scores first.
+
+    overlaps: [n, n]; scores: [n]. Left out are those of `score_threshold` or less, and what
+    overlaps a better one by more than `overlap_threshold`.
+    """
+    with op_scope(name, "non_max_suppression_overlaps", overlaps, scores):
+        limit = convert_to_tensor(overlap_threshold, float32, name="overlap_threshold")
+        made: Tensor = raw_ops.NonMaxSuppressionWithOverlaps(
+            overlaps, scores, max_output_size, limit, score_threshold
+        )
+        return made
+
+
+# -- by boxes
+
+
+def _infer_boxes(context: InferContext) -> TensorShape:
+    """The shape of what is chosen: as long as allowed where it is padded."""
+    count, columns = of_rank(context.shapes[0], 2, "boxes")
+    (others,) = of_rank(context.shapes[1], 1, "scores")
+    if columns not in (4, None):
+        raise ValueError(f"boxes need 4 columns, but have {columns}")
+    if count is not None and others is not None and count != others:
+        raise ValueError(f"There are {count} boxes, but {others} scores")
+    for shape in context.shapes[2:]:
+        of_rank(shape, 0, "A limit")
+    most = context.value(2)
+    if not context.attrs["pad_to_max_output_size"] or most is None:
+        return _OPEN
+    return TensorShape.of((int(most),))
+
+
+def _bind_boxes(context: KernelContext, *arrays: Any) -> Callable[[], list[Any]]:
+    boxes, scores, most, threshold, least = arrays[:5]
+    pads = context.attrs["pad_to_max_output_size"]
+
+    def run() -> list[Any]:
+        _check(threshold, most)
+        sigma = float(arrays[5]) if len(arrays) > 5 else 0.0
+        if sigma < 0:
+            message = f"soft_nms_sigma must not be negative, but is {sigma}"
+            raise InvalidArgumentError(None, None, message)
+        chosen = _choose(scores, int(most), float(least), float(threshold), _by_boxes(boxes), sigma)
+        size = int(most) if pads else len(chosen)
+        indices, values = np.zeros(size, np.int32), np.zeros(size, scores.dtype)
+        indices[: len(chosen)] = [at for at, _ in chosen]
+        values[: len(chosen)] = [score for _, score in chosen]
+        count = np.array(len(chosen), np.int32)
+        return [indices, values, count] if len(arrays) > 5 else [indices, count]
+
+    return run
+
+
+op(
+    "NonMaxSuppressionV4",
+    inputs="boxes: T, scores: T, max_output_size: int32, iou_threshold: T_threshold, "
+    "score_threshold: T_threshold",
+    outputs="selected_indices: int32, valid_outputs: int32",
+    attrs={
+        "T": (float32, float16),
+        "T_threshold": (float32, float16),
+        "pad_to_max_output_size": Attr("bool", False),
+    },
+    infer=lambda context: [_infer_boxes(context), _SCALAR],
+    cpu=Call(make=_bind_boxes, dynamic=True),
+    gpu=_ON_HOST,
+    grad=NO_GRADIENT,
+    doc="The boxes of the highest scores, the best first, without those that overlap a better one "
+    "by more than iou_threshold, padded with 0 if it is asked for; and how many there are.",
+)
+op(
+    "NonMaxSuppressionV5",
+    inputs="boxes: T, scores: T, max_output_size: int32, iou_threshold: T, score_threshold: T, "
+    "soft_nms_sigma: T",
+    outputs="selected_indices: int32, selected_scores: T, valid_outputs: int32",
+    attrs={"T": (float32, float16), "pad_to_max_output_size": Attr("bool", False)},
+    infer=lambda context: [*[_infer_boxes(context)] * 2, _SCALAR],
+    cpu=Call(make=_bind_boxes, dynamic=True),
+    gpu=_ON_HOST,
+    grad=NO_GRADIENT,
+    doc="The boxes of the highest scores, the best first, their scores, which fall by "
+    "exp(-overlap^2 / (2 soft_nms_sigma)) with each better one, and how many there are.",
+)
+
+
+def non_max_suppression_padded(
+    boxes: Any,
+    scores: Any,
+    max_output_size: Any,
+    iou_threshold: Any = 0.5,
+    score_threshold: Any = float("-inf"),
+    pad_to_max_output_size: bool = False,
+    name: str | None = None,
+) -> tuple[Tensor, Tensor]:
+    """(numbers of boxes as `non_max_suppression` gives them, how many), both int32.
+
+    pad_to_max_output_size: the first is as long as `max_output_size`, zeros after the last box.
+    """
+    with op_scope(name, "non_max_suppression_padded", boxes, scores):
+        limits = _limits(iou_threshold=iou_threshold, score_threshold=score_threshold)
+        found, count = raw_ops.NonMaxSuppressionV4(
+            boxes,
+            scores,
+            max_output_size,
+            *limits,
+            pad_to_max_output_size=pad_to_max_output_size,
+        )
+        return found, count
+
+
+def non_max_suppression_with_scores(
+    boxes: Any,
+    scores: Any,
+    max_output_size: Any,
+    iou_threshold: Any = 0.5,
+    score_threshold: Any = float("-inf"),
+    soft_nms_sigma: Any = 0.0,
+    name: str | None = None,
+) -> tuple[Tensor, Tensor]:
+    """(numbers of boxes, int32, and their scores), the best first; see `non_max_suppression`.
+
+    soft_nms_sigma: above 0, a box that overlaps a better one is not left out, but comes with a
+    score multiplied by exp(-overlap^2 / (2 sigma)).
+    """
+    with op_scope(name, "non_max_suppression_with_scores", boxes, scores):
+        limits = _limits(
+            iou_threshold=iou_threshold,
+            score_threshold=score_threshold,
+            soft_nms_sigma=soft_nms_sigma,
+        )
+        found, values, _ = raw_ops.NonMaxSuppressionV5(boxes, scores, max_output_size, *limits)
+        return found, values
+
+
+def _limits(**values: Any) -> list[Tensor]:
+    return [convert_to_tensor(value, float32, name=name) for name, value in values.items()]
+
+
+# -- of many classes
+
+
+def _infer_combined(context: InferContext) -> Sequence[TensorShape]:
+    batch, count, kinds, columns = of_rank(context.shapes[0], 4, "boxes")
+    others, scores, classes = of_rank(context.shapes[1], 3, "scores")
+    if columns not in (4, None):
+        raise ValueError(f"boxes need 4 columns, but have {columns}")
+    if count is not None and scores is not None and count != scores:
+        raise ValueError(f"There are {count} boxes, but scores of {scores}")
+    if kinds not in (1, None) and classes is not None and kinds != classes:
+        raise ValueError(f"boxes are for {kinds} classes, but scores for {classes}")
+    batch = others if batch is None else batch
+    total, each = context.value(3), context.value(2)
+    size = None if total is None else int(total)
+    if size is not None and context.attrs["pad_per_class"]:
+        size = None if each is None or classes is None else min(size, int(each) * classes)
+    shapes = ((batch, size, 4), (batch, size), (batch, size), (batch,))
+    return [TensorShape.of(shape) for shape in shapes]
+
+
+def _best_of_all(boxes: Any, scores: Any, each: int, threshold: Any, least: Any) -> list[Any]:
+    """(score, class, box) of what is chosen of each class, the best first."""
+    found = []
+    for kind in range(scores.shape[1]):
+        own = boxes[:, kind if boxes.shape[1] > 1 else 0]
+        chosen = _choose(scores[:, kind], each, float(least), float(threshold), _by_boxes(own))
+        found += [(score, kind, own[at]) for at, score in chosen]
+    return sorted(found, key=lambda item: -item[0])
+
+
+def _bind_combined(context: KernelContext, *arrays: Any) -> Callable[[], list[Any]]:
+    boxes, scores, each, total, threshold, least = arrays
+    pads, clips = context.attrs["pad_per_class"], context.attrs["clip_boxes"]
+
+    def run() -> list[Any]:
+        _check(threshold, each)
+        if total <= 0 or each <= 0:
+            message = "max_total_size and max_output_size_per_class must be positive"
+            raise InvalidArgumentError(None, None, f"{message}, but are {total} and {each}")
+        batch, size = len(boxes), int(total)
+        size = min(size, int(each) * scores.shape[2]) if pads else size
+        corners, values, kinds = (
+            np.zeros((batch, size, *inner), np.float32) for inner in ((4,), (), ())
+        )
+        counts = np.zeros(batch, np.int32)
+        for at in range(batch):
+            best = _best_of_all(boxes[at], scores[at], int(each), threshold, least)[:size]
+            counts[at] = len(best)
+            for place, (score, kind, box) in enumerate(best):
+                values[at, place], kinds[at, place], corners[at, place] = score, kind, box
+        return [np.clip(corners, 0, 1) if clips else corners, values, kinds, counts]
+
+    return run
+
+
+op(
+    "CombinedNonMaxSuppression",
+    inputs="boxes: float32, scores: float32, max_output_size_per_class: int32, "
+    "max_total_size: int32, iou_threshold: float32, score_threshold: float32",
+    outputs="nmsed_boxes: float32, nmsed_scores: float32, nmsed_classes: float32, "
+    "valid_detections: int32",
+    attrs={"pad_per_class": Attr("bool", False), "clip_boxes": Attr("bool", True)},
+    infer=_infer_combined,
+    cpu=Call(make=_bind_combined, dynamic=True),
+    gpu=_ON_HOST,
+    grad=NO_GRADIENT,
+    doc="The best boxes of each class and image, the best of all classes first, padded with 0.",
+)
+
+
+def combined_non_max_suppression(
+    boxes: Any,
+    scores: Any,
+    max_output_size_per_class: Any,
+    max_total_size: Any,
+    iou_threshold: Any = 0.5,
+    score_threshold: Any = float("-inf"),
+    pad_per_class: bool = False,
+    clip_boxes: bool = True,
+    name: str | None = None,
+) -> tuple[Any, ...]:
+    """(boxes, scores, classes, how many): the best of each image, over all classes, float32.
+
+    boxes: [batch, n, classes or 1, 4]; scores: [batch, n, classes]. Of each class at most
+    `max_output_size_per_class` are chosen as `non_max_suppression` does; the best `max_total_size`
+    of all are given, zeros after the last. pad_per_class: at most as many as classes can give.
+    clip_boxes: brings corners into [0, 1].
+    """
+    with op_scope(name, "combined_non_max_suppression", boxes, scores):
+        limits = _limits(iou_threshold=iou_threshold, score_threshold=score_threshold)
+        found: tuple[Any, ...] = raw_ops.CombinedNonMaxSuppression(
+            boxes,
+            scores,
+            max_output_size_per_class,
+            max_total_size,
+            *limits,
+            pad_per_class=pad_per_class,
+            clip_boxes=clip_boxes,
+        )
+        return found

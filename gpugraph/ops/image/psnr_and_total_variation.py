@@ -1,0 +1,85 @@
+"""How images differ, how rough they are, and images brought to one mean and deviation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base import dtypes
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.ops.arrays.cast import cast
+from gpugraph.ops.framework.identity_and_shape import op_scope
+from gpugraph.ops.framework.op_declaration import raw_ops
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+from gpugraph.ops.image.color_adjustments import convert_image_dtype
+from gpugraph.ops.image.flip_crop_pad_resize import as_images
+from gpugraph.ops.reductions.reduction_functions import reduce_mean, reduce_sum
+
+__all__ = ["image_gradients", "per_image_standardization", "psnr", "total_variation"]
+
+
+def per_image_standardization(image: Any) -> Tensor:
+    """Each image less its mean, divided by its standard deviation, but by 1 / sqrt(pixels) at
+    least; float32."""
+    with op_scope(None, "per_image_standardization", image) as scope:
+        source, height = as_images(image)
+        floats = cast(source, dtypes.float32)
+        axes = [height, height + 1, height + 2]
+        shape = raw_ops.Shape(floats)[height:]
+        count = raw_ops.Cast(raw_ops.Prod(shape, np.array([0], np.int32)), DstT=dtypes.float32)
+        centered = raw_ops.Sub(floats, reduce_mean(floats, axes, True))
+        deviation = raw_ops.Sqrt(reduce_mean(raw_ops.Square(centered), axes, True))
+        made: Tensor = raw_ops.RealDiv(
+            centered, raw_ops.Maximum(deviation, raw_ops.Rsqrt(count)), name=scope
+        )
+        return made
+
+
+def total_variation(images: Any, name: str | None = None) -> Tensor:
+    """The sum of the magnitudes of the steps between neighbouring pixels; one number an image."""
+    with op_scope(name, "total_variation", images):
+        source, height = as_images(images, "images")
+        index: tuple[Any, ...] = (slice(None),) * height
+        down = source[(*index, slice(1, None))] - source[(*index, slice(None, -1))]
+        index = (slice(None),) * (height + 1)
+        right = source[(*index, slice(1, None))] - source[(*index, slice(None, -1))]
+        axes = [1, 2, 3] if height else None
+        sums = [reduce_sum(raw_ops.Abs(each), axes) for each in (down, right)]
+        made: Tensor = sums[0] + sums[1]
+        return made
+
+
+def image_gradients(image: Any) -> tuple[Tensor, Tensor]:
+    """(dy, dx): the steps to the pixel below and to the right, 0 at the last ones.
+
+    image: [batch, height, width, channels]; ValueError for other ranks.
+    """
+    source = convert_to_tensor(image)
+    if source.shape.rank != 4:
+        raise ValueError(
+            f"image_gradients expects a 4D tensor [batch_size, h, w, d], not {source.shape}."
+        )
+    down = source[:, 1:] - source[:, :-1]
+    right = source[:, :, 1:] - source[:, :, :-1]
+    after = [np.zeros((4, 2), np.int32) for _ in range(2)]
+    after[0][1, 1] = after[1][2, 1] = 1
+    return raw_ops.Pad(down, after[0]), raw_ops.Pad(right, after[1])
+
+
+def psnr(a: Any, b: Any, max_val: Any, name: str | None = None) -> Tensor:
+    """The peak signal-to-noise ratio of images in decibels, [...] of [..., h, w, c].
+
+    max_val: how large the images' numbers may be. ValueError where shapes differ.
+    """
+    with op_scope(name, "PSNR", a, b):
+        one, other = convert_to_tensor(a), convert_to_tensor(b)
+        one.shape.assert_is_compatible_with(other.shape)
+        largest = convert_image_dtype(cast(max_val, one.dtype.base_dtype), dtypes.float32)
+        left, right = (convert_image_dtype(each, dtypes.float32) for each in (one, other))
+        error = reduce_mean(raw_ops.SquaredDifference(left, right), [-3, -2, -1])
+        decibel = np.float32(10 / np.log(10))
+        made: Tensor = raw_ops.Sub(
+            raw_ops.Mul(raw_ops.Log(largest), 2 * decibel), raw_ops.Mul(raw_ops.Log(error), decibel)
+        )
+        return made

@@ -1,0 +1,111 @@
+"""Launches of the CUDA kernels that resize images (kernels/cuda/nn/resize_images.cu)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from math import prod
+from typing import Any
+
+from gpugraph.base.dtypes import DType, float32, float64, int32
+from gpugraph.kernel import At, Call, Launch, Scratch, Signature, Source
+from gpugraph.ops.framework.cuda_grids import THREADS, grid_of, item_type
+
+__all__ = ["nearest_gpu", "resize_back_gpu", "resize_gpu"]
+
+Scale = Callable[[int, int, Any], Any]
+"""The step in the input from one pixel of the output to the next: of sizes and attrs."""
+
+
+class _Resize:
+    """The launches of one op, over images of `small` and results of `large` sizes.
+
+    small: the images that are resized, large: what they are resized to, whichever is the output.
+    """
+
+    def __init__(self, taps: int, scale: Scale, signature: Signature, back: bool) -> None:
+        given, made = signature.input_shapes[0], signature.output_shapes[0]
+        small, large = (made, given) if back else (given, made)
+        if not prod(given):
+            raise NotImplementedError("there are no images")
+        self.signature, self.taps, self.scale = signature, taps, scale
+        self.lines = list(zip(small[1:3], large[1:3], strict=True))
+        self.sizes: tuple[int, ...] = (prod(made), *small[1:3], *large[1:3], made[3])
+        self.source = signature.input_types[0].base_dtype
+        self.target = signature.output_types[0].base_dtype
+        self.real: DType = float64 if float64 in (self.source, self.target) else float32
+
+    @property
+    def _mode(self) -> int:
+        attrs = self.signature.attrs
+        if attrs["half_pixel_centers"]:
+            return 1
+        return 2 if attrs["align_corners"] else 0
+
+    def launch(self, function: str, count: int, *arguments: At | Scratch | int | float) -> Launch:
+        types = {"T": self.source, "R": self.target, "S": self.real}
+        defines: dict[str, str | int] = {"TAPS": self.taps, "ITEM": item_type(self.target)}
+        return Launch(function, grid_of(count), (THREADS, 1, 1), arguments, types, defines)
+
+    def tables(self) -> tuple[list[Launch], list[tuple[Scratch, Scratch]]]:
+        """The launches that make the tables of both axes, and these: indices and weights."""
+        launches: list[Launch] = []
+        made = []
+        for name, (size, count) in zip("yx", self.lines):
+            index = Scratch(f"{name} index", count * self.taps, int32)
+            weight = Scratch(f"{name} weight", count * self.taps, self.real)
+            by = float(self.scale(size, count, self.signature.attrs))
+            launches.append(
+                self.launch("gg_taps", count, index, weight, count, size, by, self._mode)
+            )
+            made.append((index, weight))
+        return launches, made
+
+    def starts(self, indices: list[Scratch]) -> tuple[list[Launch], list[Scratch]]:
+        launches: list[Launch] = []
+        made = []
+        for name, index, (size, count) in zip("yx", indices, self.lines):
+            total = self.taps * (size + 1)
+            starts = Scratch(f"{name} starts", total, int32)
+            launches.append(self.launch("gg_starts", total, index, starts, total, size, count))
+            made.append(starts)
+        return launches, made
+
+
+def _resize(taps: int, scale: Scale, signature: Signature) -> list[Launch]:
+    work = _Resize(taps, scale, signature, False)
+    launches, ((y, y_weight), (x, x_weight)) = work.tables()
+    count, arrays = work.sizes[0], (At(0), At(1), y, y_weight, x, x_weight)
+    return [*launches, work.launch("gg_resize", count, *arrays, *work.sizes)]
+
+
+def _nearest(scale: Scale, signature: Signature) -> list[Launch]:
+    work = _Resize(1, scale, signature, False)
+    launches, ((y, _), (x, _)) = work.tables()
+    return [
+        *launches,
+        work.launch("gg_nearest", work.sizes[0], At(0), At(1), y, x, *work.sizes),
+    ]
+
+
+def _resize_back(taps: int, scale: Scale, out: int, signature: Signature) -> list[Launch]:
+    work = _Resize(taps, scale, signature, True)
+    launches, ((y, y_weight), (x, x_weight)) = work.tables()
+    more, (y_starts, x_starts) = work.starts([y, x])
+    count, arrays = work.sizes[0], (At(0), At(out), y_starts, y_weight, x_starts, x_weight)
+    return [*launches, *more, work.launch("gg_resize_back", count, *arrays, *work.sizes)]
+
+
+def resize_gpu(host: Call, taps: int, scale: Scale) -> Source:
+    """Each pixel of so many along each axis."""
+    return Source("resize_images.cu", partial(_resize, taps, scale), host)
+
+
+def nearest_gpu(host: Call, scale: Scale) -> Source:
+    """Each pixel the nearest, bit by bit."""
+    return Source("resize_images.cu", partial(_nearest, scale), host)
+
+
+def resize_back_gpu(host: Call, taps: int, scale: Scale, out: int) -> Source:
+    """The gradient of either; `out` is where the output is among the arrays."""
+    return Source("resize_images.cu", partial(_resize_back, taps, scale, out), host)

@@ -1,0 +1,367 @@
+"""Images of another size: bilinear, nearest neighbour, bicubic and area interpolation.
+
+All of it is linear, and one axis after the other: an image is multiplied with a matrix of weights
+on its left and on its right, and its gradient with the transposes of these. Where a pixel of the
+output comes from is computed in float32, as TensorFlow's kernels do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base.dtypes import INTEGRAL, bfloat16, float16, float32, float64
+from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.base.shapes import TensorShape
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.graph.inference_context import InferContext
+from gpugraph.kernel import Call, KernelContext
+from gpugraph.ops.framework.identity_and_shape import ints
+from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
+from gpugraph.ops.framework.shape_functions import of_rank
+from gpugraph.ops.image.resize_launches import nearest_gpu, resize_back_gpu, resize_gpu
+
+__all__ = ["resize_area", "resize_bicubic", "resize_bilinear", "resize_nearest_neighbor"]
+
+_REAL = (float64, float32, float16, bfloat16, *INTEGRAL)
+_BACK = {"Bilinear": (float32, float64, bfloat16), "Bicubic": (float32, float64)}
+_MODES = {"align_corners": Attr("bool", False), "half_pixel_centers": Attr("bool", False)}
+
+
+def _infer_resized(context: InferContext) -> Sequence[TensorShape]:
+    batch, _, _, channels = of_rank(context.shapes[0], 4, "images")
+    (length,) = of_rank(context.shapes[1], 1, "size")
+    if length not in (2, None):
+        raise ValueError(f"Dimension must be 2 but is {length}: size is [height, width]")
+    value = context.value(1)
+    height, width = (None, None) if value is None else ints(value)
+    if value is not None and min(ints(value)) <= 0:
+        raise ValueError(f"output dimensions must be positive, but are {[height, width]}")
+    return [TensorShape.of((batch, height, width, channels))]
+
+
+# -- where each pixel comes from
+
+
+def _scale(size: int, new: int, attrs: Any) -> np.float32:
+    if attrs["align_corners"] and new > 1:
+        return np.float32(size - 1) / np.float32(new - 1)
+    return np.float32(size) / np.float32(new)
+
+
+def _sources(size: int, new: int, attrs: Any) -> Any:
+    """The place in the input, a float32, of each pixel of the output."""
+    places = np.arange(new, dtype=np.float32)
+    scale = _scale(size, new, attrs)
+    if attrs.get("half_pixel_centers"):
+        return (places + np.float32(0.5)) * scale - np.float32(0.5)
+    return places * scale
+
+
+def _weighted(size: int, terms: Sequence[tuple[Any, Any]]) -> Any:
+    """The matrix that has at each row these weights at these columns."""
+    new = len(terms[0][0])
+    matrix = np.zeros((new, size))
+    for columns, weights in terms:
+        np.add.at(matrix, (np.arange(new), columns), weights)
+    return matrix
+
+
+def _bilinear(size: int, new: int, attrs: Any) -> Any:
+    places = _sources(size, new, attrs)
+    below = np.floor(places)
+    part = (places - below).astype(np.float64)
+    lower = np.maximum(below.astype(np.int64), 0)
+    upper = np.minimum(np.ceil(places).astype(np.int64), size - 1)
+    return _weighted(size, [(lower, 1 - part), (np.maximum(upper, 0), part)])
+
+
+_STEPS = 1024
+"""The parts of a pixel that bicubic weights are told apart by."""
+
+
+def _cubic(distance: Any, a: float) -> Any:
+    """Keys' kernel: "Cubic convolution interpolation for digital image processing" (1981)."""
+    x = np.abs(distance)
+    near = ((a + 2) * x - (a + 3)) * x * x + 1
+    far = ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
+    return np.where(x <= 1, near, np.where(x < 2, far, 0.0))
+
+
+def _bicubic(size: int, new: int, attrs: Any) -> Any:
+    places = _sources(size, new, attrs)
+    below = np.floor(places)
+    part = np.rint((places - below) * np.float32(_STEPS)) / _STEPS
+    centered = attrs["half_pixel_centers"]
+    terms = []
+    for offset in (-1, 0, 1, 2):
+        columns = below.astype(np.int64) + offset
+        weights = _cubic(offset - part.astype(np.float64), -0.5 if centered else -0.75)
+        inside = np.clip(columns, 0, size - 1)
+        if centered:  # what is outside has no weight, and the others share it
+            weights = np.where(inside == columns, weights, 0.0)
+        terms.append((inside, weights))
+    matrix = _weighted(size, terms)
+    if centered:
+        matrix /= matrix.sum(axis=1, keepdims=True)
+    return matrix
+
+
+def _area(size: int, new: int, attrs: Any) -> Any:
+    scale = _scale(size, new, attrs)
+    begin = np.arange(new, dtype=np.float32) * scale
+    end = np.arange(1, new + 1, dtype=np.float32) * scale
+    pixels = np.arange(int(np.ceil(end[-1])) if new else 0)
+    covered = np.minimum(end[:, None], pixels + 1) - np.maximum(begin[:, None], pixels)
+    shares = np.maximum(covered, 0).astype(np.float64) / float(scale)
+    matrix = np.zeros((new, size))
+    for pixel in pixels.tolist():
+        matrix[:, min(pixel, size - 1)] += shares[:, pixel]
+    return matrix
+
+
+_WEIGHTS: dict[str, Callable[[int, int, Any], Any]] = {
+    "Bilinear": _bilinear,
+    "Bicubic": _bicubic,
+    "Area": _area,
+}
+
+
+def _check_images(sizes: Sequence[int]) -> None:
+    if min(sizes) <= 0:
+        raise InvalidArgumentError(None, None, f"input image must be of non-zero size: {sizes}")
+
+
+def _matrices(kind: str, sizes: Sequence[int], news: Sequence[int], attrs: Any) -> list[Any]:
+    """The weights along height and width."""
+    _check_images(list(sizes))
+    return [_WEIGHTS[kind](size, new, attrs) for size, new in zip(sizes, news, strict=True)]
+
+
+def _multiply(rows: Any, columns: Any, images: Any, out: Any) -> None:
+    """out = rows @ image @ columns^T, of each image and channel."""
+    batch, height, width, channels = images.shape
+    wide = images.astype(np.float64, copy=False).reshape(batch, height, width * channels)
+    half = np.matmul(rows, wide).reshape(batch, rows.shape[0], width, channels)
+    np.copyto(out, np.matmul(columns, half), casting="unsafe")
+
+
+def _bind_resize(kind: str, context: KernelContext, images: Any, out: Any) -> Callable[[], Any]:
+    matrices = _matrices(kind, images.shape[1:3], out.shape[1:3], context.attrs)
+    rows, columns = (np.asarray(each, like=out) for each in matrices)
+    return partial(_multiply, rows, columns, images, out)
+
+
+def _infer_original(context: InferContext) -> Sequence[TensorShape]:
+    of_rank(context.shapes[0], 4, "grads")
+    return [TensorShape.of(of_rank(context.shapes[1], 4, "original_image"))]
+
+
+def _bind_resize_grad(
+    kind: str, context: KernelContext, grads: Any, images: Any, out: Any
+) -> Callable[[], Any]:
+    del images
+    matrices = _matrices(kind, out.shape[1:3], grads.shape[1:3], context.attrs)
+    rows, columns = (np.asarray(each.T, like=out) for each in matrices)
+    return partial(_multiply, rows, columns, grads, out)
+
+
+def _modes(op: Any) -> dict[str, Any]:
+    return {mode: op.get_attr(mode) for mode in _MODES}
+
+
+def _resize_back(kind: str, op: Any, dy: Any) -> list[Any]:
+    images = op.inputs[0]
+    if not images.dtype.is_floating:
+        return [None, None]
+    source = images if images.dtype is not float16 else raw_ops.Cast(images, DstT=float32)
+    dx = getattr(raw_ops, f"Resize{kind}Grad")(dy, source, **_modes(op))
+    return [raw_ops.Cast(dx, DstT=float16) if source is not images else dx, None]
+
+
+def _resize_grad_back(kind: str, op: Any, dy: Any) -> list[Any]:
+    size = raw_ops.Slice(raw_ops.Shape(op.inputs[0]), np.array([1], np.int32), [2])
+    return [getattr(raw_ops, f"Resize{kind}")(dy, size, **_modes(op)), None]
+
+
+for _kind, _taps in (("Bilinear", 2), ("Bicubic", 4)):
+    op(
+        f"Resize{_kind}",
+        inputs="images: T, size: int32",
+        outputs="resized_images: float32",
+        attrs={"T": _REAL, **_MODES},
+        infer=_infer_resized,
+        host=[1],
+        cpu=Call(make=partial(_bind_resize, _kind)),
+        gpu=resize_gpu(Call(make=partial(_bind_resize, _kind)), _taps, _scale),
+        grad=partial(_resize_back, _kind),
+        doc=f"Images [batch, height, width, channels] of another size, by {_kind.lower()} "
+        "interpolation, in float32.",
+    )
+    op(
+        f"Resize{_kind}Grad",
+        inputs="grads: float32, original_image: T",
+        outputs="output: T",
+        attrs={"T": _BACK[_kind], **_MODES},
+        infer=_infer_original,
+        cpu=Call(make=partial(_bind_resize_grad, _kind)),
+        gpu=resize_back_gpu(Call(make=partial(_bind_resize_grad, _kind)), _taps, _scale, 2),
+        grad=partial(_resize_grad_back, _kind),
+        doc=f"The gradient of Resize{_kind} by images of the shape of original_image.",
+    )
+
+op(
+    "ResizeArea",
+    inputs="images: T, size: int32",
+    outputs="resized_images: float32",
+    attrs={"T": _REAL, "align_corners": Attr("bool", False)},
+    infer=_infer_resized,
+    host=[1],
+    cpu=Call(make=partial(_bind_resize, "Area")),
+    gpu=Call(make=partial(_bind_resize, "Area")),
+    grad=NO_GRADIENT,
+    doc="Images of another size, each pixel the mean of the area that it covers, in float32.",
+)
+
+# -- nearest neighbour
+
+
+def _nearest(size: int, new: int, attrs: Any) -> Any:
+    """The pixel of the input that each of the output is."""
+    places = np.arange(new, dtype=np.float32)
+    scale = _scale(size, new, attrs)
+    if attrs["half_pixel_centers"]:
+        found = np.floor((places + np.float32(0.5)) * scale)
+    elif attrs["align_corners"]:
+        found = np.floor(places * scale + np.float32(0.5))
+    else:
+        found = np.floor(places * scale)
+    return np.clip(found.astype(np.int64), 0, size - 1)
+
+
+def _bind_nearest(context: KernelContext, images: Any, out: Any) -> Callable[[], Any]:
+    _check_images(list(images.shape[1:3]))
+    rows, columns = (
+        np.asarray(_nearest(size, new, context.attrs), like=out)
+        for size, new in zip(images.shape[1:3], out.shape[1:3], strict=True)
+    )
+    return lambda: np.copyto(out, images[:, rows[:, None], columns])
+
+
+def _bind_nearest_grad(context: KernelContext, grads: Any, out: Any) -> Callable[[], Any]:
+    rows, columns = (
+        np.asarray(np.eye(size)[_nearest(size, new, context.attrs)].T, like=out)
+        for size, new in zip(out.shape[1:3], grads.shape[1:3], strict=True)
+    )
+    return partial(_multiply, rows, columns, grads, out)
+
+
+def _nearest_back(op: Any, dy: Any) -> list[Any]:
+    sizes = raw_ops.Slice(raw_ops.Shape(op.inputs[0]), np.array([1], np.int32), [2])
+    return [raw_ops.ResizeNearestNeighborGrad(dy, sizes, **_modes(op)), None]
+
+
+def _nearest_grad_back(op: Any, dy: Any) -> list[Any]:
+    sizes = raw_ops.Slice(raw_ops.Shape(op.inputs[0]), np.array([1], np.int32), [2])
+    return [raw_ops.ResizeNearestNeighbor(dy, sizes, **_modes(op)), None]
+
+
+op(
+    "ResizeNearestNeighbor",
+    inputs="images: T, size: int32",
+    outputs="resized_images: T",
+    attrs={"T": _REAL, **_MODES},
+    infer=_infer_resized,
+    host=[1],
+    cpu=Call(make=_bind_nearest),
+    gpu=nearest_gpu(Call(make=_bind_nearest), _scale),
+    grad=_nearest_back,
+    doc="Images of another size, each pixel the nearest of the input.",
+)
+op(
+    "ResizeNearestNeighborGrad",
+    inputs="grads: T, size: int32",
+    outputs="output: T",
+    attrs={"T": (float64, float32, float16, bfloat16), **_MODES},
+    infer=_infer_resized,
+    host=[1],
+    cpu=Call(make=_bind_nearest_grad),
+    gpu=resize_back_gpu(Call(make=_bind_nearest_grad), 1, _scale, 1),
+    grad=_nearest_grad_back,
+    doc="The gradient of ResizeNearestNeighbor by images of height and width `size`.",
+)
+
+
+# -- public functions
+
+
+def resize_bilinear(
+    images: Any,
+    size: Any,
+    align_corners: bool = False,
+    name: str | None = None,
+    half_pixel_centers: bool = False,
+) -> Tensor:
+    """Images [batch, height, width, channels] of another size, [height, width], as float32.
+
+    Pixels between those of the input are their means, weighted by nearness. align_corners: the
+    corners' centers stay where they are. half_pixel_centers: pixels lie at their centers.
+    ValueError for other ranks and sizes that are not positive.
+    """
+    made: Tensor = raw_ops.ResizeBilinear(
+        images,
+        size,
+        align_corners=align_corners,
+        half_pixel_centers=half_pixel_centers,
+        name=name,
+    )
+    return made
+
+
+def resize_bicubic(
+    images: Any,
+    size: Any,
+    align_corners: bool = False,
+    name: str | None = None,
+    half_pixel_centers: bool = False,
+) -> Tensor:
+    """Images of another size by cubic convolution, as float32; see `resize_bilinear`."""
+    made: Tensor = raw_ops.ResizeBicubic(
+        images,
+        size,
+        align_corners=align_corners,
+        half_pixel_centers=half_pixel_centers,
+        name=name,
+    )
+    return made
+
+
+def resize_nearest_neighbor(
+    images: Any,
+    size: Any,
+    align_corners: bool = False,
+    name: str | None = None,
+    half_pixel_centers: bool = False,
+) -> Tensor:
+    """Images of another size, each pixel the nearest of the input, in their own dtype; see
+    `resize_bilinear`."""
+    made: Tensor = raw_ops.ResizeNearestNeighbor(
+        images,
+        size,
+        align_corners=align_corners,
+        half_pixel_centers=half_pixel_centers,
+        name=name,
+    )
+    return made
+
+
+def resize_area(
+    images: Any, size: Any, align_corners: bool = False, name: str | None = None
+) -> Tensor:
+    """Images of another size, each pixel the mean of the area that it covers, as float32; it has
+    no gradient. See `resize_bilinear`."""
+    made: Tensor = raw_ops.ResizeArea(images, size, align_corners=align_corners, name=name)
+    return made

@@ -1,0 +1,174 @@
+"""How alike images are by structure (SSIM, and over several sizes), and their edges by Sobel.
+
+SSIM: Wang, Bovik, Sheikh and Simoncelli, "Image quality assessment: from error visibility to
+structural similarity" (2004); over several sizes: Wang, Simoncelli and Bovik (2003).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base import dtypes
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.ops.arrays.cast import cast
+from gpugraph.ops.arrays.concat_and_stack import concat, stack
+from gpugraph.ops.arrays.tile_and_pad import pad, tile
+from gpugraph.ops.framework.identity_and_shape import op_scope, shape
+from gpugraph.ops.framework.op_declaration import raw_ops
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+from gpugraph.ops.image.color_adjustments import convert_image_dtype
+from gpugraph.ops.nn.convolution.conv2d_functions import avg_pool, depthwise_conv2d
+from gpugraph.ops.reductions.reduction_functions import reduce_mean, reduce_prod
+
+__all__ = ["sobel_edges", "ssim", "ssim_multiscale"]
+
+_ONE_BY_ONE = [1, 1, 1, 1]
+_HALF = [1, 2, 2, 1]
+
+
+def _bell(size: int, sigma: float) -> Any:
+    """A normal distribution over [size, size, 1, 1], which adds up to 1."""
+    squares = (np.arange(size) - (size - 1) / 2) ** 2
+    weights = np.exp(-0.5 / sigma**2 * (squares[:, None] + squares))
+    return (weights / weights.sum()).astype(np.float32)[:, :, None, None]
+
+
+def _smoothing(channels: Any, size: int, sigma: float) -> Callable[[Any], Tensor]:
+    """The means of images [..., h, w, channels] around each pixel that has all neighbours."""
+    kernel = tile(_bell(size, sigma), [1, 1, channels, 1])
+
+    def smooth(images: Any) -> Tensor:
+        sizes = raw_ops.Shape(images)
+        flat = raw_ops.Reshape(images, concat([[-1], sizes[-3:]], 0))
+        found = depthwise_conv2d(flat, kernel, _ONE_BY_ONE, "VALID")
+        new_shape = concat([sizes[:-3], raw_ops.Shape(found)[1:]], 0)
+        made: Tensor = raw_ops.Reshape(found, new_shape)
+        return made
+
+    return smooth
+
+
+def _by_channel(one: Tensor, other: Tensor, largest: Any, how: Sequence[Any]) -> tuple[Any, Any]:
+    """(SSIM, its part of contrast and structure) of each channel, [..., channels]."""
+    size, sigma, k1, k2 = how
+    smooth = _smoothing(raw_ops.Shape(one)[-1], size, sigma)
+    c1, c2 = (raw_ops.Square(raw_ops.Mul(largest, np.float32(k))) for k in (k1, k2))
+    mean, other_mean = smooth(one), smooth(other)
+    product = mean * other_mean * 2.0
+    squares = raw_ops.Square(mean) + raw_ops.Square(other_mean)
+    luminance = (product + c1) / (squares + c1)
+    both = smooth(one * other) * 2.0
+    all_squares = smooth(raw_ops.Square(one) + raw_ops.Square(other))
+    structure = (both - product + c2) / (all_squares - squares + c2)
+    axes = [-3, -2]
+    return reduce_mean(luminance * structure, axes), reduce_mean(structure, axes)
+
+
+def _floats(img1: Any, img2: Any, max_val: Any) -> tuple[Tensor, Tensor, Tensor]:
+    """Both images and the range in float32; ValueError for shapes that don't fit."""
+    one, other = convert_to_tensor(img1, name="img1"), convert_to_tensor(img2, name="img2")
+    for image in (one, other):
+        if image.shape.rank is not None and image.shape.rank < 3:
+            raise ValueError(f"Images need 3 dimensions at least, but the shape is {image.shape}")
+    one.shape[-3:].assert_is_compatible_with(other.shape[-3:])
+    largest = convert_image_dtype(cast(max_val, one.dtype.base_dtype), dtypes.float32)
+    floats = [convert_image_dtype(image, dtypes.float32) for image in (one, other)]
+    return floats[0], floats[1], largest
+
+
+def ssim(
+    img1: Any,
+    img2: Any,
+    max_val: Any,
+    filter_size: int = 11,
+    filter_sigma: float = 1.5,
+    k1: float = 0.01,
+    k2: float = 0.03,
+) -> Tensor:
+    """How alike two images [..., h, w, c] are, by windows of `filter_size`: [...] up to 1, float32.
+
+    max_val: how large the images' numbers may be. k1, k2: what keeps quotients finite. ValueError
+    where shapes differ or images are smaller than a window.
+    """
+    with op_scope(None, "SSIM", img1, img2):
+        one, other, largest = _floats(img1, img2, max_val)
+        found, _ = _by_channel(one, other, largest, (filter_size, filter_sigma, k1, k2))
+        return reduce_mean(found, [-1])
+
+
+def _halved(images: Tensor) -> Tensor:
+    """Images of half the size, of odd sizes after the last row and column were repeated."""
+    sizes = raw_ops.Shape(images)
+    flat = raw_ops.Reshape(images, concat([[-1], sizes[-3:]], 0))
+    known = flat.shape.as_list()[1:3] if flat.shape.rank is not None else [None, None]
+    if any(size is None or size % 2 for size in known):
+        odd = raw_ops.FloorMod(sizes[-3:-1], np.array(2, np.int32))
+        after = raw_ops.Pad(raw_ops.Reshape(odd, np.array([2, 1], np.int32)), _AROUND)
+        flat = raw_ops.MirrorPad(flat, after, mode="SYMMETRIC")
+    small = avg_pool(flat, _HALF, _HALF, "VALID")
+    new_shape = concat([sizes[:-3], raw_ops.Shape(small)[1:]], 0)
+    made: Tensor = raw_ops.Reshape(small, new_shape)
+    return made
+
+
+_AROUND = np.array([[1, 1], [1, 0]], np.int32)
+"""Makes paddings after rows and columns those of [batch, rows, columns, channels]."""
+
+
+def ssim_multiscale(
+    img1: Any,
+    img2: Any,
+    max_val: Any,
+    power_factors: Sequence[float] = (0.0448, 0.2856, 0.3001, 0.2363, 0.1333),
+    filter_size: int = 11,
+    filter_sigma: float = 1.5,
+    k1: float = 0.01,
+    k2: float = 0.03,
+) -> Tensor:
+    """`ssim` at as many sizes as there are `power_factors`, each half the last one, multiplied.
+
+    [...] of images [..., h, w, c], in [0, 1], float32. ValueError where shapes differ, and where
+    the smallest images are smaller than a window.
+    """
+    with op_scope(None, "MS-SSIM", img1, img2):
+        one, other, largest = _floats(img1, img2, max_val)
+        parts, whole = [], one
+        for turn in range(len(power_factors)):
+            if turn:
+                one, other = _halved(one), _halved(other)
+            how = filter_size, filter_sigma, k1, k2
+            whole, structure = _by_channel(one, other, largest, how)
+            parts.append(raw_ops.Relu(structure))
+        factors = stack([*parts[:-1], raw_ops.Relu(whole)], axis=-1)
+        powers = raw_ops.Pow(factors, np.array(power_factors, np.float32))
+        return reduce_mean(reduce_prod(powers, [-1]), [-1])
+
+
+# -- edges
+
+_DOWN = np.array([[-1, -2, -1], [0, 0, 0], [1, 2, 1]])
+
+
+def sobel_edges(image: Any) -> Tensor:
+    """How images [b, h, w, c] change downwards and to the right: [b, h, w, c, 2].
+
+    Edges are those of the images mirrored there. ValueError for other ranks.
+    """
+    source = convert_to_tensor(image, name="image")
+    if source.shape.rank != 4:
+        raise ValueError(f"sobel_edges needs images [b, h, w, c], not of shape {source.shape}")
+    sizes = shape(source)
+    kernel = np.stack([_DOWN, _DOWN.T], axis=-1)[:, :, None]
+    kernels = tile(
+        convert_to_tensor(kernel.astype(source.dtype.as_numpy_dtype)),
+        [1, 1, sizes[-1], 1],
+        name="sobel_filters",
+    )
+    around = pad(source, [[0, 0], [1, 1], [1, 1], [0, 0]], mode="REFLECT")
+    found = depthwise_conv2d(around, kernels, _ONE_BY_ONE, "VALID")
+    made: Tensor = raw_ops.Reshape(found, concat([sizes, [2]], 0))
+    made.set_shape(source.shape.concatenate([2]))
+    return made

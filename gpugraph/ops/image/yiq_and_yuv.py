@@ -1,0 +1,63 @@
+"""Colours between RGB and the spaces of television, YIQ and YUV: products with a matrix."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+from gpugraph.ops.linalg.matmul import tensordot
+
+__all__ = ["rgb_to_yiq", "rgb_to_yuv", "yiq_to_rgb", "yuv_to_rgb"]
+
+# Rows are what one unit of a colour of the source contributes to those of the target.
+_RGB_TO_YIQ = [
+    [0.299, 0.59590059, 0.2115],
+    [0.587, -0.27455667, -0.52273617],
+    [0.114, -0.32134392, 0.31119955],
+]
+_YIQ_TO_RGB = [
+    [1.0, 1.0, 1.0],
+    [0.95598634, -0.27201283, -1.10674021],
+    [0.6208248, -0.64720424, 1.70423049],
+]
+_RGB_TO_YUV = [
+    [0.299, -0.14714119, 0.61497538],
+    [0.587, -0.28886916, -0.51496512],
+    [0.114, 0.43601035, -0.10001026],
+]
+_YUV_TO_RGB = [
+    [1.0, 1.0, 1.0],
+    [0.0, -0.394642334, 2.03206185],
+    [1.13988303, -0.58062185, 0.0],
+]
+
+
+def _changed(images: Any, matrix: list[list[float]]) -> Tensor:
+    source = convert_to_tensor(images, name="images")
+    kernel = convert_to_tensor(np.array(matrix, np.float64), source.dtype.base_dtype, name="kernel")
+    return tensordot(source, kernel, [[(source.shape.rank or 0) - 1], [0]])
+
+
+def rgb_to_yiq(images: Any) -> Tensor:
+    """Luma and two differences of floating colours [..., 3] in [0, 1]. ValueError where the rank is
+    not known."""
+    return _changed(images, _RGB_TO_YIQ)
+
+
+def yiq_to_rgb(images: Any) -> Tensor:
+    """The colours [..., 3] that `rgb_to_yiq` makes these of; not kept in [0, 1]."""
+    return _changed(images, _YIQ_TO_RGB)
+
+
+def rgb_to_yuv(images: Any) -> Tensor:
+    """Luma and two differences of floating colours [..., 3] in [0, 1]. ValueError where the rank is
+    not known."""
+    return _changed(images, _RGB_TO_YUV)
+
+
+def yuv_to_rgb(images: Any) -> Tensor:
+    """The colours [..., 3] that `rgb_to_yuv` makes these of; not kept in [0, 1]."""
+    return _changed(images, _YUV_TO_RGB)

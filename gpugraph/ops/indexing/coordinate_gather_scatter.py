@@ -1,0 +1,394 @@
+"""Elements by their coordinates: gather_nd, scatter_nd, and tensors with some parts replaced.
+
+Positions are checked before anything is written: one that is outside is an InvalidArgumentError.
+What is added to one place is added in the order in which it comes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base import dtypes
+from gpugraph.base.dtypes import ALL, NUMERIC, REAL, DType
+from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.base.shapes import TensorShape
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.graph.inference_context import InferContext
+from gpugraph.kernel import At, Call, KernelContext, Launch, Signature, Source
+from gpugraph.ops.arrays.reshape_and_transpose import INDEX
+from gpugraph.ops.framework.identity_and_shape import shape_of
+from gpugraph.ops.framework.op_declaration import op, raw_ops
+from gpugraph.ops.framework.row_update_launches import (
+    ADD,
+    MAX,
+    MIN,
+    SUB,
+    Changes,
+    Way,
+    combined,
+    copied,
+    filled,
+    gathered,
+    ordered,
+    put,
+)
+from gpugraph.ops.framework.shape_functions import UNKNOWN
+
+__all__ = ["Coordinates", "by_coordinates", "combine_rows", "gather_nd", "scatter_nd"]
+__all__ += ["tensor_scatter_add", "tensor_scatter_max", "tensor_scatter_min"]
+__all__ += ["tensor_scatter_sub", "tensor_scatter_update"]
+
+
+# -- gather and scatter by coordinates
+
+
+def _depth(indices: tuple[int | None, ...] | None) -> int | None:
+    if indices is None:
+        return None
+    if not indices:
+        raise ValueError("indices must be of rank at least 1 but is a scalar")
+    return indices[-1]
+
+
+def _infer_gather_nd(context: InferContext) -> Sequence[TensorShape]:
+    params, indices = context.shapes[0].sizes, context.shapes[1].sizes
+    depth = _depth(indices)
+    if params is None or indices is None or depth is None:
+        return [UNKNOWN]
+    if depth > len(params):
+        raise ValueError(f"indices has {depth} coordinates for params of rank {len(params)}")
+    return [TensorShape.of((*indices[:-1], *params[depth:]))]
+
+
+class Coordinates:
+    """Rows of coordinates as numbers of rows of a tensor of shape (prod(sizes), rest)."""
+
+    def __init__(self, context: KernelContext, indices: Any, sizes: Sequence[int]) -> None:
+        depth = indices.shape[-1]
+        self.sizes = np.array(sizes[:depth], np.int64)
+        self.steps = [prod(sizes[axis + 1 : depth]) for axis in range(depth)]
+        self.indices = indices.reshape(prod(indices.shape[:-1]), depth)
+        self.rows = context.scratch((self.indices.shape[0],), dtypes.int64)
+
+    def __call__(self) -> Any:
+        """The row numbers; InvalidArgumentError for coordinates outside."""
+        rows = self.rows
+        rows.fill(0)
+        for column, (step, size) in enumerate(zip(self.steps, self.sizes.tolist(), strict=True)):
+            values = self.indices[:, column]
+            if values.size and (values.min() < 0 or values.max() >= size):
+                self._refuse()
+            rows += values.astype(np.int64) * step
+        return rows
+
+    def _refuse(self) -> None:
+        outside = ((self.indices < 0) | (self.indices >= self.sizes)).any(axis=1)
+        at = int(np.flatnonzero(outside)[0])
+        raise InvalidArgumentError(
+            None,
+            None,
+            f"indices[{at}] = {self.indices[at].tolist()} is not inside the shape "
+            f"{self.sizes.tolist()}",
+        )
+
+
+def _bind_gather_nd(
+    context: KernelContext, params: Any, indices: Any, out: Any
+) -> Callable[[], Any]:
+    find_rows = Coordinates(context, indices, params.shape)
+    count = prod(params.shape[: indices.shape[-1]])
+    rest = prod(params.shape[indices.shape[-1] :])
+    source = params.reshape(count, rest)
+    target = out.reshape(find_rows.rows.size, rest)
+    return lambda: np.copyto(target, source[find_rows()])
+
+
+def _launch_gather_nd(signature: Signature) -> list[Launch]:
+    params, indices = signature.input_shapes[:2]
+    depth = indices[-1]
+    count, width = prod(indices[:-1]), prod(params[depth:])
+    types = signature.input_types[1], signature.output_types[0]
+    return [gathered(At(0), At(1), At(2), *types, params[:depth], count, width)]
+
+
+def by_coordinates(
+    indices: At, index_type: DType, shape: Sequence[int], sizes: Sequence[int]
+) -> tuple[list[Launch], Changes]:
+    """Launches that sort changes of a tensor of these `sizes` by their places (`ordered`).
+
+    shape: that of the coordinates, which are the last dimension of `indices`.
+    """
+    depth = shape[-1]
+    return ordered(indices, index_type, prod(shape[:-1]), prod(sizes[depth:]), tuple(sizes[:depth]))
+
+
+_gather_nd = op(
+    "GatherNd",
+    inputs="params: Tparams, indices: Tindices",
+    outputs="output: Tparams",
+    attrs={"Tparams": ALL, "Tindices": INDEX},
+    infer=_infer_gather_nd,
+    cpu=Call(make=_bind_gather_nd),
+    gpu=Source("scatter_combine.cu", _launch_gather_nd, Call(make=_bind_gather_nd)),
+    grad=lambda op, dy: [
+        raw_ops.ScatterNd(op.inputs[1], dy, shape_of(op.inputs[0], op.inputs[1].dtype)),
+        None,
+    ],
+    doc="The parts of params at the coordinates in the last dimension of `indices`.",
+)
+
+
+def gather_nd(params: Any, indices: Any, name: str | None = None, batch_dims: int = 0) -> Tensor:
+    """The parts of `params` at the coordinates that the last dimension of `indices` holds.
+
+    Shape: indices.shape[:-1] + params.shape[indices.shape[-1]:]. InvalidArgumentError in a run
+    for coordinates outside; ValueError for `batch_dims`, which aren't supported.
+    """
+    if batch_dims != 0:
+        raise ValueError(f"gather_nd supports no batch_dims, but they are {batch_dims}")
+    made: Tensor = _gather_nd(params, indices, name=name)
+    return made
+
+
+def _infer_scatter_nd(context: InferContext) -> Sequence[TensorShape]:
+    indices, updates = context.shapes[0].sizes, context.shapes[1].sizes
+    shape = context.value_as_shape(2)
+    depth = _depth(indices)
+    if indices is None or depth is None or shape.sizes is None or updates is None:
+        return [shape]
+    if depth > len(shape.sizes):
+        raise ValueError(f"indices has {depth} coordinates for a shape of rank {len(shape.sizes)}")
+    wanted = TensorShape.of((*indices[:-1], *shape.sizes[depth:]))
+    if not wanted.is_compatible_with(TensorShape.of(updates)):
+        raise ValueError(f"updates must be of shape {wanted}, but are {TensorShape.of(updates)}")
+    return [shape]
+
+
+_LONG_ROW = 256
+"""Elements from which on going row by row is faster than going by single elements."""
+_BLOCK = 1 << 16
+
+
+def combine_rows(combine: Any, target: Any, rows: Any, values: Any) -> None:
+    """target[rows[i]] = combine(target[rows[i]], values[i]), in order, by a ufunc `combine`.
+
+    target and values are matrices.
+    """
+    width = values.shape[1]
+    if width >= _LONG_ROW:
+        for row, value in zip(rows.tolist(), values, strict=True):
+            combine(target[row], value, out=target[row])
+        return
+    if width == 1:
+        combine.at(target[:, 0], rows.astype(np.intp), values[:, 0])
+        return
+    flat, columns = target.reshape(-1), np.arange(width)
+    step = max(1, _BLOCK // max(width, 1))
+    for start in range(0, len(rows), step):
+        block = slice(start, start + step)
+        where = rows[block, None].astype(np.intp) * width + columns
+        combine.at(flat, where.reshape(-1), values[block].reshape(-1))
+
+
+def _bind_scatter_nd(
+    context: KernelContext, indices: Any, updates: Any, out: Any
+) -> Callable[[], Any]:
+    find_rows = Coordinates(context, indices, out.shape)
+    count = prod(out.shape[: indices.shape[-1]])
+    rest = prod(out.shape[indices.shape[-1] :])
+    target = out.reshape(count, rest)
+    values = updates.reshape(find_rows.rows.size, rest)
+
+    def run() -> None:
+        rows = find_rows()
+        out.fill(0)
+        combine_rows(np.add, target, rows, values)
+
+    return run
+
+
+def _launch_scatter_nd(signature: Signature) -> list[Launch]:
+    indices, out = signature.input_shapes[0], signature.output_shapes[0]
+    dtype = signature.output_types[0]
+    order, changes = by_coordinates(At(0), signature.input_types[0], indices, out)
+    empty = filled(At(2), 0, prod(out), dtype)
+    return [*order, empty, *combined(At(2), At(1), changes, dtype, ADD)]
+
+
+_scatter_nd = op(
+    "ScatterNd",
+    inputs="indices: Tindices, updates: T, shape: Tindices",
+    outputs="output: T",
+    attrs={"T": NUMERIC, "Tindices": INDEX},
+    infer=_infer_scatter_nd,
+    host=[2],
+    cpu=Call(make=_bind_scatter_nd),
+    gpu=Source("scatter_combine.cu", _launch_scatter_nd, Call(make=_bind_scatter_nd)),
+    grad=lambda op, dy: [None, raw_ops.GatherNd(dy, op.inputs[0]), None],
+    doc="Zeros of `shape` to which `updates` are added at the coordinates in `indices`.",
+)
+
+
+def scatter_nd(indices: Any, updates: Any, shape: Any, name: str | None = None) -> Tensor:
+    """Zeros of `shape` with `updates` added at the coordinates in the last dimension of `indices`.
+
+    Updates of the same place add up. InvalidArgumentError in a run for coordinates outside.
+    """
+    made: Tensor = _scatter_nd(indices, updates, shape, name=name)
+    return made
+
+
+# -- a tensor with some parts replaced
+
+
+def _infer_tensor_scatter(context: InferContext) -> Sequence[TensorShape]:
+    sizes, indices, updates = (shape.sizes for shape in context.shapes)
+    depth = _depth(indices)
+    if sizes is None or indices is None or depth is None:
+        return [context.shapes[0]]
+    if depth > len(sizes):
+        raise ValueError(f"indices has {depth} coordinates for a tensor of rank {len(sizes)}")
+    wanted = TensorShape.of((*indices[:-1], *sizes[depth:]))
+    if not wanted.is_compatible_with(TensorShape.of(updates)):
+        raise ValueError(f"updates must be of shape {wanted}, but are {TensorShape.of(updates)}")
+    return [context.shapes[0]]
+
+
+def _tensor_scattering(combine: Any) -> Call:
+    """Of no `combine`, the last of several updates of one place stays."""
+
+    def make(
+        context: KernelContext, tensor: Any, indices: Any, updates: Any, out: Any
+    ) -> Callable[[], Any]:
+        find_rows = Coordinates(context, indices, out.shape)
+        depth = indices.shape[-1]
+        target = out.reshape(prod(out.shape[:depth]), prod(out.shape[depth:]))
+        values = updates.reshape(find_rows.rows.size, target.shape[1])
+
+        def run() -> None:
+            rows = find_rows()
+            np.copyto(out, tensor)
+            if combine is None:
+                target[rows] = values
+            else:
+                combine_rows(combine, target, rows, values)
+
+        return run
+
+    return Call(make=make)
+
+
+def _launch_tensor_scatter(way: Way | None, signature: Signature) -> list[Launch]:
+    sizes, indices = signature.input_shapes[:2]
+    dtype = signature.output_types[0]
+    order, changes = by_coordinates(At(1), signature.input_types[1], indices, sizes)
+    launches = [*order, copied(At(0), At(3), prod(sizes), dtype)]
+    if way is None:
+        return launches + put(At(3), At(2), changes, dtype)
+    return launches + combined(At(3), At(2), changes, dtype, way)
+
+
+def _update_back(op: Any, dy: Any) -> list[Any]:
+    indices, updates = op.inputs[1:]
+    kept = raw_ops.TensorScatterUpdate(dy, indices, raw_ops.ZerosLike(updates))
+    return [kept, None, raw_ops.GatherNd(dy, indices)]
+
+
+def _declare_tensor_scatter(
+    what: str, combine: Any, way: Way | None, grad: Any, types: Any, doc: str
+) -> Any:
+    kernel = _tensor_scattering(combine)
+    return op(
+        f"TensorScatter{what}",
+        inputs="tensor: T, indices: Tindices, updates: T",
+        outputs="output: T",
+        attrs={"T": types, "Tindices": INDEX},
+        infer=_infer_tensor_scatter,
+        alias={0: 0},
+        cpu=kernel,
+        gpu=Source("scatter_combine.cu", partial(_launch_tensor_scatter, way), kernel),
+        grad=grad,
+        doc=f"The tensor with `updates` {doc} the coordinates in `indices`.",
+    )
+
+
+_tensor_update = _declare_tensor_scatter("Update", None, None, _update_back, ALL, "put at")
+_tensor_add = _declare_tensor_scatter(
+    "Add",
+    np.add,
+    ADD,
+    lambda op, dy: [dy, None, raw_ops.GatherNd(dy, op.inputs[1])],
+    NUMERIC,
+    "added at",
+)
+_tensor_sub = _declare_tensor_scatter(
+    "Sub",
+    np.subtract,
+    SUB,
+    lambda op, dy: [dy, None, raw_ops.Neg(raw_ops.GatherNd(dy, op.inputs[1]))],
+    NUMERIC,
+    "subtracted at",
+)
+
+
+def _extreme_back(op: Any, dy: Any) -> list[Any]:
+    """Shared by the element itself and those updates that are its extreme."""
+    tensor, indices, updates = op.inputs
+    result, element = op.outputs[0], dy.dtype.base_dtype
+    kept = raw_ops.Cast(raw_ops.Equal(tensor, result), DstT=element)
+    there = raw_ops.Equal(updates, raw_ops.GatherNd(result, indices))
+    taken = raw_ops.Cast(there, DstT=element)
+    shape = raw_ops.Shape(tensor, out_type=indices.dtype.base_dtype)
+    count = raw_ops.AddV2(kept, raw_ops.ScatterNd(indices, taken, shape))
+    shared = raw_ops.RealDiv(dy, count)
+    slices = raw_ops.Mul(raw_ops.GatherNd(shared, indices), taken)
+    return [raw_ops.Mul(shared, kept), None, slices]
+
+
+_tensor_max = _declare_tensor_scatter(
+    "Max", np.maximum, MAX, _extreme_back, REAL, "or the larger at"
+)
+_tensor_min = _declare_tensor_scatter(
+    "Min", np.minimum, MIN, _extreme_back, REAL, "or the smaller at"
+)
+
+
+def tensor_scatter_update(
+    tensor: Any, indices: Any, updates: Any, name: str | None = None
+) -> Tensor:
+    """`tensor` with `updates` at the coordinates that the last dimension of `indices` holds.
+
+    updates: of shape indices.shape[:-1] + tensor.shape[indices.shape[-1]:]. Of several updates of
+    one place the last stays. InvalidArgumentError in a run for coordinates outside.
+    """
+    made: Tensor = _tensor_update(tensor, indices, updates, name=name)
+    return made
+
+
+def tensor_scatter_add(tensor: Any, indices: Any, updates: Any, name: str | None = None) -> Tensor:
+    """`tensor` with `updates` added at coordinates (see `tensor_scatter_update`), each in turn."""
+    made: Tensor = _tensor_add(tensor, indices, updates, name=name)
+    return made
+
+
+def tensor_scatter_sub(tensor: Any, indices: Any, updates: Any, name: str | None = None) -> Tensor:
+    """`tensor` with `updates` subtracted at coordinates (see `tensor_scatter_update`)."""
+    made: Tensor = _tensor_sub(tensor, indices, updates, name=name)
+    return made
+
+
+def tensor_scatter_max(tensor: Any, indices: Any, updates: Any, name: str | None = None) -> Tensor:
+    """`tensor`, but where `updates` are larger those (see `tensor_scatter_update`)."""
+    made: Tensor = _tensor_max(tensor, indices, updates, name=name)
+    return made
+
+
+def tensor_scatter_min(tensor: Any, indices: Any, updates: Any, name: str | None = None) -> Tensor:
+    """`tensor`, but where `updates` are smaller those (see `tensor_scatter_update`)."""
+    made: Tensor = _tensor_min(tensor, indices, updates, name=name)
+    return made

@@ -1,0 +1,79 @@
+"""Parts of a tensor by what another one says of each of them: the reverse of dynamic_stitch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from gpugraph.base.dtypes import ALL
+from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.base.shapes import TensorShape
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.graph.inference_context import InferContext
+from gpugraph.kernel import Call, KernelContext
+from gpugraph.ops.framework.op_declaration import Attr, op, raw_ops
+from gpugraph.ops.framework.shape_functions import UNKNOWN
+from gpugraph.ops.indexing.partition_and_stitch_launches import partitioned
+
+__all__ = ["dynamic_partition"]
+
+
+def _infer(context: InferContext) -> Sequence[TensorShape]:
+    data, parts = context.shapes
+    count = context.attrs["num_partitions"]
+    if data.sizes is None or parts.sizes is None:
+        return [UNKNOWN] * count
+    rank = len(parts.sizes)
+    if not data[:rank].is_compatible_with(parts):
+        raise ValueError(f"data of shape {data} must start with the shape of partitions, {parts}")
+    return [TensorShape.of((None, *data.sizes[rank:]))] * count
+
+
+def _bind(context: KernelContext, data: Any, parts: Any) -> Callable[[], Any]:
+    count = context.attrs["num_partitions"]
+
+    def run() -> list[Any]:
+        outside = parts[(parts < 0) | (parts >= count)]
+        if outside.size:
+            raise InvalidArgumentError(
+                None, None, f"partitions hold {outside[0]}, which is not in [0, {count})"
+            )
+        return [data[parts == index] for index in range(count)]
+
+    return run
+
+
+def _back(op: Any, *dys: Any) -> list[Any]:
+    data, parts = op.inputs
+    positions = raw_ops.Range(0, raw_ops.Size(parts), 1)
+    places = raw_ops.DynamicPartition(
+        raw_ops.Reshape(positions, raw_ops.Shape(parts)), parts, num_partitions=len(dys)
+    )
+    given = [raw_ops.ZerosLike(out) if dy is None else dy for out, dy in zip(op.outputs, dys)]
+    whole = raw_ops.DynamicStitch(places, given)
+    return [raw_ops.Reshape(whole, raw_ops.Shape(data)), None]
+
+
+_partition = op(
+    "DynamicPartition",
+    inputs="data: T, partitions: int32",
+    outputs="outputs: num_partitions * T",
+    attrs={"num_partitions": Attr("int", required=True), "T": ALL},
+    infer=_infer,
+    cpu=Call(make=_bind, dynamic=True),
+    gpu=partitioned(Call(make=_bind, dynamic=True)),
+    grad=_back,
+    doc="outputs[n] holds the slices of data, in order, whose number in partitions is n.",
+)
+
+
+def dynamic_partition(
+    data: Any, partitions: Any, num_partitions: int, name: str | None = None
+) -> list[Tensor]:
+    """`num_partitions` tensors: the n-th has the slices of `data` where `partitions` is n.
+
+    partitions: int32, of the shape that `data` begins with. A run raises InvalidArgumentError
+    for numbers outside [0, num_partitions).
+    """
+    made: Any = _partition(data, partitions, num_partitions=num_partitions, name=name)
+    return [made] if isinstance(made, Tensor) else list(made)

@@ -1,0 +1,146 @@
+"""Rows of tables by number, where a table may lie in several parts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from gpugraph.base import dtypes
+from gpugraph.base.shapes import TensorShape
+from gpugraph.graph.client.client_graph import Graph
+from gpugraph.graph.client.default_stacks import graph_stack
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.ops.arrays.cast import cast
+from gpugraph.ops.arrays.concat_and_stack import concat, stack
+from gpugraph.ops.arrays.reshape_and_transpose import reshape
+from gpugraph.ops.elementwise.arithmetic_functions import maximum
+from gpugraph.ops.elementwise.comparison_and_select import where
+from gpugraph.ops.framework.identity_and_shape import identity, op_scope, shape, size
+from gpugraph.ops.framework.op_declaration import raw_ops
+from gpugraph.ops.framework.tensor_conversion import constant, convert_to_tensor
+from gpugraph.ops.indexing.dynamic_partition import dynamic_partition
+from gpugraph.ops.indexing.gather import gather
+from gpugraph.ops.reductions.ranges_and_running_sums import range as range_of
+from gpugraph.ops.reductions.reduction_functions import reduce_sum
+
+__all__ = ["embedding_lookup"]
+
+
+def embedding_lookup(
+    params: Any,
+    ids: Any,
+    partition_strategy: str = "mod",
+    name: str | None = None,
+    validate_indices: bool = True,
+    max_norm: Any = None,
+) -> Tensor:
+    """The rows of `params` at `ids`, an int tensor; with `max_norm`, scaled down to that l2 norm.
+
+    params: one tensor or variable, or the parts of one, as a list or a PartitionedVariable.
+    partition_strategy: how rows lie in the parts. "mod": row i is in part i % parts, at
+      i // parts. "div": parts are blocks of consecutive rows, the first ones larger by one where
+      it doesn't divide, as a partitioner cuts them.
+
+    Shape: ids.shape + params.shape[1:]. ValueError without params and for another strategy.
+    InvalidArgumentError in a run for rows that are not there. `validate_indices` has no effect.
+    """
+    del validate_indices
+    if params is None:
+        raise ValueError("params must be specified")
+    parts = _parts(params)
+    if not parts:
+        raise ValueError("embedding_lookup needs at least one params tensor")
+    with op_scope(name, "embedding_lookup", *parts, ids) as scope:
+        tables = [_table(each) for each in parts]
+        positions = convert_to_tensor(ids, name="ids")
+        if partition_strategy not in ("mod", "div"):
+            raise ValueError(
+                f"Unrecognized partition strategy: {partition_strategy}. It must be 'mod' or 'div'"
+            )
+        if len(tables) == 1:
+            rows = _rows(tables[0], positions, scope)
+            return identity(_limited(rows, positions, max_norm))
+        rows = _from_parts(tables, positions, partition_strategy, scope)
+        return _limited(rows, positions, max_norm)
+
+
+def _parts(params: Any) -> list[Any]:
+    """The parts: of a list its items, of a variable in parts these."""
+    parts = getattr(params, "_get_variable_list", None)
+    if parts is not None:
+        return list(parts())
+    return list(params) if isinstance(params, (list, tuple)) else [params]
+
+
+def _table(part: Any) -> Any:
+    """A part as something with a place and a shape: variables stay what they are."""
+    return part if hasattr(part, "_as_graph_element") else convert_to_tensor(part, name="params")
+
+
+def _rows(table: Any, positions: Tensor, name: str | None = None) -> Tensor:
+    """The rows of one part, looked up where it is."""
+    graph: Graph = graph_stack.top()
+    with graph.colocate_with(table):
+        return gather(table, positions, name=name)
+
+
+def _from_parts(tables: Sequence[Any], positions: Tensor, strategy: str, scope: str) -> Tensor:
+    """Each part looks up its own rows, which are then put in the order of `positions`."""
+    flat = reshape(positions, [-1])
+    order = range_of(size(flat))
+    number, row = (_by_block if strategy == "div" else _by_remainder)(tables, flat)
+    number = cast(number, dtypes.int32)
+    rows = dynamic_partition(row, number, len(tables))
+    places = dynamic_partition(order, number, len(tables))
+    found = [_rows(table, part_rows) for table, part_rows in zip(tables, rows)]
+    whole = raw_ops.ParallelDynamicStitch(places, found, name=scope)
+    rest = _row_shape(tables)
+    known = rest.sizes is not None and None not in rest.sizes
+    sizes = rest if known else shape(tables[0])[1:]
+    made = reshape(whole, concat([shape(positions), sizes], 0))
+    made.set_shape(positions.shape.concatenate(rest))
+    return made
+
+
+def _row_shape(tables: Sequence[Any]) -> TensorShape:
+    """The shape of one row, which is that of all parts."""
+    found: TensorShape = tables[0].shape[1:]
+    for table in tables[1:]:
+        found = found.merge_with(table.shape[1:])
+    return found
+
+
+def _by_remainder(tables: Sequence[Any], flat: Tensor) -> tuple[Any, Any]:
+    return flat % len(tables), flat // len(tables)
+
+
+def _by_block(tables: Sequence[Any], flat: Tensor) -> tuple[Any, Any]:
+    """In which part a row is, and at which place there, where parts are blocks."""
+    total = _row_count(tables, flat.dtype)
+    least, larger = total // len(tables), total % len(tables)
+    number = maximum(flat // (least + 1), (flat - larger) // least)
+    row = where(number < larger, flat % (least + 1), (flat - larger) % least)
+    return number, row
+
+
+def _row_count(tables: Sequence[Any], dtype: Any) -> Tensor:
+    counts = [table.shape.as_list()[0] if table.shape.rank else None for table in tables]
+    known = [count for count in counts if count is not None]
+    if len(known) == len(counts):
+        return constant(sum(known), dtype)
+    sizes = [
+        shape(table)[0] if count is None else constant(count, dtypes.int32)
+        for table, count in zip(tables, counts)
+    ]
+    return cast(reduce_sum(stack(sizes)), dtype)
+
+
+def _limited(rows: Tensor, positions: Tensor, max_norm: Any) -> Tensor:
+    """`rows`, those of a larger norm scaled down to `max_norm`."""
+    if max_norm is None:
+        return rows
+    axes = raw_ops.Range(raw_ops.Rank(positions), raw_ops.Rank(rows), 1)
+    norm = raw_ops.Sqrt(raw_ops.Sum(raw_ops.Square(rows), axes, keep_dims=True))
+    limit = convert_to_tensor(max_norm, rows.dtype.base_dtype, name="max_norm")
+    scaled: Tensor = raw_ops.RealDiv(raw_ops.Mul(rows, limit), raw_ops.Maximum(norm, limit))
+    return scaled

@@ -1,0 +1,277 @@
+"""Elements picked by position along an axis: gather and masks.
+
+Positions are checked before anything is written: one that is outside is an InvalidArgumentError.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base import dtypes
+from gpugraph.base.dtypes import ALL
+from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.base.shapes import TensorShape
+from gpugraph.graph.client.indexed_slices import IndexedSlices
+from gpugraph.graph.client.resource_handles import value_static_shape
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.graph.inference_context import InferContext
+from gpugraph.kernel import At, Call, Failed, KernelContext, Launch, Signature, Source
+from gpugraph.ops.arrays.reshape_and_transpose import INDEX
+from gpugraph.ops.framework.constant_value import constant_value
+from gpugraph.ops.framework.cuda_grids import THREADS, grid_of, item_type
+from gpugraph.ops.framework.identity_and_shape import ints, op_scope, size, value_shape
+from gpugraph.ops.framework.op_declaration import Attr, op, raw_ops
+from gpugraph.ops.framework.shape_functions import UNKNOWN, normalize_axis
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+
+__all__ = ["boolean_mask", "check_inside", "gather", "gathered_rows"]
+
+
+def check_inside(indices: Any, size: int, what: str = "indices") -> None:
+    """InvalidArgumentError that names the first of `indices` outside [0, size)."""
+    if indices.size == 0 or (indices.min() >= 0 and indices.max() < size):
+        return
+    outside = np.argwhere((indices < 0) | (indices >= size))[0].tolist()
+    at = ",".join(map(str, outside))
+    value = indices[tuple(outside)]
+    raise InvalidArgumentError(None, None, f"{what}[{at}] = {value} is not in [0, {size})")
+
+
+# -- gather
+
+
+def _infer_gather(context: InferContext) -> Sequence[TensorShape]:
+    params, indices = context.shapes[0].sizes, context.shapes[1].sizes
+    value, batch = context.value(2), context.attrs["batch_dims"]
+    if params is not None and not params:
+        raise ValueError("params must be of rank at least 1 but is a scalar")
+    if indices is None or params is None:
+        return [UNKNOWN]
+    if not -len(indices) <= batch <= len(indices):
+        raise ValueError(f"batch_dims {batch} is not in [-{len(indices)}, {len(indices)}]")
+    batch = batch + len(indices) if batch < 0 else batch
+    if value is None:
+        return [TensorShape.of((None,) * (len(params) + len(indices) - 1 - batch))]
+    axis = normalize_axis(ints(value)[0], len(params))
+    if batch > axis:
+        raise ValueError(f"batch_dims {batch} must be at most axis {axis}")
+    shared = TensorShape.of(params[:batch]).merge_with(TensorShape.of(indices[:batch])).sizes
+    assert shared is not None
+    return [TensorShape.of((*shared, *params[batch:axis], *indices[batch:], *params[axis + 1 :]))]
+
+
+def _batch_dims(attrs: Any, indices_rank: int) -> int:
+    batch: int = attrs["batch_dims"]
+    return batch + indices_rank if batch < 0 else batch
+
+
+def _batch_parts(batch: int, *arrays: Any) -> list[tuple[Any, ...]]:
+    """Each batch entry of the arrays, as views: `...` keeps single elements from being copied."""
+    places = np.ndindex(*arrays[1].shape[:batch])
+    return [tuple(array[at + (...,)] for array in arrays) for at in places]
+
+
+def _bind_gather(context: KernelContext, params: Any, indices: Any, out: Any) -> Callable[[], Any]:
+    axis = normalize_axis(ints(context.value(2))[0], params.ndim)
+    batch = _batch_dims(context.attrs, indices.ndim)
+    size = params.shape[axis]
+    parts = _batch_parts(batch, params, indices, out)
+
+    def run() -> None:
+        check_inside(indices, size)
+        for source, where, target in parts:
+            np.take(source, where, axis - batch, target, "clip")
+
+    return run
+
+
+def _launch_gather(signature: Signature) -> list[Launch]:
+    params, indices = signature.input_shapes[:2]
+    axis = normalize_axis(ints(signature.value(2))[0], len(params))
+    batch = _batch_dims(signature.attrs, len(indices))
+    size, total = params[axis], prod(signature.output_shapes[0])
+    outer, inner = prod(params[batch:axis]), prod(params[axis + 1 :])
+    count = prod(indices[batch:])
+    failed = Failed(f"an index is not in [0, {size})")
+    return [
+        Launch(
+            "gg_gather",
+            grid_of(total),
+            (THREADS, 1, 1),
+            (At(0), At(1), At(2), failed, total, outer, size, count, inner),
+            {"INDEX": signature.input_types[1]},
+            {"ITEM": item_type(signature.output_types[0])},
+        )
+    ]
+
+
+def _bind_gather_by_index(
+    context: KernelContext, params: Any, indices: Any, out: Any
+) -> Callable[[], Any]:
+    axis = normalize_axis(ints(context.value(2))[0], params.ndim)
+    batch = _batch_dims(context.attrs, indices.ndim)
+    size = params.shape[axis]
+    before = (slice(None),) * (axis - batch)
+    parts = _batch_parts(batch, params, indices, out)
+
+    def run() -> None:
+        check_inside(indices, size)
+        for source, where, target in parts:
+            np.copyto(target, source[before + (where,)])
+
+    return run
+
+
+def _gather_back(op: Any, dy: Any) -> list[Any]:
+    params, indices, axis = op.inputs
+    value = constant_value(axis)
+    first = value is not None and int(value) == 0
+    if first and op.get_attr("batch_dims") == 0:
+        return [gathered_rows(params, indices, dy), None, None]
+    dx = _gather_back_anywhere(op, dy)
+    dx.set_shape(params.shape)
+    return [dx, None, None]
+
+
+def gathered_rows(params: Tensor, indices: Tensor, dy: Tensor) -> IndexedSlices:
+    """The gradient at `params` as what it is: some rows of it, in the order of `indices`.
+
+    params: a tensor, or the handle of a resource variable.
+    """
+    with params.graph.colocate_with(params.op):  # it may be large
+        whole = value_shape(params)
+    count: Any = raw_ops.ExpandDims(size(indices), 0)
+    sizes = raw_ops.ConcatV2([count, whole[1:]], 0, name="concat")
+    rows = raw_ops.Reshape(dy, sizes)
+    known = TensorShape.of((indices.shape.num_elements(),))
+    rows.set_shape(known.concatenate(value_static_shape(params)[1:]))
+    return IndexedSlices(rows, raw_ops.Reshape(indices, count), whole)
+
+
+def _gather_back_anywhere(op: Any, dy: Any) -> Any:
+    """The gradient with params seen as [batch, outer, size, inner] and dy as [..., count, ...].
+
+    Rows of the gathered axis are brought in front of `outer`; those of each batch entry get row
+    numbers of their own, so that one segment sum adds up all of them.
+    """
+    params, indices, axis = op.inputs
+    shape = raw_ops.Shape(params)
+    axis = raw_ops.FloorMod(_int32(axis), raw_ops.Rank(params))
+    batch: Any = np.array(op.get_attr("batch_dims"), np.int32)
+    if batch < 0:
+        batch = raw_ops.Add(raw_ops.Rank(indices), batch)
+    sizes = raw_ops.SplitV(
+        shape, raw_ops.Pack([batch, raw_ops.Sub(axis, batch), 1, -1]), 0, num_split=4
+    )
+    batches, outer, size, inner = (raw_ops.Prod(part, 0) for part in sizes)
+    count = raw_ops.FloorDiv(raw_ops.Size(indices), raw_ops.Maximum(batches, 1))
+    swap = np.array([0, 2, 1, 3], np.int32)
+    rows = raw_ops.Transpose(
+        raw_ops.Reshape(dy, raw_ops.Pack([batches, outer, count, inner])), swap
+    )
+    rows = raw_ops.Reshape(rows, raw_ops.Pack([raw_ops.Mul(batches, count), outer, inner]))
+    starts = raw_ops.Mul(raw_ops.ExpandDims(raw_ops.Range(0, batches, 1), 1), size)
+    ids = raw_ops.Reshape(indices, raw_ops.Pack([batches, count]))
+    ids = raw_ops.Reshape(raw_ops.Add(_int32(ids), starts), np.array([-1], np.int32))
+    summed = raw_ops.UnsortedSegmentSum(rows, ids, raw_ops.Mul(batches, size))
+    summed = raw_ops.Reshape(summed, raw_ops.Pack([batches, size, outer, inner]))
+    return raw_ops.Reshape(raw_ops.Transpose(summed, swap), shape)
+
+
+def _int32(tensor: Tensor) -> Any:
+    if tensor.dtype.base_dtype is dtypes.int32:
+        return tensor
+    return raw_ops.Cast(tensor, DstT=dtypes.int32)
+
+
+_gather = op(
+    "GatherV2",
+    inputs="params: Tparams, indices: Tindices, axis: Taxis",
+    outputs="output: Tparams",
+    attrs={
+        "batch_dims": Attr("int", 0),
+        "Tparams": ALL,
+        "Tindices": INDEX,
+        "Taxis": INDEX,
+    },
+    infer=_infer_gather,
+    host=[2],
+    cpu=Call(make=_bind_gather),
+    gpu=Source("gather.cu", _launch_gather, Call(make=_bind_gather_by_index)),
+    grad=_gather_back,
+    doc="The slices of params at `indices` along an axis.",
+)
+
+
+def gather(
+    params: Any,
+    indices: Any,
+    validate_indices: Any = None,
+    name: str | None = None,
+    axis: Any = None,
+    batch_dims: int = 0,
+) -> Tensor:
+    """The slices of `params` along `axis` (by default `batch_dims`) at `indices`.
+
+    Shape: params.shape[:axis] + indices.shape[batch_dims:] + params.shape[axis + 1:].
+    InvalidArgumentError in a run for an index outside [0, size). `validate_indices` has no effect.
+    """
+    del validate_indices
+    first = constant_value(axis) if isinstance(axis, Tensor) else axis or batch_dims
+    if hasattr(params, "_after_change") and not batch_dims and first == 0:
+        found: Tensor = params.sparse_read(indices, name=name)
+        return found
+    made: Tensor = _gather(
+        params, indices, batch_dims if axis is None else axis, batch_dims=batch_dims, name=name
+    )
+    return made
+
+
+# -- made of them
+
+
+def boolean_mask(
+    tensor: Any, mask: Any, name: str | None = "boolean_mask", axis: int | None = None
+) -> Tensor:
+    """The parts of `tensor` where the bool `mask` is true, in order, joined along `axis` (0).
+
+    The mask's shape is that of the dimensions of `tensor` from `axis` on. ValueError when it
+    isn't, for a scalar mask and for one of unknown rank.
+    """
+    with op_scope(name, "boolean_mask", tensor, mask):
+        source = convert_to_tensor(tensor, name="tensor")
+        chosen = convert_to_tensor(mask, dtypes.bool, name="mask")
+        rank = chosen.shape.rank
+        if rank is None:
+            raise ValueError("The mask's rank must be known; give it a shape by set_shape")
+        if rank == 0:
+            raise ValueError("mask cannot be scalar.")
+        first = axis or 0
+        source.shape[first : first + rank].assert_is_compatible_with(chosen.shape)
+        if rank > 1:
+            source = _merged(source, first, rank)
+            chosen = raw_ops.Reshape(chosen, np.array([-1], np.int32))
+        where = raw_ops.Squeeze(raw_ops.Where(chosen), squeeze_dims=[1])
+        return gather(source, where, axis=first)
+
+
+def _merged(tensor: Tensor, first: int, count: int) -> Tensor:
+    """`tensor` with `count` dimensions from `first` on made one."""
+    sizes = tensor.shape.sizes
+    if sizes is not None and None not in sizes:
+        middle = prod(sizes[first : first + count])  # type: ignore[arg-type]
+        wanted: Any = np.array((*sizes[:first], middle, *sizes[first + count :]), np.int32)
+    else:
+        shape = raw_ops.Shape(tensor)
+        lengths = np.array([first, count, -1], np.int32)
+        before, merged, after = raw_ops.SplitV(shape, lengths, 0, num_split=3)
+        size = raw_ops.Prod(merged, np.array([0], np.int32), keep_dims=True)
+        wanted = raw_ops.ConcatV2([before, size, after], 0)
+    made: Tensor = raw_ops.Reshape(tensor, wanted)
+    if sizes is not None:
+        made.set_shape((*sizes[:first], None, *sizes[first + count :]))
+    return made

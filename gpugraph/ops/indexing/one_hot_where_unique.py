@@ -1,0 +1,342 @@
+"""Positions: one_hot, where, unique, dynamic_stitch, linspace.
+
+How large the results of Where, Unique and DynamicStitch are depends on values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base import dtypes
+from gpugraph.base.dtypes import ALL, FLOATING, NUMERIC, as_dtype
+from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.base.shapes import TensorShape
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.graph.inference_context import InferContext
+from gpugraph.kernel import At, Call, KernelContext, Launch, Signature, Source
+from gpugraph.ops.arrays.reshape_and_transpose import INDEX
+from gpugraph.ops.framework.cuda_grids import item_type
+from gpugraph.ops.framework.formula_terms import Term, recipe
+from gpugraph.ops.framework.identity_and_shape import ints, op_scope
+from gpugraph.ops.framework.numpy_conversion import zero_of
+from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
+from gpugraph.ops.framework.row_update_launches import columns_and_rows
+from gpugraph.ops.framework.shape_functions import SCALAR, UNKNOWN, normalize_axis, of_rank
+from gpugraph.ops.framework.tensor_conversion import constant, convert_to_tensor
+from gpugraph.ops.indexing.partition_and_stitch_launches import stitched
+from gpugraph.ops.indexing.where_and_unique_launches import unique_elements, where_nonzero_elements
+
+__all__ = ["dynamic_stitch", "in_order_of_appearance", "lin_space", "linspace", "one_hot", "unique"]
+__all__ += ["where_nonzero"]
+
+
+# -- one hot
+
+
+def _infer_one_hot(context: InferContext) -> Sequence[TensorShape]:
+    sizes = context.shapes[0].sizes
+    if sizes is None:
+        return [UNKNOWN]
+    value = context.value(1)
+    depth = None if value is None else ints(value)[0]
+    if depth is not None and depth < 0:
+        raise ValueError(f"depth must be non-negative, but is {depth}")
+    axis = normalize_axis(context.attrs["axis"], len(sizes) + 1)
+    return [TensorShape.of((*sizes[:axis], depth, *sizes[axis:]))]
+
+
+def _bind_one_hot(
+    context: KernelContext, indices: Any, on_value: Any, off_value: Any, out: Any
+) -> Callable[[], Any]:
+    axis = normalize_axis(context.attrs["axis"], out.ndim)
+    places = np.arange(out.shape[axis], dtype=indices.dtype, like=indices)
+    places = places.reshape((-1, *(1,) * (out.ndim - axis - 1)))
+    chosen = indices.reshape((*out.shape[:axis], 1, *out.shape[axis + 1 :]))
+    hot = context.scratch(out.shape, dtypes.bool)
+
+    def run() -> None:
+        np.equal(chosen, places, out=hot)
+        np.copyto(out, off_value)
+        np.copyto(out, on_value, where=hot)
+
+    return run
+
+
+def _launch_one_hot(signature: Signature) -> list[Launch]:
+    shape = signature.output_shapes[0]
+    axis = normalize_axis(signature.attrs["axis"], len(shape))
+    outer, depth, inner = prod(shape[:axis]), shape[axis], prod(shape[axis + 1 :])
+    defines: dict[str, str | int] = {"ITEM": item_type(signature.output_types[0])}
+    how: dict[str, Any] = {"types": {"INDEX": signature.input_types[0]}, "defines": defines}
+    arrays = At(0), At(1), At(2), At(3)
+    if inner == 1:
+        grid, block = columns_and_rows(outer, depth)
+        return [Launch("gg_one_hot_rows", grid, block, (*arrays, outer, depth), **how)]
+    grid, block = columns_and_rows(outer * depth, inner)
+    return [Launch("gg_one_hot", grid, block, (*arrays, outer * depth, depth, inner), **how)]
+
+
+def _hot_terms(signature: Signature, indices: Term, on_value: Term, off_value: Term) -> list[Term]:
+    shape = signature.output_shapes[0]
+    if normalize_axis(signature.attrs["axis"], len(shape)) != len(shape) - 1:
+        raise NotImplementedError("the new axis is not the last")
+    wide = dtypes.int64 if indices.dtype is dtypes.int64 else dtypes.int32
+    places = indices.index(shape[-1], wide)
+    hot = places.text("x == y", indices.expanded((*shape[:-1], 1)), dtype=dtypes.bool)
+    return [hot.text("x ? y : z", on_value, off_value, dtype=on_value.dtype)]
+
+
+_one_hot = op(
+    "OneHot",
+    inputs="indices: TI, depth: int32, on_value: T, off_value: T",
+    outputs="output: T",
+    attrs={
+        "axis": Attr("int", -1),
+        "T": ALL,
+        "TI": (dtypes.uint8, dtypes.int8, dtypes.int32, dtypes.int64),
+    },
+    infer=_infer_one_hot,
+    host=[1],
+    cpu=Call(make=_bind_one_hot),
+    gpu=Source("one_hot.cu", _launch_one_hot, Call(make=_bind_one_hot)),
+    native=recipe(_hot_terms),
+    grad=NO_GRADIENT,
+    doc="on_value at the index along a new axis of size `depth`, off_value everywhere else.",
+)
+
+
+def one_hot(
+    indices: Any,
+    depth: Any,
+    on_value: Any = None,
+    off_value: Any = None,
+    axis: int | None = None,
+    dtype: Any = None,
+    name: str | None = None,
+) -> Tensor:
+    """`on_value` (1) where the new axis (by default the last) equals the index, else `off_value`.
+
+    The new axis has size `depth`; an index outside [0, depth) gives `off_value` alone. dtype: as
+    given, else that of the values, else float32. TypeError when they contradict each other.
+    """
+    with op_scope(name, "one_hot", indices, depth, on_value, off_value) as scope:
+        values = [(on_value, 1, "on_value"), (off_value, 0, "off_value")]
+        hot = [_converted(value, dtype, label) for value, _, label in values]
+        given = [each.dtype.base_dtype for each in hot if each is not None]
+        element = given[0] if dtype is None and given else as_dtype(dtype or dtypes.float32)
+        if any(other is not element for other in given):
+            raise TypeError(f"on_value, off_value and dtype differ: {given}, {element.name}")
+        if len(given) < 2 and element not in (*NUMERIC, dtypes.bool):
+            raise TypeError(f"on_value and off_value must both be given for {element.name}")
+        numbers = [
+            constant(element.as_numpy_dtype(default), name=label) if each is None else each
+            for each, (_, default, label) in zip(hot, values, strict=True)
+        ]
+        place = -1 if axis is None else axis
+        made: Tensor = _one_hot(indices, depth, *numbers, axis=place, name=scope)
+        return made
+
+
+def _converted(value: Any, dtype: Any, name: str) -> Tensor | None:
+    if value is None or isinstance(value, Tensor):
+        return value
+    return convert_to_tensor(value, dtype, name=name)
+
+
+# -- where
+
+
+def _infer_where(context: InferContext) -> Sequence[TensorShape]:
+    sizes = context.shapes[0].sizes
+    return [TensorShape.of((None, None if sizes is None else len(sizes)))]
+
+
+def _find(condition: Any) -> list[Any]:
+    if condition.ndim == 0:
+        return [np.zeros((int(bool(condition)), 0), np.int64)]
+    return [np.argwhere(condition)]
+
+
+where_nonzero = op(
+    "Where",
+    inputs="input: T",
+    outputs="index: int64",
+    attrs={"T": (*NUMERIC, dtypes.bool)},
+    infer=_infer_where,
+    cpu=Call(_find, dynamic=True),
+    gpu=where_nonzero_elements(Call(_find, dynamic=True)),
+    grad=NO_GRADIENT,
+    doc="The coordinates, row by row and in order, of the elements that are true or not zero.",
+)
+
+
+# -- unique
+
+
+def _infer_unique(context: InferContext) -> Sequence[TensorShape]:
+    length = of_rank(context.shapes[0], 1, "x")
+    return [TensorShape.of((None,)), TensorShape.of(length)]
+
+
+def in_order_of_appearance(x: Any, index_type: Any) -> tuple[Any, Any]:
+    """The different elements of a vector, and where each of its elements is in them."""
+    values, first, inverse = np.unique(x, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    place = np.empty(order.size, index_type)
+    place[order] = np.arange(order.size)
+    return values[order], place[inverse.reshape(-1)]
+
+
+def _bind_unique(context: KernelContext, x: Any) -> Callable[[], Any]:
+    index_type = context.output_types[1].as_numpy_dtype
+
+    return lambda: [*in_order_of_appearance(x, index_type)]
+
+
+_unique = op(
+    "Unique",
+    inputs="x: T",
+    outputs="y: T, idx: out_idx",
+    attrs={"T": ALL, "out_idx": dtypes.int32},
+    infer=_infer_unique,
+    cpu=Call(make=_bind_unique, dynamic=True),
+    gpu=unique_elements(Call(make=_bind_unique, dynamic=True)),
+    grad=NO_GRADIENT,
+    doc="The different elements of a vector, in order of appearance, and where each x is in them.",
+)
+
+
+def unique(x: Any, out_idx: Any = dtypes.int32, name: str | None = None) -> Any:
+    """(y, idx): the different elements of the vector x in order of appearance; x = y[idx].
+
+    idx has dtype `out_idx`, int32 or int64. ValueError when x is no vector.
+    """
+    return _unique(x, out_idx=out_idx, name=name)
+
+
+# -- dynamic stitch
+
+
+def _infer_stitch(context: InferContext) -> Sequence[TensorShape]:
+    count = context.attrs["N"]
+    rest, size = UNKNOWN, 0
+    for index in range(count):
+        where, data = context.shapes[index].sizes, context.shapes[count + index].sizes
+        value = context.value(index)
+        size = -1 if value is None or size < 0 else max(size, int(np.max(value, initial=-1)) + 1)
+        if where is None or data is None:
+            continue
+        if not TensorShape.of(data[: len(where)]).is_compatible_with(TensorShape.of(where)):
+            raise ValueError(
+                f"data[{index}] of shape {context.shapes[count + index]} must start with the "
+                f"shape of indices[{index}], {context.shapes[index]}"
+            )
+        rest = rest.merge_with(TensorShape.of(data[len(where) :]))
+    return [TensorShape.of((None if size < 0 else size,)).concatenate(rest)]
+
+
+def _stitch(*arrays: Any) -> list[Any]:
+    count = len(arrays) // 2
+    indices, data = arrays[:count], arrays[count:]
+    size = max(int(np.max(where, initial=-1)) for where in indices) + 1
+    shape, dtype = (size, *data[0].shape[indices[0].ndim :]), data[0].dtype
+    merged = np.full(shape, zero_of(dtype), dtype)
+    for where, values in zip(indices, data, strict=True):
+        if where.size and where.min() < 0:
+            raise InvalidArgumentError(None, None, f"indices can't be negative: {where.min()}")
+        flat = where.reshape(-1)
+        merged[flat] = values.reshape(flat.shape + merged.shape[1:])
+    return [merged]
+
+
+def _stitch_back(op: Any, dy: Any) -> list[Any]:
+    indices = op.inputs[: len(op.inputs) // 2]
+    return [None] * len(indices) + [raw_ops.GatherV2(dy, where, 0) for where in indices]
+
+
+def _declare_stitch(op_type: str, doc: str) -> Any:
+    return op(
+        op_type,
+        inputs="indices: N * int32, data: N * T",
+        outputs="merged: T",
+        attrs={"N": Attr("int", required=True, minimum=1), "T": ALL},
+        infer=_infer_stitch,
+        cpu=Call(_stitch, dynamic=True),
+        gpu=stitched(Call(_stitch, dynamic=True)),
+        grad=_stitch_back,
+        doc=doc,
+    )
+
+
+dynamic_stitch_op = _declare_stitch(
+    "DynamicStitch", "merged[indices[m][i]] = data[m][i]; later ones win, gaps are zero."
+)
+_declare_stitch("ParallelDynamicStitch", "DynamicStitch of indices that are all different.")
+
+
+def dynamic_stitch(indices: Any, data: Any, name: str | None = None) -> Tensor:
+    """One tensor of the parts of `data`: merged[indices[m][i, ...]] = data[m][i, ...].
+
+    Its first size is the largest index + 1; of parts with one index the last wins.
+    ValueError for no parts.
+    """
+    made: Tensor = dynamic_stitch_op(list(indices), list(data), name=name)
+    return made
+
+
+# -- linspace
+
+
+def _infer_lin_space(context: InferContext) -> Sequence[TensorShape]:
+    for shape in context.shapes:
+        if not shape.is_compatible_with(SCALAR):
+            raise ValueError(f"start, stop and num must be scalars, but one has shape {shape}")
+    value = context.value(2)
+    count = None if value is None else ints(value)[0]
+    if count is not None and count <= 0:
+        raise ValueError(f"Requires num > 0: {count}")
+    return [TensorShape.of((count,))]
+
+
+def _bind_lin_space(_: KernelContext, start: Any, stop: Any, out: Any) -> Callable[[], Any]:
+    steps = max(out.size - 1, 1)
+    ramp = np.arange(out.size, dtype=out.dtype)
+
+    def run() -> None:
+        np.multiply(ramp, (stop - start) / out.dtype.type(steps), out=out)
+        np.add(out, start, out=out)
+
+    return run
+
+
+def _lin_space_terms(signature: Signature, start: Term, stop: Term) -> list[Term]:
+    size = signature.output_shapes[0][0]
+    return [start.index(size, start.dtype) * ((stop - start) / max(size - 1, 1)) + start]
+
+
+_lin_space = op(
+    "LinSpace",
+    inputs="start: T, stop: T, num: Tidx",
+    outputs="output: T",
+    attrs={"T": FLOATING, "Tidx": INDEX},
+    infer=_infer_lin_space,
+    host=[2],
+    cpu=Call(make=_bind_lin_space),
+    gpu=Call(make=_bind_lin_space),
+    native=recipe(_lin_space_terms),
+    grad=NO_GRADIENT,
+    doc="`num` evenly spaced values from `start` to `stop`.",
+)
+
+
+def lin_space(start: Any, stop: Any, num: Any, name: str | None = None) -> Tensor:
+    """`num` evenly spaced values from `start` to `stop`, both included; ValueError if num < 1."""
+    made: Tensor = _lin_space(start, stop, num, name=name)
+    return made
+
+
+linspace = lin_space

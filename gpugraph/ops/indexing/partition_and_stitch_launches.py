@@ -1,0 +1,147 @@
+"""Launches of partition_and_stitch.cu: rows sorted into partitions, and rows of several
+lists stitched together by their indices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+from gpugraph.base import dtypes
+from gpugraph.base.dtypes import COMPLEX, REAL, DType
+from gpugraph.kernel import SIZES, At, Call, Failed, Launch, Scratch, Signature, Sized
+from gpugraph.ops.framework.cuda_grids import THREADS, grid_of, item_type
+from gpugraph.ops.framework.row_update_launches import columns_and_rows, filled, ordered
+
+__all__ = ["partitioned", "stitched"]
+
+_BLOCK = (THREADS, 1, 1)
+_MOVED = (*REAL, *COMPLEX, dtypes.bool)
+
+Shapes = list[tuple[int, ...]]
+
+
+def _how(dtype: DType) -> dict[str, Any]:
+    return {"defines": {"ITEM": item_type(dtype)}, "file": "partition_and_stitch.cu"}
+
+
+# -- dynamic_partition
+
+
+def _in_parts(signature: Signature) -> tuple[list[Launch], Any]:
+    """Launches that sort the rows by their parts, and the order that they leave."""
+    count, parts = prod(signature.input_shapes[1]), len(signature.output_types)
+    said = f"partitions hold a number that is not in [0, {parts})"
+    return ordered(At(1), dtypes.int32, count, 1, (parts,), said=said)
+
+
+def _count_parts(signature: Signature) -> list[Launch]:
+    data, named = signature.input_shapes
+    if data[: len(named)] != named:
+        raise NotImplementedError("data does not start with the shape of partitions")
+    count, parts = prod(named), len(signature.output_types)
+    if not count:
+        return []
+    launches, changes = _in_parts(signature)
+    starts = Scratch(SIZES, parts, dtypes.int64)
+    given, how = (changes.keys, starts, count, parts), _how(signature.input_types[0])
+    return [*launches, Launch("gg_part_starts", grid_of(parts), _BLOCK, given, **how)]
+
+
+def _part_sizes(signature: Signature, numbers: Sequence[int]) -> list[int]:
+    if not numbers:
+        return [0] * len(signature.output_types)
+    ends = [*numbers[1:], prod(signature.input_shapes[1])]
+    return [end - start for start, end in zip(numbers, ends, strict=True)]
+
+
+def _part_shapes(signature: Signature, numbers: Sequence[int]) -> Shapes:
+    data, named = signature.input_shapes
+    return [(size, *data[len(named) :]) for size in _part_sizes(signature, numbers)]
+
+
+def _fill_parts(signature: Signature, numbers: Sequence[int]) -> list[Launch]:
+    data, named = signature.input_shapes
+    width = prod(data[len(named) :])
+    if not numbers or not width:
+        return []
+    order, how = _in_parts(signature)[1].order, _how(signature.input_types[0])
+    launches = []
+    sizes = _part_sizes(signature, numbers)
+    for part, (start, size) in enumerate(zip(numbers, sizes, strict=True)):
+        if size:
+            grid, block = columns_and_rows(size, width)
+            given = (At(0), order, At(2 + part), start, size, width)
+            launches.append(Launch("gg_part_rows", grid, block, given, **how))
+    return launches
+
+
+def partitioned(host: Call) -> Sized:
+    """The rows of input 0 in parts, in order, by the numbers of input 1."""
+    return Sized("partition_and_stitch.cu", _count_parts, _part_shapes, _fill_parts, host, _MOVED)
+
+
+# -- dynamic_stitch
+
+
+def _lists(signature: Signature) -> tuple[list[int], tuple[int, ...]]:
+    """How many rows each list has, and the shape of one."""
+    shapes = signature.input_shapes
+    lists = len(shapes) // 2
+    rest = shapes[lists][len(shapes[0]) :]
+    for named, data in zip(shapes[:lists], shapes[lists:], strict=True):
+        if data != (*named, *rest):
+            raise NotImplementedError("indices and data do not fit together")
+    return [prod(named) for named in shapes[:lists]], rest
+
+
+def _count_stitch(signature: Signature) -> list[Launch]:
+    counts, _ = _lists(signature)
+    if sum(counts) >= 1 << 31:
+        raise NotImplementedError(f"{sum(counts)} rows are more than 31 bits count")
+    if not sum(counts):
+        return []
+    largest, failed = Scratch(SIZES, 1, dtypes.int32), Failed("indices can't be negative")
+    how = _how(signature.output_types[0])
+    return [
+        filled(largest, -1, 1, dtypes.int32),
+        *(
+            Launch(
+                "gg_stitch_size", grid_of(count), _BLOCK, (At(at), largest, failed, count), **how
+            )
+            for at, count in enumerate(counts)
+            if count
+        ),
+    ]
+
+
+def _stitch_shape(signature: Signature, numbers: Sequence[int]) -> Shapes:
+    return [(max(numbers, default=-1) + 1, *_lists(signature)[1])]
+
+
+def _fill_stitch(signature: Signature, numbers: Sequence[int]) -> list[Launch]:
+    counts, rest = _lists(signature)
+    rows, width = max(numbers, default=-1) + 1, prod(rest)
+    if not rows or not width:
+        return []
+    last, how = Scratch("last", rows, dtypes.int32), _how(signature.output_types[0])
+    launches, moves, base = [filled(last, -1, rows, dtypes.int32)], [], 0
+    for at, count in enumerate(counts):
+        if count:
+            named = (At(at), last, count, base)
+            launches.append(Launch("gg_stitch_last", grid_of(count), _BLOCK, named, **how))
+            grid, block = columns_and_rows(count, width)
+            given = (At(at), last, At(len(counts) + at), At(2 * len(counts)), count, base, width)
+            moves.append(Launch("gg_stitch_rows", grid, block, given, **how))
+        base += count
+    grid, block = columns_and_rows(rows, width)
+    gaps = Launch("gg_stitch_gaps", grid, block, (last, At(2 * len(counts)), rows, width), **how)
+    return [*launches, *moves, gaps]
+
+
+def stitched(host: Call) -> Sized:
+    """Lists of rows in one tensor, at the places that lists of indices say; the last one stays."""
+    how = _count_stitch, _stitch_shape, _fill_stitch
+    return Sized(
+        "partition_and_stitch.cu", *how, host, _MOVED, lambda known: [known.output_shapes[0][0] - 1]
+    )

@@ -1,0 +1,163 @@
+"""What a strided slice takes: begin, end, strides and the five masks, against a shape.
+
+Each position i of the three vectors says one thing, by bit i of the masks:
+
+    ellipsis_mask      all dimensions that the others leave (once; by default at the end)
+    new_axis_mask      a new dimension of size 1
+    shrink_axis_mask   the one element begin[i]; the dimension is dropped
+    otherwise          begin[i] to end[i] by strides[i], as in Python; begin_mask and end_mask
+                       leave the start or the end open
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from gpugraph.base.shapes import TensorShape
+
+__all__ = ["MASKS", "Spec", "layout", "numpy_index", "sliced_shape"]
+
+MASKS = ("begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axis_mask")
+"""The attrs of a strided slice, in TensorFlow's order."""
+
+
+class Spec(NamedTuple):
+    """One entry of the index: `kind` is "new", "all", "one" or "range"; `at` its position."""
+
+    kind: str
+    at: int
+
+
+def layout(attrs: Mapping[str, Any], count: int, rank: int) -> list[Spec]:
+    """The entries for `count` positions over `rank` dimensions, ellipses spelt out.
+
+    ValueError for a second ellipsis, and for more entries than dimensions.
+    """
+    kinds: list[Spec] = []
+    ellipsis = -1
+    for at in range(count):
+        bit = 1 << at
+        if attrs["ellipsis_mask"] & bit:
+            if ellipsis >= 0:
+                raise ValueError("Multiple ellipses in slice spec not allowed")
+            ellipsis = len(kinds)
+        elif attrs["new_axis_mask"] & bit:
+            kinds.append(Spec("new", at))
+        elif attrs["shrink_axis_mask"] & bit:
+            kinds.append(Spec("one", at))
+        else:
+            kinds.append(Spec("range", at))
+    used = sum(spec.kind != "new" for spec in kinds)
+    if used > rank:
+        raise ValueError(f"{used} dimensions are indexed, but the input has only {rank}")
+    place = len(kinds) if ellipsis < 0 else ellipsis
+    return kinds[:place] + [Spec("all", -1)] * (rank - used) + kinds[place:]
+
+
+def numpy_index(
+    attrs: Mapping[str, Any],
+    sizes: Sequence[int],
+    begin: Sequence[int],
+    end: Sequence[int],
+    strides: Sequence[int],
+) -> tuple[Any, ...]:
+    """The index that makes NumPy take the same view; ends in `...`, so it is one for scalars too.
+
+    ValueError for a stride of 0 and for a single element outside its dimension.
+    """
+    index: list[Any] = []
+    dim = 0
+    for kind, at in layout(attrs, len(begin), len(sizes)):
+        if kind == "new":
+            index.append(None)
+            continue
+        if kind == "all":
+            index.append(slice(None))
+        elif kind == "one":
+            index.append(_element(begin[at], strides[at], sizes[dim], dim))
+        else:
+            _check_stride(strides[at], at)
+            index.append(_range(attrs, at, begin[at], end[at], strides[at]))
+        dim += 1
+    return (*index, ...)
+
+
+def _range(attrs: Mapping[str, Any], at: int, begin: int, end: int, stride: int) -> slice:
+    start = None if attrs["begin_mask"] >> at & 1 else begin
+    stop = None if attrs["end_mask"] >> at & 1 else end
+    return slice(start, stop, stride)
+
+
+def _check_stride(stride: int, at: int) -> None:
+    if stride == 0:
+        raise ValueError(f"strides[{at}] must be non-zero")
+
+
+def _element(index: int, stride: int, size: int | None, dim: int) -> int:
+    if stride <= 0:
+        raise ValueError("only stride 1 allowed on non-range indexing.")
+    if size is not None and not -size <= index < size:
+        raise ValueError(f"slice index {index} of dimension {dim} out of bounds.")
+    return index
+
+
+def sliced_shape(
+    attrs: Mapping[str, Any],
+    shape: TensorShape,
+    count: int,
+    begin: Sequence[int] | None,
+    end: Sequence[int] | None,
+    strides: Sequence[int] | None,
+) -> TensorShape:
+    """The slice's shape as far as the input's shape and the vectors (None: unknown) tell it."""
+    if shape.sizes is None:
+        return TensorShape.of(None)
+    result: list[int | None] = []
+    dim = 0
+    for kind, at in layout(attrs, count, len(shape.sizes)):
+        if kind == "new":
+            result.append(1)
+            continue
+        size = shape.sizes[dim]
+        if kind == "all":
+            result.append(size)
+        elif kind == "one":
+            if begin is not None:
+                _element(begin[at], strides[at] if strides else 1, size, dim)
+        else:
+            result.append(_length(attrs, at, size, begin, end, strides))
+        dim += 1
+    return TensorShape.of(tuple(result))
+
+
+def _length(
+    attrs: Mapping[str, Any],
+    at: int,
+    size: int | None,
+    begin: Sequence[int] | None,
+    end: Sequence[int] | None,
+    strides: Sequence[int] | None,
+) -> int | None:
+    """The length of one range, or None."""
+    if strides is None:
+        return None
+    stride = strides[at]
+    _check_stride(stride, at)
+    open_start = attrs["begin_mask"] >> at & 1
+    open_stop = attrs["end_mask"] >> at & 1
+    if (begin is None and not open_start) or (end is None and not open_stop):
+        return None
+    chosen = _range(attrs, at, begin[at] if begin else 0, end[at] if end else 0, stride)
+    if size is not None:
+        return len(range(*chosen.indices(size)))
+    return _length_of_unknown(chosen, stride)
+
+
+def _length_of_unknown(chosen: slice, stride: int) -> int | None:
+    """0 where no size can make the range longer, else None."""
+    start, stop = chosen.start, chosen.stop
+    if start is None or stop is None or (start < 0) != (stop < 0):
+        return None
+    empty = stop <= start if stride > 0 else stop >= start
+    return 0 if empty else None

@@ -1,0 +1,288 @@
+"""Elements in another order, or looked up in one: roll, sort, n-th elements, searchsorted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base import dtypes
+from gpugraph.base.dtypes import ALL, REAL, as_dtype
+from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.base.shapes import TensorShape
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.graph.inference_context import InferContext
+from gpugraph.kernel import At, Call, KernelContext, Launch, Signature, Source
+from gpugraph.ops.arrays.reshape_and_transpose import INDEX, reshape, transpose
+from gpugraph.ops.framework.constant_value import constant_value
+from gpugraph.ops.framework.cuda_grids import THREADS, grid_of
+from gpugraph.ops.framework.identity_and_shape import Pairs, copying, ints, op_scope, shape
+from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
+from gpugraph.ops.framework.shape_functions import UNKNOWN, normalize_axis
+from gpugraph.ops.framework.tensor_conversion import constant, convert_to_tensor
+from gpugraph.ops.indexing.sort_launches import nth_in_order
+
+__all__ = ["argsort", "roll", "searchsorted", "sort"]
+
+
+# -- roll
+
+
+def _infer_roll(context: InferContext) -> Sequence[TensorShape]:
+    given_shape, shift, axis = context.shapes
+    if given_shape.rank == 0:
+        raise ValueError("input must be of rank at least 1 but is a scalar")
+    for given, what in ((shift, "shift"), (axis, "axis")):
+        if given.rank is not None and given.rank > 1:
+            raise ValueError(f"{what} must be a scalar or a vector, but has shape {given}")
+    if not shift.is_compatible_with(axis):
+        raise ValueError(f"shift and axis must have one shape, but have {shift} and {axis}")
+    return [given_shape]
+
+
+def _rolled(signature: Signature, source: Any, out: Any) -> Pairs:
+    """Along each axis both parts, exchanged."""
+    sizes = signature.input_shapes[0]
+    shifts = dict.fromkeys(range(len(sizes)), 0)
+    for shift, axis in zip(ints(signature.value(1)), ints(signature.value(2)), strict=True):
+        try:
+            shifts[normalize_axis(axis, len(sizes))] += shift
+        except ValueError as error:
+            raise InvalidArgumentError(None, None, str(error)) from error
+    pairs = [(source, out)]
+    for axis, shift in shifts.items():
+        by = shift % sizes[axis] if sizes[axis] else 0
+        if by:
+            cuts = [(slice(None, -by), slice(by, None)), (slice(-by, None), slice(None, by))]
+            before = (slice(None),) * axis
+            pairs = [(x[(*before, a)], y[(*before, b)]) for x, y in pairs for a, b in cuts]
+    return pairs
+
+
+def _roll_back(op: Any, dy: Any) -> list[Any]:
+    return [raw_ops.Roll(dy, raw_ops.Neg(op.inputs[1]), op.inputs[2]), None, None]
+
+
+_roll = op(
+    "Roll",
+    inputs="input: T, shift: Tshift, axis: Taxis",
+    outputs="output: T",
+    attrs={"T": ALL, "Tshift": INDEX, "Taxis": INDEX},
+    infer=_infer_roll,
+    host=[1, 2],
+    **copying(_rolled),
+    grad=_roll_back,
+    doc="The input moved by `shift` places along `axis`, round about.",
+)
+
+
+def roll(input: Any, shift: Any, axis: Any, name: str | None = None) -> Tensor:
+    """`input` moved by `shift` places along `axis`, round about; negative: to the front.
+
+    Both are ints or vectors of one length; shifts along one axis add up. ValueError where their
+    shapes differ and for a scalar input; InvalidArgumentError in a run for an axis outside.
+    """
+    made: Tensor = _roll(input, shift, axis, name=name)
+    return made
+
+
+# -- sort
+
+
+def _mirrored(values: Tensor) -> Tensor:
+    """The values in the opposite order, each its own counterpart's."""
+    if values.dtype.is_unsigned:
+        top = np.array(np.iinfo(values.dtype.as_numpy_dtype).max, values.dtype.as_numpy_dtype)
+        made: Tensor = raw_ops.Sub(top, values, name="sub")
+    elif values.dtype.is_integer:  # -x - 1 overflows nowhere
+        made = raw_ops.Invert(values)
+    else:
+        made = raw_ops.Neg(values)
+    return made
+
+
+def _axes_swapped(rank: int, axis: int) -> Any:
+    order = np.arange(rank, dtype=np.int32)
+    order[[axis, rank - 1]] = [rank - 1, axis]
+    return order
+
+
+def _sorted(values: Any, axis: Any, direction: str, indices: bool, name: str | None) -> Tensor:
+    what = "argsort" if indices else "sort"
+    with op_scope(name, what, values):
+        if direction not in ("ASCENDING", "DESCENDING"):
+            raise ValueError(f"direction is ASCENDING or DESCENDING, but it is {direction!r}")
+        place = constant_value(convert_to_tensor(axis, name="axis"))
+        if place is None or place.shape:
+            raise ValueError("axis must be a constant scalar")
+        tensor = convert_to_tensor(values, name="values")
+        rank = tensor.shape.rank
+        if rank is None and int(place) != -1:
+            raise ValueError(f"An axis of {int(place)} needs values of known rank")
+        at = -1 if rank is None else normalize_axis(place, rank)
+        swapped = rank is not None and at != rank - 1
+        if swapped:
+            order = constant(_axes_swapped(rank or 0, at), name="transposition")
+            tensor = transpose(tensor, order)
+        rising = direction == "ASCENDING"
+        found = raw_ops.TopKV2(_mirrored(tensor) if rising else tensor, shape(tensor)[-1])
+        made: Tensor = found[1] if indices else found[0]
+        if rising and not indices:
+            made = _mirrored(made)
+        if swapped:
+            made = transpose(made, order)
+        return made
+
+
+def sort(
+    values: Any, axis: Any = -1, direction: str = "ASCENDING", name: str | None = None
+) -> Tensor:
+    """`values` sorted along `axis`: "ASCENDING" or "DESCENDING".
+
+    ValueError for another direction, an axis that is no constant, or not the last of values
+    of unknown rank.
+    """
+    return _sorted(values, axis, direction, False, name)
+
+
+def argsort(
+    values: Any,
+    axis: Any = -1,
+    direction: str = "ASCENDING",
+    stable: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """The int32 indices that would sort `values` along `axis` (see `sort`), equals in order."""
+    del stable  # it always is
+    return _sorted(values, axis, direction, True, name)
+
+
+# -- the n-th element
+
+
+def _infer_nth(context: InferContext) -> Sequence[TensorShape]:
+    sizes, value = context.shapes[0].sizes, context.value(1)
+    if context.shapes[1].rank not in (None, 0):
+        raise ValueError(f"n must be a scalar, but has shape {context.shapes[1]}")
+    if value is not None and ints(value)[0] < 0:
+        raise ValueError(f"n must be non-negative, but is {ints(value)[0]}")
+    if sizes is None:
+        return [UNKNOWN]
+    if not sizes:
+        raise ValueError("input must be of rank at least 1 but is a scalar")
+    if value is not None and sizes[-1] is not None and ints(value)[0] >= sizes[-1]:
+        raise ValueError(f"input must have more than n={ints(value)[0]} columns, not {sizes[-1]}")
+    return [TensorShape.of(sizes[:-1])]
+
+
+def _bind_nth(context: KernelContext, source: Any, out: Any) -> Callable[[], Any]:
+    n, size = ints(context.value(1))[0], source.shape[-1]
+    if n < 0 or n >= size:
+        raise InvalidArgumentError(None, None, f"n must be in [0, {size}), but is {n}")
+    place = size - 1 - n if context.attrs["reverse"] else n
+
+    def run() -> None:
+        out[...] = np.partition(source, place, axis=-1)[..., place]
+
+    return run
+
+
+def _launch_nth(signature: Signature) -> list[Launch]:
+    sizes, n = signature.input_shapes[0], ints(signature.value(1))[0]
+    rows, dtype = prod(sizes[:-1]), signature.input_types[0]
+    if not 0 <= n < sizes[-1]:
+        raise NotImplementedError(f"n must be in [0, {sizes[-1]}), but is {n}")
+    return nth_in_order(At(0), At(1), rows, sizes[-1], n, dtype, signature.attrs["reverse"])
+
+
+def _nth_back(op: Any, dy: Any) -> list[Any]:
+    """dy, shared by all elements that equal the n-th."""
+    value, dy = raw_ops.ExpandDims(op.outputs[0], -1), raw_ops.ExpandDims(dy, -1)
+    chosen = raw_ops.Cast(raw_ops.Equal(value, op.inputs[0]), DstT=dy.dtype.base_dtype)
+    count = raw_ops.Sum(chosen, np.array(-1, np.int32), keep_dims=True)
+    return [raw_ops.Mul(raw_ops.RealDiv(chosen, count), dy), None]
+
+
+op(
+    "NthElement",
+    inputs="input: T, n: int32",
+    outputs="values: T",
+    attrs={"reverse": Attr("bool", False), "T": REAL},
+    infer=_infer_nth,
+    host=[1],
+    cpu=Call(make=_bind_nth),
+    gpu=Source("sort_and_select.cu", _launch_nth, Call(make=_bind_nth)),
+    grad=_nth_back,
+    doc="Of each row the element that stands at `n` when it is sorted; reverse: from the largest.",
+)
+
+
+# -- searching what is sorted
+
+
+def _infer_bound(context: InferContext) -> Sequence[TensorShape]:
+    for given, what in zip(context.shapes, ("sorted_inputs", "values"), strict=True):
+        if given.rank not in (None, 2):
+            raise ValueError(f"{what} must be a matrix, but has shape {given}")
+    rows = [given.sizes[0] for given in context.shapes if given.sizes is not None]
+    if len(rows) == 2 and None not in rows and rows[0] != rows[1]:
+        raise ValueError(f"sorted_inputs and values have {rows[0]} and {rows[1]} rows")
+    return [context.shapes[1]]
+
+
+def _launch_bound(side: str, signature: Signature) -> list[Launch]:
+    (rows, size), count = signature.input_shapes[0], signature.input_shapes[1][1]
+    total = rows * count
+    arguments = (At(0), At(1), At(2), total, size, count, int(side == "right"))
+    types = {"ELEMENT": signature.input_types[0]}
+    defines = {"OUTPUT": f"int{8 * signature.output_types[0].size}_t"}
+    block = (THREADS, 1, 1)
+    return [Launch("gg_bound", grid_of(total), block, arguments, types, defines)]
+
+
+def _declare_bound(name: str, side: Any, doc: str) -> Any:
+    def find(rows: Any, values: Any, out: Any) -> None:
+        for row, wanted, target in zip(rows, values, out, strict=True):
+            target[...] = np.searchsorted(row, wanted, side=side)
+
+    return op(
+        name,
+        inputs="sorted_inputs: T, values: T",
+        outputs="output: out_type",
+        attrs={"T": REAL, "out_type": dtypes.int32},
+        infer=_infer_bound,
+        cpu=Call(find),
+        gpu=Source("searchsorted_bounds.cu", partial(_launch_bound, side), Call(find)),
+        grad=NO_GRADIENT,
+        doc=f"Of each value, the first place in its row of sorted_inputs whose element is {doc}.",
+    )
+
+
+_BOUNDS = {
+    "left": _declare_bound("LowerBound", "left", "not less"),
+    "right": _declare_bound("UpperBound", "right", "greater"),
+}
+
+
+def searchsorted(
+    sorted_sequence: Any,
+    values: Any,
+    side: str = "left",
+    out_type: Any = dtypes.int32,
+    name: str | None = None,
+) -> Tensor:
+    """Where `values` would be put into rows that are sorted, before ("left") or after equals.
+
+    sorted_sequence: (..., n); values: (..., m) of the same first sizes. ValueError for another
+    side.
+    """
+    if side not in _BOUNDS:
+        raise ValueError(f"side must be either 'right' or 'left', but it is {side!r}")
+    rows = convert_to_tensor(sorted_sequence)
+    wanted = convert_to_tensor(values, rows.dtype.base_dtype)
+    flat = [reshape(each, [-1, shape(each)[-1]]) for each in (rows, wanted)]
+    made = _BOUNDS[side](*flat, out_type=as_dtype(out_type), name=name)
+    return reshape(made, shape(wanted))

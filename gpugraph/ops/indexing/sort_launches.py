@@ -1,0 +1,127 @@
+"""Launches of sort_and_select.cu: the first elements of each row in order, and where they were.
+
+Short rows are sorted whole, in shared memory. Of many long rows a few elements are selected, a
+block for each row. Else all elements are sorted (radix_sort.cu), then, stably, by their rows.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gpugraph.base import dtypes
+from gpugraph.base.dtypes import DType
+from gpugraph.kernel import At, Launch, Scratch
+from gpugraph.ops.framework.cuda_grids import THREADS, grid_of
+from gpugraph.ops.framework.row_update_launches import FEW, radix_passes
+
+__all__ = ["element_order", "first_in_order", "nth_in_order", "order_defines"]
+
+_MANY = 16
+"""Rows from which a block for each is enough of them."""
+_SELECTED = 1024
+_BLOCK = (512, 1, 1)
+
+_INFINITE = {
+    "float16": "0x7c00",
+    "bfloat16": "0x7f80",
+    "float32": "0x7f800000u",
+    "float64": "0x7ff0000000000000ull",
+}
+
+
+def _key_type(dtype: DType) -> DType:
+    return dtypes.uint64 if dtype.size == 8 else dtypes.uint32
+
+
+def order_defines(dtype: DType, descending: bool = False) -> dict[str, str | int]:
+    """What says how elements become keys: macros."""
+    base = dtype.base_dtype
+    bits = {1: "uint8_t", 2: "uint16_t", 4: "uint32_t", 8: "uint64_t"}[base.size]
+    return {
+        "ELEMENT": bits,
+        "KEY": f"uint{8 * _key_type(base).size}_t",
+        "BITS": 8 * base.size,
+        "INFINITE": _INFINITE.get(base.name, "0"),
+        "FLOATS": int(base.is_floating),
+        "SIGNED": int(base.is_integer and not base.is_unsigned),
+        "DESCENDING": int(descending),
+    }
+
+
+def _how(dtype: DType, descending: bool, capacity: int) -> dict[str, Any]:
+    room = max(32, 1 << (capacity - 1).bit_length())
+    return {
+        "defines": {**order_defines(dtype, descending), "CAPACITY": room},
+        "file": "sort_and_select.cu",
+    }
+
+
+def _threads(size: int) -> tuple[int, int, int]:
+    """A block that sorts so many."""
+    return max(32, min(512, (1 << (size - 1).bit_length()) // 2)), 1, 1
+
+
+def element_order(
+    x: At, count: int, dtype: DType, descending: bool = False
+) -> tuple[list[Launch], Scratch, Scratch]:
+    """Launches that sort all elements, equal ones as they come, and their keys and numbers then."""
+    if count >= 1 << 31:
+        raise NotImplementedError(f"{count} elements are more than 31 bits count")
+    keys, numbers = Scratch("keys", count, _key_type(dtype)), Scratch("order", count, dtypes.int32)
+    given, how = (x, keys, numbers, count), _how(dtype, descending, FEW)
+    if count <= FEW:
+        return [Launch("gg_sort_keys", (1, 1, 1), _threads(count), given, **how)], keys, numbers
+    start = Launch("gg_element_keys", grid_of(count), (THREADS, 1, 1), given, **how)
+    passes, keys, numbers = radix_passes(count, 8 * dtype.size, keys, numbers)
+    return [start, *passes], keys, numbers
+
+
+def first_in_order(
+    x: At, out: At, places: At, rows: int, size: int, count: int, dtype: DType, descending: bool
+) -> list[Launch]:
+    """The `count` first elements of each row, and their places."""
+    return _in_order((x, out, places), (rows, size, 0, count), dtype, descending)
+
+
+def nth_in_order(
+    x: At, out: At, rows: int, size: int, n: int, dtype: DType, descending: bool
+) -> list[Launch]:
+    """Of each row the element that has n others before it."""
+    if size > FEW and rows >= _MANY:
+        how = _how(dtype, descending, 32)
+        arguments = (x, out, rows, size, n)
+        return [Launch("gg_nth", (min(rows, 1 << 16), 1, 1), _BLOCK, arguments, **how)]
+    return _in_order((x, out, out), (rows, size, n, 1), dtype, descending)
+
+
+def _in_order(
+    arrays: tuple[At, At, At], sizes: tuple[int, int, int, int], dtype: DType, descending: bool
+) -> list[Launch]:
+    rows, size, first, count = sizes
+    blocks = min(rows, 1 << 16), 1, 1
+    if size <= FEW:
+        how = _how(dtype, descending, size)
+        return [Launch("gg_sort_rows", blocks, _threads(size), (*arrays, *sizes), **how)]
+    if rows >= _MANY and count <= _SELECTED and first == 0:
+        how = _how(dtype, descending, count)
+        return [Launch("gg_select", blocks, _BLOCK, (*arrays, rows, size, count), **how)]
+    return _all_in_order(arrays, sizes, dtype, descending)
+
+
+def _all_in_order(
+    arrays: tuple[At, At, At], sizes: tuple[int, int, int, int], dtype: DType, descending: bool
+) -> list[Launch]:
+    rows, size, first, count = sizes
+    total = rows * size
+    x, out, places = arrays
+    launches, _, numbers = element_order(x, total, dtype, descending)
+    how = _how(dtype, descending, FEW)
+    block = (THREADS, 1, 1)
+    if rows > 1:
+        named = Scratch("rows", total, dtypes.uint32)
+        arguments = (numbers, named, total, size)
+        launches.append(Launch("gg_row_numbers", grid_of(total), block, arguments, **how))
+        passes, _, numbers = radix_passes(total, (rows - 1).bit_length(), named, numbers)
+        launches += passes
+    taken = (x, numbers, out, places, rows, size, first, count)
+    return [*launches, Launch("gg_take", grid_of(rows * count), block, taken, **how)]

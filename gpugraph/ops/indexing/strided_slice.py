@@ -1,0 +1,362 @@
+"""Parts of tensors: slice, strided slices with all their masks, and `tensor[...]`."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base import dtypes
+from gpugraph.base.dtypes import ALL, DType
+from gpugraph.base.shapes import TensorShape
+from gpugraph.graph.client.tensor import OPERATORS, Tensor
+from gpugraph.graph.inference_context import InferContext
+from gpugraph.kernel import Signature
+from gpugraph.ops.arrays.concat_and_stack import stack
+from gpugraph.ops.arrays.reshape_and_transpose import INDEX
+from gpugraph.ops.framework.identity_and_shape import (
+    Pairs,
+    attrs_of,
+    copying,
+    int_argument,
+    ints,
+    op_scope,
+    shape_of,
+)
+from gpugraph.ops.framework.numpy_conversion import zero_of
+from gpugraph.ops.framework.op_declaration import Attr, op, raw_ops
+from gpugraph.ops.framework.shape_functions import UNKNOWN, of_rank
+from gpugraph.ops.framework.tensor_conversion import constant, convert_to_tensor
+from gpugraph.ops.indexing.gather import boolean_mask
+from gpugraph.ops.indexing.slice_spec import MASKS, numpy_index, sliced_shape
+
+__all__ = ["newaxis", "slice", "strided_slice"]
+
+newaxis = None
+"""In `tensor[...]`: a new dimension of size 1."""
+
+_slice_type = slice
+
+
+# -- slice
+
+
+def _slice_rank(context: InferContext) -> int | None:
+    ranks = {
+        None if sizes is None else (len(sizes) if index == 0 else sizes[0])
+        for index, sizes in enumerate(
+            [context.shapes[0].sizes]
+            + [of_rank(context.shapes[place], 1, "begin and size") for place in (1, 2)]
+        )
+    } - {None}
+    if len(ranks) > 1:
+        raise ValueError("begin and size must have as many entries as the input has dimensions")
+    return ranks.pop() if ranks else None
+
+
+def _infer_slice(context: InferContext) -> Sequence[TensorShape]:
+    rank = _slice_rank(context)
+    if rank is None:
+        return [UNKNOWN]
+    sizes = context.shapes[0].sizes or (None,) * rank
+    begin, length = context.value(1), context.value(2)
+    if length is None:
+        return [_checked_partial(context.value_as_shape(2), rank)]
+    starts = [None] * rank if begin is None else list(ints(begin))
+    return [
+        TensorShape.of(
+            tuple(
+                _slice_length(axis, *entry)
+                for axis, entry in enumerate(zip(sizes, starts, ints(length), strict=True))
+            )
+        )
+    ]
+
+
+def _checked_partial(shape: TensorShape, rank: int) -> TensorShape:
+    return shape if shape.sizes is not None else TensorShape.of((None,) * rank)
+
+
+def _slice_length(axis: int, size: int | None, start: int | None, length: int) -> int | None:
+    if length < -1 or (start is not None and start < 0):
+        raise ValueError(f"Dimension {axis}: begin {start} and size {length} can't be negative")
+    if size is None or start is None:
+        return None if length == -1 else length
+    taken = size - start if length == -1 else length
+    if taken < 0 or start + taken > size:
+        raise ValueError(
+            f"Expected size[{axis}] in [0, {max(size - start, 0)}], but got {length} from {start} "
+            f"on in a dimension of size {size}"
+        )
+    return taken
+
+
+def _sliced(signature: Signature, source: Any, out: Any) -> Pairs:
+    index = tuple(
+        _slice_type(start, start + length)
+        for start, length in zip(ints(signature.value(1)), out.shape, strict=True)
+    )
+    return [(source[index + (...,)], out)]
+
+
+def _slice_back(op: Any, dy: Any) -> list[Any]:
+    source, begin = op.inputs[0], op.inputs[1]
+    index = begin.dtype.base_dtype
+    after = raw_ops.Sub(
+        raw_ops.Sub(raw_ops.Shape(source, out_type=index), begin),
+        raw_ops.Shape(op.outputs[0], out_type=index),
+    )
+    dx = raw_ops.Pad(dy, raw_ops.Pack([begin, after], axis=1))
+    dx.set_shape(source.shape)
+    return [dx, None, None]
+
+
+_slice = op(
+    "Slice",
+    inputs="input: T, begin: Index, size: Index",
+    outputs="output: T",
+    attrs={"T": ALL, "Index": INDEX},
+    infer=_infer_slice,
+    host=[1, 2],
+    **copying(_sliced),
+    grad=_slice_back,
+    doc="`size` elements from `begin` on along each dimension; -1: all that are left.",
+)
+
+
+def slice(input_: Any, begin: Any, size: Any, name: str | None = None) -> Tensor:
+    """The part of `input_` that starts at `begin` and has `size` (-1: up to the end).
+
+    Both are int vectors with an entry a dimension. ValueError for a part that is not inside.
+    """
+    made: Tensor = _slice(input_, int_argument(begin), int_argument(size), name=name)
+    return made
+
+
+# -- strided slice
+
+
+def _vectors(context: Any, first: int) -> list[tuple[int, ...] | None]:
+    """The values of begin, end and strides, None for those that aren't known."""
+    found = [context.value(index) for index in range(first, first + 3)]
+    return [None if value is None else ints(value) for value in found]
+
+
+def _infer_strided_slice(context: InferContext) -> Sequence[TensorShape]:
+    vectors = [of_rank(shape, 1, "begin, end and strides") for shape in context.shapes[1:4]]
+    counts = {sizes[0] for sizes in vectors} - {None}
+    if len(counts) > 1:
+        raise ValueError("begin, end and strides must have equally many entries")
+    if not counts:
+        return [UNKNOWN]
+    count = counts.pop()
+    assert count is not None
+    begin, end, strides = _vectors(context, 1)
+    return [sliced_shape(context.attrs, context.shapes[0], count, begin, end, strides)]
+
+
+def _index(signature: Signature, sizes: Sequence[int], first: int) -> tuple[Any, ...]:
+    begin, end, strides = (ints(signature.value(at)) for at in range(first, first + 3))
+    return numpy_index(signature.attrs, sizes, begin, end, strides)
+
+
+def _sliced_by_strides(signature: Signature, source: Any, out: Any) -> Pairs:
+    return [(source[_index(signature, source.shape, 1)], out)]
+
+
+def _masks(op: Any) -> dict[str, Any]:
+    return attrs_of(op, MASKS)
+
+
+def _strided_slice_back(op: Any, dy: Any) -> list[Any]:
+    source, begin, end, strides = op.inputs
+    shape = shape_of(source, begin.dtype.base_dtype)
+    dx = raw_ops.StridedSliceGrad(shape, begin, end, strides, dy, **_masks(op))
+    dx.set_shape(source.shape)
+    return [dx, None, None, None]
+
+
+_MASK_ATTRS = {key: Attr("int", 0) for key in MASKS}
+
+_strided_slice = op(
+    "StridedSlice",
+    inputs="input: T, begin: Index, end: Index, strides: Index",
+    outputs="output: T",
+    attrs={"T": ALL, "Index": INDEX, **_MASK_ATTRS},
+    infer=_infer_strided_slice,
+    host=[1, 2, 3],
+    **copying(_sliced_by_strides),
+    grad=_strided_slice_back,
+    doc="input[begin:end:strides], with the masks of `ops.strides`.",
+)
+
+
+def _infer_strided_slice_grad(context: InferContext) -> Sequence[TensorShape]:
+    return [context.value_as_shape(0)]
+
+
+def _among_zeros(signature: Signature, dy: Any, out: Any) -> Pairs:
+    zero = np.array(zero_of(out.dtype), out.dtype)
+    return [(zero, out), (dy, out[_index(signature, out.shape, 1)])]
+
+
+op(
+    "StridedSliceGrad",
+    inputs="shape: Index, begin: Index, end: Index, strides: Index, dy: T",
+    outputs="output: T",
+    attrs={"T": ALL, "Index": INDEX, **_MASK_ATTRS},
+    infer=_infer_strided_slice_grad,
+    host=[0, 1, 2, 3],
+    **copying(_among_zeros),
+    grad=lambda op, dz: [
+        *[None] * 4,
+        raw_ops.StridedSlice(dz, op.inputs[1], op.inputs[2], op.inputs[3], **_masks(op)),
+    ],
+    doc="Zeros of `shape` with `dy` where StridedSlice takes its elements from.",
+)
+
+
+def strided_slice(
+    input_: Any,
+    begin: Any,
+    end: Any,
+    strides: Any = None,
+    begin_mask: int = 0,
+    end_mask: int = 0,
+    ellipsis_mask: int = 0,
+    new_axis_mask: int = 0,
+    shrink_axis_mask: int = 0,
+    var: Any = None,
+    name: str | None = None,
+) -> Tensor:
+    """input_[begin:end:strides], each an int vector; what the masks' bits mean: `ops.strides`.
+
+    ValueError for a stride of 0, a second ellipsis, too many entries, an element that isn't
+    there. `var` is there for the signature's sake.
+    """
+    del var
+    if strides is None:
+        strides = (
+            raw_ops.OnesLike(convert_to_tensor(begin))
+            if isinstance(begin, Tensor)
+            else (np.ones_like(np.asarray(begin, np.int32)))
+        )
+    made: Tensor = _strided_slice(
+        input_,
+        int_argument(begin),
+        int_argument(end),
+        int_argument(strides),
+        begin_mask=begin_mask,
+        end_mask=end_mask,
+        ellipsis_mask=ellipsis_mask,
+        new_axis_mask=new_axis_mask,
+        shrink_axis_mask=shrink_axis_mask,
+        name=name,
+    )
+    return made
+
+
+# -- tensor[...]
+
+
+class _Entries:
+    """The entries of an index, as begin, end, strides and masks."""
+
+    def __init__(self) -> None:
+        self.begin: list[Any] = []
+        self.end: list[Any] = []
+        self.strides: list[Any] = []
+        self.masks: dict[str, Any] = dict.fromkeys(MASKS, 0)
+
+    def add(self, entry: Any) -> None:
+        if isinstance(entry, _slice_type):
+            self._append(
+                self._open(entry.start, "begin_mask"),
+                self._open(entry.stop, "end_mask"),
+                1 if entry.step is None else _position(entry.step),
+            )
+        elif entry is Ellipsis:
+            self._mark("ellipsis_mask")
+            self._append(0, 0, 1)
+        elif entry is None:
+            self._mark("new_axis_mask")
+            self._append(0, 0, 1)
+        else:
+            self._mark("shrink_axis_mask")
+            index = _position(entry)
+            self._append(index, index + 1, 1)
+
+    def _append(self, begin: Any, end: Any, stride: Any) -> None:
+        self.begin.append(begin)
+        self.end.append(end)
+        self.strides.append(stride)
+
+    def _mark(self, mask: str) -> None:
+        self.masks[mask] |= 1 << len(self.begin)
+
+    def _open(self, bound: Any, mask: str) -> Any:
+        if bound is None:
+            self._mark(mask)
+            return 0
+        return _position(bound)
+
+
+def _position(value: Any) -> Any:
+    """An int, or an int scalar tensor; TypeError for what can't be an index."""
+    dtype = getattr(value, "dtype", None)
+    if isinstance(dtype, DType) and dtype.base_dtype in INDEX:
+        return convert_to_tensor(value)
+    if not isinstance(value, (bool, np.bool_)) and not isinstance(dtype, DType):
+        try:
+            return operator.index(value)
+        except TypeError:
+            pass
+    raise TypeError(
+        "A tensor is indexed by integers, slices (`:`), ellipsis (`...`), tf.newaxis (`None`) and "
+        f"scalar tf.int32 or tf.int64 tensors, but the index is {value!r}"
+    )
+
+
+def _vector(values: list[Any]) -> Any:
+    if not any(isinstance(value, Tensor) for value in values):
+        wide = any(not -(2**31) <= value < 2**31 for value in values)
+        array = np.array(values, np.int64 if wide else np.int32)
+        return constant(array, name="stack")
+    tensors = [value for value in values if isinstance(value, Tensor)]
+    if any(tensor.dtype is not tensors[0].dtype for tensor in tensors):
+        values = [_wide(value) if isinstance(value, Tensor) else value for value in values]
+    return stack(values)
+
+
+def _wide(tensor: Tensor) -> Tensor:
+    if tensor.dtype.base_dtype is dtypes.int64:
+        return tensor
+    made: Tensor = raw_ops.Cast(tensor, DstT=dtypes.int64)
+    return made
+
+
+def _is_mask(value: Any) -> bool:
+    dtype = getattr(value, "dtype", None)
+    if isinstance(dtype, DType):
+        return dtype.base_dtype is dtypes.bool
+    return isinstance(value, np.ndarray) and value.dtype == np.bool_
+
+
+def _getitem(tensor: Tensor, key: Any) -> Tensor:
+    """`tensor[key]` with NumPy's meaning of ints, slices, `...` and None; a mask picks elements."""
+    if _is_mask(key):
+        return boolean_mask(tensor, key)
+    entries = _Entries()
+    for entry in key if isinstance(key, (list, tuple)) else (key,):
+        entries.add(entry)
+    with op_scope(None, "strided_slice", tensor) as scope:
+        begin, end, strides = map(_vector, (entries.begin, entries.end, entries.strides))
+        if begin.dtype is not end.dtype or begin.dtype is not strides.dtype:
+            begin, end, strides = map(_wide, (begin, end, strides))
+        made: Tensor = _strided_slice(tensor, begin, end, strides, **entries.masks, name=scope)
+        return made
+
+
+OPERATORS["__getitem__"] = _getitem

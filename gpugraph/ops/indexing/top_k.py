@@ -1,0 +1,196 @@
+"""The largest elements of rows: top_k and in_top_k."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base.dtypes import REAL
+from gpugraph.base.shapes import TensorShape
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.graph.inference_context import InferContext
+from gpugraph.kernel import At, Call, KernelContext, Launch, Signature, Source
+from gpugraph.ops.arrays.reshape_and_transpose import INDEX
+from gpugraph.ops.framework.cuda_grids import THREADS
+from gpugraph.ops.framework.identity_and_shape import ints, op_scope, size_at
+from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
+from gpugraph.ops.framework.shape_functions import UNKNOWN, of_rank
+from gpugraph.ops.indexing.sort_launches import first_in_order
+
+__all__ = ["in_top_k", "top_k"]
+
+
+# -- top k
+
+
+def _infer_top_k(context: InferContext) -> Sequence[TensorShape]:
+    value = context.value(1)
+    k = None if value is None else ints(value)[0]
+    if k is not None and k < 0:
+        raise ValueError(f"Need k >= 0, got {k}")
+    sizes = context.shapes[0].sizes
+    if sizes is None:
+        return [UNKNOWN, UNKNOWN]
+    if not sizes:
+        raise ValueError("input must be of rank at least 1 but is a scalar")
+    if k is not None and sizes[-1] is not None and k > sizes[-1]:
+        raise ValueError(f"input must have at least k={k} columns, but has {sizes[-1]}")
+    return [TensorShape.of((*sizes[:-1], k))] * 2
+
+
+_LONG = 512
+"""Columns from which looking for a few of the largest is faster than sorting all (8,000: 20x)."""
+
+
+def _first_of_largest(row: Any, k: int) -> Any:
+    """The indices of the k largest of a long row, descending, of equals the first first."""
+    least = np.partition(row, row.size - k)[-k:].min()
+    if least != least:  # NaN counts as the largest, which comparisons do not know
+        return row.size - 1 - np.argsort(row[::-1], kind="stable")[::-1][:k]
+    more = np.flatnonzero(row > least)
+    chosen = np.concatenate([more, np.flatnonzero(row == least)[: k - more.size]])
+    if chosen.size < k:  # NaN among them
+        return row.size - 1 - np.argsort(row[::-1], kind="stable")[::-1][:k]
+    chosen.sort()
+    return chosen[::-1][np.argsort(row[chosen[::-1]], kind="stable")[::-1]]
+
+
+def _bind_top_k(_: KernelContext, source: Any, values: Any, indices: Any) -> Callable[[], Any]:
+    size, k = source.shape[-1], values.shape[-1]
+    backwards = source[..., ::-1]
+
+    def run() -> None:
+        if values.size == 0:
+            return
+        if k == 1:
+            chosen = np.argmax(source, axis=-1, keepdims=True)
+        elif size >= _LONG and 8 * k <= size:
+            rows = source.reshape(-1, size)
+            chosen = np.stack([_first_of_largest(row, k) for row in rows]).reshape(values.shape)
+        else:  # sorted backwards by a stable sort, so that of equals the first comes first
+            order = np.argsort(backwards, axis=-1, kind="stable")
+            chosen = size - 1 - order[..., ::-1][..., :k]
+        indices[...] = chosen
+        values[...] = np.take_along_axis(source, chosen, axis=-1)
+
+    return run
+
+
+def _top_k_back(op: Any, dvalues: Any, dindices: Any) -> list[Any]:
+    """Each value's gradient at its place, with all rows laid end to end."""
+    del dindices
+    source, indices = op.inputs[0], op.outputs[1]
+    shape, total = raw_ops.Shape(source), raw_ops.Size(source)
+    last = np.array([-1], np.int32)
+    width = raw_ops.Maximum(size_at(source, -1), 1)
+    count = raw_ops.FloorDiv(total, width)
+    rows = raw_ops.Reshape(indices, raw_ops.Pack([count, size_at(indices, -1)]))
+    starts = raw_ops.Range(0, total, width)
+    places = raw_ops.Add(rows, raw_ops.ExpandDims(starts, 1))
+    places = raw_ops.Reshape(places, np.array([-1, 1], np.int32))
+    flat = raw_ops.ScatterNd(
+        places, raw_ops.Reshape(dvalues, last), raw_ops.Reshape(total, np.array([1], np.int32))
+    )
+    return [raw_ops.Reshape(flat, shape), None]
+
+
+def _launch_top_k(signature: Signature) -> list[Launch]:
+    sizes, count = signature.input_shapes[0], signature.output_shapes[0][-1]
+    rows, dtype = prod(sizes[:-1]), signature.input_types[0]
+    return first_in_order(At(0), At(1), At(2), rows, sizes[-1], count, dtype, True)
+
+
+_top_k = op(
+    "TopKV2",
+    inputs="input: T, k: int32",
+    outputs="values: T, indices: int32",
+    attrs={"sorted": Attr("bool", True), "T": REAL},
+    infer=_infer_top_k,
+    host=[1],
+    cpu=Call(make=_bind_top_k),
+    gpu=Source("sort_and_select.cu", _launch_top_k, Call(make=_bind_top_k)),
+    grad=_top_k_back,
+    doc="The k largest elements of each row, the largest first, and where they are.",
+)
+
+
+def top_k(input: Any, k: Any = 1, sorted: bool = True, name: str | None = None) -> Any:
+    """(values, indices) of the `k` largest elements along the last axis, the largest first.
+
+    Of equal elements the one with the lower index comes first. ValueError for a scalar and for
+    fewer than k elements. Without `sorted` the order is open.
+    """
+    return _top_k(input, k, sorted=sorted, name=name)
+
+
+# -- in top k
+
+
+def _infer_in_top_k(context: InferContext) -> Sequence[TensorShape]:
+    rows = of_rank(context.shapes[0], 2, "predictions")[0]
+    targets = TensorShape.of(of_rank(context.shapes[1], 1, "targets"))
+    return [targets.merge_with(TensorShape.of((rows,)))]
+
+
+def _bind_in_top_k(
+    context: KernelContext, predictions: Any, targets: Any, out: Any
+) -> Callable[[], Any]:
+    k = context.attrs["k"] if "k" in context.attrs else ints(context.value(2))[0]
+    rows, classes = np.arange(predictions.shape[0]), predictions.shape[1]
+
+    def run() -> None:
+        valid = (targets >= 0) & (targets < classes)
+        mine = predictions[rows, np.where(valid, targets, 0)] if classes else np.zeros(len(rows))
+        above = np.count_nonzero(predictions > mine[:, None], axis=1)
+        finite = np.isfinite(predictions).all(axis=1)
+        out[...] = valid & (above < k) & finite
+
+    return run
+
+
+def _launch_in_top_k(signature: Signature) -> list[Launch]:
+    rows, classes = signature.input_shapes[0]
+    k = signature.attrs["k"] if "k" in signature.attrs else ints(signature.value(2))[0]
+    arguments = (At(0), At(1), At(2), rows, classes, k)
+    grid = min(rows, 1 << 16), 1, 1
+    defines = {"INDEX": f"int{8 * signature.input_types[1].size}_t"}
+    return [Launch("gg_in_top", grid, (THREADS, 1, 1), arguments, defines=defines)]
+
+
+_IN_TOP_K: dict[str, Any] = {
+    "outputs": "precision: bool",
+    "infer": _infer_in_top_k,
+    "cpu": Call(make=_bind_in_top_k),
+    "gpu": Source("in_top_k.cu", _launch_in_top_k, Call(make=_bind_in_top_k)),
+    "grad": NO_GRADIENT,
+    "doc": "Whether the target is among the k largest predictions of its row, ties counted in.",
+}
+
+op(
+    "InTopK",
+    inputs="predictions: float32, targets: T",
+    attrs={"k": Attr("int", required=True), "T": INDEX},
+    **_IN_TOP_K,
+)
+
+_in_top_k = op(
+    "InTopKV2",
+    inputs="predictions: float32, targets: T, k: T",
+    attrs={"T": INDEX},
+    host=[2],
+    **_IN_TOP_K,
+)
+
+
+def in_top_k(predictions: Any, targets: Any, k: Any, name: str | None = None) -> Tensor:
+    """Whether each target class is among the k largest `predictions` (batch, classes) of its row.
+
+    All classes that tie with the k-th count as in; a target outside [0, classes) and a row that
+    is not finite do not.
+    """
+    with op_scope(name, "in_top_k", predictions, targets):
+        made: Tensor = _in_top_k(predictions, targets, k, name=name)
+        return made

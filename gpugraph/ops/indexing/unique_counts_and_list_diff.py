@@ -1,0 +1,91 @@
+"""Vectors as sets: what is only in one of two, and how often each element occurs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base import dtypes
+from gpugraph.base.dtypes import ALL, as_dtype
+from gpugraph.base.shapes import TensorShape
+from gpugraph.graph.inference_context import InferContext
+from gpugraph.kernel import Call, KernelContext
+from gpugraph.ops.framework.op_declaration import NO_GRADIENT, op
+from gpugraph.ops.framework.shape_functions import of_rank
+from gpugraph.ops.indexing.one_hot_where_unique import in_order_of_appearance
+from gpugraph.ops.indexing.where_and_unique_launches import unique_elements
+
+__all__ = ["setdiff1d", "unique_with_counts"]
+
+
+def _infer_difference(context: InferContext) -> Sequence[TensorShape]:
+    for shape, what in zip(context.shapes, ("x", "y"), strict=True):
+        of_rank(shape, 1, what)
+    return [TensorShape.of((None,))] * 2
+
+
+def _bind_difference(context: KernelContext, x: Any, y: Any) -> Callable[[], Any]:
+    index_type = context.output_types[1].as_numpy_dtype
+
+    def run() -> list[Any]:
+        kept = np.flatnonzero(~np.isin(x, y))
+        return [x[kept], kept.astype(index_type)]
+
+    return run
+
+
+_difference = op(
+    "ListDiff",
+    inputs="x: T, y: T",
+    outputs="out: T, idx: out_idx",
+    attrs={"T": ALL, "out_idx": dtypes.int32},
+    infer=_infer_difference,
+    cpu=Call(make=_bind_difference, dynamic=True),
+    gpu=Call(make=_bind_difference, dynamic=True),
+    grad=NO_GRADIENT,
+    doc="The elements of x, in order, that are not in y, and where they are in x.",
+)
+
+
+def setdiff1d(x: Any, y: Any, index_dtype: Any = dtypes.int32, name: str | None = None) -> Any:
+    """(out, idx): the elements of the vector x that are not in y, in order; out = x[idx].
+
+    idx has `index_dtype`, int32 or int64. Repeated elements stay. ValueError for other ranks.
+    """
+    return _difference(x, y, out_idx=as_dtype(index_dtype), name=name)
+
+
+def _infer_counts(context: InferContext) -> Sequence[TensorShape]:
+    length = of_rank(context.shapes[0], 1, "x")
+    open_vector = TensorShape.of((None,))
+    return [open_vector, TensorShape.of(length), open_vector]
+
+
+def _bind_counts(context: KernelContext, x: Any) -> Callable[[], Any]:
+    index_type = context.output_types[1].as_numpy_dtype
+
+    def run() -> list[Any]:
+        values, places = in_order_of_appearance(x, index_type)
+        return [values, places, np.bincount(places, minlength=len(values)).astype(index_type)]
+
+    return run
+
+
+_counts = op(
+    "UniqueWithCounts",
+    inputs="x: T",
+    outputs="y: T, idx: out_idx, count: out_idx",
+    attrs={"T": ALL, "out_idx": dtypes.int32},
+    infer=_infer_counts,
+    cpu=Call(make=_bind_counts, dynamic=True),
+    gpu=unique_elements(Call(make=_bind_counts, dynamic=True)),
+    grad=NO_GRADIENT,
+    doc="The different elements of a vector, where each x is in them, and how often each occurs.",
+)
+
+
+def unique_with_counts(x: Any, out_idx: Any = dtypes.int32, name: str | None = None) -> Any:
+    """(y, idx, count): as `unique`, and how often each y is in x. ValueError if x is no vector."""
+    return _counts(x, out_idx=as_dtype(out_idx), name=name)

@@ -1,0 +1,149 @@
+"""Launches of where_nonzero.cu and unique.cu: elements that are chosen, in order, of which only the
+kernels know how many there are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import ceil, prod
+from typing import Any
+
+from gpugraph.base import dtypes
+from gpugraph.base.dtypes import COMPLEX, REAL, DType
+from gpugraph.kernel import SIZES, At, Call, Launch, Scratch, Signature, Sized
+from gpugraph.ops.framework.cuda_grids import THREADS, Arguments, grid_of
+from gpugraph.ops.indexing.sort_launches import element_order, order_defines
+
+__all__ = ["unique_elements", "where_nonzero_elements"]
+
+_TILE = 4096
+_BLOCK = (THREADS, 1, 1)
+_TOTAL = Scratch(SIZES, 1, dtypes.int64)
+
+Shapes = list[tuple[int, ...]]
+
+
+def _counted(
+    function: str,
+    arguments: Arguments,
+    count: int,
+    how: Mapping[str, Any],
+    name: str = "starts",
+) -> tuple[list[Launch], Scratch]:
+    """Launches that count what is chosen among `count` elements, and where that of each tile
+    begins then."""
+    tiles = ceil(count / _TILE)
+    starts = Scratch(name, tiles, dtypes.int64)
+    return [
+        Launch(function, (tiles, 1, 1), _BLOCK, (*arguments, starts, count), **how),
+        Launch("gg_tile_starts", (1, 1, 1), (1024, 1, 1), (starts, _TOTAL, tiles), **how),
+    ], starts
+
+
+def _each(function: str, arguments: Arguments, count: int, how: Mapping[str, Any]) -> Launch:
+    """A launch over the tiles of `count` elements."""
+    return Launch(function, (ceil(count / _TILE), 1, 1), _BLOCK, arguments, **how)
+
+
+# -- where
+
+
+def _how_where(dtype: DType) -> dict[str, Any]:
+    base = dtype.base_dtype
+    parts = {dtypes.complex64: dtypes.float32, dtypes.complex128: dtypes.float64}
+    return {
+        "types": {"ELEMENT": parts.get(base, base)},
+        "defines": {"PARTS": 2 if base in parts else 1},
+    }
+
+
+def _count_where(signature: Signature) -> list[Launch]:
+    sizes = signature.input_shapes[0]
+    if len(sizes) > 8:
+        raise NotImplementedError(f"positions have {len(sizes)} coordinates, more than 8")
+    count = prod(sizes)
+    if not count:
+        return []
+    return _counted("gg_where_counts", (At(0),), count, _how_where(signature.input_types[0]))[0]
+
+
+def _shape_where(signature: Signature, numbers: Sequence[int]) -> Shapes:
+    return [(sum(numbers), len(signature.input_shapes[0]))]
+
+
+def _fill_where(signature: Signature, numbers: Sequence[int]) -> list[Launch]:
+    sizes = signature.input_shapes[0]
+    if not sum(numbers) or not sizes:
+        return []
+    how, count = _how_where(signature.input_types[0]), prod(sizes)
+    starts = Scratch("starts", ceil(count / _TILE), dtypes.int64)
+    padded = [*sizes, *(1,) * (8 - len(sizes))]
+    arguments: Arguments = (At(0), starts, At(1), count, len(sizes), *padded)
+    return [_each("gg_where", arguments, count, how)]
+
+
+def where_nonzero_elements(host: Call) -> Sized:
+    """The coordinates of elements that are not zero."""
+    types = (*REAL, *COMPLEX, dtypes.bool)
+    return Sized("where_nonzero.cu", _count_where, _shape_where, _fill_where, host, types)
+
+
+# -- unique
+
+
+def _count_unique(signature: Signature) -> list[Launch]:
+    (count,) = signature.input_shapes[0]
+    if not count:
+        return []
+    launches, keys, order = element_order(At(0), count, signature.input_types[0])
+    how, (run, first, begins) = _how_unique(signature), _runs(count)
+    heads, starts = _counted("gg_head_counts", (keys,), count, how)
+    runs = (keys, order, starts, run, first, begins, count)
+    launches += [*heads, _each("gg_unique_runs", runs, count, how)]
+    firsts, _ = _counted("gg_first_counts", (run, first), count, how, "firsts")
+    return [*launches, *firsts]
+
+
+def _runs(count: int) -> tuple[Scratch, Scratch, Scratch]:
+    """Of each element its run; of each run its first element and where it begins when sorted."""
+    names = "runs", "first", "begins"
+    run, first, begins = (Scratch(name, count, dtypes.int32) for name in names)
+    return run, first, begins
+
+
+def _how_unique(signature: Signature) -> dict[str, Any]:
+    dtype = signature.input_types[0]
+    index = signature.output_types[1]
+    defines = {**order_defines(dtype), "INDEX": f"int{8 * index.size}_t"}
+    return {"defines": defines, "file": "unique.cu"}
+
+
+def _shapes_unique(signature: Signature, numbers: Sequence[int]) -> Shapes:
+    found = (sum(numbers),)
+    return [found, signature.input_shapes[0], found][: len(signature.output_types)]
+
+
+def _fill_unique(signature: Signature, numbers: Sequence[int]) -> list[Launch]:
+    (count,) = signature.input_shapes[0]
+    if not count:
+        return []
+    (total,), how = numbers, _how_unique(signature)
+    run, first, begins = _runs(count)
+    ranks = Scratch("ranks", total, dtypes.int32)
+    starts = Scratch("firsts", ceil(count / _TILE), dtypes.int64)
+    ranked = (At(0), run, first, starts, ranks, At(1), count)
+    index = (run, ranks, At(2), count)
+    launches = [
+        _each("gg_unique_ranks", ranked, count, how),
+        Launch("gg_unique_index", grid_of(count), _BLOCK, index, **how),
+    ]
+    if len(signature.output_types) > 2:
+        sizes = (begins, ranks, At(3), count, total)
+        launches.append(Launch("gg_unique_sizes", grid_of(total), _BLOCK, sizes, **how))
+    return launches
+
+
+def unique_elements(host: Call) -> Sized:
+    """The different elements in order of appearance, and, for a third output, how
+    often each comes."""
+    types = (*REAL, dtypes.bool)
+    return Sized("unique.cu", _count_unique, _shapes_unique, _fill_unique, host, types)

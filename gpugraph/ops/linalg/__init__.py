@@ -1,0 +1,31 @@
+"""Matrices: products, factorizations, solutions, diagonals, functions of matrices."""
+
+from gpugraph.ops.linalg import (
+    cross_product,
+    einsum,
+    lu_factorization,
+    matmul,
+    matrix_compositions,
+    matrix_diag_and_band,
+    matrix_diagonals_v2,
+    matrix_exponential,
+    rank_and_pseudo_inverse,
+    solve_and_cholesky,
+    svd_qr_eigh,
+    tridiagonal_solve,
+)
+
+__all__ = [
+    "cross_product",
+    "einsum",
+    "lu_factorization",
+    "matmul",
+    "matrix_compositions",
+    "matrix_diag_and_band",
+    "matrix_diagonals_v2",
+    "matrix_exponential",
+    "rank_and_pseudo_inverse",
+    "solve_and_cholesky",
+    "svd_qr_eigh",
+    "tridiagonal_solve",
+]

@@ -1,0 +1,193 @@
+"""Einstein summation, `tf.einsum`: pairs of tensors, one after the other, as matrix products.
+
+einsum("ijm,jkm->ikm", a, b)
+
+axes of both and of the output   m     batches, in front
+axes of both and not of it       j     summed over by the product
+axes of one and of the output    i, k  rows and columns
+axes of one only                       summed over before
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.ops.arrays.reshape_and_transpose import transpose
+from gpugraph.ops.framework.identity_and_shape import op_scope
+from gpugraph.ops.framework.op_declaration import raw_ops
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+from gpugraph.ops.linalg.matmul import matmul
+from gpugraph.ops.linalg.matrix_diagonals_v2 import matrix_diag_part
+from gpugraph.ops.reductions.reduction_functions import reduce_sum
+
+__all__ = ["einsum"]
+
+_EQUATION = re.compile(r"^([A-Za-z]*(?:,[A-Za-z]*)*)(->[A-Za-z]*)?$")
+
+
+def _parsed(equation: str, count: int) -> tuple[list[str], str]:
+    """The labels of each input, and those of the output."""
+    text = equation.replace(" ", "")
+    match = _EQUATION.match(text)
+    if match is None:
+        more = " (ellipses are not supported)" if "..." in text else ""
+        raise ValueError(f"Indices have incorrect format: {equation}{more}")
+    inputs = match.group(1).split(",")
+    if len(inputs) != count:
+        raise ValueError(
+            f"Incorrect number of arguments for equation {equation!r}: expected {len(inputs)}, "
+            f"got {count}"
+        )
+    if match.group(2) is not None:
+        output = match.group(2)[2:]
+    else:
+        everything = "".join(inputs)
+        output = "".join(each for each in sorted(set(everything)) if everything.count(each) == 1)
+    if len(set(output)) != len(output):
+        raise ValueError(f"Output labels appear more than once: {equation}")
+    missing = set(output) - set("".join(inputs))
+    if missing:
+        raise ValueError(f"Unknown output labels {sorted(missing)} in {equation}")
+    return inputs, output
+
+
+class _Operand:
+    """A tensor and a label for each of its axes."""
+
+    def __init__(self, tensor: Tensor, labels: str) -> None:
+        self.tensor = tensor
+        self.labels = labels
+
+    def ordered(self, labels: str) -> _Operand:
+        """The same axes in another order."""
+        if labels == self.labels:
+            return self
+        order = np.array([self.labels.index(each) for each in labels], np.int32)
+        return _Operand(transpose(self.tensor, order), labels)
+
+    def summed(self, labels: str) -> _Operand:
+        """Without these axes."""
+        if not labels:
+            return self
+        axes = [self.labels.index(each) for each in labels]
+        rest = "".join(each for each in self.labels if each not in labels)
+        return _Operand(reduce_sum(self.tensor, axes), rest)
+
+    def without_repeats(self) -> _Operand:
+        """The diagonal of axes that share a label."""
+        found: _Operand = self
+        for label in sorted(set(self.labels)):
+            while found.labels.count(label) > 1:
+                found = found._diagonal(label)
+        return found
+
+    def _diagonal(self, label: str) -> _Operand:
+        places = [at for at, each in enumerate(self.labels) if each == label][:2]
+        rest = [at for at in range(len(self.labels)) if at not in places]
+        turned = transpose(self.tensor, np.array(rest + places, np.int32))
+        labels = "".join(self.labels[at] for at in rest) + label
+        return _Operand(matrix_diag_part(turned), labels)
+
+    def sizes(self, labels: str) -> list[Any]:
+        """The sizes of these axes: ints where they are known, else tensors."""
+        known = self.tensor.shape.sizes
+        assert known is not None
+        found: list[Any] = []
+        for label in labels:
+            at = self.labels.index(label)
+            size = known[at]
+            if size is None:
+                shape: Any = raw_ops.Shape(self.tensor)
+                found.append(shape[at])
+            else:
+                found.append(size)
+        return found
+
+
+def _pair(left: _Operand, right: _Operand, wanted: set[str]) -> _Operand:
+    """The product of two, summed over the labels that nobody wants any more."""
+    mine, theirs = set(left.labels), set(right.labels)
+    left = left.summed("".join(x for x in left.labels if x not in theirs | wanted))
+    right = right.summed("".join(x for x in right.labels if x not in mine | wanted))
+    shared = [x for x in left.labels if x in right.labels]
+    batch = "".join(x for x in shared if x in wanted)
+    inner = "".join(x for x in shared if x not in wanted)
+    rows = "".join(x for x in left.labels if x not in shared)
+    columns = "".join(x for x in right.labels if x not in shared)
+    left, right = left.ordered(batch + rows + inner), right.ordered(batch + inner + columns)
+    if len(rows) == len(columns) == len(inner) == 1:
+        return _Operand(matmul(left.tensor, right.tensor), batch + rows + columns)
+    if not inner and not (rows and columns):
+        return _broadcast(left, right, batch, rows, columns)
+    return _as_matrices(left, right, (batch, rows, inner, columns))
+
+
+def _broadcast(left: _Operand, right: _Operand, batch: str, rows: str, columns: str) -> _Operand:
+    """The product of elements, where one operand has no axes of its own."""
+    a, b = left.tensor, right.tensor
+    for _ in columns:
+        a = raw_ops.ExpandDims(a, np.array(-1, np.int32))
+    for _ in rows:
+        b = raw_ops.ExpandDims(b, np.array(-1, np.int32))
+    return _Operand(raw_ops.Mul(a, b), batch + rows + columns)
+
+
+def _as_matrices(left: _Operand, right: _Operand, groups: tuple[str, str, str, str]) -> _Operand:
+    """The product of batches of matrices, several axes being made one."""
+    batch, rows, inner, columns = groups
+    batches = left.sizes(batch)
+    row_sizes, column_sizes = left.sizes(rows), right.sizes(columns)
+    a = _reshaped(left.tensor, [*batches, _total(row_sizes), _total(left.sizes(inner))])
+    b = _reshaped(right.tensor, [*batches, _total(right.sizes(inner)), _total(column_sizes)])
+    product = _reshaped(matmul(a, b), [*batches, *row_sizes, *column_sizes])
+    return _Operand(product, batch + rows + columns)
+
+
+def _total(sizes: Sequence[Any]) -> Any:
+    total: Any = 1
+    for size in sizes:
+        total = total * size
+    return total
+
+
+def _reshaped(tensor: Any, sizes: list[Any]) -> Any:
+    if any(isinstance(size, Tensor) for size in sizes):
+        return raw_ops.Reshape(tensor, raw_ops.Pack(sizes))
+    return raw_ops.Reshape(tensor, np.array(sizes, np.int32))
+
+
+def einsum(equation: str, *inputs: Any, name: str | None = None) -> Tensor:
+    """Products of tensors summed over axes: `einsum("ij,jk->ik", a, b)` is a @ b.
+
+    equation: a letter for each axis of each input, separated by commas, and after "->" those of
+      the output; without it the letters that appear once, in alphabetical order. Axes of one
+      letter must be of one size; where one input has a letter twice its diagonal is taken.
+
+    ValueError for equations that don't fit the inputs, and for inputs of unknown rank.
+    """
+    with op_scope(name, "einsum", *inputs):
+        labels, output = _parsed(equation, len(inputs))
+        operands = [
+            _operand(convert_to_tensor(each, name="input"), names)
+            for each, names in zip(inputs, labels)
+        ]
+        found = operands[0]
+        for at, other in enumerate(operands[1:], 1):
+            later = "".join(each.labels for each in operands[at + 1 :])
+            found = _pair(found, other, set(output) | set(later))
+        found = found.summed("".join(x for x in found.labels if x not in output)).ordered(output)
+        return found.tensor
+
+
+def _operand(tensor: Tensor, labels: str) -> _Operand:
+    rank = tensor.shape.rank
+    if rank is None:
+        raise ValueError(f"einsum needs inputs of known rank, but '{tensor.name}' has none")
+    if rank != len(labels):
+        raise ValueError(f"'{tensor.name}' has {rank} axes for the labels '{labels}'")
+    return _Operand(tensor, labels).without_repeats()

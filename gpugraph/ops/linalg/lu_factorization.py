@@ -1,0 +1,214 @@
+"""Square matrices as a lower times an upper triangle with rows exchanged, and what that solves.
+
+A factorization is (lower_upper, perm): one matrix that holds both triangles, the ones on the
+diagonal of the lower one left out, and the row of the matrix that each row of the product is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base import dtypes
+from gpugraph.base.dtypes import as_dtype
+from gpugraph.base.shapes import TensorShape, broadcast_shapes
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.graph.inference_context import InferContext
+from gpugraph.kernel import Call, KernelContext
+from gpugraph.ops.arrays.constants_and_placeholders import ones
+from gpugraph.ops.arrays.reshape_and_transpose import broadcast_to, invert_permutation
+from gpugraph.ops.framework.identity_and_shape import op_scope
+from gpugraph.ops.framework.op_declaration import op, raw_ops
+from gpugraph.ops.framework.shape_functions import UNKNOWN
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+from gpugraph.ops.indexing.gather import gather
+from gpugraph.ops.linalg.matmul import matmul, matrix_transpose
+from gpugraph.ops.linalg.matrix_compositions import eye
+from gpugraph.ops.linalg.matrix_diag_and_band import matrix_band_part
+from gpugraph.ops.linalg.matrix_diagonals_v2 import matrix_set_diag
+from gpugraph.ops.linalg.solve_and_cholesky import (
+    LAPACK_TYPES,
+    matrix_triangular_solve,
+    refusing,
+    square,
+)
+
+__all__ = ["lu", "lu_matrix_inverse", "lu_reconstruct", "lu_solve"]
+
+
+def _infer_lu(context: InferContext) -> Sequence[TensorShape]:
+    found = square(context.shapes[0])
+    if found is None:
+        return [UNKNOWN, UNKNOWN]
+    batch, size = found
+    return [TensorShape.of((*batch, size, size)), TensorShape.of((*batch, size))]
+
+
+def _bind_lu(context: KernelContext, matrices: Any, both: Any, perm: Any) -> Callable[[], Any]:
+    del context
+    size = matrices.shape[-1]
+    count = matrices.size // (size * size) if size else 0
+    work, order = both.reshape(count, size, size), perm.reshape(count, size)
+    every = np.arange(count)
+
+    def run() -> None:
+        np.copyto(both, matrices)
+        perm[...] = np.arange(size)
+        for column in range(size):
+            pivot = column + np.abs(work[:, column:, column]).argmax(axis=1)
+            for array in (work, order):
+                kept = array[:, column].copy()
+                array[:, column] = array[every, pivot]
+                array[every, pivot] = kept
+            if not np.abs(work[:, column, column]).all():
+                raise np.linalg.LinAlgError
+            factors = work[:, column + 1 :, column] / work[:, column, None, column]
+            work[:, column + 1 :, column] = factors
+            row = work[:, column, None, column + 1 :]
+            work[:, column + 1 :, column + 1 :] -= factors[:, :, None] * row
+
+    return refusing("Input is not invertible.", run)
+
+
+def _triangle(matrices: Any, lower: bool) -> Any:
+    ends = (np.int64(-1), np.int64(0)) if lower else (np.int64(0), np.int64(-1))
+    return raw_ops.MatrixBandPart(matrices, *ends)
+
+
+def _strictly_lower(matrices: Any) -> Any:
+    lower = _triangle(matrices, True)
+    return raw_ops.MatrixSetDiag(lower, raw_ops.ZerosLike(raw_ops.MatrixDiagPart(matrices)))
+
+
+def _lu_back(op: Any, dboth: Any, _: Any = None) -> Any:
+    """P^T L^-H (strictly lower of L^H dL, and upper of dU U^H) U^-H."""
+    both, perm = op.outputs
+    lower, upper = _unit_lower(both, raw_ops.MatrixDiagPart(both)), _triangle(both, False)
+    left = matmul(lower, _strictly_lower(dboth), adjoint_a=True)
+    right = matmul(_triangle(dboth, False), upper, adjoint_b=True)
+    inner = raw_ops.AddV2(_strictly_lower(left), _triangle(right, False))
+    inner = raw_ops.MatrixTriangularSolve(lower, inner, lower=True, adjoint=True)
+    turned = raw_ops.MatrixTriangularSolve(upper, _adjoint(inner), lower=False)
+    rows = raw_ops.OneHot(perm, raw_ops.Shape(perm)[-1], *_one_and_zero(turned))
+    return matmul(rows, _adjoint(turned), transpose_a=True)
+
+
+def _one_and_zero(like: Any) -> Any:
+    numpy_type = like.dtype.base_dtype.as_numpy_dtype
+    return numpy_type(1), numpy_type(0)
+
+
+def _adjoint(matrices: Any) -> Any:
+    return matrix_transpose(matrices, conjugate=True)
+
+
+def _unit_lower(both: Any, diagonal: Any) -> Any:
+    return raw_ops.MatrixSetDiag(_triangle(both, True), raw_ops.OnesLike(diagonal))
+
+
+_lu = op(
+    "Lu",
+    inputs="input: T",
+    outputs="lu: T, p: output_idx_type",
+    attrs={"T": LAPACK_TYPES, "output_idx_type": dtypes.int32},
+    infer=_infer_lu,
+    cpu=Call(make=_bind_lu),
+    gpu=Call(make=_bind_lu),
+    grad=_lu_back,
+    doc="The triangles of each square matrix whose rows are in the order p: lower (ones on its "
+    "diagonal left out) and upper in one. InvalidArgumentError for singular matrices.",
+)
+
+
+def lu(input: Any, output_idx_type: Any = dtypes.int32, name: str | None = None) -> Any:
+    """(lower_upper, perm) of square matrices, [..., n, n] and [..., n]: L @ U is input[perm].
+
+    Pivots are the largest of their columns. ValueError for matrices that are not square,
+    InvalidArgumentError in a run for singular ones.
+    """
+    both, perm = _lu(input, output_idx_type=as_dtype(output_idx_type), name=name)
+    return both, perm
+
+
+# -- what follows from a factorization
+
+
+def _factorization(lower_upper: Any, perm: Any, validate: bool) -> tuple[Tensor, Tensor]:
+    both = convert_to_tensor(lower_upper, preferred_dtype=dtypes.float32, name="lower_upper")
+    order = convert_to_tensor(perm, preferred_dtype=dtypes.int32, name="perm")
+    if validate:
+        found = square(both.shape)
+        if found is not None:
+            TensorShape.of((*found[0], found[1])).assert_is_compatible_with(order.shape)
+    return both, order
+
+
+def _unit(both: Tensor) -> Tensor:
+    """The lower triangle with ones on its diagonal."""
+    sizes = both.shape.sizes
+    lower = matrix_band_part(both, num_lower=-1, num_upper=0)
+    known = sizes is not None and None not in sizes
+    shape: Any = both.shape[:-1].as_list() if known else raw_ops.Shape(both)[:-1]
+    return matrix_set_diag(lower, ones(shape, both.dtype))
+
+
+def _rows(values: Tensor, order: Tensor) -> Tensor:
+    """Rows of each matrix in another order."""
+    rank, batch = values.shape.rank, order.shape.rank
+    if rank is None or batch is None:
+        raise ValueError("The rank of the matrices and of their permutations must be known")
+    if rank == 2 and batch == 1:
+        return gather(values, order, axis=-2)
+    if rank < batch + 1:
+        shape = raw_ops.ConcatV2([raw_ops.Shape(order), raw_ops.Shape(values)[-1:]], 0)
+        values = broadcast_to(values, shape)
+    elif rank > batch + 1:
+        order = broadcast_to(order, raw_ops.Shape(values)[:-1])
+        batch = rank - 1
+    return gather(values, order, axis=batch - 1, batch_dims=batch - 1)
+
+
+def lu_solve(
+    lower_upper: Any, perm: Any, rhs: Any, validate_args: bool = False, name: str | None = None
+) -> Tensor:
+    """The solution X, [..., n, k], of A @ X = rhs, given lu(A).
+
+    With `validate_args` ValueError for shapes that are known not to fit.
+    """
+    with op_scope(name, "lu_solve", lower_upper, perm, rhs):
+        both, order = _factorization(lower_upper, perm, validate_args)
+        right = convert_to_tensor(rhs, preferred_dtype=both.dtype, name="rhs")
+        if validate_args:
+            broadcast_shapes(both.shape[:-1], right.shape[:-1])
+        right = _rows(right, order)
+        half = matrix_triangular_solve(_unit(both), right)
+        return matrix_triangular_solve(both, half, lower=False)
+
+
+def lu_reconstruct(
+    lower_upper: Any, perm: Any, validate_args: bool = False, name: str | None = None
+) -> Tensor:
+    """The matrices A, [..., n, n], given lu(A). For `validate_args` see `lu_solve`."""
+    with op_scope(name, "lu_reconstruct", lower_upper, perm):
+        both, order = _factorization(lower_upper, perm, validate_args)
+        product = matmul(_unit(both), matrix_band_part(both, num_lower=0, num_upper=-1))
+        if order.shape.rank == 1:
+            return gather(product, invert_permutation(order), axis=-2)
+        one, zero = _one_and_zero(product)
+        rows = raw_ops.OneHot(order, raw_ops.Shape(order)[-1], one, zero)
+        return matmul(rows, product, transpose_a=True)
+
+
+def lu_matrix_inverse(
+    lower_upper: Any, perm: Any, validate_args: bool = False, name: str | None = None
+) -> Tensor:
+    """The inverses, [..., n, n], of matrices A, given lu(A). For `validate_args` see `lu_solve`."""
+    with op_scope(name, "lu_matrix_inverse", lower_upper, perm):
+        both, order = _factorization(lower_upper, perm, validate_args)
+        shape = raw_ops.Shape(both)
+        sizes = both.shape.sizes
+        size = shape[-1] if sizes is None or sizes[-1] is None else sizes[-1]
+        batch = None if both.shape.rank == 2 else shape[:-2]
+        return lu_solve(both, order, eye(size, batch_shape=batch, dtype=both.dtype))

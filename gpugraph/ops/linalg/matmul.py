@@ -1,0 +1,341 @@
+"""Matrix products, batches of them, and contractions made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base.dtypes import COMPLEX, FLOATING, int32, int64
+from gpugraph.base.shapes import TensorShape, broadcast_shapes
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.graph.inference_context import InferContext
+from gpugraph.kernel import Call, KernelContext, Products, Signature
+from gpugraph.ops.elementwise.complex_conjugate import conj
+from gpugraph.ops.framework.identity_and_shape import op_scope
+from gpugraph.ops.framework.op_declaration import Attr, op, raw_ops
+from gpugraph.ops.framework.shape_functions import UNKNOWN, normalize_axis, of_rank
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+
+__all__ = [
+    "batches_of_matrices",
+    "bind_batch_matmul",
+    "bind_matmul",
+    "infer_batch_matmul",
+    "infer_matmul",
+    "matmul",
+    "matrices_of",
+    "matrix_transpose",
+    "tensordot",
+]
+
+_TYPES = (*FLOATING, int32, int64, *COMPLEX)
+
+
+def _check_inner(left: int | None, right: int | None) -> None:
+    if left is not None and right is not None and left != right:
+        raise ValueError(f"Dimensions must be equal, but are {left} and {right}")
+
+
+# -- two matrices
+
+
+def infer_matmul(context: InferContext) -> Sequence[TensorShape]:
+    """The product's shape; further inputs than a and b are not looked at."""
+    a, b = (of_rank(shape, 2, "A matrix") for shape in context.shapes[:2])
+    rows, left = a[::-1] if context.attrs["transpose_a"] else a
+    right, columns = b[::-1] if context.attrs["transpose_b"] else b
+    _check_inner(left, right)
+    return [TensorShape.of((rows, columns))]
+
+
+def matrices_of(signature: Signature, a: Any, b: Any, out: Any) -> list[tuple[Any, Any, Any]]:
+    """What a MatMul multiplies, as views."""
+    left = a.T if signature.attrs["transpose_a"] else a
+    right = b.T if signature.attrs["transpose_b"] else b
+    return [(left, right, out)]
+
+
+def bind_matmul(context: KernelContext, a: Any, b: Any, out: Any) -> Callable[[], Any]:
+    """What computes a MatMul by NumPy."""
+    [matrices] = matrices_of(context, a, b, out)
+    return partial(np.matmul, *matrices)
+
+
+def _matmul_back(op: Any, dy: Any) -> list[Any]:
+    a, b = map(conj, op.inputs)
+    turn_a, turn_b = op.get_attr("transpose_a"), op.get_attr("transpose_b")
+
+    def product(left: Any, right: Any, turn_left: bool, turn_right: bool) -> Any:
+        return raw_ops.MatMul(left, right, transpose_a=turn_left, transpose_b=turn_right)
+
+    da = product(b, dy, turn_b, True) if turn_a else product(dy, b, False, not turn_b)
+    db = product(dy, a, True, turn_a) if turn_b else product(a, dy, not turn_a, False)
+    return [da, db]
+
+
+matmul_op = op(
+    "MatMul",
+    inputs="a: T, b: T",
+    outputs="product: T",
+    attrs={
+        "transpose_a": Attr("bool", False),
+        "transpose_b": Attr("bool", False),
+        "T": _TYPES,
+    },
+    infer=infer_matmul,
+    cpu=Call(make=bind_matmul),
+    gpu=Call(make=bind_matmul),
+    native=Products(matrices_of),
+    grad=_matmul_back,
+    doc="The product of two matrices, each transposed first if its attr says so.",
+)
+
+
+# -- batches of matrices
+
+
+def infer_batch_matmul(context: InferContext) -> Sequence[TensorShape]:
+    """The products' shape; further inputs than x and y are not looked at."""
+    x, y = (shape.with_rank_at_least(2) for shape in context.shapes[:2])
+    if x.sizes is None or y.sizes is None:
+        return [UNKNOWN]
+    rows, left = x.sizes[-2:][::-1] if context.attrs["adj_x"] else x.sizes[-2:]
+    right, columns = y.sizes[-2:][::-1] if context.attrs["adj_y"] else y.sizes[-2:]
+    _check_inner(left, right)
+    return [broadcast_shapes(x[:-2], y[:-2]) + TensorShape.of((rows, columns))]
+
+
+def bind_batch_matmul(context: KernelContext, x: Any, y: Any, out: Any) -> Callable[[], Any]:
+    """What computes a BatchMatMulV2 by NumPy."""
+    conjugates: list[Callable[[], Any]] = []
+
+    def operand(array: Any, index: int, adjoint: bool) -> Any:
+        dtype = context.input_types[index].base_dtype
+        if adjoint and dtype.is_complex:
+            copy = context.scratch(array.shape, dtype)
+            conjugates.append(partial(np.conjugate, array, copy))
+            array = copy
+        return array.swapaxes(-1, -2) if adjoint else array
+
+    left = operand(x, 0, context.attrs["adj_x"])
+    right = operand(y, 1, context.attrs["adj_y"])
+    product = partial(np.matmul, left, right, out)
+    if not conjugates:
+        return product
+
+    def run() -> None:
+        for conjugate in conjugates:
+            conjugate()
+        product()
+
+    return run
+
+
+def batches_of_matrices(
+    signature: Signature, x: Any, y: Any, out: Any
+) -> list[tuple[Any, Any, Any]]:
+    """What a BatchMatMulV2 multiplies, as views. NotImplementedError for complex adjoints."""
+
+    def operand(array: Any, index: int, adjoint: bool) -> Any:
+        if adjoint and signature.input_types[index].is_complex:
+            raise NotImplementedError("an adjoint complex matrix is no view of it")
+        matrix = array.swapaxes(-1, -2) if adjoint else array
+        return np.broadcast_to(matrix, (*out.shape[:-2], *matrix.shape[-2:]))
+
+    left = operand(x, 0, signature.attrs["adj_x"])
+    return [(left, operand(y, 1, signature.attrs["adj_y"]), out)]
+
+
+def _batch_matmul_back(op: Any, dy: Any) -> list[Any]:
+    x, y = op.inputs
+    adj_x, adj_y = op.get_attr("adj_x"), op.get_attr("adj_y")
+
+    def product(left: Any, right: Any, adjoint_left: bool, adjoint_right: bool) -> Any:
+        return raw_ops.BatchMatMulV2(left, right, adj_x=adjoint_left, adj_y=adjoint_right)
+
+    dx = product(y, dy, adj_y, True) if adj_x else product(dy, y, False, not adj_y)
+    dy_ = product(dy, x, True, adj_x) if adj_y else product(x, dy, not adj_x, False)
+    return _unbroadcast_batches(dx, dy_, x, y)
+
+
+def _unbroadcast_batches(dx: Any, dy: Any, x: Tensor, y: Tensor) -> list[Any]:
+    """Gradients summed over the batch dimensions along which an operand was repeated."""
+    here, there = x.shape.sizes, y.shape.sizes
+    if here is not None and there is not None:
+        mine, theirs = here[:-2], there[:-2]
+        if mine == theirs and None not in mine:
+            return [dx, dy]
+    x_shape, y_shape = raw_ops.Shape(x), raw_ops.Shape(y)
+    x_axes, y_axes = raw_ops.BroadcastGradientArgs(_batches(x_shape), _batches(y_shape))
+    return [
+        raw_ops.Reshape(raw_ops.Sum(dx, x_axes), x_shape),
+        raw_ops.Reshape(raw_ops.Sum(dy, y_axes), y_shape),
+    ]
+
+
+def _batches(shape: Any) -> Any:
+    zero, end, one = (np.array([bound], np.int32) for bound in (0, -2, 1))
+    return raw_ops.StridedSlice(shape, zero, end, one, begin_mask=1)
+
+
+batch_matmul_op = op(
+    "BatchMatMulV2",
+    inputs="x: T, y: T",
+    outputs="output: T",
+    attrs={"T": _TYPES, "adj_x": Attr("bool", False), "adj_y": Attr("bool", False)},
+    infer=infer_batch_matmul,
+    cpu=Call(make=bind_batch_matmul),
+    gpu=Call(make=bind_batch_matmul),
+    native=Products(batches_of_matrices),
+    grad=_batch_matmul_back,
+    doc="Matrix products of the last two dimensions, the others broadcast; adjoints by attr.",
+)
+
+
+def matmul(
+    a: Any,
+    b: Any,
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+    adjoint_a: bool = False,
+    adjoint_b: bool = False,
+    a_is_sparse: bool = False,
+    b_is_sparse: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """The product of the matrices in the last two dimensions; dimensions before are broadcast.
+
+    Each operand may be transposed, or transposed and conjugated (adjoint), first. That one is
+    sparse is only a hint. ValueError when the inner sizes differ, when a rank is below 2, and
+    when an operand is to be both transposed and adjoint.
+    """
+    del a_is_sparse, b_is_sparse
+    if transpose_a and adjoint_a:
+        raise ValueError("Only one of transpose_a and adjoint_a can be True.")
+    if transpose_b and adjoint_b:
+        raise ValueError("Only one of transpose_b and adjoint_b can be True.")
+    if type(a) is Tensor and type(b) is Tensor:
+        return _product(a, b, (transpose_a, adjoint_a), (transpose_b, adjoint_b), name or "MatMul")
+    with op_scope(name, "MatMul", a, b) as scope:
+        dtype = getattr(b, "dtype", None) if isinstance(b, Tensor) else None
+        left = convert_to_tensor(a, dtype and dtype.base_dtype, name="a")
+        right = convert_to_tensor(b, left.dtype.base_dtype, name="b")
+        return _product(left, right, (transpose_a, adjoint_a), (transpose_b, adjoint_b), scope)
+
+
+def _product(
+    a: Tensor, b: Tensor, turn_a: tuple[bool, bool], turn_b: tuple[bool, bool], name: str
+) -> Tensor:
+    """`turn`: whether an operand is to be transposed, and whether to be adjoint."""
+    left, right = a.shape.sizes, b.shape.sizes
+    made: Tensor
+    if left is not None and right is not None and len(left) <= 2 and len(right) <= 2:
+        if turn_a[1]:
+            a = conj(a)
+        if turn_b[1]:
+            b = conj(b)
+        made = matmul_op(a, b, transpose_a=any(turn_a), transpose_b=any(turn_b), name=name)
+        return made
+    if turn_a[0]:
+        a = conj(a)
+    if turn_b[0]:
+        b = conj(b)
+    made = batch_matmul_op(a, b, adj_x=any(turn_a), adj_y=any(turn_b), name=name)
+    return made
+
+
+# -- tensordot
+
+
+def _contracted(axes: Any, a_rank: int, b_rank: int) -> tuple[list[int], list[int]]:
+    """The axes of each tensor to sum over, none negative."""
+    if isinstance(axes, (int, np.integer)):
+        if not 0 <= axes <= min(a_rank, b_rank):
+            raise ValueError(f"axes {axes} must be between 0 and both ranks")
+        return list(range(a_rank - int(axes), a_rank)), list(range(int(axes)))
+    if len(axes) != 2:
+        raise ValueError(f"axes must be an int or two lists of axes, but are {axes}")
+    left, right = (np.atleast_1d(np.asarray(each, np.int64)).tolist() for each in axes)
+    if len(left) != len(right):
+        raise ValueError(f"Different numbers of axes to contract: {left} and {right}")
+    return (
+        [normalize_axis(axis, a_rank) for axis in left],
+        [normalize_axis(axis, b_rank) for axis in right],
+    )
+
+
+def _as_matrix(tensor: Tensor, summed: list[int], last: bool) -> tuple[Tensor, Any, list[Any]]:
+    """`tensor` as a matrix with the summed axes last (or first), the free sizes and their shape."""
+    sizes = tensor.shape.sizes or ()
+    free = [axis for axis in range(len(sizes)) if axis not in summed]
+    order = free + summed if last else summed + free
+    known = [sizes[axis] for axis in free]
+    turned = tensor
+    if order != list(range(len(sizes))):
+        turned = raw_ops.Transpose(tensor, np.array(order, np.int32))
+    if None not in sizes:
+        inner = prod(sizes[axis] for axis in summed)  # type: ignore[misc]
+        outer = prod(known)  # type: ignore[arg-type]
+        wanted: Any = np.array((outer, inner) if last else (inner, outer), np.int32)
+        return raw_ops.Reshape(turned, wanted), np.array(known, np.int32), known
+    shape = raw_ops.Shape(tensor)
+    free_shape = raw_ops.GatherV2(shape, np.array(free, np.int32), 0)
+    inner_size = raw_ops.Prod(raw_ops.GatherV2(shape, np.array(summed, np.int32), 0), 0)
+    pair = [raw_ops.Prod(free_shape, 0), inner_size]
+    wanted = raw_ops.Pack(pair if last else pair[::-1])
+    return raw_ops.Reshape(turned, wanted), free_shape, known
+
+
+def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Tensor:
+    """The sum of products of `a` and `b` over pairs of axes: the last n of a and first n of b
+    for an int n, or the axes in two lists.
+
+    Shape: the other sizes of a, then those of b. ValueError when a rank is unknown or the axes
+    do not pair up.
+    """
+    with op_scope(name, "Tensordot", a, b) as scope:
+        left = convert_to_tensor(a, name="a")
+        right = convert_to_tensor(b, left.dtype.base_dtype, name="b")
+        if left.shape.sizes is None or right.shape.sizes is None:
+            raise ValueError("tensordot needs tensors of known rank")
+        left_axes, right_axes = _contracted(axes, len(left.shape.sizes), len(right.shape.sizes))
+        x, x_shape, x_known = _as_matrix(left, left_axes, True)
+        y, y_shape, y_known = _as_matrix(right, right_axes, False)
+        if isinstance(x_shape, np.ndarray) and isinstance(y_shape, np.ndarray):
+            shape: Any = np.concatenate([x_shape, y_shape])
+        else:
+            shape = raw_ops.ConcatV2([x_shape, y_shape], 0)
+        made: Tensor = raw_ops.Reshape(matmul(x, y), shape, name=scope)
+        made.set_shape(x_known + y_known)
+        return made
+
+
+def matrix_transpose(
+    a: Any, name: str | None = "matrix_transpose", conjugate: bool = False
+) -> Tensor:
+    """`a` with its last two dimensions exchanged, and with `conjugate` its elements' conjugates.
+
+    ValueError where `a` has fewer than two dimensions.
+    """
+    with op_scope(name, "matrix_transpose", a):
+        source = convert_to_tensor(a, name="a")
+        rank = source.shape.rank
+        perm: Any
+        if rank is None:
+            count = raw_ops.Rank(source)
+            others = raw_ops.Range(0, raw_ops.Sub(count, 2), 1)
+            last = raw_ops.Pack([raw_ops.Sub(count, 1), raw_ops.Sub(count, 2)])
+            perm = raw_ops.ConcatV2([others, last], 0)
+        elif rank < 2:
+            raise ValueError(
+                f"Of matrices 2 dimensions are needed, but the shape is {source.shape}"
+            )
+        else:
+            perm = [*range(rank - 2), rank - 1, rank - 2]
+        turned = conj(source) if conjugate else source
+        made: Tensor = raw_ops.Transpose(turned, perm, name="transpose")
+        return made

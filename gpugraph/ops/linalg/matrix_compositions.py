@@ -1,0 +1,357 @@
+"""Functions of matrices made of other ops: identities, traces, norms, least squares; and Cross."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base import dtypes
+from gpugraph.base.dtypes import as_dtype
+from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.base.shapes import TensorShape
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.graph.inference_context import InferContext
+from gpugraph.kernel import Call, KernelContext
+from gpugraph.ops.arrays.concat_and_stack import concat
+from gpugraph.ops.arrays.constants_and_placeholders import ones, zeros
+from gpugraph.ops.arrays.reshape_and_transpose import transpose
+from gpugraph.ops.elementwise.unary_functions import abs as absolute
+from gpugraph.ops.framework.identity_and_shape import op_scope
+from gpugraph.ops.framework.op_declaration import Attr, op, raw_ops
+from gpugraph.ops.framework.shape_functions import UNKNOWN
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+from gpugraph.ops.linalg.matmul import matmul, matrix_transpose
+from gpugraph.ops.linalg.matrix_diagonals_v2 import matrix_diag, matrix_diag_part, matrix_set_diag
+from gpugraph.ops.linalg.solve_and_cholesky import LAPACK_TYPES, adjoint_view
+from gpugraph.ops.linalg.svd_qr_eigh import svd
+from gpugraph.ops.reductions.reduction_functions import reduce_max, reduce_sum
+
+__all__ = [
+    "adjoint",
+    "cholesky_solve",
+    "eye",
+    "logdet",
+    "matrix_solve_ls",
+    "matvec",
+    "norm",
+    "trace",
+]
+
+# -- simple ones
+
+
+def _is_tensor(value: Any) -> bool:
+    return isinstance(value, Tensor)
+
+
+def eye(
+    num_rows: Any,
+    num_columns: Any = None,
+    batch_shape: Any = None,
+    dtype: Any = dtypes.float32,
+    name: str | None = None,
+) -> Tensor:
+    """The identity matrix, shape batch_shape + [num_rows, num_columns], ones on the diagonal.
+
+    num_columns: as many as rows by default. batch_shape: a list or vector of ints.
+    """
+    element = as_dtype(dtype)
+    with op_scope(name, "eye", num_rows, num_columns, batch_shape):
+        columns = num_rows if num_columns is None else num_columns
+        square = num_columns is None
+        sizes = [num_rows, columns]
+        if isinstance(batch_shape, (list, tuple)) and any(map(_is_tensor, batch_shape)):
+            batch_shape = raw_ops.Pack(list(batch_shape))
+        if not any(map(_is_tensor, (*sizes, batch_shape))):
+            batch = [] if batch_shape is None else list(np.asarray(batch_shape, int).tolist())
+            rows, columns = int(num_rows), int(columns)
+            diagonal = ones([*batch, min(rows, columns)], element)
+            if square:
+                return matrix_diag(diagonal)
+            return matrix_set_diag(zeros([*batch, rows, columns], element), diagonal)
+        shorter = raw_ops.Minimum(*sizes) if not square else convert_to_tensor(num_rows)
+        front = np.zeros(0, np.int32) if batch_shape is None else batch_shape
+        diagonal = ones(concat([front, raw_ops.Pack([shorter])], 0), element)
+        if square:
+            return matrix_diag(diagonal)
+        whole = concat([front, raw_ops.Pack(sizes)], 0)
+        return matrix_set_diag(zeros(whole, element), diagonal)
+
+
+def trace(x: Any, name: str | None = None) -> Tensor:
+    """The sums of the diagonals of matrices: [...] of [..., m, n]. ValueError below rank 2."""
+    with op_scope(name, "Trace", x) as scope:
+        source = convert_to_tensor(x, name="x")
+        return reduce_sum(matrix_diag_part(source), [-1], name=scope)
+
+
+def adjoint(matrix: Any, name: str | None = None) -> Tensor:
+    """Matrices [..., m, n] transposed, and their elements conjugated. ValueError below rank 2."""
+    with op_scope(name, "adjoint", matrix):
+        return matrix_transpose(convert_to_tensor(matrix, name="matrix"), conjugate=True)
+
+
+def matvec(
+    a: Any,
+    b: Any,
+    transpose_a: bool = False,
+    adjoint_a: bool = False,
+    a_is_sparse: bool = False,
+    b_is_sparse: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """The products of matrices [..., m, n] and vectors [..., n], shape [..., m]; see `matmul`."""
+    del a_is_sparse, b_is_sparse
+    with op_scope(name, "MatVec", a, b):
+        vector = convert_to_tensor(b, name="b")
+        column = raw_ops.ExpandDims(vector, np.array(-1, np.int32))
+        product = matmul(a, column, transpose_a=transpose_a, adjoint_a=adjoint_a)
+        made: Tensor = raw_ops.Squeeze(product, squeeze_dims=[-1])
+        return made
+
+
+def logdet(matrix: Any, name: str | None = None) -> Tensor:
+    """The log of the determinants, [...], of positive definite matrices [..., n, n].
+
+    InvalidArgumentError in a run for others.
+    """
+    with op_scope(name, "logdet", matrix):
+        diagonal = matrix_diag_part(raw_ops.Cholesky(matrix))
+        if diagonal.dtype.is_complex:
+            real = dtypes.float32 if diagonal.dtype.size == 8 else dtypes.float64
+            diagonal = raw_ops.Real(diagonal, Tout=real)
+        total = reduce_sum(raw_ops.Log(diagonal), [-1])
+        made: Tensor = 2.0 * total
+        return made
+
+
+# -- norms
+
+_NORMS: dict[Any, Callable[[Any, Any], Any]] = {
+    1: lambda x, axis: reduce_sum(absolute(x), axis, True),
+    np.inf: lambda x, axis: reduce_max(absolute(x), axis, True),
+}
+
+
+def _frobenius(x: Any, axis: Any) -> Any:
+    conjugate = raw_ops.Conj(x) if x.dtype.is_complex else x
+    return raw_ops.Sqrt(reduce_sum(x * conjugate, axis, True))
+
+
+def _vector_norm(x: Any, order: Any, axis: Any) -> Any:
+    if order in _NORMS:
+        return _NORMS[order](x, axis)
+    powers = raw_ops.Pow(absolute(x), order)
+    return raw_ops.Pow(reduce_sum(powers, axis, True), 1.0 / order)
+
+
+def _matrix_norm(x: Any, order: Any, axis: list[int]) -> Any:
+    if order == 2:
+        return _largest_singular(x, axis)
+    summed, largest = (axis[0], axis[1]) if order == 1 else (axis[1], axis[0])
+    return reduce_max(reduce_sum(absolute(x), summed, True), largest, True)
+
+
+def _largest_singular(x: Any, axis: list[int]) -> Any:
+    """The largest singular value of the matrices in two axes, which stay with size 1."""
+    rank = x.shape.rank
+    if rank is None:
+        raise ValueError("The norm 2 of matrices needs a tensor of known rank")
+    places = [each % rank for each in axis]
+    order = [each for each in range(rank) if each not in places] + places
+    turned = x if order == list(range(rank)) else transpose(x, order)
+    largest = reduce_max(svd(turned, compute_uv=False), -1, True)
+    largest = raw_ops.ExpandDims(largest, np.array(-1, np.int32))
+    if order == list(range(rank)):
+        return largest
+    return transpose(largest, np.argsort(order).astype(np.int32))
+
+
+_MATRIX_ORDERS = ("euclidean", "fro", 1, 2, np.inf)
+
+
+def _checked_order(order: Any, is_matrix: bool) -> None:
+    if is_matrix and order not in _MATRIX_ORDERS:
+        raise ValueError(
+            f"'ord' must be a supported matrix norm in {list(_MATRIX_ORDERS)}, got {order}"
+        )
+    is_name = isinstance(order, str)
+    if not is_matrix and (order != "euclidean" if is_name else order <= 0):
+        raise ValueError(f"'ord' must be a supported vector norm, got {order}")
+
+
+def _norm_axes(axis: Any) -> tuple[Any, bool]:
+    """The axes as a list, an int or None, and whether they are those of matrices."""
+    if not isinstance(axis, (list, tuple)):
+        return axis, False
+    found = list(axis)
+    if len(found) != 2 or not all(isinstance(each, (int, np.integer)) for each in found):
+        raise ValueError(
+            f"'axis' must be None, an integer, or a tuple of 2 unique integers, got {axis}"
+        )
+    if found[0] == found[1]:
+        raise ValueError(f"'axis' must be None, an integer, or 2 unique integers, got {axis}")
+    return [int(each) for each in found], True
+
+
+def norm(
+    tensor: Any,
+    ord: Any = "euclidean",
+    axis: Any = None,
+    keepdims: bool | None = None,
+    name: str | None = None,
+    keep_dims: bool | None = None,
+) -> Tensor:
+    """The norm of all of `tensor` as one vector, of vectors along an axis, or of matrices.
+
+    axis: None, an int, or a pair of ints: the rows and columns of matrices. ord: of vectors
+      "euclidean", or any positive number p (np.inf: the largest magnitude); of matrices
+      "euclidean" and "fro" (Frobenius), 1, 2 (the largest singular value) and np.inf.
+    The axes are dropped, or with `keepdims` (older: `keep_dims`) left with size 1. ValueError for
+    other orders and axes.
+    """
+    if keepdims is not None and keep_dims is not None:
+        raise ValueError("Cannot specify both 'keep_dims' and 'keepdims'.")
+    keep = bool(keep_dims if keepdims is None else keepdims)
+    axes, is_matrix = _norm_axes(axis)
+    _checked_order(ord, is_matrix)
+    with op_scope(name, "norm", tensor):
+        x = convert_to_tensor(tensor)
+        if ord in ("fro", "euclidean") or (ord == 2 and not is_matrix):
+            result = _frobenius(x, axes)
+        elif is_matrix:
+            result = _matrix_norm(x, ord, axes)
+        else:
+            result = _vector_norm(x, ord, axes)
+        if keep:
+            made: Tensor = result
+            return made
+        dropped = [] if axes is None else axes if is_matrix else [int(axes)]
+        made = raw_ops.Squeeze(result, squeeze_dims=dropped)
+        return made
+
+
+# -- least squares
+
+
+def cholesky_solve(chol: Any, rhs: Any, name: str | None = None) -> Tensor:
+    """The solution x of A @ x = rhs [..., n, k], given the Cholesky factor of A [..., n, n].
+
+    InvalidArgumentError in a run for a singular factor.
+    """
+    with op_scope(name, "cholesky_solve", chol, rhs):
+        half = raw_ops.MatrixTriangularSolve(chol, rhs, adjoint=False, lower=True)
+        made: Tensor = raw_ops.MatrixTriangularSolve(chol, half, adjoint=True, lower=True)
+        return made
+
+
+def _infer_least_squares(context: InferContext) -> Sequence[TensorShape]:
+    left, right = (shape.with_rank_at_least(2).sizes for shape in context.shapes[:2])
+    if left is None or right is None:
+        return [UNKNOWN]
+    rows = TensorShape.of(left[:-1]).merge_with(TensorShape.of(right[:-1])).sizes
+    assert rows is not None
+    return [TensorShape.of((*rows[:-1], left[-1], right[-1]))]
+
+
+def _bind_least_squares(
+    context: KernelContext, matrices: Any, right: Any, out: Any
+) -> Callable[[], Any]:
+    weight = float(np.asarray(context.value(2)).reshape(())[()])
+    rows, columns = matrices.shape[-2:]
+
+    def run() -> None:
+        if weight == 0 and not context.attrs["fast"]:
+            np.copyto(out, np.linalg.pinv(matrices) @ right)
+            return
+        turned = adjoint_view(matrices)
+        try:
+            if rows >= columns:
+                ridge = weight * np.eye(columns, like=out)
+                solved = np.linalg.solve(turned @ matrices + ridge, turned @ right)
+            else:
+                ridge = weight * np.eye(rows, like=out)
+                solved = turned @ np.linalg.solve(matrices @ turned + ridge, right)
+        except np.linalg.LinAlgError as error:
+            message = "Input matrix was rank deficient or ill-conditioned. Try fast=False."
+            raise InvalidArgumentError(None, None, message) from error
+        np.copyto(out, solved, casting="same_kind")
+
+    return run
+
+
+def _least_squares_back(op: Any, dy: Any) -> list[Any]:
+    """By the normal equations; those of tall matrices where the sizes are not known."""
+    matrices, right, weight = op.inputs
+    element = matrices.dtype.base_dtype
+    sizes = matrices.shape.sizes
+    known = sizes is not None and None not in sizes[-2:]
+    tall = not known or sizes[-2] >= sizes[-1]
+    smaller = min(sizes[-2:]) if known else raw_ops.Shape(matrices)[-1]
+    ridge = raw_ops.Cast(weight, DstT=element) * eye(smaller, dtype=element)
+    factor = raw_ops.Cholesky(_gramian(matrices, tall) + ridge)
+    if tall:
+        z = cholesky_solve(factor, dy)
+        both = matmul(op.outputs[0], z, adjoint_b=True)
+        dmatrices = matmul(right, z, adjoint_b=True) - matmul(matrices, both + adjoint(both))
+        return [dmatrices, matmul(matrices, z), None]
+    dright = cholesky_solve(factor, matmul(matrices, dy))
+    dual = cholesky_solve(factor, right)
+    both = matmul(dright, dual, adjoint_b=True)
+    both = both + adjoint(both)
+    return [matmul(dual, dy, adjoint_b=True) - matmul(both, matrices), dright, None]
+
+
+def _gramian(matrices: Any, tall: bool) -> Any:
+    """The smaller product of a matrix with its adjoint."""
+    return matmul(matrices, matrices, adjoint_a=tall, adjoint_b=not tall)
+
+
+_matrix_solve_ls = op(
+    "MatrixSolveLs",
+    inputs="matrix: T, rhs: T, l2_regularizer: double",
+    outputs="output: T",
+    attrs={"T": LAPACK_TYPES, "fast": Attr("bool", True)},
+    infer=_infer_least_squares,
+    host=[2],
+    cpu=Call(make=_bind_least_squares),
+    gpu=Call(make=_bind_least_squares),
+    grad=_least_squares_back,
+    doc="The output of least |matrix @ output - rhs|^2 + l2_regularizer |output|^2, and of several "
+    "the shortest. InvalidArgumentError, if fast, for matrices not of full rank.",
+)
+
+
+def matrix_solve_ls(
+    matrix: Any, rhs: Any, l2_regularizer: Any = 0.0, fast: bool = True, name: str | None = None
+) -> Tensor:
+    """The least squares solution x [..., n, k] of matrix [..., m, n] @ x = rhs [..., m, k].
+
+    It has the least |matrix @ x - rhs|^2 + l2_regularizer |x|^2; of several it is the shortest.
+    With `fast` by the normal equations (InvalidArgumentError in a run for matrices that are not of
+    full rank), else by an orthogonal decomposition.
+    """
+    made: Tensor
+    if not fast:
+        made = _matrix_solve_ls(matrix, rhs, l2_regularizer, fast=False, name=name)
+        return made
+    source = convert_to_tensor(matrix, name="matrix")
+    sizes = source.shape.sizes
+    if sizes is None or len(sizes) < 2 or None in sizes[-2:]:
+        made = _matrix_solve_ls(source, rhs, l2_regularizer, fast=True, name=name)
+        return made
+    with op_scope(name, "matrix_solve_ls", source, rhs):
+        tall = sizes[-2] >= sizes[-1]  # type: ignore[operator]
+        gramian = _gramian(source, tall)
+        if isinstance(l2_regularizer, Tensor) or l2_regularizer != 0:
+            element = source.dtype.base_dtype
+            ridge = convert_to_tensor(l2_regularizer)
+            if ridge.dtype.base_dtype is not element:
+                ridge = raw_ops.Cast(ridge, DstT=element)
+            gramian = gramian + ridge * eye(min(sizes[-2:]), dtype=element)  # type: ignore[type-var]
+        factor = raw_ops.Cholesky(gramian)
+        if tall:
+            return cholesky_solve(factor, matmul(source, rhs, adjoint_a=True))
+        return matmul(source, cholesky_solve(factor, rhs), adjoint_a=True)

@@ -1,0 +1,283 @@
+"""Diagonals and bands: matrices made of diagonals, their diagonals, and what is near them.
+
+A diagonal of a matrix lies at equal distances in memory, so that all of it is copying: MatrixDiag
+and its like are views of a flat matrix with a step of one row and one column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base.dtypes import ALL, NUMERIC
+from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.base.shapes import TensorShape
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.graph.inference_context import InferContext
+from gpugraph.kernel import At, Call, KernelContext, Launch, Signature, Source
+from gpugraph.ops.arrays.reshape_and_transpose import INDEX
+from gpugraph.ops.framework.cuda_grids import item_type
+from gpugraph.ops.framework.identity_and_shape import Pairs, copying, ints
+from gpugraph.ops.framework.numpy_conversion import zero_of
+from gpugraph.ops.framework.op_declaration import op, raw_ops
+from gpugraph.ops.framework.row_update_launches import columns_and_rows
+from gpugraph.ops.framework.shape_functions import UNKNOWN
+
+__all__ = ["Sizes", "as_rows", "diag", "diag_part", "diagonal_of", "matrix_band_part"]
+
+Sizes = tuple[int | None, ...]
+
+
+def zero_in(array: Any) -> Any:
+    return np.array(zero_of(array.dtype), array.dtype)
+
+
+def diagonal_of(matrices: Any, number: int = 0) -> Any:
+    """The view of each matrix's diagonal, shape (batch, length); `number` > 0 are above it."""
+    rows, columns = matrices.shape[-2:]
+    flat = matrices.reshape(prod(matrices.shape[:-2]), rows * columns)
+    start = number if number >= 0 else -number * columns
+    length = _length(rows, columns, number)
+    if length == 0:
+        return flat[:, :0]
+    return flat[:, start : start + (length - 1) * (columns + 1) + 1 : columns + 1]
+
+
+def _length(rows: int, columns: int, number: int) -> int:
+    """How many elements a diagonal has."""
+    return max(0, min(rows + min(number, 0), columns - max(number, 0)))
+
+
+def as_rows(array: Any) -> Any:
+    return array.reshape(prod(array.shape[:-1]), array.shape[-1])
+
+
+# -- the main diagonal
+
+
+def _infer_diag(context: InferContext) -> Sequence[TensorShape]:
+    sizes = context.shapes[0].with_rank_at_least(1).sizes
+    return [UNKNOWN if sizes is None else TensorShape.of((*sizes, sizes[-1]))]
+
+
+def _diag_views(_: Signature, diagonal: Any, out: Any) -> Pairs:
+    return [(zero_in(out), out), (as_rows(diagonal), diagonal_of(out))]
+
+
+_matrix_diag = op(
+    "MatrixDiag",
+    inputs="diagonal: T",
+    outputs="output: T",
+    attrs={"T": ALL},
+    infer=_infer_diag,
+    **copying(_diag_views),
+    grad=lambda op, dy: raw_ops.MatrixDiagPart(dy),
+    doc="Square matrices, [..., n, n], with the diagonals [..., n] and zeros elsewhere.",
+)
+
+
+def _shorter(rows: int | None, columns: int | None) -> int | None:
+    if rows is None or columns is None:
+        return 0 if 0 in (rows, columns) else None
+    return min(rows, columns)
+
+
+def _infer_diag_part(context: InferContext) -> Sequence[TensorShape]:
+    sizes = context.shapes[0].with_rank_at_least(2).sizes
+    return [UNKNOWN if sizes is None else TensorShape.of((*sizes[:-2], _shorter(*sizes[-2:])))]
+
+
+def _diag_part_views(_: Signature, matrices: Any, out: Any) -> Pairs:
+    return [(diagonal_of(matrices), as_rows(out))]
+
+
+def _diag_part_back(op: Any, dy: Any) -> Any:
+    sizes = op.inputs[0].shape.sizes
+    if sizes is not None and sizes[-1] is not None and sizes[-1] == sizes[-2]:
+        return raw_ops.MatrixDiag(dy)
+    return raw_ops.MatrixSetDiag(raw_ops.ZerosLike(op.inputs[0]), dy)
+
+
+_matrix_diag_part = op(
+    "MatrixDiagPart",
+    inputs="input: T",
+    outputs="diagonal: T",
+    attrs={"T": ALL},
+    infer=_infer_diag_part,
+    **copying(_diag_part_views),
+    grad=_diag_part_back,
+    doc="The diagonals, [..., min(m, n)], of matrices [..., m, n].",
+)
+
+
+def _infer_set_diag(context: InferContext) -> Sequence[TensorShape]:
+    matrices = context.shapes[0].with_rank_at_least(2)
+    diagonal = context.shapes[1].with_rank_at_least(1)
+    if matrices.sizes is None:
+        if diagonal.sizes is None:
+            return [UNKNOWN]
+        return [TensorShape.of((*diagonal.sizes[:-1], None, None))]
+    wanted = TensorShape.of((*matrices.sizes[:-2], _shorter(*matrices.sizes[-2:])))
+    merged = diagonal.merge_with(wanted).sizes
+    assert merged is not None
+    return [TensorShape.of((*merged[:-1], *matrices.sizes[-2:]))]
+
+
+def _set_diag_views(_: Signature, matrices: Any, diagonal: Any, out: Any) -> Pairs:
+    return [(matrices, out), (as_rows(diagonal), diagonal_of(out))]
+
+
+def _set_diag_back(op: Any, dy: Any) -> list[Any]:
+    rest = raw_ops.MatrixSetDiag(dy, raw_ops.ZerosLike(op.inputs[1]))
+    return [rest, raw_ops.MatrixDiagPart(dy)]
+
+
+_matrix_set_diag = op(
+    "MatrixSetDiag",
+    inputs="input: T, diagonal: T",
+    outputs="output: T",
+    attrs={"T": ALL},
+    infer=_infer_set_diag,
+    **copying(_set_diag_views),
+    grad=_set_diag_back,
+    doc="The matrices [..., m, n] with the diagonals [..., min(m, n)] in place of their own.",
+)
+
+
+# -- bands
+
+
+def _infer_band(context: InferContext) -> Sequence[TensorShape]:
+    return [context.shapes[0].with_rank_at_least(2)]
+
+
+def _bind_band(context: KernelContext, matrices: Any, out: Any) -> Callable[[], Any]:
+    lower, upper = (ints(context.value(index))[0] for index in (1, 2))
+    rows, columns = matrices.shape[-2:]
+    for count, size, what in ((lower, rows, "num_lower"), (upper, columns, "num_upper")):
+        if count > size:
+            raise InvalidArgumentError(
+                None, None, f"{what} must be negative or at most {size}, but is {count}"
+            )
+    above = np.arange(columns, like=out) - np.arange(rows, like=out)[:, None]
+    outside = ((above < -lower) & (lower >= 0)) | ((above > upper) & (upper >= 0))
+
+    def run() -> None:
+        np.copyto(out, matrices)
+        np.copyto(out, zero_in(out), where=outside)
+
+    return run
+
+
+def _launch_band(signature: Signature) -> list[Launch]:
+    lower, upper = (ints(signature.value(index))[0] for index in (1, 2))
+    sizes = signature.input_shapes[0]
+    rows, columns = sizes[-2:]
+    if lower > rows or upper > columns:
+        raise NotImplementedError("the band is wider than the matrix")
+    total = prod(sizes[:-1])
+    grid, block = columns_and_rows(total, columns)
+    least = -lower if lower >= 0 else -rows
+    arguments = (At(0), At(1), total, rows, columns, least, upper if upper >= 0 else columns)
+    defines: dict[str, str | int] = {"ITEM": item_type(signature.output_types[0])}
+    return [Launch("gg_band", grid, block, arguments, defines=defines)]
+
+
+def _band_back(op: Any, dy: Any) -> list[Any]:
+    return [raw_ops.MatrixBandPart(dy, op.inputs[1], op.inputs[2]), None, None]
+
+
+_matrix_band_part = op(
+    "MatrixBandPart",
+    inputs="input: T, num_lower: Tindex, num_upper: Tindex",
+    outputs="band: T",
+    attrs={"T": ALL, "Tindex": INDEX},
+    infer=_infer_band,
+    host=[1, 2],
+    cpu=Call(make=_bind_band),
+    gpu=Source("matrix_band_part.cu", _launch_band, Call(make=_bind_band)),
+    grad=_band_back,
+    doc="The matrices with zeros where a column is more than num_upper above its row or more than "
+    "num_lower below it; a negative number is no limit.",
+)
+
+
+def matrix_band_part(input: Any, num_lower: Any, num_upper: Any, name: str | None = None) -> Tensor:
+    """The matrices of `input`, shape [..., m, n], with zeros outside a band around the diagonal.
+
+    num_lower, num_upper: how many diagonals below and above the main one are kept; a negative
+    number keeps all of them. InvalidArgumentError for numbers beyond the matrix.
+    """
+    limits = [np.int64(each) if isinstance(each, int) else each for each in (num_lower, num_upper)]
+    made: Tensor = _matrix_band_part(input, *limits, name=name)
+    return made
+
+
+# -- tensors of twice the rank
+
+
+def _infer_tensor_diag(context: InferContext) -> Sequence[TensorShape]:
+    sizes = context.shapes[0].with_rank_at_least(1).sizes
+    return [UNKNOWN if sizes is None else TensorShape.of(sizes + sizes)]
+
+
+def _tensor_diag_views(_: Signature, diagonal: Any, out: Any) -> Pairs:
+    matrix = out.reshape(diagonal.size, diagonal.size)
+    return [(zero_in(out), out), (diagonal.reshape(1, -1), diagonal_of(matrix))]
+
+
+_diag = op(
+    "Diag",
+    inputs="diagonal: T",
+    outputs="output: T",
+    attrs={"T": NUMERIC},
+    infer=_infer_tensor_diag,
+    **copying(_tensor_diag_views),
+    grad=lambda op, dy: raw_ops.DiagPart(dy),
+    doc="A tensor of twice the rank: output[i..., i...] = diagonal[i...], zeros elsewhere.",
+)
+
+
+def _infer_tensor_diag_part(context: InferContext) -> Sequence[TensorShape]:
+    sizes = context.shapes[0].sizes
+    if sizes is None:
+        return [UNKNOWN]
+    if len(sizes) % 2 or not sizes:
+        raise ValueError(f"Input must have even and non-zero rank, input rank is {len(sizes)}")
+    half = len(sizes) // 2
+    return [TensorShape.of(sizes[:half]).merge_with(TensorShape.of(sizes[half:]))]
+
+
+def _tensor_diag_part_views(_: Signature, source: Any, out: Any) -> Pairs:
+    matrix = source.reshape(out.size, out.size)
+    return [(diagonal_of(matrix), out.reshape(1, -1))]
+
+
+_diag_part = op(
+    "DiagPart",
+    inputs="input: T",
+    outputs="diagonal: T",
+    attrs={"T": NUMERIC},
+    infer=_infer_tensor_diag_part,
+    **copying(_tensor_diag_part_views),
+    grad=lambda op, dy: raw_ops.Diag(dy),
+    doc="The diagonal of a tensor of even rank: output[i...] = input[i..., i...].",
+)
+
+
+def diag(diagonal: Any, name: str | None = None) -> Tensor:
+    """A tensor of shape `diagonal.shape` twice over, `diagonal` on its diagonal, zeros elsewhere.
+
+    ValueError for a scalar.
+    """
+    made: Tensor = _diag(diagonal, name=name)
+    return made
+
+
+def diag_part(input: Any, name: str | None = None) -> Tensor:
+    """The diagonal of `input`, whose shape is one shape twice over; ValueError for others."""
+    made: Tensor = _diag_part(input, name=name)
+    return made

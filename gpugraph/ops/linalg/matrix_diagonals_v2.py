@@ -1,0 +1,257 @@
+"""Any diagonals of matrices, several at once: made into matrices, taken out, and put in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base.dtypes import ALL
+from gpugraph.base.shapes import TensorShape
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.graph.inference_context import InferContext
+from gpugraph.kernel import Signature
+from gpugraph.ops.framework.identity_and_shape import Pairs, copying, ints
+from gpugraph.ops.framework.op_declaration import op, raw_ops
+from gpugraph.ops.framework.shape_functions import UNKNOWN
+from gpugraph.ops.linalg.matrix_diag_and_band import Sizes, as_rows, diagonal_of
+
+__all__ = ["matrix_diag", "matrix_diag_part", "matrix_set_diag"]
+
+
+def _range_of(value: Any) -> tuple[int, int] | None:
+    """The lowest and the highest diagonal that `k` names."""
+    if value is None:
+        return None
+    numbers = ints(value)
+    if len(numbers) not in (1, 2):
+        raise ValueError(f"k must have one or two elements, but has {len(numbers)}")
+    if numbers[0] > numbers[-1]:
+        raise ValueError(f"lower_diag_index must not be larger than upper_diag_index: {numbers}")
+    return numbers[0], numbers[-1]
+
+
+def _longest(rows: int, columns: int, low: int, high: int) -> int:
+    """The elements of the longest of these diagonals."""
+    return min(rows + min(high, 0), columns - max(low, 0))
+
+
+def _check_diagonals(rows: int, columns: int, low: int, high: int) -> None:
+    inside = low == high == 0 or (-rows < low and high < columns)
+    if not inside:
+        raise ValueError(
+            f"The diagonals {low} to {high} are not all inside matrices of {rows} rows and "
+            f"{columns} columns"
+        )
+
+
+def _parts_shape(sizes: Sizes, low: int, high: int) -> TensorShape:
+    """The shape of the diagonals of matrices of these sizes."""
+    rows, columns = sizes[-2:]
+    longest = None
+    if rows is not None and columns is not None:
+        _check_diagonals(rows, columns, low, high)
+        longest = _longest(rows, columns, low, high)
+    count = () if low == high else (high - low + 1,)
+    return TensorShape.of((*sizes[:-2], *count, longest))
+
+
+def _numbered(array: Any, low: int, high: int) -> list[tuple[int, Any]]:
+    """Each diagonal's number, and its view (batch, longest) in the array of diagonals."""
+    if low == high:
+        return [(low, as_rows(array))]
+    split = array.reshape(prod(array.shape[:-2]), array.shape[-2], array.shape[-1])
+    return [(high - row, split[:, row]) for row in range(array.shape[-2])]
+
+
+def _written(target: Any, diagonals: Any, low: int, high: int) -> list[tuple[Any, Any]]:
+    pairs = []
+    for number, values in _numbered(diagonals, low, high):
+        place = diagonal_of(target, number)
+        pairs.append((values[:, : place.shape[1]], place))
+    return pairs
+
+
+def _infer_diag_v2(context: InferContext) -> Sequence[TensorShape]:
+    sizes = context.shapes[0].with_rank_at_least(1).sizes
+    bounds = _range_of(context.value(1))
+    if sizes is None or bounds is None:
+        return [UNKNOWN]
+    low, high = bounds
+    batch = sizes[:-1] if low == high else sizes[:-2]
+    if low != high and (len(sizes) < 2 or sizes[-2] not in (None, high - low + 1)):
+        raise ValueError(f"{high - low + 1} diagonals are needed, but the shape is {sizes}")
+    given = [context.value(index) for index in (2, 3)]
+    longest = sizes[-1]
+    if longest is None or any(each is None for each in given):
+        return [TensorShape.of((*batch, None, None))]
+    rows, columns = (ints(each)[0] for each in given)
+    return [TensorShape.of((*batch, *_matrix_sizes(longest, low, high, rows, columns)))]
+
+
+def _matrix_sizes(longest: int, low: int, high: int, rows: int, columns: int) -> tuple[int, int]:
+    """The matrices' sizes, where -1 are the smallest that hold diagonals so long."""
+    least_rows, least_columns = longest - min(high, 0), longest + max(low, 0)
+    if rows == -1 and columns == -1:
+        rows = columns = max(least_rows, least_columns)
+    rows = least_rows if rows == -1 else rows
+    columns = least_columns if columns == -1 else columns
+    if _longest(rows, columns, low, high) != longest:
+        raise ValueError(
+            f"The number of rows or columns is wrong: {rows} and {columns} for diagonals {low} to "
+            f"{high} of {longest} elements"
+        )
+    return rows, columns
+
+
+def _diag_v2_views(signature: Signature, diagonal: Any, padding: Any, out: Any) -> Pairs:
+    low, high = _range_of(signature.value(1)) or (0, 0)
+    return [(padding.reshape(()), out), *_written(out, diagonal, low, high)]
+
+
+def _diag_v2_back(op: Any, dy: Any) -> list[Any]:
+    zero = np.zeros((), dy.dtype.base_dtype.as_numpy_dtype)
+    return [raw_ops.MatrixDiagPartV2(dy, op.inputs[1], zero), None, None, None, None]
+
+
+matrix_diag_v2 = op(
+    "MatrixDiagV2",
+    inputs="diagonal: T, k: int32, num_rows: int32, num_cols: int32, padding_value: T",
+    outputs="output: T",
+    attrs={"T": ALL},
+    infer=_infer_diag_v2,
+    host=[1, 2, 3],
+    **copying(_diag_v2_views),
+    grad=_diag_v2_back,
+    doc="Matrices with the given diagonals k[0] to k[1] (from the last row of `diagonal` up), "
+    "each from its left end, and padding_value elsewhere.",
+)
+
+
+def _infer_diag_part_v2(context: InferContext) -> Sequence[TensorShape]:
+    sizes = context.shapes[0].with_rank_at_least(2).sizes
+    bounds = _range_of(context.value(1))
+    if sizes is None or bounds is None:
+        return [UNKNOWN]
+    return [_parts_shape(sizes, *bounds)]
+
+
+def _diag_part_v2_views(signature: Signature, matrices: Any, padding: Any, out: Any) -> Pairs:
+    low, high = _range_of(signature.value(1)) or (0, 0)
+    taken = [(place, values) for values, place in _written(matrices, out, low, high)]
+    return [(padding.reshape(()), out), *taken]
+
+
+def _diag_part_v2_back(op: Any, dy: Any) -> list[Any]:
+    zeros = raw_ops.ZerosLike(op.inputs[0])
+    return [raw_ops.MatrixSetDiagV2(zeros, dy, op.inputs[1]), None, None]
+
+
+matrix_diag_part_v2 = op(
+    "MatrixDiagPartV2",
+    inputs="input: T, k: int32, padding_value: T",
+    outputs="diagonal: T",
+    attrs={"T": ALL},
+    infer=_infer_diag_part_v2,
+    host=[1],
+    **copying(_diag_part_v2_views),
+    grad=_diag_part_v2_back,
+    doc="The diagonals k[1] down to k[0] of matrices, each from its left end; what is longer "
+    "than a diagonal is padding_value.",
+)
+
+
+def _infer_set_diag_v2(context: InferContext) -> Sequence[TensorShape]:
+    matrices = context.shapes[0].with_rank_at_least(2)
+    bounds = _range_of(context.value(2))
+    if matrices.sizes is not None and bounds is not None:
+        wanted = _parts_shape(matrices.sizes, *bounds)
+        if not wanted.is_compatible_with(context.shapes[1]):
+            raise ValueError(
+                f"The diagonals must be of shape {wanted}, but are {context.shapes[1]}"
+            )
+    return [matrices]
+
+
+def _set_diag_v2_views(signature: Signature, matrices: Any, diagonal: Any, out: Any) -> Pairs:
+    low, high = _range_of(signature.value(2)) or (0, 0)
+    return [(matrices, out), *_written(out, diagonal, low, high)]
+
+
+def _set_diag_v2_back(op: Any, dy: Any) -> list[Any]:
+    k = op.inputs[2]
+    rest = raw_ops.MatrixSetDiagV2(dy, raw_ops.ZerosLike(op.inputs[1]), k)
+    zero = np.zeros((), dy.dtype.base_dtype.as_numpy_dtype)
+    return [rest, raw_ops.MatrixDiagPartV2(dy, k, zero), None]
+
+
+matrix_set_diag_v2 = op(
+    "MatrixSetDiagV2",
+    inputs="input: T, diagonal: T, k: int32",
+    outputs="output: T",
+    attrs={"T": ALL},
+    infer=_infer_set_diag_v2,
+    host=[2],
+    **copying(_set_diag_v2_views),
+    grad=_set_diag_v2_back,
+    doc="The matrices with the given diagonals k[0] to k[1] in place of their own.",
+)
+
+
+# -- public functions
+
+
+def _is_zero(k: Any) -> bool:
+    return isinstance(k, int) and k == 0
+
+
+def matrix_diag(
+    diagonal: Any,
+    name: str = "diag",
+    k: Any = 0,
+    num_rows: Any = -1,
+    num_cols: Any = -1,
+    padding_value: Any = 0,
+) -> Tensor:
+    """Matrices with the given diagonals, and `padding_value` elsewhere.
+
+    diagonal: shape [..., n] for one diagonal, [..., count, n] for `k` = (lowest, highest), from
+      the highest down, each starting at its left end. k: 0 is the main diagonal, positive numbers
+      are above it. num_rows, num_cols: the matrices' sizes; -1: the smallest ones.
+
+    ValueError for sizes that don't fit the diagonals.
+    """
+    if all(map(_is_zero, (k, padding_value))) and (num_rows, num_cols) == (-1, -1):
+        made: Tensor = raw_ops.MatrixDiag(diagonal, name=name)
+        return made
+    made = matrix_diag_v2(diagonal, k, num_rows, num_cols, padding_value, name=name)
+    return made
+
+
+def matrix_diag_part(
+    input: Any, name: str = "diag_part", k: Any = 0, padding_value: Any = 0
+) -> Tensor:
+    """The diagonals `k` (one, or (lowest, highest)) of matrices of shape [..., m, n].
+
+    Shape [..., longest], and with several [..., count, longest], from the highest down, shorter
+    ones filled up with `padding_value` at their right. ValueError for diagonals outside.
+    """
+    if _is_zero(k):
+        made: Tensor = raw_ops.MatrixDiagPart(input, name=name)
+        return made
+    made = matrix_diag_part_v2(input, k, padding_value, name=name)
+    return made
+
+
+def matrix_set_diag(input: Any, diagonal: Any, name: str = "set_diag", k: Any = 0) -> Tensor:
+    """The matrices `input`, [..., m, n], with the diagonals `k` replaced by `diagonal`.
+
+    The shape of `diagonal` is that of `matrix_diag_part`; ValueError for another.
+    """
+    if _is_zero(k):
+        made: Tensor = raw_ops.MatrixSetDiag(input, diagonal, name=name)
+        return made
+    made = matrix_set_diag_v2(input, diagonal, k, name=name)
+    return made

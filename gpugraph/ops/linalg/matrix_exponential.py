@@ -1,0 +1,199 @@
+"""Functions of whole matrices: exponential, logarithm, square root.
+
+exp: a Pade fraction of degree 13 of the matrix halved until it is small, then squared as often
+(N. Higham, "The scaling and squaring method for the matrix exponential revisited", 2005). Square
+roots: the product form of Denman's and Beavers' iteration (N. Higham, "Functions of matrices",
+2008, 6.29); by eigenvectors where that meets a singular matrix. log: of as many square roots as
+bring the matrix near 1, by an integral over its inverses (11.5). All in double precision.
+
+The derivative of a function at A along E is the upper right block of that function of the matrix
+[[A, E], [0, A]], so that gradients, of any order, need no other op (R. Mathias, 1996).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gpugraph.base.dtypes import COMPLEX
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.kernel import Call
+from gpugraph.ops.framework.op_declaration import op, raw_ops
+from gpugraph.ops.linalg.matmul import matrix_transpose
+from gpugraph.ops.linalg.solve_and_cholesky import LAPACK_TYPES, infer_square
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[Any]
+
+__all__ = ["matrix_exponential", "matrix_logarithm", "matrix_square_root"]
+
+_DEGREE = 13
+_SMALL = 5.0
+"""Matrices of a smaller 1-norm need no halving."""
+
+
+@cache
+def _gauss() -> list[tuple[float, float]]:
+    """Places in [0, 1] and weights of an integral; made when needed: NumPy loads this late."""
+    places, weights = np.polynomial.legendre.leggauss(16)
+    return list(zip(((places + 1) / 2).tolist(), (weights / 2).tolist(), strict=True))
+
+
+def _exponential(matrix: Array) -> Array:
+    size = float(np.abs(matrix).sum(axis=0).max(initial=0.0))
+    if not math.isfinite(size):
+        return np.full_like(matrix, np.nan)
+    halvings = max(0, math.ceil(math.log2(size / _SMALL))) if size > 0 else 0
+    scaled = matrix / 2.0**halvings
+    power = np.eye(len(matrix), dtype=matrix.dtype)
+    above, below = np.zeros_like(matrix), np.zeros_like(matrix)
+    factor = 1.0
+    for k in range(_DEGREE + 1):
+        above = above + factor * power
+        below = below + (-factor if k % 2 else factor) * power
+        power = power @ scaled
+        factor *= (_DEGREE - k) / ((2 * _DEGREE - k) * (k + 1))
+    found = np.linalg.solve(below, above)
+    for _ in range(halvings):
+        found = found @ found
+    return found
+
+
+def _by_iteration(matrix: Array) -> Array | None:
+    """The principal square root; None where the iteration leads nowhere."""
+    one = np.eye(len(matrix), dtype=matrix.dtype)
+    root, product = matrix, matrix
+    for _ in range(60):
+        inverse = np.linalg.inv(product)
+        root = root @ (one + inverse) / 2
+        product = (one + (product + inverse) / 2) / 2
+        apart = float(np.abs(product - one).max(initial=0.0))
+        if apart <= 1e-15 * len(matrix):
+            return root
+        if not math.isfinite(apart):
+            return None
+    return root if apart < 1e-9 else None
+
+
+def _by_eigenvectors(matrix: Array) -> Array:
+    """NaN where that is no square root, or none of real numbers."""
+    values, vectors = np.linalg.eig(matrix)
+    root = vectors * np.sqrt(values.astype(complex)) @ np.linalg.inv(vectors)
+    size = float(np.abs(matrix).max(initial=0.0))
+    wrong = np.abs(root @ root - matrix).max(initial=0.0) > 1e-8 * size
+    if matrix.dtype.kind != "c":
+        wrong = wrong or bool((values.real < -1e-14 * size).any() or np.iscomplex(values).any())
+    if wrong:
+        return np.full_like(matrix, np.nan)
+    result: Array = root if matrix.dtype.kind == "c" else root.real
+    return result
+
+
+def _square_root(matrix: Array) -> Array:
+    try:
+        found = _by_iteration(matrix)
+        if found is not None:
+            return found
+    except np.linalg.LinAlgError:
+        pass  # it is singular, or becomes so
+    try:
+        return _by_eigenvectors(matrix)
+    except np.linalg.LinAlgError:
+        return np.full_like(matrix, np.nan)
+
+
+def _logarithm(matrix: Array) -> Array:
+    one, roots = np.eye(len(matrix), dtype=matrix.dtype), 0
+    while np.abs(matrix - one).sum(axis=0).max(initial=0.0) > 0.25:
+        found = _square_root(matrix)
+        if np.isnan(found).any() or roots == 100:
+            return np.full_like(matrix, np.nan)
+        matrix, roots = found, roots + 1
+    rest = matrix - one
+    total = np.zeros_like(matrix)
+    for node, weight in _gauss():
+        total = total + weight * np.linalg.solve(one + node * rest, rest)
+    result: Array = total * 2.0**roots
+    return result
+
+
+def _one_by_one(function: Callable[[Array], Array]) -> Call:
+    """A kernel that computes each matrix, in double precision."""
+
+    def run(matrices: Any, out: Any) -> None:
+        wide = np.complex128 if matrices.dtype.kind == "c" else np.float64
+        with np.errstate(all="ignore"):
+            for place in np.ndindex(matrices.shape[:-2]):
+                found = function(matrices[place].astype(wide, copy=False))
+                np.copyto(out[place], found, casting="same_kind")
+
+    return Call(run)
+
+
+def _back(op: Any, dy: Any) -> Any:
+    """The adjoint of the derivative at A is the derivative at A^H."""
+    last, rows = np.array(-1, np.int32), np.array(-2, np.int32)
+    turned = matrix_transpose(op.inputs[0], conjugate=True)
+    above = raw_ops.ConcatV2([turned, dy], last)
+    below = raw_ops.ConcatV2([raw_ops.ZerosLike(turned), turned], last)
+    both = getattr(raw_ops, op.type)(raw_ops.ConcatV2([above, below], rows))
+    right = raw_ops.Split(last, both, num_split=2)[1]
+    return raw_ops.Split(rows, right, num_split=2)[0]
+
+
+def _declare(name: str, function: Callable[[Array], Array], types: Any, doc: str) -> Any:
+    kernel = _one_by_one(function)
+    return op(
+        name,
+        inputs="input: T",
+        outputs="output: T",
+        attrs={"T": types},
+        infer=infer_square,
+        cpu=kernel,
+        gpu=kernel,
+        grad=_back,
+        doc=f"{doc} of each square matrix, [..., n, n].",
+    )
+
+
+_exponential_op = _declare("MatrixExponential", _exponential, LAPACK_TYPES, "The exponential")
+_logarithm_op = _declare(
+    "MatrixLogarithm", _logarithm, COMPLEX, "The principal logarithm (NaN where there is none)"
+)
+_square_root_op = _declare(
+    "MatrixSquareRoot", _square_root, LAPACK_TYPES, "The principal square root (or NaN)"
+)
+
+
+def matrix_exponential(input: Any, name: str | None = None) -> Tensor:
+    """The exponentials 1 + A + A A / 2! + ... of square matrices, [..., n, n].
+
+    ValueError for matrices that are not square; NaN for ones that are not finite.
+    """
+    made: Tensor = _exponential_op(input, name=name or "matrix_exponential")
+    return made
+
+
+def matrix_logarithm(input: Any, name: str | None = None) -> Tensor:
+    """The principal logarithms of complex square matrices, [..., n, n]; NaN where there is none.
+
+    ValueError for matrices that are not square, TypeError for real ones.
+    """
+    made: Tensor = _logarithm_op(input, name=name)
+    return made
+
+
+def matrix_square_root(input: Any, name: str | None = None) -> Tensor:
+    """The principal square roots X, X @ X = A, of square matrices, [..., n, n].
+
+    NaN where there is none, or of real matrices none that is real. ValueError for matrices that
+    are not square.
+    """
+    made: Tensor = _square_root_op(input, name=name)
+    return made

@@ -1,0 +1,95 @@
+"""What singular values say of matrices: ranks and pseudo-inverses; and tensors of norm 1."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base import dtypes
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.ops.arrays.cast import cast
+from gpugraph.ops.framework.identity_and_shape import op_scope
+from gpugraph.ops.framework.op_declaration import raw_ops
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+from gpugraph.ops.linalg.matmul import matmul
+from gpugraph.ops.linalg.matrix_compositions import norm
+from gpugraph.ops.linalg.svd_qr_eigh import svd
+from gpugraph.ops.reductions.reduction_functions import reduce_max, reduce_sum
+
+__all__ = ["matrix_rank", "normalize", "pinv"]
+
+
+def _matrices(a: Any, validate: bool) -> Tensor:
+    """TypeError for other dtypes than those of floating point and complex numbers."""
+    found = convert_to_tensor(a, name="a")
+    if not (found.dtype.is_floating or found.dtype.is_complex):
+        raise TypeError(f"Input `a` must have `float`-like `dtype` (saw {found.dtype.name}).")
+    rank = found.shape.rank
+    if rank is not None and rank < 2:
+        raise ValueError(f"Input `a` must have at least 2 dimensions (saw: {rank}).")
+    if validate and rank is None:
+        raise ValueError("The rank of `a` must be known.")
+    return found
+
+
+def _longer(matrices: Tensor) -> Any:
+    """The larger of the numbers of rows and columns."""
+    sizes = matrices.shape.sizes
+    if sizes is not None and None not in sizes[-2:]:
+        return max(sizes[-2:])  # type: ignore[type-var]
+    real = np.finfo(matrices.dtype.as_numpy_dtype).dtype
+    return cast(reduce_max(raw_ops.Shape(matrices)[-2:]), real)
+
+
+def matrix_rank(
+    a: Any, tol: Any = None, validate_args: bool = False, name: str | None = None
+) -> Tensor:
+    """How many singular values above `tol` matrices [..., m, n] have, int32 [...].
+
+    tol: by default the largest singular value times max(m, n) times the dtype's precision.
+    ValueError for a rank below 2, and with `validate_args` for one that is not known.
+    """
+    with op_scope(name, "matrix_rank", a, tol):
+        matrices = _matrices(a, validate_args)
+        values = svd(matrices, compute_uv=False)
+        if tol is None:
+            real = values.dtype.as_numpy_dtype
+            longer = cast(_longer(matrices), values.dtype)
+            tol = np.finfo(real).eps * longer * reduce_max(values, [-1], True)
+        return reduce_sum(cast(raw_ops.Greater(values, tol), dtypes.int32), [-1])
+
+
+def pinv(a: Any, rcond: Any = None, validate_args: bool = False, name: str | None = None) -> Tensor:
+    """The pseudo-inverses, [..., n, m], of matrices [..., m, n].
+
+    rcond: the share of the largest singular value up to which one counts as 0, [...]; by default
+    10 max(m, n) times the dtype's precision. ValueError as by `matrix_rank`.
+    """
+    with op_scope(name, "pinv", a):
+        matrices = _matrices(a, validate_args)
+        real = np.finfo(matrices.dtype.as_numpy_dtype)
+        if rcond is None:
+            rcond = 10.0 * real.eps * _longer(matrices)
+        least = convert_to_tensor(rcond, real.dtype, name="rcond")
+        values, left, right = svd(matrices, full_matrices=False, compute_uv=True)
+        cutoff = least * reduce_max(values, -1)
+        last, rows = np.array(-1, np.int32), np.array(-2, np.int32)
+        counts = raw_ops.Greater(values, raw_ops.ExpandDims(cutoff, last))
+        inverse = raw_ops.SelectV2(counts, values, real.dtype.type(np.inf))
+        scaled = right / cast(raw_ops.ExpandDims(inverse, rows), right.dtype)
+        made = matmul(scaled, left, adjoint_b=True)
+        sizes = matrices.shape.sizes
+        if sizes is not None:
+            made.set_shape((*sizes[:-2], sizes[-1], sizes[-2]))
+        return made
+
+
+def normalize(
+    tensor: Any, ord: Any = "euclidean", axis: Any = None, name: str | None = None
+) -> tuple[Tensor, Tensor]:
+    """`tensor` over its norm, and that norm, its axes kept with size 1; see also `norm`."""
+    with op_scope(name, "normalize", tensor):
+        source = convert_to_tensor(tensor)
+        size = norm(source, ord, axis, True)
+        return source / cast(size, source.dtype), size

@@ -1,0 +1,360 @@
+"""Square matrices in batches: inverses, determinants, Cholesky factors, solved equations.
+
+LAPACK, by way of NumPy, does the work; a matrix that it can't do is an InvalidArgumentError.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base.dtypes import COMPLEX, float32, float64
+from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.base.shapes import TensorShape
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.graph.inference_context import InferContext
+from gpugraph.kernel import Call, KernelContext
+from gpugraph.ops.elementwise.complex_conjugate import conj
+from gpugraph.ops.framework.op_declaration import Attr, op, raw_ops
+from gpugraph.ops.framework.shape_functions import UNKNOWN
+from gpugraph.ops.linalg.matmul import matmul, matrix_transpose
+
+__all__ = [
+    "LAPACK_TYPES",
+    "adjoint_view",
+    "cholesky",
+    "matrix_determinant",
+    "matrix_inverse",
+    "matrix_solve",
+    "matrix_triangular_solve",
+    "refusing",
+    "slogdet",
+    "square",
+]
+
+LAPACK_TYPES = (float64, float32, *COMPLEX)
+"""The dtypes of matrices that can be taken apart."""
+
+
+def square(shape: TensorShape) -> tuple[tuple[int | None, ...], int | None] | None:
+    """The batch sizes and the size of square matrices; None for an unknown rank.
+
+    ValueError for a rank below 2 and for matrices that are not square.
+    """
+    sizes = shape.with_rank_at_least(2).sizes
+    if sizes is None:
+        return None
+    rows, columns = sizes[-2:]
+    if rows is not None and columns is not None and rows != columns:
+        raise ValueError(f"Dimensions must be equal, but are {rows} and {columns}")
+    return sizes[:-2], columns if rows is None else rows
+
+
+def adjoint_view(matrices: Any) -> Any:
+    """Each matrix transposed, and its elements conjugated."""
+    turned = matrices.swapaxes(-1, -2)
+    return turned.conj() if turned.dtype.kind == "c" else turned
+
+
+def refusing(message: str, compute: Callable[[], Any]) -> Callable[[], Any]:
+    """`compute`, whose refusals to do a matrix are InvalidArgumentErrors that say `message`."""
+
+    def run() -> Any:
+        try:
+            return compute()
+        except np.linalg.LinAlgError as error:
+            raise InvalidArgumentError(None, None, message) from error
+
+    return run
+
+
+def infer_square(context: InferContext) -> Sequence[TensorShape]:
+    """The output has the shape of the one input, square matrices."""
+    found = square(context.shapes[0])
+    if found is None:
+        return [UNKNOWN]
+    batch, size = found
+    return [TensorShape.of((*batch, size, size))]
+
+
+# -- inverses
+
+
+def _bind_inverse(context: KernelContext, matrices: Any, out: Any) -> Callable[[], Any]:
+    adjoint = context.attrs["adjoint"]
+
+    def run() -> None:
+        source = adjoint_view(matrices) if adjoint else matrices
+        np.copyto(out, np.linalg.inv(source))
+
+    return refusing("Input is not invertible.", run)
+
+
+def _inverse_back(op: Any, dy: Any) -> Any:
+    y = op.outputs[0]
+    if op.get_attr("adjoint"):
+        product = matmul(y, matmul(dy, y, adjoint_a=True))
+    else:
+        product = matmul(y, matmul(dy, y, adjoint_b=True), adjoint_a=True)
+    return raw_ops.Neg(product)
+
+
+_matrix_inverse = op(
+    "MatrixInverse",
+    inputs="input: T",
+    outputs="output: T",
+    attrs={"adjoint": Attr("bool", False), "T": LAPACK_TYPES},
+    infer=infer_square,
+    cpu=Call(make=_bind_inverse),
+    gpu=Call(make=_bind_inverse),
+    grad=_inverse_back,
+    doc="The inverse of each square matrix, [..., n, n], or with `adjoint` of its adjoint. "
+    "InvalidArgumentError where there is none.",
+)
+
+
+def matrix_inverse(input: Any, adjoint: bool = False, name: str | None = None) -> Tensor:
+    """The inverses of square matrices, shape [..., n, n], or with `adjoint` of their adjoints.
+
+    ValueError for matrices that are not square, InvalidArgumentError in a run for singular ones.
+    """
+    made: Tensor = _matrix_inverse(input, adjoint=adjoint, name=name)
+    return made
+
+
+# -- determinants
+
+
+def _infer_determinant(context: InferContext) -> Sequence[TensorShape]:
+    found = square(context.shapes[0])
+    shape = UNKNOWN if found is None else TensorShape.of(found[0])
+    return [shape] * context.num_outputs
+
+
+def _determinant(matrices: Any, out: Any) -> None:
+    np.copyto(out, np.linalg.det(matrices))
+
+
+def _as_matrices(numbers: Any) -> Any:
+    """One number a matrix, with two axes of size 1 more."""
+    last = np.array(-1, np.int32)
+    return raw_ops.ExpandDims(raw_ops.ExpandDims(numbers, last), last)
+
+
+def _determinant_back(op: Any, dy: Any) -> Any:
+    inverse = raw_ops.MatrixInverse(op.inputs[0], adjoint=True)
+    return raw_ops.Mul(_as_matrices(raw_ops.Mul(dy, conj(op.outputs[0]))), inverse)
+
+
+_matrix_determinant = op(
+    "MatrixDeterminant",
+    inputs="input: T",
+    outputs="output: T",
+    attrs={"T": LAPACK_TYPES},
+    infer=_infer_determinant,
+    cpu=Call(_determinant),
+    gpu=Call(_determinant),
+    grad=_determinant_back,
+    doc="The determinant of each square matrix, [...] of [..., n, n].",
+)
+
+
+def matrix_determinant(input: Any, name: str | None = None) -> Tensor:
+    """The determinants, shape [...], of square matrices, shape [..., n, n].
+
+    ValueError for matrices that are not square.
+    """
+    made: Tensor = _matrix_determinant(input, name=name)
+    return made
+
+
+def _log_determinant(matrices: Any, sign: Any, log_abs: Any) -> None:
+    signs, logs = np.linalg.slogdet(matrices)
+    np.copyto(sign, signs)
+    np.copyto(log_abs, logs)
+
+
+def _log_determinant_back(op: Any, dsign: Any, dlog: Any) -> Any:
+    del dsign  # of real matrices it is a step, as TensorFlow takes it to be of complex ones
+    inverse = raw_ops.MatrixInverse(op.inputs[0], adjoint=True)
+    return raw_ops.Mul(_as_matrices(dlog), inverse)
+
+
+_log_matrix_determinant = op(
+    "LogMatrixDeterminant",
+    inputs="input: T",
+    outputs="sign: T, log_abs_determinant: T",
+    attrs={"T": LAPACK_TYPES},
+    infer=_infer_determinant,
+    cpu=Call(_log_determinant),
+    gpu=Call(_log_determinant),
+    grad=_log_determinant_back,
+    doc="The sign and the log of the magnitude of each square matrix's determinant.",
+)
+
+
+def slogdet(input: Any, name: str | None = None) -> Any:
+    """The determinants of square matrices, [..., n, n], as (sign, log_abs_determinant), each [...].
+
+    The determinant is sign * exp(log_abs_determinant). ValueError for matrices that aren't square.
+    """
+    return _log_matrix_determinant(input, name=name)
+
+
+# -- Cholesky
+
+
+def _bind_cholesky(context: KernelContext, matrices: Any, out: Any) -> Callable[[], Any]:
+    del context
+
+    def run() -> None:
+        np.copyto(out, np.linalg.cholesky(matrices))
+
+    return refusing("Cholesky decomposition was not successful. The input might not be valid.", run)
+
+
+def _cholesky_back(op: Any, dy: Any) -> Any:
+    """Of a symmetric input, though the kernel reads its lower triangle only (Smith, 1995)."""
+    factor = op.outputs[0]
+    middle = matmul(factor, dy, adjoint_a=True)
+    middle = raw_ops.MatrixSetDiag(middle, 0.5 * raw_ops.MatrixDiagPart(middle))
+    middle = raw_ops.MatrixBandPart(middle, np.int64(-1), np.int64(0))
+    left = raw_ops.MatrixTriangularSolve(factor, middle, adjoint=True)
+    whole = raw_ops.MatrixTriangularSolve(
+        factor, matrix_transpose(left, conjugate=True), adjoint=True
+    )
+    return 0.5 * raw_ops.AddV2(whole, matrix_transpose(whole, conjugate=True))
+
+
+_cholesky = op(
+    "Cholesky",
+    inputs="input: T",
+    outputs="output: T",
+    attrs={"T": LAPACK_TYPES},
+    infer=infer_square,
+    cpu=Call(make=_bind_cholesky),
+    gpu=Call(make=_bind_cholesky),
+    grad=_cholesky_back,
+    doc="The lower triangular matrix L of which each positive definite one is L L^H; its lower "
+    "triangle alone is read. InvalidArgumentError for matrices that are not positive definite.",
+)
+
+
+def cholesky(input: Any, name: str | None = None) -> Tensor:
+    """The lower triangular factors L of positive definite matrices, [..., n, n], which are L L^H.
+
+    Only the lower triangles are read. ValueError for matrices that are not square,
+    InvalidArgumentError in a run for ones that are not positive definite.
+    """
+    made: Tensor = _cholesky(input, name=name)
+    return made
+
+
+# -- equations
+
+
+def _infer_solved(context: InferContext) -> Sequence[TensorShape]:
+    found, right = square(context.shapes[0]), context.shapes[1].with_rank_at_least(2)
+    if found is None:
+        return [right]
+    batch, size = found
+    if right.sizes is None:
+        return [TensorShape.of((*batch, size, None))]
+    rows = TensorShape.of((*batch, size))
+    return [rows.merge_with(right[:-1]) + right[-1:]]
+
+
+def _bind_solve(context: KernelContext, matrices: Any, right: Any, out: Any) -> Callable[[], Any]:
+    adjoint = context.attrs["adjoint"]
+
+    def run() -> None:
+        left = adjoint_view(matrices) if adjoint else matrices
+        np.copyto(out, np.linalg.solve(left, right))
+
+    return refusing("Input matrix is not invertible.", run)
+
+
+def _solve_back(op: Any, dy: Any) -> list[Any]:
+    solved, turned = op.outputs[0], op.get_attr("adjoint")
+    dright = raw_ops.MatrixSolve(op.inputs[0], dy, adjoint=not turned)
+    return [_from_right(dright, solved, turned), dright]
+
+
+def _from_right(dright: Any, solved: Any, turned: bool) -> Any:
+    """The gradient by the matrix, of that by the right side."""
+    pair = (solved, dright) if turned else (dright, solved)
+    return raw_ops.Neg(matmul(*pair, adjoint_b=True))
+
+
+_SOLVER: dict[str, Any] = {
+    "inputs": "matrix: T, rhs: T",
+    "outputs": "output: T",
+    "infer": _infer_solved,
+}
+
+_matrix_solve = op(
+    "MatrixSolve",
+    **_SOLVER,
+    attrs={"adjoint": Attr("bool", False), "T": LAPACK_TYPES},
+    cpu=Call(make=_bind_solve),
+    gpu=Call(make=_bind_solve),
+    grad=_solve_back,
+    doc="The solution of matrix @ output = rhs, or with `adjoint` of matrix^H @ output = rhs. "
+    "InvalidArgumentError for singular matrices.",
+)
+
+
+def matrix_solve(matrix: Any, rhs: Any, adjoint: bool = False, name: str | None = None) -> Tensor:
+    """What `matrix` [..., n, n] must be multiplied with to give `rhs` [..., n, k].
+
+    With `adjoint`, its adjoint. ValueError for shapes that don't fit, InvalidArgumentError in a
+    run for singular matrices.
+    """
+    made: Tensor = _matrix_solve(matrix, rhs, adjoint=adjoint, name=name)
+    return made
+
+
+def _bind_triangular(
+    context: KernelContext, matrices: Any, right: Any, out: Any
+) -> Callable[[], Any]:
+    lower, turned = context.attrs["lower"], context.attrs["adjoint"]
+
+    def run() -> None:
+        triangle = np.tril(matrices) if lower else np.triu(matrices)
+        np.copyto(out, np.linalg.solve(adjoint_view(triangle) if turned else triangle, right))
+
+    return refusing("Input matrix is not invertible.", run)
+
+
+def _triangular_back(op: Any, dy: Any) -> list[Any]:
+    lower, turned = op.get_attr("lower"), op.get_attr("adjoint")
+    dright = raw_ops.MatrixTriangularSolve(op.inputs[0], dy, lower=lower, adjoint=not turned)
+    whole = _from_right(dright, op.outputs[0], turned)
+    band = (np.int64(-1), np.int64(0)) if lower else (np.int64(0), np.int64(-1))
+    return [raw_ops.MatrixBandPart(whole, *band), dright]
+
+
+_matrix_triangular_solve = op(
+    "MatrixTriangularSolve",
+    **_SOLVER,
+    attrs={"lower": Attr("bool", True), "adjoint": Attr("bool", False), "T": LAPACK_TYPES},
+    cpu=Call(make=_bind_triangular),
+    gpu=Call(make=_bind_triangular),
+    grad=_triangular_back,
+    doc="The solution of matrix @ output = rhs, of whose matrix only the lower (or upper) triangle "
+    "is read, or with `adjoint` of its adjoint. InvalidArgumentError for singular matrices.",
+)
+
+
+def matrix_triangular_solve(
+    matrix: Any, rhs: Any, lower: bool = True, adjoint: bool = False, name: str | None = None
+) -> Tensor:
+    """What triangular matrices [..., n, n] must be multiplied with to give `rhs` [..., n, k].
+
+    lower: which triangle is read. adjoint: whether the triangle's adjoint is meant. ValueError
+    for shapes that don't fit, InvalidArgumentError in a run for a 0 on the diagonal.
+    """
+    made: Tensor = _matrix_triangular_solve(matrix, rhs, lower=lower, adjoint=adjoint, name=name)
+    return made

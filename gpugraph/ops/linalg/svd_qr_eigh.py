@@ -1,0 +1,358 @@
+"""Matrices as products: singular values, orthogonal and triangular factors, eigenvectors.
+
+Which sign a singular vector or an eigenvector has is LAPACK's choice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base.dtypes import float32, float64
+from gpugraph.base.shapes import TensorShape
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.graph.inference_context import InferContext
+from gpugraph.kernel import Call, KernelContext
+from gpugraph.ops.framework.op_declaration import Attr, op, raw_ops
+from gpugraph.ops.framework.shape_functions import UNKNOWN
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+from gpugraph.ops.linalg.matmul import matmul, matrix_transpose
+from gpugraph.ops.linalg.solve_and_cholesky import LAPACK_TYPES, adjoint_view, refusing, square
+
+__all__ = ["qr", "self_adjoint_eig", "self_adjoint_eigvals", "svd"]
+
+_LAST = np.array(-1, np.int32)
+_BEFORE_LAST = np.array(-2, np.int32)
+
+
+def _adjoint(matrices: Any) -> Any:
+    return matrix_transpose(matrices, conjugate=True)
+
+
+def _differences(values: Any) -> Any:
+    """1 / (v_j - v_i) for each pair of a vector's elements; 0 where they are equal."""
+    found = raw_ops.Sub(raw_ops.ExpandDims(values, _BEFORE_LAST), raw_ops.ExpandDims(values, _LAST))
+    return _inverted(found)
+
+
+def _inverted(numbers: Any) -> Any:
+    """1 / x, and 0 where x is."""
+    return raw_ops.DivNoNan(raw_ops.OnesLike(numbers), numbers)
+
+
+def _columns(matrices: Any, numbers: Any) -> Any:
+    """Each column multiplied with its number: matrices @ diag(numbers)."""
+    return raw_ops.Mul(matrices, raw_ops.ExpandDims(numbers, _BEFORE_LAST))
+
+
+# -- singular values
+
+
+def _matrix_sizes(context: InferContext) -> tuple[Any, Any, Any, Any] | None:
+    """Batch sizes, rows, columns and the smaller of these; None for an unknown rank."""
+    sizes = context.shapes[0].with_rank_at_least(2).sizes
+    if sizes is None:
+        return None
+    rows, columns = sizes[-2:]
+    if rows is None or columns is None:
+        return sizes[:-2], rows, columns, None
+    return sizes[:-2], rows, columns, min(rows, columns)
+
+
+def _infer_svd(context: InferContext) -> Sequence[TensorShape]:
+    found = _matrix_sizes(context)
+    with_vectors = context.attrs["compute_uv"]
+    nothing = TensorShape.of((0,))
+    if found is None:
+        return [UNKNOWN, *([UNKNOWN] * 2 if with_vectors else [nothing] * 2)]
+    batch, rows, columns, least = found
+    values = TensorShape.of((*batch, least))
+    if not with_vectors:
+        return [values, nothing, nothing]
+    full = context.attrs["full_matrices"]
+    left, right = (rows, columns) if full else (least, least)
+    return [values, TensorShape.of((*batch, rows, left)), TensorShape.of((*batch, columns, right))]
+
+
+def _bind_svd(
+    context: KernelContext, matrices: Any, values: Any, left: Any, right: Any
+) -> Callable[[], Any]:
+    full, with_vectors = context.attrs["full_matrices"], context.attrs["compute_uv"]
+
+    outputs = (values, left, right) if with_vectors else (values,)
+
+    def run() -> None:
+        try:
+            found = np.linalg.svd(matrices, full, with_vectors)
+        except np.linalg.LinAlgError:  # of what is no number nothing is one
+            for out in outputs:
+                out.fill(np.nan)
+            return
+        if not with_vectors:
+            np.copyto(values, found)
+            return
+        np.copyto(left, found[0])
+        np.copyto(values, found[1])
+        np.copyto(right, adjoint_view(found[2]))
+
+    return run
+
+
+def _svd_back(op: Any, ds: Any, du: Any, dv: Any) -> Any:
+    """After Townsend, "Differentiating the singular value decomposition" (2016)."""
+    matrices = op.inputs[0]
+    if matrices.dtype.is_complex:
+        raise NotImplementedError("The gradient of Svd is not implemented for complex matrices")
+    if not op.get_attr("compute_uv"):
+        _, left, right = raw_ops.Svd(matrices, compute_uv=True, full_matrices=False)
+        return matmul(_columns(left, ds), right, transpose_b=True)
+    values, left, right = op.outputs
+    if op.get_attr("full_matrices"):
+        _check_full(matrices)
+        left, du = _thin(left, du, values)
+        right, dv = _thin(right, dv, values)
+    pairs = _differences(raw_ops.Square(values))
+    inverse = _inverted(values)
+    turned_left = _turned(left, du, pairs)
+    turned_right = _turned(right, dv, pairs)
+    scaled = raw_ops.Mul(raw_ops.ExpandDims(values, _LAST), turned_right)
+    inner = raw_ops.AddV2(_columns(turned_left, values), scaled)
+    inner = raw_ops.AddV2(inner, raw_ops.MatrixDiag(ds))
+    whole = matmul(left, matmul(inner, right, transpose_b=True))
+    beside_left = _columns(_beside(left, du), inverse)
+    beside_right = _columns(_beside(right, dv), inverse)
+    whole = raw_ops.AddV2(whole, matmul(beside_left, right, transpose_b=True))
+    return raw_ops.AddV2(whole, matmul(left, beside_right, transpose_b=True))
+
+
+def _turned(vectors: Any, dvectors: Any, pairs: Any) -> Any:
+    """What of a gradient turns the vectors within the space that they span."""
+    product = matmul(vectors, dvectors, transpose_a=True)
+    return raw_ops.Mul(pairs, raw_ops.Sub(product, matrix_transpose(product)))
+
+
+def _beside(vectors: Any, dvectors: Any) -> Any:
+    """What of a gradient is at right angles to the space that the vectors span."""
+    return raw_ops.Sub(dvectors, matmul(vectors, matmul(vectors, dvectors, transpose_a=True)))
+
+
+def _check_full(matrices: Tensor) -> None:
+    sizes = matrices.shape.sizes
+    rows, columns = (None, None) if sizes is None else sizes[-2:]
+    if rows is not None and columns is not None and abs(rows - columns) > 1:
+        raise NotImplementedError(
+            "The gradient of Svd with full_matrices is not implemented for matrices that have "
+            f"more than one row or column too many, but they are {rows} x {columns}: which "
+            "vectors complete the space is arbitrary"
+        )
+
+
+def _thin(vectors: Any, dvectors: Any, values: Any) -> tuple[Any, Any]:
+    """Those vectors that have a singular value, and what the others' gradient says of them."""
+    count = raw_ops.StridedSlice(
+        raw_ops.Shape(values), *(np.array([each], np.int32) for each in (-1, 0, 1)),
+        end_mask=1, shrink_axis_mask=0,
+    )  # fmt: skip
+    all_of = raw_ops.StridedSlice(
+        raw_ops.Shape(vectors), *(np.array([each], np.int32) for each in (-1, 0, 1)),
+        end_mask=1, shrink_axis_mask=0,
+    )  # fmt: skip
+    split = raw_ops.ConcatV2([count, raw_ops.Sub(all_of, count)], np.array(0, np.int32))
+    kept, others = raw_ops.SplitV(vectors, split, _LAST, num_split=2)
+    dkept, dothers = raw_ops.SplitV(dvectors, split, _LAST, num_split=2)
+    moved = matmul(others, matmul(dothers, kept, transpose_a=True))
+    return kept, raw_ops.Sub(dkept, moved)
+
+
+_svd = op(
+    "Svd",
+    inputs="input: T",
+    outputs="s: T, u: T, v: T",
+    attrs={
+        "compute_uv": Attr("bool", True),
+        "full_matrices": Attr("bool", False),
+        "T": LAPACK_TYPES,
+    },
+    infer=_infer_svd,
+    cpu=Call(make=_bind_svd),
+    gpu=Call(make=_bind_svd),
+    grad=_svd_back,
+    doc="Each matrix [..., m, n] as u @ diag(s) @ v^H, the largest of s first: min(m, n) columns "
+    "of u and v, or with full_matrices m and n; u and v are empty without compute_uv.",
+)
+
+
+def svd(
+    tensor: Any, full_matrices: bool = False, compute_uv: bool = True, name: str | None = None
+) -> Any:
+    """Matrices [..., m, n] as u @ diag(s) @ v^H: (s, u, v), or s alone without `compute_uv`.
+
+    s: [..., min(m, n)], real, the largest first. u: [..., m, p], v: [..., n, p], with orthonormal
+    columns; p is min(m, n), or with `full_matrices` m for u and n for v. All is NaN where a matrix
+    has no singular values. NotImplementedError for the gradient of complex ones, and with
+    `full_matrices` of ones with |m - n| > 1.
+    """
+    s, u, v = _svd(tensor, compute_uv=compute_uv, full_matrices=full_matrices, name=name)
+    if s.dtype.is_complex:
+        with s.graph.as_default():
+            s = raw_ops.Real(s, Tout=float32 if s.dtype.size == 8 else float64)
+    return (s, u, v) if compute_uv else s
+
+
+# -- orthogonal and triangular
+
+
+def _infer_qr(context: InferContext) -> Sequence[TensorShape]:
+    found = _matrix_sizes(context)
+    if found is None:
+        return [UNKNOWN, UNKNOWN]
+    batch, rows, columns, least = found
+    inner = rows if context.attrs["full_matrices"] else least
+    return [TensorShape.of((*batch, rows, inner)), TensorShape.of((*batch, inner, columns))]
+
+
+def _bind_qr(context: KernelContext, matrices: Any, q: Any, r: Any) -> Callable[[], Any]:
+    mode: Any = "complete" if context.attrs["full_matrices"] else "reduced"
+    if 0 in matrices.shape[-2:]:
+        ones = np.eye(q.shape[-2], q.shape[-1], dtype=q.dtype, like=q)
+        return lambda: np.copyto(q, ones)
+
+    def run() -> None:
+        found_q, found_r = np.linalg.qr(matrices, mode=mode)
+        np.copyto(q, found_q)
+        np.copyto(r, found_r)
+
+    return run
+
+
+def _qr_back(op: Any, dq: Any, dr: Any) -> Any:
+    """After Walter and Lehmann, "Algorithmic differentiation of linear algebra functions"."""
+    q, r = op.outputs
+    sizes = op.inputs[0].shape.sizes
+    rows, columns = (None, None) if sizes is None else sizes[-2:]
+    if r.dtype.is_complex:
+        raise NotImplementedError("The gradient of Qr is not implemented for complex matrices")
+    if rows is not None and columns is not None:
+        full = op.get_attr("full_matrices") and rows != columns
+        if full or columns > rows:
+            raise NotImplementedError(
+                "The gradient of Qr is not implemented for more columns than rows, nor for "
+                f"full_matrices of matrices that aren't square, but they are {rows} x {columns}"
+            )
+    inner = matmul(q, dq, transpose_a=True)
+    product = matmul(r, dr, transpose_b=True)
+    lower = raw_ops.AddV2(_skew(inner), _skew(product))
+    lower = raw_ops.MatrixBandPart(lower, np.int64(-1), np.int64(0))
+    along = matmul(q, raw_ops.AddV2(dr, _over(lower, r)))
+    return raw_ops.AddV2(along, _over(raw_ops.Sub(dq, matmul(q, inner)), r))
+
+
+def _skew(matrices: Any) -> Any:
+    return raw_ops.Sub(matrices, matrix_transpose(matrices))
+
+
+def _over(matrices: Any, r: Any) -> Any:
+    """matrices @ (the inverse of r, transposed)."""
+    turned = matrix_transpose(matrices)
+    return matrix_transpose(raw_ops.MatrixTriangularSolve(r, turned, lower=False))
+
+
+_qr = op(
+    "Qr",
+    inputs="input: T",
+    outputs="q: T, r: T",
+    attrs={"full_matrices": Attr("bool", False), "T": LAPACK_TYPES},
+    infer=_infer_qr,
+    cpu=Call(make=_bind_qr),
+    gpu=Call(make=_bind_qr),
+    grad=_qr_back,
+    doc="Each matrix [..., m, n] as q @ r, q with orthonormal columns and r upper triangular; "
+    "min(m, n) columns of q and rows of r, or with full_matrices m.",
+)
+
+
+def qr(input: Any, full_matrices: bool = False, name: str | None = None) -> Any:
+    """Matrices [..., m, n] as q @ r: q [..., m, p] with orthonormal columns, r [..., p, n] upper
+    triangular; p is min(m, n), or m with `full_matrices`.
+
+    NotImplementedError for the gradient of complex ones and of ones with more columns than rows.
+    """
+    return _qr(input, full_matrices=full_matrices, name=name)
+
+
+# -- eigenvectors
+
+
+def _infer_eig(context: InferContext) -> Sequence[TensorShape]:
+    found = square(context.shapes[0])
+    with_vectors = context.attrs["compute_v"]
+    if found is None:
+        return [UNKNOWN, UNKNOWN if with_vectors else TensorShape.of((0,))]
+    batch, size = found
+    vectors = TensorShape.of((*batch, size, size) if with_vectors else (0,))
+    return [TensorShape.of((*batch, size)), vectors]
+
+
+def _bind_eig(context: KernelContext, matrices: Any, values: Any, vectors: Any) -> Any:
+    def run() -> None:
+        if context.attrs["compute_v"]:
+            found, columns = np.linalg.eigh(matrices)
+            np.copyto(vectors, columns)
+        else:
+            found = np.linalg.eigvalsh(matrices)
+        if np.isnan(found).any():
+            raise np.linalg.LinAlgError
+        np.copyto(values, found)
+
+    return refusing(
+        "Self-adjoint eigen decomposition was not successful. The input might not be valid.", run
+    )
+
+
+def _eig_back(op: Any, de: Any, dv: Any) -> Any:
+    """By the lower triangle, which alone is read."""
+    matrices = op.inputs[0]
+    if op.get_attr("compute_v"):
+        values, vectors = op.outputs
+        turned = raw_ops.Mul(_differences(values), matmul(vectors, dv, adjoint_a=True))
+        inner = raw_ops.AddV2(raw_ops.MatrixDiag(de), turned)
+        whole = matmul(vectors, matmul(inner, vectors, adjoint_b=True))
+    else:
+        _, vectors = raw_ops.SelfAdjointEigV2(matrices, compute_v=True)
+        whole = matmul(_columns(vectors, de), vectors, adjoint_b=True)
+    both = raw_ops.AddV2(whole, _adjoint(whole))
+    both = raw_ops.MatrixBandPart(both, np.int64(-1), np.int64(0))
+    return raw_ops.MatrixSetDiag(both, 0.5 * raw_ops.MatrixDiagPart(both))
+
+
+_self_adjoint_eig = op(
+    "SelfAdjointEigV2",
+    inputs="input: T",
+    outputs="e: T, v: T",
+    attrs={"compute_v": Attr("bool", True), "T": LAPACK_TYPES},
+    infer=_infer_eig,
+    cpu=Call(make=_bind_eig),
+    gpu=Call(make=_bind_eig),
+    grad=_eig_back,
+    doc="The eigenvalues, the lowest first, and the eigenvectors (columns of v) of each "
+    "self-adjoint matrix, of which only the lower triangle is read; v is empty without compute_v.",
+)
+
+
+def self_adjoint_eig(tensor: Any, name: str | None = None) -> Any:
+    """Eigenvalues, [..., n], the lowest first, and eigenvectors, the columns of [..., n, n], of
+    self-adjoint matrices [..., n, n], of which only the lower triangles are read.
+
+    ValueError for matrices that are not square.
+    """
+    e, v = _self_adjoint_eig(convert_to_tensor(tensor, name="input"), compute_v=True, name=name)
+    return e, v
+
+
+def self_adjoint_eigvals(tensor: Any, name: str | None = None) -> Tensor:
+    """The eigenvalues, [..., n], of self-adjoint matrices; see `self_adjoint_eig`."""
+    e, _ = _self_adjoint_eig(convert_to_tensor(tensor, name="input"), compute_v=False, name=name)
+    made: Tensor = e
+    return made

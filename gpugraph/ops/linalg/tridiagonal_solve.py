@@ -1,0 +1,261 @@
+"""Matrices with three diagonals: products with them, and equations of them.
+
+The diagonals are vectors of as many elements as there are rows: the one above's last and the one
+below's first are not looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base.dtypes import COMPLEX, float32, float64
+from gpugraph.base.shapes import TensorShape
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.graph.inference_context import InferContext
+from gpugraph.kernel import Call, KernelContext
+from gpugraph.ops.arrays.concat_and_stack import stack
+from gpugraph.ops.elementwise.complex_conjugate import conj
+from gpugraph.ops.framework.op_declaration import Attr, op, raw_ops
+from gpugraph.ops.framework.shape_functions import UNKNOWN
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+from gpugraph.ops.linalg.matmul import matrix_transpose
+from gpugraph.ops.linalg.matrix_diagonals_v2 import matrix_diag_part
+
+__all__ = ["tridiagonal_matmul", "tridiagonal_solve"]
+
+_TYPES = (float64, float32, *COMPLEX)
+_LAST, _ROWS = np.array(-1, np.int32), np.array(-2, np.int32)
+
+
+def _next(x: Any) -> Any:
+    """Each row takes the place of the one before; zeros at the end."""
+    return raw_ops.ConcatV2([x[..., 1:, :], raw_ops.ZerosLike(x[..., :1, :])], _ROWS)
+
+
+def _previous(x: Any) -> Any:
+    """Each row takes the place of the one after; zeros at the beginning."""
+    return raw_ops.ConcatV2([raw_ops.ZerosLike(x[..., :1, :]), x[..., :-1, :]], _ROWS)
+
+
+def _column(row: Any) -> Any:
+    """A diagonal [..., 1, m] as numbers of rows, [..., m, 1]."""
+    return conj(matrix_transpose(row))
+
+
+def _row(products: Any) -> Any:
+    """Sums over columns, [..., m, n], as a diagonal [..., 1, m]."""
+    return raw_ops.ExpandDims(raw_ops.Sum(products, _LAST), _ROWS)
+
+
+# -- products
+
+
+def _infer_product(context: InferContext) -> Sequence[TensorShape]:
+    above, main, below, right = (shape.with_rank_at_least(2) for shape in context.shapes)
+    row = above.merge_with(main).merge_with(below)
+    if row.sizes is None or right.sizes is None:
+        return [right]
+    TensorShape.of((1,)).assert_is_compatible_with(row[-2:-1])
+    rows = row[:-2] + row[-1:]
+    return [rows.merge_with(right[:-1]) + right[-1:]]
+
+
+def _product(above: Any, main: Any, below: Any, right: Any, out: Any) -> None:
+    columns = [each.swapaxes(-1, -2) for each in (above, main, below)]
+    np.multiply(columns[1], right, out=out)
+    out[..., :-1, :] += columns[0][..., :-1, :] * right[..., 1:, :]
+    out[..., 1:, :] += columns[2][..., 1:, :] * right[..., :-1, :]
+
+
+def _product_back(op: Any, dy: Any) -> list[Any]:
+    above, main, below, right = op.inputs
+    turned = conj(right)
+    dright = raw_ops.AddV2(
+        raw_ops.Mul(_column(main), dy),
+        raw_ops.AddV2(
+            _previous(raw_ops.Mul(_column(above), dy)), _next(raw_ops.Mul(_column(below), dy))
+        ),
+    )
+    return [
+        _row(raw_ops.Mul(_next(turned), dy)),
+        _row(raw_ops.Mul(turned, dy)),
+        _row(raw_ops.Mul(_previous(turned), dy)),
+        dright,
+    ]
+
+
+_product_op = op(
+    "TridiagonalMatMul",
+    inputs="superdiag: T, maindiag: T, subdiag: T, rhs: T",
+    outputs="output: T",
+    attrs={"T": _TYPES},
+    infer=_infer_product,
+    cpu=Call(_product),
+    gpu=Call(_product),
+    grad=_product_back,
+    doc="The product of the matrix with these diagonals, each [..., 1, m], and rhs [..., m, n].",
+)
+
+
+# -- equations
+
+
+def _infer_solved(context: InferContext) -> Sequence[TensorShape]:
+    diagonals, right = (shape.with_rank_at_least(2) for shape in context.shapes)
+    if diagonals.sizes is None or right.sizes is None:
+        return [right if diagonals.sizes is None else UNKNOWN]
+    if diagonals.sizes[-2] not in (3, None):
+        raise ValueError(f"Dimension must be 3 but is {diagonals.sizes[-2]}")
+    rows = diagonals[:-2] + diagonals[-1:]
+    return [rows.merge_with(right[:-1]) + right[-1:]]
+
+
+def _eliminated(diagonals: Any, x: Any, pivoting: bool) -> Any:
+    """What is above the diagonal when nothing is below it; `x` becomes the right side of that.
+
+    With `pivoting` the larger of two rows goes first, so that a second diagonal above comes up.
+    """
+    above, main, below = (diagonals[..., row, :].copy() for row in range(3))
+    second = np.zeros_like(above)
+    for row in range(main.shape[-1] - 1):
+        if pivoting:
+            turn = np.abs(below[..., row + 1]) > np.abs(main[..., row])
+            for upper, lower in (
+                (main[..., row], below[..., row + 1]),
+                (above[..., row], main[..., row + 1]),
+                (second[..., row], above[..., row + 1]),
+            ):
+                upper[...], lower[...] = np.where(turn, lower, upper), np.where(turn, upper, lower)
+            first, after = x[..., row, :], x[..., row + 1, :]
+            turned = turn[..., None]
+            first[...], after[...] = np.where(turned, after, first), np.where(turned, first, after)
+        factor = below[..., row + 1] / main[..., row]
+        main[..., row + 1] -= factor * above[..., row]
+        above[..., row + 1] -= factor * second[..., row]
+        x[..., row + 1, :] -= factor[..., None] * x[..., row, :]
+    return main, above, second
+
+
+def _bind_solve(context: KernelContext, diagonals: Any, right: Any, out: Any) -> Callable[[], Any]:
+    pivoting, size = context.attrs["partial_pivoting"], right.shape[-2]
+
+    def run() -> None:
+        np.copyto(out, right)
+        with np.errstate(all="ignore"):
+            main, above, second = _eliminated(diagonals, out, pivoting)
+            for row in range(size - 1, -1, -1):
+                if row + 1 < size:
+                    out[..., row, :] -= above[..., row, None] * out[..., row + 1, :]
+                if row + 2 < size:
+                    out[..., row, :] -= second[..., row, None] * out[..., row + 2, :]
+                out[..., row, :] /= main[..., row, None]
+        out[(main == 0).any(axis=-1)] = np.nan
+
+    return run
+
+
+def _solve_back(op: Any, dy: Any) -> list[Any]:
+    """By the transposed matrix, and by the diagonals of the outer product of both solutions."""
+    diagonals, solved = op.inputs[0], op.outputs[0]
+    columns = conj(matrix_transpose(diagonals))
+    turned = raw_ops.ConcatV2(
+        [_next(columns[..., 2:]), columns[..., 1:2], _previous(columns[..., :1])], _LAST
+    )
+    pivoting = op.get_attr("partial_pivoting")
+    dright = raw_ops.TridiagonalSolve(matrix_transpose(turned), dy, partial_pivoting=pivoting)
+    found = conj(solved)
+    rows = [_row(raw_ops.Mul(each, dright)) for each in (_next(found), found, _previous(found))]
+    return [raw_ops.Neg(raw_ops.ConcatV2(rows, _ROWS)), dright]
+
+
+_solve_op = op(
+    "TridiagonalSolve",
+    inputs="diagonals: T, rhs: T",
+    outputs="output: T",
+    attrs={"partial_pivoting": Attr("bool", True), "T": _TYPES},
+    infer=_infer_solved,
+    cpu=Call(make=_bind_solve),
+    gpu=Call(make=_bind_solve),
+    grad=_solve_back,
+    doc="What the matrix with these diagonals, [..., 3, m], must be multiplied with to give rhs, "
+    "[..., m, n]; NaN for singular matrices.",
+)
+
+
+# -- in Python
+
+_FORMATS = ("matrix", "sequence", "compact")
+
+
+def _of_format(diagonals: Any, format: str) -> Tensor:
+    """The diagonals as [..., 3, m]."""
+    if format == "compact":
+        return convert_to_tensor(diagonals, name="diagonals")
+    if format == "sequence":
+        if not isinstance(diagonals, (tuple, list)) or len(diagonals) != 3:
+            raise ValueError("Expected diagonals to be a sequence of length 3.")
+        return stack([convert_to_tensor(each) for each in diagonals], axis=-2)
+    if format != "matrix":
+        raise ValueError(f"Unrecognized diagonals_format: {format}, not one of {_FORMATS}")
+    matrix = convert_to_tensor(diagonals, name="diagonals")
+    sizes = matrix.shape.with_rank_at_least(2).sizes
+    if sizes is not None and None not in sizes[-2:] and sizes[-1] != sizes[-2]:
+        raise ValueError(f"Expected last two dimensions of diagonals to be same, got {sizes[-2:]}")
+    rows = matrix_diag_part(matrix, k=(-1, 1))
+    below = rows[..., 2:, :]
+    moved = raw_ops.ConcatV2([below[..., -1:], below[..., :-1]], _LAST)
+    made: Tensor = raw_ops.ConcatV2([rows[..., :2, :], moved], _ROWS)
+    return made
+
+
+def tridiagonal_solve(
+    diagonals: Any,
+    rhs: Any,
+    diagonals_format: str = "compact",
+    transpose_rhs: bool = False,
+    conjugate_rhs: bool = False,
+    name: str | None = None,
+    partial_pivoting: bool = True,
+) -> Tensor:
+    """The solutions X, [..., m, k], of A @ X = rhs for matrices A with three diagonals.
+
+    diagonals: "compact" [..., 3, m] (above, main, below; the last of the one above and the first
+    of the one below count for nothing), "sequence" three [..., m], "matrix" [..., m, m].
+    rhs: [..., m, k], or [..., m]; with `transpose_rhs` [..., k, m].
+    Without `partial_pivoting` rows are never exchanged. ValueError for shapes that don't fit;
+    NaN for singular matrices.
+    """
+    three = _of_format(diagonals, diagonals_format)
+    right = convert_to_tensor(rhs, three.dtype.base_dtype, name="rhs")
+    one = None not in (right.shape.rank, three.shape.rank) and right.shape.rank == (
+        (three.shape.rank or 0) - 1
+    )
+    if conjugate_rhs:
+        right = conj(right)
+    if one:
+        right = raw_ops.ExpandDims(right, _LAST)
+    elif transpose_rhs:
+        right = matrix_transpose(right)
+    made: Tensor = _solve_op(three, right, partial_pivoting=partial_pivoting, name=name)
+    if one:
+        made = raw_ops.Squeeze(made, squeeze_dims=[-1])
+    return made
+
+
+def tridiagonal_matmul(
+    diagonals: Any, rhs: Any, diagonals_format: str = "compact", name: str | None = None
+) -> Tensor:
+    """The products, [..., m, k], of matrices with three diagonals and `rhs`, [..., m, k].
+
+    For the diagonals and their format see `tridiagonal_solve`.
+    """
+    if diagonals_format == "sequence":
+        rows = [raw_ops.ExpandDims(each, _ROWS) for each in diagonals]
+    else:
+        three = _of_format(diagonals, diagonals_format)
+        rows = [raw_ops.ExpandDims(three[..., row, :], _ROWS) for row in range(3)]
+    made: Tensor = _product_op(*rows, rhs, name=name)
+    return made

@@ -1,0 +1,5 @@
+"""Neural networks, op by op."""
+
+from gpugraph.ops.nn import activations, convolution, losses, normalization, pooling, windows
+
+__all__ = ["activations", "convolution", "losses", "normalization", "pooling", "windows"]

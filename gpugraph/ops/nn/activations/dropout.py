@@ -1,0 +1,89 @@
+"""Dropout: elements set to zero at random, the others scaled so that the sum is kept on average."""
+
+from __future__ import annotations
+
+import numbers
+from typing import Any
+
+from gpugraph.base.shapes import TensorShape, as_shape
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.ops.arrays.cast import cast
+from gpugraph.ops.framework.constant_value import constant_value
+from gpugraph.ops.framework.identity_and_shape import op_scope, shape
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+from gpugraph.ops.random.random_ops import random_uniform
+
+__all__ = ["dropout"]
+
+
+def dropout(
+    x: Any,
+    keep_prob: Any = None,
+    noise_shape: Any = None,
+    seed: int | None = None,
+    name: str | None = None,
+    rate: Any = None,
+) -> Tensor:
+    """`x` with each element zero with probability `rate`, else scaled by `1 / (1 - rate)`.
+
+    rate: a number in [0, 1) or a scalar tensor; `keep_prob`, its older form, is `1 - rate`.
+    noise_shape: where it has size 1, elements of `x` are kept or dropped together; by default
+      each for itself.
+
+    ValueError for an `x` that is not floating, and unless exactly one of both probabilities is
+    given and in its range.
+    """
+    chosen = _rate(rate, keep_prob)
+    with op_scope(name, "dropout", x):
+        tensor = convert_to_tensor(x, name="x")
+        if not tensor.dtype.is_floating:
+            raise ValueError(
+                "x has to be a floating point tensor since it's going to be scaled, but it is of "
+                f"{tensor.dtype.name}"
+            )
+        if isinstance(chosen, numbers.Real):
+            if not 0 <= float(chosen) < 1:
+                raise ValueError(f"rate must be a scalar in the range [0, 1), got {chosen}")
+            if chosen == 0:
+                return tensor
+        share = convert_to_tensor(chosen, tensor.dtype, name="rate")
+        share.shape.assert_has_rank(0)
+        if constant_value(share) == 0:
+            return tensor
+        drawn = random_uniform(_noise_shape(tensor, noise_shape), seed=seed, dtype=tensor.dtype)
+        scale = 1 / (1 - share)
+        stays = drawn >= share
+        kept: Tensor = tensor * scale * cast(stays, tensor.dtype)
+        kept.set_shape(tensor.shape)
+        return kept
+
+
+def _rate(rate: Any, keep_prob: Any) -> Any:
+    if keep_prob is None:
+        if rate is None:
+            raise ValueError("You must provide a rate to dropout.")
+        return rate
+    if rate is not None:
+        raise ValueError("Give one of 'rate' and its older form 'keep_prob', which is 1 - rate")
+    try:
+        return 1.0 - keep_prob
+    except TypeError:
+        raise ValueError(
+            f"keep_prob must be a floating point number or Tensor (got {keep_prob!r})"
+        ) from None
+
+
+def _noise_shape(tensor: Tensor, noise_shape: Any) -> Any:
+    """The shape of the random numbers; sizes left open in it are those of `tensor`."""
+    if noise_shape is None:
+        return shape(tensor)
+    try:
+        wanted = as_shape(noise_shape).sizes
+    except (TypeError, ValueError):
+        return noise_shape  # a tensor, or what becomes one
+    sizes = tensor.shape.sizes
+    if wanted is None or sizes is None or len(wanted) != len(sizes):
+        return noise_shape
+    return TensorShape.of(
+        tuple(size if asked is None else asked for asked, size in zip(wanted, sizes))
+    )

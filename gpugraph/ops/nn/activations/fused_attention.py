@@ -1,0 +1,181 @@
+"""Attention as one op: softmax(scale * query @ key' + mask) @ value.
+
+The attention pass makes these ops on GPUs of products and a Softmax; programs don't. There the
+scores, of which there are as many as queries times keys, never are in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from math import prod
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gpugraph.base.dtypes import FLOATING, bfloat16, float16, float32
+from gpugraph.base.shapes import TensorShape
+from gpugraph.graph.inference_context import InferContext
+from gpugraph.kernel import At, Call, KernelContext, Launch, Signature, Source
+from gpugraph.ops.framework.cuda_grids import shared_axes
+from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
+
+__all__ = ["attention_sizes", "shared_bytes"]
+
+_TILE, _STEP, _THREADS = 64, 32, 256  # of kernels/cuda/nn/attention.cu
+_HEADS = (64, 128)
+_MMA_THREADS, _MMA_HEADS = 128, (32, 64, 96, 128)  # of attention_mma.cu, whose tiles are as high
+_MOST_BLOCKS, _MOST_KEYS = 2**31 - 1, 2**24
+
+
+# -- sizes
+
+
+class _Sizes(NamedTuple):
+    """head, mma_head: that for which the kernels are compiled. inner, mask: see `_mask_strides`."""
+
+    batch: int
+    m: int
+    n: int
+    d: int
+    dv: int
+    head: int
+    mma_head: int
+    inner: int
+    mask: tuple[int, int, int, int]
+
+
+def attention_sizes(signature: Signature) -> _Sizes:
+    """Sizes of the kernel; NotImplementedError, with the reason, for what it does not do."""
+    query, key, value, *masks = signature.input_shapes
+    dtype = signature.input_types[0].base_dtype
+    if dtype not in (float16, bfloat16, float32):
+        raise NotImplementedError(f"attention of {dtype.name}")
+    if not query[:-2] == key[:-2] == value[:-2]:
+        raise NotImplementedError("queries, keys and values of other batches than each other")
+    (m, d), (n, dv) = query[-2:], value[-2:]
+    if max(d, dv) > _HEADS[-1]:
+        raise NotImplementedError(f"a head size of {max(d, dv)}, above {_HEADS[-1]}")
+    batch = prod(query[:-2])
+    if batch * -(-m // _TILE) > _MOST_BLOCKS or n > _MOST_KEYS:
+        raise NotImplementedError(f"{batch} times {m} queries and {n} keys")
+    head, mma_head = (
+        min(each for each in heads if each >= max(d, dv)) for heads in (_HEADS, _MMA_HEADS)
+    )
+    inner, mask = _mask_strides(masks[0], (*query[:-1], n)) if masks else (1, (0, 0, 0, 0))
+    return _Sizes(batch, m, n, d, dv, head, mma_head, inner, mask)
+
+
+def shared_bytes(head: int) -> int:
+    """Shared memory of a block, for this head size."""
+    row = _TILE + 4
+    chunk = max(_STEP * row, _STEP * (head + 4))
+    return 4 * (head * row + _TILE * row + chunk)
+
+
+def _mask_strides(
+    mask: Sequence[int], scores: Sequence[int]
+) -> tuple[int, tuple[int, int, int, int]]:
+    """How many of the batch are the inner ones; how far neighbours are apart in the mask:
+    outer ones of the batch, inner ones, rows, columns."""
+    sizes = (1,) * (len(scores) - len(mask)) + tuple(mask)
+    (_, inner), [[outer, within]] = shared_axes([sizes[:-2]], tuple(scores[:-2]), 2)
+    row, column = sizes[-1] if sizes[-2] > 1 else 0, int(sizes[-1] > 1)
+    matrix = prod(sizes[-2:])
+    return inner, (outer * matrix, within * matrix, row, column)
+
+
+# -- the op
+
+
+def _infer(context: InferContext) -> Sequence[TensorShape]:
+    query, value = context.shapes[0], context.shapes[2]
+    if query.rank is None or value.rank is None:
+        return [TensorShape.of(None)]
+    return [query[:-1].concatenate(value[-1:])]
+
+
+def _attend(attrs: Any, query: Any, key: Any, value: Any, *rest: Any) -> None:
+    *masks, out = rest
+    kind = np.float64 if out.dtype.itemsize == 8 else np.float32
+    scores = query.astype(kind) @ (key.swapaxes(-1, -2) if attrs["adj_y"] else key).astype(kind)
+    scores *= kind(attrs["scale"])
+    for mask in masks:
+        scores += mask
+    with np.errstate(invalid="ignore"):
+        scores -= scores.max(axis=-1, keepdims=True)
+        np.exp(scores, out=scores)
+        scores /= scores.sum(axis=-1, keepdims=True)
+    np.copyto(out, scores @ value.astype(kind), casting="unsafe")
+
+
+def _bind(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
+    return partial(_attend, context.attrs, *arrays)
+
+
+def _launch(signature: Signature) -> list[Launch]:
+    sizes = attention_sizes(signature)
+    masked = len(signature.input_shapes) > 3
+    return [
+        Launch(
+            "gg_attention",
+            (sizes.batch * -(-sizes.m // _TILE), 1, 1),
+            (_THREADS, 1, 1),
+            _arguments(signature, sizes),
+            {"T": signature.input_types[0].base_dtype},
+            {"HEAD": sizes.head, "MASKED": int(masked)},
+            shared_bytes(sizes.head),
+        )
+    ]
+
+
+def _launch_mma(signature: Signature) -> list[Launch]:
+    """By tensor cores; nothing for float32, which they would round."""
+    sizes, dtype = attention_sizes(signature), signature.input_types[0].base_dtype
+    if dtype is float32:
+        return []
+    return [
+        Launch(
+            "gg_attention_mma",
+            (sizes.batch * -(-sizes.m // _TILE), 1, 1),
+            (_MMA_THREADS, 1, 1),
+            _arguments(signature, sizes),
+            {"T": dtype},
+            {
+                "HEAD": sizes.mma_head,
+                "MASKED": int(len(signature.input_shapes) > 3),
+                "ACROSS": int(not signature.attrs["adj_y"]),
+                "BRAIN": int(dtype is bfloat16),
+            },
+            file="attention_mma.cu",
+        )
+    ]
+
+
+def _arguments(signature: Signature, sizes: _Sizes) -> tuple[At | int | float, ...]:
+    """Of both kernels."""
+    attrs = signature.attrs
+    by_key = (sizes.d, 1) if attrs["adj_y"] else (1, sizes.n)
+    mask = (At(3), At(4)) if len(signature.input_shapes) > 3 else (At(0), At(3))
+    return (
+        *(At(0), At(1), At(2), *mask, sizes.inner, *sizes[1:5], *by_key, *sizes.mask),
+        float(attrs["scale"]),
+    )
+
+
+op(
+    "_FusedAttention",
+    inputs="query: T, key: T, value: T, args: num_args * T",
+    outputs="output: T",
+    attrs={
+        "T": FLOATING,
+        "num_args": Attr("int"),
+        "scale": Attr("float", 1.0),
+        "adj_y": Attr("bool", True),
+    },
+    infer=_infer,
+    cpu=Call(make=_bind),
+    gpu=Source("attention.cu", _launch, Call(make=_bind), tensor_cores=_launch_mma),
+    grad=NO_GRADIENT,
+    doc="softmax(scale * query @ key + args) @ value; key is transposed with adj_y.",
+)

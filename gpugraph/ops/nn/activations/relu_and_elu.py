@@ -1,0 +1,284 @@
+"""Activation functions and the ops of their gradients: the relu family and elu.
+
+What a gradient op multiplies with is written as arithmetic of the condition, as TensorFlow does:
+an infinite gradient at a dead unit gives NaN in both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base import dtypes
+from gpugraph.base.dtypes import FLOATING, REAL
+from gpugraph.base.shapes import TensorShape
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.graph.inference_context import InferContext
+from gpugraph.kernel import Call, KernelContext, Signature
+from gpugraph.ops.framework.formula_terms import Term, recipe
+from gpugraph.ops.framework.op_declaration import Attr, op, raw_ops
+from gpugraph.ops.framework.shape_functions import same_shape
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+
+__all__ = ["elu", "leaky_relu", "relu", "relu6"]
+
+
+def _infer_backprop(context: InferContext) -> list[TensorShape]:
+    return [context.shapes[0].merge_with(context.shapes[1])]
+
+
+_FORWARD: dict[str, Any] = {
+    "inputs": "features: T",
+    "outputs": "activations: T",
+    "infer": same_shape(0),
+}
+_BACKWARD: dict[str, Any] = {
+    "inputs": "gradients: T, features: T",
+    "outputs": "backprops: T",
+    "infer": _infer_backprop,
+}
+
+
+# -- relu
+
+
+def _relu(features: Any, out: Any) -> None:
+    np.maximum(features, 0, out=out)
+
+
+def _bind_relu_grad(context: KernelContext, dy: Any, features: Any, out: Any) -> Callable[[], Any]:
+    alive = context.scratch(features.shape, dtypes.bool)
+
+    def run() -> None:
+        np.greater(features, 0, out=alive)
+        np.multiply(dy, alive, out=out)
+
+    return run
+
+
+_relu_op = op(
+    "Relu",
+    **_FORWARD,
+    attrs={"T": REAL},
+    alias={0: 0},
+    cpu=Call(_relu),
+    elementwise="x < (T)0 ? (T)0 : x",
+    grad=lambda op, dy: raw_ops.ReluGrad(dy, op.outputs[0]),
+    doc="max(features, 0)",
+)
+
+op(
+    "ReluGrad",
+    **_BACKWARD,
+    attrs={"T": REAL},
+    alias={0: 0},
+    cpu=Call(make=_bind_relu_grad),
+    elementwise="x * (T)(y > (T)0)",
+    grad=lambda op, ddy: [
+        raw_ops.ReluGrad(ddy, op.inputs[1]),
+        raw_ops.ZerosLike(op.inputs[1]),
+    ],
+    doc="gradients where features > 0, else 0",
+)
+
+
+def relu(features: Any, name: str | None = None) -> Tensor:
+    """max(features, 0), elementwise, for real dtypes."""
+    made: Tensor = _relu_op(features, name=name)
+    return made
+
+
+# -- relu6
+
+
+def _relu6(features: Any, out: Any) -> None:
+    np.maximum(features, 0, out=out)
+    np.minimum(out, 6, out=out)
+
+
+def _bind_relu6_grad(context: KernelContext, dy: Any, features: Any, out: Any) -> Callable[[], Any]:
+    alive = context.scratch(features.shape, dtypes.bool)
+    below = context.scratch(features.shape, dtypes.bool)
+
+    def run() -> None:
+        np.greater(features, 0, out=alive)
+        np.less(features, 6, out=below)
+        np.logical_and(alive, below, out=alive)
+        np.multiply(dy, alive, out=out)
+
+    return run
+
+
+_relu6_op = op(
+    "Relu6",
+    **_FORWARD,
+    attrs={"T": REAL},
+    alias={0: 0},
+    cpu=Call(_relu6),
+    elementwise="x < (T)0 ? (T)0 : (x > (T)6 ? (T)6 : x)",
+    grad=lambda op, dy: raw_ops.Relu6Grad(dy, op.outputs[0]),
+    doc="min(max(features, 0), 6)",
+)
+
+op(
+    "Relu6Grad",
+    **_BACKWARD,
+    attrs={"T": REAL},
+    alias={0: 0},
+    cpu=Call(make=_bind_relu6_grad),
+    elementwise="x * (T)(y > (T)0 && y < (T)6)",
+    grad=lambda op, ddy: [
+        raw_ops.Relu6Grad(ddy, op.inputs[1]),
+        raw_ops.ZerosLike(op.inputs[1]),
+    ],
+    doc="gradients where 0 < features < 6, else 0",
+)
+
+
+def relu6(features: Any, name: str | None = None) -> Tensor:
+    """min(max(features, 0), 6), elementwise, for real dtypes."""
+    made: Tensor = _relu6_op(features, name=name)
+    return made
+
+
+# -- leaky relu
+
+
+def _bind_leaky(context: KernelContext, features: Any, out: Any) -> Callable[[], Any]:
+    alpha = context.attrs["alpha"]
+
+    def run() -> None:
+        np.multiply(features, alpha, out=out)
+        np.maximum(features, out, out=out)
+
+    return run
+
+
+def _bind_leaky_grad(context: KernelContext, dy: Any, features: Any, out: Any) -> Callable[[], Any]:
+    alpha = dy.dtype.type(context.attrs["alpha"])
+    alive = context.scratch(features.shape, dtypes.bool)
+    slope = context.scratch(features.shape, context.input_types[0].base_dtype)
+
+    def run() -> None:
+        np.greater(features, 0, out=alive)
+        np.maximum(alive, alpha, out=slope)
+        np.multiply(dy, slope, out=out)
+
+    def run_any_alpha() -> None:
+        np.greater(features, 0, out=alive)
+        np.multiply(dy, alpha, out=out)
+        np.copyto(out, dy, where=alive)
+
+    return run if 0 <= alpha <= 1 else run_any_alpha
+
+
+def _leaky(signature: Signature, features: Term) -> list[Term]:
+    return [features.text("x > y || x != x ? x : y", features * signature.attrs["alpha"])]
+
+
+def _leaky_slope(signature: Signature, dy: Term, features: Term) -> list[Term]:
+    return [dy.text("y > (T)0 ? x : x * z", features, signature.attrs["alpha"])]
+
+
+_leaky_relu = op(
+    "LeakyRelu",
+    **_FORWARD,
+    attrs={"alpha": Attr("float", 0.2), "T": FLOATING},
+    cpu=Call(make=_bind_leaky),
+    gpu=Call(make=_bind_leaky),
+    native=recipe(_leaky),
+    grad=lambda op, dy: raw_ops.LeakyReluGrad(dy, op.inputs[0], alpha=op.get_attr("alpha")),
+    doc="max(features, alpha * features)",
+)
+
+op(
+    "LeakyReluGrad",
+    **_BACKWARD,
+    attrs={"alpha": Attr("float", 0.2), "T": FLOATING},
+    cpu=Call(make=_bind_leaky_grad),
+    gpu=Call(make=_bind_leaky_grad),
+    native=recipe(_leaky_slope),
+    grad=lambda op, ddy: [
+        raw_ops.LeakyReluGrad(ddy, op.inputs[1], alpha=op.get_attr("alpha")),
+        raw_ops.ZerosLike(op.inputs[1]),
+    ],
+    doc="gradients where features > 0, else alpha * gradients",
+)
+
+
+def leaky_relu(features: Any, alpha: float = 0.2, name: str | None = None) -> Tensor:
+    """max(features, alpha * features), elementwise; ints become float32."""
+    source = convert_to_tensor(features, name="features")
+    if source.dtype.is_integer:
+        source = raw_ops.Cast(source, DstT=dtypes.float32)
+    made: Tensor = _leaky_relu(source, alpha=float(alpha), name=name)
+    return made
+
+
+# -- elu
+
+
+def _bind_elu(context: KernelContext, features: Any, out: Any) -> Callable[[], Any]:
+    positive = context.scratch(features.shape, context.input_types[0].base_dtype)
+
+    def run() -> None:
+        np.maximum(features, 0, out=positive)
+        np.minimum(features, 0, out=out)
+        np.exp(out, out=out)
+        np.subtract(out, 1, out=out)
+        np.add(out, positive, out=out)
+
+    return run
+
+
+def _bind_elu_grad(context: KernelContext, dy: Any, outputs: Any, out: Any) -> Callable[[], Any]:
+    slope = context.scratch(outputs.shape, context.input_types[1].base_dtype)
+
+    def run() -> None:
+        np.minimum(outputs, 0, out=slope)
+        np.add(slope, 1, out=slope)
+        np.multiply(dy, slope, out=out)
+
+    return run
+
+
+def _elu_grad_back(op: Any, ddy: Any) -> list[Any]:
+    dy, outputs = op.inputs
+    zeros = raw_ops.ZerosLike(outputs)
+    negative = raw_ops.Less(outputs, zeros)
+    return [
+        raw_ops.EluGrad(ddy, outputs),
+        raw_ops.Select(negative, raw_ops.Mul(ddy, dy), zeros),
+    ]
+
+
+_elu_op = op(
+    "Elu",
+    **_FORWARD,
+    attrs={"T": FLOATING},
+    cpu=Call(make=_bind_elu),
+    elementwise="x < (T)0 ? exp(x) - (T)1 : x",
+    grad=lambda op, dy: raw_ops.EluGrad(dy, op.outputs[0]),
+    doc="features where positive, else exp(features) - 1",
+)
+
+op(
+    "EluGrad",
+    inputs="gradients: T, outputs: T",
+    outputs="backprops: T",
+    attrs={"T": FLOATING},
+    infer=_infer_backprop,
+    alias={0: 0},
+    cpu=Call(make=_bind_elu_grad),
+    elementwise="x * ((y > (T)0 ? (T)0 : y) + (T)1)",
+    grad=_elu_grad_back,
+    doc="gradients where outputs >= 0, else gradients * (outputs + 1)",
+)
+
+
+def elu(features: Any, name: str | None = None) -> Tensor:
+    """`features` where positive, else exp(features) - 1, elementwise, for floats."""
+    made: Tensor = _elu_op(features, name=name)
+    return made

@@ -1,0 +1,189 @@
+"""Further activation functions: selu, softsign, swish, and relu of both signs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base import dtypes
+from gpugraph.base.dtypes import FLOATING
+from gpugraph.base.shapes import TensorShape
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.graph.inference_context import InferContext
+from gpugraph.kernel import Call, KernelContext
+from gpugraph.ops.arrays.concat_and_stack import concat
+from gpugraph.ops.framework.identity_and_shape import op_scope
+from gpugraph.ops.framework.op_declaration import op, raw_ops
+from gpugraph.ops.framework.shape_functions import same_shape
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+from gpugraph.ops.nn.activations.relu_and_elu import relu
+
+__all__ = ["crelu", "selu", "softsign", "swish"]
+
+_SCALE = 1.0507009873554804934193349852946
+_ALPHA = 1.7580993408473768599402175208123
+"""Of selu: the slope above 0, and how deep it goes below (Klambauer et al. 2017)."""
+
+
+def _infer_backprop(context: InferContext) -> list[TensorShape]:
+    return [context.shapes[0].merge_with(context.shapes[1])]
+
+
+# -- selu
+
+
+def _bind_selu(context: KernelContext, features: Any, out: Any) -> Callable[[], Any]:
+    scale, alpha = (features.dtype.type(each) for each in (_SCALE, _ALPHA))
+    above = context.scratch(features.shape, context.input_types[0].base_dtype)
+
+    def run() -> None:
+        np.maximum(features, 0, out=above)
+        np.multiply(above, scale, out=above)
+        np.minimum(features, 0, out=out)
+        np.expm1(out, out=out)
+        np.multiply(out, alpha, out=out)
+        np.add(out, above, out=out)
+
+    return run
+
+
+def _bind_selu_grad(context: KernelContext, dy: Any, outputs: Any, out: Any) -> Callable[[], Any]:
+    scale, alpha = (outputs.dtype.type(each) for each in (_SCALE, _ALPHA))
+    slope = context.scratch(outputs.shape, context.input_types[1].base_dtype)
+    below = context.scratch(outputs.shape, dtypes.bool)
+
+    def run() -> None:
+        slope.fill(scale)
+        np.less(outputs, 0, out=below)
+        np.add(outputs, alpha, out=slope, where=below)
+        np.multiply(dy, slope, out=out)
+
+    return run
+
+
+def _selu_grad_back(op: Any, ddy: Any) -> list[Any]:
+    dy, outputs = op.inputs
+    zeros = raw_ops.ZerosLike(outputs)
+    product = raw_ops.Mul(ddy, dy)
+    return [
+        raw_ops.SeluGrad(ddy, outputs),
+        raw_ops.Select(raw_ops.Less(outputs, zeros), product, zeros),
+    ]
+
+
+_selu = op(
+    "Selu",
+    inputs="features: T",
+    outputs="activations: T",
+    attrs={"T": FLOATING},
+    infer=same_shape(0),
+    cpu=Call(make=_bind_selu),
+    elementwise=f"x < (T)0 ? (T){_ALPHA} * (exp(x) - (T)1) : (T){_SCALE} * x",
+    grad=lambda op, dy: raw_ops.SeluGrad(dy, op.outputs[0]),
+    doc="scale * features where positive, else scale * alpha * (exp(features) - 1)",
+)
+
+op(
+    "SeluGrad",
+    inputs="gradients: T, outputs: T",
+    outputs="backprops: T",
+    attrs={"T": FLOATING},
+    infer=_infer_backprop,
+    cpu=Call(make=_bind_selu_grad),
+    elementwise=f"y < (T)0 ? x * (y + (T){_ALPHA}) : x * (T){_SCALE}",
+    grad=_selu_grad_back,
+    doc="gradients * (outputs + scale * alpha) where outputs are negative, else times scale",
+)
+
+
+def selu(features: Any, name: str | None = None) -> Tensor:
+    """scale * features where positive, else scale * alpha * (exp(features) - 1), for floats."""
+    made: Tensor = _selu(features, name=name)
+    return made
+
+
+# -- softsign
+
+
+def _bind_softsign(context: KernelContext, features: Any, out: Any) -> Callable[[], Any]:
+    below = context.scratch(features.shape, context.input_types[0].base_dtype)
+
+    def run() -> None:
+        np.abs(features, out=below)
+        np.add(below, 1, out=below)
+        np.divide(features, below, out=out)
+
+    return run
+
+
+def _bind_softsign_grad(
+    context: KernelContext, dy: Any, features: Any, out: Any
+) -> Callable[[], Any]:
+    below = context.scratch(features.shape, context.input_types[0].base_dtype)
+
+    def run() -> None:
+        np.abs(features, out=below)
+        np.add(below, 1, out=below)
+        np.multiply(below, below, out=below)
+        np.divide(dy, below, out=out)
+
+    return run
+
+
+def _softsign_grad_back(op: Any, ddy: Any) -> list[Any]:
+    dy, features = op.inputs
+    first = raw_ops.SoftsignGrad(ddy, features)
+    size = raw_ops.Abs(features)
+    bent = raw_ops.RealDiv(raw_ops.Sign(features), raw_ops.Add(size, raw_ops.OnesLike(size)))
+    product = raw_ops.Mul(raw_ops.Mul(first, dy), bent)
+    return [first, raw_ops.Neg(raw_ops.Add(product, product))]
+
+
+_softsign = op(
+    "Softsign",
+    inputs="features: T",
+    outputs="activations: T",
+    attrs={"T": FLOATING},
+    infer=same_shape(0),
+    cpu=Call(make=_bind_softsign),
+    elementwise="x / ((T)1 + (x < (T)0 ? -x : x))",
+    grad=lambda op, dy: raw_ops.SoftsignGrad(dy, op.inputs[0]),
+    doc="features / (|features| + 1)",
+)
+
+op(
+    "SoftsignGrad",
+    inputs="gradients: T, features: T",
+    outputs="backprops: T",
+    attrs={"T": FLOATING},
+    infer=_infer_backprop,
+    cpu=Call(make=_bind_softsign_grad),
+    elementwise="x / (((T)1 + (y < (T)0 ? -y : y)) * ((T)1 + (y < (T)0 ? -y : y)))",
+    grad=_softsign_grad_back,
+    doc="gradients / (|features| + 1) ** 2",
+)
+
+
+def softsign(features: Any, name: str | None = None) -> Tensor:
+    """features / (|features| + 1), elementwise, for floats."""
+    made: Tensor = _softsign(features, name=name)
+    return made
+
+
+# -- made of others
+
+
+def swish(features: Any) -> Tensor:
+    """features * sigmoid(features), elementwise, for floats."""
+    source = convert_to_tensor(features, name="features")
+    made: Tensor = raw_ops.Mul(source, raw_ops.Sigmoid(source), name="swish")
+    return made
+
+
+def crelu(features: Any, name: str | None = None, axis: int = -1) -> Tensor:
+    """relu of `features` and of -`features`, side by side along `axis`."""
+    with op_scope(name, "CRelu", features) as scope:
+        source = convert_to_tensor(features, name="features")
+        return relu(concat([source, -source], axis, name=scope))

@@ -1,0 +1,251 @@
+"""Softmax and its logarithm, over the last axis or any other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base.dtypes import FLOATING, float16
+from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.base.shapes import TensorShape
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.graph.inference_context import InferContext
+from gpugraph.graph.op_def import OpDef
+from gpugraph.kernel import Call, KernelContext, Signature
+from gpugraph.ops.framework.formula_terms import Term, recipe
+from gpugraph.ops.framework.identity_and_shape import op_scope, run_all
+from gpugraph.ops.framework.op_declaration import op, raw_ops
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+from gpugraph.ops.reductions.reduction_ops import MAX, SUM
+
+__all__ = [
+    "Rows",
+    "do_nothing",
+    "last_axis_swapped",
+    "log_softmax",
+    "shifted_and_powers",
+    "softmax",
+]
+
+
+def _infer(context: InferContext) -> Sequence[TensorShape]:
+    return [context.shapes[0].with_rank_at_least(1)]
+
+
+_NARROW = 32
+"""Rows up to this size are worked on as columns: NumPy reduces and broadcasts those faster."""
+
+
+def do_nothing() -> None:
+    """Nothing to compute of an empty tensor."""
+
+
+class Rows:
+    """The rows of (count, width) matrices, laid out as it is fastest, and one number for each.
+
+    All matrices are seen by `view`; `column` holds the number a row, broadcast against them.
+    """
+
+    def __init__(self, context: KernelContext, count: int, width: int) -> None:
+        self.context = context
+        self.turned = width <= _NARROW and width < count
+        self.shape = (width, count) if self.turned else (count, width)
+        self.axis = 0 if self.turned else 1
+        self.dtype = context.output_types[0].base_dtype
+        self.column = context.scratch((1, count) if self.turned else (count, 1), self.dtype)
+
+    def view(self, array: Any) -> Any:
+        """A tensor, or a matrix to be broadcast, in this layout."""
+        matrix = array.reshape(-1, array.shape[-1])
+        return matrix.T if self.turned else matrix
+
+    def scratch(self) -> Any:
+        return self.context.scratch(self.shape, self.dtype)
+
+    def scratch_unless(self, result: Any) -> Any:
+        """Memory to work in: `result` itself where its layout is fast."""
+        return self.scratch() if self.turned else result
+
+    def shift(self, source: Any, work: Any) -> list[Callable[[], Any]]:
+        """work = source less each row's largest element."""
+        column = self.column
+        if not self.turned:
+            largest = partial(source.max, self.axis, column, True)
+            return [largest, partial(np.subtract, source, column, work)]
+        return [
+            partial(np.copyto, work, source),
+            partial(work.max, self.axis, column, True),
+            partial(np.subtract, work, column, work),
+        ]
+
+    def total(self, array: Any) -> Callable[[], Any]:
+        """column = the sum of each row."""
+        if self.turned or self.dtype is float16:
+            return partial(array.sum, self.axis, None, self.column, True)
+        ones = np.ones(self.shape[1], array.dtype, like=array)
+        return partial(np.matmul, array, ones, self.column.reshape(-1))
+
+
+def _rows_of(context: KernelContext, array: Any) -> Rows:
+    return Rows(context, prod(array.shape[:-1]), array.shape[-1])
+
+
+def _bind_softmax(context: KernelContext, logits: Any, out: Any) -> Callable[[], Any]:
+    if out.size == 0:
+        return do_nothing
+    rows = _rows_of(context, out)
+    result = rows.view(out)
+    work = rows.scratch_unless(result)
+    return run_all(
+        [
+            *rows.shift(rows.view(logits), work),
+            partial(np.exp, work, work),
+            rows.total(work),
+            partial(np.divide, work, rows.column, result),
+        ]
+    )
+
+
+def _bind_log_softmax(context: KernelContext, logits: Any, out: Any) -> Callable[[], Any]:
+    if out.size == 0:
+        return do_nothing
+    rows = _rows_of(context, out)
+    result, powers = rows.view(out), rows.scratch()
+    work = rows.scratch_unless(result)
+    return run_all(
+        [
+            *rows.shift(rows.view(logits), work),
+            partial(np.exp, work, powers),
+            rows.total(powers),
+            partial(np.log, rows.column, rows.column),
+            partial(np.subtract, work, rows.column, result),
+        ]
+    )
+
+
+def shifted_and_powers(logits: Term) -> tuple[Term, Term, Term]:
+    """The logits less their row's largest, e to the power of these, and the row's sum of powers."""
+    shifted = logits - logits.reduced(MAX, [-1])
+    powers = shifted.exp()
+    return shifted, powers, powers.reduced(SUM, [-1])
+
+
+def _softmax_terms(_: Signature, logits: Term) -> list[Term]:
+    _shifted, powers, total = shifted_and_powers(logits)
+    return [powers / total]
+
+
+def _log_softmax_terms(_: Signature, logits: Term) -> list[Term]:
+    shifted, _powers, total = shifted_and_powers(logits)
+    return [shifted - total.log()]
+
+
+_LAST = np.array([-1], np.int32)
+
+
+def _softmax_back(op: Any, dy: Any) -> Any:
+    y = op.outputs[0]
+    mean = raw_ops.Sum(raw_ops.Mul(dy, y), _LAST, keep_dims=True)
+    return raw_ops.Mul(raw_ops.Sub(dy, mean), y)
+
+
+def _log_softmax_back(op: Any, dy: Any) -> Any:
+    total = raw_ops.Sum(dy, _LAST, keep_dims=True)
+    return raw_ops.Sub(dy, raw_ops.Mul(total, raw_ops.Exp(op.outputs[0])))
+
+
+_softmax_op = op(
+    "Softmax",
+    inputs="logits: T",
+    outputs="softmax: T",
+    attrs={"T": FLOATING},
+    infer=_infer,
+    cpu=Call(make=_bind_softmax),
+    gpu=Call(make=_bind_softmax),
+    native=recipe(_softmax_terms),
+    grad=_softmax_back,
+    doc="exp(logits) / sum(exp(logits)) along the last axis.",
+)
+
+_log_softmax_op = op(
+    "LogSoftmax",
+    inputs="logits: T",
+    outputs="logsoftmax: T",
+    attrs={"T": FLOATING},
+    infer=_infer,
+    cpu=Call(make=_bind_log_softmax),
+    gpu=Call(make=_bind_log_softmax),
+    native=recipe(_log_softmax_terms),
+    grad=_log_softmax_back,
+    doc="logits - log(sum(exp(logits))) along the last axis.",
+)
+
+
+def last_axis_swapped(tensor: Tensor, axis: int) -> Any:
+    """`tensor` with `axis` and the last one swapped; doing it twice undoes it."""
+    rank = tensor.shape.rank
+    if rank is not None:
+        order: Any = np.arange(rank, dtype=np.int32)
+        order[axis], order[rank - 1] = rank - 1, axis % rank
+        return raw_ops.Transpose(tensor, order)
+    last = raw_ops.Sub(raw_ops.Rank(tensor), 1)
+    axes = raw_ops.Range(0, raw_ops.Rank(tensor), 1)
+    place = raw_ops.FloorMod(np.array(axis, np.int32), raw_ops.Rank(tensor))
+    at_axis = raw_ops.Mul(
+        raw_ops.Cast(raw_ops.Equal(axes, place), DstT=axes.dtype), raw_ops.Sub(last, place)
+    )
+    at_last = raw_ops.Mul(
+        raw_ops.Cast(raw_ops.Equal(axes, last), DstT=axes.dtype), raw_ops.Sub(place, last)
+    )
+    return raw_ops.Transpose(tensor, raw_ops.Add(raw_ops.Add(axes, at_axis), at_last))
+
+
+def _along(function: Any, logits: Any, axis: int | None, name: str | None) -> Tensor:
+    source = convert_to_tensor(logits, name="logits")
+    rank = source.shape.rank
+    chosen = -1 if axis is None else int(axis)
+    if rank is not None and not -rank <= chosen < rank:
+        raise InvalidArgumentError(
+            None, None, f"Dimension ({chosen}) must be in the range [{-rank}, {rank})"
+        )
+    made: Tensor
+    if chosen == -1 or (rank is not None and chosen == rank - 1):
+        made = function(source, name=name)
+        return made
+    op_def: OpDef = function.op_def
+    with op_scope(name, op_def.name, source) as scope:
+        swapped = function(last_axis_swapped(source, chosen))
+        made = last_axis_swapped(swapped, chosen)
+        made.set_shape(source.shape)
+        made = raw_ops.Identity(made, name=scope)
+        return made
+
+
+def _one_of(axis: Any, dim: Any) -> Any:
+    if axis is not None and dim is not None:
+        raise ValueError("Cannot specify both 'axis' and 'dim'.")
+    return dim if axis is None else axis
+
+
+def softmax(
+    logits: Any, axis: int | None = None, name: str | None = None, dim: int | None = None
+) -> Tensor:
+    """exp(logits) / sum(exp(logits)) along `axis` (older: `dim`), by default the last.
+
+    InvalidArgumentError for an axis outside [-rank, rank).
+    """
+    return _along(_softmax_op, logits, _one_of(axis, dim), name)
+
+
+def log_softmax(
+    logits: Any, axis: int | None = None, name: str | None = None, dim: int | None = None
+) -> Tensor:
+    """logits - log(sum(exp(logits))) along `axis` (older: `dim`), by default the last.
+
+    InvalidArgumentError for an axis outside [-rank, rank).
+    """
+    return _along(_log_softmax_op, logits, _one_of(axis, dim), name)

@@ -1,0 +1,93 @@
+"""A convolution that adds a bias to its results and cuts them, before these go to memory.
+
+The remap pass makes these ops of Conv2D, BiasAdd and Relu; programs don't. `fused_ops` names what
+comes after the convolution. The bits are those of the three ops apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base.dtypes import float16, float32, float64
+from gpugraph.base.shapes import TensorShape
+from gpugraph.graph.inference_context import InferContext
+from gpugraph.kernel import Call, KernelContext, Signature
+from gpugraph.ops.framework.identity_and_shape import run_all
+from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
+from gpugraph.ops.framework.shape_functions import of_rank
+from gpugraph.ops.nn.convolution.conv2d_ops import bind_convolution, infer_convolution
+from gpugraph.ops.nn.windows.native_window_sources import biased_source
+from gpugraph.ops.nn.windows.window_geometry import CONV_ATTRS, channels_last, check_equal, text
+from gpugraph.ops.nn.windows.window_launches import convolution_gpu
+
+__all__ = ["ACTIVATIONS"]
+
+ACTIVATIONS = ("", "Relu", "Relu6")
+"""What may follow the bias; their places here are their numbers in kernels/host/host_product.h."""
+
+
+def _cut(attrs: Any) -> int:
+    """The number of the activation; ValueError for ops that can't be fused."""
+    fused = [text(each) for each in attrs["fused_ops"]]
+    after = "".join(fused[1:])
+    if fused[:1] != ["BiasAdd"] or len(fused) > 2 or after not in ACTIVATIONS:
+        could = ", ".join(each for each in ACTIVATIONS if each)
+        raise ValueError(
+            f"fused_ops must be BiasAdd, alone or followed by one of {could}, but it is {fused}"
+        )
+    return ACTIVATIONS.index(after)
+
+
+def _infer(context: InferContext) -> Sequence[TensorShape]:
+    _cut(context.attrs)
+    if context.attrs["num_args"] != 1:
+        raise ValueError(f"args must be a bias only, but there are {context.attrs['num_args']}")
+    (bias,) = of_rank(context.shapes[2], 1, "bias")
+    outputs = of_rank(context.shapes[1], 4, "filter")[3]
+    check_equal(bias, outputs, "the biases and the filter's outputs")
+    return infer_convolution(context)
+
+
+def _bind(
+    context: KernelContext, image: Any, weights: Any, bias: Any, out: Any
+) -> Callable[[], Any]:
+    if not channels_last(context.attrs):
+        bias = bias.reshape(-1, 1, 1)
+    calls: list[Callable[[], Any]] = [
+        bind_convolution(context, image, weights, out),
+        partial(np.add, out, bias, out),
+    ]
+    cut = _cut(context.attrs)
+    if cut:
+        calls.append(partial(np.maximum, out, 0, out=out))
+    if ACTIVATIONS[cut] == "Relu6":
+        calls.append(partial(np.minimum, out, 6, out=out))
+    return run_all(calls)
+
+
+def _shapes(given: Signature) -> Sequence[tuple[int, ...]]:
+    return *given.input_shapes[:2], given.output_shapes[0]
+
+
+op(
+    "_FusedConv2D",
+    inputs="input: T, filter: T, args: num_args * T",
+    outputs="output: T",
+    attrs={
+        "T": (float16, float32, float64),
+        "num_args": Attr("int"),
+        **CONV_ATTRS,
+        "fused_ops": Attr("list(string)", []),
+        "epsilon": Attr("float", 1e-4),
+    },
+    infer=_infer,
+    cpu=Call(make=_bind),
+    gpu=convolution_gpu(Call(make=_bind), 0, cut=lambda given: _cut(given.attrs)),
+    native=biased_source("gg_conv2d_biased", _shapes, lambda given: _cut(given.attrs)),
+    grad=NO_GRADIENT,
+    doc="Conv2D, then what `fused_ops` names: a BiasAdd of `args`, and a Relu or Relu6.",
+)

@@ -1,0 +1,221 @@
+"""Convolution backwards, of one, two and three dimensions: `tf.nn.conv_transpose` and its like.
+
+Each is the gradient of a convolution by what it is of, with that gradient as input.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.ops.arrays.concat_and_stack import concat
+from gpugraph.ops.arrays.reshape_and_transpose import expand_dims, squeeze
+from gpugraph.ops.framework.identity_and_shape import int_argument, op_scope
+from gpugraph.ops.framework.op_declaration import raw_ops
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+from gpugraph.ops.nn.convolution.conv1d import of_three, sequence_format
+from gpugraph.ops.nn.convolution.conv2d_functions import (
+    conv2d_backprop_input,
+    conv2d_transpose,
+    placing,
+)
+from gpugraph.ops.nn.convolution.conv3d_functions import of_five
+
+__all__ = [
+    "atrous_conv2d_transpose",
+    "conv1d_transpose",
+    "conv3d_backprop_filter_v2",
+    "conv3d_transpose",
+    "conv_transpose",
+    "depthwise_conv2d_native_backprop_filter",
+    "depthwise_conv2d_native_backprop_input",
+]
+
+
+def conv1d_transpose(
+    input: Any,
+    filters: Any,
+    output_shape: Any,
+    strides: Any,
+    padding: str = "SAME",
+    data_format: str | None = "NWC",
+    dilations: Any = None,
+    name: str | None = None,
+) -> Tensor:
+    """What `conv1d` with `filters` [size, out, c] makes `input` [n, steps, c] of, backwards.
+
+    output_shape: of the result, [n, longer, out]. strides, dilations: a number, or three.
+
+    ValueError for sizes that do not fit and for another data format than "NWC" and "NCW".
+    """
+    with op_scope(name, "conv1d_transpose", input, filters, output_shape) as scope:
+        last = sequence_format(data_format)
+        axis = 1 if last else 2
+        attrs = {
+            "strides": of_three(strides, last, "strides"),
+            "dilations": of_three(dilations, last, "dilations"),
+            "padding": padding,
+            "data_format": "NHWC" if last else "NCHW",
+        }
+        images = expand_dims(input, axis)
+        weights = expand_dims(filters, 0)
+        sizes = output_shape if isinstance(output_shape, Tensor) else list(output_shape)
+        target = concat([sizes[:axis], [1], sizes[axis:]], 0)
+        made = raw_ops.Conv2DBackpropInput(target, weights, images, **attrs, name=scope)
+        return squeeze(made, [axis])
+
+
+def conv3d_transpose(
+    value: Any,
+    filter: Any = None,
+    output_shape: Any = None,
+    strides: Any = None,
+    padding: str = "SAME",
+    data_format: str | None = "NDHWC",
+    name: str | None = None,
+    input: Any = None,
+    filters: Any = None,
+    dilations: Any = None,
+) -> Tensor:
+    """What `conv3d` with `filter` [kd, kh, kw, out, c] makes `value` [n, d, h, w, c] of, backwards.
+
+    output_shape: of the result, [n, od, oh, ow, out]. strides, dilations: one, three or five
+    numbers. ValueError for sizes that do not fit.
+    """
+    source = input if value is None else value
+    chosen = filters if filter is None else filter
+    layout = data_format or "NDHWC"
+    with op_scope(name, "conv3d_transpose", source, chosen, output_shape) as scope:
+        made: Tensor = raw_ops.Conv3DBackpropInputV2(
+            int_argument(output_shape),
+            chosen,
+            source,
+            strides=of_five(strides, layout, "strides"),
+            padding=padding,
+            data_format=layout,
+            dilations=of_five(dilations, layout, "dilations"),
+            name=scope,
+        )
+        return made
+
+
+def conv_transpose(
+    input: Any,
+    filters: Any,
+    output_shape: Any,
+    strides: Any,
+    padding: str = "SAME",
+    data_format: str | None = None,
+    dilations: Any = None,
+    name: str | None = None,
+) -> Tensor:
+    """`conv1d_transpose`, `conv2d_transpose` or `conv3d_transpose`, by the length of
+    `output_shape`; ValueError where it is not 3, 4 or 5.
+    """
+    with op_scope(name, "conv_transpose", input, filters, output_shape) as scope:
+        if isinstance(output_shape, Tensor):
+            length = output_shape.shape[0].value
+        else:
+            length = len(output_shape)
+        if length == 3:
+            return conv1d_transpose(
+                input, filters, output_shape, strides, padding, data_format, dilations, scope
+            )
+        if length == 4:
+            return conv2d_transpose(
+                input, filters, output_shape, strides, padding, data_format or "NHWC", scope,
+                dilations=dilations,
+            )  # fmt: skip
+        if length == 5:
+            return conv3d_transpose(
+                input, filters, output_shape, strides, padding, data_format, scope,
+                dilations=dilations,
+            )  # fmt: skip
+        raise ValueError(f"output_shape must be of length 3, 4 or 5 but was {length}.")
+
+
+def atrous_conv2d_transpose(
+    value: Any, filters: Any, output_shape: Any, rate: int, padding: str, name: str | None = None
+) -> Tensor:
+    """`conv2d_transpose` whose windows' elements are `rate` apart, and windows side by side.
+
+    ValueError for a rate below 1, for other numbers of channels, and for sizes that do not fit.
+    """
+    with op_scope(name, "atrous_conv2d_transpose", value, filters, output_shape) as scope:
+        source = convert_to_tensor(value, name="value")
+        weights = convert_to_tensor(filters, name="filters")
+        if rate < 1:
+            raise ValueError(f"rate {rate} cannot be less than one")
+        return conv2d_backprop_input(
+            output_shape, weights, source, [1, 1, 1, 1], padding, dilations=[rate, rate], name=scope
+        )
+
+
+# -- gradients by name
+
+
+def depthwise_conv2d_native_backprop_input(
+    input_sizes: Any,
+    filter: Any,
+    out_backprop: Any,
+    strides: Any,
+    padding: Any,
+    data_format: str = "NHWC",
+    dilations: Sequence[int] = (1, 1, 1, 1),
+    name: str | None = None,
+) -> Tensor:
+    """The gradient of `depthwise_conv2d_native` by its input, of the sizes `input_sizes`, where
+    the result's is `out_backprop`.
+    """
+    attrs = placing(strides, padding, data_format, dilations)
+    made: Tensor = raw_ops.DepthwiseConv2dNativeBackpropInput(
+        int_argument(input_sizes), filter, out_backprop, **attrs, name=name
+    )
+    return made
+
+
+def depthwise_conv2d_native_backprop_filter(
+    input: Any,
+    filter_sizes: Any,
+    out_backprop: Any,
+    strides: Any,
+    padding: Any,
+    data_format: str = "NHWC",
+    dilations: Sequence[int] = (1, 1, 1, 1),
+    name: str | None = None,
+) -> Tensor:
+    """The gradient of `depthwise_conv2d_native` by its filter, of the sizes `filter_sizes`, where
+    the result's is `out_backprop`.
+    """
+    attrs = placing(strides, padding, data_format, dilations)
+    made: Tensor = raw_ops.DepthwiseConv2dNativeBackpropFilter(
+        input, int_argument(filter_sizes), out_backprop, **attrs, name=name
+    )
+    return made
+
+
+def conv3d_backprop_filter_v2(
+    input: Any,
+    filter_sizes: Any,
+    out_backprop: Any,
+    strides: Any,
+    padding: str,
+    data_format: str = "NDHWC",
+    dilations: Sequence[int] = (1, 1, 1, 1, 1),
+    name: str | None = None,
+) -> Tensor:
+    """The gradient of `conv3d` by its filter, of the sizes `filter_sizes`, where the result's is
+    `out_backprop`.
+    """
+    made: Tensor = raw_ops.Conv3DBackpropFilterV2(
+        input,
+        int_argument(filter_sizes),
+        out_backprop,
+        strides=of_five(strides, data_format, "strides"),
+        padding=padding,
+        data_format=data_format,
+        dilations=of_five(dilations, data_format, "dilations"),
+        name=name,
+    )
+    return made

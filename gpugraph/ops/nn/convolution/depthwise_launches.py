@@ -1,0 +1,95 @@
+"""Launches of the CUDA kernels of convolution by channel (depthwise_convolution.cu)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import ceil, prod
+
+from gpugraph.kernel import At, Call, Launch, Scratch, Signature, Source
+from gpugraph.ops.framework.cuda_grids import THREADS, grid_of, wide_type
+from gpugraph.ops.nn.windows.window_launches import Geometry, of_images
+
+__all__ = ["back_filter_gpu", "back_input_gpu", "forward_gpu"]
+
+_BLOCKS = 1056
+"""Blocks that keep a GPU busy, several a processor: below, sums over windows are cut in parts."""
+
+
+def _macros(work: Geometry, times: int, pack: int = 1) -> Mapping[str, str | int]:
+    counts = work.pixels * work.channels * times, work.places * work.channels * times
+    return {**work.macros(*counts), "GG_PACK": pack}
+
+
+def _launch(signature: Signature, function: str, work: Geometry, times: int, count: int) -> Launch:
+    """Of a function that goes over so many elements."""
+    pack = work.pack() if times == 1 else 1
+    dtype = signature.output_types[0].base_dtype
+    numbers = (count // pack, work.channels, times, *work.numbers)
+    return Launch(
+        function,
+        grid_of(count // pack),
+        (THREADS, 1, 1),
+        (At(0), At(1), At(2), *numbers),
+        {"T": dtype},
+        _macros(work, times, pack),
+    )
+
+
+def _forward(signature: Signature) -> list[Launch]:
+    shape, filter = signature.input_shapes
+    work = of_images(signature, shape, filter)
+    count = prod(signature.output_shapes[0])
+    return [_launch(signature, "gg_depthwise", work, filter[3], count)]
+
+
+def _back_input(signature: Signature) -> list[Launch]:
+    shape, filter = signature.output_shapes[0], signature.input_shapes[1]
+    work = of_images(signature, shape, filter)
+    return [_launch(signature, "gg_depthwise_back_input", work, filter[3], prod(shape))]
+
+
+def _back_filter(signature: Signature) -> list[Launch]:
+    filter, dtype = signature.output_shapes[0], signature.output_types[0].base_dtype
+    work = of_images(signature, signature.input_shapes[0], filter)
+    outputs, elements, rows = prod(filter[2:]), work.window, work.batch * work.axes[1].out
+    width = 32
+    while work.last and width > 1 and width >= 2 * outputs:
+        width //= 2
+    groups = ceil(outputs / width) if work.last else outputs
+    most = max(1, min(ceil(_BLOCKS / (groups * elements)), rows // 8, 1024))
+    each = max(1, ceil(rows / most))
+    parts = max(1, ceil(rows / each))
+    count = elements * outputs
+    sums: Scratch | int = Scratch("parts", parts * count, wide_type(dtype)) if parts > 1 else 0
+    types, macros = {"T": dtype}, _macros(work, filter[3])
+    numbers = (work.batch, work.channels, filter[3], parts, each, *work.numbers)
+    made = [
+        Launch(
+            "gg_depthwise_back_filter",
+            (groups * elements, parts, 1),
+            (width, THREADS // width, 1),
+            (At(0), At(1), At(2), sums, *numbers),
+            types,
+            macros,
+        )
+    ]
+    if parts > 1:
+        arguments = (sums, At(2), count, parts)
+        grid = grid_of(count)
+        made.append(Launch("gg_sum_parts", grid, (THREADS, 1, 1), arguments, types, macros))
+    return made
+
+
+def forward_gpu(host: Call) -> Source:
+    """Each channel's windows times its filters."""
+    return Source("depthwise_convolution.cu", _forward, host)
+
+
+def back_input_gpu(host: Call) -> Source:
+    """The gradient by the images."""
+    return Source("depthwise_convolution.cu", _back_input, host)
+
+
+def back_filter_gpu(host: Call) -> Source:
+    """The gradient by the filter."""
+    return Source("depthwise_convolution.cu", _back_filter, host)

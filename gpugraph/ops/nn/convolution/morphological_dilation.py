@@ -1,0 +1,225 @@
+"""Grayscale morphology: dilation of images by a filter, channel by channel, and erosion.
+
+    dilation[n, y, x, c] = max over (i, j) of image[n, s y + r i, s x + r j, c] + filter[i, j, c]
+
+What is outside the image does not count. A gradient goes to the first of equal sums.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base import dtypes
+from gpugraph.base.dtypes import REAL
+from gpugraph.base.shapes import TensorShape
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.graph.inference_context import InferContext
+from gpugraph.kernel import Call, KernelContext
+from gpugraph.ops.arrays.reshape_and_transpose import reverse
+from gpugraph.ops.elementwise.unary_functions import negative
+from gpugraph.ops.framework.identity_and_shape import attrs_of, op_scope, run_all
+from gpugraph.ops.framework.op_declaration import Attr, op, raw_ops
+from gpugraph.ops.framework.shape_functions import of_rank
+from gpugraph.ops.nn.activations.softmax import do_nothing
+from gpugraph.ops.nn.windows.window_geometry import PADDING, check_equal, out_sizes, plan_axes
+
+__all__ = ["dilation2d", "erosion2d"]
+
+_ATTRS = {
+    "strides": Attr("list(int)", required=True),
+    "rates": Attr("list(int)", required=True),
+    "padding": PADDING,
+}
+
+
+def _placing(attrs: Any) -> dict[str, Any]:
+    """The attrs as convolutions have them."""
+    return {
+        "strides": attrs["strides"],
+        "dilations": attrs["rates"],
+        "padding": attrs["padding"],
+        "data_format": "NHWC",
+    }
+
+
+def _lowest(dtype: Any) -> Any:
+    kind = np.dtype(dtype)
+    return np.iinfo(kind).min if kind.kind in "iu" else np.finfo(kind).min
+
+
+class _Sums:
+    """For each window its largest sum and the number of the first element that has it."""
+
+    def __init__(self, context: KernelContext, image: Any, weights: Any, best: Any) -> None:
+        y, x = plan_axes(_placing(context.attrs), image.shape[1:3], weights.shape[:2])
+        assert y is not None and x is not None
+        self.y, self.x, self.weights, self.best = y, x, weights, best
+        self.sums = context.scratch(best.shape, context.input_types[0].base_dtype)
+        self.here = context.scratch(best.shape, dtypes.bool)
+
+    def steps(self, *results: Any) -> Iterator[tuple[Any, ...]]:
+        """(element, number, pixels of the image, views of each result by window)."""
+        for i, down, rows in self.y.elements():
+            for j, across, columns in self.x.elements():
+                at = (slice(None), down, across)
+                number = i * self.x.window + j
+                views = [each[at] for each in (self.sums, self.here, *results)]
+                yield (i, j), number, (slice(None), rows, columns), *views
+
+    def find(self, image: Any, place: Any = None) -> list[Callable[[], Any]]:
+        """What fills `best`, and `place` with numbers of elements."""
+        calls: list[Callable[[], Any]] = [partial(self.best.fill, _lowest(self.best.dtype))]
+        if place is None:
+            for element, _, pixels, sums, _, best in self.steps(self.best):
+                calls += [
+                    partial(np.add, image[pixels], self.weights[element], sums),
+                    partial(np.fmax, best, sums, best),  # NaN is never the largest
+                ]
+            return calls
+        calls.append(partial(place.fill, 0))
+        for element, number, pixels, sums, here, best, into in self.steps(self.best, place):
+            calls += [
+                partial(np.add, image[pixels], self.weights[element], sums),
+                partial(np.greater, sums, best, here),
+                partial(np.copyto, best, sums, where=here),
+                partial(np.copyto, into, np.int32(number), where=here),
+            ]
+        return calls
+
+
+def _bind(context: KernelContext, image: Any, weights: Any, out: Any) -> Callable[[], Any]:
+    if out.size == 0:
+        return do_nothing
+    return run_all(_Sums(context, image, weights, out).find(image))
+
+
+def _bind_back(
+    to_image: bool, context: KernelContext, image: Any, weights: Any, dy: Any, out: Any
+) -> Callable[[], Any]:
+    if out.size == 0:
+        return do_nothing
+    if dy.size == 0:
+        return lambda: out.fill(0)
+    best = context.scratch(dy.shape, context.input_types[0].base_dtype)
+    place = context.scratch(dy.shape, dtypes.int32)
+    work = _Sums(context, image, weights, best)
+    calls: list[Callable[[], Any]] = [*work.find(image, place), partial(out.fill, 0)]
+    for element, number, pixels, part, here, slope, found in work.steps(dy, place):
+        calls += [
+            partial(np.equal, found, np.int32(number), here),
+            partial(part.fill, 0),
+            partial(np.copyto, part, slope, where=here),
+        ]
+        if to_image:
+            calls.append(partial(np.add, out[pixels], part, out[pixels]))
+        else:
+            calls.append(partial(part.sum, (0, 1, 2), None, out[element]))
+    return run_all(calls)
+
+
+def _sizes(context: InferContext) -> tuple[Any, Any, TensorShape]:
+    """The sizes of images, of the filter, and the shape of what comes out."""
+    image = of_rank(context.shapes[0], 4, "input")
+    weights = of_rank(context.shapes[1], 3, "filter")
+    check_equal(image[3], weights[2], "the images' channels and the filter's")
+    depth = weights[2] if image[3] is None else image[3]
+    down, across = out_sizes(_placing(context.attrs), image[1:3], weights[:2])
+    return image, weights, TensorShape.of((image[0], down, across, depth))
+
+
+def _infer(context: InferContext) -> Sequence[TensorShape]:
+    return [_sizes(context)[2]]
+
+
+def _infer_back(to_image: bool, context: InferContext) -> Sequence[TensorShape]:
+    image, weights, out = _sizes(context)
+    slope = of_rank(context.shapes[2], 4, "out_backprop")
+    for one, other in zip(of_rank(out, 4, "output"), slope):
+        check_equal(one, other, "the windows and the gradient")
+    return [TensorShape.of(image if to_image else weights)]
+
+
+def _back(op: Any, dy: Any) -> list[Any]:
+    image, weights = op.inputs
+    attrs = attrs_of(op, _ATTRS)
+    return [
+        raw_ops.Dilation2DBackpropInput(image, weights, dy, **attrs),
+        raw_ops.Dilation2DBackpropFilter(image, weights, dy, **attrs),
+    ]
+
+
+def _refuse(op: Any, dy: Any) -> Any:
+    del dy
+    raise LookupError(f"The gradient of a dilation has no gradient itself: '{op.name}'")
+
+
+_dilation = op(
+    "Dilation2D",
+    inputs="input: T, filter: T",
+    outputs="output: T",
+    attrs={"T": REAL, **_ATTRS},
+    infer=_infer,
+    cpu=Call(make=_bind),
+    gpu=Call(make=_bind),
+    grad=_back,
+    doc="The largest sum of pixel and filter (kh, kw, c) in each window of images (n, h, w, c).",
+)
+
+for _name, _output, _to_image in (("Input", "in", True), ("Filter", "filter", False)):
+    op(
+        f"Dilation2DBackprop{_name}",
+        inputs="input: T, filter: T, out_backprop: T",
+        outputs=f"{_output}_backprop: T",
+        attrs={"T": REAL, **_ATTRS},
+        infer=partial(_infer_back, _to_image),
+        cpu=Call(make=partial(_bind_back, _to_image)),
+        gpu=Call(make=partial(_bind_back, _to_image)),
+        grad=_refuse,
+        doc=f"The gradient of Dilation2D by its {_name.lower()}: to the first of equal sums.",
+    )
+
+
+def dilation2d(
+    input: Any,
+    filter: Any = None,
+    strides: Any = None,
+    rates: Any = None,
+    padding: Any = None,
+    name: str | None = None,
+    filters: Any = None,
+    dilations: Any = None,
+) -> Tensor:
+    """The largest sum of `input` [n, h, w, c] and `filter` [kh, kw, c] in each window.
+
+    strides, rates (newer: `dilations`): how far windows, and their elements, are apart, as
+      [1, y, x, 1]. padding: "SAME" or "VALID"; what is outside does not count.
+
+    It can be differentiated once. ValueError for other ranks and numbers of channels, and for
+    windows larger than the images.
+    """
+    made: Tensor = _dilation(
+        input,
+        filters if filter is None else filter,
+        strides=strides,
+        rates=dilations if rates is None else rates,
+        padding=padding,
+        name=name,
+    )
+    return made
+
+
+def erosion2d(
+    value: Any, kernel: Any, strides: Any, rates: Any, padding: str, name: str | None = None
+) -> Tensor:
+    """The least difference of `value` [n, h, w, c] and `kernel` [kh, kw, c], turned by half a
+    turn, in each window: -dilation2d(-value, turned). Arguments and errors as of `dilation2d`.
+    """
+    with op_scope(name, "erosion2d", value, kernel) as scope:
+        upside_down = negative(value)
+        turned = reverse(kernel, [0, 1])
+        attrs = {"strides": strides, "rates": rates, "padding": padding}
+        return negative(_dilation(upside_down, turned, **attrs, name=scope))

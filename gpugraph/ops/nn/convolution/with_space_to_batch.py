@@ -1,0 +1,159 @@
+"""Windows whose elements are apart, by ops that know of none: space is moved into batches first.
+
+input --space_to_batch_nd, padded to whole blocks--> op --batch_to_space_nd, cropped--> result
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base.dtypes import int32
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.ops.arrays.concat_and_stack import concat, stack
+from gpugraph.ops.arrays.reshape_and_transpose import reshape
+from gpugraph.ops.arrays.space_to_batch_and_depth import batch_to_space_nd, space_to_batch_nd
+from gpugraph.ops.framework.constant_value import constant_value
+from gpugraph.ops.framework.identity_and_shape import op_scope, shape
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+from gpugraph.ops.indexing.gather import gather
+
+__all__ = ["required_space_to_batch_paddings", "with_space_to_batch"]
+
+
+def required_space_to_batch_paddings(
+    input_shape: Any, block_shape: Any, base_paddings: Any = None, name: str | None = None
+) -> tuple[Tensor, Tensor]:
+    """(paddings, crops), both int32 [N, 2], by which blocks fit: of `space_to_batch_nd` and of
+    `batch_to_space_nd` afterwards.
+
+    input_shape, block_shape: [N]. base_paddings: [N, 2], what is padded in any case; zeros by
+    default. As little as possible is padded besides, at the end.
+
+    ValueError where N is unknown or not the same.
+    """
+    with op_scope(name, "required_space_to_batch_paddings", input_shape, block_shape):
+        sizes = convert_to_tensor(input_shape, int32, name="input_shape")
+        block = convert_to_tensor(block_shape, int32, name="block_shape")
+        if block.shape.rank != 1 or block.shape[0].value is None:
+            raise ValueError(f"block_shape must be a vector of known size, but is {block.shape}")
+        count = int(block.shape[0].value)
+        if count == 0:
+            none = convert_to_tensor(np.zeros((0, 2), np.int32))
+            return none, none
+        sizes.shape.assert_is_compatible_with([count])
+        given = np.zeros((count, 2), np.int32) if base_paddings is None else base_paddings
+        base = convert_to_tensor(given, int32, name="base_paddings")
+        base.shape.assert_is_compatible_with([count, 2])
+        known = [constant_value(each) for each in (sizes, block, base)]
+        if all(each is not None for each in known):
+            return _paddings(*known)
+        start, end = base[:, 0], base[:, 1]
+        extra = (block - (sizes + start + end) % block) % block
+        end = end + extra
+        pairs = [[start[at], end[at]] for at in range(count)]
+        paddings = stack(pairs, name="paddings")
+        return paddings, stack([[0, extra[at]] for at in range(count)], name="crops")
+
+
+def _paddings(sizes: Any, block: Any, base: Any) -> tuple[Tensor, Tensor]:
+    extra = -(sizes + base.sum(axis=1)) % block
+    zeros = np.zeros_like(extra)
+    paddings = np.asarray(base + np.stack([zeros, extra], 1), np.int32)
+    crops = np.asarray(np.stack([zeros, extra], 1), np.int32)
+    return convert_to_tensor(paddings, name="paddings"), convert_to_tensor(crops, name="crops")
+
+
+def with_space_to_batch(
+    input: Any,
+    dilation_rate: Any,
+    padding: str,
+    op: Callable[[Tensor, int, str], Tensor],
+    filter_shape: Any = None,
+    spatial_dims: Sequence[int] | None = None,
+    data_format: str | None = None,
+) -> Tensor:
+    """`op`, of windows side by side, made one of windows whose elements are `dilation_rate` apart.
+
+    dilation_rate: int32 [N], one for each of `spatial_dims`, the N dimensions after batch (and
+      channels, in a `data_format` that starts with "NC") by default.
+    op: is given the batches, N and the padding, "VALID" where any rate is above 1.
+    filter_shape: whose first N sizes are the window's; needed for padding "SAME".
+
+    ValueError for rates below 1, for dimensions that do not ascend or begin before 1, for another
+    padding, and for "SAME" without a filter_shape.
+    """
+    source = convert_to_tensor(input, name="input")
+    rate = convert_to_tensor(dilation_rate, int32, name="dilation_rate")
+    if rate.shape.rank != 1 or rate.shape[0].value is None:
+        raise ValueError(f"rank of dilation_rate must be one, of known size, but is {rate.shape}")
+    count = int(rate.shape[0].value)
+    places = _places(count, spatial_dims, data_format)
+    known = constant_value(rate)
+    if known is not None:
+        if np.any(known < 1):
+            raise ValueError(f"dilation_rate must be positive, but is {known.tolist()}")
+        if np.all(known == 1):
+            return op(source, count, padding)
+    base = _base_paddings(filter_shape, count, rate if known is None else known, padding)
+    paddings, crops = required_space_to_batch_paddings(_sizes_at(source, places), rate, base)
+    block = _spread(rate if known is None else known, places, 1)
+    batches = space_to_batch_nd(source, block, _spread(paddings, places, 0))
+    made = op(batches, count, "VALID")
+    return batch_to_space_nd(made, block, _spread(crops, places, 0))
+
+
+def _places(count: int, given: Sequence[int] | None, data_format: str | None) -> list[int]:
+    first = 2 if data_format is not None and data_format.startswith("NC") else 1
+    places = list(range(first, first + count)) if given is None else [int(each) for each in given]
+    if places != sorted(set(places)) or any(place < 1 for place in places):
+        raise ValueError(
+            f"spatial_dims must be a monotonically increasing sequence of positive integers, but "
+            f"is {places}"
+        )
+    if len(places) != count:
+        raise ValueError(f"There are {count} rates for the dimensions {places}")
+    return places
+
+
+def _base_paddings(filter_shape: Any, count: int, rate: Any, padding: str) -> Any:
+    """Half of what windows reach out on either side, or nothing."""
+    if padding == "VALID":
+        return np.zeros((count, 2), np.int32)
+    if padding != "SAME":
+        raise ValueError(f"Invalid padding method {padding!r}")
+    if filter_shape is None:
+        raise ValueError("filter_shape must be specified for SAME padding")
+    sizes = convert_to_tensor(filter_shape, int32, name="filter_shape")
+    known = constant_value(sizes)
+    window = (sizes if known is None else known)[:count]
+    extra = (window - 1) * rate
+    start = extra // 2
+    pairs = [[start[at], extra[at] - start[at]] for at in range(count)]
+    return np.array(pairs, np.int32) if not isinstance(extra, Tensor) else stack(pairs)
+
+
+def _sizes_at(source: Tensor, places: list[int]) -> Any:
+    sizes = source.shape.sizes
+    known = [None if sizes is None else sizes[place] for place in places]
+    if None not in known:
+        return np.array(known, np.int32)
+    return gather(shape(source), np.array(places, np.int32))
+
+
+def _spread(values: Any, places: list[int], fill: int) -> Any:
+    """`values` of the dimensions `places`, and `fill` of those before that are not among them."""
+    if places == list(range(1, 1 + len(places))):
+        return values
+    known = constant_value(values) if isinstance(values, Tensor) else values
+    if known is not None:
+        all_of = np.full((places[-1], *known.shape[1:]), fill, np.int32)
+        all_of[np.array(places) - 1] = known
+        return all_of
+    rest = [int(each.value) for each in values.shape[1:]]
+    row = np.full((1, *rest), fill, np.int32)
+    rows = [reshape(values[places.index(at)], [1, *rest]) if at in places else row
+            for at in range(1, places[-1] + 1)]  # fmt: skip
+    return concat(rows, 0)

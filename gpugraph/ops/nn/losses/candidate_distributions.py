@@ -1,0 +1,263 @@
+"""Laws by which candidate classes are drawn, and the random words that they use up in order.
+
+Equal seeds give TensorFlow's candidates: each law takes as many words for a class as TensorFlow's
+does, and throws away those that a whole multiple of the range has no place for.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Any, Protocol
+
+import numpy as np
+
+from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.ops.random.bits_to_distributions import doubles
+from gpugraph.ops.random.philox import Philox
+
+__all__ = ["Drawn", "Learned", "Law", "LogUniform", "Uniform", "Weighted", "Words", "draw"]
+
+_FRACTION = np.uint32(0x7FFFFF)
+
+
+class Words:
+    """The random words from a place on."""
+
+    def __init__(self, place: Philox) -> None:
+        self._place = place
+        self._left: Any = np.empty(0, np.uint32)
+
+    def take(self, count: int) -> Any:
+        """The next `count` words, uint32."""
+        missing = count - len(self._left)
+        if missing > 0:
+            blocks = max(16, -(-missing // 4))
+            self._left = np.concatenate([self._left, self._place.words(4 * blocks)])
+            self._place = self._place.skip(blocks)
+        found, self._left = self._left[:count], self._left[count:]
+        return found
+
+    def give_back(self, words: Any) -> None:
+        """Puts words that were taken in front of those to come."""
+        self._left = np.concatenate([words, self._left])
+
+    def longs(self, count: int) -> Any:
+        """Numbers of two words each, uint64."""
+        return self.take(2 * count).copy().view(np.uint64)
+
+
+def _unfair(span: int, bits: int) -> int:
+    """How many of the smallest numbers are thrown away for all others to be equally often in."""
+    return 0 if span & (span - 1) == 0 else (2**bits - 1) % span + 1
+
+
+def _below(words: Words, span: int, count: int, bits: int) -> Any:
+    """`count` numbers in [0, span), all equally likely."""
+    least = _unfair(span, bits)
+    take = words.longs if bits == 64 else words.take
+    found: list[Any] = []
+    missing = count
+    while missing:
+        some = take(missing)
+        some = some[some >= least]
+        found.append((some % some.dtype.type(span)).astype(np.int64))
+        missing -= len(some)
+    return np.concatenate([np.empty(0, np.int64), *found])
+
+
+class Law(Protocol):
+    """How classes in [0, range) are drawn."""
+
+    range: int
+
+    @property
+    def possible(self) -> int:
+        """How many classes have a probability above 0."""
+
+    def draw(self, words: Words, count: int) -> Any:
+        """`count` classes, int64."""
+
+    def probability(self, classes: Any) -> Any:
+        """float32, of each class."""
+
+    def learn(self, classes: Any) -> None:
+        """Takes notice of classes that are true."""
+
+
+class Uniform:
+    """All classes are equally likely."""
+
+    def __init__(self, range_max: int) -> None:
+        self.range = self.possible = range_max
+
+    def draw(self, words: Words, count: int) -> Any:
+        return _below(words, self.range, count, 64)
+
+    def probability(self, classes: Any) -> Any:
+        return np.full(classes.shape, 1 / self.range, np.float32)
+
+    def learn(self, classes: Any) -> None:
+        """Nothing follows from them."""
+
+
+class LogUniform:
+    """Class i with probability log((i + 2) / (i + 1)) / log(range + 1): Zipf's law, about."""
+
+    def __init__(self, range_max: int) -> None:
+        self.range = self.possible = range_max
+        self.log_range = np.log1p(np.float64(range_max))
+
+    def draw(self, words: Words, count: int) -> Any:
+        drawn = doubles(words.longs(count))
+        return (np.exp(drawn * self.log_range).astype(np.int64) - 1) % self.range
+
+    def probability(self, classes: Any) -> Any:
+        return (np.log((classes + 2.0) / (classes + 1.0)) / self.log_range).astype(np.float32)
+
+    def learn(self, classes: Any) -> None:
+        """Nothing follows from them."""
+
+
+class Learned:
+    """As often as a class was true so far, and once besides."""
+
+    def __init__(self, range_max: int) -> None:
+        self.range = self.possible = range_max
+        self.counts = np.ones(range_max, np.int64)
+
+    def draw(self, words: Words, count: int) -> Any:
+        places = _below(words, int(self.counts.sum()), count, 32)
+        return np.searchsorted(np.cumsum(self.counts), places, side="right").astype(np.int64)
+
+    def probability(self, classes: Any) -> Any:
+        return self.counts[classes].astype(np.float32) / np.float32(self.counts.sum())
+
+    def learn(self, classes: Any) -> None:
+        np.add.at(self.counts, classes, 1)
+
+
+class Weighted:
+    """By given weights: a class drawn evenly, kept by its share, else the one that fills it up.
+
+    M. Vose, "A linear algorithm for generating random numbers with a given distribution", 1991.
+    """
+
+    def __init__(self, range_max: int, weights: Any) -> None:
+        if len(weights) != range_max:
+            raise InvalidArgumentError(
+                None, None, f"range is {range_max} must be equal to weights size {len(weights)}"
+            )
+        self.range = range_max
+        self.weights = np.asarray(weights, np.float32)
+        self.total = np.cumsum(self.weights)[-1]  # added one after the other
+        if not (self.weights >= 0).all() or not 0 < self.total < np.inf:
+            raise InvalidArgumentError(
+                None, None, f"weights must be at least 0, and their sum above it, not {weights}"
+            )
+        self.possible = int(np.count_nonzero(self.weights))
+        self.kept, self.others = _shares(self.weights)
+
+    def draw(self, words: Words, count: int) -> Any:
+        pairs = self._pairs(words, count)
+        chances = (pairs[:, 0] & _FRACTION).astype(np.float32) / np.float32(2**23)
+        places = (pairs[:, 1] % np.uint32(self.range)).astype(np.int64)
+        return np.where(chances < self.kept[places], places, self.others[places])
+
+    def _pairs(self, words: Words, count: int) -> Any:
+        """Two words a class, of which the second may have to be taken again."""
+        least, found = _unfair(self.range, 32), [np.empty((0, 2), np.uint32)]
+        missing = count
+        while missing:
+            pairs = words.take(2 * missing).reshape(-1, 2)
+            bad = np.flatnonzero(pairs[:, 1] < least)
+            if not bad.size:
+                found.append(pairs)
+                break
+            first = int(bad[0])
+            words.give_back(pairs.reshape(-1)[2 * first + 2 :])
+            again = words.take(1)
+            while again[0] < least:
+                again = words.take(1)
+            found += [pairs[:first], np.array([[pairs[first, 0], again[0]]], np.uint32)]
+            missing -= first + 1
+        return np.concatenate(found)
+
+    def probability(self, classes: Any) -> Any:
+        return self.weights[classes] / self.total
+
+    def learn(self, classes: Any) -> None:
+        """Nothing follows from them."""
+
+
+def _shares(weights: Any) -> tuple[Any, Any]:
+    """For each class, how much of its place it keeps, and whose the rest is."""
+    count = len(weights)
+    total = np.cumsum(weights.astype(np.float64))[-1]
+    shares = [float(each) for each in (weights * np.float32(count)).astype(np.float64) / total]
+    others = list(range(count))
+    small = [at for at in range(count) if shares[at] < 1]
+    large = [at for at in range(count) if shares[at] >= 1]
+    while small and large:
+        low, high = small.pop(), large.pop()
+        others[low] = high
+        shares[high] -= 1 - shares[low]
+        (small if shares[high] < 1 else large).append(high)
+    for at in (*small, *large):  # but for rounding, they have all of their places
+        shares[at], others[at] = 1.0, at
+    return np.array(shares, np.float32), np.array(others, np.int64)
+
+
+class Drawn:
+    """Candidates, and how often those and true classes are expected among them."""
+
+    def __init__(self, law: Law, words: Words, count: int, unique: bool, true: Any) -> None:
+        self.candidates, tries = _drawn(law, words, count, unique)
+        self.expected_true = _expected(law.probability(true), count, tries)
+        self.expected = _expected(law.probability(self.candidates), count, tries)
+
+
+def _drawn(law: Law, words: Words, count: int, unique: bool) -> tuple[Any, int]:
+    """(classes, how many were drawn for them)."""
+    drawn = law.draw(words, count)
+    if not unique or not count:
+        return drawn, count
+    while True:
+        first = np.sort(np.unique(drawn, return_index=True)[1])
+        if len(first) >= count:
+            return drawn[first[:count]], int(first[count - 1]) + 1
+        drawn = np.concatenate([drawn, law.draw(words, len(drawn))])
+
+
+def _expected(chance: Any, count: int, tries: int) -> Any:
+    """How often a class is expected: at all, where each comes once only."""
+    if tries == count:
+        return chance * np.float32(count)
+    return -np.expm1(np.float32(tries) * np.log1p(-chance))
+
+
+def draw(
+    law: Law, lock: threading.Lock, words: Words, count: int, unique: bool, true: Any
+) -> Drawn:
+    """Draws `count` classes, and learns of the true ones.
+
+    InvalidArgumentError for more different classes than there are, and for true classes outside.
+    """
+    if unique and count > law.possible:
+        raise InvalidArgumentError(
+            None,
+            None,
+            f"Sampler's range is too small: {count} different classes of {law.possible}",
+        )
+    _check(true, law.range)
+    with lock:
+        made = Drawn(law, words, count, unique, true)
+        law.learn(true)
+    return made
+
+
+def _check(true: Any, span: int) -> None:
+    outside = true[(true < 0) | (true >= span)]
+    if outside.size:
+        raise InvalidArgumentError(
+            None, None, f"`true_candidate` out of range [0, {span}), received {outside.flat[0]}"
+        )

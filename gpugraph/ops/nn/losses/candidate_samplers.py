@@ -1,0 +1,375 @@
+"""Candidate sampling: a few classes to tell true ones from, instead of all there are.
+
+Each sampler gives (candidates [num_sampled], expected_true [batch, num_true], expected
+[num_sampled]): classes, and how often the true ones and the candidates are expected among them.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gpugraph.base.errors import InvalidArgumentError, NotFoundError
+from gpugraph.base.shapes import TensorShape
+from gpugraph.graph.inference_context import InferContext
+from gpugraph.kernel import Call, KernelContext
+from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
+from gpugraph.ops.framework.op_function import OpFunction
+from gpugraph.ops.framework.shape_functions import of_rank
+from gpugraph.ops.nn.losses.candidate_distributions import (
+    Law,
+    Learned,
+    LogUniform,
+    Uniform,
+    Weighted,
+    Words,
+    draw,
+)
+from gpugraph.ops.nn.windows.window_geometry import text
+from gpugraph.ops.random.seeds_and_streams import SEED_ATTRS, Stream, seeds_of
+
+__all__ = [
+    "all_candidate_sampler",
+    "compute_accidental_hits",
+    "fixed_unigram_candidate_sampler",
+    "learned_unigram_candidate_sampler",
+    "log_uniform_candidate_sampler",
+    "uniform_candidate_sampler",
+]
+
+_RESERVED = 512
+"""Blocks of random words for each candidate, whatever it takes."""
+
+_COUNTS = {
+    "num_true": Attr("int", required=True),
+    "num_sampled": Attr("int", required=True),
+    "unique": Attr("bool", required=True),
+}
+_RANGE = {"range_max": Attr("int", required=True)}
+
+
+def _infer(context: InferContext) -> Sequence[TensorShape]:
+    attrs = context.attrs
+    batch, columns = of_rank(context.shapes[0], 2, "true_classes")
+    for key in ("num_true", "num_sampled", "range_max"):
+        if attrs.get(key, 1) < 1:
+            raise ValueError(f"{key} must be at least 1, but is {attrs[key]}")
+    if columns is not None and columns != attrs["num_true"]:
+        raise ValueError(
+            f"true_classes must have num_true columns, expected: {columns} was: {attrs['num_true']}"
+        )
+    sampled = TensorShape.of((attrs["num_sampled"],))
+    return [sampled, TensorShape.of((batch, attrs["num_true"])), sampled]
+
+
+class _State(NamedTuple):
+    """What an op of a session keeps between runs."""
+
+    law: Law
+    stream: Stream
+    lock: threading.Lock
+
+
+def _sampler(name: str, law: Callable[[Any], Law], extra: dict[str, Any], doc: str) -> OpFunction:
+    """A sampler whose classes are drawn by what `law` makes of its attrs."""
+
+    def bind(
+        context: KernelContext, true: Any, candidates: Any, expected_true: Any, expected: Any
+    ) -> Callable[[], Any]:
+        attrs = context.attrs
+        count, unique = attrs["num_sampled"], attrs["unique"]
+
+        def fresh() -> _State:
+            return _State(law(attrs), Stream(attrs["seed"], attrs["seed2"]), threading.Lock())
+
+        state: _State = context.state(fresh)
+
+        def run() -> None:
+            words = Words(state.stream.reserve(_RESERVED * count))
+            made = draw(state.law, state.lock, words, count, unique, true)
+            candidates[...] = made.candidates
+            expected_true[...] = made.expected_true
+            expected[...] = made.expected
+
+        return run
+
+    return op(
+        name,
+        inputs="true_classes: int64",
+        outputs="sampled_candidates: int64, true_expected_count: float32, "
+        "sampled_expected_count: float32",
+        attrs={**_COUNTS, **extra, **SEED_ATTRS},
+        infer=_infer,
+        cpu=Call(make=bind),
+        gpu=Call(make=bind),
+        grad=NO_GRADIENT,
+        stateful=True,
+        doc=doc,
+    )
+
+
+_uniform = _sampler(
+    "UniformCandidateSampler",
+    lambda attrs: Uniform(attrs["range_max"]),
+    _RANGE,
+    "Classes below range_max, all equally likely.",
+)
+
+_log_uniform = _sampler(
+    "LogUniformCandidateSampler",
+    lambda attrs: LogUniform(attrs["range_max"]),
+    _RANGE,
+    "Classes below range_max, i with probability log((i + 2) / (i + 1)) / log(range_max + 1).",
+)
+
+_learned_unigram = _sampler(
+    "LearnedUnigramCandidateSampler",
+    lambda attrs: Learned(attrs["range_max"]),
+    _RANGE,
+    "Classes below range_max, as often as they were true in the session's runs so far.",
+)
+
+
+def _weights(attrs: Any) -> Weighted:
+    """The weights of this shard's classes: those reserved, then the given ones, distorted."""
+    reserved, shards, shard = (attrs[key] for key in ("num_reserved_ids", "num_shards", "shard"))
+    file = text(attrs["vocab_file"])
+    given = _in_file(file) if file else [float(each) for each in attrs["unigrams"]]
+    first = len(range(shard, reserved, shards))
+    mine = [each for at, each in enumerate(given, first) if at % shards == shard]
+    distorted = np.array(mine, np.float32) ** np.float32(attrs["distortion"])
+    return Weighted(attrs["range_max"], np.concatenate([np.zeros(first, np.float32), distorted]))
+
+
+def _in_file(name: str) -> list[float]:
+    """The last of the numbers, divided by commas, of each line; NotFoundError without the file."""
+    try:
+        lines = Path(name).read_text("utf-8").splitlines()
+    except OSError as error:
+        raise NotFoundError(None, None, f"{name}; {error.strerror}") from error
+    found = []
+    for line in lines:
+        try:
+            found.append(float(line.rsplit(",", 1)[-1]))
+        except ValueError as error:
+            raise InvalidArgumentError(
+                None, None, f"Wrong vocabulary format at line: {line}"
+            ) from error
+    return found
+
+
+_fixed_unigram = _sampler(
+    "FixedUnigramCandidateSampler",
+    _weights,
+    {
+        **_RANGE,
+        "vocab_file": Attr("string", ""),
+        "distortion": Attr("float", 1.0),
+        "num_reserved_ids": Attr("int", 0),
+        "num_shards": Attr("int", 1),
+        "shard": Attr("int", 0),
+        "unigrams": Attr("list(float)", []),
+    },
+    "Classes by given weights to the power of `distortion`, of a file or `unigrams`.",
+)
+
+
+# -- all classes
+
+
+def _bind_all(
+    context: KernelContext, true: Any, candidates: Any, expected_true: Any, expected: Any
+) -> Callable[[], Any]:
+    count = context.attrs["num_sampled"]
+
+    def run() -> None:
+        if true.size and not (true.min() >= 0 and true.max() < count):
+            raise InvalidArgumentError(None, None, f"`true_candidate` out of range [0, {count})")
+        candidates[...] = np.arange(count)
+        expected_true.fill(1)
+        expected.fill(1)
+
+    return run
+
+
+_all = op(
+    "AllCandidateSampler",
+    inputs="true_classes: int64",
+    outputs="sampled_candidates: int64, true_expected_count: float32, "
+    "sampled_expected_count: float32",
+    attrs={**_COUNTS, **SEED_ATTRS},
+    infer=_infer,
+    cpu=Call(make=_bind_all),
+    gpu=Call(make=_bind_all),
+    grad=NO_GRADIENT,
+    stateful=True,
+    doc="All classes from 0 on, each expected once.",
+)
+
+
+# -- candidates that are true
+
+
+def _infer_hits(context: InferContext) -> Sequence[TensorShape]:
+    columns = of_rank(context.shapes[0], 2, "true_classes")[1]
+    of_rank(context.shapes[1], 1, "sampled_candidates")
+    if columns is not None and columns != context.attrs["num_true"]:
+        raise ValueError(
+            f"true_classes must have {context.attrs['num_true']} columns, but has {columns}"
+        )
+    return [TensorShape.of((None,))] * 3
+
+
+def _bind_hits(_: KernelContext, true: Any, candidates: Any) -> Callable[[], Any]:
+    def run() -> list[Any]:
+        order = np.argsort(candidates, kind="stable")
+        ordered = candidates[order]
+        last = np.searchsorted(ordered, true, side="right") - 1
+        found = last >= 0
+        found[found] = ordered[last[found]] == true[found]
+        rows = np.nonzero(found)[0].astype(np.int32)
+        least = np.full(len(rows), -np.finfo(np.float32).max, np.float32)
+        return [rows, order[last[found]].astype(np.int64), least]
+
+    return run
+
+
+_hits = op(
+    "ComputeAccidentalHits",
+    inputs="true_classes: int64, sampled_candidates: int64",
+    outputs="indices: int32, ids: int64, weights: float32",
+    attrs={"num_true": Attr("int", required=True), **SEED_ATTRS},
+    infer=_infer_hits,
+    cpu=Call(make=_bind_hits, dynamic=True),
+    gpu=Call(make=_bind_hits, dynamic=True),
+    grad=NO_GRADIENT,
+    doc="Rows of true classes, places of equal candidates, and -FLT_MAX for each such pair.",
+)
+
+
+# -- by their names
+
+
+def uniform_candidate_sampler(
+    true_classes: Any,
+    num_true: int,
+    num_sampled: int,
+    unique: bool,
+    range_max: int,
+    seed: int | None = None,
+    name: str | None = None,
+) -> Any:
+    """Candidates below `range_max`, all equally likely.
+
+    true_classes: int64 [batch, num_true]. unique: whether all candidates are different.
+    Returns (candidates int64 [num_sampled], expected_true float32 [batch, num_true], expected
+    float32 [num_sampled]). Equal seeds give TensorFlow's candidates.
+
+    InvalidArgumentError in a run for true classes outside of the range, and for more different
+    candidates than there are classes.
+    """
+    return _uniform(
+        true_classes, num_true=num_true, num_sampled=num_sampled, unique=unique,
+        range_max=range_max, **seeds_of(seed), name=name,
+    )  # fmt: skip
+
+
+def log_uniform_candidate_sampler(
+    true_classes: Any,
+    num_true: int,
+    num_sampled: int,
+    unique: bool,
+    range_max: int,
+    seed: int | None = None,
+    name: str | None = None,
+) -> Any:
+    """As `uniform_candidate_sampler`, but class i with probability log((i + 2) / (i + 1)) /
+    log(range_max + 1): for classes in descending order of how often they are.
+    """
+    return _log_uniform(
+        true_classes, num_true=num_true, num_sampled=num_sampled, unique=unique,
+        range_max=range_max, **seeds_of(seed), name=name,
+    )  # fmt: skip
+
+
+def learned_unigram_candidate_sampler(
+    true_classes: Any,
+    num_true: int,
+    num_sampled: int,
+    unique: bool,
+    range_max: int,
+    seed: int | None = None,
+    name: str | None = None,
+) -> Any:
+    """As `uniform_candidate_sampler`, but each class as often as it was true in the runs of this
+    session so far, and once besides.
+    """
+    return _learned_unigram(
+        true_classes, num_true=num_true, num_sampled=num_sampled, unique=unique,
+        range_max=range_max, **seeds_of(seed), name=name,
+    )  # fmt: skip
+
+
+def fixed_unigram_candidate_sampler(
+    true_classes: Any,
+    num_true: int,
+    num_sampled: int,
+    unique: bool,
+    range_max: int,
+    vocab_file: str = "",
+    distortion: float = 1.0,
+    num_reserved_ids: int = 0,
+    num_shards: int = 1,
+    shard: int = 0,
+    unigrams: Sequence[float] = (),
+    seed: int | None = None,
+    name: str | None = None,
+) -> Any:
+    """As `uniform_candidate_sampler`, but by weights to the power of `distortion`.
+
+    The weights are `unigrams`, or the last number, after a comma, of each line of `vocab_file`.
+    The first `num_reserved_ids` classes are never drawn, the weights are those of the classes
+    after them. Of `num_shards` parts only the classes of `shard` are counted.
+
+    InvalidArgumentError in a run unless there are `range_max` weights.
+    """
+    return _fixed_unigram(
+        true_classes, num_true=num_true, num_sampled=num_sampled, unique=unique,
+        range_max=range_max, vocab_file=vocab_file, distortion=distortion,
+        num_reserved_ids=num_reserved_ids, num_shards=num_shards, shard=shard,
+        unigrams=list(unigrams), **seeds_of(seed), name=name,
+    )  # fmt: skip
+
+
+def all_candidate_sampler(
+    true_classes: Any,
+    num_true: int,
+    num_sampled: int,
+    unique: bool,
+    seed: int | None = None,
+    name: str | None = None,
+) -> Any:
+    """All classes below `num_sampled`, in order, each expected once; see
+    `uniform_candidate_sampler`.
+    """
+    return _all(
+        true_classes, num_true=num_true, num_sampled=num_sampled, unique=unique,
+        **seeds_of(seed), name=name,
+    )  # fmt: skip
+
+
+def compute_accidental_hits(
+    true_classes: Any,
+    sampled_candidates: Any,
+    num_true: int,
+    seed: int | None = None,
+    name: str | None = None,
+) -> Any:
+    """(indices int32, ids int64, weights float32): for each of `true_classes` [batch, num_true]
+    that is among `sampled_candidates` its row, the candidate's place, and -FLT_MAX.
+    """
+    return _hits(true_classes, sampled_candidates, num_true=num_true, **seeds_of(seed), name=name)

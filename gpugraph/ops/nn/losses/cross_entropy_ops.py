@@ -1,0 +1,382 @@
+"""Cross entropies: dense and sparse labels against softmax, and labels against sigmoid.
+
+The softmax ops compute the loss and, on the way, its gradient: backprop = softmax - labels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base import dtypes
+from gpugraph.base.dtypes import FLOATING, DType
+from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.base.shapes import TensorShape, broadcast_shapes
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.graph.inference_context import InferContext
+from gpugraph.kernel import Call, KernelContext, Signature
+from gpugraph.ops.arrays.reshape_and_transpose import INDEX
+from gpugraph.ops.framework.formula_terms import Term, recipe
+from gpugraph.ops.framework.identity_and_shape import op_scope, run_all, shape_of, size_at
+from gpugraph.ops.framework.op_declaration import op, raw_ops
+from gpugraph.ops.framework.shape_functions import of_rank
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+from gpugraph.ops.framework.unbroadcasting import unbroadcast
+from gpugraph.ops.nn.activations.softmax import Rows, last_axis_swapped, shifted_and_powers
+from gpugraph.ops.reductions.reduction_ops import SUM
+
+__all__ = [
+    "sigmoid_cross_entropy_with_logits",
+    "softmax_cross_entropy_with_logits",
+    "softmax_cross_entropy_with_logits_v2",
+    "sparse_softmax_cross_entropy_with_logits",
+]
+
+
+# -- kernels
+
+
+def _infer_dense(context: InferContext) -> Sequence[TensorShape]:
+    both = broadcast_shapes(*context.shapes)
+    sizes = of_rank(both, 2, "logits and labels")
+    return [TensorShape.of(sizes[:1]), TensorShape.of(sizes)]
+
+
+def _start(rows: Rows, features: Any, shifted: Any, powers: Any) -> list[Callable[[], Any]]:
+    """shifted = features less their row's largest; powers = softmax; column = log(sum(exp))."""
+    return [
+        *rows.shift(features, shifted),
+        partial(np.exp, shifted, powers),
+        rows.total(powers),
+        partial(np.divide, powers, rows.column, powers),
+        partial(np.log, rows.column, rows.column),
+    ]
+
+
+def _bind_dense(
+    context: KernelContext, features: Any, labels: Any, loss: Any, backprop: Any
+) -> Callable[[], Any]:
+    if backprop.size == 0:
+        return partial(loss.fill, 0)
+    rows = Rows(context, *backprop.shape)
+    logits, wanted = (
+        rows.view(np.broadcast_to(each, backprop.shape)) for each in (features, labels)
+    )
+    result, powers = rows.view(backprop), rows.scratch()
+    shifted = rows.scratch_unless(result)
+    return run_all(
+        [
+            *_start(rows, logits, shifted, powers),
+            partial(np.subtract, rows.column, shifted, shifted),
+            partial(np.multiply, wanted, shifted, shifted),
+            partial(shifted.sum, rows.axis, None, loss),
+            partial(np.subtract, powers, wanted, result),
+        ]
+    )
+
+
+def _dense_terms(signature: Signature, features: Term, labels: Term) -> list[Term]:
+    shifted, powers, total = shifted_and_powers(features.text("x", labels))
+    loss = (labels * (total.log() - shifted)).reduced(SUM, [-1])
+    return [loss, powers / total - labels]
+
+
+def _is_zero(tensor: Any) -> bool:
+    """Whether a gradient is absent, or zeros made for an output that nothing depends on."""
+    return tensor is None or tensor.op.type in ("ZerosLike", "Zeros")
+
+
+def _row_times(loss_grad: Any, rows: Any) -> Any:
+    return raw_ops.Mul(raw_ops.ExpandDims(loss_grad, -1), rows)
+
+
+def _logits_back(op: Any, dloss: Any, dbackprop: Any) -> Any:
+    """The gradient of the logits, through the loss and through `backprop` itself."""
+    grad = _row_times(dloss, op.outputs[1])
+    if _is_zero(dbackprop):
+        return grad
+    softmax = raw_ops.Softmax(op.inputs[0])
+    mean = raw_ops.Sum(raw_ops.Mul(dbackprop, softmax), np.array([1], np.int32), keep_dims=True)
+    return raw_ops.Add(grad, raw_ops.Mul(raw_ops.Sub(dbackprop, mean), softmax))
+
+
+def _may_be_repeated(source: Tensor, other: Tensor) -> bool:
+    """Whether `source` is broadcast against `other`, or could be for all that is known."""
+    here, there = source.shape.sizes, other.shape.sizes
+    if here is None or there is None or len(here) < len(there):
+        return True
+    return any(
+        mine in (1, None) and theirs != 1
+        for mine, theirs in zip(here[::-1], there[::-1], strict=False)
+    )
+
+
+def _dense_back(op: Any, dloss: Any, dbackprop: Any) -> list[Any]:
+    features, labels = op.inputs
+    dfeatures = _logits_back(op, dloss, dbackprop)
+    if labels.op.type == "StopGradient":
+        dlabels = None
+    else:
+        dlabels = _row_times(dloss, raw_ops.Neg(raw_ops.LogSoftmax(features)))
+        if not _is_zero(dbackprop):
+            dlabels = raw_ops.Sub(dlabels, dbackprop)
+        if _may_be_repeated(labels, features):
+            dlabels = unbroadcast(dlabels, labels, features)
+    if _may_be_repeated(features, labels):
+        dfeatures = unbroadcast(dfeatures, features, labels)
+    return [dfeatures, dlabels]
+
+
+_dense = op(
+    "SoftmaxCrossEntropyWithLogits",
+    inputs="features: T, labels: T",
+    outputs="loss: T, backprop: T",
+    attrs={"T": FLOATING},
+    infer=_infer_dense,
+    cpu=Call(make=_bind_dense),
+    gpu=Call(make=_bind_dense),
+    native=recipe(_dense_terms),
+    grad=_dense_back,
+    doc="loss = -sum(labels * log(softmax(features))) by row; backprop = softmax - labels.",
+)
+
+
+def _infer_sparse(context: InferContext) -> Sequence[TensorShape]:
+    sizes = of_rank(context.shapes[0], 2, "logits")
+    rows = TensorShape.of(of_rank(context.shapes[1], 1, "labels"))
+    return [rows.merge_with(TensorShape.of(sizes[:1])), TensorShape.of(sizes)]
+
+
+def _check_labels(labels: Any, classes: int) -> None:
+    if labels.size and (labels.min() < 0 or labels.max() >= classes):
+        wrong = labels[(labels < 0) | (labels >= classes)]
+        raise InvalidArgumentError(
+            None,
+            None,
+            f"The label {wrong[0]} is outside of the valid range [0, {classes}); in all, "
+            f"{wrong.size} of {labels.size} labels are",
+        )
+
+
+def _bind_sparse(
+    context: KernelContext, features: Any, labels: Any, loss: Any, backprop: Any
+) -> Callable[[], Any]:
+    count, classes = backprop.shape
+    if backprop.size == 0:
+        return partial(_check_labels, labels, classes)
+    rows = Rows(context, count, classes)
+    result, shifted = rows.view(backprop), rows.scratch()
+    powers = rows.scratch_unless(result)
+    by_row = shifted.T if rows.turned else shifted
+    sums, lines = rows.column.reshape(-1), np.arange(count, like=labels)
+    start = run_all(_start(rows, rows.view(features), shifted, powers))
+
+    def run() -> None:
+        _check_labels(labels, classes)
+        start()
+        np.subtract(sums, by_row[lines, labels], out=loss)
+        if powers is not result:
+            np.copyto(result, powers)
+        backprop[lines, labels] -= 1
+
+    return run
+
+
+def _sparse_terms(signature: Signature, features: Term, labels: Term) -> list[Term]:
+    count, classes = features.shape
+    outside = f"a label is outside of the valid range [0, {classes})"
+    checked = labels.expanded((count, 1)).text("x", fails=(f"x < 0 || x >= {classes}", outside))
+    hit = checked.index(classes, checked.dtype).text("x == y", checked, dtype=dtypes.bool)
+    shifted, powers, total = shifted_and_powers(features)
+    chosen = shifted.text("y ? x : (T)0", hit).reduced(SUM, [-1])
+    softmax = powers / total
+    return [total.log() - chosen, softmax.text("y ? x - (T)1 : x", hit)]
+
+
+_sparse = op(
+    "SparseSoftmaxCrossEntropyWithLogits",
+    inputs="features: T, labels: Tlabels",
+    outputs="loss: T, backprop: T",
+    attrs={"T": FLOATING, "Tlabels": INDEX},
+    infer=_infer_sparse,
+    cpu=Call(make=_bind_sparse),
+    gpu=Call(make=_bind_sparse),
+    native=recipe(_sparse_terms),
+    grad=lambda op, dloss, dbackprop: [_logits_back(op, dloss, dbackprop), None],
+    doc="loss = -log(softmax(features))[label] by row; backprop = softmax - one_hot(labels).",
+)
+
+
+# -- losses of any rank
+
+
+def _need_names(function: str, sentinel: Any, labels: Any, logits: Any) -> None:
+    if sentinel is not None:
+        raise ValueError(
+            f"Only call `{function}` with named arguments (labels=..., logits=..., ...)"
+        )
+    if labels is None or logits is None:
+        raise ValueError("Both labels and logits must be provided.")
+
+
+_NARROW = (dtypes.float16, dtypes.bfloat16)
+
+
+def _precise(logits: Tensor, narrow: Sequence[DType]) -> Any:
+    """Logits of narrow types as float32: sums of exponentials need the range."""
+    if logits.dtype.base_dtype in narrow:
+        return raw_ops.Cast(logits, DstT=dtypes.float32)
+    return logits
+
+
+def _as_rows(tensor: Tensor) -> Any:
+    """`tensor` as a matrix of its last axis."""
+    sizes = tensor.shape.sizes
+    if sizes is not None and len(sizes) == 2:
+        return tensor
+    if sizes is not None and None not in sizes:
+        rows = prod(sizes[:-1])  # type: ignore[arg-type]
+        return raw_ops.Reshape(tensor, np.array([rows, sizes[-1]], np.int32))
+    return raw_ops.Reshape(tensor, raw_ops.Pack([-1, size_at(tensor, -1)]))
+
+
+def _outer_shape(tensor: Tensor) -> Any:
+    shape = shape_of(tensor)
+    if isinstance(shape, np.ndarray):
+        return shape[:-1].copy()
+    zero, end, one = (np.array([bound], np.int32) for bound in (0, -1, 1))
+    return raw_ops.StridedSlice(shape, zero, end, one, begin_mask=1)
+
+
+def softmax_cross_entropy_with_logits_v2(
+    labels: Any,
+    logits: Any,
+    axis: int | None = None,
+    name: str | None = None,
+    dim: int | None = None,
+) -> Tensor:
+    """-sum(labels * log(softmax(logits))) along `axis` (older: `dim`), by default the last.
+
+    labels: distributions of the shape and dtype of the logits. Shape: that of the logits without
+    `axis`. Gradients go to both. float16 and bfloat16 are computed in float32.
+    """
+    if axis is not None and dim is not None:
+        raise ValueError("Cannot specify both 'axis' and 'dim'.")
+    chosen = dim if axis is None else axis
+    _need_names("softmax_cross_entropy_with_logits", None, labels, logits)
+    with op_scope(name, "softmax_cross_entropy_with_logits", logits, labels) as scope:
+        given = convert_to_tensor(logits, name="logits")
+        wide = _precise(given, _NARROW)
+        wanted = convert_to_tensor(labels, name="labels")
+        if wanted.dtype.base_dtype is not wide.dtype.base_dtype:
+            wanted = raw_ops.Cast(wanted, DstT=wide.dtype.base_dtype)
+        if chosen not in (None, -1) and chosen != (wide.shape.rank or 0) - 1:
+            wide, wanted = (last_axis_swapped(each, int(chosen)) for each in (wide, wanted))
+        return _shaped_loss(given, wide, wanted, scope)
+
+
+def _shaped_loss(given: Tensor, logits: Any, labels: Any, scope: str) -> Tensor:
+    """The loss of each row, in the shape of the logits without their last axis."""
+    narrow = given.dtype.base_dtype in _NARROW
+    flat = logits.shape.rank == 2
+    loss: Tensor = _dense(
+        _as_rows(logits), _as_rows(labels), name=scope if flat and not narrow else None
+    )[0]
+    if not flat:
+        outer = logits.shape[:-1] if logits.shape.sizes is not None else None
+        loss = raw_ops.Reshape(loss, _outer_shape(logits), name=None if narrow else scope)
+        loss.set_shape(outer)
+    if narrow:
+        loss = raw_ops.Cast(loss, DstT=given.dtype.base_dtype, name=scope)
+    return loss
+
+
+def softmax_cross_entropy_with_logits(
+    _sentinel: Any = None,
+    labels: Any = None,
+    logits: Any = None,
+    dim: int = -1,
+    name: str | None = None,
+    axis: int | None = None,
+) -> Tensor:
+    """`softmax_cross_entropy_with_logits_v2` with labels that count as constants to gradients.
+
+    ValueError unless `labels` and `logits` are given by name.
+    """
+    _need_names("softmax_cross_entropy_with_logits", _sentinel, labels, logits)
+    with op_scope(name, "softmax_cross_entropy_with_logits_sg", logits, labels) as scope:
+        fixed = raw_ops.StopGradient(labels, name="labels_stop_gradient")
+        return softmax_cross_entropy_with_logits_v2(
+            labels=fixed, logits=logits, axis=dim if axis is None else axis, name=scope
+        )
+
+
+def sparse_softmax_cross_entropy_with_logits(
+    _sentinel: Any = None, labels: Any = None, logits: Any = None, name: str | None = None
+) -> Tensor:
+    """-log(softmax(logits)) of each row's label.
+
+    logits: (..., classes), floats; labels: the shape of the logits without the last axis, int32
+    or int64 in [0, classes). Shape: that of the labels. ValueError for shapes that do not fit and
+    unless both are given by name; InvalidArgumentError in a run for a label outside the range.
+    float16 is computed in float32.
+    """
+    _need_names("sparse_softmax_cross_entropy_with_logits", _sentinel, labels, logits)
+    with op_scope(name, "SparseSoftmaxCrossEntropyWithLogits", labels, logits):
+        wanted = convert_to_tensor(labels, name="labels")
+        given = convert_to_tensor(logits, name="logits")
+        logits_rank, labels_rank = given.shape.rank, wanted.shape.rank
+        if logits_rank == 0:
+            raise ValueError(f"Logits cannot be scalars - received shape {given.shape}.")
+        if None not in (logits_rank, labels_rank) and labels_rank != (logits_rank or 0) - 1:
+            raise ValueError(
+                f"Rank mismatch: Rank of labels (received {labels_rank}) should equal rank of "
+                f"logits minus 1 (received {logits_rank})."
+            )
+        return _sparse_loss(wanted, given, name)
+
+
+def _sparse_loss(labels: Tensor, logits: Tensor, name: str | None) -> Tensor:
+    wide = _precise(logits, [dtypes.float16])
+    loss: Tensor
+    if logits.shape.rank == 2:
+        loss = _sparse(wide, labels, name=name)[0]
+    else:
+        flat = raw_ops.Reshape(labels, np.array([-1], np.int32))
+        loss = _sparse(_as_rows(wide), flat, name=name)[0]
+        loss = raw_ops.Reshape(loss, shape_of(labels))
+        loss.set_shape(labels.shape)
+    if logits.dtype.base_dtype is dtypes.float16:
+        loss = raw_ops.Cast(loss, DstT=dtypes.float16)
+    return loss
+
+
+def sigmoid_cross_entropy_with_logits(
+    _sentinel: Any = None, labels: Any = None, logits: Any = None, name: str | None = None
+) -> Tensor:
+    """-labels * log(sigmoid(logits)) - (1 - labels) * log(1 - sigmoid(logits)), elementwise.
+
+    Computed as max(x, 0) - x * z + log(1 + exp(-|x|)), which never overflows. ValueError when
+    the shapes differ and unless both are given by name.
+    """
+    _need_names("sigmoid_cross_entropy_with_logits", _sentinel, labels, logits)
+    with op_scope(name, "logistic_loss", logits, labels) as scope:
+        x = convert_to_tensor(logits, name="logits")
+        z = convert_to_tensor(labels, name="labels")
+        try:
+            x.shape.merge_with(z.shape)
+        except ValueError as error:
+            raise ValueError(
+                f"logits and labels must have the same shape ({x.shape} vs {z.shape})"
+            ) from error
+        zeros = raw_ops.ZerosLike(x)
+        positive = raw_ops.GreaterEqual(x, zeros)
+        relu = raw_ops.Select(positive, x, zeros)
+        less = raw_ops.Select(positive, raw_ops.Neg(x), x)
+        first = raw_ops.Sub(relu, raw_ops.Mul(x, z))
+        made: Tensor = raw_ops.Add(first, raw_ops.Log1p(raw_ops.Exp(less)), name=scope)
+        return made

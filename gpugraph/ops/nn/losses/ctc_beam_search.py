@@ -1,0 +1,159 @@
+"""The most likely sequences of labels, by a search in the tree of all of them.
+
+A. Graves 2006, prefix search. A node of the tree is a sequence, its parent the one without the last
+label; the beam holds the likeliest nodes. `ending in a blank` and `ending in a label` are counted
+apart, since a label after itself is another one only after a blank.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gpugraph.base.errors import InvalidArgumentError
+
+__all__ = ["Found", "search"]
+
+_NEVER = -math.inf
+
+
+class Found(NamedTuple):
+    """A sequence of labels and the logarithm of its probability."""
+
+    labels: list[int]
+    log_probability: float
+
+
+def _either(one: float, other: float) -> float:
+    """log(exp(one) + exp(other))"""
+    if one < other:
+        one, other = other, one
+    return one if other == _NEVER else one + math.log1p(math.exp(other - one))
+
+
+class _Node:
+    """A sequence of labels: how likely it is now, and was the step before."""
+
+    __slots__ = (
+        "blank", "children", "label", "labelled", "old_blank", "old_total", "parent", "total",
+    )  # fmt: skip
+
+    def __init__(self, parent: _Node | None, label: int) -> None:
+        self.parent, self.label = parent, label
+        self.children: dict[int, _Node] = {}
+        self.old_blank = self.old_total = _NEVER
+        self.drop()
+
+    def drop(self) -> None:
+        """It is not in the beam any more."""
+        self.blank = self.labelled = self.total = _NEVER
+
+    def before(self, label: int) -> float:
+        """How likely it was before another `label`."""
+        return self.old_blank if label == self.label else self.old_total
+
+    def sequence(self, merge: bool) -> list[int]:
+        labels: list[int] = []
+        node, last = self, -1
+        while node.parent is not None:
+            if not merge or node.label != last:
+                labels.append(node.label)
+            last, node = node.label, node.parent
+        return labels[::-1]
+
+
+class _Beam:
+    """The likeliest nodes, `width` at most, the least likely of them first."""
+
+    def __init__(self, width: int) -> None:
+        self.width = width
+        self.heap: list[tuple[float, int, _Node]] = []
+        self.entries = 0
+
+    def takes(self, total: float) -> bool:
+        """Whether a node that is so likely comes in."""
+        if total == _NEVER:
+            return False
+        return len(self.heap) < self.width or total > self.heap[0][0]
+
+    @property
+    def least(self) -> float:
+        """How likely a node must be more than to come in."""
+        return self.heap[0][0] if len(self.heap) == self.width else _NEVER
+
+    def add(self, node: _Node) -> None:
+        """Takes a node in, and drops the least likely one where there are too many."""
+        self.entries += 1
+        entry = (node.total, -self.entries, node)  # of equals the first stays
+        if len(self.heap) < self.width:
+            heapq.heappush(self.heap, entry)
+        else:
+            heapq.heapreplace(self.heap, entry)[2].drop()
+
+    def empty(self) -> list[_Node]:
+        """All nodes, the likeliest first; none is left."""
+        nodes = [each[2] for each in sorted(self.heap, key=lambda each: each[:2], reverse=True)]
+        self.heap = []
+        return nodes
+
+
+def _go_on(node: _Node, known: list[float], blank: int) -> None:
+    """The same sequence one step later."""
+    parent = node.parent
+    if parent is not None:
+        if parent.total != _NEVER:
+            node.labelled = _either(node.labelled, parent.before(node.label))
+        node.labelled += known[node.label]
+    node.blank = node.old_total + known[blank]
+    node.total = _either(node.blank, node.labelled)
+
+
+def _grow(node: _Node, known: Any, beam: _Beam) -> None:
+    """Takes in sequences that are one label longer than the node's, label by label."""
+    likely = known + node.old_total
+    if node.label >= 0:
+        likely[node.label] = known[node.label] + node.old_blank
+    promising = np.flatnonzero(likely > beam.least).tolist()
+    for label in sorted({*promising, *node.children}):
+        child, total = node.children.get(label), float(likely[label])
+        if child is not None and child.total != _NEVER:
+            continue
+        if beam.takes(total):
+            if child is None:
+                child = node.children[label] = _Node(node, label)
+            child.labelled = child.total = total
+            beam.add(child)
+        elif child is not None:  # what has fallen out in this step is not gone on with, either
+            child.old_blank = child.old_total = _NEVER
+
+
+def search(logits: Any, width: int, paths: int, merge: bool) -> list[Found]:
+    """The `paths` likeliest sequences of one sequence of logits [time, classes].
+
+    merge: whether equal labels in a row come out as one. InvalidArgumentError where the search
+    has found fewer than so many.
+    """
+    blank = logits.shape[1] - 1
+    beam, root = _Beam(width), _Node(None, -1)
+    root.blank = root.total = 0.0
+    beam.add(root)
+    wide = logits.astype(np.float64)
+    wide -= wide.max(axis=1, keepdims=True, initial=_NEVER)
+    wide -= np.log(np.exp(wide).sum(axis=1, keepdims=True))
+    for known in wide:
+        nodes, listed = beam.empty(), known.tolist()
+        for node in nodes:
+            node.old_blank, node.old_total = node.blank, node.total
+        for node in nodes:
+            _go_on(node, listed, blank)
+            beam.add(node)
+        for node in nodes:
+            if beam.takes(node.old_total):
+                _grow(node, known[:blank], beam)
+    nodes = beam.empty()
+    if len(nodes) < paths:
+        raise InvalidArgumentError(None, None, "Less leaves in the beam search than requested.")
+    return [Found(node.sequence(merge), node.total) for node in nodes[:paths]]

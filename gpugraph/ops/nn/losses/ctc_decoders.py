@@ -1,0 +1,237 @@
+"""What a sequence of logits says: the likeliest label at each time, or the likeliest sequences.
+
+The last class is the blank, which separates a label from the same one after it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base import dtypes
+from gpugraph.base.dtypes import int32
+from gpugraph.base.errors import FailedPreconditionError, InvalidArgumentError
+from gpugraph.base.shapes import TensorShape
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.graph.inference_context import InferContext
+from gpugraph.kernel import Call, KernelContext
+from gpugraph.ops.arrays.cast import cast
+from gpugraph.ops.arrays.concat_and_stack import concat
+from gpugraph.ops.arrays.constants_and_placeholders import ones_like
+from gpugraph.ops.arrays.masks_and_coordinates import sequence_mask
+from gpugraph.ops.arrays.reshape_and_transpose import expand_dims, reshape
+from gpugraph.ops.elementwise.comparison_and_select import logical_and, not_equal
+from gpugraph.ops.framework.identity_and_shape import op_scope, shape
+from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
+from gpugraph.ops.framework.shape_functions import of_rank
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+from gpugraph.ops.indexing.coordinate_gather_scatter import scatter_nd
+from gpugraph.ops.indexing.gather import boolean_mask
+from gpugraph.ops.nn.losses.ctc_beam_search import search
+from gpugraph.ops.reductions.ranges_and_running_sums import range as range_of
+from gpugraph.ops.reductions.reduction_functions import reduce_max, reduce_sum
+from gpugraph.ops.sparse.sparse_tensor import SparseTensor
+
+__all__ = [
+    "collapse_repeated",
+    "ctc_beam_search_decoder",
+    "ctc_beam_search_decoder_v2",
+    "ctc_greedy_decoder",
+]
+
+_FLOATS = (dtypes.float32, dtypes.float64)
+
+
+def _check_times(times: Any, steps: int) -> None:
+    late = np.flatnonzero(times > steps)
+    if late.size:
+        raise FailedPreconditionError(None, None, f"sequence_length({late[0]}) <= {steps}")
+
+
+def _sparse(rows: Sequence[Sequence[int]]) -> tuple[Any, Any, Any]:
+    """(indices, values, shape) of rows of different lengths."""
+    lengths = [len(row) for row in rows]
+    indices = [(at, place) for at, length in enumerate(lengths) for place in range(length)]
+    return (
+        np.array(indices, np.int64).reshape(-1, 2),
+        np.array([label for row in rows for label in row], np.int64),
+        np.array([len(rows), max(lengths, default=0)], np.int64),
+    )
+
+
+def _batch(context: InferContext) -> int | None:
+    """How many sequences there are; ValueError for other ranks."""
+    batch = of_rank(context.shapes[0], 3, "inputs")[1]
+    times = TensorShape.of(of_rank(context.shapes[1], 1, "sequence_length"))
+    return of_rank(times.merge_with(TensorShape.of((batch,))), 1, "sequence_length")[0]
+
+
+# -- the likeliest label at each time
+
+
+def _infer_greedy(context: InferContext) -> Sequence[TensorShape]:
+    return [TensorShape.of(each) for each in ((None, 2), (None,), (2,), (_batch(context), 1))]
+
+
+def _bind_greedy(context: KernelContext, logits: Any, times: Any) -> Callable[[], Any]:
+    blank, merge = logits.shape[2] - 1, context.attrs["merge_repeated"]
+
+    def run() -> list[Any]:
+        _check_times(times, len(logits))
+        best = logits.argmax(axis=2) if logits.size else np.zeros(logits.shape[:2], np.int64)
+        there = np.arange(len(logits))[:, None] < times
+        kept = there & (best != blank)
+        if merge:
+            kept[1:] &= best[1:] != best[:-1]
+        rows = [best[kept[:, at], at].tolist() for at in range(logits.shape[1])]
+        total = np.where(there, logits.max(axis=2, initial=-np.inf), 0).sum(axis=0)
+        return [*_sparse(rows), 0 - total[:, None].astype(logits.dtype)]
+
+    return run
+
+
+_greedy = op(
+    "CTCGreedyDecoder",
+    inputs="inputs: T, sequence_length: int32",
+    outputs="decoded_indices: int64, decoded_values: int64, decoded_shape: int64, "
+    "log_probability: T",
+    attrs={"merge_repeated": Attr("bool", False), "T": _FLOATS},
+    infer=_infer_greedy,
+    cpu=Call(make=_bind_greedy, dynamic=True),
+    gpu=Call(make=_bind_greedy, dynamic=True),
+    grad=NO_GRADIENT,
+    doc="The labels of the largest logits (time, batch, classes), and minus the sum of these.",
+)
+
+
+def ctc_greedy_decoder(
+    inputs: Any, sequence_length: Any, merge_repeated: bool = True
+) -> tuple[list[SparseTensor], Tensor]:
+    """([labels], minus the sum of the largest logits [batch, 1]): the likeliest class at each time,
+    without blanks.
+
+    inputs: floats [time, batch, classes]. sequence_length: int32 [batch], times that count.
+    merge_repeated: whether a class that is there for several times is one label.
+
+    FailedPreconditionError in a run for times after the last one.
+    """
+    indices, values, sizes, total = _greedy(inputs, sequence_length, merge_repeated=merge_repeated)
+    return [SparseTensor(indices, values, sizes)], total
+
+
+# -- the likeliest sequences
+
+
+def _infer_beams(context: InferContext) -> Sequence[TensorShape]:
+    paths = context.attrs["top_paths"]
+    of_each = [((None, 2),), ((None,),), ((2,),)]
+    found = [TensorShape.of(sizes) for (sizes,) in of_each for _ in range(paths)]
+    return [*found, TensorShape.of((_batch(context), paths))]
+
+
+def _bind_beams(context: KernelContext, logits: Any, times: Any) -> Callable[[], Any]:
+    width, paths, merge = (
+        context.attrs[key] for key in ("beam_width", "top_paths", "merge_repeated")
+    )
+
+    def run() -> list[Any]:
+        _check_times(times, len(logits))
+        if paths > width:
+            raise InvalidArgumentError(None, None, "requested more paths than the beam width.")
+        found = [
+            search(logits[: max(0, times[at]), at], width, paths, merge)
+            for at in range(logits.shape[1])
+        ]
+        sparse = [_sparse([each[path].labels for each in found]) for path in range(paths)]
+        chances = [[path.log_probability for path in each] for each in found]
+        parts = [part for kind in zip(*sparse) for part in kind]
+        return [*parts, np.array(chances, logits.dtype).reshape(len(found), paths)]
+
+    return run
+
+
+_beam_search = op(
+    "CTCBeamSearchDecoder",
+    inputs="inputs: T, sequence_length: int32",
+    outputs="decoded_indices: top_paths * int64, decoded_values: top_paths * int64, "
+    "decoded_shape: top_paths * int64, log_probability: T",
+    attrs={
+        "beam_width": Attr("int", required=True, minimum=1),
+        "top_paths": Attr("int", required=True, minimum=1),
+        "merge_repeated": Attr("bool", True),
+        "T": _FLOATS,
+    },
+    infer=_infer_beams,
+    cpu=Call(make=_bind_beams, dynamic=True),
+    gpu=Call(make=_bind_beams, dynamic=True),
+    grad=NO_GRADIENT,
+    doc="The likeliest sequences of labels of logits (time, batch, classes), by a beam search.",
+)
+
+
+def ctc_beam_search_decoder(
+    inputs: Any,
+    sequence_length: Any,
+    beam_width: int = 100,
+    top_paths: int = 1,
+    merge_repeated: bool = True,
+) -> tuple[list[SparseTensor], Tensor]:
+    """(labels, log probabilities [batch, top_paths]): the likeliest sequences of each, in order.
+
+    inputs: floats [time, batch, classes]. sequence_length: int32 [batch], times that count.
+    beam_width: how many sequences are gone on with at each time. labels: `top_paths` SparseTensors.
+    merge_repeated: whether equal labels in a row come out as one, though a blank was between them.
+
+    ValueError for a `beam_width` or `top_paths` below 1; in a run FailedPreconditionError for times
+    after the last one, InvalidArgumentError for more paths than the beam is wide, or were found.
+    """
+    flat = _beam_search(
+        inputs, sequence_length, beam_width=beam_width, top_paths=top_paths,
+        merge_repeated=merge_repeated,
+    )  # fmt: skip
+    *parts, chances = flat
+    columns = [parts[at : at + top_paths] for at in range(0, 3 * top_paths, top_paths)]
+    return [SparseTensor(*each) for each in zip(*columns)], chances
+
+
+def ctc_beam_search_decoder_v2(
+    inputs: Any, sequence_length: Any, beam_width: int = 100, top_paths: int = 1
+) -> tuple[list[SparseTensor], Tensor]:
+    """`ctc_beam_search_decoder` with `merge_repeated` False, which is what is mostly meant."""
+    return ctc_beam_search_decoder(inputs, sequence_length, beam_width, top_paths, False)
+
+
+# -- labels
+
+
+def collapse_repeated(
+    labels: Any, seq_length: Any, name: str | None = None
+) -> tuple[Tensor, Tensor]:
+    """(labels [batch, longest], lengths [batch]): equal labels in a row made one.
+
+    labels: [batch, max], of which the first `seq_length` [batch] of each row count; 0 comes after
+    what is left.
+    """
+    with op_scope(name, "collapse_repeated_labels", labels, seq_length):
+        given = convert_to_tensor(labels, name="labels")
+        lengths = convert_to_tensor(seq_length, name="seq_length")
+        differ = not_equal(given[:, 1:], given[:, :-1])
+        mask = concat([ones_like(given[:, :1], dtypes.bool), differ], axis=1)
+        width = given.shape[1].value
+        mask = logical_and(
+            mask, sequence_mask(lengths, maxlen=shape(given)[1] if width is None else width)
+        )
+        left = reduce_sum(cast(mask, int32), axis=1)
+        longest = reduce_max(left)
+        targets = reshape(sequence_mask(left, maxlen=longest), [-1])
+        places = range_of(shape(targets)[0])
+        flat = scatter_nd(
+            expand_dims(boolean_mask(places, targets), axis=1),
+            boolean_mask(reshape(given, [-1]), reshape(mask, [-1])),
+            shape(targets),
+        )
+        batch = given.shape[0].value
+        rows = shape(given)[0] if batch is None else batch
+        return reshape(flat, [rows, longest]), cast(left, lengths.dtype.base_dtype)

@@ -1,0 +1,261 @@
+"""Connectionist temporal classification: the loss of a sequence of labels whose times are unknown.
+
+A. Graves et al. 2006. With a blank before, between and after its labels, a sequence of L labels
+has U = 2 L + 1 places; a path goes through them in time, and may leave out a blank between two
+different labels. All paths of all sequences of a batch are summed up together, step by step:
+
+    ahead[u]  = log p(the inputs up to t, at place u at t)
+    behind[u] = log p(the inputs after t, from place u at t)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base import dtypes
+from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.base.shapes import TensorShape
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.graph.inference_context import InferContext
+from gpugraph.kernel import Call, KernelContext
+from gpugraph.ops.arrays.reshape_and_transpose import transpose
+from gpugraph.ops.framework.identity_and_shape import prevent_gradient
+from gpugraph.ops.framework.op_declaration import Attr, op, raw_ops
+from gpugraph.ops.framework.shape_functions import of_rank
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+from gpugraph.ops.sparse.sparse_tensor import SparseTensor, SparseTensorValue, expect_sparse
+
+__all__ = ["ctc_loss"]
+
+_ATTRS = {
+    "preprocess_collapse_repeated": Attr("bool", False),
+    "ctc_merge_repeated": Attr("bool", True),
+    "ignore_longer_outputs_than_inputs": Attr("bool", False),
+}
+
+
+# -- labels
+
+
+def _refusal(message: str) -> InvalidArgumentError:
+    return InvalidArgumentError(None, None, message)
+
+
+def _rows(indices: Any, values: Any, count: int) -> list[list[int]]:
+    """The labels of each sequence; InvalidArgumentError for others' labels."""
+    if len(indices) and not (indices[:, 0].min() >= 0 and indices[:, 0].max() < count):
+        raise _refusal(f"labels batch index must be between 0 and {count}: {indices.tolist()}")
+    rows: list[list[int]] = [[] for _ in range(count)]
+    for row, label in zip(indices[:, 0].tolist(), values.tolist()):
+        rows[row].append(label)
+    return rows
+
+
+def _meant(row: list[int], number: int, blank: int, collapse: bool) -> list[int]:
+    """The labels of a sequence that count: those before the blanks at its end."""
+    if not row:
+        raise _refusal(f"Labels length is zero in batch {number}")
+    kept = [each for at, each in enumerate(row) if not (collapse and at and each == row[at - 1])]
+    ends = next((at for at, each in enumerate(kept) if each >= blank), len(kept))
+    if any(each < blank for each in kept[ends:]):
+        raise _refusal(
+            f"Saw a non-null label (index >= num_classes - 1) following a null label, batch: "
+            f"{number} num_classes: {blank + 1} labels: {row}"
+        )
+    if min(row) < 0:
+        raise _refusal(f"All labels must be nonnegative integers, batch: {number} labels: {row}")
+    return kept[:ends]
+
+
+def _labels(attrs: Any, indices: Any, values: Any, times: Any, blank: int) -> list[list[int]]:
+    """What counts of each sequence's labels; InvalidArgumentError where there is no time for it."""
+    collapse = attrs["preprocess_collapse_repeated"]
+    found = []
+    for number, row in enumerate(_rows(indices, values, len(times))):
+        found.append(_meant(row, number, blank, collapse))
+        if len(row) > times[number] and not attrs["ignore_longer_outputs_than_inputs"]:
+            raise _refusal(
+                f"Not enough time for target transition sequence (required: {len(row)}, available: "
+                f"{times[number]}) in batch {number}. You can turn this error into a warning by "
+                f"using the flag ignore_longer_outputs_than_inputs"
+            )
+    return found
+
+
+# -- paths
+
+
+class _Paths:
+    """All places of all sequences, [batch, places], and which of them follow each other."""
+
+    def __init__(self, labels: list[list[int]], times: Any, blank: int, merge: bool) -> None:
+        counts = np.array([len(each) for each in labels])
+        self.times, self.sizes = times, 2 * counts + 1
+        self.used = (times > 0) & (counts <= times)
+        self.places = np.full((len(labels), 2 * int(counts.max(initial=0)) + 1), blank)
+        for row, each in zip(self.places, labels):
+            row[1 : 2 * len(each) : 2] = each
+        is_label = self.places != blank
+        same = np.zeros(self.places.shape, bool)
+        same[:, 2:] = self.places[:, 2:] == self.places[:, :-2]
+        self.stay = np.where(is_label & (not merge), -np.inf, 0.0)
+        self.skip = np.where(is_label & ~(same & merge), 0.0, -np.inf)
+        self.skip[:, :2] = -np.inf
+        inside = np.arange(self.places.shape[1]) < self.sizes[:, None]
+        self.inside = np.where(inside, 0.0, -np.inf)
+        last = np.arange(self.places.shape[1]) >= self.sizes[:, None] - 2
+        self.last = np.where(last, self.inside, -np.inf)
+
+    def ahead(self, seen: Any) -> Any:
+        """`ahead` at each time, of the log probabilities of places at each time."""
+        found = np.full(seen.shape, -np.inf)
+        found[0, :, :2] = seen[0, :, :2] + self.inside[:, :2]
+        for t in range(1, len(seen)):
+            before = found[t - 1]
+            total = before + self.stay
+            total[:, 1:] = np.logaddexp(total[:, 1:], before[:, :-1])
+            total[:, 2:] = np.logaddexp(total[:, 2:], before[:, :-2] + self.skip[:, 2:])
+            found[t] = total + seen[t] + self.inside
+        return found
+
+    def behind(self, seen: Any) -> Any:
+        """`behind` at each time; each sequence begins at its own last one."""
+        found = np.full(seen.shape, -np.inf)
+        for t in range(len(seen) - 1, -1, -1):
+            if t + 1 < len(seen):
+                after = found[t + 1] + seen[t + 1]
+                total = after + self.stay
+                total[:, :-1] = np.logaddexp(total[:, :-1], after[:, 1:])
+                total[:, :-2] = np.logaddexp(total[:, :-2], after[:, 2:] + self.skip[:, 2:])
+                found[t] = total
+            ends = self.times == t + 1
+            found[t, ends] = self.last[ends]
+        return found
+
+
+def _log_softmax(logits: Any) -> Any:
+    wide = logits.astype(np.float64)
+    wide -= wide.max(axis=2, keepdims=True)
+    wide -= np.log(np.exp(wide).sum(axis=2, keepdims=True))
+    return wide
+
+
+def _loss_and_gradient(paths: _Paths, logits: Any, loss: Any, gradient: Any) -> None:
+    """loss = -log p(labels); its gradient: probabilities less what paths take of each class."""
+    steps, batch, classes = logits.shape
+    known = _log_softmax(logits)
+    seen = np.take_along_axis(known, np.broadcast_to(paths.places, (steps, *paths.places.shape)), 2)
+    both = paths.ahead(seen) + paths.behind(seen)
+    total = np.logaddexp.reduce(both[0], axis=1)
+    possible = paths.used & (total > -np.inf)
+    loss[...] = np.where(paths.used, -total, 0)
+    shares = np.exp(both - np.where(possible, total, 0)[:, None])
+    rows = np.arange(steps * batch).reshape(steps, batch, 1) * classes + paths.places
+    taken = np.bincount(rows.ravel(), shares.ravel(), steps * batch * classes)
+    active = paths.used & (np.arange(steps)[:, None] < paths.times)
+    slope = np.exp(known) - taken.reshape(logits.shape)
+    gradient[...] = np.where(active[..., None], slope, 0)
+
+
+def _bind(
+    context: KernelContext,
+    logits: Any,
+    indices: Any,
+    values: Any,
+    times: Any,
+    loss: Any,
+    gradient: Any,
+) -> Callable[[], Any]:
+    attrs, blank = context.attrs, logits.shape[2] - 1
+
+    def run() -> None:
+        late = np.flatnonzero(times > len(logits))
+        if late.size:
+            raise _refusal(f"sequence_length({late[0]}) <= {len(logits)}")
+        labels = _labels(attrs, indices, values, times, blank)
+        if not gradient.size:
+            loss.fill(0)
+            return
+        paths = _Paths(labels, times, blank, attrs["ctc_merge_repeated"])
+        with np.errstate(all="ignore"):
+            _loss_and_gradient(paths, logits, loss, gradient)
+
+    return run
+
+
+# -- the op
+
+
+def _infer(context: InferContext) -> Sequence[TensorShape]:
+    steps, batch, classes = of_rank(context.shapes[0], 3, "inputs")
+    count = of_rank(context.shapes[1], 2, "labels_indices")[0]
+    values = TensorShape.of(of_rank(context.shapes[2], 1, "labels_values"))
+    values.merge_with(TensorShape.of((count,)))
+    times = TensorShape.of(of_rank(context.shapes[3], 1, "sequence_length"))
+    both = times.merge_with(TensorShape.of((batch,)))
+    return [both, TensorShape.of((steps, of_rank(both, 1, "batch")[0], classes))]
+
+
+def _back(op: Any, dloss: Any, _: Any) -> list[Any]:
+    slope = prevent_gradient(
+        op.outputs[1],
+        message="the loss and its gradient are computed together, and there is no second one",
+    )
+    return [raw_ops.Mul(raw_ops.ExpandDims(dloss, -1), slope), None, None, None]
+
+
+_ctc_loss = op(
+    "CTCLoss",
+    inputs="inputs: T, labels_indices: int64, labels_values: int32, sequence_length: int32",
+    outputs="loss: T, gradient: T",
+    attrs={"T": (dtypes.float32, dtypes.float64), **_ATTRS},
+    infer=_infer,
+    cpu=Call(make=_bind),
+    gpu=Call(make=_bind),
+    grad=_back,
+    doc="-log p(labels) of logits (time, batch, classes), the last class the blank, and its "
+    "gradient by the logits.",
+)
+
+
+def ctc_loss(
+    labels: Any,
+    inputs: Any = None,
+    sequence_length: Any = None,
+    preprocess_collapse_repeated: bool = False,
+    ctc_merge_repeated: bool = True,
+    ignore_longer_outputs_than_inputs: bool = False,
+    time_major: bool = True,
+    logits: Any = None,
+) -> Tensor:
+    """-log p(labels) [batch] by connectionist temporal classification.
+
+    labels: an int32 SparseTensor [batch, longest]: those of each sequence.
+    inputs (newer: `logits`): floats [time, batch, classes], with `time_major` False [batch, time,
+      classes]; the last class is the blank. sequence_length: int32 [batch], times that count.
+    preprocess_collapse_repeated: whether equal labels in a row count as one.
+    ctc_merge_repeated: whether a label may last for several times.
+    ignore_longer_outputs_than_inputs: whether sequences with more labels than times have loss 0.
+
+    TypeError unless labels are sparse. InvalidArgumentError in a run for sequences without labels,
+    with negative ones, with too many for their time, and for times after the last one. A loss is
+    infinite where repeated labels leave no path. It can be differentiated once.
+    """
+    if not isinstance(labels, (SparseTensor, SparseTensorValue)):
+        raise TypeError(f"Expected labels (first argument) to be a SparseTensor, not {labels!r}")
+    sparse, given = expect_sparse(labels), logits if inputs is None else inputs
+    source = convert_to_tensor(given, name="inputs") if time_major else transpose(given, [1, 0, 2])
+    loss, _ = _ctc_loss(
+        source,
+        sparse.indices,
+        sparse.values,
+        sequence_length,
+        preprocess_collapse_repeated=preprocess_collapse_repeated,
+        ctc_merge_repeated=ctc_merge_repeated,
+        ignore_longer_outputs_than_inputs=ignore_longer_outputs_than_inputs,
+    )
+    made: Tensor = loss
+    return made

@@ -1,0 +1,97 @@
+"""The loss of connectionist temporal classification by its newer name, of dense labels too.
+
+The op wants sparse labels, and the blank as the last class: both are brought into that form.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base import dtypes
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.ops.arrays.cast import cast
+from gpugraph.ops.arrays.masks_and_coordinates import sequence_mask
+from gpugraph.ops.framework.identity_and_shape import op_scope
+from gpugraph.ops.framework.op_declaration import raw_ops
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+from gpugraph.ops.nn.losses.ctc_loss import ctc_loss
+from gpugraph.ops.sparse.sparse_tensor import SparseTensor, SparseTensorValue, expect_sparse
+
+__all__ = ["ctc_loss_v2"]
+
+_FIRST, _LAST = np.array(0, np.int32), np.array(2, np.int32)
+
+
+def _order(classes: int, blank: int) -> list[int]:
+    """The classes, the blank after all others."""
+    return [*range(blank), *range(blank + 1, classes), blank]
+
+
+def _renumbered(labels: Any, classes: int, blank: int) -> Any:
+    """The labels by the numbers that classes have where the blank is the last one."""
+    numbers = np.argsort(_order(classes, blank)).astype(np.int32)
+    return raw_ops.GatherV2(numbers, labels, _FIRST)
+
+
+def _sparse(labels: Any, lengths: Any, classes: int, blank: int) -> SparseTensor:
+    """Each row's first labels; a blank where a row has none, since the op wants one at least."""
+    labels, lengths = convert_to_tensor(labels), cast(lengths, dtypes.int32)
+    wide = raw_ops.PadV2(
+        labels, np.array([[0, 0], [0, 1]], np.int32), cast(blank, labels.dtype.base_dtype)
+    )
+    shape = raw_ops.Shape(wide, out_type=dtypes.int64)
+    kept = sequence_mask(raw_ops.Maximum(lengths, np.array(1, np.int32)), shape[1])
+    indices = raw_ops.Where(kept)
+    counts = sequence_mask(lengths, shape[1])
+    numbers = _renumbered(wide, classes, blank)
+    blanks = raw_ops.Add(raw_ops.ZerosLike(numbers), np.array(classes - 1, np.int32))
+    chosen = raw_ops.Select(counts, numbers, blanks)
+    return SparseTensor(indices, raw_ops.GatherNd(chosen, indices), shape)
+
+
+def ctc_loss_v2(
+    labels: Any,
+    logits: Any,
+    label_length: Any,
+    logit_length: Any,
+    logits_time_major: bool = True,
+    unique: Any = None,
+    blank_index: int | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """-log p(labels) [batch] by connectionist temporal classification, the blank where you want it.
+
+    labels: integers [batch, longest], of which label_length [batch] count, or an int32 SparseTensor
+      (then label_length is not looked at). logits: floats [time, batch, classes], with
+      `logits_time_major` False [batch, time, classes]; logit_length: int32 [batch], times that
+      count. blank_index: the class of the blank, counted from the end where it is negative; 0 by
+      default for dense labels. unique: not needed here.
+
+    ValueError for sparse labels without `blank_index`, for a blank that is no class, and where the
+    number of classes is not known. InvalidArgumentError in a run for more labels than there are
+    times, and labels that are no class. It can be differentiated once.
+    """
+    del unique
+    is_sparse = isinstance(labels, (SparseTensor, SparseTensorValue))
+    if is_sparse and blank_index is None:
+        raise ValueError("Argument `blank_index` must be provided when labels is a SparseTensor.")
+    with op_scope(name, "ctc_loss"):
+        source = convert_to_tensor(logits, name="logits")
+        classes = source.shape.with_rank(3)[2].value
+        if classes is None:
+            raise ValueError(f"The number of classes of logits is not known: {source!r}")
+        blank = (blank_index or 0) + (classes if (blank_index or 0) < 0 else 0)
+        if not 0 <= blank < classes:
+            raise ValueError(f"blank_index {blank_index} is none of {classes} classes")
+        if blank != classes - 1:
+            order = np.array(_order(classes, blank), np.int32)
+            source = raw_ops.GatherV2(source, order, _LAST)
+        if is_sparse:
+            given = expect_sparse(labels)
+            values = _renumbered(given.values, classes, blank)
+            found = SparseTensor(given.indices, values, given.dense_shape)
+        else:
+            found = _sparse(labels, label_length, classes, blank)
+        return ctc_loss(found, source, logit_length, time_major=logits_time_major)

@@ -1,0 +1,125 @@
+"""Weights of losses and metrics: how they may be shaped, and shapes of labels beside predictions.
+
+Weights broadcast to values in fewer ways than operands do: they are one number, or have the rank
+of the values with each size the same or 1.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gpugraph.graph.client.operation import Operation
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.ops.arrays.constants_and_placeholders import ones_like
+from gpugraph.ops.arrays.reshape_and_transpose import squeeze
+from gpugraph.ops.control.group_and_no_op import no_op
+from gpugraph.ops.framework.identity_and_shape import op_scope, rank, shape
+from gpugraph.ops.framework.op_declaration import raw_ops
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+
+__all__ = ["assert_broadcastable", "broadcast_weights", "squeezed", "squeezed_weights"]
+
+_WHY = "weights can not be broadcast to values."
+
+
+def assert_broadcastable(weights: Any, values: Any) -> Operation:
+    """An operation that fails, with InvalidArgumentError, unless `weights` may weigh `values`.
+
+    ValueError where that is known while the graph is built.
+    """
+    with op_scope(None, "assert_broadcastable", weights, values):
+        with op_scope(None, "weights", weights) as inside:
+            given = convert_to_tensor(weights, name=inside)
+            weights_shape, weights_rank = shape(given, name="shape"), rank(given, name="rank")
+        with op_scope(None, "values", values) as inside:
+            weighed = convert_to_tensor(values, name=inside)
+            values_shape, values_rank = shape(weighed, name="shape"), rank(weighed, name="rank")
+        found = _known(given, weighed)
+        if found:
+            return no_op(name=found)
+        ranks = raw_ops.Equal(weights_rank, values_rank, name="is_same_rank")
+        scalar = raw_ops.Equal(weights_rank, 0, name="is_scalar")
+        fits = raw_ops.LogicalAnd(ranks, _sizes_fit(weights_shape, values_shape, weights_rank))
+        valid = raw_ops.LogicalOr(scalar, fits, name="is_valid_shape")
+        data = [
+            _WHY, "weights.shape=", given.name, weights_shape, "values.shape=", weighed.name,
+            values_shape,
+        ]  # fmt: skip
+        made: Operation = raw_ops.Assert(valid, data, name="Assert")
+        return made
+
+
+def _known(weights: Tensor, values: Tensor) -> str:
+    """By what it is known now that weights fit: a name, empty where it is not known."""
+    here, there = weights.shape.sizes, values.shape.sizes
+    if here == ():
+        return "static_scalar_check_success"
+    if here is None or there is None:
+        return ""
+    if len(here) != len(there):
+        raise ValueError(
+            f"{_WHY} values.rank={len(there)}. weights.rank={len(here)}. values.shape="
+            f"{values.shape}. weights.shape={weights.shape}. They are {weights} and {values}"
+        )
+    for axis, (mine, other) in enumerate(zip(here, there)):
+        if mine not in (None, 1) and other is not None and mine != other:
+            raise ValueError(
+                f"{_WHY} Mismatch at dim {axis}. values.shape={values.shape}, weights.shape="
+                f"{weights.shape}. They are {weights} and {values}"
+            )
+    return "" if None in (*here, *there) else "static_dims_check_success"
+
+
+def _sizes_fit(weights_shape: Any, values_shape: Any, weights_rank: Any) -> Any:
+    """Whether each size of the weights is 1 or that of the values, as many as there are."""
+    count = raw_ops.ExpandDims(weights_rank, 0)
+    padded = raw_ops.ConcatV2([values_shape, raw_ops.Fill(count, -1)], 0)
+    beside = raw_ops.Slice(padded, np.array([0], np.int32), count)
+    one = raw_ops.Equal(weights_shape, np.array(1, np.int32))
+    fits = raw_ops.LogicalOr(one, raw_ops.Equal(weights_shape, beside))
+    return raw_ops.All(fits, np.array([0], np.int32))
+
+
+def broadcast_weights(weights: Any, values: Any) -> Tensor:
+    """The weight of each of `values`; ValueError and errors of a run as `assert_broadcastable`."""
+    with op_scope(None, "broadcast_weights", weights, values) as scope:
+        weighed = convert_to_tensor(values, name="values")
+        given = convert_to_tensor(weights, weighed.dtype.base_dtype, name="weights")
+        if given.shape.is_fully_defined() and given.shape.sizes == weighed.shape.sizes:
+            return given
+        with weighed.graph.control_dependencies([assert_broadcastable(given, weighed)]):
+            made: Tensor = raw_ops.Mul(given, ones_like(weighed), name=scope)
+            return made
+
+
+# -- labels beside predictions
+
+
+def squeezed(
+    labels: Any, predictions: Any, rank_difference: int = 0, name: str | None = None
+) -> tuple[Tensor, Tensor]:
+    """Labels and predictions, one of them without its last dimension where that is one too many.
+
+    rank_difference: how many dimensions predictions have more. Dimensions of unknown size stay.
+    """
+    with op_scope(name, "remove_squeezable_dimensions", labels, predictions):
+        given, found = convert_to_tensor(labels), convert_to_tensor(predictions)
+        if given.shape.rank is None or found.shape.rank is None:
+            return given, found
+        more = found.shape.rank - given.shape.rank
+        if more == rank_difference + 1:
+            found = squeeze(found, [-1])
+        elif more == rank_difference - 1:
+            given = squeeze(given, [-1])
+        return given, found
+
+
+def squeezed_weights(weights: Any, beside: Tensor) -> Tensor:
+    """Weights without their last dimension where they have one more than what is `beside` them."""
+    given = convert_to_tensor(weights)
+    here, there = given.shape.rank, beside.shape.rank
+    if here is not None and there is not None and here == there + 1:
+        return squeeze(given, [-1])
+    return given

@@ -1,0 +1,177 @@
+"""Losses over very many classes that look at few of them: NCE and the sampled softmax.
+
+M. Gutmann and A. Hyvarinen 2010, Noise-contrastive estimation; S. Jean et al. 2014, On using very
+large target vocabulary.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gpugraph.base.dtypes import int32, int64
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.ops.arrays.cast import cast
+from gpugraph.ops.arrays.concat_and_stack import concat, stack
+from gpugraph.ops.arrays.constants_and_placeholders import ones, ones_like, zeros_like
+from gpugraph.ops.arrays.reshape_and_transpose import expand_dims, reshape
+from gpugraph.ops.elementwise.arithmetic_functions import multiply
+from gpugraph.ops.elementwise.unary_functions import log
+from gpugraph.ops.framework.identity_and_shape import op_scope, shape, stop_gradient
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+from gpugraph.ops.indexing.embedding_lookup import embedding_lookup
+from gpugraph.ops.indexing.strided_slice import slice
+from gpugraph.ops.linalg.matmul import matmul
+from gpugraph.ops.nn.losses.candidate_samplers import (
+    compute_accidental_hits,
+    log_uniform_candidate_sampler,
+)
+from gpugraph.ops.nn.losses.cross_entropy_ops import (
+    sigmoid_cross_entropy_with_logits,
+    softmax_cross_entropy_with_logits_v2,
+)
+from gpugraph.ops.sparse.sparse_functions import sparse_to_dense
+
+__all__ = ["nce_loss", "sampled_softmax_loss"]
+
+
+def nce_loss(
+    weights: Any,
+    biases: Any,
+    labels: Any,
+    inputs: Any,
+    num_sampled: int,
+    num_classes: int,
+    num_true: int = 1,
+    sampled_values: Any = None,
+    remove_accidental_hits: bool = False,
+    partition_strategy: str = "mod",
+    name: str = "nce_loss",
+) -> Tensor:
+    """The noise-contrastive loss [batch]: true classes told from `num_sampled` drawn ones.
+
+    weights: [num_classes, dim], or its parts. biases: [num_classes]. labels: int [batch,
+    num_true], the true classes. inputs: [batch, dim].
+    sampled_values: what a candidate sampler gives; by default that of
+      `log_uniform_candidate_sampler`, all candidates different.
+    remove_accidental_hits: whether candidates that are true count for nothing.
+
+    Of any float dtype. ValueError for shapes that do not fit.
+    """
+    logits, truth = _logits(
+        weights, biases, labels, inputs, num_sampled, num_classes, num_true, sampled_values,
+        remove_accidental_hits, partition_strategy, name, None,
+    )  # fmt: skip
+    losses = sigmoid_cross_entropy_with_logits(labels=truth, logits=logits, name="sampled_losses")
+    return _row_sums(losses)
+
+
+def sampled_softmax_loss(
+    weights: Any,
+    biases: Any,
+    labels: Any,
+    inputs: Any,
+    num_sampled: int,
+    num_classes: int,
+    num_true: int = 1,
+    sampled_values: Any = None,
+    remove_accidental_hits: bool = True,
+    partition_strategy: str = "mod",
+    name: str = "sampled_softmax_loss",
+    seed: int | None = None,
+) -> Tensor:
+    """The softmax cross entropy [batch] over the true and `num_sampled` drawn classes alone.
+
+    Arguments and errors as of `nce_loss`; seed: of the default sampler. It is for training: the
+    loss over all classes is what tells how good a model is.
+    """
+    logits, truth = _logits(
+        weights, biases, labels, inputs, num_sampled, num_classes, num_true, sampled_values,
+        remove_accidental_hits, partition_strategy, name, seed,
+    )  # fmt: skip
+    fixed = stop_gradient(truth, name="labels_stop_gradient")
+    return softmax_cross_entropy_with_logits_v2(labels=fixed, logits=logits)
+
+
+def _row_sums(x: Tensor) -> Tensor:
+    """The sums of a matrix's rows, by a product, which is fast both ways."""
+    columns = ones(stack([shape(x)[1], 1]), x.dtype)
+    return reshape(matmul(x, columns), [-1])
+
+
+def _logits(
+    weights: Any,
+    biases: Any,
+    labels: Any,
+    inputs: Any,
+    num_sampled: int,
+    num_classes: int,
+    num_true: int,
+    sampled_values: Any,
+    remove_accidental_hits: bool,
+    partition_strategy: str,
+    name: str,
+    seed: int | None,
+) -> tuple[Tensor, Tensor]:
+    """(logits, labels), both [batch, num_true + num_sampled], the true classes first."""
+    parts = list(weights) if isinstance(weights, (list, tuple)) else [weights]
+    with op_scope(name, "compute_sampled_logits", *parts, biases, inputs, labels):
+        given, truth = convert_to_tensor(inputs), convert_to_tensor(labels)
+        if truth.dtype != int64:
+            truth = cast(truth, int64)
+        flat = reshape(truth, [-1])
+        if sampled_values is None:
+            sampled_values = log_uniform_candidate_sampler(
+                truth, num_true, num_sampled, True, num_classes, seed
+            )
+        sampled, expected_true, expected = (stop_gradient(each) for each in sampled_values)
+        sampled = cast(sampled, int64)
+        ids = concat([flat, sampled], 0)
+        rows = embedding_lookup(weights, ids, partition_strategy)
+        if rows.dtype != given.dtype:
+            rows = cast(rows, given.dtype)
+        true_rows = slice(rows, [0, 0], stack([shape(flat)[0], -1]))
+        sampled_rows = slice(rows, stack([shape(flat)[0], 0]), [-1, -1])
+        sampled_logits = matmul(given, sampled_rows, transpose_b=True)
+        offsets = embedding_lookup(biases, ids, partition_strategy)
+        if offsets.dtype != given.dtype:
+            offsets = cast(offsets, given.dtype)
+        true_offsets = slice(offsets, [0], shape(flat))
+        sampled_offsets = slice(offsets, shape(flat), [-1])
+        true_logits = _true_logits(given, true_rows, num_true)
+        true_logits += reshape(true_offsets, [-1, num_true])
+        sampled_logits += sampled_offsets
+        if remove_accidental_hits:
+            sampled_logits += _hits(truth, sampled, num_true, num_sampled, sampled_logits.dtype)
+        true_logits -= _log(expected_true, given.dtype)
+        sampled_logits -= _log(expected, given.dtype)
+        shares = ones_like(true_logits) / float(num_true)
+        return (
+            concat([true_logits, sampled_logits], 1),
+            concat([shares, zeros_like(sampled_logits)], 1),
+        )
+
+
+def _log(counts: Tensor, dtype: Any) -> Tensor:
+    found = log(counts)
+    return found if found.dtype == dtype else cast(found, dtype)
+
+
+def _true_logits(inputs: Tensor, rows: Tensor, num_true: int) -> Tensor:
+    """The products of each input with the rows of its true classes, [batch, num_true]."""
+    width = shape(rows)[1:2]
+    by_example = concat([[-1, num_true], width], 0)
+    products = multiply(expand_dims(inputs, 1), reshape(rows, by_example))
+    flat = reshape(products, concat([[-1], width], 0))
+    return reshape(_row_sums(flat), [-1, num_true])
+
+
+def _hits(truth: Tensor, sampled: Tensor, num_true: int, num_sampled: int, dtype: Any) -> Tensor:
+    """What makes candidates that are true count for nothing, [batch, num_sampled]."""
+    indices, ids, weights = compute_accidental_hits(truth, sampled, num_true)
+    places = concat(
+        [reshape(indices, [-1, 1]), reshape(cast(ids, int32), [-1, 1])], 1, "sparse_indices"
+    )
+    sizes = concat([shape(truth)[:1], expand_dims(num_sampled, 0)], 0)
+    if weights.dtype != dtype:
+        weights = cast(weights, dtype)
+    return sparse_to_dense(places, sizes, weights, default_value=0.0, validate_indices=False)

@@ -1,0 +1,172 @@
+"""The gradients of batch normalization, and of these again, in sums by channel.
+
+With d = x - mean, r = 1 / sqrt(variance + epsilon), q = r * r, n elements a channel, and means
+over these written E: the first gradients of y = d r scale + offset by dy are
+
+    dx = scale r (dy - E[dy] - d q E[dy d])     dscale = r n E[dy d]     doffset = n E[dy]
+
+where mean and variance move with the images; where they do not, dx is scale r dy. What follows
+takes them as functions of dy, x, scale, mean and variance, each by itself: that the last two are
+outputs that depend on x is what the gradient of these outputs says.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.ops.arrays.cast import cast
+from gpugraph.ops.framework.identity_and_shape import attrs_of, shape_of, size_at
+from gpugraph.ops.framework.op_declaration import raw_ops
+
+__all__ = ["forward_gradient", "gradient_of_gradient"]
+
+
+class _Layout(NamedTuple):
+    """How images lie, as what sums by channel and spreads it needs to know."""
+
+    axes: Any
+    by_channel: Any
+    is_last: bool
+
+    def sum(self, value: Any) -> Any:
+        """Of each channel."""
+        return raw_ops.Sum(value, self.axes)
+
+    def spread(self, vector: Any) -> Any:
+        """What varies by channel, so that it broadcasts against images."""
+        return vector if self.is_last else raw_ops.Reshape(vector, self.by_channel)
+
+
+def _layout(op: Any) -> _Layout:
+    if op.get_attr("data_format") in ("NHWC", b"NHWC"):
+        return _Layout(np.array([0, 1, 2], np.int32), None, True)
+    return _Layout(np.array([0, 2, 3], np.int32), np.array([1, -1, 1, 1], np.int32), False)
+
+
+def _attrs_of(op: Any) -> dict[str, Any]:
+    return attrs_of(op, ("epsilon", "data_format", "is_training"))
+
+
+def _absent(grad: Any) -> bool:
+    """Whether a gradient is absent, or zeros made for an output that nothing depends on."""
+    return grad is None or grad.op.type in ("ZerosLike", "Zeros")
+
+
+def _count(images: Tensor, channels: Any, like: Any) -> Any:
+    """How many elements a channel has, as a number of this dtype."""
+    sizes = images.shape.sizes
+    dtype = like.dtype.base_dtype
+    if sizes is not None and None not in sizes:
+        axis = 3 if channels.is_last else 1
+        known = prod(size or 0 for at, size in enumerate(sizes) if at != axis)
+        return np.asarray(known, dtype.as_numpy_dtype)
+    parts = [size_at(images, int(axis)) for axis in channels.axes]
+    return cast(raw_ops.Prod(raw_ops.Pack(parts), np.array([0], np.int32)), dtype)
+
+
+def forward_gradient(backward: str, op: Any, dy: Any, *others: Any) -> list[Any]:
+    """Of FusedBatchNorm: `backward` is the op type that computes it.
+
+    others: the gradients of batch_mean, batch_variance, reserve_space_1 and _2 (and _3).
+    """
+    x, scale = op.inputs[:2]
+    training = op.get_attr("is_training")
+    reserves = op.outputs[3:] if training else [*op.inputs[3:5], *op.outputs[5:]]
+    made = getattr(raw_ops, backward)(dy, x, scale, *reserves, **_attrs_of(op))
+    dx = made[0]
+    if training and not all(_absent(grad) for grad in others[:4]):
+        dx = raw_ops.Add(dx, _through_statistics(op, others))
+    return [dx, made[1], made[2], None, None]
+
+
+def _through_statistics(op: Any, grads: Any) -> Any:
+    """What x gets through the mean and variance that are outputs."""
+    x, mean = op.inputs[0], op.outputs[3]
+    layout = _layout(op)
+    by_mean, by_sample, by_reserve, by_variance = grads[:4]
+    n = _count(x, layout, mean)
+    one = np.asarray(1, mean.dtype.base_dtype.as_numpy_dtype)
+    unbiased = raw_ops.RealDiv(n, raw_ops.Maximum(raw_ops.Sub(n, one), one))
+    dmean = raw_ops.RealDiv(raw_ops.Add(by_mean, by_reserve), n)
+    dvariance = raw_ops.Add(raw_ops.Mul(by_sample, unbiased), by_variance)
+    twice = raw_ops.RealDiv(raw_ops.Add(dvariance, dvariance), n)
+    centered = raw_ops.Sub(cast(x, mean.dtype.base_dtype), layout.spread(mean))
+    moved = raw_ops.Add(layout.spread(dmean), raw_ops.Mul(centered, layout.spread(twice)))
+    shaped = moved if x.shape.is_fully_defined() else raw_ops.BroadcastTo(moved, shape_of(x))
+    return cast(shaped, x.dtype.base_dtype)
+
+
+class _Values:
+    """What both gradients of the gradient are made of, in the dtype of what varies by channel."""
+
+    def __init__(self, op: Any, grads: Any) -> None:
+        dy, x, scale, mean, variance = op.inputs[:5]
+        self.layout = _layout(op)
+        self.image_type, dtype = x.dtype.base_dtype, mean.dtype.base_dtype
+        self.dy, self.a = cast(dy, dtype), cast(grads[0], dtype)
+        self.b, self.c = grads[1], grads[2]  # those of dscale and doffset
+        self.scale = cast(scale, dtype)
+        self.n = _count(x, self.layout, mean)
+        self.d = raw_ops.Sub(cast(x, dtype), self.spread(mean))
+        epsilon = np.asarray(op.get_attr("epsilon"), dtype.as_numpy_dtype)
+        self.r = raw_ops.Rsqrt(raw_ops.Add(variance, epsilon))
+        self.q = raw_ops.Mul(self.r, self.r)
+        self.dy_d = self.sum(raw_ops.Mul(self.dy, self.d))
+        self.a_dy = self.sum(raw_ops.Mul(self.a, self.dy))
+
+    def sum(self, value: Any) -> Any:
+        return self.layout.sum(value)
+
+    def spread(self, vector: Any) -> Any:
+        return self.layout.spread(vector)
+
+
+def _product(first: Any, *others: Any) -> Any:
+    for each in others:
+        first = raw_ops.Mul(first, each)
+    return first
+
+
+def gradient_of_gradient(op: Any, *grads: Any) -> list[Any]:
+    """Of FusedBatchNormGrad, by dy, x, scale, mean and variance."""
+    v = _Values(op, grads)
+    half = np.asarray(0.5, v.r.dtype.base_dtype.as_numpy_dtype)
+    factor = raw_ops.Mul(v.scale, v.r)
+    by_dy = raw_ops.Mul(v.a, v.spread(factor))
+    inner = v.a_dy  # the sum of a dx / (scale r)
+    by_d = raw_ops.Mul(v.dy, v.spread(raw_ops.Mul(v.b, v.r)))
+    moving = None
+    if op.get_attr("is_training"):
+        sum_a, sum_dy = v.sum(v.a), v.sum(v.dy)
+        share = raw_ops.RealDiv(v.q, v.n)
+        a_d = v.sum(raw_ops.Mul(v.a, v.d))
+        lost = raw_ops.Add(
+            v.spread(raw_ops.RealDiv(sum_a, v.n)),
+            raw_ops.Mul(v.d, v.spread(raw_ops.Mul(a_d, share))),
+        )
+        by_dy = raw_ops.Sub(by_dy, raw_ops.Mul(lost, v.spread(factor)))
+        moving = _product(a_d, v.dy_d, share)
+        inner = raw_ops.Sub(
+            inner, raw_ops.Add(raw_ops.RealDiv(raw_ops.Mul(sum_a, sum_dy), v.n), moving)
+        )
+        both = raw_ops.Add(raw_ops.Mul(v.a, v.spread(v.dy_d)), raw_ops.Mul(v.dy, v.spread(a_d)))
+        by_d = raw_ops.Sub(by_d, raw_ops.Mul(both, v.spread(raw_ops.Mul(factor, share))))
+    slope = raw_ops.Add(raw_ops.Mul(v.d, v.spread(raw_ops.Mul(v.b, v.r))), v.spread(v.c))
+    by_variance = _product(
+        v.q, half, raw_ops.Add(_product(factor, inner), _product(v.b, v.dy_d, v.r))
+    )
+    by_variance = raw_ops.Neg(by_variance)
+    if moving is not None:
+        by_variance = raw_ops.Add(by_variance, _product(factor, moving, v.q))
+    return [
+        cast(raw_ops.Add(by_dy, slope), v.image_type),
+        cast(by_d, v.image_type),
+        cast(raw_ops.Mul(v.r, inner), op.inputs[2].dtype.base_dtype),
+        raw_ops.Neg(v.sum(by_d)),
+        by_variance,
+        *[None] * (len(op.inputs) - 5),
+    ]

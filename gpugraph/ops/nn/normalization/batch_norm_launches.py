@@ -1,0 +1,169 @@
+"""Launches of the CUDA kernels of batch normalization (kernels/cuda/nn/batch_norm.cu)."""
+
+from __future__ import annotations
+
+from math import ceil, prod
+from typing import NamedTuple
+
+from gpugraph.base.dtypes import DType, float32, float64
+from gpugraph.kernel import At, Call, Launch, Scratch, Signature, Source
+from gpugraph.ops.framework.cuda_grids import THREADS, grid_of
+from gpugraph.ops.nn.windows.window_geometry import channels_last
+
+__all__ = ["norm_back_gpu", "norm_gpu"]
+
+_MANY = (1 << 31) - (1 << 24)
+"""Elements from which places need 64 bits."""
+_BLOCKS = 1056
+_PARTS = 256
+"""Parts at most that sums are cut in."""
+
+
+class _Work(NamedTuple):
+    """Images as (outer, channels, inner), and how their sums are cut."""
+
+    signature: Signature
+    outer: int
+    channels: int
+    inner: int
+    last: bool
+    width: int
+    parts: int
+    each: int
+    dtype: DType
+    """Of what is computed with."""
+
+    @property
+    def total(self) -> int:
+        """The elements of a channel."""
+        return self.outer * self.inner
+
+    @property
+    def pack(self) -> int:
+        size = self.channels if self.last else self.inner
+        return 4 if size % 4 == 0 else 1
+
+    @property
+    def columns(self) -> tuple[tuple[int, int, int], tuple[int, int, int]]:
+        """Grid and block where sums are cut in parts."""
+        grid = ceil(self.channels / self.width), self.parts, 1
+        return grid, (self.width, THREADS // self.width, 1)
+
+    @property
+    def by_channel(self) -> tuple[tuple[int, int, int], tuple[int, int, int]]:
+        """Those where parts are merged."""
+        return (self.channels, 1, 1), (1, THREADS, 1)
+
+    @property
+    def whole(self) -> tuple[tuple[int, int, int], tuple[int, int, int]]:
+        """Those where all elements are gone through."""
+        return grid_of(self.total * self.channels // self.pack), (THREADS, 1, 1)
+
+    def vector(self, name: str, times: int = 1) -> Scratch:
+        return Scratch(name, times * self.channels, self.dtype)
+
+    def launch(
+        self,
+        function: str,
+        shape: tuple[tuple[int, int, int], tuple[int, int, int]],
+        *arguments: At | Scratch | int | float,
+    ) -> Launch:
+        types = self.signature.input_types
+        images, vectors = types[0].base_dtype, types[2].base_dtype
+        macros: dict[str, str | int] = {
+            "GG_LAST": int(self.last),
+            "GG_PACK": self.pack,
+            "GG_TRAINING": int(bool(self.signature.attrs["is_training"])),
+            "PLACE": "int64_t" if self.total * self.channels >= _MANY else "int32_t",
+        }
+        dtypes = {"T": images, "U": vectors, "S": self.dtype}
+        return Launch(function, *shape, arguments, dtypes, macros)
+
+
+def _work(signature: Signature, index: int) -> _Work:
+    """Of the images that input `index` is."""
+    if not prod(signature.input_shapes[index]):
+        raise NotImplementedError("there are no images")
+    shape, last = signature.input_shapes[index], channels_last(signature.attrs)
+    channels = shape[3 if last else 1]
+    outer = prod(shape[:3]) if last else shape[0]
+    inner = 1 if last else prod(shape[2:])
+    width = 32 if last else 1
+    while width > 1 and width >= 2 * channels:
+        width //= 2
+    height, total = THREADS // width, outer * inner
+    most = max(1, min(_PARTS, ceil(_BLOCKS * width / channels), ceil(total / (8 * height))))
+    each = ceil(total / most)
+    wide = float64 in (type.base_dtype for type in signature.input_types)
+    dtype = float64 if wide else float32
+    return _Work(
+        signature, outer, channels, inner, last, width, ceil(total / each), each, dtype
+    )  # fmt: skip
+
+
+def _forward(signature: Signature) -> list[Launch]:
+    """Inputs: x, scale, offset, mean, variance; outputs: y and four by channel."""
+    work, epsilon = _work(signature, 0), float(signature.attrs["epsilon"])
+    factor, channels, inner = work.vector("factor"), work.channels, work.inner
+    made = At(6), At(7), At(8), At(9)
+    last = work.launch(
+        "gg_normalize",
+        work.whole,
+        *(At(0), At(8), factor, At(2), At(5)),
+        *(work.total * channels // work.pack, channels, inner),
+    )
+    if not signature.attrs["is_training"]:
+        given = (At(3), At(4), At(1), *made, factor, channels, epsilon)
+        shape = grid_of(channels), (THREADS, 1, 1)
+        return [work.launch("gg_norm_given", shape, *given), last]
+    if prod(signature.input_shapes[3]) or prod(signature.input_shapes[4]):
+        raise NotImplementedError("mean and variance are given where they are to be found")
+    means, squares = work.vector("means", work.parts), work.vector("squares", work.parts)
+    sizes = work.outer, channels, inner, work.each
+    merged = work.parts, work.each, work.total, epsilon, channels
+    return [
+        work.launch("gg_norm_moments", work.columns, At(0), means, squares, *sizes),
+        work.launch(
+            "gg_norm_finish", work.by_channel, means, squares, At(1), *made, factor, *merged
+        ),
+        last,
+    ]
+
+
+def _backward(signature: Signature) -> list[Launch]:
+    """Inputs: dy, x, scale, mean, variance; outputs: dx, dscale, doffset."""
+    work, epsilon = _work(signature, 1), float(signature.attrs["epsilon"])
+    out, channels, inner = len(signature.input_types), work.channels, work.inner
+    slopes, products = work.vector("slopes", work.parts), work.vector("products", work.parts)
+    factor, less, tilt = work.vector("factor"), work.vector("less"), work.vector("tilt")
+    return [
+        work.launch(
+            "gg_norm_back_sums",
+            work.columns,
+            *(At(0), At(1), At(3), slopes, products),
+            *(work.outer, channels, inner, work.each),
+        ),
+        work.launch(
+            "gg_norm_back_finish",
+            work.by_channel,
+            *(slopes, products, At(2), At(4), At(out + 1), At(out + 2), factor, less, tilt),
+            *(work.parts, work.total, epsilon, channels),
+        ),
+        work.launch(
+            "gg_norm_back",
+            work.whole,
+            *(At(0), At(1), At(3), factor, less, tilt, At(out)),
+            *(work.total * channels // work.pack, channels, inner),
+        ),
+    ]
+
+
+def norm_gpu(host: Call) -> Source:
+    """Batch normalization."""
+    return Source("batch_norm.cu", _forward, host, optional=[3, 4, 10])
+
+
+def norm_back_gpu(host: Call, inputs: int) -> Source:
+    """Its gradients, of an op with so many inputs, of which a sixth is empty."""
+    empty = [*range(5, inputs), inputs + 3, inputs + 4]
+    return Source("batch_norm.cu", _backward, host, optional=empty)

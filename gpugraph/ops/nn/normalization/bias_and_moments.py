@@ -1,0 +1,247 @@
+"""Layers' own arithmetic: a bias along the channels, mean and variance, and normalizing by them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base import dtypes
+from gpugraph.base.dtypes import NUMERIC
+from gpugraph.base.shapes import TensorShape
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.graph.inference_context import InferContext
+from gpugraph.kernel import Call, Elementwise, KernelContext, Signature
+from gpugraph.ops.arrays.cast import cast
+from gpugraph.ops.framework.formula_terms import Term, recipe
+from gpugraph.ops.framework.identity_and_shape import int_argument, op_scope, shape_of
+from gpugraph.ops.framework.kernel_registry import register_kernel
+from gpugraph.ops.framework.op_declaration import Attr, op, raw_ops
+from gpugraph.ops.framework.shape_functions import UNKNOWN, of_rank
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+from gpugraph.ops.linalg.matmul import matmul
+from gpugraph.ops.nn.activations.relu_and_elu import relu
+from gpugraph.ops.reductions.reduction_ops import SUM
+
+__all__ = ["batch_normalization", "bias_add", "moments", "relu_layer", "xw_plus_b"]
+
+
+# -- bias
+
+
+def _channel_axis(attrs: Any, rank: int) -> int:
+    """Which axis holds the channels; ValueError for a rank that has none."""
+    if rank < 2:
+        raise ValueError(f"Shape must be at least rank 2 but is rank {rank}")
+    data_format = attrs["data_format"]
+    return 1 if data_format in ("NCHW", b"NCHW") else rank - 1
+
+
+def _infer_bias_add(context: InferContext) -> Sequence[TensorShape]:
+    sizes = context.shapes[0].sizes
+    channels = of_rank(context.shapes[1], 1, "bias")[0]
+    if sizes is None:
+        return [UNKNOWN]
+    axis = _channel_axis(context.attrs, len(sizes))
+    if channels is not None and sizes[axis] not in (None, channels):
+        raise ValueError(f"Dimensions must be equal, but are {sizes[axis]} and {channels}")
+    merged = channels if sizes[axis] is None else sizes[axis]
+    return [TensorShape.of((*sizes[:axis], merged, *sizes[axis + 1 :]))]
+
+
+def _bind_bias_add(context: KernelContext, value: Any, bias: Any, out: Any) -> Callable[[], Any]:
+    after = value.ndim - 1 - _channel_axis(context.attrs, value.ndim)
+    return partial(np.add, value, bias.reshape((-1, *(1,) * after)) if after else bias, out)
+
+
+def _biased(signature: Signature, value: Term, bias: Term) -> list[Term]:
+    rank = len(value.shape)
+    after = rank - 1 - _channel_axis(signature.attrs, rank)
+    return [value + (bias.expanded((*bias.shape, *(1,) * after)) if after else bias)]
+
+
+def _bias_add_back(op: Any, dy: Any) -> list[Any]:
+    return [dy, raw_ops.BiasAddGrad(dy, data_format=op.get_attr("data_format"))]
+
+
+_BIAS_ATTRS = {"T": NUMERIC, "data_format": Attr("string", "NHWC")}
+
+_bias_add = op(
+    "BiasAdd",
+    inputs="value: T, bias: T",
+    outputs="output: T",
+    attrs=_BIAS_ATTRS,
+    infer=_infer_bias_add,
+    alias={0: 0},
+    cpu=Call(make=_bind_bias_add),
+    gpu=Call(make=_bind_bias_add),
+    native=recipe(_biased),
+    grad=_bias_add_back,
+    doc="value + bias, one bias a channel: the last axis (NHWC) or the second (NCHW).",
+)
+
+# Along the last axis it is broadcasting as in any addition, and can be fused.
+_LAST_AXIS: Any = {"data_format": ["NHWC", b"NHWC"]}
+register_kernel(
+    "BiasAdd",
+    "GPU",
+    Elementwise("x + y", Call(make=_bind_bias_add)),
+    types=_LAST_AXIS,
+    priority=1,
+)
+
+
+def _infer_bias_grad(context: InferContext) -> Sequence[TensorShape]:
+    sizes = context.shapes[0].sizes
+    if sizes is None:
+        return [TensorShape.of((None,))]
+    return [TensorShape.of((sizes[_channel_axis(context.attrs, len(sizes))],))]
+
+
+def _bind_bias_grad(context: KernelContext, dy: Any, out: Any) -> Callable[[], Any]:
+    axis = _channel_axis(context.attrs, dy.ndim)
+    rows, after = prod(dy.shape[:axis]), prod(dy.shape[axis + 1 :])
+    if after != 1:
+        return partial(dy.reshape(rows, dy.shape[axis], after).sum, (0, 2), None, out)
+    matrix = dy.reshape(rows, dy.shape[axis])
+    if context.input_types[0].base_dtype in (dtypes.float32, dtypes.float64):
+        ones = np.ones(rows, dy.dtype, like=dy)  # BLAS sums columns several times faster
+        return partial(np.matmul, ones, matrix, out)
+    return partial(matrix.sum, 0, None, out)
+
+
+def _summed_by_channel(signature: Signature, dy: Term) -> list[Term]:
+    rank = len(dy.shape)
+    channels = _channel_axis(signature.attrs, rank)
+    return [dy.reduced(SUM, [axis for axis in range(rank) if axis != channels])]
+
+
+def _channels_then_ones(source: Tensor) -> Any:
+    """The shape (-1, 1, ..., 1) with as many dimensions as `source` has after the first."""
+    rank = source.shape.rank
+    if rank is not None:
+        return np.array((-1, *(1,) * (rank - 2)), np.int32)
+    ones = raw_ops.Fill(raw_ops.ExpandDims(raw_ops.Sub(raw_ops.Rank(source), 2), 0), 1)
+    return raw_ops.ConcatV2([np.array([-1], np.int32), ones], 0)
+
+
+def _bias_grad_back(op: Any, ddy: Any) -> Any:
+    """The bias's gradient repeated along all axes but the channels'."""
+    source, data_format = op.inputs[0], op.get_attr("data_format")
+    if data_format in ("NCHW", b"NCHW"):
+        ddy = raw_ops.Reshape(ddy, _channels_then_ones(source))
+    return raw_ops.BroadcastTo(ddy, shape_of(source))
+
+
+op(
+    "BiasAddGrad",
+    inputs="out_backprop: T",
+    outputs="output: T",
+    attrs=_BIAS_ATTRS,
+    infer=_infer_bias_grad,
+    cpu=Call(make=_bind_bias_grad),
+    gpu=Call(make=_bind_bias_grad),
+    native=recipe(_summed_by_channel),
+    grad=_bias_grad_back,
+    doc="The sum over all axes but the channels'.",
+)
+
+
+def bias_add(value: Any, bias: Any, data_format: Any = None, name: str | None = None) -> Tensor:
+    """`value` + `bias`, a vector with an element for each channel of `value`.
+
+    Channels are the last axis ("N...C", "NHWC", the default) or the second ("NC...", "NCHW").
+    ValueError for another `data_format`, for a value of rank 0 or 1, and for another number of
+    channels.
+    """
+    if data_format is None or data_format in ("NHWC", "NWC", "NDHWC", "N...C"):
+        layout = "NHWC"
+    elif data_format in ("NCHW", "NCW", "NCDHW", "NC..."):
+        layout = "NCHW"
+    else:
+        raise ValueError("data_format must be of the form `N...C` or `NC...`")
+    made: Tensor = _bias_add(value, bias, data_format=layout, name=name or "BiasAdd")
+    return made
+
+
+def xw_plus_b(x: Any, weights: Any, biases: Any, name: str | None = None) -> Tensor:
+    """matmul(x, weights) + biases, for matrices x and weights and a vector of biases."""
+    with op_scope(name, "xw_plus_b", x, weights, biases) as scope:
+        return bias_add(matmul(x, weights), biases, name=scope)
+
+
+def relu_layer(x: Any, weights: Any, biases: Any, name: str | None = None) -> Tensor:
+    """relu(matmul(x, weights) + biases), for matrices x and weights and a vector of biases."""
+    with op_scope(name, "relu_layer", x, weights, biases) as scope:
+        given = convert_to_tensor(x, name="x")
+        matrix = convert_to_tensor(weights, name="weights")
+        added = convert_to_tensor(biases, name="biases")
+        return relu(bias_add(matmul(given, matrix), added), name=scope)
+
+
+# -- moments
+
+
+def moments(
+    x: Any,
+    axes: Any,
+    shift: Any = None,
+    name: str | None = None,
+    keep_dims: bool | None = None,
+    keepdims: bool | None = None,
+) -> tuple[Tensor, Tensor]:
+    """(mean, variance) of `x` over `axes`; the variance is that of the population.
+
+    float16 is averaged in float32. `shift` has no effect. With `keepdims` (older: `keep_dims`)
+    the axes stay, with size 1.
+    """
+    del shift
+    kept = bool(keep_dims if keepdims is None else keepdims)
+    with op_scope(name, "moments", x):
+        source = convert_to_tensor(x, name="x")
+        narrow = source.dtype.base_dtype is dtypes.float16
+        wide = raw_ops.Cast(source, DstT=dtypes.float32) if narrow else source
+        over = int_argument(axes)
+        mean = raw_ops.Mean(wide, over, keep_dims=True, name="mean")
+        distance = raw_ops.SquaredDifference(wide, raw_ops.StopGradient(mean))
+        variance = raw_ops.Mean(distance, over, keep_dims=True, name="variance")
+        if not kept:
+            mean, variance = (_without(value, over) for value in (mean, variance))
+        if narrow:
+            mean, variance = (raw_ops.Cast(v, DstT=dtypes.float16) for v in (mean, variance))
+        return mean, variance
+
+
+def _without(value: Tensor, axes: Any) -> Any:
+    """`value` without the axes of size 1 that a reduction has kept."""
+    if isinstance(axes, Tensor):
+        return raw_ops.Sum(value, axes)  # over axes of size 1
+    chosen = [int(axis) for axis in np.atleast_1d(np.asarray(axes, np.int64))]
+    return raw_ops.Squeeze(value, squeeze_dims=chosen) if chosen else value
+
+
+def batch_normalization(
+    x: Any,
+    mean: Any,
+    variance: Any,
+    offset: Any,
+    scale: Any,
+    variance_epsilon: float,
+    name: str | None = None,
+) -> Tensor:
+    """(x - mean) / sqrt(variance + variance_epsilon) * scale + offset.
+
+    Everything broadcasts against `x`; `offset` and `scale` may be None.
+    """
+    with op_scope(name, "batchnorm", x, mean, variance, scale, offset):
+        source = convert_to_tensor(x, name="x")
+        factor = raw_ops.Rsqrt(convert_to_tensor(variance) + variance_epsilon)
+        if scale is not None:
+            factor = factor * scale
+        scaled = source * cast(factor, source.dtype.base_dtype)
+        moved = -convert_to_tensor(mean) * factor if offset is None else offset - mean * factor
+        made: Tensor = scaled + cast(moved, source.dtype.base_dtype)
+        return made

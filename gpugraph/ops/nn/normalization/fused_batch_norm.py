@@ -1,0 +1,384 @@
+"""Batch normalization of images as one op, and its gradient.
+
+    y = (x - mean) / sqrt(variance + epsilon) * scale + offset
+
+Training, mean and variance are those of the images themselves, channel by channel, and are given
+as outputs; else they are inputs. All that varies by channel is float32 where images are float16.
+TensorFlow has no float64 here; we do, so that gradients can be checked.
+
+Kernels lay out what varies by channel as one row, as long as an image, so that each NumPy call
+goes over images row by row, whatever the format.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gpugraph.base.dtypes import FLOATING, DType, float32, float64
+from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.base.shapes import TensorShape
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.graph.inference_context import InferContext
+from gpugraph.kernel import Call, KernelContext
+from gpugraph.ops.framework.identity_and_shape import run_all
+from gpugraph.ops.framework.op_declaration import Attr, op
+from gpugraph.ops.framework.shape_functions import of_rank
+from gpugraph.ops.framework.tensor_conversion import constant, convert_to_tensor
+from gpugraph.ops.nn.normalization.batch_norm_gradients import (
+    forward_gradient,
+    gradient_of_gradient,
+)
+from gpugraph.ops.nn.normalization.batch_norm_launches import norm_back_gpu, norm_gpu
+from gpugraph.ops.nn.windows.window_geometry import channels_last, check_equal, images, in_format
+
+__all__ = ["fused_batch_norm"]
+
+_SMALLEST_EPSILON = 1.001e-5  # what cuDNN asks for
+_NOTHING = TensorShape.of((0,))
+
+Run = Callable[[], Any]
+
+
+# -- kernels
+
+
+class _Images:
+    """Images of one shape and format: their channels' sums, and rows of what varies by channel."""
+
+    def __init__(self, context: KernelContext, like: Any) -> None:
+        self.context = context
+        self.last = channels_last(context.attrs)
+        self.batch = like.shape[0]
+        self.channels = like.shape[3 if self.last else 1]
+        self.pixels = like.shape[1] * like.shape[2] if self.last else like.shape[2] * like.shape[3]
+        self.count = self.batch * self.pixels
+        self.shape = (self.batch, self.pixels * self.channels)
+        wide = float64 in (each.base_dtype for each in context.input_types)
+        self.dtype: DType = float64 if wide else float32
+        self.ones = np.ones(self.count, self.dtype.as_numpy_dtype, like=like)
+
+    def vector(self) -> Any:
+        return self.context.scratch((self.channels,), self.dtype)
+
+    def scratch(self) -> Any:
+        return self.context.scratch(self.shape, self.dtype)
+
+    def read(self, array: Any) -> tuple[Any, list[Run]]:
+        """The images as rows in the dtype of the work, and what brings them there at each run."""
+        flat = array.reshape(self.shape)
+        if np.dtype(array.dtype) == self.dtype.as_numpy_dtype:
+            return flat, []
+        copy = self.scratch()
+        return copy, [partial(np.copyto, copy, flat)]
+
+    def write(self, array: Any) -> tuple[Any, list[Run]]:
+        """Rows to write images to, and what brings them to `array` afterwards."""
+        flat = array.reshape(self.shape)
+        if np.dtype(array.dtype) == self.dtype.as_numpy_dtype:
+            return flat, []
+        copy = self.scratch()
+        return copy, [partial(np.copyto, flat, copy, casting="same_kind")]
+
+    def row(self, vector: Any) -> tuple[Any, Run]:
+        """What varies by channel along a whole image, and the call that lays it out."""
+        shape = (self.pixels, self.channels) if self.last else (self.channels, self.pixels)
+        laid = self.context.scratch(shape, self.dtype)
+        source = vector if self.last else vector[:, None]
+        return laid.reshape(-1), partial(np.copyto, laid, source)
+
+    def sums(self, rows: Any, out: Any) -> Run:
+        """The sum of each channel."""
+        if self.last:
+            return partial(np.matmul, self.ones, rows.reshape(self.count, self.channels), out)
+        split = rows.reshape(self.batch, self.channels, self.pixels)
+        return partial(np.sum, split, (0, 2), None, out)
+
+
+def _check_empty(mean: Any, variance: Any) -> None:
+    if mean.size or variance.size:
+        raise InvalidArgumentError(
+            None,
+            None,
+            "mean and variance must be empty where is_training is True, but have "
+            f"{mean.size} and {variance.size} elements",
+        )
+
+
+def _bind_forward(
+    context: KernelContext,
+    x: Any,
+    scale: Any,
+    offset: Any,
+    mean: Any,
+    variance: Any,
+    out: Any,
+    *results: Any,
+) -> Run:
+    """results: batch_mean, batch_variance, reserve_space_1 and _2, and an empty _3."""
+    work = _Images(context, x)
+    source, before = work.read(x)
+    target, after = work.write(out)
+    steps = list(before)
+    if context.attrs["is_training"]:
+        if mean.size or variance.size:
+            return partial(_check_empty, mean, variance)
+        steps += _statistics(work, source, target, results)
+        mean, variance = results[2:4]
+    else:
+        for result, given in zip(results, (mean, variance, mean, variance)):
+            steps.append(partial(np.copyto, result, given))
+        mean_row, lay_mean = work.row(mean)
+        steps += [lay_mean, partial(np.subtract, source, mean_row, target)]
+    factor = work.vector()
+    factor_row, lay_factor = work.row(factor)
+    offset_row, lay_offset = work.row(offset)
+    steps += [
+        *_inverse_deviation(context, variance, factor),
+        partial(np.multiply, factor, scale, factor),
+        lay_factor,
+        lay_offset,
+        partial(np.multiply, target, factor_row, target),
+        partial(np.add, target, offset_row, target),
+    ]
+    return _quiet(run_all([*steps, *after]))
+
+
+def _quiet(run: Run) -> Run:
+    """The run without warnings: of no images there is no mean."""
+
+    def quiet() -> None:
+        with np.errstate(all="ignore"):
+            run()
+
+    return quiet
+
+
+def _statistics(work: _Images, source: Any, centered: Any, results: Sequence[Any]) -> list[Run]:
+    """The steps that find mean and variance, and what is left of the images without their mean."""
+    batch_mean, batch_variance, mean, variance = results[:4]
+    squares = work.scratch()
+    mean_row, lay_mean = work.row(mean)
+    unbiased = work.count / max(work.count - 1, 1)
+    dtype = work.dtype.as_numpy_dtype
+    count = dtype(work.count)
+    return [
+        work.sums(source, mean),
+        partial(np.divide, mean, count, mean),
+        lay_mean,
+        partial(np.subtract, source, mean_row, centered),
+        partial(np.multiply, centered, centered, squares),
+        work.sums(squares, variance),
+        partial(np.divide, variance, count, variance),
+        partial(np.copyto, batch_mean, mean),
+        partial(np.multiply, variance, dtype(unbiased), batch_variance),
+    ]
+
+
+def _inverse_deviation(context: KernelContext, variance: Any, out: Any) -> list[Run]:
+    """1 / sqrt(variance + epsilon)."""
+    return [
+        partial(np.add, variance, out.dtype.type(context.attrs["epsilon"]), out),
+        partial(np.sqrt, out, out),
+        partial(np.divide, 1, out, out),
+    ]
+
+
+def _bind_backward(
+    context: KernelContext, dy: Any, x: Any, scale: Any, mean: Any, variance: Any, *others: Any
+) -> Run:
+    """others: reserve_space_3 where there is one; dx, dscale, doffset, and two that are empty."""
+    dx, dscale, doffset = others[-5:-2]
+    work = _Images(context, x)
+    slope, read_slope = work.read(dy)
+    source, read_source = work.read(x)
+    target, after = work.write(dx)
+    centered, products, inverse = work.scratch(), work.scratch(), work.vector()
+    mean_row, lay_mean = work.row(mean)
+    steps: list[Run] = [
+        *read_slope,
+        *read_source,
+        *_inverse_deviation(context, variance, inverse),
+        lay_mean,
+        partial(np.subtract, source, mean_row, centered),
+        partial(np.multiply, slope, centered, products),
+        work.sums(products, dscale),
+        partial(np.multiply, dscale, inverse, dscale),
+        work.sums(slope, doffset),
+    ]
+    factor = work.vector()
+    factor_row, lay_factor = work.row(factor)
+    steps += [partial(np.multiply, inverse, scale, factor), lay_factor]
+    if context.attrs["is_training"]:
+        steps += _less_what_moves(work, slope, centered, inverse, (dscale, doffset), target)
+        slope = target
+    steps.append(partial(np.multiply, slope, factor_row, target))
+    return _quiet(run_all([*steps, *after]))
+
+
+def _less_what_moves(
+    work: _Images, slope: Any, centered: Any, inverse: Any, sums: tuple[Any, Any], target: Any
+) -> list[Run]:
+    """What is left of `slope` when mean and variance move with the images."""
+    dscale, doffset = sums
+    part, share = work.vector(), work.dtype.as_numpy_dtype(1 / max(work.count, 1))
+    row, lay = work.row(part)
+    return [
+        partial(np.multiply, dscale, inverse, part),
+        partial(np.multiply, part, share, part),
+        lay,
+        partial(np.multiply, centered, row, centered),
+        partial(np.multiply, doffset, share, part),
+        lay,
+        partial(np.subtract, slope, row, target),
+        partial(np.subtract, target, centered, target),
+    ]
+
+
+# -- shapes
+
+
+def _channel_count(context: InferContext, channels: int | None, vectors: Sequence[int]) -> Any:
+    """The channels, that these inputs agree about; ValueError where they do not."""
+    for index in vectors:
+        (size,) = of_rank(context.shapes[index], 1, "what varies by channel")
+        check_equal(channels, size, "the images' channels and what varies by channel")
+        channels = size if channels is None else channels
+    return channels
+
+
+def _infer_forward(context: InferContext) -> list[TensorShape]:
+    image = images(context.shapes[0], context.attrs)
+    vectors = (1, 2) if context.attrs["is_training"] else (1, 2, 3, 4)
+    channels = _channel_count(context, image.channels, vectors)
+    for index in (3, 4):
+        of_rank(context.shapes[index], 1, "mean and variance")
+    by_channel = TensorShape.of((channels,))
+    whole = in_format(context.attrs, *image[:3], channels)
+    return [whole, *[by_channel] * 4, _NOTHING]
+
+
+def _infer_forward_without_third(context: InferContext) -> list[TensorShape]:
+    return _infer_forward(context)[:5]
+
+
+def _infer_backward(context: InferContext) -> list[TensorShape]:
+    slope, image = (images(each, context.attrs) for each in context.shapes[:2])
+    merged = []
+    for one, other in zip(slope, image):
+        check_equal(one, other, "the images and their gradient")
+        merged.append(other if one is None else one)
+    batch, height, width, channels = merged
+    channels = _channel_count(context, channels, (2, 3, 4))
+    by_channel = TensorShape.of((channels,))
+    return [
+        in_format(context.attrs, batch, height, width, channels),
+        by_channel,
+        by_channel,
+        _NOTHING,
+        _NOTHING,
+    ]
+
+
+# -- declarations
+
+
+class _Version(NamedTuple):
+    """What one version of the op has: its dtypes, and whether there is a third reserve."""
+
+    suffix: str
+    by_channel: str
+    types: dict[str, Any]
+    third: bool
+
+
+_WIDE = (float32, float64)
+_VERSIONS = (
+    _Version("", "T", {"T": _WIDE}, False),
+    _Version("V2", "U", {"T": FLOATING, "U": _WIDE}, False),
+    _Version("V3", "U", {"T": FLOATING, "U": _WIDE}, True),
+)
+_ATTRS = {
+    "epsilon": Attr("float", 0.0001),
+    "data_format": Attr("string", "NHWC"),
+    "is_training": Attr("bool", True),
+}
+
+
+def _declare(version: _Version) -> Any:
+    """The op and its gradient, in one version; returns the function of the op."""
+    u = version.by_channel
+    reserves = [f"reserve_space_{number}: {u}" for number in range(1, 4 if version.third else 3)]
+    backward = f"FusedBatchNormGrad{version.suffix}"
+    op(
+        backward,
+        inputs=["y_backprop: T", "x: T", f"scale: {u}", *reserves],
+        outputs=["x_backprop: T"]
+        + [f"{n}: {u}" for n in ("scale_backprop", "offset_backprop")]
+        + [f"reserve_space_{n}: {u}" for n in ((4, 5) if version.third else (3, 4))],
+        attrs={**version.types, **_ATTRS},
+        infer=_infer_backward,
+        cpu=Call(make=_bind_backward),
+        gpu=norm_back_gpu(Call(make=_bind_backward), 3 + len(reserves)),
+        grad=gradient_of_gradient,
+        doc="The gradients of FusedBatchNorm by x, scale and offset; two outputs are empty. "
+        "reserve_space_1 and _2 are the mean and variance that it normalized by.",
+    )
+    return op(
+        f"FusedBatchNorm{version.suffix}",
+        inputs=["x: T", *(f"{name}: {u}" for name in ("scale", "offset", "mean", "variance"))],
+        outputs=["y: T", f"batch_mean: {u}", f"batch_variance: {u}", *reserves],
+        attrs={**version.types, **_ATTRS},
+        infer=_infer_forward if version.third else _infer_forward_without_third,
+        cpu=Call(make=_bind_forward),
+        gpu=norm_gpu(Call(make=_bind_forward)),
+        grad=partial(forward_gradient, backward),
+        doc="(x - mean) / sqrt(variance + epsilon) * scale + offset, by channel. Training: of the "
+        "images' own mean and variance, which follow (batch_variance is the sample's, over n - 1).",
+    )
+
+
+_FUSED = [_declare(version) for version in _VERSIONS][-1]
+
+
+def fused_batch_norm(
+    x: Any,
+    scale: Any,
+    offset: Any,
+    mean: Any = None,
+    variance: Any = None,
+    epsilon: float = 0.001,
+    data_format: str = "NHWC",
+    is_training: bool = True,
+    name: str | None = None,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """(y, mean, variance): `x` normalized channel by channel, times `scale`, plus `offset`.
+
+    x: images [n, h, w, c], or [n, c, h, w] with data_format "NCHW"; float16 or float32. All else
+      is a float32 vector of the channels.
+    is_training: whether to normalize by the mean and variance of `x` itself, which then are what
+      comes out (the variance that of the sample, over n - 1); else by `mean` and `variance`.
+    epsilon: 1.001e-5 at least.
+
+    ValueError for shapes that do not fit, and for `mean` or `variance` where it trains.
+    """
+    images_in = convert_to_tensor(x, name="input")
+    factor = convert_to_tensor(scale, name="scale")
+    shift = convert_to_tensor(offset, name="offset")
+    if is_training and (mean is not None or variance is not None):
+        raise ValueError("Both 'mean' and 'variance' must be None if is_training is True.")
+    made = _FUSED(
+        images_in,
+        factor,
+        shift,
+        constant([]) if mean is None else mean,
+        constant([]) if variance is None else variance,
+        epsilon=max(float(epsilon), _SMALLEST_EPSILON),
+        data_format=data_format,
+        is_training=is_training,
+        name=name,
+    )
+    return made.y, made.batch_mean, made.batch_variance

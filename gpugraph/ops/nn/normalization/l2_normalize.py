@@ -1,0 +1,191 @@
+"""Normalizing by lengths and moments: what `tf.nn` has of it as compositions of other ops."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base import dtypes
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.ops.arrays.cast import cast
+from gpugraph.ops.arrays.constants_and_placeholders import zeros_like
+from gpugraph.ops.arrays.reshape_and_transpose import squeeze
+from gpugraph.ops.elementwise.arithmetic_functions import (
+    add,
+    maximum,
+    multiply,
+    squared_difference,
+    subtract,
+)
+from gpugraph.ops.elementwise.unary_functions import abs as absolute
+from gpugraph.ops.elementwise.unary_functions import exp, log1p, reciprocal, rsqrt, square
+from gpugraph.ops.framework.identity_and_shape import op_scope, shape
+from gpugraph.ops.framework.tensor_conversion import constant, convert_to_tensor
+from gpugraph.ops.indexing.gather import gather
+from gpugraph.ops.nn.activations.relu_and_elu import relu
+from gpugraph.ops.nn.normalization.bias_and_moments import batch_normalization
+from gpugraph.ops.reductions.reduction_functions import reduce_prod, reduce_sum
+
+__all__ = [
+    "batch_norm_with_global_normalization",
+    "l2_normalize",
+    "normalize_moments",
+    "sufficient_statistics",
+    "weighted_cross_entropy_with_logits",
+    "weighted_moments",
+]
+
+
+def _newer(name: str, value: Any, older: str, old_value: Any) -> Any:
+    """The argument by its name or its older one; ValueError for both."""
+    if value is not None and old_value is not None:
+        raise ValueError(f"Cannot specify both '{older}' and '{name}'")
+    return old_value if value is None else value
+
+
+def l2_normalize(
+    x: Any, axis: Any = None, epsilon: float = 1e-12, name: str | None = None, dim: Any = None
+) -> Tensor:
+    """x / sqrt(max(sum(x ** 2), epsilon)), the sum over `axis` (older: `dim`), by default all."""
+    chosen = _newer("axis", axis, "dim", dim)
+    with op_scope(name, "l2_normalize", x) as scope:
+        source = convert_to_tensor(x, name="x")
+        squares = reduce_sum(square(source), chosen, keepdims=True)
+        return multiply(source, rsqrt(maximum(squares, epsilon)), name=scope)
+
+
+def sufficient_statistics(
+    x: Any,
+    axes: Sequence[int],
+    shift: Any = None,
+    keep_dims: bool | None = None,
+    name: str | None = None,
+    keepdims: bool | None = None,
+) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
+    """(count, sum, sum of squares, shift) of `x` over `axes`, both sums less `shift`.
+
+    `normalize_moments` makes mean and variance of them. With `keepdims` (older: `keep_dims`) the
+    axes stay, with size 1.
+    """
+    kept = bool(_newer("keepdims", keepdims, "keep_dims", keep_dims))
+    over = sorted({int(axis) for axis in axes})
+    with op_scope(name, "sufficient_statistics", x, shift):
+        source = convert_to_tensor(x, name="x")
+        dtype = source.dtype.base_dtype
+        sizes = None if source.shape.sizes is None else [source.shape.sizes[axis] for axis in over]
+        if sizes is not None and None not in sizes:
+            count = constant(np.prod(sizes), dtype)  # type: ignore[arg-type]
+        else:
+            count = reduce_prod(gather(cast(shape(source), dtype), over), name="count")
+        given = None if shift is None else convert_to_tensor(shift, name="shift")
+        distance = source if given is None else subtract(source, given)
+        squares = square(source) if given is None else squared_difference(source, given)
+        first = reduce_sum(distance, over, keepdims=kept, name="mean_ss")
+        second = reduce_sum(squares, over, keepdims=kept, name="var_ss")
+        return count, first, second, given
+
+
+def normalize_moments(
+    counts: Any, mean_ss: Any, variance_ss: Any, shift: Any, name: str | None = None
+) -> tuple[Tensor, Tensor]:
+    """(mean, variance) of what `sufficient_statistics` gives; `shift` may be None."""
+    with op_scope(name, "normalize", counts, mean_ss, variance_ss, shift):
+        divisor = reciprocal(counts, name="divisor")
+        label = "mean" if shift is None else "shifted_mean"
+        shifted = mean = multiply(mean_ss, divisor, name=label)
+        if shift is not None:
+            mean = add(shifted, shift, name="mean")
+        squares = multiply(variance_ss, divisor)
+        return mean, subtract(squares, square(shifted), name="variance")
+
+
+def weighted_moments(
+    x: Any,
+    axes: Any,
+    frequency_weights: Any,
+    name: str | None = None,
+    keep_dims: bool | None = None,
+    keepdims: bool | None = None,
+) -> tuple[Tensor, Tensor]:
+    """(mean, variance) of `x` over `axes`, each element as often as its weight says.
+
+    frequency_weights: broadcast against `x`. float16 is computed in float32. With `keepdims`
+    (older: `keep_dims`) the axes stay, with size 1.
+    """
+    kept = bool(_newer("keepdims", keepdims, "keep_dims", keep_dims))
+    with op_scope(name, "weighted_moments", x, frequency_weights):
+        source = convert_to_tensor(x, name="x")
+        narrow = source.dtype.base_dtype is dtypes.float16
+        wide = cast(source, dtypes.float32) if narrow else source
+        weights = cast(convert_to_tensor(frequency_weights, name="weights"), wide.dtype.base_dtype)
+        total = reduce_sum(weights * wide, axes, name="weighted_input_sum", keepdims=True)
+        spread = weights + zeros_like(wide)
+        count = reduce_sum(spread, axes, name="sum_of_weights", keepdims=True)
+        divisor = reciprocal(count, name="inv_weight_sum")
+        mean = multiply(total, divisor)
+        squares = weights * squared_difference(wide, mean)
+        variance = multiply(
+            reduce_sum(squares, axes, name="weighted_distsq", keepdims=True), divisor
+        )
+        if not kept:
+            over = [int(axis) for axis in np.ravel(axes)]
+            mean, variance = squeeze(mean, over), squeeze(variance, over)
+        if narrow:
+            mean, variance = cast(mean, dtypes.float16), cast(variance, dtypes.float16)
+        return mean, variance
+
+
+def batch_norm_with_global_normalization(
+    t: Any = None,
+    m: Any = None,
+    v: Any = None,
+    beta: Any = None,
+    gamma: Any = None,
+    variance_epsilon: float | None = None,
+    scale_after_normalization: bool | None = None,
+    name: str | None = None,
+    input: Any = None,
+    mean: Any = None,
+    variance: Any = None,
+) -> Tensor:
+    """`batch_normalization` of `t` by the mean `m` and variance `v`, with offset `beta`; times
+    `gamma` where `scale_after_normalization` says so. Newer names: `input`, `mean`, `variance`.
+    """
+    return batch_normalization(
+        _newer("input", input, "t", t),
+        _newer("mean", mean, "m", m),
+        _newer("variance", variance, "v", v),
+        beta,
+        gamma if scale_after_normalization else None,
+        0.0 if variance_epsilon is None else variance_epsilon,
+        name,
+    )
+
+
+def weighted_cross_entropy_with_logits(
+    labels: Any = None,
+    logits: Any = None,
+    pos_weight: Any = None,
+    name: str | None = None,
+    targets: Any = None,
+) -> Tensor:
+    """`sigmoid_cross_entropy_with_logits` whose first term, of what is true, counts `pos_weight`.
+
+    -pos_weight * labels * log(sigmoid(logits)) - (1 - labels) * log(1 - sigmoid(logits)), which
+    never overflows. `targets` is an older name of `labels`. ValueError when the shapes differ.
+    """
+    given = _newer("labels", labels, "targets", targets)
+    with op_scope(name, "logistic_loss", logits, given) as scope:
+        x = convert_to_tensor(logits, name="logits")
+        z = convert_to_tensor(given, x.dtype.base_dtype, name="labels")
+        try:
+            x.shape.merge_with(z.shape)
+        except ValueError as error:
+            raise ValueError(
+                f"`logits` and `labels` must have the same shape ({x.shape} vs {z.shape})"
+            ) from error
+        factor = 1 + (pos_weight - 1) * z
+        rest = log1p(exp(-absolute(x))) + relu(-x)
+        return add((1 - z) * x, factor * rest, name=scope)

@@ -1,0 +1,244 @@
+"""Local response normalization: each channel by the squares of those near it.
+
+    y = x / norm ** beta    norm = bias + alpha * (sum of x ** 2 over depth_radius to both sides)
+
+Krizhevsky et al. 2012, ImageNet classification with deep convolutional neural networks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base.dtypes import FLOATING, float16, float32
+from gpugraph.base.shapes import TensorShape
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.graph.inference_context import InferContext
+from gpugraph.kernel import At, Call, KernelContext, Launch, Scratch, Signature, Source
+from gpugraph.ops.arrays.cast import cast
+from gpugraph.ops.framework.cuda_grids import THREADS, grid_of, wide_type
+from gpugraph.ops.framework.identity_and_shape import attrs_of, shape_of, size_at
+from gpugraph.ops.framework.op_declaration import Attr, op, raw_ops
+from gpugraph.ops.framework.shape_functions import of_rank
+from gpugraph.ops.nn.activations.softmax import do_nothing
+
+__all__ = ["local_response_normalization"]
+
+_ATTRS = {
+    "depth_radius": Attr("int", 5),
+    "bias": Attr("float", 1.0),
+    "alpha": Attr("float", 1.0),
+    "beta": Attr("float", 0.5),
+}
+
+
+class _Work:
+    """Scratch rows of channels, in float32 where images are float16."""
+
+    def __init__(self, context: KernelContext, like: Any) -> None:
+        dtype = context.output_types[0].base_dtype
+        self.context, self.dtype = context, float32 if dtype is float16 else dtype
+        self.shape = (-1, like.shape[-1])
+        self.rows = int(np.prod(like.shape[:-1]))
+        number = self.dtype.as_numpy_dtype
+        self.radius = int(context.attrs["depth_radius"])
+        self.bias, self.alpha, self.beta = (
+            number(context.attrs[key]) for key in ("bias", "alpha", "beta")
+        )
+
+    def scratch(self) -> Any:
+        return self.context.scratch((self.rows, self.shape[1]), self.dtype)
+
+    def near(self, source: Any, out: Any) -> None:
+        """The sum over the channels near each."""
+        np.copyto(out, source)
+        for apart in range(1, min(self.radius, self.shape[1] - 1) + 1):
+            np.add(out[:, apart:], source[:, :-apart], out[:, apart:])
+            np.add(out[:, :-apart], source[:, apart:], out[:, :-apart])
+
+    def norm(self, images: Any, squares: Any, out: Any) -> None:
+        np.multiply(images, images, squares)
+        self.near(squares, out)
+        np.multiply(out, self.alpha, out)
+        np.add(out, self.bias, out)
+
+
+def _bind_forward(context: KernelContext, images: Any, out: Any) -> Callable[[], Any]:
+    if out.size == 0:
+        return do_nothing
+    work = _Work(context, images)
+    source, target = images.reshape(work.shape), out.reshape(work.shape)
+    wide, squares, norm = work.scratch(), work.scratch(), work.scratch()
+
+    def run() -> None:
+        np.copyto(wide, source)
+        work.norm(wide, squares, norm)
+        np.power(norm, -work.beta, norm)
+        np.multiply(wide, norm, norm)
+        np.copyto(target, norm, casting="same_kind")
+
+    return run
+
+
+def _bind_backward(
+    context: KernelContext, dy: Any, images: Any, outputs: Any, out: Any
+) -> Callable[[], Any]:
+    if out.size == 0:
+        return do_nothing
+    work = _Work(context, images)
+    slope, source, made, target = (each.reshape(work.shape) for each in (dy, images, outputs, out))
+    wide, norm, part, total = (work.scratch() for _ in range(4))
+    twice = work.dtype.as_numpy_dtype(2) * work.alpha * work.beta
+
+    def run() -> None:
+        np.copyto(wide, source)
+        work.norm(wide, part, norm)
+        np.multiply(slope, made, part, dtype=part.dtype)
+        np.divide(part, norm, part)
+        work.near(part, total)
+        np.multiply(total, wide, total)
+        np.multiply(total, twice, total)
+        np.power(norm, -work.beta, norm)
+        np.multiply(norm, slope, norm)
+        np.subtract(norm, total, norm)
+        np.copyto(target, norm, casting="same_kind")
+
+    return run
+
+
+# -- on GPUs
+
+_MANY = (1 << 31) - (1 << 24)
+"""Elements from which places need 64 bits."""
+
+
+def _launch(signature: Signature, function: str, *arguments: At | Scratch | float) -> Launch:
+    """A function over all elements, told their count, the channels and the radius too."""
+    shape, attrs = signature.output_shapes[0], signature.attrs
+    count, depth = prod(shape), shape[-1]
+    radius = min(int(attrs["depth_radius"]), depth - 1)
+    arrays = [each for each in arguments if isinstance(each, (At, Scratch))]
+    numbers = [each for each in arguments if not isinstance(each, (At, Scratch))]
+    return Launch(
+        function,
+        grid_of(count),
+        (THREADS, 1, 1),
+        (*arrays, count, depth, radius, *numbers),
+        {"T": signature.output_types[0]},
+        {"PLACE": "int64_t" if count >= _MANY else "int32_t"},
+    )
+
+
+def _launch_forward(signature: Signature) -> list[Launch]:
+    numbers = [float(signature.attrs[key]) for key in ("bias", "alpha", "beta")]
+    return [_launch(signature, "gg_response", At(0), At(1), *numbers)]
+
+
+def _launch_backward(signature: Signature) -> list[Launch]:
+    bias, alpha, beta = (float(signature.attrs[key]) for key in ("bias", "alpha", "beta"))
+    dtype, count = wide_type(signature.output_types[0]), prod(signature.output_shapes[0])
+    norms, shares = (Scratch(name, count, dtype) for name in ("norms", "shares"))
+    first = At(0), At(1), At(2), norms, shares, bias, alpha
+    then = At(0), At(1), norms, shares, At(3), beta, 2 * alpha * beta
+    return [
+        _launch(signature, "gg_response_shares", *first),
+        _launch(signature, "gg_response_back", *then),
+    ]
+
+
+def _infer(context: InferContext) -> list[TensorShape]:
+    return [TensorShape.of(of_rank(context.shapes[0], 4, "input"))]
+
+
+def _infer_backward(context: InferContext) -> list[TensorShape]:
+    merged = TensorShape.of(of_rank(context.shapes[0], 4, "input_grads"))
+    for each in context.shapes[1:]:
+        merged = merged.merge_with(each)
+    return [merged]
+
+
+def _near(op: Any, images: Tensor) -> Callable[[Any], Any]:
+    """The sum over the channels near each, as a product with a matrix of 0 and 1."""
+    depth, dtype = size_at(images, -1), images.dtype.base_dtype
+    numbers = raw_ops.Range(0, depth, 1)
+    apart = raw_ops.Abs(raw_ops.Sub(raw_ops.ExpandDims(numbers, 1), numbers))
+    band = cast(raw_ops.LessEqual(apart, np.int32(op.get_attr("depth_radius"))), dtype)
+
+    def near(value: Any) -> Any:
+        rows = raw_ops.Reshape(value, raw_ops.Pack([-1, depth]))
+        return raw_ops.Reshape(raw_ops.MatMul(rows, band), shape_of(images))
+
+    return near
+
+
+def _gradient_of_gradient(op: Any, g: Any) -> list[Any]:
+    """Of dx = dy norm^-beta - 2 alpha beta x near(dy y / norm), by dy, x and y."""
+    dy, x, y = op.inputs
+    near = _near(op, x)
+    number = x.dtype.base_dtype.as_numpy_dtype
+    alpha, beta, bias = (number(op.get_attr(key)) for key in ("alpha", "beta", "bias"))
+    norm = raw_ops.Add(raw_ops.Mul(near(raw_ops.Mul(x, x)), alpha), bias)
+    shrunk = raw_ops.Pow(norm, -beta)
+    twice = number(2) * alpha * beta
+    reached = raw_ops.Mul(near(raw_ops.Mul(g, x)), twice)
+    share = raw_ops.RealDiv(reached, norm)
+    by_dy = raw_ops.Sub(raw_ops.Mul(g, shrunk), raw_ops.Mul(share, y))
+    by_y = raw_ops.Neg(raw_ops.Mul(share, dy))
+    bent = raw_ops.RealDiv(raw_ops.Mul(raw_ops.Mul(g, dy), raw_ops.Mul(shrunk, beta)), norm)
+    by_norm = raw_ops.Sub(raw_ops.RealDiv(raw_ops.Mul(share, raw_ops.Mul(dy, y)), norm), bent)
+    outer = raw_ops.Mul(raw_ops.Mul(x, near(by_norm)), number(2) * alpha)
+    products = near(raw_ops.RealDiv(raw_ops.Mul(dy, y), norm))
+    by_x = raw_ops.Sub(outer, raw_ops.Mul(raw_ops.Mul(g, products), twice))
+    return [by_dy, by_x, by_y]
+
+
+_lrn = op(
+    "LRN",
+    inputs="input: T",
+    outputs="output: T",
+    attrs={**_ATTRS, "T": FLOATING},
+    infer=_infer,
+    cpu=Call(make=_bind_forward),
+    gpu=Source("local_response_norm.cu", _launch_forward, Call(make=_bind_forward)),
+    grad=lambda op, dy: raw_ops.LRNGrad(dy, op.inputs[0], op.outputs[0], **attrs_of(op, _ATTRS)),
+    doc="input / (bias + alpha * (sum of input ** 2 over the channels near)) ** beta",
+)
+
+op(
+    "LRNGrad",
+    inputs="input_grads: T, input_image: T, output_image: T",
+    outputs="output: T",
+    attrs={**_ATTRS, "T": FLOATING},
+    infer=_infer_backward,
+    cpu=Call(make=_bind_backward),
+    gpu=Source("local_response_norm.cu", _launch_backward, Call(make=_bind_backward)),
+    grad=_gradient_of_gradient,
+    doc="The gradient of LRN, whose output for `input_image` is `output_image`.",
+)
+
+
+def local_response_normalization(
+    input: Any,
+    depth_radius: int = 5,
+    bias: float = 1,
+    alpha: float = 1,
+    beta: float = 0.5,
+    name: str | None = None,
+) -> Tensor:
+    """Each channel of images [n, h, w, c] by the squares of those near it.
+
+    input / (bias + alpha * sum) ** beta, where the sum is of the squares of the channels up to
+    `depth_radius` to both sides. ValueError for inputs that are not of rank 4.
+    """
+    made: Tensor = _lrn(
+        input,
+        depth_radius=depth_radius,
+        bias=float(bias),
+        alpha=float(alpha),
+        beta=float(beta),
+        name=name,
+    )
+    return made

@@ -1,0 +1,99 @@
+"""Launches of the CUDA kernels of pooling (kernels/cuda/nn/pooling.cu)."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+
+from gpugraph.base.dtypes import DType, int32, uint8
+from gpugraph.kernel import At, Call, Launch, Scratch, Signature, Source
+from gpugraph.ops.framework.cuda_grids import THREADS, grid_of
+from gpugraph.ops.nn.windows.window_launches import Geometries, Geometry, of_images
+
+__all__ = ["max_back_back_gpu", "max_back_gpu", "max_gpu", "mean_back_gpu", "mean_gpu"]
+
+Arguments = tuple[At | Scratch, ...]
+
+
+def _lowest(dtype: DType) -> str:
+    """Where the search for the largest starts, in C."""
+    if dtype.is_floating:
+        return "-INFINITY"
+    low = int(np.iinfo(dtype.as_numpy_dtype).min)
+    return f"(T_VALUE)({low + 1}ll - 1)" if low else "0"
+
+
+def _number(work: Geometry) -> DType:
+    """What holds the number of an element of a window, and one that says: none."""
+    return uint8 if work.window < 255 else int32
+
+
+def _launch(
+    function: str, work: Geometry, pixels: int, arguments: Arguments, dtype: DType
+) -> Launch:
+    """Of a function that goes over `pixels`: those of the images or those of the results."""
+    pack = work.pack()
+    count = pixels * work.channels // pack
+    macros = {
+        **work.macros(),
+        "GG_PACK": pack,
+        "GG_NUMBER": f"{_number(work).name}_t",
+        "GG_LOWEST": _lowest(dtype),
+    }
+    numbers = (*arguments, count, work.channels, *work.numbers)
+    return Launch(function, grid_of(count), (THREADS, 1, 1), numbers, {"T": dtype}, macros)
+
+
+def _dtype(signature: Signature) -> DType:
+    return signature.output_types[0].base_dtype
+
+
+def _forward(function: str, geometry: Geometries, signature: Signature) -> list[Launch]:
+    work = geometry(signature, signature.input_shapes[0], None)
+    return [_launch(function, work, work.places, (At(0), At(1)), _dtype(signature))]
+
+
+def _max_back(geometry: Geometries, signature: Signature) -> list[Launch]:
+    work, dtype = geometry(signature, signature.input_shapes[0], None), _dtype(signature)
+    numbers = Scratch("numbers", max(1, work.places * work.channels), _number(work))
+    back = _launch("gg_max_pool_back", work, work.pixels, (numbers, At(2), At(3)), dtype)
+    if not work.places:
+        return [back]
+    return [_launch("gg_max_places", work, work.places, (At(0), numbers), dtype), back]
+
+
+def _max_back_back(geometry: Geometries, signature: Signature) -> list[Launch]:
+    work = geometry(signature, signature.input_shapes[0], None)
+    arrays = At(0), At(2), At(3)
+    return [_launch("gg_max_pool_back_back", work, work.places, arrays, _dtype(signature))]
+
+
+def _mean_back(geometry: Geometries, signature: Signature) -> list[Launch]:
+    work = geometry(signature, signature.output_shapes[0], None)
+    return [_launch("gg_mean_pool_back", work, work.pixels, (At(0), At(1)), _dtype(signature))]
+
+
+def max_gpu(host: Call, geometry: Geometries = of_images) -> Source:
+    """The largest of each window."""
+    return Source("pooling.cu", partial(_forward, "gg_max_pool", geometry), host)
+
+
+def max_back_gpu(host: Call, geometry: Geometries = of_images) -> Source:
+    """Its gradient: the numbers of the largest elements first, then a sum for each pixel."""
+    return Source("pooling.cu", partial(_max_back, geometry), host)
+
+
+def max_back_back_gpu(host: Call, geometry: Geometries = of_images) -> Source:
+    """What a gradient holds where each window's largest element is."""
+    return Source("pooling.cu", partial(_max_back_back, geometry), host)
+
+
+def mean_gpu(host: Call, geometry: Geometries = of_images) -> Source:
+    """The mean of each window."""
+    return Source("pooling.cu", partial(_forward, "gg_mean_pool", geometry), host)
+
+
+def mean_back_gpu(host: Call, geometry: Geometries = of_images) -> Source:
+    """Its gradient."""
+    return Source("pooling.cu", partial(_mean_back, geometry), host)

@@ -1,0 +1,10 @@
+"""Windows that slide: geometry, launches and C functions that convolution and pooling share."""
+
+from gpugraph.ops.nn.windows import (
+    native_window_sources,
+    volume_geometry,
+    window_geometry,
+    window_launches,
+)
+
+__all__ = ["native_window_sources", "volume_geometry", "window_geometry", "window_launches"]

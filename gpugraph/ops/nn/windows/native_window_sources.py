@@ -1,0 +1,80 @@
+"""What the native functions of windows over images are told: sizes and geometry as integers.
+
+The functions are in host_convolution.h and host_depthwise.h, whose integers host_windows.h
+names, and in host_pooling.h.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from math import prod
+
+from gpugraph.base.dtypes import float32, float64
+from gpugraph.kernel import HostSource, Signature
+from gpugraph.ops.nn.windows.window_geometry import channels_last, plan_axes, spatial
+
+__all__ = ["biased_source", "convolution_source", "depthwise_source", "pooling_source"]
+
+Shapes = Callable[[Signature], Sequence[tuple[int, ...]]]
+
+
+def _check(signature: Signature) -> None:
+    """NotImplementedError for what has no native function."""
+    if not channels_last(signature.attrs):
+        raise NotImplementedError("native windows are over images in NHWC, these are in NCHW")
+    dtype = signature.output_types[0].base_dtype
+    if dtype not in (float32, float64):
+        raise NotImplementedError(f"native windows are of float32 or float64, not {dtype.name}")
+
+
+def convolution_source(function: str, shapes: Shapes) -> HostSource:
+    """A convolution or a gradient of it; `shapes` gives those of images, filter and results."""
+    return HostSource("host_convolution.h", function, partial(_windows, shapes))
+
+
+def biased_source(function: str, shapes: Shapes, cut: Callable[[Signature], int]) -> HostSource:
+    """A convolution with a bias; `cut` gives how its results are cut, of host_product.h."""
+
+    def parameters(signature: Signature) -> list[int]:
+        images, filter, results = shapes(signature)
+        if prod(results) and not prod(images) * prod(filter):
+            raise NotImplementedError("native convolutions with a bias are not of nothing")
+        return [*_windows(shapes, signature), cut(signature)]
+
+    return HostSource("host_convolution.h", function, parameters)
+
+
+def depthwise_source(function: str, shapes: Shapes) -> HostSource:
+    """The same of each channel by itself, with one filter a channel."""
+
+    def parameters(signature: Signature) -> list[int]:
+        filters = shapes(signature)[1][3]
+        if filters != 1:
+            raise NotImplementedError(f"native filters by channel are one a channel, not {filters}")
+        return _windows(shapes, signature)
+
+    return HostSource("host_depthwise.h", function, parameters)
+
+
+def _windows(shapes: Shapes, signature: Signature) -> list[int]:
+    _check(signature)
+    images, filter, results = shapes(signature)
+    y, x = plan_axes(signature.attrs, images[1:3], filter[:2])
+    assert y is not None and x is not None
+    sizes = [*images, filter[0], filter[1], filter[3], results[1], results[2]]
+    return [*sizes, y.stride, x.stride, y.dilation, x.dilation, y.before, x.before]
+
+
+def pooling_source(function: str, shapes: Shapes) -> HostSource:
+    """Pooling or a gradient of it; `shapes` gives those of images and windows."""
+
+    def parameters(signature: Signature) -> list[int]:
+        _check(signature)
+        images, windows = shapes(signature)
+        y, x = plan_axes(signature.attrs, images[1:3], spatial(signature.attrs, "ksize"))
+        assert y is not None and x is not None
+        sizes = [*images, y.window, x.window, windows[1], windows[2]]
+        return [*sizes, y.stride, x.stride, y.before, x.before]
+
+    return HostSource("host_pooling.h", function, parameters)

@@ -1,0 +1,252 @@
+"""From random bits to random numbers: TensorFlow's way from Philox blocks to each distribution.
+
+Source: TensorFlow's numbers for known seeds, which tests keep. A law fills a whole array from a
+place in a stream; what it takes from there depends on how many numbers came before, on nothing
+else. Floats have as many random bits as their mantissa, in [1, 2), less 1; normal numbers are made
+in pairs (Box and Muller, 1958: sqrt(-2 log u) times the sine, and the cosine, of 2 pi v), whose
+functions are computed in double precision, so that float32 numbers are nearly always the nearest.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gpugraph.base.bfloat16 import BFLOAT16
+from gpugraph.ops.framework.thread_pool import run_all, thread_count
+from gpugraph.ops.random.philox import CHUNK, Philox
+
+__all__ = ["Law", "doubles", "groups_of", "integers", "normal", "normal_pairs"]
+__all__ += ["truncated_normal", "uniform"]
+
+_FOR_A_THREAD = 8 * CHUNK
+"""How many blocks a thread must have to do before it is worth waking one."""
+
+_SMALLEST = 1e-7
+"""What u is at least where its logarithm is taken."""
+
+_OWN = 256 // 4
+"""How many blocks each number has for its own if it isn't known how many it needs."""
+
+Convert = Callable[[Any, Any], None]
+"""convert(words, out): numbers of the words of whole blocks, which may be changed."""
+
+
+class Law(NamedTuple):
+    """A way to fill arrays: `law(place, out)` for C-ordered `out`, with numbers from there on.
+
+    groups: fills `out`, whole groups of as many numbers as a block gives, from the blocks so many
+      counters further on. own: how many blocks a number has for its own; 0 where a group needs one.
+    """
+
+    fill: Callable[[Philox, Any], None]
+    groups: Callable[[Philox, Any, Any], None]
+    own: int = 0
+
+    def __call__(self, place: Philox, out: Any) -> None:
+        self.fill(place, out)
+
+    def rows(self, place: Philox, apart: int, out: Any) -> None:
+        """Fills each row of `out` as if it was alone, rows `apart` counters after each other."""
+        count, size = out.shape
+        groups, each = groups_of(out[0])
+        within = np.arange(groups, dtype=np.uint64) * np.uint64(self.own * each or 1)
+        offsets = np.arange(count, dtype=np.uint64)[:, None] * np.uint64(apart) + within
+        whole = np.empty((count, groups * each), out.dtype)
+        self.groups(place, offsets.reshape(-1), whole.reshape(-1))
+        out[...] = whole[:, :size]
+
+
+def groups_of(out: Any) -> tuple[int, int]:
+    """How many groups an array is made of, and how many numbers a group has."""
+    each = 2 if out.dtype.itemsize == 8 else 4
+    return -(-out.size // each), each
+
+
+def _law(convert: Convert) -> Law:
+    part = partial(_fill_part, convert)
+    return Law(partial(_fill, part, 0), partial(_fill_groups, convert))
+
+
+def _fill_groups(convert: Convert, place: Philox, offsets: Any, out: Any) -> None:
+    convert(place.at(offsets).reshape(-1), out)
+
+
+# -- by chunks, in threads
+
+
+def _fill(part: Callable[[Philox, Any], None], own: int, place: Philox, out: Any) -> None:
+    """part(place, flat) for all of `out`, or in several threads for parts of it."""
+    flat, (groups, each) = out.reshape(-1), groups_of(out)
+    if groups < 2 * _FOR_A_THREAD:
+        part(place, flat)
+        return
+    size, apart = -(-groups // min(thread_count(), groups // _FOR_A_THREAD)), own * each or 1
+    works = [
+        partial(part, place.skip(start * apart), flat[start * each : (start + size) * each])
+        for start in range(0, groups, size)
+    ]
+    run_all(works)
+
+
+def _fill_part(convert: Convert, place: Philox, flat: Any) -> None:
+    groups, each = groups_of(flat)
+    for done, words in place.chunks(groups):
+        part = flat[done * each : done * each + len(words) // 2 * each]
+        whole = len(words) // 2 * each == part.size
+        target = part if whole else np.empty(len(words) // 2 * each, flat.dtype)
+        convert(words, target)
+        if not whole:
+            part[...] = target[: part.size]
+
+
+# -- uniform
+
+
+def _unit16(words: Any, out: Any) -> None:
+    bits = words.view(np.uint32) & np.uint32(0x3FF)
+    np.multiply(bits, np.float32(2**-10), out=out, casting="unsafe")
+
+
+def _unit_bfloat16(words: Any, out: Any) -> None:
+    bits = words.view(np.uint32) & np.uint32(0x7F)
+    np.copyto(out, np.multiply(bits, np.float32(2**-7)), casting="unsafe")
+
+
+def _unit32(words: Any, out: Any) -> None:
+    """Two at a time, by the whole uint64; changes `words`."""
+    np.bitwise_and(words, np.uint64(0x007FFFFF007FFFFF), out=words)
+    np.bitwise_or(words, np.uint64(0x3F8000003F800000), out=words)
+    np.subtract(words.view(np.float32), np.float32(1), out=out)
+
+
+def _unit64(words: Any, out: Any) -> None:
+    """The first word of a pair has the upper bits; changes `words`."""
+    np.bitwise_or(words << np.uint64(32), words >> np.uint64(32), out=words)
+    np.bitwise_and(words, np.uint64(2**52 - 1), out=words)
+    np.bitwise_or(words, np.uint64(1023 << 52), out=words)
+    np.subtract(words.view(np.float64), 1, out=out)
+
+
+_UNITS = {2: _unit16, 4: _unit32, 8: _unit64}
+
+
+def _unit(words: Any, out: Any) -> None:
+    convert = _unit_bfloat16 if out.dtype == BFLOAT16 else _UNITS[out.dtype.itemsize]
+    convert(words, out)
+
+
+uniform = _law(_unit)
+"""Floats in [0, 1)."""
+
+
+def doubles(words: Any) -> Any:
+    """Numbers in [0, 1), one of each uint64."""
+    found = np.empty(words.shape)
+    _unit64(words, found)
+    return found
+
+
+def integers(low: int, high: int) -> Law:
+    """Integers from `low` up to `high`, not included: a word, or two, modulo their number."""
+
+    def convert(span: int, words: Any, out: Any) -> None:
+        kind = np.uint32 if out.dtype.itemsize == 4 else np.uint64
+        values, unsigned = words.view(kind), out.view(kind)
+        if span & (span - 1):
+            np.floor_divide(values, kind(span), out=unsigned)  # faster than a remainder
+            np.multiply(unsigned, kind(span), out=unsigned)
+            np.subtract(values, unsigned, out=unsigned)
+        else:
+            np.bitwise_and(values, kind(span - 1), out=unsigned)
+        np.add(unsigned, kind(low % 2 ** (8 * out.dtype.itemsize)), out=unsigned)
+
+    return _law(partial(convert, high - low))
+
+
+# -- normal
+
+
+def normal_pairs(words: Any, out: Any) -> None:
+    """Pairs of normal numbers into `out`, of float32 or float64; changes `words`."""
+    if out.dtype.itemsize == 4:
+        units = np.empty(2 * words.size, np.float32)
+        _unit32(words, units)
+        angle = np.multiply(units[1::2], 2 * math.pi, dtype=np.float64)
+        angle = angle.astype(np.float32).astype(np.float64)
+        radius = np.log(np.maximum(units[0::2], np.float32(_SMALLEST)), dtype=np.float64)
+        radius = np.sqrt(np.float32(-2) * radius.astype(np.float32))
+    else:
+        units = doubles(words)
+        angle = 2 * math.pi * units[1::2]
+        radius = np.sqrt(-2 * np.log(np.maximum(units[0::2], _SMALLEST)))
+    np.multiply(np.sin(angle).astype(out.dtype), radius, out=out[0::2])
+    np.multiply(np.cos(angle).astype(out.dtype), radius, out=out[1::2])
+
+
+def _normal16(words: Any, out: Any) -> None:
+    wide = np.empty(out.size, np.float32)
+    normal_pairs(words, wide)
+    np.copyto(out, wide, casting="unsafe")  # bfloat16, too
+
+
+def _normal(words: Any, out: Any) -> None:
+    (_normal16 if out.dtype.itemsize == 2 else normal_pairs)(words, out)
+
+
+normal = _law(_normal)
+"""Normal numbers of mean 0 and deviation 1."""
+
+
+# -- normal, none beyond 2: a group has blocks of its own, and takes the first that are within
+
+
+def _truncate(place: Philox, offsets: Any, words: Any, each: int) -> Any:
+    """The numbers of groups that begin so many counters further on, with these first blocks."""
+    drawn = np.empty((len(words) // 2, each), np.float32 if each == 4 else np.float64)
+    normal_pairs(words, drawn.reshape(-1))
+    short = np.flatnonzero((np.abs(drawn) >= 2).any(axis=1))
+    if short.size:
+        drawn[short] = _first_within(place, offsets[short], drawn[short])
+    return drawn.reshape(-1)
+
+
+def _fill_truncated(place: Philox, flat: Any) -> None:
+    groups, each = groups_of(flat)
+    apart = _OWN * each
+    for done, words in place.chunks(groups, apart):
+        offsets = np.arange(done, done + len(words) // 2, dtype=np.uint64) * np.uint64(apart)
+        drawn = _truncate(place, offsets, words, each)
+        part = flat[done * each : done * each + drawn.size]
+        part[...] = drawn[: part.size]
+
+
+def _truncated_groups(place: Philox, offsets: Any, out: Any) -> None:
+    words = place.at(offsets).reshape(-1)
+    out[...] = _truncate(place, offsets, words, groups_of(out)[1])
+
+
+def _first_within(place: Philox, starts: Any, drawn: Any) -> Any:
+    """Rows of `drawn` with what is beyond 2 left out, filled up from the blocks that follow."""
+    each, used = drawn.shape[1], 1
+    found = np.empty_like(drawn)
+    rows = np.arange(len(drawn))
+    while rows.size:
+        more = np.empty((len(rows), each), drawn.dtype)
+        normal_pairs(place.at(starts + np.uint64(used)).reshape(-1), more.reshape(-1))
+        used += 1
+        drawn = np.concatenate([drawn, more], axis=1)
+        beyond = np.abs(drawn) >= 2
+        full = (~beyond).sum(axis=1) >= each
+        first = np.argsort(beyond[full], axis=1, kind="stable")[:, :each]
+        found[rows[full]] = np.take_along_axis(drawn[full], first, axis=1)
+        rows, starts, drawn = rows[~full], starts[~full], drawn[~full]
+    return found
+
+
+truncated_normal = Law(partial(_fill, _fill_truncated, _OWN), _truncated_groups, _OWN)
+"""Normal numbers, those beyond 2 left out."""

@@ -1,0 +1,132 @@
+"""Gamma and Poisson numbers: the ops and functions over `random_rejection`.
+
+Equal seeds give TensorFlow's numbers, but for the last bits of float64.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base import dtypes
+from gpugraph.base.shapes import TensorShape
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.graph.inference_context import InferContext
+from gpugraph.kernel import Call, KernelContext
+from gpugraph.ops.arrays.constants_and_placeholders import zeros_like
+from gpugraph.ops.framework.identity_and_shape import op_scope
+from gpugraph.ops.framework.op_declaration import NO_GRADIENT, op, raw_ops
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+from gpugraph.ops.random.philox import Philox
+from gpugraph.ops.random.random_ops import sizes_of
+from gpugraph.ops.random.rejection_sampling import gamma, poisson
+from gpugraph.ops.random.seeds_and_streams import INDEX, RESERVED, SEED_ATTRS, seeds_of, stream_of
+
+__all__ = ["random_gamma", "random_poisson"]
+
+_FLOATS = (dtypes.float16, dtypes.float32, dtypes.float64)
+_REAL = (*_FLOATS, dtypes.int32, dtypes.int64)
+
+
+def _infer(context: InferContext) -> Sequence[TensorShape]:
+    """The given shape, and then that of the parameters."""
+    first, second = context.value_as_shape(0).sizes, context.shapes[1].sizes
+    if first is None or second is None:
+        return [TensorShape.of(None)]
+    return [TensorShape.of((*first, *second))]
+
+
+def _drawing(law: Callable[[Philox, Any], Any]) -> Call:
+    """Per parameter, so many numbers in turn."""
+
+    def make(context: KernelContext, parameters: Any, out: Any) -> Callable[[], Any]:
+        stream, kinds = stream_of(context), parameters.size
+        each = out.size // max(kinds, 1)
+
+        def run() -> None:
+            if out.size:
+                wide = np.repeat(parameters.reshape(-1).astype(np.float64), each)
+                drawn = law(stream.reserve(out.size * RESERVED), wide)
+                out.reshape(each, kinds)[...] = drawn.reshape(kinds, each).T
+
+        return run
+
+    return Call(make=make)
+
+
+def _gamma_back(op: Any, dy: Any) -> list[Any]:
+    """By alpha, of numbers whose probability stays (M. Figurnov and others, "Implicit
+    reparameterization gradients", 2018), summed over the numbers of each alpha."""
+    sizes, alpha = op.inputs
+    slope = raw_ops.Mul(dy, raw_ops.RandomGammaGrad(alpha, op.outputs[0]))
+    return [None, raw_ops.Sum(slope, raw_ops.Range(0, raw_ops.Size(sizes), 1))]
+
+
+_random_gamma = op(
+    "RandomGamma",
+    inputs="shape: S, alpha: T",
+    outputs="output: T",
+    attrs={**SEED_ATTRS, "S": INDEX, "T": _FLOATS},
+    infer=_infer,
+    host=[0],
+    cpu=_drawing(gamma),
+    gpu=_drawing(gamma),
+    grad=_gamma_back,
+    stateful=True,
+    doc="Gamma numbers of shape parameter alpha and rate 1: [*shape, *alpha.shape].",
+)
+_random_poisson = op(
+    "RandomPoissonV2",
+    inputs="shape: S, rate: R",
+    outputs="output: dtype",
+    attrs={**SEED_ATTRS, "S": INDEX, "R": _REAL, "dtype": _REAL},
+    infer=_infer,
+    host=[0],
+    cpu=_drawing(poisson),
+    gpu=_drawing(poisson),
+    grad=NO_GRADIENT,
+    stateful=True,
+    doc="Poisson numbers of these rates: [*shape, *rate.shape].",
+)
+
+
+def random_gamma(
+    shape: Any,
+    alpha: Any,
+    beta: Any = None,
+    dtype: Any = dtypes.float32,
+    seed: int | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """Gamma random numbers: `shape` of them for each of `alpha` and `beta`, which broadcast.
+
+    alpha: the shape parameter, above 0 (NaN comes out for others). beta: the rate, 1 by default.
+    Differentiable in alpha and beta; the gradient of float16 numbers by alpha is a TypeError.
+    """
+    with op_scope(name, "random_gamma", shape, alpha, beta):
+        sizes = convert_to_tensor(sizes_of(shape), dtypes.int32)
+        alpha = convert_to_tensor(alpha, dtype, name="alpha")
+        beta = convert_to_tensor(1 if beta is None else beta, dtype, name="beta")
+        drawn = _random_gamma(sizes, alpha + zeros_like(beta), **seeds_of(seed))
+        least = np.finfo(alpha.dtype.as_numpy_dtype).tiny
+        made: Tensor = raw_ops.Maximum(least, drawn / beta)
+        return made
+
+
+def random_poisson(
+    lam: Any,
+    shape: Any,
+    dtype: Any = dtypes.float32,
+    seed: int | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """Poisson random numbers: `shape` of them for each of the rates `lam`.
+
+    dtype: floating, int32 or int64; of a rate that is negative or not finite NaN comes out.
+    """
+    with op_scope(name, "random_poisson", lam, shape):
+        sizes = convert_to_tensor(sizes_of(shape), dtypes.int32)
+        made: Tensor = _random_poisson(sizes, lam, dtype=dtype, **seeds_of(seed))
+        return made

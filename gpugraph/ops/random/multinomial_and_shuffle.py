@@ -1,0 +1,304 @@
+"""Random choices: classes by their log probabilities, orders of rows, parts of a tensor.
+
+Equal seeds give TensorFlow's choices, those of a kernel that goes through all rows in one thread
+(TensorFlow's own depend on the threads for large draws).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base import dtypes
+from gpugraph.base.dtypes import ALL, REAL, as_dtype
+from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.base.shapes import TensorShape
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.graph.inference_context import InferContext
+from gpugraph.kernel import At, Call, KernelContext, Launch, Scratch, Signature, Source
+from gpugraph.ops.control.group_and_no_op import with_dependencies
+from gpugraph.ops.framework.cuda_grids import THREADS, grid_of
+from gpugraph.ops.framework.identity_and_shape import op_scope, shape
+from gpugraph.ops.framework.op_declaration import NO_GRADIENT, op, raw_ops
+from gpugraph.ops.framework.op_function import OpFunction
+from gpugraph.ops.framework.shape_functions import of_rank, same_shape
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+from gpugraph.ops.indexing.strided_slice import slice
+from gpugraph.ops.random.bits_to_distributions import doubles
+from gpugraph.ops.random.philox import Philox
+from gpugraph.ops.random.random_launches import seed_type
+from gpugraph.ops.random.random_ops import random_uniform
+from gpugraph.ops.random.seeds_and_streams import (
+    INDEX,
+    RESERVED,
+    SEED_ATTRS,
+    place_of_seed,
+    seeds_of,
+    stored_stream,
+    stream_of,
+)
+from gpugraph.ops.random.stateless_random import check_seed_shape, seed_shape_fault
+from gpugraph.ops.reductions.reduction_functions import reduce_all
+
+__all__ = ["categorical", "multinomial", "random_crop", "random_shuffle"]
+__all__ += ["stateless_categorical", "stateless_multinomial"]
+
+_SUMMARY = 1000
+
+
+# -- classes
+
+_FEW = 64
+"""Rows with fewer draws are counted together: a search in each costs as much as so many."""
+
+_AT_ONCE = 1 << 18
+
+
+def _infer_multinomial(context: InferContext) -> Sequence[TensorShape]:
+    rows = of_rank(context.shapes[0], 2, "logits")[0]
+    of_rank(context.shapes[1], 0, "num_samples")
+    if len(context.shapes) > 2:
+        fault = seed_shape_fault(context.shapes[2])
+        if fault:
+            raise ValueError(fault)
+    count = context.value(1)
+    if count is not None and count < 0:
+        raise ValueError(f"num_samples should be non-negative, got {count}")
+    return [TensorShape.of((rows, None if count is None else int(count)))]
+
+
+def _draw_classes(place: Philox, logits: Any, out: Any) -> None:
+    """Per row: where a number in [0, 1) falls among the sums of probabilities so far.
+
+    What is infinite or NaN has no probability; where all is, the class after the last comes out.
+    """
+    rows, count = out.shape
+    if not out.size:
+        return
+    wide = logits.astype(np.float64)
+    finite = np.isfinite(wide)
+    largest = np.max(wide, axis=1, where=finite, initial=-np.finfo(np.float64).max, keepdims=True)
+    sums = np.cumsum(np.where(finite, np.exp(wide - largest), 0), axis=1)
+    drawn = doubles(place.words(2 * out.size).view(np.uint64)).reshape(rows, count)
+    drawn *= sums[:, -1:]
+    if count >= _FEW:
+        for row in range(rows):
+            out[row] = np.searchsorted(sums[row], drawn[row], side="right")
+        return
+    step = max(1, _AT_ONCE // (count * sums.shape[1]))
+    for start in range(0, rows, step):
+        part = np.s_[start : start + step]
+        out[part] = (sums[part, None, :] <= drawn[part, :, None]).sum(axis=-1)
+
+
+def _check_classes(logits: Any, out: Any) -> None:
+    if logits.shape[1] == 0 and out.size:
+        raise InvalidArgumentError(None, None, "num_classes should be positive, got 0")
+
+
+def _blocks(rows: int, count: int) -> int:
+    """How many blocks a draw of so many reserves."""
+    return 2 * rows * -(-count // 4) * 4 * RESERVED
+
+
+def _multinomial(context: KernelContext, logits: Any, out: Any) -> Callable[[], Any]:
+    _check_classes(logits, out)
+    stream, blocks = stream_of(context), _blocks(*out.shape)
+    return lambda: _draw_classes(stream.reserve(blocks), logits, out)
+
+
+def _stateless(_: KernelContext, logits: Any, seed: Any, out: Any) -> Callable[[], Any]:
+    _check_classes(logits, out)
+    check_seed_shape(seed.shape)
+    return lambda: _draw_classes(place_of_seed(seed), logits, out)
+
+
+def _launch_multinomial(signature: Signature) -> list[Launch]:
+    blocks = _blocks(*signature.output_shapes[0])
+    given = At(1), stored_stream(signature), blocks
+    return _launch_classes("gg_classes", signature, given, "int32_t")
+
+
+def _launch_stateless(signature: Signature) -> list[Launch]:
+    check_seed_shape(signature.input_shapes[2])
+    given = At(2), At(1)
+    return _launch_classes("gg_stateless_classes", signature, given, seed_type(signature, 2))
+
+
+def _launch_classes(
+    function: str, signature: Signature, given: tuple[Any, ...], seed: str
+) -> list[Launch]:
+    """Sums of probabilities, and the draw; given: its arguments that are no sizes."""
+    (rows, classes), (_, count) = signature.input_shapes[0], signature.output_shapes[0]
+    sums = Scratch("sums", rows * classes, dtypes.float64)
+    types = {"T": signature.input_types[0].base_dtype}
+    defines = {"OUT": f"{signature.output_types[0].name}_t", "SEED": seed}
+    sizes, block = (rows * count, count, classes), (THREADS, 1, 1)
+    summed, pairs = (At(0), sums, rows, classes), grid_of(-(-rows * count // 2))
+    return [
+        Launch("gg_class_sums", grid_of(rows, 1), block, summed, types, defines),
+        Launch(function, pairs, block, (sums, *given, *sizes), types, defines),
+    ]
+
+
+_multinomial_op = op(
+    "Multinomial",
+    inputs="logits: T, num_samples: int32",
+    outputs="output: output_dtype",
+    attrs={**SEED_ATTRS, "T": REAL, "output_dtype": INDEX},
+    infer=_infer_multinomial,
+    host=[1],
+    cpu=Call(make=_multinomial),
+    gpu=Source("multinomial.cu", _launch_multinomial, Call(make=_multinomial)),
+    grad=NO_GRADIENT,
+    stateful=True,
+    doc="[batch, num_samples] classes, of each row of `logits` by its log probabilities.",
+)
+_stateless_op = op(
+    "StatelessMultinomial",
+    inputs="logits: T, num_samples: int32, seed: Tseed",
+    outputs="output: output_dtype",
+    attrs={"T": REAL, "Tseed": INDEX, "output_dtype": INDEX},
+    infer=_infer_multinomial,
+    host=[1],
+    cpu=Call(make=_stateless),
+    gpu=Source("multinomial.cu", _launch_stateless, Call(make=_stateless)),
+    grad=NO_GRADIENT,
+    doc="[batch, num_samples] classes by log probabilities, which follow from `seed`.",
+)
+
+
+def _classes(
+    function: OpFunction, scope: tuple[str | None, str], given: tuple[Any, Any], dtype: Any,
+    further: Callable[[], dict[str, Any]],
+) -> Tensor:  # fmt: skip
+    with op_scope(*scope, given[0]):
+        logits = convert_to_tensor(given[0], name="logits")
+        wanted = as_dtype(dtype or dtypes.int64)
+        made: Tensor = function(logits, given[1], output_dtype=wanted, **further())
+        return made
+
+
+def multinomial(
+    logits: Any,
+    num_samples: Any,
+    seed: int | None = None,
+    name: str | None = None,
+    output_dtype: Any = None,
+) -> Tensor:
+    """[batch, num_samples] classes drawn by `logits`, [batch, classes] of log probabilities.
+
+    They need not be normalized; what is not finite is never drawn. output_dtype: int64 (default)
+    or int32. ValueError for logits that are no matrix, InvalidArgumentError in a run for no
+    classes.
+    """
+    scope, given = (name, "multinomial"), (logits, num_samples)
+    return _classes(_multinomial_op, scope, given, output_dtype, lambda: seeds_of(seed))
+
+
+def categorical(
+    logits: Any,
+    num_samples: Any,
+    dtype: Any = None,
+    seed: int | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """The same as `multinomial`, under its newer name."""
+    scope, given = (name, "categorical"), (logits, num_samples)
+    return _classes(_multinomial_op, scope, given, dtype, lambda: seeds_of(seed))
+
+
+def stateless_multinomial(
+    logits: Any,
+    num_samples: Any,
+    seed: Any,
+    output_dtype: Any = dtypes.int64,
+    name: str | None = None,
+) -> Tensor:
+    """As `multinomial`; the classes follow from `seed`, two integers."""
+    scope, given = (name, "stateless_multinomial"), (logits, num_samples)
+    return _classes(_stateless_op, scope, given, output_dtype, lambda: {"seed": seed})
+
+
+def stateless_categorical(
+    logits: Any,
+    num_samples: Any,
+    seed: Any,
+    dtype: Any = dtypes.int64,
+    name: str | None = None,
+) -> Tensor:
+    """The same as `stateless_multinomial`, under its newer name."""
+    scope, given = (name, "stateless_categorical"), (logits, num_samples)
+    return _classes(_stateless_op, scope, given, dtype, lambda: {"seed": seed})
+
+
+# -- orders
+
+
+def _order(place: Philox, count: int) -> Any:
+    """The numbers below `count` in random order (Fisher and Yates, from the front)."""
+    left = np.arange(count, 1, -1, dtype=np.uint32)
+    order = list(range(count))
+    for at, other in enumerate((place.words(count - 1) % left).tolist()):
+        order[at], order[at + other] = order[at + other], order[at]
+    return np.array(order, np.intp)
+
+
+def _shuffle(context: KernelContext, value: Any, out: Any) -> Callable[[], Any]:
+    stream = stream_of(context)
+    count = value.shape[0] if value.ndim else 1
+
+    def run() -> None:
+        if count < 2 or not value.size:
+            np.copyto(out, value)
+            return
+        place = stream.reserve(-(-(count - 1) // 4))
+        np.take(value, _order(place, count), axis=0, out=out, mode="clip")
+
+    return run
+
+
+_random_shuffle = op(
+    "RandomShuffle",
+    inputs="value: T",
+    outputs="output: T",
+    attrs={**SEED_ATTRS, "T": ALL},
+    infer=same_shape(0),
+    cpu=Call(make=_shuffle),
+    gpu=Call(make=_shuffle),
+    grad=NO_GRADIENT,
+    stateful=True,
+    doc="`value` with its rows, along the first dimension, in random order.",
+)
+
+
+def random_shuffle(value: Any, seed: int | None = None, name: str | None = None) -> Tensor:
+    """`value` with its rows, along the first dimension, in random order."""
+    made: Tensor = _random_shuffle(value, **seeds_of(seed), name=name)
+    return made
+
+
+# -- parts
+
+
+def random_crop(value: Any, size: Any, seed: int | None = None, name: str | None = None) -> Tensor:
+    """A part of `value` of the sizes `size`, from anywhere within it.
+
+    InvalidArgumentError in a run where `value` is smaller than that.
+    """
+    with op_scope(name, "random_crop", value, size) as scope:
+        value = convert_to_tensor(value, name="value")
+        size = convert_to_tensor(size, dtypes.int32, name="size")
+        sizes = shape(value)
+        shown = ["Need value.shape >= size, got ", sizes, size]
+        fits = reduce_all(sizes >= size)
+        with sizes.graph.name_scope("Assert"):
+            convert_to_tensor(shown[0])  # as tf.Assert does: seeds count what was made before
+            check = raw_ops.Assert(fits, shown, summarize=_SUMMARY, name="Assert")
+        sizes = with_dependencies([check], sizes)
+        limit = sizes - size + 1
+        most = np.iinfo(np.int32).max
+        drawn = random_uniform(shape(sizes), maxval=most, dtype=dtypes.int32, seed=seed)
+        return slice(value, drawn % limit, size, name=scope)

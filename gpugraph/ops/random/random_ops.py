@@ -1,0 +1,217 @@
+"""Random numbers: uniform, normal and integer ones, with TensorFlow's very streams.
+
+Equal seeds give TensorFlow's numbers (those of its CPU kernels): to the bit for uniform numbers and
+integers, within a few units in the last place for normal ones, whose logarithm, sine and cosine
+are others. Devices, plans and threads change nothing. See `random_streams` for seeds and
+`random_laws` for distributions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from math import prod
+from typing import Any
+
+from gpugraph.base import dtypes
+from gpugraph.base.dtypes import FLOATING, DType, as_dtype
+from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.kernel import Call, KernelContext, Launch, Signature, Source
+from gpugraph.ops.framework.identity_and_shape import int_argument, op_scope
+from gpugraph.ops.framework.op_declaration import NO_GRADIENT, op, raw_ops
+from gpugraph.ops.framework.op_function import OpFunction
+from gpugraph.ops.framework.shape_functions import from_value
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+from gpugraph.ops.random.bits_to_distributions import Law, integers, normal, uniform
+from gpugraph.ops.random.bits_to_distributions import truncated_normal as truncated
+from gpugraph.ops.random.random_launches import stream_launches
+from gpugraph.ops.random.seeds_and_streams import (
+    DEFAULT_GRAPH_SEED,
+    INDEX,
+    SEED_ATTRS,
+    get_seed,
+    seeds_of,
+    set_random_seed,
+    stream_of,
+)
+
+__all__ = ["DEFAULT_GRAPH_SEED", "between", "bounds", "get_seed", "integer_bounds", "integer_law"]
+__all__ += ["random_normal", "random_uniform", "scaled", "set_random_seed", "sizes_of"]
+__all__ += ["truncated_normal"]
+
+
+# -- ops
+
+
+def _random_op(name: str, law: Law, text: str, doc: str) -> OpFunction:
+    """An op that fills a tensor of a given shape by `law`; text: its name on GPUs."""
+
+    def make(context: KernelContext, out: Any) -> Callable[[], Any]:
+        return partial(stream_of(context).fill, law, out)
+
+    return op(
+        name,
+        inputs="shape: T",
+        outputs="output: dtype",
+        attrs={**SEED_ATTRS, "dtype": FLOATING, "T": INDEX},
+        infer=from_value(0),
+        host=[0],
+        cpu=Call(make=make, direct=True),
+        gpu=Source(
+            "random_distributions.cu", partial(stream_launches, text), Call(make=make, direct=True)
+        ),
+        grad=NO_GRADIENT,
+        stateful=True,
+        doc=doc,
+    )
+
+
+_random_uniform = _random_op("RandomUniform", uniform, "gg_uniform", "Uniform in [0, 1).")
+_random_normal = _random_op(
+    "RandomStandardNormal", normal, "gg_normal", "Normal: mean 0, stddev 1."
+)
+_truncated_normal = _random_op(
+    "TruncatedNormal", truncated, "gg_truncated", "Normal: mean 0, stddev 1, none beyond 2."
+)
+
+
+def integer_bounds(signature: Signature, first: int) -> tuple[int, int]:
+    """The bounds of integers, two host inputs, of which the lower one is input `first`."""
+    low, high = (signature.value(index) for index in (first, first + 1))
+    for name, bound in (("minval", low), ("maxval", high)):
+        if bound.shape != ():
+            shape = list(bound.shape)
+            raise InvalidArgumentError(None, None, f"{name} must be 0-D, got shape {shape}")
+    if low >= high and prod(signature.output_shapes[0]):
+        raise InvalidArgumentError(None, None, f"Need minval < maxval, got {low} >= {high}")
+    return int(low), int(high)
+
+
+def integer_law(context: KernelContext, first: int) -> Law:
+    """The law of integers between two host inputs, of which the lower one is input `first`."""
+    return integers(*integer_bounds(context, first))
+
+
+def _integers(context: KernelContext, out: Any) -> Callable[[], Any]:
+    return partial(stream_of(context).fill, integer_law(context, 1), out)
+
+
+def _launch_integers(signature: Signature) -> list[Launch]:
+    return stream_launches("gg_integers", signature, integer_bounds(signature, 1))
+
+
+_random_uniform_int = op(
+    "RandomUniformInt",
+    inputs="shape: T, minval: Tout, maxval: Tout",
+    outputs="output: Tout",
+    attrs={**SEED_ATTRS, "Tout": INDEX, "T": INDEX},
+    infer=from_value(0),
+    host=[0, 1, 2],
+    cpu=Call(make=_integers),
+    gpu=Source("random_distributions.cu", _launch_integers, Call(make=_integers)),
+    grad=NO_GRADIENT,
+    stateful=True,
+    doc="Uniform integers from minval up to, but not including, maxval.",
+)
+
+
+# -- public functions
+
+
+def sizes_of(shape: Any) -> Tensor:
+    """`shape` as a vector of integers."""
+    return convert_to_tensor(int_argument(shape), name="shape")
+
+
+def bounds(minval: Any, maxval: Any, dtype: Any) -> tuple[Any, Any, DType]:
+    """Both bounds and the dtype of uniform numbers; ValueError where they don't go together."""
+    wanted = as_dtype(dtype)
+    if wanted not in (*FLOATING, *INDEX):
+        raise ValueError(f"Invalid dtype {wanted!r}")
+    if maxval is None:
+        if wanted.is_integer:
+            raise ValueError(f"Must specify maxval for integer dtype {wanted!r}")
+        maxval = 1
+    return minval, maxval, wanted
+
+
+def between(low: Tensor, high: Tensor, unit: Tensor, name: str) -> Tensor:
+    """Numbers in [0, 1) stretched to [low, high)."""
+    width = raw_ops.Sub(high, low, name="sub")
+    made: Tensor = raw_ops.Add(raw_ops.Mul(unit, width, name="mul"), low, name=name)
+    return made
+
+
+def random_uniform(
+    shape: Any,
+    minval: Any = 0,
+    maxval: Any = None,
+    dtype: Any = dtypes.float32,
+    seed: int | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """Uniform random numbers in [minval, maxval), of `shape`.
+
+    `maxval` is 1 by default for floating point numbers, and must be given for int32 and int64
+    (ValueError). InvalidArgumentError in a run for integers where minval >= maxval.
+    """
+    minval, maxval, wanted = bounds(minval, maxval, dtype)
+    with op_scope(name, "random_uniform", shape, minval, maxval) as scope:
+        sizes = sizes_of(shape)
+        low = convert_to_tensor(minval, wanted, "min")
+        high = convert_to_tensor(maxval, wanted, "max")
+        seeds = seeds_of(seed)
+        if wanted.is_integer:
+            made: Tensor = _random_uniform_int(sizes, low, high, **seeds, name=scope)
+            return made
+        return between(low, high, _random_uniform(sizes, dtype=wanted, **seeds), scope)
+
+
+def scaled(
+    function: OpFunction,
+    default: str,
+    given: tuple[Any, Any, Any],
+    dtype: Any,
+    name: str | None,
+    further: Callable[[], dict[str, Any]],
+) -> Tensor:
+    """Numbers of mean 0 and deviation 1, stretched and moved; given: shape, mean and stddev.
+
+    further: makes the op's other arguments, once these are in the graph: a seed may be the
+      number of ops there.
+    """
+    wanted = as_dtype(dtype)
+    with op_scope(name, default, *given) as scope:
+        sizes = sizes_of(given[0])
+        centre = convert_to_tensor(given[1], wanted, "mean")
+        width = convert_to_tensor(given[2], wanted, "stddev")
+        unit = function(sizes, dtype=wanted, **further())
+        made: Tensor = raw_ops.Add(raw_ops.Mul(unit, width, name="mul"), centre, name=scope)
+        return made
+
+
+def random_normal(
+    shape: Any,
+    mean: Any = 0.0,
+    stddev: Any = 1.0,
+    dtype: Any = dtypes.float32,
+    seed: int | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """Normally distributed random numbers of `shape`."""
+    given = shape, mean, stddev
+    return scaled(_random_normal, "random_normal", given, dtype, name, lambda: seeds_of(seed))
+
+
+def truncated_normal(
+    shape: Any,
+    mean: Any = 0.0,
+    stddev: Any = 1.0,
+    dtype: Any = dtypes.float32,
+    seed: int | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """Normally distributed random numbers of `shape`, none further than 2 stddev from the mean."""
+    given = shape, mean, stddev
+    return scaled(_truncated_normal, "truncated_normal", given, dtype, name, lambda: seeds_of(seed))

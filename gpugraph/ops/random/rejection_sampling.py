@@ -1,0 +1,164 @@
+"""Gamma and Poisson numbers: drawn by rejection, each from blocks of its own.
+
+Gamma: G. Marsaglia and W. W. Tsang, "A simple method for generating gamma variables", 2000.
+Poisson: D. Knuth's products of uniform numbers for small rates; W. Hoermann, "The transformed
+rejection method for generating Poisson random variables" (PTRS), 1993, for others.
+
+Number i takes blocks from 256 i on, as many as it needs, in TensorFlow's order: two doubles a
+block, of which the second is used first. All numbers go on together, one attempt after the other,
+until none is left.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gpugraph.ops.random.bits_to_distributions import doubles, normal_pairs
+from gpugraph.ops.random.philox import Philox
+
+__all__ = ["gamma", "poisson"]
+
+_APART = 256
+_AT_ONCE = 1 << 16
+"""How many numbers are drawn together."""
+
+_KNUTH = 10
+"""Rates below this are drawn by products."""
+
+
+def _normals(words: Any) -> Any:
+    found = np.empty(words.shape)
+    normal_pairs(words.reshape(-1), found.reshape(-1))
+    return found
+
+
+class _Lanes:
+    """The streams of some numbers, each at its own block."""
+
+    def __init__(self, place: Philox, first: int, count: int) -> None:
+        self.place = place
+        self.next = (np.arange(count, dtype=np.uint64) + np.uint64(first)) * np.uint64(_APART)
+
+
+class _Source:
+    """Doubles for lanes; a pair is kept until both of it were taken."""
+
+    def __init__(self, lanes: _Lanes, convert: Callable[[Any], Any]) -> None:
+        self.lanes, self.convert = lanes, convert
+        self.pairs = np.empty((len(lanes.next), 2))
+        self.left = np.zeros(len(lanes.next), np.int8)
+
+    def take(self, which: Any) -> Any:
+        """The next number of each of these lanes."""
+        empty = which[self.left[which] == 0]
+        if empty.size:
+            self.pairs[empty] = self.convert(self.lanes.place.at(self.lanes.next[empty]))
+            self.lanes.next[empty] += np.uint64(1)
+            self.left[empty] = 2
+        self.left[which] -= 1
+        return self.pairs[which, self.left[which]]
+
+
+Draw = Callable[[Any, _Lanes], Any]
+
+
+def _by_parts(draw: Draw, place: Philox, parameters: Any) -> Any:
+    """draw(parameters, lanes) of all, so many at once."""
+    found = np.empty(parameters.size)
+    for start in range(0, parameters.size, _AT_ONCE):
+        part = parameters[start : start + _AT_ONCE]
+        lanes = _Lanes(place, start, part.size)
+        found[start : start + part.size] = draw(part, lanes)
+    return found
+
+
+def gamma(place: Philox, alphas: Any) -> Any:
+    """Gamma numbers of these shapes (a vector of float64, above 0) and rate 1."""
+    return _by_parts(_gamma, place, alphas)
+
+
+def _gamma(alphas: Any, lanes: _Lanes) -> Any:
+    """d v, with d = alpha - 1/3 and v = (1 + x / sqrt(9 d))^3 for a normal number x.
+
+    Below 1 that of alpha + 1, times u^(1 / alpha); for 1 an exponential number. What is not above
+    0 has no number: NaN.
+    """
+    uniforms, normals = _Source(lanes, doubles), _Source(lanes, _normals)
+    found = np.full(alphas.size, np.nan)
+    exponential = np.flatnonzero(alphas == 1)
+    found[exponential] = -np.log1p(-uniforms.take(exponential))
+    left = np.flatnonzero((alphas > 0) & (alphas != 1))
+    small = alphas < 1
+    d = alphas + np.where(small, 2 / 3, -1 / 3)
+    c = np.full(alphas.size, 1 / 3)
+    np.divide(c, np.sqrt(d, where=d > 0, out=np.ones_like(d)), out=c)
+    while left.size:
+        x = normals.take(left)
+        v = 1 + c[left] * x
+        inside = v > 0
+        lane, x, v = left[inside], x[inside], v[inside] ** 3
+        u = uniforms.take(lane)
+        sure = u < 1 - 0.0331 * (x * x) * (x * x)
+        with np.errstate(divide="ignore"):
+            bound = 0.5 * x * x + d[lane] * (1 - v + np.log(v))
+            taken = sure | (np.log(u) < bound)
+        done = lane[taken]
+        found[done] = d[done] * v[taken]
+        left = np.setdiff1d(left, done, assume_unique=True)
+    below = np.flatnonzero(small & (alphas > 0))
+    found[below] *= uniforms.take(below) ** (1 / alphas[below])
+    return found
+
+
+def poisson(place: Philox, rates: Any) -> Any:
+    """Poisson numbers of these rates (a vector of float64), as float64.
+
+    NaN for a rate that is negative, infinite or no number.
+    """
+    return _by_parts(_poisson, place, rates)
+
+
+def _poisson(rates: Any, lanes: _Lanes) -> Any:
+    uniforms = _Source(lanes, doubles)
+    found = np.full(rates.size, np.nan)
+    _products(rates, np.flatnonzero((rates >= 0) & (rates < _KNUTH)), uniforms, found)
+    _transformed(rates, np.flatnonzero((rates >= _KNUTH) & (rates < np.inf)), uniforms, found)
+    return found
+
+
+def _products(rates: Any, left: Any, uniforms: _Source, found: Any) -> None:
+    """How many uniform numbers can be multiplied before the product is at most exp(-rate)."""
+    limits, products = np.exp(-rates[left]), np.ones(left.size)
+    count = 0
+    while left.size:
+        products = products * uniforms.take(left)
+        over = products <= limits
+        found[left[over]] = count
+        left, limits, products = left[~over], limits[~over], products[~over]
+        count += 1
+
+
+def _transformed(rates: Any, left: Any, uniforms: _Source, found: Any) -> None:
+    """A number under a hat function, taken if it lies under that of Poisson's numbers, too."""
+    while left.size:
+        rate = rates[left]
+        b = 0.931 + 2.53 * np.sqrt(rate)
+        a = -0.059 + 0.02483 * b
+        u = uniforms.take(left) - 0.5
+        v = uniforms.take(left)
+        us = 0.5 - np.abs(u)
+        k = np.floor((2 * a / us + b) * u + rate + 0.43)
+        sure = (us >= 0.07) & (v <= 0.9277 - 3.6224 / (b - 2))
+        open_ = ~sure & (k >= 0) & ((us >= 0.013) | (v <= us))
+        at = np.flatnonzero(open_)
+        scale = (1.1239 + 1.1328 / (b[at] - 3.4)) / (a[at] / (us[at] * us[at]) + b[at])
+        logs = -rate[at] + k[at] * np.log(rate[at])
+        factorials = np.array([math.lgamma(each + 1) for each in k[at].tolist()])
+        taken = sure
+        taken[at] = np.log(v[at] * scale) <= logs - factorials
+        found[left[taken]] = k[taken]
+        left = left[~taken]

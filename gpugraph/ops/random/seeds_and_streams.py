@@ -1,0 +1,173 @@
+"""The streams of random numbers: seeds, and how far each op of a session has got.
+
+An op's seeds are the key and the upper half of the counter of its stream (`philox`). Each draw
+reserves more blocks than it can need, by its size alone, so that what comes later is TensorFlow's,
+too. Stateless ops make a place of a seed of two numbers, by a draw with a key of its own.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base import dtypes
+from gpugraph.graph.client.client_graph import Graph
+from gpugraph.graph.client.default_stacks import graph_stack
+from gpugraph.kernel import KernelContext, Signature, State, Stored
+from gpugraph.ops.framework.op_declaration import Attr
+from gpugraph.ops.random.bits_to_distributions import Law, groups_of
+from gpugraph.ops.random.philox import CHUNK, Philox
+
+__all__ = ["DEFAULT_GRAPH_SEED", "INDEX", "RESERVED", "SEED_ATTRS", "Stream", "get_seed"]
+__all__ += ["place_of_seed", "seeds_of", "set_random_seed", "stored_stream", "stream_of"]
+
+DEFAULT_GRAPH_SEED = 87654321
+"""The graph's seed where only an op has one."""
+
+RESERVED = 256
+"""How many blocks are reserved for each number."""
+
+INDEX = (dtypes.int32, dtypes.int64)
+SEED_ATTRS = {"seed": Attr("int", 0), "seed2": Attr("int", 0)}
+
+_LARGEST_SEED = 2**31 - 1
+_LONG = 2**64
+_STATELESS_KEY = 0x02461E293EC8F720  # TensorFlow's
+
+
+# -- seeds
+
+
+def get_seed(op_seed: int | None) -> tuple[int | None, int | None]:
+    """The two seeds of a random op that is given `op_seed`, or (None, None).
+
+    The graph's seed and the op's; where only the graph has one, the op's is the number of ops
+    made so far; where only the op has one, the graph's is DEFAULT_GRAPH_SEED.
+    """
+    graph: Graph = graph_stack.top()
+    if graph.seed is None:
+        if op_seed is None:
+            return None, None
+        seeds = DEFAULT_GRAPH_SEED, op_seed % _LARGEST_SEED
+    else:
+        own = graph.version if op_seed is None else op_seed
+        seeds = graph.seed % _LARGEST_SEED, own % _LARGEST_SEED
+    return (0, _LARGEST_SEED) if seeds == (0, 0) else seeds  # (0, 0) would mean none
+
+
+def set_random_seed(seed: int) -> None:
+    """Sets the default graph's seed: random ops made from now on repeat themselves."""
+    graph_stack.top().seed = seed
+
+
+def seeds_of(seed: int | None) -> dict[str, Any]:
+    """The attrs `seed` and `seed2` of an op that is given `seed`."""
+    first, second = get_seed(seed)
+    return {"seed": first or 0, "seed2": second or 0}
+
+
+# -- streams
+
+
+class Stream:
+    """Where an op of a session is in its stream; without seeds it begins anywhere.
+
+    Small tensors are drawn ahead, those of several runs at once (twice as many each time), since
+    few blocks take as long as some hundreds do.
+
+    Once a GPU draws its numbers, its place is in that GPU's memory, as philox.cuh says,
+    and nowhere else: a run on the host reads it there, and writes it back.
+    """
+
+    def __init__(self, seed: int, seed2: int) -> None:
+        if seed == seed2 == 0:
+            seed, seed2 = (int.from_bytes(os.urandom(8), "little") for _ in range(2))
+        self._place = Philox(seed % _LONG, (seed2 % _LONG) << 64)
+        self._lock = threading.Lock()
+        self._ahead = np.empty((0, 0))
+        self._used = 0
+        self._kind: Any = None  # what the rows ahead are for; None if the place is not theirs
+        self._moved: tuple[str, Stored] | None = None
+
+    def move(self, device: str, put: Callable[[Any], Stored]) -> Stored:
+        """Where the stream is in a device's memory, from now on (see `kernel.Movable`)."""
+        with self._lock:
+            if self._moved is None:
+                self._moved, self._kind = (device, put(self._words(self._place))), None
+            at, stored = self._moved
+            if at != device:
+                raise NotImplementedError(f"its random numbers are counted on {at}")
+            return stored
+
+    def _words(self, place: Philox) -> Any:
+        """A place as kernels have it."""
+        halves = place.counter % _LONG, place.counter // _LONG
+        return np.array([*halves, place.key, 0], np.uint64)
+
+    def reserve(self, blocks: int) -> Philox:
+        """A place from which on so many blocks are the caller's alone."""
+        with self._lock:
+            place, self._kind = self._place, None
+            if self._moved is None:
+                self._place = place.skip(blocks)
+                return place
+            stored = self._moved[1]
+            low, high, *_ = stored.read().tolist()
+            place = Philox(place.key, low | high << 64)
+            stored.write(self._words(place.skip(blocks)))
+        return place
+
+    def fill(self, law: Law, out: Any) -> None:
+        """Fills `out` by `law`, with the next numbers of this stream."""
+        row = self._row_ahead(law, out) if 0 < groups_of(out)[0] <= CHUNK // 4 else None
+        if row is None:
+            law(self.reserve(out.size * RESERVED), out)
+        else:
+            np.copyto(out.reshape(-1), row)
+
+    def _row_ahead(self, law: Law, out: Any) -> Any:
+        """The next numbers, among those drawn ahead; None if a GPU draws them."""
+        kind = law, out.size, out.dtype
+        with self._lock:
+            if self._moved is not None:
+                return None
+            if self._kind != kind or self._used == len(self._ahead):
+                self._draw_ahead(law, out, 2 * len(self._ahead) if self._kind == kind else 1)
+                self._kind = kind
+            row = self._ahead[self._used]
+            self._used += 1
+            self._place = self._place.skip(out.size * RESERVED)
+        return row
+
+    def _draw_ahead(self, law: Law, out: Any, runs: int) -> None:
+        runs = min(runs, CHUNK // groups_of(out)[0])
+        self._kind = None  # until they are there
+        self._ahead, self._used = np.empty((runs, out.size), out.dtype), 0
+        if runs == 1:
+            law(self._place, self._ahead[0])
+        else:
+            law.rows(self._place, out.size * RESERVED, self._ahead)
+
+
+def stream_of(context: KernelContext) -> Stream:
+    """The stream of this op in this session."""
+    seeds = context.attrs["seed"], context.attrs["seed2"]
+    stream: Stream = context.state(lambda: Stream(*seeds))
+    return stream
+
+
+def stored_stream(signature: Signature) -> State:
+    """The stream of this op in a device's memory, as an argument of launches."""
+    seeds = signature.attrs["seed"], signature.attrs["seed2"]
+    return State(lambda: Stream(*seeds))
+
+
+def place_of_seed(seed: Any) -> Philox:
+    """Where the numbers of a seed of two integers begin."""
+    first, second = (int(each) % _LONG for each in seed)
+    drawn = Philox(_STATELESS_KEY, first | second << 64).block()
+    return Philox(drawn[0] | drawn[1] << 32, (drawn[2] | drawn[3] << 32) << 64)

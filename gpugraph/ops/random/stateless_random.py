@@ -1,0 +1,174 @@
+"""Random numbers that follow from a seed of two integers alone: no stream, no state.
+
+Equal seeds give equal numbers at every run, TensorFlow's: to the bit for uniform numbers and
+integers, within a few units in the last place for normal ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+from gpugraph.base import dtypes
+from gpugraph.base.dtypes import FLOATING
+from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.base.shapes import TensorShape
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.graph.inference_context import InferContext
+from gpugraph.kernel import Call, KernelContext, Launch, Signature, Source
+from gpugraph.ops.framework.identity_and_shape import op_scope
+from gpugraph.ops.framework.op_declaration import NO_GRADIENT, op
+from gpugraph.ops.framework.op_function import OpFunction
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+from gpugraph.ops.random.bits_to_distributions import Law, normal, truncated_normal, uniform
+from gpugraph.ops.random.random_launches import seed_launches
+from gpugraph.ops.random.random_ops import (
+    between,
+    bounds,
+    integer_bounds,
+    integer_law,
+    scaled,
+    sizes_of,
+)
+from gpugraph.ops.random.seeds_and_streams import INDEX, place_of_seed
+
+__all__ = ["check_seed_shape", "seed_shape_fault", "stateless_random_normal"]
+__all__ += ["stateless_random_uniform", "stateless_truncated_normal"]
+
+
+def seed_shape_fault(shape: TensorShape) -> str:
+    """What is wrong with the shape of a seed; empty if nothing is."""
+    return "" if shape.is_compatible_with((2,)) else f"seed must have shape [2], not {shape}"
+
+
+def check_seed_shape(shape: Sequence[int]) -> None:
+    """InvalidArgumentError for the shape of an array that is no seed."""
+    fault = seed_shape_fault(TensorShape.of(tuple(shape)))
+    if fault:
+        raise InvalidArgumentError(None, None, fault)
+
+
+def _infer(context: InferContext) -> Sequence[TensorShape]:
+    fault = seed_shape_fault(context.shapes[1])
+    if fault:
+        raise ValueError(fault)
+    return [context.value_as_shape(0)]
+
+
+def _filling(law: Law, seed: Any, out: Any) -> Callable[[], Any]:
+    check_seed_shape(seed.shape)
+    return lambda: law(place_of_seed(seed), out)
+
+
+def _launch(law: str, signature: Signature) -> list[Launch]:
+    check_seed_shape(signature.input_shapes[1])
+    return seed_launches(law, signature)
+
+
+def _stateless_op(name: str, law: Law, text: str, doc: str) -> OpFunction:
+    def make(_: KernelContext, seed: Any, out: Any) -> Callable[[], Any]:
+        return _filling(law, seed, out)
+
+    return op(
+        name,
+        inputs="shape: T, seed: Tseed",
+        outputs="output: dtype",
+        attrs={"dtype": FLOATING, "T": INDEX, "Tseed": INDEX},
+        infer=_infer,
+        host=[0],
+        cpu=Call(make=make, direct=True),
+        gpu=Source("random_distributions.cu", partial(_launch, text), Call(make=make, direct=True)),
+        grad=NO_GRADIENT,
+        doc=f"{doc} The numbers follow from `seed`, two integers.",
+    )
+
+
+_uniform = _stateless_op("StatelessRandomUniform", uniform, "gg_uniform", "Uniform in [0, 1).")
+_normal = _stateless_op("StatelessRandomNormal", normal, "gg_normal", "Normal: mean 0, stddev 1.")
+_truncated_normal = _stateless_op(
+    "StatelessTruncatedNormal",
+    truncated_normal,
+    "gg_truncated",
+    "Normal: mean 0, stddev 1, none beyond 2.",
+)
+
+
+def _integers(context: KernelContext, seed: Any, out: Any) -> Callable[[], Any]:
+    return _filling(integer_law(context, 2), seed, out)
+
+
+def _launch_integers(signature: Signature) -> list[Launch]:
+    check_seed_shape(signature.input_shapes[1])
+    return seed_launches("gg_integers", signature, integer_bounds(signature, 2))
+
+
+_uniform_int = op(
+    "StatelessRandomUniformInt",
+    inputs="shape: T, seed: Tseed, minval: dtype, maxval: dtype",
+    outputs="output: dtype",
+    attrs={"dtype": INDEX, "T": INDEX, "Tseed": INDEX},
+    infer=_infer,
+    host=[0, 2, 3],
+    cpu=Call(make=_integers),
+    gpu=Source("random_distributions.cu", _launch_integers, Call(make=_integers)),
+    grad=NO_GRADIENT,
+    doc="Uniform integers from minval up to, but not including, maxval, which follow from `seed`.",
+)
+
+
+# -- public functions
+
+
+def stateless_random_uniform(
+    shape: Any,
+    seed: Any,
+    minval: Any = 0,
+    maxval: Any = None,
+    dtype: Any = dtypes.float32,
+    name: str | None = None,
+) -> Tensor:
+    """Uniform random numbers in [minval, maxval), of `shape`, which follow from `seed`.
+
+    seed: two integers, or a tensor of them. `maxval` is 1 by default for floating point numbers,
+    and must be given for int32 and int64 (ValueError). InvalidArgumentError in a run for integers
+    where minval >= maxval.
+    """
+    minval, maxval, wanted = bounds(minval, maxval, dtype)
+    with op_scope(name, "stateless_random_uniform", shape, seed, minval, maxval) as scope:
+        sizes = sizes_of(shape)
+        low = convert_to_tensor(minval, wanted, "min")
+        high = convert_to_tensor(maxval, wanted, "max")
+        if wanted.is_integer:
+            made: Tensor = _uniform_int(sizes, seed, low, high, name=scope)
+            return made
+        return between(low, high, _uniform(sizes, seed, dtype=wanted), scope)
+
+
+def stateless_random_normal(
+    shape: Any,
+    seed: Any,
+    mean: Any = 0.0,
+    stddev: Any = 1.0,
+    dtype: Any = dtypes.float32,
+    name: str | None = None,
+) -> Tensor:
+    """Normally distributed random numbers of `shape`, which follow from `seed` (two integers)."""
+    given = shape, mean, stddev
+    default = "stateless_random_normal"
+    return scaled(_normal, default, given, dtype, name, lambda: {"seed": seed})
+
+
+def stateless_truncated_normal(
+    shape: Any,
+    seed: Any,
+    mean: Any = 0.0,
+    stddev: Any = 1.0,
+    dtype: Any = dtypes.float32,
+    name: str | None = None,
+) -> Tensor:
+    """Normally distributed random numbers of `shape`, none further than 2 stddev from the mean,
+    which follow from `seed` (two integers)."""
+    given = shape, mean, stddev
+    default = "stateless_truncated_normal"
+    return scaled(_truncated_normal, default, given, dtype, name, lambda: {"seed": seed})

@@ -1,0 +1,306 @@
+"""Initializers: callables of a shape that give a variable's first value.
+
+`init(shape, dtype=None, partition_info=None)` gives a tensor; a dtype there goes before the one
+of the constructor.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base import dtypes
+from gpugraph.base.dtypes import DType, as_dtype
+from gpugraph.base.shapes import TensorShape, as_shape
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.ops.arrays.constants_and_placeholders import ones, zeros
+from gpugraph.ops.arrays.reshape_and_transpose import reshape
+from gpugraph.ops.framework.op_declaration import raw_ops
+from gpugraph.ops.framework.tensor_conversion import constant
+from gpugraph.ops.linalg.matmul import matrix_transpose
+from gpugraph.ops.random.random_ops import random_normal, random_uniform, truncated_normal
+
+__all__ = [
+    "Constant",
+    "GlorotNormal",
+    "GlorotUniform",
+    "Identity",
+    "Initializer",
+    "Ones",
+    "Orthogonal",
+    "RandomNormal",
+    "RandomUniform",
+    "TruncatedNormal",
+    "UniformUnitScaling",
+    "VarianceScaling",
+    "Zeros",
+    "he_normal",
+    "he_uniform",
+    "lecun_normal",
+    "lecun_uniform",
+]
+
+_TRUNCATED_STDDEV = 0.87962566103423978
+"""The standard deviation of a standard normal cut off at two standard deviations."""
+
+
+class Initializer:
+    """Base of the initializers."""
+
+    floating_only = False
+    """Whether other dtypes are a ValueError."""
+
+    def __init__(self, dtype: Any = dtypes.float32) -> None:
+        self.dtype: DType = self._checked(dtype)
+
+    def _checked(self, dtype: Any) -> DType:
+        found = as_dtype(dtype).base_dtype
+        if self.floating_only and not found.is_floating:
+            raise ValueError(f"Expected floating point type, got {found.name}.")
+        return found
+
+    def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Tensor:
+        """A tensor of `shape`; of a part of a variable the scale is that of the whole."""
+        full = shape if partition_info is None else partition_info.full_shape
+        return self._make(shape, self.dtype if dtype is None else self._checked(dtype), full)
+
+    def _make(self, shape: Any, dtype: DType, full_shape: Any) -> Tensor:
+        raise NotImplementedError(f"{type(self).__name__} does not say what it makes")
+
+
+class Zeros(Initializer):
+    """Zeros."""
+
+    def _make(self, shape: Any, dtype: DType, full_shape: Any) -> Tensor:
+        return zeros(shape, dtype)
+
+
+class Ones(Initializer):
+    """Ones."""
+
+    def _make(self, shape: Any, dtype: DType, full_shape: Any) -> Tensor:
+        return ones(shape, dtype)
+
+
+class Constant(Initializer):
+    """`value`: a scalar that fills the shape, or as many elements as the shape has."""
+
+    def __init__(
+        self, value: Any = 0, dtype: Any = dtypes.float32, verify_shape: bool = False
+    ) -> None:
+        super().__init__(dtype)
+        self.value = value
+        self._verify_shape = verify_shape
+
+    def _make(self, shape: Any, dtype: DType, full_shape: Any) -> Tensor:
+        return constant(self.value, dtype, shape, verify_shape=self._verify_shape)
+
+
+class RandomUniform(Initializer):
+    """Uniform in [minval, maxval); maxval is 1 by default for floating types."""
+
+    def __init__(
+        self,
+        minval: Any = 0,
+        maxval: Any = None,
+        seed: int | None = None,
+        dtype: Any = dtypes.float32,
+    ) -> None:
+        super().__init__(dtype)
+        self.minval, self.maxval, self.seed = minval, maxval, seed
+
+    def _make(self, shape: Any, dtype: DType, full_shape: Any) -> Tensor:
+        return random_uniform(shape, self.minval, self.maxval, dtype, seed=self.seed)
+
+
+class _Normal(Initializer):
+    floating_only = True
+
+    def __init__(
+        self,
+        mean: Any = 0.0,
+        stddev: Any = 1.0,
+        seed: int | None = None,
+        dtype: Any = dtypes.float32,
+    ) -> None:
+        super().__init__(dtype)
+        self.mean, self.stddev, self.seed = mean, stddev, seed
+
+
+class RandomNormal(_Normal):
+    """Normal with `mean` and `stddev`."""
+
+    def _make(self, shape: Any, dtype: DType, full_shape: Any) -> Tensor:
+        return random_normal(shape, self.mean, self.stddev, dtype, seed=self.seed)
+
+
+class TruncatedNormal(_Normal):
+    """Normal, redrawn where it is more than two standard deviations from the mean."""
+
+    def _make(self, shape: Any, dtype: DType, full_shape: Any) -> Tensor:
+        return truncated_normal(shape, self.mean, self.stddev, dtype, seed=self.seed)
+
+
+class VarianceScaling(Initializer):
+    """Variance `scale / n`; n is the fan in, the fan out, or their mean, by `mode`.
+
+    mode: "fan_in", "fan_out" or "fan_avg". distribution: "truncated_normal" (or "normal"),
+    "untruncated_normal", "uniform". ValueError for others and for a scale that isn't positive.
+    """
+
+    floating_only = True
+
+    def __init__(
+        self,
+        scale: float = 1.0,
+        mode: str = "fan_in",
+        distribution: str = "truncated_normal",
+        seed: int | None = None,
+        dtype: Any = dtypes.float32,
+    ) -> None:
+        super().__init__(dtype)
+        if scale <= 0.0:
+            raise ValueError(f"`scale` must be a positive float, but it is {scale}")
+        if mode not in ("fan_in", "fan_out", "fan_avg"):
+            raise ValueError(f"Invalid `mode` argument: {mode!r}")
+        known = ("normal", "uniform", "truncated_normal", "untruncated_normal")
+        if distribution not in known:
+            raise ValueError(f"Invalid `distribution` argument: {distribution!r}; known: {known}")
+        self.scale, self.mode, self.distribution, self.seed = scale, mode, distribution, seed
+
+    def _make(self, shape: Any, dtype: DType, full_shape: Any) -> Tensor:
+        fan_in, fan_out = _fans(as_shape(full_shape))
+        count = {"fan_in": fan_in, "fan_out": fan_out, "fan_avg": (fan_in + fan_out) / 2.0}
+        variance = self.scale / max(1.0, count[self.mode])
+        if self.distribution == "uniform":
+            limit = math.sqrt(3.0 * variance)
+            return random_uniform(shape, -limit, limit, dtype, seed=self.seed)
+        stddev = math.sqrt(variance)
+        if self.distribution == "untruncated_normal":
+            return random_normal(shape, 0.0, stddev, dtype, seed=self.seed)
+        return truncated_normal(shape, 0.0, stddev / _TRUNCATED_STDDEV, dtype, seed=self.seed)
+
+
+class UniformUnitScaling(Initializer):
+    """Uniform within `factor` sqrt(3 / n), n being the sizes but the last, multiplied.
+
+    A linear layer of such weights keeps its input's scale. Source: Sussillo and Abbott, 2014.
+    """
+
+    def __init__(
+        self, factor: float = 1.0, seed: int | None = None, dtype: Any = dtypes.float32
+    ) -> None:
+        super().__init__(dtype)
+        self.factor, self.seed = factor, seed
+
+    def _make(self, shape: Any, dtype: DType, full_shape: Any) -> Tensor:
+        count = float(max(1, math.prod(_known(as_shape(full_shape))[:-1])))
+        limit = math.sqrt(3 / count) * self.factor
+        return random_uniform(shape, -limit, limit, dtype, seed=self.seed)
+
+
+class Orthogonal(Initializer):
+    """`gain` times a matrix whose rows, or columns if they are fewer, are orthonormal.
+
+    It is that of the QR decomposition of a normal matrix, with a positive diagonal of R, and has
+    as many columns as the last size. ValueError for a shape of less than two dimensions.
+    Source: Saxe et al., 2014.
+    """
+
+    floating_only = True
+
+    def __init__(
+        self, gain: float = 1.0, seed: int | None = None, dtype: Any = dtypes.float32
+    ) -> None:
+        super().__init__(dtype)
+        self.gain, self.seed = gain, seed
+
+    def _make(self, shape: Any, dtype: DType, full_shape: Any) -> Tensor:
+        sizes = _known(as_shape(shape))
+        if len(sizes) < 2:
+            raise ValueError(f"An orthogonal tensor has at least two dimensions, not {sizes}")
+        rows, columns = math.prod(sizes[:-1]), sizes[-1]
+        tall = max(rows, columns), min(rows, columns)
+        drawn = random_normal(tall, dtype=dtype, seed=self.seed)
+        q, r = raw_ops.Qr(drawn, full_matrices=False)
+        q = q * raw_ops.Sign(raw_ops.DiagPart(r))
+        if rows < columns:
+            q = matrix_transpose(q)
+        made: Tensor = self.gain * reshape(q, shape)
+        return made
+
+
+class Identity(Initializer):
+    """`gain` on the diagonal of a matrix, 0 elsewhere; ValueError for a shape that is no matrix."""
+
+    floating_only = True
+
+    def __init__(self, gain: float = 1.0, dtype: Any = dtypes.float32) -> None:
+        super().__init__(dtype)
+        self.gain = gain
+
+    def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Tensor:
+        """The matrix, or the part of it that `partition_info` is of."""
+        wanted = self.dtype if dtype is None else self._checked(dtype)
+        sizes = _known(as_shape(shape))
+        if len(sizes) != 2:
+            raise ValueError(f"An identity matrix has two dimensions, not those of {sizes}")
+        row, column = (0, 0) if partition_info is None else partition_info.var_offset
+        part = np.eye(sizes[0], sizes[1], row - column, dtype=wanted.as_numpy_dtype)
+        made: Tensor = self.gain * constant(part, name="eye")
+        return made
+
+
+class GlorotUniform(VarianceScaling):
+    """Uniform within sqrt(6 / (fan in + fan out)). Source: Glorot and Bengio, 2010."""
+
+    def __init__(self, seed: int | None = None, dtype: Any = dtypes.float32) -> None:
+        super().__init__(1.0, "fan_avg", "uniform", seed, dtype)
+
+
+class GlorotNormal(VarianceScaling):
+    """Truncated normal of variance 2 / (fan in + fan out). Source: Glorot and Bengio, 2010."""
+
+    def __init__(self, seed: int | None = None, dtype: Any = dtypes.float32) -> None:
+        super().__init__(1.0, "fan_avg", "truncated_normal", seed, dtype)
+
+
+def he_normal(seed: int | None = None) -> VarianceScaling:
+    """Truncated normal of variance 2 / fan in. Source: He et al., 2015."""
+    return VarianceScaling(2.0, "fan_in", "truncated_normal", seed)
+
+
+def he_uniform(seed: int | None = None) -> VarianceScaling:
+    """Uniform within sqrt(6 / fan in). Source: He et al., 2015."""
+    return VarianceScaling(2.0, "fan_in", "uniform", seed)
+
+
+def lecun_normal(seed: int | None = None) -> VarianceScaling:
+    """Truncated normal of variance 1 / fan in. Source: LeCun et al., 1998."""
+    return VarianceScaling(1.0, "fan_in", "truncated_normal", seed)
+
+
+def lecun_uniform(seed: int | None = None) -> VarianceScaling:
+    """Uniform within sqrt(3 / fan in). Source: LeCun et al., 1998."""
+    return VarianceScaling(1.0, "fan_in", "uniform", seed)
+
+
+def _fans(shape: TensorShape) -> tuple[float, float]:
+    """How many inputs and outputs a unit of a weight of this shape has."""
+    sizes = _known(shape)
+    if not sizes:
+        return 1.0, 1.0
+    if len(sizes) == 1:
+        return float(sizes[0]), float(sizes[0])
+    receptive = math.prod(sizes[:-2])
+    return float(sizes[-2] * receptive), float(sizes[-1] * receptive)
+
+
+def _known(shape: TensorShape) -> list[int]:
+    """The sizes; ValueError unless all are known."""
+    sizes = [size for size in shape.as_list() if size is not None]
+    if len(sizes) != shape.rank:
+        raise ValueError(f"The values follow from a fully defined shape, but it is {shape}")
+    return sizes

@@ -1,0 +1,121 @@
+"""Launches of argmax_argmin.cu and scan.cu: the best element along an axis, and running sums.
+
+An axis is cut into parts where there are too few rows and columns to keep a GPU busy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import ceil, prod
+from typing import Any, NamedTuple
+
+from gpugraph.base import dtypes
+from gpugraph.base.dtypes import DType
+from gpugraph.kernel import At, Launch, Scratch
+from gpugraph.ops.framework.cuda_grids import THREADS, grid_of, wide_type
+from gpugraph.ops.framework.row_update_launches import columns_and_rows
+
+__all__ = ["Axis", "best_place", "running"]
+
+_BLOCKS = 264
+"""Blocks of 256 threads that keep a large GPU busy, at the least."""
+_MOST_PARTS = 256
+
+
+class Axis(NamedTuple):
+    """A tensor as [before, size, after]."""
+
+    before: int
+    size: int
+    after: int
+
+    @classmethod
+    def of(cls, sizes: Sequence[int], axis: int) -> Axis:
+        """The axis of a tensor of these sizes."""
+        return cls(prod(sizes[:axis]), sizes[axis], prod(sizes[axis + 1 :]))
+
+
+def _cut(size: int, blocks: int, least: int) -> tuple[int, int]:
+    """Of how many parts an axis is, and of how many elements each."""
+    parts = max(1, min(_MOST_PARTS, ceil(_BLOCKS / blocks), size // least))
+    part = ceil(size / parts)
+    return ceil(size / part), part
+
+
+def best_place(
+    x: At, out: At, axis: Axis, dtype: DType, out_type: DType, most: bool
+) -> list[Launch]:
+    """The index of the largest (`most`) or smallest element."""
+    wide = _power(min(axis.after, 32))
+    lanes = min(max(_power(axis.size), 4 // wide), THREADS // wide)  # at most 64 rows a block
+    deep = THREADS // wide // lanes
+    across = ceil(axis.after / wide)
+    parts, part = _cut(axis.size, ceil(axis.before / deep) * across, 16 * lanes)
+    rows = axis.before * parts
+    worst = "0"
+    if dtype.is_floating:
+        worst = "(-INFINITY)" if most else "INFINITY"
+    found: At | Scratch = out
+    kind = out_type
+    if parts > 1:
+        found, kind = Scratch("found", rows * axis.after, dtypes.int64), dtypes.int64
+
+    def how(kind: DType) -> dict[str, Any]:
+        defines = {
+            "BETTER(a, b)": "((a) > (b))" if most else "((a) < (b))",
+            "WORST": f"(ELEMENT_VALUE){worst}",
+            "OUTPUT": f"int{8 * kind.size}_t",
+        }
+        return {"types": {"ELEMENT": dtype}, "defines": defines}
+
+    grid = min(1 << 16, ceil(rows / deep)), min(1 << 10, across), 1
+    arguments = (x, found, rows, axis.size, axis.after, parts, part)
+    launches = [Launch("gg_arg", grid, (wide, lanes, deep), arguments, **how(kind))]
+    if parts > 1:
+        total = axis.before * axis.after
+        last = (x, found, out, total, axis.size, axis.after, parts)
+        block = (THREADS, 1, 1)
+        launches.append(Launch("gg_arg_of_parts", grid_of(total), block, last, **how(out_type)))
+    return launches
+
+
+def _power(count: int) -> int:
+    return 1 << (count - 1).bit_length()
+
+
+_SHORT = 64
+"""Rows that a thread does, if there are many of them."""
+
+
+def running(
+    x: At,
+    out: At,
+    axis: Axis,
+    dtype: DType,
+    combine: str,
+    start: str,
+    reverse: bool,
+    exclusive: bool,
+) -> list[Launch]:
+    """Running sums by a text `combine` of a and b, from `start`."""
+    by_block = axis.after == 1 and (axis.size > _SHORT or axis.before < THREADS)
+    blocks = axis.before if by_block else ceil(axis.before * axis.after / THREADS)
+    parts, part = _cut(axis.size, blocks, 4096 if by_block else 64)
+    rows = axis.before * parts
+    totals = Scratch("totals", rows * axis.after, wide_type(dtype))
+    how: dict[str, Any] = {
+        "types": {"ELEMENT": dtype},
+        "defines": {"COMBINE(a, b)": combine, "START": start},
+    }
+    sizes: tuple[int, ...]
+    if by_block:
+        what, sizes = "rows", (rows, axis.size, parts, part, int(reverse))
+        grid, block = (min(1 << 16, rows), 1, 1), (THREADS, 1, 1)
+    else:
+        what, sizes = "columns", (rows, axis.size, axis.after, parts, part, int(reverse))
+        grid, block = columns_and_rows(rows, axis.after)
+    launches = []
+    if parts > 1:
+        launches.append(Launch(f"gg_part_{what}", grid, block, (x, totals, *sizes), **how))
+    last = (x, totals, out, *sizes, int(exclusive))
+    return [*launches, Launch(f"gg_scan_{what}", grid, block, last, **how)]

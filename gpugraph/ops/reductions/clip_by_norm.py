@@ -1,0 +1,153 @@
+"""Values kept within limits: each by itself, or all by their norm.
+
+IndexedSlices are clipped by their rows as these are (a row that comes twice counts as two), and
+stay IndexedSlices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from gpugraph.base import dtypes
+from gpugraph.graph.client.default_graph_functions import colocate_with
+from gpugraph.graph.client.indexed_slices import IndexedSlices
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.ops.arrays.cast import cast
+from gpugraph.ops.arrays.concat_and_stack import stack
+from gpugraph.ops.arrays.constants_and_placeholders import ones_like
+from gpugraph.ops.elementwise.arithmetic_functions import maximum, minimum, multiply
+from gpugraph.ops.elementwise.comparison_and_select import where
+from gpugraph.ops.elementwise.unary_functions import rsqrt, sqrt
+from gpugraph.ops.framework.identity_and_shape import identity, op_scope, rank, size
+from gpugraph.ops.framework.tensor_conversion import constant, convert_to_tensor
+from gpugraph.ops.reductions.ranges_and_running_sums import range as range_of
+from gpugraph.ops.reductions.reduction_functions import l2_loss, reduce_sum
+
+__all__ = [
+    "clip_by_average_norm",
+    "clip_by_global_norm",
+    "clip_by_norm",
+    "clip_by_value",
+    "global_norm",
+]
+
+
+def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | None = None) -> Any:
+    """`t` with what is below `clip_value_min` raised to it, and what is above the maximum lowered.
+
+    The limits are scalars, or broadcast against `t`: ValueError when the result would be of
+    another shape than `t`.
+    """
+    with op_scope(name, "clip_by_value", t, clip_value_min, clip_value_max) as scope:
+        values = _values(t)
+        lowered = minimum(values, clip_value_max)
+        values.shape.assert_is_compatible_with(lowered.shape)
+        clipped = maximum(lowered, clip_value_min, name=scope)
+        values.shape.assert_is_compatible_with(clipped.shape)
+        return _like(t, clipped)
+
+
+def _values(t: Any) -> Tensor:
+    """A tensor to clip: of IndexedSlices their values."""
+    return convert_to_tensor(_rows(t), name="t")
+
+
+def _like(t: Any, values: Tensor) -> Any:
+    """Clipped values as what they were given as."""
+    if isinstance(t, IndexedSlices):
+        return IndexedSlices(values, t.indices, t.dense_shape)
+    return values
+
+
+def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = None) -> Any:
+    """`t`, scaled down to an l2 norm of `clip_norm` where it is above: t * clip_norm / norm.
+
+    axes: the dimensions over which norms are taken, all by default; then there is one norm.
+    clip_norm: a scalar above 0, or one that broadcasts against the norms. ValueError when the
+    result would be of another shape than `t`. A `t` of zeros stays, and its gradient is finite.
+    """
+    with op_scope(name, "clip_by_norm", t, clip_norm) as scope:
+        values = _values(t)
+        squares = reduce_sum(values * values, axes, keepdims=True)
+        some = squares > 0
+        norm = where(some, sqrt(where(some, squares, ones_like(squares))), squares)
+        scaled = values * clip_norm
+        values.shape.assert_is_compatible_with(scaled.shape)
+        return _like(t, identity(scaled / maximum(norm, clip_norm), name=scope))
+
+
+def clip_by_average_norm(t: Any, clip_norm: Any, name: str | None = None) -> Tensor:
+    """`t`, scaled down to an l2 norm per element of `clip_norm`, a scalar above 0.
+
+    t * clip_norm * min(number of elements / norm, 1 / clip_norm), as TensorFlow has it.
+    """
+    with op_scope(name, "clip_by_average_norm", t, clip_norm) as scope:
+        values = convert_to_tensor(t, name="t")
+        count = cast(size(values), dtypes.float32)
+        inverse = rsqrt(reduce_sum(values * values, range_of(rank(values))))
+        scaled = values * clip_norm
+        least = minimum(inverse * count, constant(1.0) / clip_norm)
+        return identity(scaled * least, name=scope)
+
+
+def global_norm(t_list: Any, name: str | None = None) -> Tensor:
+    """The norm of all elements of all tensors together: sqrt(sum of squares), a scalar.
+
+    t_list: a sequence of tensors of one floating dtype; None among them counts as nothing.
+    TypeError when it is no sequence.
+    """
+    _check_sequence(t_list)
+    with op_scope(name, "global_norm", *t_list):
+        halves = []
+        for each in _tensors(t_list):
+            if each is not None:
+                with colocate_with(each.op):
+                    halves.append(l2_loss(each))
+        half = reduce_sum(stack(halves))
+        return sqrt(multiply(half, constant(2.0, half.dtype)), name="global_norm")
+
+
+def clip_by_global_norm(
+    t_list: Any, clip_norm: Any, use_norm: Any = None, name: str | None = None
+) -> tuple[list[Tensor | None], Tensor]:
+    """The tensors, scaled down together so that their global norm is `clip_norm` at most.
+
+    t_list: a sequence of tensors of one floating dtype; None stays None. clip_norm: a scalar above
+      0. use_norm: the global norm, if it is known.
+
+    Returns the list of `t * clip_norm / max(norm, clip_norm)`, and the norm. Where the norm is not
+    finite, all elements become NaN, so that it is noticed. TypeError when `t_list` is no sequence.
+    Source: Pascanu et al., arXiv:1211.5063.
+    """
+    _check_sequence(t_list)
+    norm: Tensor = global_norm(t_list, name) if use_norm is None else use_norm
+    with op_scope(name, "clip_by_global_norm", *t_list, clip_norm) as scope:
+        one = constant(1.0, norm.dtype)
+        scale = clip_norm * minimum(1.0 / norm, one / clip_norm)
+        scale = scale + (norm - norm)  # 0, or NaN where the norm is not finite
+        clipped: list[Any] = []
+        for index, (given, each) in enumerate(zip(t_list, _tensors(t_list))):
+            if each is None:
+                clipped.append(None)
+                continue
+            with colocate_with(each.op):
+                clipped.append(_like(given, identity(each * scale, name=f"{scope}_{index}")))
+    return clipped, norm
+
+
+def _check_sequence(t_list: Any) -> None:
+    if not isinstance(t_list, Sequence) or isinstance(t_list, str):
+        raise TypeError(f"t_list should be a sequence of tensors, but it is {t_list!r}")
+
+
+def _tensors(t_list: Sequence[Any]) -> list[Tensor | None]:
+    """What there is of each: of IndexedSlices their values."""
+    return [
+        None if each is None else convert_to_tensor(_rows(each), name=f"t_{index}")
+        for index, each in enumerate(t_list)
+    ]
+
+
+def _rows(t: Any) -> Any:
+    return t.values if isinstance(t, IndexedSlices) else t

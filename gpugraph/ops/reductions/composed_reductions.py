@@ -1,0 +1,164 @@
+"""Functions made of reductions: variance, norms, counts, and sums and products of several kinds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base import dtypes
+from gpugraph.base.shapes import as_shape
+from gpugraph.graph.client.indexed_slices import IndexedSlices
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.ops.arrays.cast import cast
+from gpugraph.ops.arrays.constants_and_placeholders import zeros, zeros_like
+from gpugraph.ops.framework.identity_and_shape import identity, op_scope, size
+from gpugraph.ops.framework.op_declaration import raw_ops
+from gpugraph.ops.framework.tensor_conversion import convert_n_to_tensor, convert_to_tensor
+from gpugraph.ops.reductions.reduction_functions import either, reduce_mean, reduce_sum, reduce_with
+
+__all__ = ["accumulate_n", "count_nonzero", "lbeta", "polyval", "reduce_euclidean_norm"]
+__all__ += ["reduce_std", "reduce_variance", "scalar_mul", "zero_fraction"]
+
+
+def reduce_variance(
+    input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
+) -> Tensor:
+    """The mean of the squared distances from the mean along `axis` (see `reduce_sum`).
+
+    TypeError for integers.
+    """
+    with op_scope(name, "reduce_variance"):
+        x = convert_to_tensor(input_tensor)
+        if x.dtype.is_integer:
+            raise TypeError(f"There is no variance of integers, but x is {x.dtype.name}")
+        return reduce_mean(raw_ops.Square(x - reduce_mean(x, axis, True)), axis, keepdims)
+
+
+def reduce_std(
+    input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
+) -> Tensor:
+    """The root of the variance along `axis`; TypeError for integers."""
+    with op_scope(name, "reduce_std"):
+        made: Tensor = raw_ops.Sqrt(reduce_variance(input_tensor, axis, keepdims))
+        return made
+
+
+def reduce_euclidean_norm(
+    input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
+) -> Tensor:
+    """The root of the sum of the squares along `axis` (see `reduce_sum`), of which integers
+    lose their fraction."""
+    return reduce_with(raw_ops.EuclideanNorm, input_tensor, axis, keepdims, name)
+
+
+def count_nonzero(
+    input_tensor: Any = None,
+    axis: Any = None,
+    keepdims: bool | None = None,
+    dtype: Any = dtypes.int64,
+    name: str | None = None,
+    reduction_indices: Any = None,
+    keep_dims: bool | None = None,
+    input: Any = None,
+) -> Tensor:
+    """How many elements along `axis` (see `reduce_sum`) are not 0: a tensor of `dtype`.
+
+    `input` is another name of `input_tensor`; ValueError for both, or none.
+    """
+    keep = bool(either(keepdims, keep_dims, "keepdims", "keep_dims"))
+    given = either(input, input_tensor, "input", "input_tensor")
+    if given is None:
+        raise ValueError("count_nonzero needs an input")
+    where = either(axis, reduction_indices, "axis", "reduction_indices")
+    with op_scope(name, "count_nonzero"):
+        x = convert_to_tensor(given, name="input")
+        there = raw_ops.NotEqual(x, zeros([], x.dtype.base_dtype))
+        total = reduce_sum(cast(there, dtypes.int64), where, keep)
+        return cast(total, dtype)
+
+
+def accumulate_n(
+    inputs: Sequence[Any], shape: Any = None, tensor_dtype: Any = None, name: str | None = None
+) -> Tensor:
+    """The sum of tensors of one shape and dtype, as `add_n`, but of tensors only.
+
+    ValueError for an empty list, for other things than tensors, and for ones of a shape or dtype
+    that differs from the first's or from `shape` and `tensor_dtype`.
+    """
+    given = list(inputs) if isinstance(inputs, (list, tuple)) else []
+    if not given:
+        raise ValueError("inputs must be a list of at least one Tensor of one dtype and shape")
+    if any(isinstance(each, IndexedSlices) for each in given):
+        raise ValueError("accumulate_n adds tensors, but one is IndexedSlices")
+    tensors = convert_n_to_tensor(given)
+    first = tensors[0].dtype.base_dtype
+    if any(each.dtype.base_dtype is not first for each in tensors):
+        raise ValueError(f"inputs must have one dtype: {[each.dtype.name for each in tensors]}")
+    if tensor_dtype is not None and tensor_dtype != first:
+        raise TypeError(f"tensor_dtype is {tensor_dtype}, but the inputs are {first.name}")
+    known = as_shape(shape)
+    for each in tensors:
+        known = known.merge_with(each.shape)
+    if len(tensors) == 1:
+        made: Tensor = tensors[0] if name is None else raw_ops.Identity(tensors[0], name=name)
+        return made
+    made = raw_ops.AddN(tensors, name=name or "AccumulateNV2")
+    made.set_shape(known)
+    return made
+
+
+def scalar_mul(scalar: Any, x: Any, name: str | None = None) -> Any:
+    """`scalar` times a tensor, or times the values of IndexedSlices.
+
+    ValueError when `scalar` is none.
+    """
+    slices = isinstance(x, IndexedSlices)
+    wanted = x.values.dtype if slices else getattr(x, "dtype", None)
+    number = convert_to_tensor(scalar, getattr(wanted, "base_dtype", wanted), name="scalar")
+    if number.shape.rank not in (None, 0):
+        raise ValueError(f"Only a scalar multiplies here, but its shape is {number.shape}")
+    if slices:
+        return IndexedSlices(raw_ops.Mul(number, x.values, name=name), x.indices, x.dense_shape)
+    return raw_ops.Mul(number, x, name=name)
+
+
+def lbeta(x: Any, name: str | None = None) -> Tensor:
+    """The logarithm of the beta function of the last axis: sum(lgamma(x)) - lgamma(sum(x)).
+
+    Shape: x.shape[:-1]; -inf of no numbers at all.
+    """
+    with op_scope(name, "lbeta", x):
+        given = convert_to_tensor(x, name="x")
+        last = np.array([-1], np.int32)
+        logs = raw_ops.Sum(raw_ops.Lgamma(given), last)
+        made: Tensor = logs - raw_ops.Lgamma(raw_ops.Sum(given, last))
+        return made
+
+
+def polyval(coeffs: Any, x: Any, name: str | None = None) -> Tensor:
+    """The polynomial c[0] x ** (n - 1) + ... + c[n - 1], elementwise, by Horner's scheme.
+
+    coeffs: a list of numbers or tensors, the highest power's first. ValueError for no list.
+    """
+    if not isinstance(coeffs, list):
+        raise ValueError(f"coeffs must be a list, but is of type {type(coeffs).__name__}")
+    with op_scope(name, "polyval", coeffs, x):
+        given = convert_to_tensor(x, name="x")
+        if not coeffs:
+            return zeros_like(given)
+        terms = [convert_to_tensor(each, name=f"coeff_{at}") for at, each in enumerate(coeffs)]
+        total = terms[0]
+        for term in terms[1:]:
+            total = term + total * given
+        return total
+
+
+def zero_fraction(value: Any, name: str | None = None) -> Tensor:
+    """Which share of the elements is 0: a float32 scalar, NaN of no elements."""
+    with op_scope(name, "zero_fraction", value):
+        given = convert_to_tensor(value, name="value")
+        count = size(given, out_type=dtypes.int64)
+        zeros = cast(count - count_nonzero(given), dtypes.float32)
+        return identity(zeros / cast(count, dtypes.float32), name="fraction")

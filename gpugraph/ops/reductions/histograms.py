@@ -1,0 +1,339 @@
+"""How often what occurs: bincount, histograms, buckets, and a confusion matrix of classes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base import dtypes
+from gpugraph.base.dtypes import as_dtype
+from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.base.shapes import TensorShape
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.graph.inference_context import InferContext
+from gpugraph.kernel import At, Call, Failed, KernelContext, Launch, Scratch, Signature, Source
+from gpugraph.ops.arrays.cast import cast
+from gpugraph.ops.framework.constant_value import constant_value
+from gpugraph.ops.framework.cuda_grids import THREADS, Arguments, grid_of
+from gpugraph.ops.framework.identity_and_shape import ints, op_scope
+from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
+from gpugraph.ops.framework.row_update_launches import ADD, combined, filled, ordered
+from gpugraph.ops.framework.shape_functions import same_shape
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+
+__all__ = ["bincount", "confusion_matrix", "histogram_fixed_width", "histogram_fixed_width_bins"]
+
+_COUNTED = (dtypes.int32, dtypes.int64, dtypes.float32, dtypes.float64)
+
+
+def _infer_length(index: int) -> Any:
+    """A vector as long as host input `index` says."""
+
+    def infer(context: InferContext) -> Sequence[TensorShape]:
+        value = context.value(index)
+        return [TensorShape.of((None if value is None else max(0, ints(value)[0]),))]
+
+    return infer
+
+
+# -- bincount
+
+
+def _infer_bincount(context: InferContext) -> Sequence[TensorShape]:
+    value = context.value(1)
+    if value is not None and ints(value)[0] < 0:
+        raise ValueError(f"size ({ints(value)[0]}) must be non-negative")
+    return _infer_length(1)(context)  # type: ignore[no-any-return]
+
+
+def _bind_bincount(_: KernelContext, arr: Any, weights: Any, out: Any) -> Callable[[], Any]:
+    numbers, weight = arr.reshape(-1), weights.reshape(-1)
+
+    def run() -> None:
+        if numbers.size and numbers.min() < 0:
+            raise InvalidArgumentError(None, None, "Input arr must be non-negative!")
+        kept = numbers < out.size
+        out.fill(0)
+        np.add.at(out, numbers[kept], weight[kept] if weight.size else out.dtype.type(1))
+
+    return run
+
+
+def _counting(
+    function: str, before: Arguments, at: int, said: str, signature: Signature
+) -> list[Launch]:
+    """Counts of the elements of input 0, which become the output, array `at`."""
+    count, bins = prod(signature.input_shapes[0]), signature.output_shapes[0][0]
+    if count >= 1 << 32:
+        raise NotImplementedError(f"{count} elements are more than 32 bits count")
+    counts = Scratch("counts", bins, dtypes.uint32)
+    types = {"ELEMENT": signature.input_types[0], "OUTPUT": signature.output_types[0]}
+    block = (THREADS, 1, 1)
+    grid = min(grid_of(count)[0], 528), 1, 1
+    arguments = (*before, counts, Failed(said), count, bins)
+    return [
+        filled(counts, 0, bins, dtypes.uint32),
+        Launch(function, grid, block, arguments, types),
+        Launch("gg_counted", grid_of(bins), block, (counts, At(at), bins), types),
+    ]
+
+
+def _launch_bincount(signature: Signature) -> list[Launch]:
+    said = "Input arr must be non-negative!"
+    arr, weights, bins = signature.input_shapes[0], signature.input_shapes[2], At(2)
+    if not prod(weights):
+        return _counting("gg_bincount", (At(0),), bins, said, signature)
+    (size,), dtype = signature.output_shapes[0], signature.output_types[0]
+    given = At(0), dtypes.int32, prod(arr), 1, (size,)
+    order, changes = ordered(*given, drops=2, said=said)
+    return [*order, filled(bins, 0, size, dtype), *combined(bins, At(1), changes, dtype, ADD)]
+
+
+_bincount = op(
+    "Bincount",
+    inputs="arr: int32, size: int32, weights: T",
+    outputs="bins: T",
+    attrs={"T": _COUNTED},
+    infer=_infer_bincount,
+    host=[1],
+    cpu=Call(make=_bind_bincount),
+    gpu=Source("histogram.cu", _launch_bincount, Call(make=_bind_bincount), optional=[1]),
+    grad=NO_GRADIENT,
+    doc="How often, or with which summed weights, each of 0, ... size - 1 is in arr.",
+)
+
+
+def bincount(
+    arr: Any,
+    weights: Any = None,
+    minlength: Any = None,
+    maxlength: Any = None,
+    dtype: Any = dtypes.int32,
+) -> Tensor:
+    """How often each number 0, 1, ... is in the int32 tensor `arr`: a vector of `dtype`.
+
+    It is as long as the largest number needs, at least `minlength` and at most `maxlength`.
+    `weights`, of the shape of arr, are summed up in place of ones, and give the dtype.
+    InvalidArgumentError in a run for negative numbers.
+    """
+    with op_scope(None, "bincount"):
+        numbers = convert_to_tensor(arr, dtypes.int32, name="arr")
+        positive = raw_ops.Greater(_product(raw_ops.Shape(numbers)), 0)
+        largest = raw_ops.AddV2(_all(raw_ops.Max, numbers), 1)
+        size = raw_ops.Mul(cast(positive, dtypes.int32), largest)
+        if minlength is not None:
+            size = raw_ops.Maximum(convert_to_tensor(minlength, dtypes.int32, "minlength"), size)
+        if maxlength is not None:
+            size = raw_ops.Minimum(convert_to_tensor(maxlength, dtypes.int32, "maxlength"), size)
+        if weights is not None:
+            weight = convert_to_tensor(weights, name="weights")
+        else:
+            weight = convert_to_tensor(np.zeros(0, as_dtype(dtype).as_numpy_dtype), name="Const")
+        made: Tensor = _bincount(numbers, size, weight)
+        least = 0 if minlength is None else minlength
+        found, low, high = (_known(each) for each in (numbers, least, maxlength))
+        if found is not None and low is not None and (high is None) == (maxlength is None):
+            length = max(int(found.max(initial=-1)) + 1, int(low))
+            made.set_shape([length if high is None else min(length, int(high))])
+        return made
+
+
+def _known(value: Any) -> Any:
+    """The value of an argument where it is constant."""
+    if isinstance(value, Tensor):
+        return constant_value(value)
+    return None if value is None else np.asarray(value)
+
+
+def _all(function: Any, tensor: Tensor) -> Tensor:
+    """A reduction over all axes; 0 of nothing, whatever it says."""
+    made: Tensor = function(tensor, raw_ops.Range(0, raw_ops.Rank(tensor), 1))
+    return made
+
+
+def _product(sizes: Tensor) -> Tensor:
+    made: Tensor = raw_ops.Prod(sizes, np.array([0], np.int32))
+    return made
+
+
+# -- histograms
+
+
+def _places(values: Any, low: Any, high: Any, count: int) -> Any:
+    """The bin of each value; what lies outside is in the first or the last."""
+    step = (float(high) - float(low)) / count
+    at = np.floor((values.astype(np.float64) - float(low)) / step)
+    return np.clip(at, 0, count - 1).astype(np.int64)
+
+
+def _bind_histogram(
+    context: KernelContext, values: Any, value_range: Any, out: Any
+) -> Callable[[], Any]:
+    count = ints(context.value(2))[0]
+    if count <= 0:
+        raise InvalidArgumentError(None, None, f"nbins should be a positive number, not '{count}'")
+    flat = values.reshape(-1)
+
+    def run() -> None:
+        low, high = value_range.tolist()
+        if low >= high:
+            what = f"value_range should satisfy value_range[0] < value_range[1]: [{low}, {high}]"
+            raise InvalidArgumentError(None, None, what)
+        out[...] = np.bincount(_places(flat, low, high, count), minlength=count)
+
+    return run
+
+
+def _infer_histogram(context: InferContext) -> Sequence[TensorShape]:
+    if not context.shapes[1].is_compatible_with(TensorShape.of((2,))):
+        raise ValueError(f"value_range must be two numbers, but has shape {context.shapes[1]}")
+    value = context.value(2)
+    if value is not None and ints(value)[0] <= 0:
+        raise ValueError(f"Requires nbins > 0, but it is {ints(value)[0]}")
+    return _infer_length(2)(context)  # type: ignore[no-any-return]
+
+
+def _launch_histogram(signature: Signature) -> list[Launch]:
+    said = "value_range should satisfy value_range[0] < value_range[1]"
+    return _counting("gg_histogram", (At(0), At(1)), At(2), said, signature)
+
+
+_histogram = op(
+    "HistogramFixedWidth",
+    inputs="values: T, value_range: T, nbins: int32",
+    outputs="out: dtype",
+    attrs={"T": _COUNTED, "dtype": dtypes.int32},
+    infer=_infer_histogram,
+    host=[2],
+    cpu=Call(make=_bind_histogram),
+    gpu=Source("histogram.cu", _launch_histogram, Call(make=_bind_histogram)),
+    grad=NO_GRADIENT,
+    doc="How many values lie in each of nbins parts of value_range; those outside, at an end.",
+)
+
+
+def histogram_fixed_width(
+    values: Any, value_range: Any, nbins: Any = 100, dtype: Any = dtypes.int32,
+    name: str | None = None,
+) -> Tensor:  # fmt: skip
+    """How many `values` lie in each of `nbins` equal parts of value_range: a vector of `dtype`.
+
+    value_range: two numbers of the values' dtype, the first smaller (InvalidArgumentError in a
+    run). What lies outside counts into the first or the last part.
+    """
+    with op_scope(name, "histogram_fixed_width", values, value_range, nbins) as scope:
+        made: Tensor = _histogram(values, value_range, nbins, dtype=as_dtype(dtype), name=scope)
+        return made
+
+
+def histogram_fixed_width_bins(
+    values: Any, value_range: Any, nbins: Any = 100, dtype: Any = dtypes.int32,
+    name: str | None = None,
+) -> Tensor:  # fmt: skip
+    """The part of value_range in which each value lies, as `histogram_fixed_width` counts them.
+
+    A tensor of the shape of `values` and of `dtype`, int32 or int64.
+    """
+    with op_scope(name, "histogram_fixed_width_bins", values, value_range, nbins):
+        given = convert_to_tensor(values, name="values")
+        limits = convert_to_tensor(value_range, name="value_range")
+        count = convert_to_tensor(nbins, dtypes.int32, name="nbins")
+        kind = given.dtype.base_dtype
+        wide = dtypes.float64 if kind is dtypes.float64 else dtypes.float32
+        one = np.array([1], np.int32)
+        ends = [
+            raw_ops.StridedSlice(limits, one * at, one * (at + 1), one, shrink_axis_mask=1)
+            for at in (0, 1)
+        ]
+        span = raw_ops.Sub(cast(ends[1], wide), cast(ends[0], wide))
+        share = raw_ops.RealDiv(raw_ops.Sub(cast(given, wide), cast(ends[0], wide)), span)
+        at = cast(raw_ops.Floor(raw_ops.Mul(cast(count, wide), share)), dtypes.int32)
+        made = raw_ops.Minimum(raw_ops.Maximum(at, 0), raw_ops.Sub(count, 1))
+        return cast(made, dtype)
+
+
+# -- buckets
+
+
+def _bind_bucketize(context: KernelContext, x: Any, out: Any) -> Callable[[], Any]:
+    limits = np.array(context.attrs["boundaries"], np.float32)
+
+    def run() -> None:
+        out[...] = np.searchsorted(limits, x, side="right")
+
+    return run
+
+
+def _launch_bucketize(signature: Signature) -> list[Launch]:
+    limits = [float(np.float32(each)) for each in signature.attrs["boundaries"]]
+    if len(limits) > _MOST_LIMITS:
+        raise NotImplementedError(f"there are {len(limits)} boundaries, more than {_MOST_LIMITS}")
+    if not np.isfinite(limits).all():
+        raise NotImplementedError("a boundary is not finite")
+    text = ", ".join(f"{each!r}f" for each in limits) or "0.0f"
+    total = prod(signature.output_shapes[0])
+    types, block = {"ELEMENT": signature.input_types[0]}, (THREADS, 1, 1)
+    arguments, defines = (At(0), At(1), total, len(limits)), {"BOUNDARIES": text}
+    return [Launch("gg_bucketize", grid_of(total), block, arguments, types, defines)]
+
+
+_MOST_LIMITS = 4096
+
+op(
+    "Bucketize",
+    inputs="input: T",
+    outputs="output: int32",
+    attrs={"T": _COUNTED, "boundaries": Attr("list(float)", required=True)},
+    infer=same_shape(0),
+    cpu=Call(make=_bind_bucketize),
+    gpu=Source("bucketize.cu", _launch_bucketize, Call(make=_bind_bucketize)),
+    grad=NO_GRADIENT,
+    doc="How many of the rising `boundaries` are at most the element, elementwise.",
+)
+
+
+# -- confusion matrix
+
+
+def confusion_matrix(
+    labels: Any,
+    predictions: Any,
+    num_classes: Any = None,
+    dtype: Any = dtypes.int32,
+    name: str | None = None,
+    weights: Any = None,
+) -> Tensor:
+    """How often a class was taken for another: [label, prediction], a square matrix of `dtype`.
+
+    labels, predictions: vectors of equal length, of class numbers; (n, 1) is one too. Without
+    `num_classes` the largest number + 1. `weights`, a vector, are added in place of ones.
+    InvalidArgumentError in a run for a class outside.
+    """
+    with op_scope(name, "confusion_matrix", predictions, labels, num_classes, weights):
+        classes = [
+            cast(_vector(convert_to_tensor(given, name=label)), dtypes.int64)
+            for given, label in ((labels, "labels"), (predictions, "predictions"))
+        ]
+        if num_classes is None:
+            largest = raw_ops.Maximum(*(_all(raw_ops.Max, each) for each in reversed(classes)))
+            size = raw_ops.AddV2(largest, np.array(1, np.int64))
+        else:
+            size = cast(convert_to_tensor(num_classes), dtypes.int64)
+        if weights is None:
+            counted = raw_ops.OnesLike(cast(classes[1], dtype))
+        else:
+            counted = cast(convert_to_tensor(weights, name="weights"), dtype)
+        places = raw_ops.Pack(classes, axis=1)
+        made: Tensor = raw_ops.ScatterNd(places, counted, raw_ops.Pack([size, size]))
+        return made
+
+
+def _vector(tensor: Tensor) -> Tensor:
+    rank = tensor.shape.rank
+    if rank == 2:
+        made: Tensor = raw_ops.Squeeze(tensor, squeeze_dims=[-1])
+        return made
+    return tensor

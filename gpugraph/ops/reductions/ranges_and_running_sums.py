@@ -1,0 +1,294 @@
+"""Ranges of numbers, and running sums and products."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base import dtypes
+from gpugraph.base.bfloat16 import finfo
+from gpugraph.base.dtypes import FLOATING, NUMERIC, DType, as_dtype
+from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.base.shapes import TensorShape
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.graph.inference_context import InferContext
+from gpugraph.kernel import At, Builder, Call, KernelContext, Launch, Recipe, Signature, Source
+from gpugraph.ops.arrays.cast import cast
+from gpugraph.ops.elementwise.complex_conjugate import conj
+from gpugraph.ops.framework.formula_terms import Term
+from gpugraph.ops.framework.identity_and_shape import op_scope
+from gpugraph.ops.framework.numpy_conversion import constant_array
+from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
+from gpugraph.ops.framework.op_function import OpFunction
+from gpugraph.ops.framework.shape_functions import normalize_axis, of_rank, same_shape
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+from gpugraph.ops.reductions.axis_launches import Axis, running
+
+__all__ = ["cumprod", "cumsum", "cumulative_logsumexp", "range"]
+
+# -- range
+
+
+def _infer_range(context: InferContext) -> Sequence[TensorShape]:
+    for shape, what in zip(context.shapes, ("start", "limit", "delta"), strict=True):
+        of_rank(shape, 0, f"The {what} of a range")
+    values = [context.value(index) for index in (0, 1, 2)]
+    if any(value is None for value in values):
+        return [TensorShape.of((None,))]
+    return [TensorShape.of((_length(*[value.reshape(())[()] for value in values]),))]
+
+
+def _length(start: Any, limit: Any, delta: Any) -> int:
+    """How many numbers there are; ValueError where limit can't be reached."""
+    if delta == 0:
+        raise ValueError("Requires delta != 0")
+    if start > limit and delta > 0:
+        raise ValueError(f"Requires start <= limit when delta > 0: {start}/{limit}")
+    if start < limit and delta < 0:
+        raise ValueError(f"Requires start >= limit when delta < 0: {start}/{limit}")
+    if isinstance(start, np.integer):
+        return -((int(start) - int(limit)) // int(delta))
+    return int(np.ceil(abs((limit - start) / delta)))
+
+
+def _count_up(context: KernelContext, out: Any) -> Callable[[], Any]:
+    start, _, delta = (context.value(index).reshape(())[()] for index in (0, 1, 2))
+    numbers = np.arange(out.shape[0], dtype=out.dtype) * delta + start
+    return partial(np.copyto, out, numbers)
+
+
+_RANKED = (dtypes.int32, dtypes.int64, dtypes.bfloat16, dtypes.float32, dtypes.float64)
+
+
+def _counted(builder: Builder, signature: Signature, _: Sequence[int]) -> list[int]:
+    dtype = signature.output_types[0]
+    start, _, delta = (signature.value(index).reshape(())[()] for index in (0, 1, 2))
+    numbers = Term(builder, builder.index(signature.output_shapes[0][0], dtype))
+    return [(numbers * delta + start).value]
+
+
+_range = op(
+    "Range",
+    inputs="start: Tidx, limit: Tidx, delta: Tidx",
+    outputs="output: Tidx",
+    attrs={"Tidx": _RANKED},
+    infer=_infer_range,
+    host=[0, 1, 2],
+    cpu=Call(make=_count_up),
+    gpu=Call(make=_count_up),
+    native=Recipe(_counted),
+    grad=NO_GRADIENT,
+    doc="start, start + delta, start + 2 delta, ... before limit.",
+)
+
+
+def range(
+    start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name: str = "range"
+) -> Tensor:
+    """The vector start, start + delta, ... of numbers before `limit`; `range(n)` starts at 0.
+
+    Without `dtype` it is the widest of the arguments' dtypes: int32, int64, bfloat16, float32,
+    float64. ValueError where delta is 0 or leads away from the limit.
+    """
+    if limit is None:
+        start, limit = 0, start
+    arguments = (start, limit, delta)
+    wanted = as_dtype(dtype) if dtype is not None else _widest(arguments)
+    with op_scope(name, "range", *arguments) as scope:
+        parts = [
+            cast(value, wanted)
+            if dtype is None and _has_dtype(value)
+            else convert_to_tensor(value, wanted, part)
+            for value, part in zip(arguments, ("start", "limit", "delta"), strict=True)
+        ]
+        made: Tensor = _range(*parts, name=scope)
+        return made
+
+
+def _has_dtype(value: Any) -> bool:
+    return isinstance(getattr(value, "dtype", None), DType)
+
+
+def _widest(values: Sequence[Any]) -> DType:
+    """The dtype that holds all values; TypeError for one of which there are no ranges."""
+    found = [
+        value.dtype.base_dtype if _has_dtype(value) else as_dtype(constant_array(value))
+        for value in values
+    ]
+    for dtype in found:
+        if dtype not in _RANKED:
+            raise TypeError(f"There is no range of {dtype.name}")
+    return max(found, key=_RANKED.index)
+
+
+# -- running sums and products
+
+
+def _no_sum(_: Any) -> Any:
+    """The logarithm of no sum at all."""
+    return -np.inf
+
+
+def _running(ufunc: Any, start: Any) -> Call:
+    """start: what a dtype's running values begin with."""
+
+    def make(context: KernelContext, x: Any, out: Any) -> Callable[[], Any]:
+        try:
+            axis = normalize_axis(context.value(1), len(context.input_shapes[0]), "Axis")
+        except ValueError as error:
+            raise InvalidArgumentError(None, None, str(error)) from error
+        source, target = np.moveaxis(x, axis, 0), np.moveaxis(out, axis, 0)
+        if context.attrs["reverse"]:
+            source, target = source[::-1], target[::-1]
+        if not context.attrs["exclusive"]:
+            return partial(ufunc.accumulate, source, 0, target.dtype, target)
+        first, rest = target[:1], target[1:]
+
+        def run() -> None:
+            first.fill(start(target.dtype))
+            ufunc.accumulate(source[:-1], 0, target.dtype, rest)
+
+        return run
+
+    return Call(make=make)
+
+
+def _launch(text: str, start: str, signature: Signature) -> list[Launch]:
+    sizes, attrs = signature.input_shapes[0], signature.attrs
+    axis = Axis.of(sizes, normalize_axis(signature.value(1), len(sizes), "Axis"))
+    how = attrs["reverse"], attrs["exclusive"]
+    return running(At(0), At(1), axis, signature.input_types[0], text, start, *how)
+
+
+_SUM_OF_LOGS = (
+    "((a) == (b) ? (a) + (gg_value)0.69314718055994530942 : (a) > (b) ? "
+    "(a) + (gg_value)log1p(exp((b) - (a))) : (b) + (gg_value)log1p(exp((a) - (b))))"
+)
+
+
+def _identity(ufunc: Any) -> Any:
+    return lambda _: ufunc.identity
+
+
+def _declare(
+    name: str,
+    kernel: Call,
+    on_gpu: tuple[str, str],
+    grad: Any,
+    what: str,
+    types: Sequence[DType] = NUMERIC,
+) -> OpFunction:
+    """on_gpu: a text that combines a and b, and what that begins with."""
+    return op(
+        name,
+        inputs="x: T, axis: Tidx",
+        outputs="out: T",
+        attrs={
+            "exclusive": Attr("bool", False),
+            "reverse": Attr("bool", False),
+            "T": types,
+            "Tidx": (dtypes.int32, dtypes.int64),
+        },
+        infer=same_shape(0),
+        host=[1],
+        cpu=kernel,
+        gpu=Source("scan.cu", partial(_launch, *on_gpu), kernel),
+        grad=grad,
+        doc=f"The running {what} along an axis; exclusive: without the element itself; reverse: "
+        "from the end.",
+    )
+
+
+def _cumsum_gradient(op: Any, dy: Any) -> list[Any]:
+    attrs = op.attrs
+    return [
+        _cumsum(dy, op.inputs[1], exclusive=attrs["exclusive"], reverse=not attrs["reverse"]),
+        None,
+    ]
+
+
+def _cumprod_gradient(op: Any, dy: Any) -> list[Any]:
+    """The running sum of y dy from the other end, divided by x: NaN where x is 0."""
+    x, axis = op.inputs
+    attrs = op.attrs
+    product = _cumprod(x, axis, exclusive=attrs["exclusive"], reverse=attrs["reverse"])
+    total = _cumsum(
+        raw_ops.Mul(conj(product), dy),
+        axis,
+        exclusive=attrs["exclusive"],
+        reverse=not attrs["reverse"],
+    )
+    return [raw_ops.RealDiv(total, conj(x)), None]
+
+
+def _cumulative_logsumexp_gradient(op: Any, dy: Any) -> list[Any]:
+    """exp(x) times the running sum of dy exp(-y) from the other end, by logarithms."""
+    x, axis = op.inputs
+    attrs = {"exclusive": op.attrs["exclusive"], "reverse": not op.attrs["reverse"]}
+    zeros = raw_ops.ZerosLike(dy)
+    lowest = finfo(dy.dtype.base_dtype.as_numpy_dtype).min
+    least = raw_ops.Fill(raw_ops.Shape(dy), lowest)
+
+    def part(size: Any) -> Any:
+        logs = raw_ops.SelectV2(raw_ops.Greater(size, zeros), raw_ops.Log(size), least)
+        total = _cumulative_logsumexp(raw_ops.Sub(logs, op.outputs[0]), axis, **attrs)
+        return raw_ops.Exp(raw_ops.AddV2(total, x))
+
+    return [raw_ops.Sub(part(dy), part(raw_ops.Neg(dy))), None]
+
+
+_cumsum = _declare(
+    "Cumsum",
+    _running(np.add, _identity(np.add)),
+    ("((a) + (b))", "0"),
+    _cumsum_gradient,
+    "sum",
+)
+_cumprod = _declare(
+    "Cumprod",
+    _running(np.multiply, _identity(np.multiply)),
+    ("((a) * (b))", "1"),
+    _cumprod_gradient,
+    "product",
+)
+_cumulative_logsumexp = _declare(
+    "CumulativeLogsumexp",
+    _running(np.logaddexp, _no_sum),
+    (_SUM_OF_LOGS, "(-INFINITY)"),
+    _cumulative_logsumexp_gradient,
+    "logarithm of the sum of exponentials",
+    FLOATING,
+)
+
+
+def cumsum(
+    x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
+) -> Tensor:
+    """Running sums along `axis`: [a, a + b, a + b + c]; exclusive: [0, a, a + b].
+
+    With `reverse` from the end: [a + b + c, b + c, c].
+    """
+    made: Tensor = _cumsum(x, axis, exclusive=exclusive, reverse=reverse, name=name)
+    return made
+
+
+def cumprod(
+    x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
+) -> Tensor:
+    """Running products along `axis`, as `cumsum`; exclusive ones begin with 1."""
+    made: Tensor = _cumprod(x, axis, exclusive=exclusive, reverse=reverse, name=name)
+    return made
+
+
+def cumulative_logsumexp(
+    x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
+) -> Tensor:
+    """Running log(sum(exp(x))) along `axis`, as `cumsum`, without overflow.
+
+    Exclusive ones begin with -inf.
+    """
+    made: Tensor = _cumulative_logsumexp(x, axis, exclusive=exclusive, reverse=reverse, name=name)
+    return made

@@ -1,0 +1,183 @@
+"""The public functions of reductions: `reduce_sum` and its like."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.ops.framework.identity_and_shape import int_argument, op_scope
+from gpugraph.ops.framework.op_declaration import raw_ops
+from gpugraph.ops.framework.op_function import OpFunction
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+
+__all__ = ["l2_loss", "reduce_all", "reduce_any", "reduce_logsumexp", "reduce_max", "reduce_mean"]
+__all__ += ["either", "reduce_min", "reduce_prod", "reduce_sum", "reduce_with"]
+
+
+def either(value: Any, old: Any, name: str, old_name: str) -> Any:
+    """The one of two names of an argument that is given; ValueError for both."""
+    if value is not None and old is not None:
+        raise ValueError(f"Cannot specify both '{old_name}' and '{name}'.")
+    return old if value is None else value
+
+
+def reduce_with(
+    function: OpFunction,
+    x: Any,
+    axis: Any,
+    keepdims: Any,
+    name: str | None,
+    reduction_indices: Any = None,
+    keep_dims: Any = None,
+) -> Tensor:
+    """One reduction; all axes where none is given."""
+    if reduction_indices is not None:
+        axis = either(axis, reduction_indices, "axis", "reduction_indices")
+    keep = bool(either(keepdims, keep_dims, "keepdims", "keep_dims"))
+    if axis is not None:
+        made: Tensor = function(x, int_argument(axis), keep_dims=keep, name=name)
+        return made
+    tensor = x if isinstance(x, Tensor) else convert_to_tensor(x, name="input")
+    rank = tensor._shape.rank
+    if rank is None:
+        axes = raw_ops.Range(0, raw_ops.Rank(tensor), 1, name="range")
+    else:
+        axes = convert_to_tensor(np.arange(rank, dtype=np.int32), name="Const")
+    made = function(tensor, axes, keep_dims=keep, name=name)
+    if rank is None and not keep:
+        made.set_shape(())
+    return made
+
+
+def reduce_sum(
+    input_tensor: Any,
+    axis: Any = None,
+    keepdims: bool | None = None,
+    name: str | None = None,
+    reduction_indices: Any = None,
+    keep_dims: bool | None = None,
+) -> Tensor:
+    """The sum along `axis`: an int, a list of ints (negative: from the end), or None for all.
+
+    The axes are dropped, or with `keepdims` left with size 1. The sum of nothing is 0. ValueError
+    for an axis that the tensor hasn't. `reduction_indices` and `keep_dims` are older names.
+    """
+    return reduce_with(
+        raw_ops.Sum, input_tensor, axis, keepdims, name, reduction_indices, keep_dims
+    )
+
+
+def reduce_mean(
+    input_tensor: Any,
+    axis: Any = None,
+    keepdims: bool | None = None,
+    name: str | None = None,
+    reduction_indices: Any = None,
+    keep_dims: bool | None = None,
+) -> Tensor:
+    """The mean along `axis` (see `reduce_sum`); of integers without its fraction."""
+    return reduce_with(
+        raw_ops.Mean, input_tensor, axis, keepdims, name, reduction_indices, keep_dims
+    )
+
+
+def reduce_prod(
+    input_tensor: Any,
+    axis: Any = None,
+    keepdims: bool | None = None,
+    name: str | None = None,
+    reduction_indices: Any = None,
+    keep_dims: bool | None = None,
+) -> Tensor:
+    """The product along `axis` (see `reduce_sum`); that of nothing is 1."""
+    return reduce_with(
+        raw_ops.Prod, input_tensor, axis, keepdims, name, reduction_indices, keep_dims
+    )
+
+
+def reduce_max(
+    input_tensor: Any,
+    axis: Any = None,
+    keepdims: bool | None = None,
+    name: str | None = None,
+    reduction_indices: Any = None,
+    keep_dims: bool | None = None,
+) -> Tensor:
+    """The largest element along `axis` (see `reduce_sum`); of nothing the lowest number."""
+    return reduce_with(
+        raw_ops.Max, input_tensor, axis, keepdims, name, reduction_indices, keep_dims
+    )
+
+
+def reduce_min(
+    input_tensor: Any,
+    axis: Any = None,
+    keepdims: bool | None = None,
+    name: str | None = None,
+    reduction_indices: Any = None,
+    keep_dims: bool | None = None,
+) -> Tensor:
+    """The smallest element along `axis` (see `reduce_sum`); of nothing the highest number."""
+    return reduce_with(
+        raw_ops.Min, input_tensor, axis, keepdims, name, reduction_indices, keep_dims
+    )
+
+
+def reduce_all(
+    input_tensor: Any,
+    axis: Any = None,
+    keepdims: bool | None = None,
+    name: str | None = None,
+    reduction_indices: Any = None,
+    keep_dims: bool | None = None,
+) -> Tensor:
+    """Whether all bools along `axis` (see `reduce_sum`) are True; of none, True."""
+    return reduce_with(
+        raw_ops.All, input_tensor, axis, keepdims, name, reduction_indices, keep_dims
+    )
+
+
+def reduce_any(
+    input_tensor: Any,
+    axis: Any = None,
+    keepdims: bool | None = None,
+    name: str | None = None,
+    reduction_indices: Any = None,
+    keep_dims: bool | None = None,
+) -> Tensor:
+    """Whether any bool along `axis` (see `reduce_sum`) is True; of none, False."""
+    return reduce_with(
+        raw_ops.Any, input_tensor, axis, keepdims, name, reduction_indices, keep_dims
+    )
+
+
+def reduce_logsumexp(
+    input_tensor: Any,
+    axis: Any = None,
+    keepdims: bool | None = None,
+    name: str | None = None,
+    reduction_indices: Any = None,
+    keep_dims: bool | None = None,
+) -> Tensor:
+    """log(sum(exp(x))) along `axis` (see `reduce_sum`), without overflow."""
+    axis = either(axis, reduction_indices, "axis", "reduction_indices")
+    keep = bool(either(keepdims, keep_dims, "keepdims", "keep_dims"))
+    with op_scope(name, "ReduceLogSumExp", input_tensor) as scope:
+        x = convert_to_tensor(input_tensor, name="input")
+        highest = reduce_max(x, axis, True)
+        finite = raw_ops.Select(raw_ops.IsFinite(highest), highest, raw_ops.ZerosLike(highest))
+        offset = raw_ops.StopGradient(finite)
+        total = reduce_sum(raw_ops.Exp(raw_ops.Sub(x, offset)), axis, keep)
+        log = raw_ops.Log(total)
+        if not keep:
+            offset = raw_ops.Reshape(offset, raw_ops.Shape(log))
+        made: Tensor = raw_ops.Add(log, offset, name=scope)
+        return made
+
+
+def l2_loss(t: Any, name: str | None = None) -> Tensor:
+    """Half the sum of the squares of all elements of a floating tensor."""
+    made: Tensor = raw_ops.L2Loss(t, name=name)
+    return made

@@ -1,0 +1,328 @@
+"""Sums, means, products, extremes and their like along axes, and their gradients.
+
+The axes are read on the host when a kernel is bound: what then runs is one NumPy reduction over a
+view in which neighbouring axes that are kept, or reduced, together are one axis. float16 is
+accumulated in float32. A reduction over nothing gives the neutral element; a mean, NaN.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import groupby
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base import dtypes
+from gpugraph.base.dtypes import FLOATING, INTEGRAL, NUMERIC, REAL, DType
+from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.base.shapes import TensorShape
+from gpugraph.graph.inference_context import InferContext
+from gpugraph.kernel import Call, KernelContext, Reduction, Signature
+from gpugraph.ops.framework.formula_terms import Term, recipe
+from gpugraph.ops.framework.kernel_registry import register_kernel
+from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
+from gpugraph.ops.framework.op_function import OpFunction
+from gpugraph.ops.framework.shape_functions import UNKNOWN, normalize_axis, scalar
+from gpugraph.ops.reductions.reduction_gradients import (
+    chosen_gradient,
+    mean_gradient,
+    norm_gradient,
+    prod_gradient,
+    sum_gradient,
+)
+
+__all__ = ["MAX", "SUM", "reduced_axes"]
+
+INDEX = (dtypes.int32, dtypes.int64)
+
+
+def reduced_axes(value: Any, rank: int) -> frozenset[int]:
+    """The axes that a scalar or vector of axes names; ValueError outside [-rank, rank)."""
+    return frozenset(
+        [normalize_axis(axis, rank, "Reduction axis") for axis in np.ravel(value).tolist()]
+    )
+
+
+def _infer(context: InferContext) -> Sequence[TensorShape]:
+    shape, axes_shape = context.shapes
+    if axes_shape.sizes is not None and len(axes_shape.sizes) > 1:
+        raise ValueError(f"The reduction axes must be a scalar or a vector, but are {axes_shape}")
+    keep = context.attrs["keep_dims"]
+    sizes, value = shape.sizes, context.value(1)
+    if sizes is None:
+        return [UNKNOWN]
+    if value is None:
+        return [TensorShape.of((None,) * len(sizes)) if keep else UNKNOWN]
+    axes = reduced_axes(value, len(sizes))
+    if keep:
+        return [TensorShape.of(tuple([1 if i in axes else n for i, n in enumerate(sizes)]))]
+    return [TensorShape.of(tuple([n for i, n in enumerate(sizes) if i not in axes]))]
+
+
+# -- kernels
+
+
+def _grouped(context: KernelContext, x: Any, out: Any) -> tuple[Any, tuple[int, ...], Any]:
+    """x and out as views with the fewest axes, and the axes of x to reduce."""
+    sizes = context.input_shapes[0]
+    try:
+        axes = reduced_axes(context.value(1), len(sizes))
+    except ValueError as error:
+        raise InvalidArgumentError(None, None, str(error)) from error
+    groups = [
+        (reduced, prod(sizes[axis] for axis in members))
+        for reduced, members in (
+            (reduced, list(each)) for reduced, each in groupby(range(len(sizes)), axes.__contains__)
+        )
+    ]
+    view = x.reshape([size for _, size in groups])
+    target = out.reshape([size for reduced, size in groups if not reduced])
+    return view, tuple(i for i, (reduced, _) in enumerate(groups) if reduced), target
+
+
+def _count(view: Any, axes: tuple[int, ...]) -> int:
+    return prod(view.shape[axis] for axis in axes)
+
+
+def _accumulator(context: KernelContext, target: Any) -> Any:
+    """Where to accumulate: `target`, but float16 in a float32 buffer."""
+    if target.dtype != np.float16:
+        return target
+    return context.scratch(target.shape, dtypes.float32)
+
+
+def _adding(ufunc: Any) -> Call:
+    """The kernel of a sum or a product."""
+
+    def make(context: KernelContext, x: Any, out: Any) -> Callable[[], Any]:
+        view, axes, target = _grouped(context, x, out)
+        if not axes:  # NumPy would add each -0.0 to 0.0
+            return partial(np.copyto, target, view)
+        buffer = _accumulator(context, target)
+        reduce = partial(ufunc.reduce, view, axes, buffer.dtype, buffer)
+        if buffer is target:
+            return reduce
+
+        def run() -> None:
+            reduce()
+            np.copyto(target, buffer, casting="same_kind")
+
+        return run
+
+    return Call(make=make)
+
+
+def _mean(context: KernelContext, x: Any, out: Any) -> Callable[[], Any]:
+    view, axes, target = _grouped(context, x, out)
+    if not axes:
+        return partial(np.copyto, target, view)
+    count = _count(view, axes)
+    if target.dtype.kind in "iu":
+        return _integer_mean(context, view, axes, target, count)
+    buffer = _accumulator(context, target)
+    divisor = buffer.dtype.type(count)
+
+    def run() -> None:
+        np.add.reduce(view, axes, buffer.dtype, buffer)
+        np.true_divide(buffer, divisor, out=target, casting="same_kind")
+
+    return run
+
+
+def _integer_mean(
+    context: KernelContext, view: Any, axes: tuple[int, ...], target: Any, count: int
+) -> Callable[[], Any]:
+    """The sum in 64 bits, divided towards zero; 0 of nothing."""
+    if count == 0:
+        return partial(target.fill, 0)
+    wide = dtypes.uint64 if target.dtype.kind == "u" else dtypes.int64
+    total = context.scratch(target.shape, wide)
+    rest = context.scratch(target.shape, wide)
+    divisor = total.dtype.type(count)
+
+    def run() -> None:
+        np.add.reduce(view, axes, total.dtype, total)
+        np.fmod(total, divisor, out=rest)
+        np.subtract(total, rest, out=total)
+        np.floor_divide(total, divisor, out=target, casting="unsafe")
+
+    return run
+
+
+def _limit(dtype: Any, lowest: bool) -> Any:
+    if dtype.kind == "f":
+        return -np.inf if lowest else np.inf
+    limits = np.iinfo(dtype)
+    return limits.min if lowest else limits.max
+
+
+def _extreme(ufunc: Any, lowest: bool) -> Call:
+    """The kernel of a largest (or smallest) element; the lowest (highest) number of nothing."""
+
+    def make(context: KernelContext, x: Any, out: Any) -> Callable[[], Any]:
+        view, axes, target = _grouped(context, x, out)
+        if _count(view, axes) == 0:
+            return partial(target.fill, _limit(target.dtype, lowest))
+        return partial(ufunc.reduce, view, axes, None, target)
+
+    return Call(make=make)
+
+
+def _logic(ufunc: Any) -> Call:
+    def make(context: KernelContext, x: Any, out: Any) -> Callable[[], Any]:
+        view, axes, target = _grouped(context, x, out)
+        return partial(ufunc.reduce, view, axes, None, target)
+
+    return Call(make=make)
+
+
+# -- declarations
+
+
+def _reduction(
+    name: str, types: Sequence[DType], gpu: Reduction, grad: Any, doc: str
+) -> OpFunction:
+    return op(
+        name,
+        inputs="input: T, reduction_indices: Tidx",
+        outputs="output: T",
+        attrs={"keep_dims": Attr("bool", False), "T": types, "Tidx": INDEX},
+        infer=_infer,
+        host=[1],
+        cpu=gpu.host,
+        gpu=gpu,
+        grad=grad,
+        doc=f"{doc} along the axes `reduction_indices`, of which `keep_dims` leaves size 1.",
+    )
+
+
+_LOWEST = "(T)-1 > (T)0 ? (T)0 : (T)(1ull << (8 * sizeof(T) - 1))"
+_HIGHEST = "(T)-1 > (T)0 ? (T)-1 : (T)((1ull << (8 * sizeof(T) - 1)) - 1)"
+_LARGER = "a >= b || a != a ? a : b"
+_SMALLER = "a <= b || a != a ? a : b"
+
+_SUM = _adding(np.add)
+_MEAN = Call(make=_mean)
+_MAX = _extreme(np.maximum, lowest=True)
+_MIN = _extreme(np.minimum, lowest=False)
+
+SUM = Reduction("(T)0", "a + b", _SUM)
+MAX = Reduction("(T)(-1.0 / 0.0)", _LARGER, _MAX)
+"""Of floats."""
+
+_reduction("Sum", NUMERIC, SUM, sum_gradient, "The sum")
+_reduction(
+    "Mean",
+    NUMERIC,
+    Reduction("(T)0", "a + b", _MEAN, finish="a / (T)n"),
+    mean_gradient,
+    "The mean, of integers without its fraction,",
+)
+register_kernel("Mean", "GPU", _MEAN, types={"T": INTEGRAL}, priority=1)
+_reduction(
+    "Prod", NUMERIC, Reduction("(T)1", "a * b", _adding(np.multiply)), prod_gradient, "The product"
+)
+_reduction("Max", REAL, MAX, chosen_gradient, "The largest element")
+register_kernel("Max", "GPU", Reduction(_LOWEST, _LARGER, _MAX), types={"T": INTEGRAL}, priority=1)
+_reduction(
+    "Min",
+    REAL,
+    Reduction("(T)(1.0 / 0.0)", _SMALLER, _MIN),
+    chosen_gradient,
+    "The smallest element",
+)
+register_kernel(
+    "Min", "GPU", Reduction(_HIGHEST, _SMALLER, _MIN), types={"T": INTEGRAL}, priority=1
+)
+
+
+def _bool_reduction(name: str, gpu: Reduction, doc: str) -> OpFunction:
+    return op(
+        name,
+        inputs="input: bool, reduction_indices: Tidx",
+        outputs="output: bool",
+        attrs={"keep_dims": Attr("bool", False), "Tidx": INDEX},
+        infer=_infer,
+        host=[1],
+        cpu=gpu.host,
+        gpu=gpu,
+        grad=NO_GRADIENT,
+        doc=f"{doc} along the axes `reduction_indices`, of which `keep_dims` leaves size 1.",
+    )
+
+
+_bool_reduction(
+    "All", Reduction("(T)1", "a && b", _logic(np.logical_and)), "Whether all elements are True"
+)
+_bool_reduction(
+    "Any", Reduction("(T)0", "a || b", _logic(np.logical_or)), "Whether any element is True"
+)
+
+
+def _half_of_squares(context: KernelContext, x: Any, out: Any) -> Callable[[], Any]:
+    flat = x.reshape(-1)
+    if flat.dtype != np.float16:
+
+        def run() -> None:
+            out[...] = np.dot(flat, flat) / 2
+
+        return run
+    wide = context.scratch(flat.shape, dtypes.float32)
+
+    def run_wide() -> None:
+        np.copyto(wide, flat)
+        out[...] = np.dot(wide, wide) / 2
+
+    return run_wide
+
+
+_L2 = Call(make=_half_of_squares)
+op(
+    "L2Loss",
+    inputs="t: T",
+    outputs="output: T",
+    attrs={"T": FLOATING},
+    infer=scalar,
+    cpu=_L2,
+    gpu=Reduction("(T)0", "a + b", _L2, map="x * x", finish="a * (T)0.5"),
+    grad=lambda op, dy: raw_ops.Mul(op.inputs[0], dy),
+    doc="Half the sum of the squares of all elements.",
+)
+
+
+def _norm(context: KernelContext, x: Any, out: Any) -> Callable[[], Any]:
+    """Squares and their sum in double precision, of complex numbers too."""
+    view, axes, target = _grouped(context, x, out)
+    whole = target.dtype.kind in "iu"
+
+    def run() -> None:
+        sizes = np.abs(view.astype(np.complex128 if view.dtype.kind == "c" else np.float64))
+        found = np.sqrt(np.square(sizes).sum(axis=axes))
+        np.copyto(target, np.floor(found) if whole else found, casting="unsafe")
+
+    return run
+
+
+def _norm_terms(signature: Signature, x: Term) -> list[Term]:
+    axes = sorted(reduced_axes(signature.value(1), len(x.shape)))
+    squares = x.text("(double)x * (double)x", dtype=dtypes.float64)
+    root = "floor(sqrt(x))" if x.dtype.is_integer else "sqrt(x)"
+    return [squares.reduced(SUM, axes).text(root, dtype=x.dtype)]
+
+
+op(
+    "EuclideanNorm",
+    inputs="input: T, reduction_indices: Tidx",
+    outputs="output: T",
+    attrs={"keep_dims": Attr("bool", False), "T": REAL, "Tidx": INDEX},
+    infer=_infer,
+    host=[1],
+    cpu=Call(make=_norm),
+    gpu=Call(make=_norm),
+    native=recipe(_norm_terms),
+    grad=norm_gradient,
+    doc="The root of the sum of squares along `reduction_indices`; `keep_dims` leaves size 1.",
+)

@@ -1,0 +1,133 @@
+"""Gradients of what is computed by segment: each part of the data gets that of its segment.
+
+They serve sorted and unsorted segments alike; data with a negative number gets nothing. Where no
+data has a number, its count is 0: quotients are 0 there, so that second gradients are no NaN.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base import dtypes
+from gpugraph.ops.elementwise.complex_conjugate import conj
+from gpugraph.ops.framework.identity_and_shape import shape_of
+from gpugraph.ops.framework.op_declaration import raw_ops
+
+__all__ = ["extreme_gradient", "mean_gradient", "prod_gradient", "sum_gradient"]
+
+
+class _Segments:
+    """The segments of an op: what is gathered from, and summed into, them."""
+
+    def __init__(self, op: Any) -> None:
+        self.data, ids = op.inputs[:2]
+        self.is_sorted = len(op.inputs) == 2
+        self.count = None if self.is_sorted else op.inputs[2]
+        self.nothing = [None] * (len(op.inputs) - 1)
+        self.ids = raw_ops.Reshape(ids, np.array([-1], np.int32))
+        self.output = op.outputs[0]
+        if not self.is_sorted:
+            zero = raw_ops.ZerosLike(self.ids)
+            self.there = raw_ops.GreaterEqual(self.ids, zero)
+            self.rows = raw_ops.Maximum(self.ids, zero)
+
+    def gather(self, values: Any) -> Any:
+        """Of each part of the data (laid out as rows) what its segment has; 0 of no segment."""
+        if self.is_sorted:
+            return raw_ops.GatherNd(values, raw_ops.ExpandDims(self.ids, 1))
+        sizes = self.output.shape.sizes
+        if sizes is None or not sizes[0]:
+            return self._gather_of_any_number(values)
+        rows = raw_ops.GatherV2(values, self.rows, 0)
+        return raw_ops.Select(self.there, rows, raw_ops.ZerosLike(rows))
+
+    def _gather_of_any_number(self, values: Any) -> Any:
+        """By a row of zeros in front: there may be no segment to read instead of none."""
+        ones = np.array([1], np.int32)
+        rest = raw_ops.StridedSlice(
+            raw_ops.Shape(values), ones, np.array([0], np.int32), ones, end_mask=1
+        )
+        zero = values.dtype.base_dtype.as_numpy_dtype(0)
+        nothing = raw_ops.Fill(raw_ops.ConcatV2([ones, rest], 0), zero)
+        whole = raw_ops.ConcatV2([nothing, values], 0)
+        places = raw_ops.Maximum(raw_ops.AddV2(self.ids, 1), raw_ops.ZerosLike(self.ids))
+        return raw_ops.GatherV2(whole, places, 0)
+
+    def flat(self) -> Any:
+        """The data as rows."""
+        if self.is_sorted:
+            return self.data
+        shape = raw_ops.Shape(self.output)
+        ones = np.array([1], np.int32)
+        rest = raw_ops.StridedSlice(shape, ones, np.array([0], np.int32), ones, end_mask=1)
+        count = raw_ops.Reshape(raw_ops.Size(self.ids), ones)
+        return raw_ops.Reshape(self.data, raw_ops.ConcatV2([count, rest], 0))
+
+    def sum(self, rows: Any) -> Any:
+        if self.is_sorted:
+            return raw_ops.SegmentSum(rows, self.ids)
+        return raw_ops.UnsortedSegmentSum(rows, self.ids, self.count)
+
+    def prod(self, rows: Any) -> Any:
+        if self.is_sorted:
+            return raw_ops.SegmentProd(rows, self.ids)
+        return raw_ops.UnsortedSegmentProd(rows, self.ids, self.count)
+
+    def result(self, rows: Any) -> list[Any]:
+        """The gradients of all inputs, of that of the data as rows."""
+        if self.is_sorted:
+            return [rows, *self.nothing]
+        return [raw_ops.Reshape(rows, shape_of(self.data)), *self.nothing]
+
+
+def sum_gradient(op: Any, dy: Any) -> list[Any]:
+    """dy of the segment."""
+    segments = _Segments(op)
+    return segments.result(segments.gather(dy))
+
+
+def mean_gradient(op: Any, dy: Any) -> list[Any]:
+    """dy of the segment over how many parts it has."""
+    segments = _Segments(op)
+    ids = raw_ops.Cast(raw_ops.OnesLike(segments.ids), DstT=dy.dtype.base_dtype)
+    counts = raw_ops.SegmentSum(ids, segments.ids)
+    rank = raw_ops.Rank(dy)
+    ones = raw_ops.Fill(raw_ops.ExpandDims(raw_ops.Sub(rank, 1), 0), np.array(1, np.int32))
+    shape = raw_ops.ConcatV2([raw_ops.Shape(counts), ones], 0)
+    shared = raw_ops.DivNoNan(dy, raw_ops.Reshape(counts, shape))
+    return segments.result(segments.gather(shared))
+
+
+def extreme_gradient(op: Any, dy: Any) -> list[Any]:
+    """dy of the segment, shared by all that are its extreme."""
+    segments = _Segments(op)
+    flat = segments.flat()
+    chosen = raw_ops.Equal(flat, segments.gather(segments.output))
+    count = segments.sum(raw_ops.Cast(chosen, DstT=dy.dtype.base_dtype))
+    shared = segments.gather(raw_ops.DivNoNan(dy, count))
+    return segments.result(raw_ops.Select(chosen, shared, raw_ops.ZerosLike(shared)))
+
+
+def prod_gradient(op: Any, dy: Any) -> list[Any]:
+    """dy times the product of all others of the segment.
+
+    Where an element is 0, the others are multiplied: those that are not 0, and what else is 0. The
+    latter is 1 for the only zero, and the other one of two: this is 0, but has a gradient.
+    """
+    segments = _Segments(op)
+    flat = segments.flat()
+    is_zero = raw_ops.Equal(flat, raw_ops.ZerosLike(flat))
+    count = segments.gather(segments.sum(raw_ops.Cast(is_zero, DstT=dtypes.int32)))
+    one, nothing = raw_ops.OnesLike(flat), raw_ops.ZerosLike(flat)
+    zeros = raw_ops.Select(is_zero, flat, nothing)
+    other_zero = raw_ops.Sub(segments.gather(segments.sum(zeros)), zeros)
+    are_two = raw_ops.Equal(count, np.array(2, np.int32))
+    factor = raw_ops.Select(are_two, other_zero, nothing)
+    factor = raw_ops.Select(raw_ops.Equal(count, np.array(1, np.int32)), one, factor)
+    safe = raw_ops.Select(is_zero, one, flat)
+    others = raw_ops.Mul(segments.gather(segments.prod(safe)), factor)
+    whole = raw_ops.RealDiv(segments.gather(segments.output), safe)
+    slope = raw_ops.Select(is_zero, others, whole)
+    return segments.result(raw_ops.Mul(segments.gather(dy), conj(slope)))

@@ -1,0 +1,180 @@
+"""Launches of segments.cu: rows by segments that are numbered in ascending order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any, NamedTuple
+
+from gpugraph.base import dtypes
+from gpugraph.base.dtypes import REAL, DType
+from gpugraph.kernel import SIZES, At, Call, Failed, Launch, Scratch, Signature, Sized
+from gpugraph.ops.framework.cuda_grids import THREADS, grid_of, wide_type
+from gpugraph.ops.framework.row_update_launches import (
+    Changes,
+    Way,
+    columns_and_rows,
+    combined,
+    filled,
+    ordered,
+)
+
+__all__ = ["Rule", "counted_segments", "segment_gradient", "sized_segments"]
+
+_MOST = 1 << 31
+_BLOCK = (THREADS, 1, 1)
+
+
+class Rule(NamedTuple):
+    """How the rows of a segment become one: combined by a text, then `divided` ("mean", "root" or
+    not); `empty` is what a segment without rows has."""
+
+    combine: str
+    empty: int = 0
+    divided: str = ""
+
+
+def _how(
+    dtype: DType, ids: DType, index: DType, divided: str = "", wide: DType | None = None
+) -> dict[str, Any]:
+    count = "(long long)(n)" if dtype.is_integer else "(SUM_VALUE)(n)"
+    root = "sqrt((double)(n))"
+    return {
+        "types": {"ELEMENT": dtype, "SUM": wide or wide_type(dtype)},
+        "defines": {
+            "IDS": f"int{8 * ids.size}_t",
+            "INDEX": f"int{8 * index.size}_t",
+            "DIVIDED(a, n)": f"((a) / {f'(SUM_VALUE){root}' if divided == 'root' else count})",
+            "WEIGHT(n)": f"(1.0 / {root if divided == 'root' else '(double)(n)'})",
+        },
+        "file": "segments.cu",
+    }
+
+
+def _changes(count: int, segments: int, width: int) -> Changes:
+    keys, order = Scratch("keys", count, dtypes.uint32), Scratch("order", count, dtypes.int32)
+    return Changes(count, segments, width, keys, order)
+
+
+def _keys(signature: Signature, by: bool, most: int = -1) -> list[Launch]:
+    """A launch that says of each row its segment, and checks that. by: rows are those of input 0
+    at the indices of input 1; ids follow them."""
+    data, ids = signature.input_shapes[0], signature.input_shapes[1 + by]
+    count, size = ids[0], data[0]
+    if max(count, size, most) >= _MOST:
+        raise NotImplementedError(f"{count} of {size} rows are more than 31 bits count")
+    if by and not size:
+        raise NotImplementedError("there are no rows to take")
+    falls = Failed("segment ids are not increasing, or one is negative")
+    above = Failed(f"a segment id is not in [0, {most}), the number of segments")
+    outside = Failed(f"an index is not in [0, {size})")
+    total = Scratch(SIZES, 1, dtypes.int64)
+    given = (At(1 + by), At(1), *_changes(count, 0, 0).sorted)
+    arguments = (*given, total, falls, above, outside)
+    types = signature.input_types
+    how = _how(types[0], types[1 + by], types[1] if by else dtypes.int32)
+    sizes = (count, most, size, int(by))
+    return [Launch("gg_segment_keys", grid_of(count), _BLOCK, (*arguments, *sizes), **how)]
+
+
+def _combined(
+    rule: Rule, signature: Signature, by: bool, out: At, shape: Sequence[int]
+) -> list[Launch]:
+    """Launches over what `_keys` left."""
+    types, dtype = signature.input_types, signature.input_types[0]
+    count, segments, width = signature.input_shapes[1][0], shape[0], prod(shape[1:])
+    changes, wide = _changes(count, segments, width), wide_type(dtype)
+    apart = bool(rule.divided) and wide is not dtype
+    sums = Scratch("sums", segments * width, wide) if apart else out
+    summed = wide if apart else dtype
+    launches = [
+        filled(sums, rule.empty, segments * width, summed),
+        *combined(sums, At(0), changes, dtype, Way(rule.combine, "(b)"), summed),
+    ]
+    if rule.divided:
+        how = _how(dtype, types[1 + by], dtypes.int32, rule.divided)
+        grid, block = columns_and_rows(segments, width)
+        arguments = (sums, out, changes.keys, count, segments, width)
+        launches.append(Launch("gg_segment_mean", grid, block, arguments, **how))
+    return launches
+
+
+def sized_segments(rule: Rule, by: bool, host: Call) -> Sized:
+    """As many segments as the last id says, of input 0; by: of its rows at the indices of 1."""
+
+    def count(signature: Signature) -> list[Launch]:
+        data, ids = signature.input_shapes[0], signature.input_shapes[1 + by]
+        if len(ids) != 1 or not data or (signature.input_shapes[1] if by else data[:1]) != ids:
+            raise NotImplementedError("ids and rows do not fit together")
+        return _keys(signature, by) if ids[0] else []
+
+    def shapes(signature: Signature, numbers: Sequence[int]) -> list[tuple[int, ...]]:
+        if sum(numbers) >= _MOST:
+            raise NotImplementedError(f"{sum(numbers)} segments are more than 31 bits count")
+        return [(sum(numbers), *signature.input_shapes[0][1:])]
+
+    def fill(signature: Signature, numbers: Sequence[int]) -> list[Launch]:
+        (shape,) = shapes(signature, numbers)
+        return _combined(rule, signature, by, At(2 + by), shape) if prod(shape) else []
+
+    return Sized("segments.cu", count, shapes, fill, host, REAL, _known)
+
+
+def _known(signature: Signature) -> list[int]:
+    return [signature.output_shapes[0][0]]
+
+
+def counted_segments(rule: Rule, signature: Signature) -> list[Launch]:
+    """The same of rows at indices, with a given number of segments; data or ids may be empty."""
+    shape, count = signature.output_shapes[0], signature.input_shapes[2][0]
+    if signature.input_shapes[1] != signature.input_shapes[2]:
+        raise NotImplementedError("ids and rows do not fit together")
+    if not count:
+        return [filled(At(3), rule.empty, prod(shape), signature.output_types[0])]
+    return [*_keys(signature, True, shape[0]), *_combined(rule, signature, True, At(3), shape)]
+
+
+def segment_gradient(divided: str, signature: Signature) -> list[Launch]:
+    """The rows of input 0 at the ids of input 2, each divided as by `Rule.divided`, added to those
+    of the output at the indices of input 1."""
+    (segments, *_), (count,) = signature.input_shapes[0], signature.input_shapes[1]
+    shape, dtype = signature.output_shapes[0], signature.input_types[0]
+    width, wide = prod(shape[1:]), wide_type(dtype)
+    zeros = filled(At(3), 0, prod(shape), dtype)
+    if not count:
+        return [zeros]
+    if not segments or signature.input_shapes[2] != (count,):
+        raise NotImplementedError("ids and rows do not fit together")
+    how = _how(dtype, signature.input_types[2], dtypes.int32, divided)
+    sizes = Scratch("sizes of segments", segments, dtypes.uint32)
+    weighted = Scratch("weighted", segments * width, wide)
+    named = Scratch("segments", count, dtypes.int32)
+    outside = Failed(f"a segment id is not in [0, {segments})")
+    order, changes = ordered(At(1), signature.input_types[1], count, width, shape[:1])
+    grid, block = columns_and_rows(segments, width)
+    return [
+        filled(sizes, 0, segments, dtypes.uint32),
+        Launch(
+            "gg_segment_sizes",
+            grid_of(count),
+            _BLOCK,
+            (At(2), sizes, outside, count, segments),
+            **how,
+        ),
+        Launch(
+            "gg_segment_weighted", grid, block, (At(0), sizes, weighted, segments, width), **how
+        ),
+        *order,
+        Launch(
+            "gg_segment_of",
+            grid_of(count),
+            _BLOCK,
+            (changes.order, At(2), named, count, segments),
+            **how,
+        ),
+        zeros,
+        *combined(At(3), weighted, changes._replace(order=named), wide, _ADDED, dtype),
+    ]
+
+
+_ADDED = Way("(a) + (b)", "(b)")

@@ -1,0 +1,245 @@
+"""Sums, products and extremes of the parts of a tensor that share a number, its segment.
+
+`Segment...` takes a vector of numbers that never fall and makes as many parts as the last one says;
+`UnsortedSegment...` takes numbers in any order and how many parts to make: what has a negative
+number is dropped. Parts are combined in the order in which they come.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base.bfloat16 import finfo
+from gpugraph.base.dtypes import NUMERIC, REAL, DType
+from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.base.shapes import TensorShape
+from gpugraph.graph.inference_context import InferContext
+from gpugraph.kernel import At, Call, KernelContext, Launch, Signature, Source
+from gpugraph.ops.arrays.reshape_and_transpose import INDEX
+from gpugraph.ops.framework.identity_and_shape import ints
+from gpugraph.ops.framework.op_declaration import op
+from gpugraph.ops.framework.op_function import OpFunction
+from gpugraph.ops.framework.row_update_launches import (
+    ADD,
+    MAX,
+    MIN,
+    MUL,
+    Way,
+    combined,
+    filled,
+    ordered,
+)
+from gpugraph.ops.framework.shape_functions import UNKNOWN, of_rank
+from gpugraph.ops.indexing.coordinate_gather_scatter import combine_rows
+from gpugraph.ops.segments.segment_gradients import (
+    extreme_gradient,
+    mean_gradient,
+    prod_gradient,
+    sum_gradient,
+)
+from gpugraph.ops.segments.segment_launches import Rule, sized_segments
+
+__all__ = ["SORTED", "UNSORTED"]
+
+
+# -- by numbers in any order
+
+
+def _infer_unsorted(context: InferContext) -> Sequence[TensorShape]:
+    data, ids = context.shapes[0].sizes, context.shapes[1].sizes
+    value = context.value(2)
+    count = None if value is None else ints(value)[0]
+    if count is not None and count < 0:
+        raise ValueError(f"num_segments can't be negative, but is {count}")
+    if data is None or ids is None:
+        return [UNKNOWN]
+    if not TensorShape.of(data[: len(ids)]).is_compatible_with(TensorShape.of(ids)):
+        raise ValueError(
+            f"data's shape {TensorShape.of(data)} must start with that of segment_ids, "
+            f"{TensorShape.of(ids)}"
+        )
+    return [TensorShape.of((count, *data[len(ids) :]))]
+
+
+def _limit(dtype: Any, lowest: bool) -> Any:
+    limits = np.iinfo(dtype) if dtype.kind in "iu" else finfo(dtype)
+    return limits.min if lowest else limits.max
+
+
+def _launch_unsorted(way: Way, start: Callable[[Any], Any], signature: Signature) -> list[Launch]:
+    ids, out = signature.input_shapes[1], signature.output_shapes[0]
+    dtype, count, width = signature.output_types[0], prod(ids), prod(out[1:])
+    index_type = signature.input_types[1]
+    order, changes = ordered(At(1), index_type, count, width, out[:1], drops=1)
+    neutral = filled(At(2), start(np.dtype(dtype.as_numpy_dtype)), prod(out), dtype)
+    return [*order, neutral, *combined(At(2), At(0), changes, dtype, way)]
+
+
+def _unsorted_kernel(combine: Any, start: Callable[[Any], Any], way: Way) -> Source:
+    """`combine` by segment, of `start(dtype)` at first, which is chosen: the dtype's own."""
+    chosen = combine in (np.maximum, np.minimum)
+
+    def make(_: KernelContext, data: Any, segment_ids: Any, out: Any) -> Callable[[], Any]:
+        ids = segment_ids.reshape(-1)
+        count, rest = out.shape[0], prod(out.shape[1:])
+        target, values = out.reshape(count, rest), data.reshape(ids.size, rest)
+        neutral = start(out.dtype)
+
+        def run() -> None:
+            if ids.size and ids.max() >= count:
+                at = int(np.flatnonzero(ids >= count)[0])
+                raise InvalidArgumentError(
+                    None, None, f"segment_ids[{at}] = {ids[at]} is out of range [0, {count})"
+                )
+            out.fill(neutral)
+            if ids.size and ids.min() < 0:
+                kept = ids >= 0
+                combine_rows(combine, target, ids[kept], values[kept])
+            else:
+                combine_rows(combine, target, ids, values)
+
+        return run
+
+    host = Call(make=make, direct=chosen)
+    return Source("scatter_combine.cu", partial(_launch_unsorted, way, start), host)
+
+
+def _unsorted(what: str, types: Sequence[DType], kernel: Source, grad: Any, doc: str) -> OpFunction:
+    return op(
+        f"UnsortedSegment{what}",
+        inputs="data: T, segment_ids: Tindices, num_segments: Tnumsegments",
+        outputs="output: T",
+        attrs={"T": types, "Tindices": INDEX, "Tnumsegments": INDEX},
+        infer=_infer_unsorted,
+        host=[2],
+        cpu=kernel.host,
+        gpu=kernel,
+        grad=grad,
+        doc=f"output[i] = {doc} data[j] over all j with segment_ids[j] == i.",
+    )
+
+
+# -- by numbers that never fall
+
+
+def _infer_sorted(context: InferContext) -> Sequence[TensorShape]:
+    data = context.shapes[0].sizes
+    ids = of_rank(context.shapes[1], 1, "segment_ids")
+    value = context.value(1)
+    count = None if value is None else int(value[-1]) + 1 if value.size else 0
+    if data is None:
+        return [UNKNOWN]
+    if not data:
+        raise ValueError("data must be of rank at least 1 but is a scalar")
+    if None not in (data[0], ids[0]) and data[0] != ids[0]:
+        raise ValueError(f"segment_ids must have {data[0]} elements, as data, but has {ids[0]}")
+    return [TensorShape.of((count, *data[1:]))]
+
+
+def _starts(ids: Any, rows: int) -> Any:
+    """Where each run of equal numbers starts; InvalidArgumentError where they fall."""
+    if ids.size != rows:
+        raise InvalidArgumentError(None, None, "segment_ids should be the same size as dimension 0")
+    if ids[0] < 0:
+        raise InvalidArgumentError(None, None, f"segment ids must be >= 0, but one is {ids[0]}")
+    steps = np.diff(ids)
+    if (steps < 0).any():
+        at = int(np.flatnonzero(steps < 0)[0])
+        what = f"segment ids are not increasing: {ids[at + 1]} follows {ids[at]} at {at + 1}"
+        raise InvalidArgumentError(None, None, what)
+    return np.concatenate([[0], np.flatnonzero(steps) + 1])
+
+
+def _sorted_kernel(ufunc: Any, empty: int, mean: bool = False) -> Call:
+    """`ufunc` over each run; `empty` where a number is left out."""
+
+    def run(data: Any, ids: Any) -> list[Any]:
+        if not ids.size:
+            return [np.zeros((0, *data.shape[1:]), data.dtype)]
+        starts = _starts(ids, data.shape[0])
+        out = np.full((int(ids[-1]) + 1, *data.shape[1:]), empty, data.dtype)
+        wide = np.float32 if data.dtype == np.float16 and ufunc is not np.maximum else data.dtype
+        found = ufunc.reduceat(data, starts, axis=0, dtype=wide)
+        if mean:
+            counts = np.diff(np.append(starts, ids.size)).reshape(-1, *(1,) * (data.ndim - 1))
+            found = _divided(found, counts.astype(found.dtype))
+        out[ids[starts]] = found
+        return [out]
+
+    return Call(run, dynamic=True)
+
+
+def _divided(total: Any, counts: Any) -> Any:
+    if total.dtype.kind not in "iu":
+        return total / counts
+    return (total - np.fmod(total, counts)) // counts
+
+
+def _sorted(
+    what: str, types: Sequence[DType], kernel: Call, rule: Rule, grad: Any, doc: str
+) -> OpFunction:
+    return op(
+        f"Segment{what}",
+        inputs="data: T, segment_ids: Tindices",
+        outputs="output: T",
+        attrs={"T": types, "Tindices": INDEX},
+        infer=_infer_sorted,
+        cpu=kernel,
+        gpu=sized_segments(rule, False, kernel),
+        grad=grad,
+        doc=f"output[i] = {doc} data[j] over the run of j with segment_ids[j] == i.",
+    )
+
+
+UNSORTED: dict[str, OpFunction] = {
+    "Sum": _unsorted(
+        "Sum", NUMERIC, _unsorted_kernel(np.add, lambda _: 0, ADD), sum_gradient, "the sum of"
+    ),
+    "Prod": _unsorted(
+        "Prod",
+        NUMERIC,
+        _unsorted_kernel(np.multiply, lambda _: 1, MUL),
+        prod_gradient,
+        "the product of",
+    ),
+    "Max": _unsorted(
+        "Max",
+        REAL,
+        _unsorted_kernel(np.maximum, lambda dtype: _limit(dtype, True), MAX),
+        extreme_gradient,
+        "the largest of",
+    ),
+    "Min": _unsorted(
+        "Min",
+        REAL,
+        _unsorted_kernel(np.minimum, lambda dtype: _limit(dtype, False), MIN),
+        extreme_gradient,
+        "the smallest of",
+    ),
+}
+"""Of numbers in any order, by what is done."""
+
+_SUM, _MEAN = Rule(ADD.combine), Rule(ADD.combine, divided="mean")
+_PROD, _MAX, _MIN = Rule(MUL.combine, empty=1), Rule(MAX.combine), Rule(MIN.combine)
+
+SORTED: dict[str, OpFunction] = {
+    "Sum": _sorted("Sum", NUMERIC, _sorted_kernel(np.add, 0), _SUM, sum_gradient, "the sum of"),
+    "Mean": _sorted(
+        "Mean", NUMERIC, _sorted_kernel(np.add, 0, mean=True), _MEAN, mean_gradient, "the mean of"
+    ),
+    "Prod": _sorted(
+        "Prod", NUMERIC, _sorted_kernel(np.multiply, 1), _PROD, prod_gradient, "the product of"
+    ),
+    "Max": _sorted(
+        "Max", REAL, _sorted_kernel(np.maximum, 0), _MAX, extreme_gradient, "the largest of"
+    ),
+    "Min": _sorted(
+        "Min", REAL, _sorted_kernel(np.minimum, 0), _MIN, extreme_gradient, "the smallest of"
+    ),
+}
+"""Of numbers that never fall; what no number names is 0 (a product: 1)."""

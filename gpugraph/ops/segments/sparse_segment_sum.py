@@ -1,0 +1,274 @@
+"""Sums of chosen rows by segment: `SparseSegmentSum`, Mean and SqrtN.
+
+    output[i] = sum over j with segment_ids[j] == i of data[indices[j]]
+
+The ids come in ascending order. What is added to one row is added in the order in which it comes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base import dtypes
+from gpugraph.base.dtypes import INTEGRAL
+from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.base.shapes import TensorShape
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.graph.inference_context import InferContext
+from gpugraph.kernel import Call, KernelContext, Source
+from gpugraph.ops.arrays.reshape_and_transpose import INDEX
+from gpugraph.ops.framework.identity_and_shape import ints
+from gpugraph.ops.framework.op_declaration import op, raw_ops
+from gpugraph.ops.framework.row_update_launches import ADD
+from gpugraph.ops.framework.shape_functions import UNKNOWN, of_rank
+from gpugraph.ops.indexing.coordinate_gather_scatter import combine_rows
+from gpugraph.ops.indexing.gather import check_inside
+from gpugraph.ops.segments.segment_launches import (
+    Rule,
+    counted_segments,
+    segment_gradient,
+    sized_segments,
+)
+
+__all__ = ["sparse_segment_mean", "sparse_segment_sqrt_n", "sparse_segment_sum"]
+
+_FLOATS = (dtypes.float64, dtypes.float32, dtypes.bfloat16)
+_FIRST = np.array(0, np.int32)
+
+
+def _check_pairs(context: InferContext, at: int) -> None:
+    """There are as many indices (input `at`) as segment ids (the next one)."""
+    (count,) = of_rank(context.shapes[at], 1, "indices")
+    (others,) = of_rank(context.shapes[at + 1], 1, "segment_ids")
+    if count is not None and others is not None and count != others:
+        raise ValueError(f"segment_ids and indices differ in size: {others} and {count}")
+
+
+def _infer_rows(context: InferContext, count: int | None) -> Sequence[TensorShape]:
+    data = context.shapes[0].with_rank_at_least(1).sizes
+    _check_pairs(context, 1)
+    return [UNKNOWN if data is None else TensorShape.of((count, *data[1:]))]
+
+
+def _infer_open(context: InferContext) -> Sequence[TensorShape]:
+    ids = context.value(2)
+    return _infer_rows(context, None if ids is None else max(0, int(np.max(ids, initial=-1)) + 1))
+
+
+def _count(context: InferContext, index: int) -> int | None:
+    """The number that a host input says."""
+    of_rank(context.shapes[index], 0, "The number of rows")
+    value = context.value(index)
+    if value is None:
+        return None
+    count = ints(value)[0]
+    if count < 0:
+        raise ValueError(f"Cannot specify a negative number of rows: {count}")
+    return count
+
+
+def _infer_counted(context: InferContext) -> Sequence[TensorShape]:
+    return _infer_rows(context, _count(context, 3))
+
+
+# -- the sums
+
+
+def _check_ids(ids: Any, count: int | None) -> None:
+    """InvalidArgumentError for ids that are negative, descending, or too large."""
+    if not ids.size:
+        return
+    falls = np.flatnonzero(np.diff(ids) < 0)
+    if falls.size or ids[0] < 0:
+        at = int(falls[0]) + 1 if falls.size else 0
+        raise InvalidArgumentError(
+            None, None, f"segment ids are not increasing: segment_ids[{at}] = {ids[at]}"
+        )
+    if count is not None and ids[-1] >= count:
+        raise InvalidArgumentError(
+            None, None, f"segment id {ids[-1]} is not in [0, {count}), the number of segments"
+        )
+
+
+def _weights(kind: str, ids: Any, dtype: Any) -> Any:
+    """What each row is multiplied with: 1 / count of its segment, or 1 / its root; None for 1."""
+    if kind == "Sum":
+        return None
+    sizes = np.bincount(ids)[ids] if ids.size else np.zeros(0)
+    return (1 / (sizes if kind == "Mean" else np.sqrt(sizes))).astype(dtype)[:, None]
+
+
+def _sum_into(kind: str, data: Any, indices: Any, ids: Any, out: Any) -> None:
+    check_inside(indices, data.shape[0])
+    width = prod(data.shape[1:])
+    rows = data.reshape(data.shape[0], width)[indices]
+    target = out.reshape(out.shape[0], width)
+    out.fill(0)
+    combine_rows(np.add, target, ids, rows)
+    if kind == "Sum":
+        return
+    sizes = np.maximum(np.bincount(ids, minlength=out.shape[0]), 1)[:, None].astype(out.dtype)
+    np.divide(target, sizes if kind == "Mean" else np.sqrt(sizes), target)
+
+
+def _open_rows(kind: str, data: Any, indices: Any, ids: Any) -> list[Any]:
+    _check_ids(ids, None)
+    count = int(ids[-1]) + 1 if ids.size else 0
+    out = np.empty((count, *data.shape[1:]), data.dtype)
+    _sum_into(kind, data, indices, ids, out)
+    return [out]
+
+
+def _bind_counted(
+    kind: str, context: KernelContext, data: Any, indices: Any, ids: Any, out: Any
+) -> Callable[[], Any]:
+    del context
+
+    def run() -> None:
+        _check_ids(ids, out.shape[0])
+        _sum_into(kind, data, indices, ids, out)
+
+    return run
+
+
+def _back(kind: str, op: Any, dy: Any) -> list[Any]:
+    data, indices, ids = op.inputs[:3]
+    count = raw_ops.Shape(data)[0]
+    if kind == "Sum":
+        rows = raw_ops.GatherV2(dy, ids, _FIRST)
+        dx = raw_ops.UnsortedSegmentSum(rows, indices, count)
+    else:
+        make = raw_ops.SparseSegmentMeanGrad if kind == "Mean" else raw_ops.SparseSegmentSqrtNGrad
+        dx = make(dy, indices, ids, count)
+    return [dx, *[None] * (len(op.inputs) - 1)]
+
+
+_KINDS: dict[str, tuple[Any, Rule, str]] = {
+    "Sum": ((*_FLOATS, dtypes.float16, *INTEGRAL), Rule(ADD.combine), "sum"),
+    "Mean": (_FLOATS, Rule(ADD.combine, divided="mean"), "mean"),
+    "SqrtN": (
+        _FLOATS,
+        Rule(ADD.combine, divided="root"),
+        "sum, divided by the root of their number,",
+    ),
+}
+
+for _kind, (_types, _rule, _what) in _KINDS.items():
+    _open = Call(partial(_open_rows, _kind), dynamic=True)
+    _counted = Call(make=partial(_bind_counted, _kind))
+    op(
+        f"SparseSegment{_kind}",
+        inputs="data: T, indices: Tidx, segment_ids: int32",
+        outputs="output: T",
+        attrs={"T": _types, "Tidx": INDEX},
+        infer=_infer_open,
+        cpu=_open,
+        gpu=sized_segments(_rule, True, _open),
+        grad=partial(_back, _kind),
+        doc=f"The {_what} of the rows of data at the indices that share a segment id; the ids "
+        "ascend, and the last one says how many rows come out.",
+    )
+    op(
+        f"SparseSegment{_kind}WithNumSegments",
+        inputs="data: T, indices: Tidx, segment_ids: int32, num_segments: Tnumsegments",
+        outputs="output: T",
+        attrs={"T": _types, "Tidx": INDEX, "Tnumsegments": INDEX},
+        infer=_infer_counted,
+        host=[3],
+        cpu=_counted,
+        gpu=Source("segments.cu", partial(counted_segments, _rule), _counted, optional=[0, 1, 2]),
+        grad=partial(_back, _kind),
+        doc=f"The {_what} of the rows of data at the indices that share a segment id, of "
+        "num_segments segments; zeros for those without any.",
+    )
+
+
+# -- their gradients
+
+
+def _infer_grad(context: InferContext) -> Sequence[TensorShape]:
+    return _infer_rows(context, _count(context, 3))
+
+
+def _bind_grad(
+    kind: str, context: KernelContext, grad: Any, indices: Any, ids: Any, out: Any
+) -> Callable[[], Any]:
+    del context
+    width = prod(out.shape[1:])
+    target, rows = out.reshape(out.shape[0], width), grad.reshape(grad.shape[0], width)
+
+    def run() -> None:
+        check_inside(indices, out.shape[0])
+        check_inside(ids, grad.shape[0], "segment_ids")
+        out.fill(0)
+        combine_rows(np.add, target, indices, rows[ids] * _weights(kind, ids, out.dtype))
+
+    return run
+
+
+def _grad_back(kind: str, op: Any, dy: Any) -> list[Any]:
+    grad, indices, ids, _ = op.inputs
+    sums = getattr(raw_ops, f"SparseSegment{kind}WithNumSegments")
+    return [sums(dy, indices, ids, raw_ops.Shape(grad)[0]), None, None, None]
+
+
+for _kind in ("Mean", "SqrtN"):
+    _host = Call(make=partial(_bind_grad, _kind))
+    _launches = partial(segment_gradient, _KINDS[_kind][1].divided)
+    op(
+        f"SparseSegment{_kind}Grad",
+        inputs="grad: T, indices: Tidx, segment_ids: int32, output_dim0: int32",
+        outputs="output: T",
+        attrs={"T": _FLOATS, "Tidx": INDEX},
+        infer=_infer_grad,
+        host=[3],
+        cpu=_host,
+        gpu=Source("segments.cu", _launches, _host, optional=[0, 1, 2]),
+        grad=partial(_grad_back, _kind),
+        doc=f"The gradient of SparseSegment{_kind} by its data, of output_dim0 rows.",
+    )
+
+
+# -- public functions
+
+
+def _made(kind: str, data: Any, indices: Any, ids: Any, name: str | None, count: Any) -> Tensor:
+    made: Tensor
+    if count is None:
+        made = getattr(raw_ops, f"SparseSegment{kind}")(data, indices, ids, name=name)
+    else:
+        counted = getattr(raw_ops, f"SparseSegment{kind}WithNumSegments")
+        made = counted(data, indices, ids, count, name=name)
+    return made
+
+
+def sparse_segment_sum(
+    data: Any, indices: Any, segment_ids: Any, name: str | None = None, num_segments: Any = None
+) -> Tensor:
+    """The sums of the rows of `data` at `indices` that share a segment id.
+
+    segment_ids: int32, as many as indices, ascending. Shape: (last id + 1,) + data.shape[1:], or
+    with `num_segments` that many rows. Rows of ids that don't come are 0. InvalidArgumentError in
+    a run for indices outside and for ids that descend.
+    """
+    return _made("Sum", data, indices, segment_ids, name, num_segments)
+
+
+def sparse_segment_mean(
+    data: Any, indices: Any, segment_ids: Any, name: str | None = None, num_segments: Any = None
+) -> Tensor:
+    """The means of the rows of `data` at `indices` by segment; see `sparse_segment_sum`."""
+    return _made("Mean", data, indices, segment_ids, name, num_segments)
+
+
+def sparse_segment_sqrt_n(
+    data: Any, indices: Any, segment_ids: Any, name: str | None = None, num_segments: Any = None
+) -> Tensor:
+    """The sums of the rows of `data` at `indices` by segment, each divided by the root of how many
+    they are; see `sparse_segment_sum`."""
+    return _made("SqrtN", data, indices, segment_ids, name, num_segments)

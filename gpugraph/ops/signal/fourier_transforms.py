@@ -1,0 +1,354 @@
+"""Discrete Fourier transforms along the last one, two or three axes, by NumPy's.
+
+`FFT` and its like are computed in double precision and rounded. The gradient of a linear function
+is its adjoint: of a transform the inverse one, times or divided by the number of elements; that of
+real numbers leaves out the half of the spectrum that follows from the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base import dtypes
+from gpugraph.base.dtypes import COMPLEX, as_dtype
+from gpugraph.base.shapes import TensorShape
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.graph.inference_context import InferContext
+from gpugraph.kernel import Call, KernelContext
+from gpugraph.ops.framework.identity_and_shape import ints, op_scope, shape_of
+from gpugraph.ops.framework.op_declaration import op, raw_ops
+from gpugraph.ops.framework.op_function import OpFunction
+from gpugraph.ops.framework.shape_functions import UNKNOWN
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+
+__all__ = ["fft", "fft2d", "fft3d", "ifft", "ifft2d", "ifft3d", "irfft", "irfft2d", "irfft3d"]
+__all__ += ["rfft", "rfft2d", "rfft3d"]
+
+_PART = {dtypes.complex64: dtypes.float32, dtypes.complex128: dtypes.float64}
+_WHOLE = {part: whole for whole, part in _PART.items()}
+
+
+def _check_rank(shape: TensorShape, axes: int) -> tuple[int | None, ...] | None:
+    sizes = shape.sizes
+    if sizes is not None and len(sizes) < axes:
+        raise ValueError(f"input must be of rank at least {axes} but is of rank {len(sizes)}")
+    return sizes
+
+
+def _last(vector: Any, count: int) -> Any:
+    """The last `count` elements of a vector."""
+    begin, end, one = (np.array([each], np.int32) for each in (-count, 0, 1))
+    return raw_ops.StridedSlice(vector, begin, end, one, end_mask=1)
+
+
+def _name(kind: str, axes: int) -> str:
+    return kind if axes == 1 else f"{kind}{axes}D"
+
+
+# -- complex to complex
+
+
+def _transform(function: str, axes: int) -> Call:
+    places = tuple(range(-axes, 0))
+
+    def run(x: Any, out: Any) -> None:
+        if x.size:  # NumPy loads its transforms when they are first asked for
+            np.copyto(out, getattr(np.fft, function)(x, axes=places), casting="same_kind")
+
+    return Call(run)
+
+
+def _infer_same(axes: int) -> Any:
+    def infer(context: InferContext) -> Sequence[TensorShape]:
+        _check_rank(context.shapes[0], axes)
+        return [context.shapes[0]]
+
+    return infer
+
+
+def _elements(tensor: Tensor, axes: int, dtype: Any) -> Any:
+    """How many elements a transform is over, as a number of `dtype`."""
+    sizes = tensor.shape.sizes
+    last = None if sizes is None else sizes[len(sizes) - axes :]
+    if last is not None and None not in last:
+        return np.array(prod(last), dtype.as_numpy_dtype)  # type: ignore[arg-type]
+    shape = raw_ops.Shape(tensor)
+    tail = _last(shape, axes)
+    return _converted(raw_ops.Prod(tail, np.array(0, np.int32)), dtype)
+
+
+def _converted(tensor: Any, dtype: Any) -> Any:
+    """A cast; a tensor that has the dtype stays as it is."""
+    return tensor if tensor.dtype.base_dtype is dtype else raw_ops.Cast(tensor, DstT=dtype)
+
+
+def _declare_complex(kind: str, axes: int, function: str, doc: str) -> OpFunction:
+    inverse = kind.startswith("I")
+    other = _name(kind[1:] if inverse else f"I{kind}", axes)
+
+    def gradient(op: Any, dy: Any) -> Any:
+        count = _elements(dy, axes, dy.dtype.base_dtype)
+        scaled = raw_ops.RealDiv if inverse else raw_ops.Mul
+        return scaled(getattr(raw_ops, other)(dy), count)
+
+    kernel = _transform(function, axes)
+    return op(
+        _name(kind, axes),
+        inputs="input: Tcomplex",
+        outputs="output: Tcomplex",
+        attrs={"Tcomplex": COMPLEX},
+        infer=_infer_same(axes),
+        cpu=kernel,
+        gpu=kernel,
+        grad=gradient,
+        doc=f"{doc} over the last {axes} axes.",
+    )
+
+
+# -- of real numbers, and back
+
+
+def _real_transform(kind: str, axes: int) -> Call:
+    places = tuple(range(-axes, 0))
+
+    def make(context: KernelContext, x: Any, out: Any) -> Callable[[], Any]:
+        lengths = ints(context.value(1))
+        function = np.fft.rfftn if kind == "RFFT" else np.fft.irfftn
+
+        def run() -> None:
+            if not out.size:
+                return
+            if not x.size:
+                out.fill(0)
+                return
+            np.copyto(out, function(x, s=lengths, axes=places), casting="same_kind")
+
+        return run
+
+    return Call(make=make)
+
+
+def _infer_real(kind: str, axes: int) -> Any:
+    def infer(context: InferContext) -> Sequence[TensorShape]:
+        sizes, value = _check_rank(context.shapes[0], axes), context.value(1)
+        lengths = context.shapes[1]
+        if not lengths.is_compatible_with(TensorShape.of((axes,))):
+            raise ValueError(f"fft_length must have {axes} elements, but has shape {lengths}")
+        if sizes is None:
+            return [UNKNOWN]
+        last: list[int | None] = [None] * axes if value is None else [*ints(value)]
+        if kind == "RFFT" and last[-1] is not None:
+            last[-1] = last[-1] // 2 + 1 if last[-1] else 0
+        return [TensorShape.of((*sizes[: len(sizes) - axes], *last))]
+
+    return infer
+
+
+def _fitted(tensor: Any, like: Tensor, axes: int) -> Any:
+    """Zeros appended along the last axes, or what is too much cut off, to the shape of `like`."""
+    wanted = shape_of(like)
+    if tensor.shape.is_fully_defined() and tensor.shape == like.shape:
+        return tensor
+    missing = raw_ops.Maximum(raw_ops.Sub(wanted, raw_ops.Shape(tensor)), 0)
+    before = raw_ops.ZerosLike(missing)
+    padded = raw_ops.Pad(tensor, raw_ops.Pack([before, missing], axis=1))
+    return raw_ops.Slice(padded, before, wanted)
+
+
+def _rfft_gradient(axes: int) -> Any:
+    """The real part of the unscaled inverse of dy with zeros for what the op leaves out."""
+
+    def gradient(op: Any, dy: Any) -> list[Any]:
+        x, lengths = op.inputs
+        whole = dy.dtype.base_dtype
+        last = _last(lengths, 1)
+        missing = raw_ops.Sub(last, _size_of_last(dy))
+        rank = raw_ops.Rank(dy)
+        none = raw_ops.Fill(raw_ops.ExpandDims(raw_ops.Sub(rank, 1), 0), np.array(0, np.int32))
+        after = raw_ops.ConcatV2([none, missing], 0)
+        full = raw_ops.Pad(dy, raw_ops.Pack([raw_ops.ZerosLike(after), after], axis=1))
+        inverse = getattr(raw_ops, _name("IFFT", axes))(full)
+        scaled = raw_ops.Mul(inverse, _elements(full, axes, whole))
+        return [_fitted(raw_ops.Real(scaled, Tout=_PART[whole]), x, axes), None]
+
+    return gradient
+
+
+def _size_of_last(tensor: Any) -> Any:
+    """The last size as an int32 vector of one."""
+    return _last(raw_ops.Shape(tensor), 1)
+
+
+def _irfft_gradient(axes: int) -> Any:
+    """The transform of dy over the number of elements, doubled where the op reads a number for
+    its mirror image too: everywhere but at the first column and, of an even length, the last."""
+
+    def gradient(op: Any, dy: Any) -> list[Any]:
+        x, lengths = op.inputs
+        part = dy.dtype.base_dtype
+        spectrum = getattr(raw_ops, _name("RFFT", axes))(dy, lengths, Tcomplex=_WHOLE[part])
+        last = raw_ops.Reshape(_size_of_last(dy), np.zeros(0, np.int32))
+        column = raw_ops.Range(0, raw_ops.AddV2(raw_ops.FloorDiv(last, 2), 1), 1)
+        edge = raw_ops.LogicalOr(
+            raw_ops.Equal(column, raw_ops.ZerosLike(column)),
+            raw_ops.Equal(raw_ops.Mul(column, 2), last),
+        )
+        once = raw_ops.Cast(edge, DstT=part)
+        weights = raw_ops.RealDiv(raw_ops.Sub(2, once), _elements(dy, axes, part))
+        weights = raw_ops.Complex(weights, raw_ops.ZerosLike(weights), Tout=_WHOLE[part])
+        return [_fitted(raw_ops.Mul(spectrum, weights), x, axes), None]
+
+    return gradient
+
+
+def _declare_real(kind: str, axes: int, doc: str) -> OpFunction:
+    forth = kind == "RFFT"
+    kernel = _real_transform(kind, axes)
+    types = {"Treal": (dtypes.float32, dtypes.float64), "Tcomplex": COMPLEX}
+    default = "Tcomplex" if forth else "Treal"
+    return op(
+        _name(kind, axes),
+        inputs=f"input: {'Treal' if forth else 'Tcomplex'}, fft_length: int32",
+        outputs=f"output: {default}",
+        attrs={**types, default: dtypes.complex64 if forth else dtypes.float32},
+        infer=_infer_real(kind, axes),
+        host=[1],
+        cpu=kernel,
+        gpu=kernel,
+        grad=(_rfft_gradient if forth else _irfft_gradient)(axes),
+        doc=f"{doc} over the last {axes} axes, of `fft_length` elements.",
+    )
+
+
+_FORTH = [
+    _declare_complex("FFT", axes, "fftn", "The discrete Fourier transform") for axes in (1, 2, 3)
+]
+_BACK = [
+    _declare_complex("IFFT", axes, "ifftn", "The inverse Fourier transform") for axes in (1, 2, 3)
+]
+_REAL_FORTH = [
+    _declare_real("RFFT", axes, "The Fourier transform of real numbers, its first half,")
+    for axes in (1, 2, 3)
+]
+_REAL_BACK = [
+    _declare_real("IRFFT", axes, "The real numbers of which the first half of the transform is,")
+    for axes in (1, 2, 3)
+]
+
+
+# -- in Python
+
+
+def fft(input: Any, name: str | None = None) -> Tensor:
+    """The Fourier transform of complex numbers along the last axis, in the input's shape."""
+    made: Tensor = _FORTH[0](input, name=name)
+    return made
+
+
+def fft2d(input: Any, name: str | None = None) -> Tensor:
+    """The Fourier transform of complex numbers along the last two axes."""
+    made: Tensor = _FORTH[1](input, name=name)
+    return made
+
+
+def fft3d(input: Any, name: str | None = None) -> Tensor:
+    """The Fourier transform of complex numbers along the last three axes."""
+    made: Tensor = _FORTH[2](input, name=name)
+    return made
+
+
+def ifft(input: Any, name: str | None = None) -> Tensor:
+    """The inverse Fourier transform along the last axis, divided by its size."""
+    made: Tensor = _BACK[0](input, name=name)
+    return made
+
+
+def ifft2d(input: Any, name: str | None = None) -> Tensor:
+    """The inverse Fourier transform along the last two axes, divided by their size."""
+    made: Tensor = _BACK[1](input, name=name)
+    return made
+
+
+def ifft3d(input: Any, name: str | None = None) -> Tensor:
+    """The inverse Fourier transform along the last three axes, divided by their size."""
+    made: Tensor = _BACK[2](input, name=name)
+    return made
+
+
+def _lengths(tensor: Tensor, axes: int, back: bool) -> Any:
+    """The lengths of a transform over all that is there."""
+    sizes = tensor.shape.sizes
+    last = None if sizes is None else sizes[len(sizes) - axes :]
+    if last is not None and None not in last:
+        known = np.array(last, np.int32)
+        known[-1] = max(0, 2 * (known[-1] - 1)) if back else known[-1]
+        return known
+    shape = raw_ops.Shape(tensor)
+    tail = _last(shape, axes)
+    if not back:
+        return tail
+    scale = np.array([1] * (axes - 1) + [2], np.int32)
+    return raw_ops.Maximum(0, raw_ops.Mul(raw_ops.Sub(tail, scale - 1), scale))
+
+
+def _real(axes: int, back: bool, input: Any, fft_length: Any, name: str | None) -> Tensor:
+    default = _name("irfft" if back else "rfft", axes).lower()
+    with op_scope(name, default, input, fft_length) as scope:
+        start = None if isinstance(input, Tensor) else dtypes.complex64 if back else dtypes.float32
+        tensor = convert_to_tensor(input, start, name="input")
+        if fft_length is None:
+            fft_length = _lengths(tensor, axes, back)
+        lengths = convert_to_tensor(fft_length, dtypes.int32, name="fft_length")
+        given = tensor.dtype.base_dtype
+        if back:
+            made: Tensor = _REAL_BACK[axes - 1](
+                tensor, lengths, Treal=_other(_PART, given), name=scope
+            )
+            return made
+        made = _REAL_FORTH[axes - 1](tensor, lengths, Tcomplex=_other(_WHOLE, given), name=scope)
+        return made
+
+
+def _other(types: Any, given: Any) -> Any:
+    if given not in types:
+        allowed = " or ".join(as_dtype(each).name for each in types)
+        raise TypeError(f"The input must be of {allowed}, but is of {given.name}")
+    return types[given]
+
+
+def rfft(input_tensor: Any, fft_length: Any = None, name: str | None = None) -> Tensor:
+    """The first half, fft_length // 2 + 1 numbers, of the transform of real numbers.
+
+    Along the last axis, of which `fft_length` (a vector of one; by default all) elements are read
+    and zeros appended.
+    """
+    return _real(1, False, input_tensor, fft_length, name)
+
+
+def rfft2d(input_tensor: Any, fft_length: Any = None, name: str | None = None) -> Tensor:
+    """`rfft` along the last axis and `fft` along the one before it."""
+    return _real(2, False, input_tensor, fft_length, name)
+
+
+def rfft3d(input_tensor: Any, fft_length: Any = None, name: str | None = None) -> Tensor:
+    """`rfft` along the last axis and `fft2d` along the two before it."""
+    return _real(3, False, input_tensor, fft_length, name)
+
+
+def irfft(input_tensor: Any, fft_length: Any = None, name: str | None = None) -> Tensor:
+    """The `fft_length` real numbers (by default 2 (n - 1)) of which `rfft` makes the input."""
+    return _real(1, True, input_tensor, fft_length, name)
+
+
+def irfft2d(input_tensor: Any, fft_length: Any = None, name: str | None = None) -> Tensor:
+    """The real numbers of which `rfft2d` makes the input."""
+    return _real(2, True, input_tensor, fft_length, name)
+
+
+def irfft3d(input_tensor: Any, fft_length: Any = None, name: str | None = None) -> Tensor:
+    """The real numbers of which `rfft3d` makes the input."""
+    return _real(3, True, input_tensor, fft_length, name)

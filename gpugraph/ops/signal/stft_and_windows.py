@@ -1,0 +1,303 @@
+"""Signals in frames: cut into them, put together of them, windows, short-time Fourier transforms.
+
+J. Allen, "Short term spectral analysis, synthesis, and modification by discrete Fourier
+transform", 1977; D. Griffin, J. Lim, "Signal estimation from modified short-time Fourier
+transform", 1984. Lengths are numbers, or scalar tensors whose values come in a run.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base import dtypes
+from gpugraph.base.dtypes import as_dtype
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.ops.arrays.cast import cast
+from gpugraph.ops.arrays.constants_and_placeholders import ones
+from gpugraph.ops.elementwise.unary_functions import cos
+from gpugraph.ops.framework.constant_value import constant_value
+from gpugraph.ops.framework.identity_and_shape import op_scope, shape_of, size_at
+from gpugraph.ops.framework.op_declaration import raw_ops
+from gpugraph.ops.framework.shape_functions import normalize_axis
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+from gpugraph.ops.indexing.gather import gather
+from gpugraph.ops.reductions.ranges_and_running_sums import range as count_up
+from gpugraph.ops.reductions.reduction_functions import reduce_sum
+from gpugraph.ops.signal.fourier_transforms import irfft, rfft
+
+__all__ = [
+    "frame",
+    "hamming_window",
+    "hann_window",
+    "inverse_stft",
+    "inverse_stft_window_fn",
+    "overlap_and_add",
+    "stft",
+]
+
+
+def _length(value: Any, name: str) -> Any:
+    """An int, or a scalar tensor where it is known in a run only. ValueError for what has axes."""
+    tensor = convert_to_tensor(value, name=name)
+    tensor.shape.assert_has_rank(0)
+    known = constant_value(tensor)
+    return cast(tensor, dtypes.int32) if known is None else int(known)
+
+
+def _size(tensor: Tensor, axis: int) -> Any:
+    found = size_at(tensor, axis)
+    return found if isinstance(found, Tensor) else int(found)
+
+
+def _vector(*sizes: Any) -> Any:
+    """Sizes as an op's argument."""
+    if any(isinstance(each, Tensor) for each in sizes):
+        return raw_ops.Pack([convert_to_tensor(each, dtypes.int32) for each in sizes])
+    return np.array(sizes, np.int32)
+
+
+def _larger(one: Any, other: Any) -> Any:
+    if isinstance(one, Tensor) or isinstance(other, Tensor):
+        return raw_ops.Maximum(one, other)
+    return max(one, other)
+
+
+def _padded(tensor: Tensor, after: list[Any], value: Any = 0) -> Tensor:
+    """More of `value` after the elements of the last axes."""
+    rank = tensor.shape.rank or 0
+    rows = [_vector(0, 0)] * (rank - len(after)) + [_vector(0, each) for each in after]
+    filler = tensor.dtype.as_numpy_dtype(value)
+    made: Tensor = raw_ops.PadV2(tensor, raw_ops.Pack(rows), filler)
+    return made
+
+
+def _with_rank(tensor: Tensor, least: int) -> int:
+    """ValueError where the rank is not known or too small."""
+    if tensor.shape.rank is None:
+        raise ValueError("The rank of a signal must be known")
+    return tensor.shape.with_rank_at_least(least).rank or 0
+
+
+# -- frames
+
+
+def frame(
+    signal: Any,
+    frame_length: Any,
+    frame_step: Any,
+    pad_end: bool = False,
+    pad_value: Any = 0,
+    axis: int = -1,
+    name: str | None = None,
+) -> Tensor:
+    """`signal` cut along `axis` into frames that begin `frame_step` after each other.
+
+    Shape: signal.shape[:axis] + [frames, frame_length] + signal.shape[axis + 1:]. What is not
+    enough for a whole frame is left out, or with `pad_end` filled up with `pad_value`. ValueError
+    for a signal of unknown rank, and where lengths are no scalars; in a run InvalidArgumentError
+    for a `frame_step` of 0.
+    """
+    with op_scope(name, "frame", signal, frame_length, frame_step, pad_value):
+        source = convert_to_tensor(signal, name="signal")
+        length = _length(frame_length, "frame_length")
+        step = _length(frame_step, "frame_step")
+        if not isinstance(step, Tensor) and step == 0:
+            step = convert_to_tensor(0)  # the run refuses to divide by it
+        place = normalize_axis(axis, _with_rank(source, 1))
+        size = _size(source, place)
+        if pad_end:
+            count = -(-size // step)
+            missing = _larger(0, length + step * (count - 1) - size)
+            source = _filled(source, missing, pad_value, place)
+        else:
+            count = _larger(0, 1 + (size - length) // step)
+        # what is gathered from gets a gradient of rows, and a signal should get a tensor
+        source = raw_ops.Reshape(source, shape_of(source))
+        starts = raw_ops.ExpandDims(count_up(count) * step, np.array(1, np.int32))
+        return gather(source, starts + count_up(length), axis=place)
+
+
+def _filled(source: Tensor, missing: Any, value: Any, axis: int) -> Tensor:
+    rank = source.shape.rank or 0
+    return _padded(source, [missing, *[0] * (rank - axis - 1)], constant_number(value))
+
+
+def constant_number(value: Any) -> Any:
+    """A scalar as a number. ValueError for a tensor whose value isn't known."""
+    known = constant_value(convert_to_tensor(value))
+    if known is None or known.ndim:
+        raise ValueError("A number that is known is needed")
+    return known[()]
+
+
+def overlap_and_add(signal: Any, frame_step: Any, name: str | None = None) -> Tensor:
+    """The sum of frames, [..., frames, frame_length], that begin `frame_step` after each other.
+
+    Shape: [..., (frames - 1) * frame_step + frame_length]. ValueError for a rank that is below 2
+    or unknown, and for a `frame_step` that is no integer scalar or known to be below 1.
+    """
+    with op_scope(name, "overlap_and_add", signal, frame_step):
+        source = convert_to_tensor(signal, name="signal")
+        rank = _with_rank(source, 2)
+        _checked_step(frame_step)
+        step = _length(frame_step, "frame_step")
+        if not isinstance(step, Tensor) and step < 1:
+            raise ValueError(f"frame_step must be at least 1. Got {step}")
+        count, length = _size(source, rank - 2), _size(source, rank - 1)
+        parts = -(-length // step)
+        rows = count + parts
+        outer = [_size(source, axis) for axis in range(rank - 2)]
+        source = _padded(source, [parts, parts * step - length])
+        source = raw_ops.Reshape(source, _vector(*outer, rows, parts, step))
+        order = [*range(rank - 2), rank - 1, rank - 2, rank]
+        source = raw_ops.Transpose(source, np.array(order, np.int32))
+        source = raw_ops.Reshape(source, _vector(*outer, rows * parts, step))
+        source = source[..., : (rows - 1) * parts, :]  # each part one row further than the last
+        source = raw_ops.Reshape(source, _vector(*outer, parts, rows - 1, step))
+        source = reduce_sum(source, -3)
+        source = raw_ops.Reshape(source, _vector(*outer, (rows - 1) * step))
+        made: Tensor = source[..., : (count - 1) * step + length]
+        return made
+
+
+def _checked_step(frame_step: Any) -> None:
+    step = convert_to_tensor(frame_step, name="frame_step")
+    step.shape.assert_has_rank(0)
+    if not step.dtype.is_integer:
+        raise ValueError(f"frame_step must be an integer. Got {step.dtype.name}")
+
+
+# -- windows
+
+
+def _raised_cosine(
+    name: str | None, default: str, length: Any, periodic: Any, dtype: Any, a: float, b: float
+) -> Tensor:
+    """a - b cos(2 pi i / n): n is the length, less 1 where it is odd or not periodic."""
+    element = as_dtype(dtype)
+    if not element.is_floating:
+        raise ValueError(f"dtype must be a floating point type. Found {element}")
+    with op_scope(name, default, length, periodic):
+        size = convert_to_tensor(length, dtypes.int32, name="window_length")
+        size.shape.assert_has_rank(0)
+        if constant_value(size) == 1:
+            return ones([1], element)
+        turned = cast(convert_to_tensor(periodic, dtypes.bool, name="periodic"), dtypes.int32)
+        even = 1 - raw_ops.FloorMod(size, np.array(2, np.int32), name="mod")
+        last = cast(size + turned * even - 1, element)
+        angles = 2 * math.pi * cast(count_up(size), element) / last
+        made: Tensor = a - b * cos(angles)
+        return made
+
+
+def hann_window(
+    window_length: Any, periodic: Any = True, dtype: Any = dtypes.float32, name: str | None = None
+) -> Tensor:
+    """0.5 - 0.5 cos(2 pi i / n), a vector of `window_length`; ValueError for other than floats.
+
+    n is the length, or one less where it is odd or `periodic` is False, as in TensorFlow.
+    """
+    return _raised_cosine(name, "hann_window", window_length, periodic, dtype, 0.5, 0.5)
+
+
+def hamming_window(
+    window_length: Any, periodic: Any = True, dtype: Any = dtypes.float32, name: str | None = None
+) -> Tensor:
+    """0.54 - 0.46 cos(2 pi i / n), a vector of `window_length`; see `hann_window`."""
+    return _raised_cosine(name, "hamming_window", window_length, periodic, dtype, 0.54, 0.46)
+
+
+WindowFunction = Callable[..., Any]
+"""window_fn(length, dtype=...): the weights of a frame."""
+
+
+# -- spectra
+
+
+def _whole_power(length: Any) -> Any:
+    """The least power of 2 that is not below the length."""
+    if not isinstance(length, Tensor):
+        return int(2 ** math.ceil(math.log2(length)))
+    power = raw_ops.Ceil(raw_ops.Log(cast(length, dtypes.float32)) / math.log(2.0))
+    return cast(raw_ops.Pow(np.float32(2), power), dtypes.int32)
+
+
+def stft(
+    signals: Any,
+    frame_length: Any,
+    frame_step: Any,
+    fft_length: Any = None,
+    window_fn: WindowFunction | None = hann_window,
+    pad_end: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """The spectra of frames of `signals` [..., samples], complex.
+
+    Shape: [..., frames, fft_length // 2 + 1]. fft_length: by default the least power of 2 not
+    below `frame_length`. window_fn(frame_length, dtype=...): what frames (see `frame`) are
+    multiplied with.
+    """
+    with op_scope(name, "stft", signals, frame_length, frame_step):
+        source = convert_to_tensor(signals, name="signals")
+        _with_rank(source, 1)
+        length = _length(frame_length, "frame_length")
+        frames = frame(source, length, frame_step, pad_end=pad_end)
+        whole = _whole_power(length) if fft_length is None else _length(fft_length, "fft_length")
+        if window_fn is not None:
+            frames = frames * window_fn(length, dtype=frames.dtype)
+        return rfft(frames, _vector(whole))
+
+
+def inverse_stft(
+    stfts: Any,
+    frame_length: Any,
+    frame_step: Any,
+    fft_length: Any = None,
+    window_fn: WindowFunction | None = hann_window,
+    name: str | None = None,
+) -> Tensor:
+    """Real signals [..., samples] of the spectra of their frames, [..., frames, bins].
+
+    To undo `stft`, window_fn is `inverse_stft_window_fn(frame_step)`; for the rest see there.
+    """
+    with op_scope(name, "inverse_stft", stfts):
+        source = convert_to_tensor(stfts, name="stfts")
+        rank = _with_rank(source, 2)
+        length = _length(frame_length, "frame_length")
+        whole = _whole_power(length) if fft_length is None else _length(fft_length, "fft_length")
+        frames = irfft(source, _vector(whole))
+        if any(isinstance(each, Tensor) for each in (length, whole)):
+            missing = _larger(0, length - _size(frames, rank - 1))
+            frames = _padded(frames, [missing])[..., :length]
+        elif length > whole:
+            frames = _padded(frames, [length - whole])
+        elif length < whole:
+            frames = frames[..., :length]
+        if window_fn is not None:
+            frames = frames * window_fn(length, dtype=frames.dtype)
+        return overlap_and_add(frames, frame_step)
+
+
+def inverse_stft_window_fn(
+    frame_step: Any, forward_window_fn: WindowFunction = hann_window, name: str | None = None
+) -> Callable[..., Tensor]:
+    """The window_fn with which `inverse_stft` undoes `stft` with this step and window."""
+
+    def window(frame_length: Any, dtype: Any = dtypes.float32) -> Tensor:
+        with op_scope(name, "inverse_stft_window_fn", frame_length):
+            length = _length(frame_length, "frame_length")
+            step = _length(frame_step, "frame_step")
+            forward = forward_window_fn(length, dtype=dtype)
+            overlaps = -(-length // step)
+            weights = _padded(raw_ops.Square(forward), [overlaps * step - length])
+            weights = raw_ops.Reshape(weights, _vector(overlaps, step))
+            weights = raw_ops.Tile(reduce_sum(weights, 0, True), _vector(overlaps, 1))
+            weights = raw_ops.Reshape(weights, _vector(overlaps * step))
+            made: Tensor = forward / weights[:length]
+            return made
+
+    return window

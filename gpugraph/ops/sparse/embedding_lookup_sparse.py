@@ -1,0 +1,188 @@
+"""Rows of tables looked up by sparse ids, those of one row of ids combined to one."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base import dtypes
+from gpugraph.base.shapes import TensorShape
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.ops.arrays.cast import cast
+from gpugraph.ops.framework.identity_and_shape import identity, op_scope
+from gpugraph.ops.framework.op_declaration import raw_ops
+from gpugraph.ops.indexing.embedding_lookup import embedding_lookup
+from gpugraph.ops.indexing.gather import gather
+from gpugraph.ops.indexing.one_hot_where_unique import unique
+from gpugraph.ops.sparse.sparse_functions import sparse_fill_empty_rows, sparse_retain
+from gpugraph.ops.sparse.sparse_tensor import SparseTensor, expect_sparse
+
+__all__ = ["embedding_lookup_sparse", "safe_embedding_lookup_sparse"]
+
+_LOG = logging.getLogger("gpugraph")
+_COMBINERS = {"sum": "Sum", "mean": "Mean", "sqrtn": "SqrtN"}
+_FIRST = np.array(0, np.int32)
+
+
+def embedding_lookup_sparse(
+    params: Any,
+    sp_ids: Any,
+    sp_weights: Any,
+    partition_strategy: str = "mod",
+    name: str | None = None,
+    combiner: str | None = None,
+    max_norm: Any = None,
+) -> Tensor:
+    """For each row of `sp_ids`, the rows of `params` at its ids, combined to one.
+
+    sp_ids: a SparseTensor of ints, shape (rows, any), without empty rows but at the end.
+    sp_weights: a SparseTensor with a factor for each id, or None for 1. combiner: "sum", "mean"
+    (the default: divided by the sum of the weights) or "sqrtn" (by the root of the sum of their
+    squares). The rest is as in `embedding_lookup`.
+
+    Shape: (rows,) + params.shape[1:]. ValueError for another combiner and for weights that don't
+    fit the ids; TypeError where ids or weights are not sparse.
+    """
+    if combiner is None:
+        _LOG.warning('The default value of combiner will change from "mean" to "sqrtn".')
+        combiner = "mean"
+    if combiner not in _COMBINERS:
+        raise ValueError(f"combiner must be one of 'mean', 'sqrtn' or 'sum', but is {combiner!r}")
+    ids = expect_sparse(sp_ids)
+    weights = None if sp_weights is None else expect_sparse(sp_weights)
+    if weights is not None:
+        ids.values.shape.assert_is_compatible_with(weights.values.shape)
+        ids.indices.shape.assert_is_compatible_with(weights.indices.shape)
+        ids.shape.assert_is_compatible_with(weights.shape)
+    with op_scope(name, "embedding_lookup_sparse", params, ids) as scope:
+        segments = cast(ids.indices[:, 0], dtypes.int32)
+        found, places = unique(ids.values)
+        rows = embedding_lookup(params, found, partition_strategy, max_norm=max_norm)
+        if weights is None:
+            combine = getattr(raw_ops, f"SparseSegment{_COMBINERS[combiner]}")
+            made: Tensor = combine(rows, places, segments, name=scope)
+            return made
+        return _weighted(gather(rows, places), weights.values, segments, combiner, scope)
+
+
+def _weighted(rows: Tensor, weights: Tensor, segments: Tensor, combiner: str, name: str) -> Tensor:
+    """Rows times weights, summed by segment and divided as the combiner says."""
+    if weights.dtype.base_dtype is not rows.dtype.base_dtype:
+        weights = cast(weights, rows.dtype.base_dtype)
+    ones = raw_ops.Fill(raw_ops.Sub(raw_ops.Rank(rows), np.array([1], np.int32)), _ONE)
+    shape = raw_ops.ConcatV2([raw_ops.Shape(weights), ones], _FIRST)
+    factors = raw_ops.Reshape(weights, shape)
+    if rows.shape.rank is not None:
+        known = (weights.shape.as_list()[0], *[1] * (rows.shape.rank - 1))
+        factors.set_shape(TensorShape.of(known))
+    count = _segment_count(segments)
+    scaled = raw_ops.Mul(rows, factors)
+    made: Tensor
+    if combiner == "sum":
+        made = raw_ops.UnsortedSegmentSum(scaled, segments, count, name=name)
+        return made
+    total = raw_ops.UnsortedSegmentSum(scaled, segments, count)
+    if combiner == "mean":
+        divisor = raw_ops.UnsortedSegmentSum(factors, segments, count)
+    else:
+        squares = raw_ops.UnsortedSegmentSum(raw_ops.Square(factors), segments, count)
+        divisor = raw_ops.Sqrt(squares)
+    made = raw_ops.DivNoNan(total, divisor, name=name)
+    return made
+
+
+_ONE = np.array(1, np.int32)
+
+
+def _segment_count(segments: Tensor) -> Any:
+    """One more than the largest segment id; 0 where there is none."""
+    with_none = raw_ops.ConcatV2([np.array([-1], np.int32), segments], _FIRST)
+    return raw_ops.Add(raw_ops.Max(with_none, np.array([0], np.int32)), _ONE)
+
+
+def safe_embedding_lookup_sparse(
+    embedding_weights: Any,
+    sparse_ids: Any,
+    sparse_weights: Any = None,
+    combiner: str = "mean",
+    default_id: int | None = None,
+    name: str | None = None,
+    partition_strategy: str = "div",
+    max_norm: Any = None,
+) -> Tensor:
+    """`embedding_lookup_sparse` that leaves out negative ids and weights that are not positive.
+
+    Rows without ids give the row at `default_id`, or zeros where it is None. sparse_ids: of rank 2
+    or more; the last dimension is combined. Shape: sparse_ids.shape[:-1] + (columns,). ValueError
+    without a table.
+    """
+    if embedding_weights is None or (
+        isinstance(embedding_weights, (list, tuple)) and not embedding_weights
+    ):
+        raise ValueError(f"Missing embedding_weights {embedding_weights}.")
+    ids = expect_sparse(sparse_ids)
+    weights = None if sparse_weights is None else expect_sparse(sparse_weights)
+    with op_scope(name, "embedding_lookup", ids) as scope:
+        known, sizes = ids.shape, ids.dense_shape
+        ids, weights = _as_matrix(ids), None if weights is None else _as_matrix(weights)
+        ids, weights = _without_invalid(ids, weights, combiner)
+        ids, empty = sparse_fill_empty_rows(ids, default_id or 0)
+        if weights is not None:
+            weights, _ = sparse_fill_empty_rows(weights, 1.0)
+        found = embedding_lookup_sparse(
+            embedding_weights,
+            ids,
+            weights,
+            partition_strategy,
+            None if default_id is None else scope,
+            combiner,
+            max_norm,
+        )
+        if default_id is None:
+            found = _zeroed(found, empty, scope)
+        rest = raw_ops.Slice(
+            cast(sizes, dtypes.int32),
+            np.array([0], np.int32),
+            raw_ops.Sub(raw_ops.Shape(sizes), np.array([1], np.int32)),
+        )
+        columns = raw_ops.Slice(
+            raw_ops.Shape(found), np.array([1], np.int32), np.array([-1], np.int32)
+        )
+        made: Tensor = raw_ops.Reshape(found, raw_ops.ConcatV2([rest, columns], _FIRST))
+        made.set_shape(known[:-1].concatenate(found.shape[1:]))
+        return made
+
+
+def _as_matrix(sparse: SparseTensor) -> SparseTensor:
+    """All dimensions but the last made one."""
+    last = sparse.dense_shape[-1]
+    rows = raw_ops.Prod(sparse.dense_shape[:-1], np.array([0], np.int32))
+    indices, shape = raw_ops.SparseReshape(
+        sparse.indices, sparse.dense_shape, raw_ops.Pack([rows, last])
+    )
+    return SparseTensor(indices, identity(sparse.values), shape)
+
+
+def _without_invalid(
+    ids: SparseTensor, weights: SparseTensor | None, combiner: str
+) -> tuple[SparseTensor, SparseTensor | None]:
+    zero = ids.dtype.base_dtype.as_numpy_dtype(0)
+    valid = raw_ops.GreaterEqual(ids.values, zero)
+    if weights is None:
+        return sparse_retain(ids, valid), None
+    ids, weights = sparse_retain(ids, valid), sparse_retain(weights, valid)
+    if combiner == "sum":
+        return ids, weights
+    positive = raw_ops.Greater(weights.values, weights.dtype.base_dtype.as_numpy_dtype(0))
+    return sparse_retain(ids, positive), sparse_retain(weights, positive)
+
+
+def _zeroed(rows: Tensor, empty: Tensor, name: str) -> Tensor:
+    """`rows` with zeros for those that had no ids."""
+    mask = raw_ops.Reshape(empty, np.array([-1, 1], np.int32))
+    columns = raw_ops.Shape(rows)[1]
+    wide = raw_ops.Tile(mask, raw_ops.Pack([np.array(1, np.int32), columns]))
+    made: Tensor = raw_ops.Select(wide, raw_ops.ZerosLike(rows), rows, name=name)
+    return made

@@ -1,0 +1,287 @@
+"""Sets along the last axis, sparse or dense: sizes, intersections, differences, unions.
+
+Where all axes but the last are equal, what the last axis has is a set. Results are sparse tensors:
+of each set its elements in order, the smallest first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base import dtypes
+from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.base.shapes import TensorShape
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.graph.inference_context import InferContext
+from gpugraph.kernel import Call, KernelContext
+from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
+from gpugraph.ops.framework.shape_functions import UNKNOWN
+from gpugraph.ops.sparse.sparse_tensor import SparseTensor, convert_to_tensor_or_sparse_tensor
+
+__all__ = ["set_difference", "set_intersection", "set_size", "set_union"]
+
+_TYPES = (
+    dtypes.int8, dtypes.int16, dtypes.int32, dtypes.int64, dtypes.uint8, dtypes.uint16,
+    dtypes.string,
+)  # fmt: skip
+
+Sets = dict[tuple[int, ...], set[Any]]
+"""By the indices of all axes but the last."""
+
+_OPERATIONS: dict[str, Callable[[set[Any], set[Any]], set[Any]]] = {
+    "a-b": lambda a, b: a - b,
+    "b-a": lambda a, b: b - a,
+    "intersection": lambda a, b: a & b,
+    "union": lambda a, b: a | b,
+}
+
+
+def _dense_sets(array: Any) -> Sets:
+    groups = array.reshape(-1, array.shape[-1]) if array.shape[-1] else []
+    places = list(np.ndindex(array.shape[:-1]))
+    if not len(groups):
+        return {place: set() for place in places}
+    return {place: set(row.tolist()) for place, row in zip(places, groups, strict=True)}
+
+
+def _sparse_sets(indices: Any, values: Any, shape: Any, validate: bool) -> Sets:
+    rows = [tuple(row) for row in indices.tolist()]
+    if validate:
+        _check_order(rows, tuple(shape.tolist()))
+    elif rows:
+        _check_sets(indices, shape)
+    found: Sets = {}
+    for row, value in zip(rows, values.tolist(), strict=True):
+        found.setdefault(row[:-1], set()).add(value)
+    return found
+
+
+def _check_sets(indices: Any, sizes: Any) -> None:
+    """InvalidArgumentError for sets that are not there, and for what is behind their end."""
+    outside = (indices >= sizes).any(axis=1) | (indices[:, :-1] < 0).any(axis=1)
+    if outside.any():
+        number = int(np.argmax(outside))
+        raise InvalidArgumentError(
+            None,
+            None,
+            f"indices[{number}] = {indices[number].tolist()} is out of bounds of {sizes.tolist()}",
+        )
+
+
+def _check_order(rows: Sequence[tuple[int, ...]], sizes: tuple[int, ...]) -> None:
+    """InvalidArgumentError for indices outside, repeated, or not in order."""
+    before: tuple[int, ...] | None = None
+    for number, row in enumerate(rows):
+        if any(not 0 <= at < size for at, size in zip(row, sizes, strict=True)):
+            raise InvalidArgumentError(
+                None, None, f"indices[{number}] = {list(row)} is out of bounds of {list(sizes)}"
+            )
+        if before is not None and row <= before:
+            what = "repeated" if row == before else "out of order"
+            raise InvalidArgumentError(None, None, f"indices[{number}] = {list(row)} is {what}")
+        before = row
+
+
+# -- sizes
+
+
+def _infer_size(context: InferContext) -> Sequence[TensorShape]:
+    shape = context.value_as_shape(2)
+    return [UNKNOWN if shape.rank is None else shape[:-1]]
+
+
+def _sizes(context: KernelContext, indices: Any, values: Any, shape: Any) -> Callable[[], Any]:
+    validate = context.attrs["validate_indices"]
+
+    def run() -> list[Any]:
+        out = np.zeros(tuple(shape.tolist())[:-1], np.int32)
+        for place, members in _sparse_sets(indices, values, shape, validate).items():
+            out[place] = len(members)
+        return [out]
+
+    return run
+
+
+_set_size = op(
+    "SetSize",
+    inputs="set_indices: int64, set_values: T, set_shape: int64",
+    outputs="size: int32",
+    attrs={"validate_indices": Attr("bool", True), "T": _TYPES},
+    infer=_infer_size,
+    cpu=Call(make=_sizes, dynamic=True),
+    gpu=Call(make=_sizes, dynamic=True),
+    grad=NO_GRADIENT,
+    doc="How many different elements each set along the last axis of a sparse tensor has.",
+)
+
+# -- operations
+
+
+def _infer_operation(context: InferContext) -> Sequence[TensorShape]:
+    named = context.attrs["set_operation"]
+    if named not in _OPERATIONS:
+        raise ValueError(f"Invalid set_operation {named}, not one of {list(_OPERATIONS)}")
+    rank = None
+    if len(context.shapes) == 2:
+        for shape in context.shapes:
+            rank = shape.with_rank_at_least(2).rank if rank is None else rank
+        if None not in (context.shapes[0].rank, context.shapes[1].rank):
+            context.shapes[0][:-1].merge_with(context.shapes[1][:-1])
+    elif len(context.shapes) == 4:
+        rank = context.shapes[0].rank
+    elif context.shapes[0].sizes is not None:
+        rank = context.shapes[0].sizes[-1]
+    return [TensorShape.of((None, rank)), TensorShape.of((None,)), TensorShape.of((rank,))]
+
+
+def _combined(
+    operation: str, ones: Sets, others: Sets, sizes: tuple[int, ...], dtype: Any
+) -> list[Any]:
+    """The result as indices, values and shape."""
+    combine = _OPERATIONS[operation]
+    rows: list[tuple[int, ...]] = []
+    values: list[Any] = []
+    longest = 0
+    for place in sorted({*ones, *others}):
+        members = sorted(combine(ones.get(place, set()), others.get(place, set())))
+        rows += [(*place, number) for number in range(len(members))]
+        values += members
+        longest = max(longest, len(members))
+    indices = np.array(rows, np.int64).reshape(len(rows), len(sizes) + 1)
+    found = np.empty(len(values), dtype)
+    found[:] = values
+    return [indices, found, np.array([*sizes, longest], np.int64)]
+
+
+def _agree(one: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, ...]:
+    """The sizes of all axes but the last of both."""
+    if len(one) < 2 or one[:-1] != other[:-1]:
+        raise InvalidArgumentError(
+            None, None, f"Sets of the shapes {list(one)} and {list(other)} can't be compared"
+        )
+    return one[:-1]
+
+
+def _bind(dense: int) -> Callable[..., Callable[[], Any]]:
+    """The kernel for so many dense operands, which come first."""
+
+    def make(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
+        operation, validate = context.attrs["set_operation"], context.attrs["validate_indices"]
+        dtype = context.output_types[1].as_numpy_dtype
+
+        def run() -> list[Any]:
+            sets, shapes = [], []
+            for array in arrays[:dense]:
+                shapes.append(tuple(array.shape))
+                sets.append(_dense_sets(array))
+            for at in range(dense, len(arrays), 3):
+                shapes.append(tuple(arrays[at + 2].tolist()))
+                sets.append(_sparse_sets(arrays[at], arrays[at + 1], arrays[at + 2], validate))
+            return _combined(operation, sets[0], sets[1], _agree(*shapes), dtype)
+
+        return run
+
+    return make
+
+
+def _sparse_inputs(name: str) -> str:
+    return f"{name}_indices: int64, {name}_values: T, {name}_shape: int64"
+
+
+def _declare(kinds: str, dense: int, inputs: str) -> Any:
+    kernel = Call(make=_bind(dense), dynamic=True)
+    return op(
+        f"{kinds}SetOperation",
+        inputs=inputs,
+        outputs="result_indices: int64, result_values: T, result_shape: int64",
+        attrs={
+            "set_operation": Attr("string", required=True),
+            "validate_indices": Attr("bool", True),
+            "T": _TYPES,
+        },
+        infer=_infer_operation,
+        cpu=kernel,
+        gpu=kernel,
+        grad=NO_GRADIENT,
+        doc="What set_operation (a-b, b-a, intersection, union) makes of the sets along the last "
+        "axes of two tensors. InvalidArgumentError where the other axes differ.",
+    )
+
+
+_both_dense = _declare("DenseToDense", 2, "set1: T, set2: T")
+_one_dense = _declare("DenseToSparse", 1, f"set1: T, {_sparse_inputs('set2')}")
+_none_dense = _declare("SparseToSparse", 0, f"{_sparse_inputs('set1')}, {_sparse_inputs('set2')}")
+
+# -- in Python
+
+
+def _given(value: Any, name: str) -> Any:
+    """A tensor or SparseTensor of a dtype that sets may have: TypeError for others."""
+    found = convert_to_tensor_or_sparse_tensor(value, name=name)
+    if found.dtype.base_dtype not in _TYPES:
+        kinds = [each.name for each in _TYPES]
+        raise TypeError(f"'{name}' has invalid dtype {found.dtype.name}, not one of {kinds}")
+    return found
+
+
+def _parts(value: SparseTensor) -> list[Tensor]:
+    return [value.indices, value.values, value.dense_shape]
+
+
+_FLIPPED = {"a-b": "b-a", "b-a": "a-b"}
+
+
+def _operate(a: Any, b: Any, operation: str, validate: bool) -> SparseTensor:
+    if isinstance(a, SparseTensor) and not isinstance(b, SparseTensor):
+        a, b, operation = b, a, _FLIPPED.get(operation, operation)
+    attrs = {"set_operation": operation, "validate_indices": validate}
+    if isinstance(a, SparseTensor):
+        made = _none_dense(*_parts(a), *_parts(b), **attrs)
+    elif isinstance(b, SparseTensor):
+        made = _one_dense(a, *_parts(b), **attrs)
+    else:
+        made = _both_dense(a, b, **attrs)
+    return SparseTensor(*made)
+
+
+def set_size(a: Any, validate_indices: bool = True) -> Tensor:
+    """How many different elements each set along the last axis of the SparseTensor `a` has, int32.
+
+    Shape: that of `a` without the last axis. TypeError for what is no SparseTensor and for floats;
+    in a run InvalidArgumentError for indices outside, with `validate_indices` also for those that
+    are not in order.
+    """
+    found = convert_to_tensor_or_sparse_tensor(a, name="a")
+    if not isinstance(found, SparseTensor):
+        raise TypeError(f"Expected `SparseTensor`, got {found!r}.")
+    if found.values.dtype.base_dtype not in _TYPES:
+        raise TypeError(f"Invalid dtype `{found.values.dtype.name}` not in supported dtypes")
+    made: Tensor = _set_size(*_parts(found), validate_indices=validate_indices)
+    return made
+
+
+def set_intersection(a: Any, b: Any, validate_indices: bool = True) -> SparseTensor:
+    """What is in the sets of both `a` and `b`, which lie along their last axes.
+
+    a, b: tensors or SparseTensors of integers or strings, equal in all axes but the last
+    (InvalidArgumentError in a run). The elements of each set of the result are in order.
+    """
+    return _operate(_given(a, "a"), _given(b, "b"), "intersection", validate_indices)
+
+
+def set_difference(
+    a: Any, b: Any, aminusb: bool = True, validate_indices: bool = True
+) -> SparseTensor:
+    """What is in the sets of `a` and not in those of `b`, or without `aminusb` the other way.
+
+    For the rest see `set_intersection`.
+    """
+    return _operate(_given(a, "a"), _given(b, "b"), "a-b" if aminusb else "b-a", validate_indices)
+
+
+def set_union(a: Any, b: Any, validate_indices: bool = True) -> SparseTensor:
+    """What is in the sets of `a`, of `b`, or of both. For the rest see `set_intersection`."""
+    return _operate(_given(a, "a"), _given(b, "b"), "union", validate_indices)

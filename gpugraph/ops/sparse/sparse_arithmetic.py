@@ -1,0 +1,330 @@
+"""Sums, extremes, reductions and the softmax of sparse tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base.dtypes import NUMERIC, REAL, float32, float64
+from gpugraph.base.shapes import TensorShape
+from gpugraph.graph.inference_context import InferContext
+from gpugraph.kernel import Call, KernelContext
+from gpugraph.ops.framework.identity_and_shape import ints
+from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
+from gpugraph.ops.framework.shape_functions import UNKNOWN, normalize_axis, of_rank
+from gpugraph.ops.sparse.sparse_positions import (
+    BY_VALUE,
+    COMPUTED,
+    check_parts,
+    positions,
+    refuse,
+    rows_of,
+)
+
+__all__: list[str] = []
+
+_ONE = np.array(1, np.int32)
+
+# -- two of them
+
+
+def _infer_pair(context: InferContext) -> Sequence[TensorShape]:
+    _, rank = check_parts(context)
+    _, other = check_parts(context, 3)
+    if rank is not None and other is not None and rank != other:
+        raise ValueError(f"Ranks of SparseTensors must match, but are {rank} and {other}")
+    rank = other if rank is None else rank
+    shapes = [TensorShape.of((None, rank)), TensorShape.of((None,))]
+    return [*shapes, TensorShape.of((rank,))][: context.num_outputs]
+
+
+def _combined(combine: Any, a: Sequence[Any], b: Sequence[Any]) -> tuple[Any, Any, Any]:
+    """The places of either, in order; what is there: elements combined with others or 0; and
+    whether both have one."""
+    if a[2].tolist() != b[2].tolist():
+        raise refuse(f"Operands' shapes do not match: {a[2].tolist()} and {b[2].tolist()}")
+    places = [positions(each[0], each[2]) for each in (a, b)]
+    found, back = np.unique(np.concatenate(places), return_inverse=True)
+    sides = np.zeros((2, found.size), a[1].dtype)
+    np.add.at(sides[0], back[: places[0].size], a[1])
+    np.add.at(sides[1], back[places[0].size :], b[1])
+    both = np.isin(found, places[0]) & np.isin(found, places[1])
+    return rows_of(found, a[2]), combine(sides[0], sides[1]), both
+
+
+def _add(*arrays: Any) -> list[Any]:
+    a, b, least = arrays[:3], arrays[3:6], arrays[6]
+    rows, sums, both = _combined(np.add, a, b)
+    kept = ~both | (np.abs(sums) >= least)
+    return [rows[kept], sums[kept], a[2].copy()]
+
+
+def _add_back(op: Any, dindices: Any, dvalues: Any, dshape: Any) -> list[Any]:
+    del dindices, dshape
+    a, b = op.inputs[0], op.inputs[3]
+    da, db = raw_ops.SparseAddGrad(dvalues, a, b, op.outputs[0])
+    return [None, da, None, None, db, None, None]
+
+
+op(
+    "SparseAdd",
+    inputs="a_indices: int64, a_values: T, a_shape: int64, b_indices: int64, b_values: T, "
+    "b_shape: int64, thresh: Treal",
+    outputs="sum_indices: int64, sum_values: T, sum_shape: int64",
+    attrs={"T": NUMERIC, "Treal": REAL},
+    infer=_infer_pair,
+    cpu=Call(_add, dynamic=True),
+    gpu=BY_VALUE,
+    grad=_add_back,
+    doc="The sum of two sparse tensors of one shape; of elements that both have, only sums of a "
+    "magnitude of thresh or more.",
+)
+
+
+def _infer_add_grad(context: InferContext) -> Sequence[TensorShape]:
+    counts = [of_rank(context.shapes[at], 2, "indices")[0] for at in (1, 2)]
+    return [TensorShape.of((count,)) for count in counts]
+
+
+def _add_grad(dsum: Any, a: Any, b: Any, total: Any, da: Any, db: Any) -> None:
+    where = {tuple(row): at for at, row in enumerate(total.tolist())}
+    for rows, out in ((a, da), (b, db)):
+        found = np.array([where.get(tuple(row), -1) for row in rows.tolist()], np.int64)
+        kept = found >= 0
+        out.fill(0)
+        out[kept] = dsum[found[kept]]
+
+
+def _add_grad_back(op: Any, da: Any, db: Any) -> list[Any]:
+    """Each element's place in the sum is what SparseAddGrad makes of 1, 2, 3 ..., less 1."""
+    values, a, b, total = op.inputs
+    count = raw_ops.Shape(values)[0]
+    ranks = raw_ops.Range(1, raw_ops.Add(count, 1), 1)
+    came = raw_ops.SparseAddGrad(ranks, a, b, total)
+    parts = [
+        raw_ops.UnsortedSegmentSum(each, raw_ops.Sub(place, _ONE), count)
+        for each, place in zip((da, db), came, strict=True)
+    ]
+    return [raw_ops.AddV2(*parts), None, None, None]
+
+
+op(
+    "SparseAddGrad",
+    inputs="backprop_val_grad: T, a_indices: int64, b_indices: int64, sum_indices: int64",
+    outputs="a_val_grad: T, b_val_grad: T",
+    attrs={"T": NUMERIC},
+    infer=_infer_add_grad,
+    cpu=Call(_add_grad),
+    gpu=COMPUTED,
+    grad=_add_grad_back,
+    doc="The gradient of SparseAdd: of each element that of its sum, 0 where that is not there.",
+)
+
+
+def _extreme(combine: Any, *arrays: Any) -> list[Any]:
+    return list(_combined(combine, arrays[:3], arrays[3:6])[:2])
+
+
+for _name, _combine, _what in (
+    ("SparseSparseMaximum", np.maximum, "larger"),
+    ("SparseSparseMinimum", np.minimum, "smaller"),
+):
+    op(
+        _name,
+        inputs="a_indices: int64, a_values: T, a_shape: int64, b_indices: int64, b_values: T, "
+        "b_shape: int64",
+        outputs="output_indices: int64, output_values: T",
+        attrs={"T": REAL},
+        infer=_infer_pair,
+        cpu=Call(partial(_extreme, _combine), dynamic=True),
+        gpu=BY_VALUE,
+        grad=NO_GRADIENT,
+        doc=f"The {_what} of the elements of two sparse tensors, each compared with 0 where the "
+        "other has none.",
+    )
+
+# -- reductions
+
+
+def _infer_reduce(context: InferContext) -> Sequence[TensorShape]:
+    check_parts(context)
+    shape, axes = context.value_as_shape(2).sizes, context.value(3)
+    if shape is None or axes is None:
+        return [UNKNOWN]
+    chosen = {normalize_axis(axis, len(shape)) for axis in ints(axes)}
+    if context.attrs["keep_dims"]:
+        return [TensorShape.of(tuple(1 if at in chosen else n for at, n in enumerate(shape)))]
+    return [TensorShape.of(tuple(n for at, n in enumerate(shape) if at not in chosen))]
+
+
+def _kept(shape: Any, axes: Any) -> list[int]:
+    """The dimensions that stay; InvalidArgumentError for axes that are not there."""
+    rank = len(shape)
+    for axis in ints(axes):
+        if not -rank <= axis < rank:
+            raise refuse(f"Invalid reduction dimension {axis}, for input with {rank} dimensions.")
+    chosen = {axis % rank for axis in ints(axes)}
+    return [at for at in range(rank) if at not in chosen]
+
+
+def _groups(indices: Any, shape: Any, axes: Any) -> tuple[Any, list[int]]:
+    """Which element of the result each element belongs to, and the result's sizes."""
+    positions(indices, shape)
+    kept = _kept(shape, axes)
+    sizes = [int(shape[at]) for at in kept]
+    return positions(indices[:, kept], sizes), sizes
+
+
+def _reduced(combine: Any, values: Any, groups: Any) -> tuple[Any, Any]:
+    """The groups that have elements, in order, and what these combine to."""
+    found, back = np.unique(groups, return_inverse=True)
+    order = np.argsort(back, kind="stable")
+    starts = np.searchsorted(back[order], np.arange(found.size))
+    results = combine.reduceat(values[order], starts) if found.size else values[:0]
+    return found, results.astype(values.dtype)
+
+
+def _bind_reduce(
+    combine: Any, context: KernelContext, indices: Any, values: Any, out: Any
+) -> Callable[[], Any]:
+    shape, axes = context.value(2), context.value(3)
+    flat = out.reshape(-1)
+
+    def run() -> None:
+        groups, _ = _groups(indices, shape, axes)
+        found, results = _reduced(combine, values, groups)
+        out.fill(0)
+        flat[found] = results
+
+    return run
+
+
+def _sum_back(op: Any, dy: Any) -> list[Any]:
+    """Each element's place in a gradient that has the reduced dimensions with size 1."""
+    indices, _, shape, axes = op.inputs
+    rank = raw_ops.Shape(shape)[0]
+    chosen = raw_ops.FloorMod(raw_ops.Reshape(axes, np.array([-1], np.int32)), rank)
+    hits = raw_ops.Equal(
+        raw_ops.ExpandDims(raw_ops.Range(0, rank, 1), _ONE),
+        raw_ops.ExpandDims(chosen, np.array(0, np.int32)),
+    )
+    gone = raw_ops.Any(hits, np.array([1], np.int32))
+    sizes = raw_ops.Select(gone, raw_ops.OnesLike(shape), shape)
+    whole = raw_ops.Reshape(dy, sizes)
+    places = raw_ops.Minimum(indices, raw_ops.Sub(sizes, np.array(1, np.int64)))
+    return [None, raw_ops.GatherNd(whole, places), None, None]
+
+
+_REDUCED = "input_indices: int64, input_values: T, input_shape: int64, reduction_axes: int32"
+
+_REDUCTIONS: tuple[tuple[str, Any, Any, Any, str], ...] = (
+    ("Sum", np.add, NUMERIC, _sum_back, "sums"),
+    ("Max", np.maximum, REAL, NO_GRADIENT, "largest"),
+)
+
+for _name, _reduction, _types, _back, _what in _REDUCTIONS:
+    op(
+        f"SparseReduce{_name}",
+        inputs=_REDUCED,
+        outputs="output: T",
+        attrs={"keep_dims": Attr("bool", False), "T": _types},
+        infer=_infer_reduce,
+        host=[2, 3],
+        cpu=Call(make=partial(_bind_reduce, _reduction)),
+        gpu=COMPUTED,
+        grad=_back,
+        doc=f"The {_what} of the elements that are there along axes (of none: as they are), "
+        "dense; 0 where there is none.",
+    )
+
+
+def _infer_reduce_sparse(context: InferContext) -> Sequence[TensorShape]:
+    check_parts(context)
+    return [TensorShape.of((None, None)), TensorShape.of((None,)), TensorShape.of((None,))]
+
+
+def _bind_reduce_sparse(
+    combine: Any, context: KernelContext, indices: Any, values: Any, shape: Any, axes: Any
+) -> Callable[[], Any]:
+    keep = context.attrs["keep_dims"]
+
+    def run() -> list[Any]:
+        groups, sizes = _groups(indices, shape, axes)
+        found, results = _reduced(combine, values, groups)
+        if keep:
+            kept = _kept(shape, axes)
+            sizes = [int(n) if at in kept else 1 for at, n in enumerate(shape)]
+        return [rows_of(found, sizes), results, np.array(sizes, np.int64)]
+
+    return run
+
+
+for _name, _reduction, _types, _, _what in _REDUCTIONS:
+    op(
+        f"SparseReduce{_name}Sparse",
+        inputs=_REDUCED,
+        outputs="output_indices: int64, output_values: T, output_shape: int64",
+        attrs={"keep_dims": Attr("bool", False), "T": _types},
+        infer=_infer_reduce_sparse,
+        cpu=Call(make=partial(_bind_reduce_sparse, _reduction), dynamic=True),
+        gpu=BY_VALUE,
+        grad=NO_GRADIENT,
+        doc=f"The {_what} of the elements that are there along axes (of none: as they are), "
+        "sparse.",
+    )
+
+# -- softmax
+
+
+def _infer_softmax(context: InferContext) -> Sequence[TensorShape]:
+    count, rank = check_parts(context)
+    if rank is not None and rank < 2:
+        raise ValueError(f"sp_shape must have at least 2 elements, but has {rank}")
+    return [TensorShape.of((count,))]
+
+
+def _softmax(indices: Any, values: Any, shape: Any, out: Any) -> None:
+    positions(indices, shape)
+    if not values.size:
+        return
+    groups = positions(indices[:, :-1], shape[:-1])
+    count, back = np.unique(groups, return_inverse=True)
+    largest = np.full(count.size, -np.inf, values.dtype)
+    np.maximum.at(largest, back, values)
+    np.exp(values - largest[back], out)
+    total = np.zeros(count.size, values.dtype)
+    np.add.at(total, back, out)
+    np.divide(out, total[back], out)
+
+
+def _softmax_back(op: Any, dy: Any) -> list[Any]:
+    indices, _, shape = op.inputs
+    y = op.outputs[0]
+    before = raw_ops.Sub(raw_ops.Shape(shape), np.array([1], np.int32))
+    sizes = raw_ops.Slice(shape, np.array([0], np.int32), before)
+    last = np.array(0, np.int32)
+    steps = raw_ops.Cumprod(sizes, last, exclusive=True, reverse=True)
+    columns = raw_ops.Slice(
+        indices, np.array([0, 0], np.int32), raw_ops.ConcatV2([np.array([-1], np.int32), before], 0)
+    )
+    numbers = raw_ops.Sum(raw_ops.Mul(columns, steps), np.array([1], np.int32))
+    found, row = raw_ops.Unique(numbers)
+    totals = raw_ops.UnsortedSegmentSum(raw_ops.Mul(dy, y), row, raw_ops.Shape(found)[0])
+    mean = raw_ops.GatherNd(totals, raw_ops.ExpandDims(row, _ONE))
+    return [None, raw_ops.Mul(raw_ops.Sub(dy, mean), y), None]
+
+
+op(
+    "SparseSoftmax",
+    inputs="sp_indices: int64, sp_values: T, sp_shape: int64",
+    outputs="output: T",
+    attrs={"T": (float64, float32)},
+    infer=_infer_softmax,
+    cpu=Call(_softmax),
+    gpu=COMPUTED,
+    grad=_softmax_back,
+    doc="exp(value) / sum(exp(values)) over the elements that are there of each row.",
+)

@@ -1,0 +1,374 @@
+"""The public functions of sparse tensors: `sparse_reorder` and its like.
+
+Everywhere a SparseTensor is asked for, a SparseTensorValue does; TypeError for anything else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base import dtypes
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.ops.arrays.cast import cast
+from gpugraph.ops.arrays.reshape_and_transpose import transpose
+from gpugraph.ops.framework.constant_value import constant_value
+from gpugraph.ops.framework.identity_and_shape import op_scope
+from gpugraph.ops.framework.op_declaration import raw_ops
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+from gpugraph.ops.indexing.gather import gather
+from gpugraph.ops.sparse.sparse_tensor import SparseTensor, SparseTensorValue, expect_sparse
+
+__all__ = [
+    "from_dense",
+    "sparse_add",
+    "sparse_concat",
+    "sparse_fill_empty_rows",
+    "sparse_maximum",
+    "sparse_minimum",
+    "sparse_reorder",
+    "sparse_reshape",
+    "sparse_retain",
+    "sparse_slice",
+    "sparse_softmax",
+    "sparse_split",
+    "sparse_tensor_dense_matmul",
+    "sparse_tensor_to_dense",
+    "sparse_to_dense",
+    "sparse_to_indicator",
+    "sparse_transpose",
+]
+
+# -- dense
+
+
+def sparse_to_dense(
+    sparse_indices: Any,
+    output_shape: Any,
+    sparse_values: Any,
+    default_value: Any = 0,
+    validate_indices: bool = True,
+    name: str | None = None,
+) -> Tensor:
+    """A tensor of `output_shape` with values at indices and `default_value` elsewhere.
+
+    sparse_indices: shape (n, rank), for a vector also (n,) or a scalar. sparse_values: shape (n,),
+    or one for all. InvalidArgumentError in a run for indices outside, and with `validate_indices`
+    for ones that are out of order or repeated.
+    """
+    made: Tensor = raw_ops.SparseToDense(
+        sparse_indices,
+        output_shape,
+        sparse_values,
+        default_value,
+        validate_indices=validate_indices,
+        name=name,
+    )
+    return made
+
+
+def sparse_tensor_to_dense(
+    sp_input: Any,
+    default_value: Any = None,
+    validate_indices: bool = True,
+    name: str | None = None,
+) -> Tensor:
+    """A SparseTensor as a tensor, with `default_value` (0, of strings "") where it has no element.
+
+    InvalidArgumentError in a run for indices outside, and with `validate_indices` for ones that
+    are out of order or repeated.
+    """
+    source = expect_sparse(sp_input)
+    if default_value is None:
+        element = source.dtype.base_dtype
+        with source.graph.as_default():
+            zero: Any = b"" if element is dtypes.string else element.as_numpy_dtype(0)
+            default_value = convert_to_tensor(zero, element, name="zeros")
+    return sparse_to_dense(
+        source.indices,
+        source.dense_shape,
+        source.values,
+        default_value,
+        validate_indices,
+        name,
+    )
+
+
+def from_dense(tensor: Any, name: str | None = None) -> SparseTensor:
+    """The elements of a tensor that are not 0, as a SparseTensor."""
+    with op_scope(name, "dense_to_sparse", tensor):
+        source = convert_to_tensor(tensor)
+        indices = raw_ops.Where(raw_ops.NotEqual(source, raw_ops.ZerosLike(source)))
+        values = raw_ops.GatherNd(source, indices)
+        shape = raw_ops.Shape(source, out_type=dtypes.int64)
+        return SparseTensor(indices, values, shape)
+
+
+def sparse_to_indicator(sp_input: Any, vocab_size: Any, name: str | None = None) -> Tensor:
+    """Ids (int32 or int64) of shape [..., n] as bools of shape [..., vocab_size]: which ids are
+    there. InvalidArgumentError in a run for ids outside [0, vocab_size)."""
+    source = expect_sparse(sp_input)
+    with op_scope(name, "SparseToIndicator", source) as scope:
+        ids = raw_ops.ExpandDims(cast(source.values, dtypes.int64), np.array(1, np.int32))
+        count = raw_ops.Sub(raw_ops.Shape(source.dense_shape)[0], np.array(1, np.int32))
+        before = raw_ops.Slice(
+            source.indices, np.array([0, 0], np.int32), raw_ops.Pack([-1, count])
+        )
+        size = raw_ops.Reshape(cast(vocab_size, dtypes.int64), np.array([1], np.int32))
+        sizes = raw_ops.Slice(
+            source.dense_shape, np.array([0], np.int32), raw_ops.Reshape(count, [1])
+        )
+        indices = raw_ops.ConcatV2([before, ids], np.array(1, np.int32))
+        shape = raw_ops.ConcatV2([sizes, size], np.array(0, np.int32))
+        there = raw_ops.Fill(raw_ops.Shape(source.values), np.array(True))
+        found, trues = raw_ops.SparseReorder(indices, there, shape)
+        return sparse_to_dense(found, shape, trues, False, False, scope)
+
+
+def sparse_tensor_dense_matmul(
+    sp_a: Any, b: Any, adjoint_a: bool = False, adjoint_b: bool = False, name: str | None = None
+) -> Tensor:
+    """The product of a sparse matrix and a dense one, or of their adjoints.
+
+    sp_a: shape (m, n) (with `adjoint_a` (n, m)), in any order, repeated elements adding up; b:
+    shape (n, k) (with `adjoint_b` (k, n)). ValueError where the inner sizes differ,
+    InvalidArgumentError in a run for indices outside.
+    """
+    source = expect_sparse(sp_a)
+    with op_scope(name, "SparseTensorDenseMatMul", source, b):
+        dense = convert_to_tensor(b, source.dtype.base_dtype, name="b")
+        made: Tensor = raw_ops.SparseTensorDenseMatMul(
+            *source._parts(), dense, adjoint_a=adjoint_a, adjoint_b=adjoint_b
+        )
+        return made
+
+
+# -- two sparse ones
+
+
+def sparse_add(a: Any, b: Any, threshold: Any = None, thresh: Any = None) -> Any:
+    """The sum of two tensors of one shape, one of them sparse at least; of two, a SparseTensor.
+
+    threshold (older: thresh): sums of two elements of a smaller magnitude are left out of a sparse
+    sum; elements that only one of them has stay.
+    TypeError where neither is sparse; InvalidArgumentError in a run for other shapes.
+    """
+    sparse = (SparseTensor, SparseTensorValue)
+    if not isinstance(a, sparse) and not isinstance(b, sparse):
+        raise TypeError("At least one input should be SparseTensor; do you mean to use tf.add()?")
+    least = thresh if threshold is None else threshold
+    if isinstance(a, sparse) and isinstance(b, sparse):
+        one, other = expect_sparse(a), expect_sparse(b)
+        one.shape.assert_is_compatible_with(other.shape)
+        element = one.dtype.base_dtype
+        if element.is_complex:
+            real = dtypes.float32 if element.size == 8 else dtypes.float64
+        else:
+            real = element
+        with one.graph.as_default():
+            limit = convert_to_tensor(0 if least is None else least, real, name="thresh")
+        return SparseTensor(*raw_ops.SparseAdd(*one._parts(), *other._parts(), limit))
+    if isinstance(b, sparse):
+        a, b = b, a
+    one = expect_sparse(a)
+    made: Tensor = raw_ops.SparseTensorDenseAdd(*one._parts(), b)
+    return made
+
+
+def _extreme(function: Any, a: Any, b: Any, name: str | None) -> SparseTensor:
+    one, other = expect_sparse(a), expect_sparse(b)
+    with op_scope(name, function.op_def.name, one, other) as scope:
+        indices, values = function(*one._parts(), *other._parts(), name=scope)
+        return SparseTensor(indices, values, one.dense_shape)
+
+
+def sparse_maximum(sp_a: Any, sp_b: Any, name: str | None = None) -> SparseTensor:
+    """The larger of two sparse tensors' elements, 0 where one has none. InvalidArgumentError in a
+    run for other shapes."""
+    return _extreme(raw_ops.SparseSparseMaximum, sp_a, sp_b, name)
+
+
+def sparse_minimum(sp_a: Any, sp_b: Any, name: str | None = None) -> SparseTensor:
+    """The smaller of two sparse tensors' elements; see `sparse_maximum`."""
+    return _extreme(raw_ops.SparseSparseMinimum, sp_a, sp_b, name)
+
+
+def sparse_concat(
+    axis: Any,
+    sp_inputs: Any,
+    name: str | None = None,
+    expand_nonconcat_dim: bool = False,
+    concat_dim: Any = None,
+) -> SparseTensor:
+    """SparseTensors joined along an axis (older: `concat_dim`), the elements in row-major order.
+
+    With `expand_nonconcat_dim` those smaller in another dimension are widened to the largest;
+    otherwise InvalidArgumentError in a run. TypeError for no list.
+    """
+    chosen = axis if concat_dim is None else concat_dim
+    if not isinstance(sp_inputs, (list, tuple)):
+        raise TypeError("SparseTensor inputs are expected to be a list of SparseTensors")
+    inputs = [expect_sparse(each) for each in sp_inputs]
+    if len(inputs) == 1:
+        return inputs[0]
+    shapes = [each.dense_shape for each in inputs]
+    if expand_nonconcat_dim:
+        shapes = _widened(shapes, int(chosen))
+    found = raw_ops.SparseConcat(
+        [each.indices for each in inputs],
+        [each.values for each in inputs],
+        shapes,
+        concat_dim=int(chosen),
+        name=name,
+    )
+    return SparseTensor(found[0], found[1], _joined_shape(inputs, int(chosen), found[2]))
+
+
+def _joined_shape(inputs: Sequence[SparseTensor], axis: int, shape: Tensor) -> Any:
+    """The result's shape: a constant where all shapes are known and alike."""
+    known = [each.shape for each in inputs]
+    rank = known[0].rank
+    if rank is None or not all(each.is_fully_defined() and each.rank == rank for each in known):
+        return shape
+    if not -rank <= axis < rank:
+        return shape
+    sizes = np.array([each.as_list() for each in known], np.int64)
+    whole = sizes.max(axis=0)
+    whole[axis] = sizes[:, axis].sum()
+    return convert_to_tensor(whole, name="Const")
+
+
+def _widened(shapes: Sequence[Any], axis: int) -> list[Any]:
+    """Each shape with the largest sizes of all, but its own along the axis."""
+    largest = raw_ops.Max(raw_ops.Pack(list(shapes)), np.array(0, np.int32))
+    rank = shapes[0].shape.as_list()[0]
+    if rank is None:
+        raise ValueError("expand_nonconcat_dim needs SparseTensors of known rank")
+    here = np.arange(rank) == axis % rank
+    return [raw_ops.Select(here, shape, largest) for shape in shapes]
+
+
+# -- one sparse one
+
+
+def sparse_reorder(sp_input: Any, name: str | None = None) -> SparseTensor:
+    """The elements in row-major order. InvalidArgumentError in a run for indices outside."""
+    source = expect_sparse(sp_input)
+    indices, values = raw_ops.SparseReorder(*source._parts(), name=name)
+    return SparseTensor(indices, values, source.dense_shape)
+
+
+def sparse_reshape(sp_input: Any, shape: Any, name: str | None = None) -> SparseTensor:
+    """The elements in a tensor of another shape, of which one size may be -1.
+
+    ValueError, or InvalidArgumentError in a run, for a shape of another number of elements.
+    """
+    source = expect_sparse(sp_input)
+    wanted = cast(shape, dtypes.int64)
+    with op_scope(name, "SparseReshape", source) as scope:
+        indices, sizes = raw_ops.SparseReshape(
+            source.indices, source.dense_shape, wanted, name=scope
+        )
+        known, value = source.shape.num_elements(), constant_value(wanted)
+        if known is not None and value is not None:
+            sizes = convert_to_tensor(_completed(known, value), name="Const")
+        return SparseTensor(indices, raw_ops.Identity(source.values), sizes)
+
+
+def _completed(count: int, sizes: Any) -> Any:
+    """The sizes, a -1 among them made what is left; ValueError where they don't fit."""
+    found = sizes.astype(np.int64)
+    product = int(np.prod(found[found >= 0]))
+    open_sizes = int((found < 0).sum())
+    if open_sizes == 1 and product and count % product == 0:
+        return np.where(found < 0, count // product, found)
+    if open_sizes or product != count:
+        shown = [None if size < 0 else size for size in found.tolist()]
+        raise ValueError(
+            f"Cannot reshape a tensor with {count} elements to shape {shown} ({product} elements)."
+        )
+    return found
+
+
+def sparse_retain(sp_input: Any, to_retain: Any) -> SparseTensor:
+    """The elements for which the bool vector `to_retain`, one for each, is true."""
+    source = expect_sparse(sp_input)
+    chosen = convert_to_tensor(to_retain)
+    source.values.shape[:1].merge_with(chosen.shape.with_rank(1)[:1])
+    where = raw_ops.Reshape(raw_ops.Where(chosen), np.array([-1], np.int32))
+    indices, values = gather(source.indices, where), gather(source.values, where)
+    return SparseTensor(indices, values, raw_ops.Identity(source.dense_shape))
+
+
+def sparse_transpose(sp_input: Any, perm: Any = None, name: str | None = None) -> SparseTensor:
+    """The dimensions in another order: `perm`, a constant, or by default turned around.
+
+    TypeError for a `perm` that isn't known when the graph is made.
+    """
+    source = expect_sparse(sp_input)
+    with op_scope(name, "SparseTranspose", source):
+        if perm is None:
+            rank = source.shape.rank
+            if rank is None:
+                raise TypeError("The rank must be known, or perm be given, to transpose")
+            perm = np.arange(rank, dtype=np.int32)[::-1].copy()
+        order = constant_value(convert_to_tensor(perm))
+        if order is None:
+            raise TypeError("perm must be known when the graph is made")
+        columns = transpose(gather(transpose(source.indices), order.astype(np.int32)))
+        sizes = gather(source.dense_shape, order.astype(np.int32))
+        return sparse_reorder(SparseTensor(columns, source.values, sizes))
+
+
+def sparse_slice(sp_input: Any, start: Any, size: Any, name: str | None = None) -> SparseTensor:
+    """The elements in the box of `size` that begins at `start`, as far as there is a tensor."""
+    source = expect_sparse(sp_input)
+    begin = convert_to_tensor(start, dtypes.int64)
+    count = convert_to_tensor(size, dtypes.int64)
+    with op_scope(name, "SparseSlice", source) as scope:
+        return SparseTensor(*raw_ops.SparseSlice(*source._parts(), begin, count, name=scope))
+
+
+def sparse_split(
+    keyword_required: Any = None,
+    sp_input: Any = None,
+    num_split: int | None = None,
+    axis: Any = None,
+    name: str | None = None,
+    split_dim: Any = None,
+) -> list[SparseTensor]:
+    """A SparseTensor cut into `num_split` parts along `axis` (older: `split_dim`); the first ones
+    are larger by one where it doesn't divide. ValueError where an argument is missing."""
+    if keyword_required is not None:
+        raise ValueError("Keyword arguments are required for this function.")
+    chosen = split_dim if axis is None else axis
+    if sp_input is None or num_split is None or chosen is None:
+        raise ValueError("sp_input, num_split and axis are required")
+    source = expect_sparse(sp_input)
+    dim = convert_to_tensor(chosen, dtypes.int64) if not isinstance(chosen, Tensor) else chosen
+    found = raw_ops.SparseSplit(
+        cast(dim, dtypes.int64), *source._parts(), num_split=num_split, name=name
+    )
+    parts = [found[at * num_split : (at + 1) * num_split] for at in range(3)]
+    return [SparseTensor(*each) for each in zip(*parts)]
+
+
+def sparse_fill_empty_rows(
+    sp_input: Any, default_value: Any, name: str | None = None
+) -> tuple[SparseTensor, Tensor]:
+    """The elements, and `default_value` at the beginning of rows without any; and a bool for each
+    row, whether it had none."""
+    source = expect_sparse(sp_input)
+    with op_scope(name, "SparseFillEmptyRows", source):
+        default = convert_to_tensor(default_value, source.dtype.base_dtype)
+        indices, values, empty, _ = raw_ops.SparseFillEmptyRows(*source._parts(), default)
+        return SparseTensor(indices, values, source.dense_shape), empty
+
+
+def sparse_softmax(sp_input: Any, name: str | None = None) -> SparseTensor:
+    """The softmax, along the last dimension, of the elements that are there: [..., m, n]."""
+    source = expect_sparse(sp_input)
+    with op_scope(name, "SparseSoftmax", source):
+        return source._with(raw_ops.SparseSoftmax(*source._parts()))

@@ -1,0 +1,181 @@
+"""Sparse tensors of other shapes: with one more dimension, as large as needed, of ids and values.
+
+And rows of IndexedSlices left out (`sparse_mask`), sparse identity matrices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base import dtypes
+from gpugraph.base.dtypes import as_dtype
+from gpugraph.graph.client.indexed_slices import IndexedSlices
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.ops.arrays.cast import cast
+from gpugraph.ops.arrays.concat_and_stack import concat
+from gpugraph.ops.arrays.constants_and_placeholders import ones, zeros
+from gpugraph.ops.control.group_and_no_op import with_dependencies
+from gpugraph.ops.framework.constant_value import constant_value
+from gpugraph.ops.framework.identity_and_shape import identity, op_scope
+from gpugraph.ops.framework.op_declaration import raw_ops
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+from gpugraph.ops.indexing.gather import gather
+from gpugraph.ops.indexing.unique_counts_and_list_diff import setdiff1d
+from gpugraph.ops.reductions.ranges_and_running_sums import range as tensor_range
+from gpugraph.ops.sparse.sparse_functions import sparse_reorder
+from gpugraph.ops.sparse.sparse_tensor import SparseTensor, expect_sparse
+
+__all__ = [
+    "sparse_expand_dims",
+    "sparse_eye",
+    "sparse_mask",
+    "sparse_merge",
+    "sparse_reset_shape",
+]
+
+
+def sparse_mask(a: IndexedSlices, mask_indices: Any, name: str | None = None) -> IndexedSlices:
+    """IndexedSlices without the rows of the numbers in the vector `mask_indices`."""
+    with op_scope(name, "sparse_mask", a, mask_indices) as scope:
+        kept, where = setdiff1d(a.indices, mask_indices)
+        return IndexedSlices(gather(a.values, where, name=scope), kept, a.dense_shape)
+
+
+def sparse_expand_dims(
+    sp_input: Any, axis: int | None = None, name: str | None = None
+) -> SparseTensor:
+    """A dimension of size 1 before `axis`; negative ones count from the end, where one is added by
+    default. ValueError for an axis outside [-rank - 1, rank], or a rank that is not known."""
+    source = expect_sparse(sp_input)
+    rank = source.shape.rank
+    if rank is None:
+        raise ValueError("sparse.expand_dims needs a SparseTensor of known rank")
+    at = -1 if axis is None else int(axis)
+    if not -rank - 1 <= at <= rank:
+        raise ValueError(f"axis {at} is not in [{-rank - 1}, {rank}]")
+    at %= rank + 1
+    with op_scope(name, "expand_dims", source):
+        count = raw_ops.Shape(source.indices)[0]
+        column = zeros([count, 1], dtypes.int64)
+        indices = concat([source.indices[:, :at], column, source.indices[:, at:]], 1)
+        sizes, one = source.dense_shape, np.array([1], np.int64)
+        shape = concat([sizes[:at], one, sizes[at:]], 0)
+        return SparseTensor(indices, source.values, shape)
+
+
+def sparse_eye(
+    num_rows: Any, num_columns: Any = None, dtype: Any = dtypes.float32, name: str | None = None
+) -> SparseTensor:
+    """The identity matrix, num_rows by num_columns (by default square), with its ones alone."""
+    with op_scope(name, "eye", num_rows, num_columns):
+        rows = _size(num_rows, "num_rows")
+        columns = rows if num_columns is None else _size(num_columns, "num_columns")
+        count = raw_ops.Minimum(rows, columns)
+        places = tensor_range(count, dtype=dtypes.int64)
+        indices = raw_ops.Pack([places, places], axis=1, name="stack")
+        size = raw_ops.Reshape(count, np.array([1], np.int32), name="ones/Reshape")
+        return SparseTensor(indices, ones(size, as_dtype(dtype)), [rows, columns])
+
+
+def _size(value: Any, name: str) -> Tensor:
+    if isinstance(value, Tensor):
+        return cast(value, dtypes.int64)
+    return convert_to_tensor(value, dtypes.int64, name=name)
+
+
+# -- the smallest shape, or a larger one
+
+
+def sparse_reset_shape(sp_input: Any, new_shape: Any = None) -> SparseTensor:
+    """The same elements in a tensor of `new_shape`, or by default in the smallest that has them.
+
+    new_shape: int64, of the same rank, and as large in each dimension. ValueError, or in a run
+    InvalidArgumentError, for another.
+    """
+    source = expect_sparse(sp_input)
+    indices, values, sizes = (identity(part) for part in source._parts())
+    if new_shape is None:
+        largest = raw_ops.Max(indices, np.array(0, np.int32))
+        least = np.array(0, np.int64)
+        wanted = raw_ops.Maximum(least, raw_ops.AddV2(largest, np.array(1, np.int64), name="Add"))
+        return SparseTensor(indices, values, wanted)
+    wanted = cast(convert_to_tensor(new_shape, name="output_shape_tensor"), dtypes.int64)
+    wanted.shape.assert_has_rank(1)
+    known, rank = constant_value(wanted), source.shape.rank
+    if rank is not None:
+        wanted.shape.assert_is_compatible_with([rank])
+    if known is not None and source.shape.is_fully_defined():
+        _refuse_smaller(source.shape.as_list(), known)
+    else:
+        wanted = _checked(sizes, wanted)
+    return SparseTensor(indices, values, wanted)
+
+
+def _refuse_smaller(sizes: Sequence[Any], wanted: Any) -> None:
+    if any(wanted < np.array(sizes)):
+        raise ValueError(
+            "Requested new_shape should have dimension sizes >= sp_input.shape. Found new_shape "
+            f"{wanted.tolist()}, sp_input.shape {sizes}."
+        )
+
+
+def _checked(sizes: Tensor, wanted: Tensor) -> Tensor:
+    """`wanted` after the check that it is of the sizes' rank and nowhere smaller."""
+    all_axes = np.array([0], np.int32)
+    ranks = raw_ops.Equal(raw_ops.Shape(sizes), raw_ops.Shape(wanted))
+    what = "new_shape must be of sp_input's rank", raw_ops.Shape(sizes), raw_ops.Shape(wanted)
+    alike = raw_ops.Assert(raw_ops.All(ranks, all_axes), list(what), summarize=3)
+    wanted = with_dependencies([alike], wanted)
+    fits = raw_ops.All(raw_ops.LessEqual(sizes, wanted), all_axes)
+    what = "new_shape must be nowhere smaller than sp_input's shape", sizes, wanted
+    return with_dependencies([raw_ops.Assert(fits, list(what), summarize=3)], wanted)
+
+
+# -- ids and values
+
+
+def sparse_merge(
+    sp_ids: Any,
+    sp_values: Any,
+    vocab_size: Any,
+    name: str | None = None,
+    already_sorted: bool = False,
+) -> SparseTensor:
+    """Values placed by ids: the last dimension of `sp_values` replaced by the ids' of one or more.
+
+    sp_ids: a SparseTensor of int32 or int64, or a list of them with the indices of the values;
+    vocab_size: how many ids there are, in each of a list. already_sorted: the result is in
+    row-major order as it is. TypeError for other dtypes and what is not sparse, ValueError for
+    lists of different lengths.
+    """
+    one = isinstance(vocab_size, Tensor) or np.ndim(vocab_size) == 0
+    listed = sp_ids if isinstance(sp_ids, list) else [sp_ids]
+    ids = [expect_sparse(each) for each in listed]
+    counts = [vocab_size] if one else list(vocab_size)
+    if isinstance(sp_ids, list) == one:
+        raise TypeError(
+            "vocab_size has to be a list of sizes where sp_ids is a list, and only then"
+        )
+    if len(ids) != len(counts):
+        raise ValueError(f"{len(counts)} sizes of vocabularies for {len(ids)} sp_ids")
+    values = expect_sparse(sp_values)
+    with op_scope(name, "SparseMerge", *ids, values):
+        columns = [_ids_column(each) for each in ids]
+        sizes = [cast(each, dtypes.int64) for each in counts]
+        indices = concat([ids[0].indices[:, :-1], *columns], 1)
+        shape = concat([ids[0].dense_shape[:-1], raw_ops.Pack(sizes, name="concat_1/values_1")], 0)
+        made = SparseTensor(indices, values.values, shape)
+        if already_sorted:
+            return made
+        found = sparse_reorder(made)
+        return SparseTensor(found.indices, found.values, shape)
+
+
+def _ids_column(ids: SparseTensor) -> Tensor:
+    if ids.dtype not in (dtypes.int32, dtypes.int64):
+        raise TypeError(f"sp_ids must be int32 or int64, but are {ids.dtype.name}")
+    column: Tensor = raw_ops.ExpandDims(cast(ids.values, dtypes.int64), np.array(1, np.int32))
+    return column

@@ -1,0 +1,387 @@
+"""Sparse tensors moved: in another order or shape, sliced, joined, split, empty rows filled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial, reduce
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base.dtypes import ALL, NUMERIC
+from gpugraph.base.shapes import TensorShape
+from gpugraph.graph.inference_context import InferContext
+from gpugraph.kernel import Call, KernelContext
+from gpugraph.ops.framework.identity_and_shape import ints
+from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
+from gpugraph.ops.framework.shape_functions import of_rank
+from gpugraph.ops.sparse.sparse_positions import (
+    BY_VALUE,
+    COMPUTED,
+    check_parts,
+    positions,
+    refuse,
+    rows_of,
+    same_size,
+)
+
+__all__: list[str] = []
+
+
+def _vector(size: int | None) -> TensorShape:
+    return TensorShape.of((size,))
+
+
+# -- order
+
+
+def _infer_reorder(context: InferContext) -> Sequence[TensorShape]:
+    count, rank = check_parts(context)
+    return [TensorShape.of((count, rank)), _vector(count)]
+
+
+def _reorder(indices: Any, values: Any, shape: Any, out_indices: Any, out_values: Any) -> None:
+    order = np.argsort(positions(indices, shape), kind="stable")
+    np.copyto(out_indices, indices[order])
+    np.copyto(out_values, values[order])
+
+
+def _reorder_back(op: Any, dindices: Any, dvalues: Any) -> list[Any]:
+    del dindices
+    indices, values, shape = op.inputs
+    count = raw_ops.Shape(values)[0]
+    _, order = raw_ops.SparseReorder(indices, raw_ops.Range(0, count, 1), shape)
+    back = raw_ops.InvertPermutation(order)
+    return [None, raw_ops.GatherV2(dvalues, back, np.array(0, np.int32)), None]
+
+
+op(
+    "SparseReorder",
+    inputs="input_indices: int64, input_values: T, input_shape: int64",
+    outputs="output_indices: int64, output_values: T",
+    attrs={"T": ALL},
+    infer=_infer_reorder,
+    cpu=Call(_reorder),
+    gpu=COMPUTED,
+    grad=_reorder_back,
+    doc="The elements of a sparse tensor in row-major order; none may be outside.",
+)
+
+# -- shapes
+
+
+def _infer_reshape(context: InferContext) -> Sequence[TensorShape]:
+    count, _ = of_rank(context.shapes[0], 2, "The indices of a SparseTensor")
+    of_rank(context.shapes[1], 1, "The dense_shape of a SparseTensor")
+    (rank,) = of_rank(context.shapes[2], 1, "The new shape")
+    return [TensorShape.of((count, rank)), _vector(rank)]
+
+
+def _reshaped(shape: Sequence[int], wanted: Sequence[int]) -> list[int]:
+    """The new sizes, a -1 among them made what is left."""
+    total, known = prod(shape), prod(size for size in wanted if size != -1)
+    if list(wanted).count(-1) > 1:
+        raise refuse(f"Only one output dimension may be -1, but they are {list(wanted)}")
+    if any(size < -1 for size in wanted):
+        raise refuse(f"Sizes can't be negative, but the new ones are {list(wanted)}")
+    if -1 in wanted and (known == 0 or total % known):
+        raise refuse(
+            f"Input to reshape is a SparseTensor with {total} dense values, but the requested "
+            f"shape requires a multiple of {known}"
+        )
+    sizes = [total // known if size == -1 else size for size in wanted]
+    if prod(sizes) != total:
+        raise refuse(
+            f"Input to reshape is a tensor with {total} dense values, but the requested shape has "
+            f"{prod(sizes)}"
+        )
+    return sizes
+
+
+def _reshape(indices: Any, shape: Any, wanted: Any, out_indices: Any, out_shape: Any) -> None:
+    sizes = _reshaped(ints(shape), ints(wanted))
+    np.copyto(out_indices, rows_of(positions(indices, shape), sizes))
+    np.copyto(out_shape, np.array(sizes, np.int64))
+
+
+op(
+    "SparseReshape",
+    inputs="input_indices: int64, input_shape: int64, new_shape: int64",
+    outputs="output_indices: int64, output_shape: int64",
+    infer=_infer_reshape,
+    cpu=Call(_reshape),
+    gpu=COMPUTED,
+    grad=NO_GRADIENT,
+    doc="The indices of a sparse tensor seen in another shape (one size may be -1), and that "
+    "shape. InvalidArgumentError for another number of elements.",
+)
+
+# -- slices
+
+
+def _infer_slice(context: InferContext) -> Sequence[TensorShape]:
+    _, rank = check_parts(context)
+    for index in (3, 4):
+        of_rank(context.shapes[index], 1, "start and size")
+    return [TensorShape.of((None, rank)), _vector(None), _vector(rank)]
+
+
+def _slice(indices: Any, values: Any, shape: Any, start: Any, size: Any) -> list[Any]:
+    if not start.shape == size.shape == shape.shape:
+        raise refuse(
+            f"start and size need {shape.size} elements: {start.tolist()}, {size.tolist()}"
+        )
+    positions(indices, shape)
+    last = np.minimum(start + size, shape)
+    inside = ((indices >= start) & (indices < last)).all(axis=1)
+    return [indices[inside] - start, values[inside], np.maximum(last - start, 0)]
+
+
+def _slice_back(op: Any, dindices: Any, dvalues: Any, dshape: Any) -> list[Any]:
+    del dindices, dshape
+    indices, _, _, start, _ = op.inputs
+    back = raw_ops.SparseSliceGrad(dvalues, indices, start, op.outputs[0])
+    return [None, back, None, None, None]
+
+
+op(
+    "SparseSlice",
+    inputs="indices: int64, values: T, shape: int64, start: int64, size: int64",
+    outputs="output_indices: int64, output_values: T, output_shape: int64",
+    attrs={"T": ALL},
+    infer=_infer_slice,
+    cpu=Call(_slice, dynamic=True),
+    gpu=BY_VALUE,
+    grad=_slice_back,
+    doc="The elements of a sparse tensor in the box of `size` that begins at `start`.",
+)
+
+
+def _infer_slice_grad(context: InferContext) -> Sequence[TensorShape]:
+    count, _ = of_rank(context.shapes[1], 2, "input_indices")
+    return [_vector(count)]
+
+
+def _slice_grad(dvalues: Any, indices: Any, start: Any, taken: Any, out: Any) -> None:
+    where = {tuple(row): at for at, row in enumerate((taken + start).tolist())}
+    found = np.array([where.get(tuple(row), -1) for row in indices.tolist()], np.int64)
+    out.fill(0)
+    kept = found >= 0
+    out[kept] = dvalues[found[kept]]
+
+
+def _ranks(values: Any) -> Any:
+    """1, 2, 3 ... for `values`: what a gradient op makes of it says where each comes from."""
+    return raw_ops.Range(1, raw_ops.Add(raw_ops.Shape(values)[0], 1), 1)
+
+
+def _slice_grad_back(op: Any, dy: Any) -> list[Any]:
+    values, indices, start, taken = op.inputs
+    came = raw_ops.SparseSliceGrad(_ranks(values), indices, start, taken)
+    place = raw_ops.Sub(came, np.array(1, np.int32))
+    back = raw_ops.UnsortedSegmentSum(dy, place, raw_ops.Shape(values)[0])
+    return [back, None, None, None]
+
+
+op(
+    "SparseSliceGrad",
+    inputs="backprop_val_grad: T, input_indices: int64, input_start: int64, output_indices: int64",
+    outputs="val_grad: T",
+    attrs={"T": NUMERIC},
+    infer=_infer_slice_grad,
+    cpu=Call(_slice_grad),
+    gpu=COMPUTED,
+    grad=_slice_grad_back,
+    doc="The gradient of SparseSlice: those of the elements in the box, 0 for the others.",
+)
+
+# -- joined and split
+
+
+def _infer_concat(context: InferContext) -> Sequence[TensorShape]:
+    number = context.attrs["N"]
+    parts = [check_parts(context, at, number) for at in range(number)]
+    counts, ranks = zip(*parts)
+    count = None if None in counts else sum(counts)
+    rank = reduce(partial(same_size, what="dimensions"), ranks)
+    return [TensorShape.of((count, rank)), _vector(count), _vector(rank)]
+
+
+def _bind_concat(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
+    number, dim = context.attrs["N"], context.attrs["concat_dim"]
+    indices, values, shapes = (arrays[at * number : (at + 1) * number] for at in range(3))
+
+    def run() -> list[Any]:
+        rank = shapes[0].size
+        if not -rank <= dim < rank:
+            raise refuse(f"Concat dimension must be in range [{-rank}, {rank}), got {dim}")
+        axis = dim % rank
+        others = [np.delete(shape, axis).tolist() for shape in shapes]
+        if any(each != others[0] for each in others):
+            raise refuse(
+                f"Input shapes must match but for dimension {axis}: {[s.tolist() for s in shapes]}"
+            )
+        whole = shapes[0].copy()
+        whole[axis] = sum(int(shape[axis]) for shape in shapes)
+        moved, begin = [], 0
+        for rows, shape in zip(indices, shapes, strict=True):
+            positions(rows, shape)
+            step = np.zeros(rank, np.int64)
+            step[axis] = begin
+            moved.append(rows + step)
+            begin += int(shape[axis])
+        joined = np.concatenate(moved)
+        order = np.argsort(positions(joined, whole), kind="stable")
+        return [joined[order], np.concatenate(values)[order], whole]
+
+    return run
+
+
+op(
+    "SparseConcat",
+    inputs="indices: N * int64, values: N * T, shapes: N * int64",
+    outputs="output_indices: int64, output_values: T, output_shape: int64",
+    attrs={"concat_dim": Attr("int", required=True), "T": ALL},
+    infer=_infer_concat,
+    cpu=Call(make=_bind_concat, dynamic=True),
+    gpu=BY_VALUE,
+    grad=NO_GRADIENT,
+    doc="Sparse tensors joined along a dimension, the result in row-major order. "
+    "InvalidArgumentError where they differ in another dimension.",
+)
+
+
+def _infer_split(context: InferContext) -> Sequence[TensorShape]:
+    _, rank = check_parts(context, 1)
+    number = context.attrs["num_split"]
+    one = TensorShape.of((None, rank))
+    return [*[one] * number, *[_vector(None)] * number, *[_vector(rank)] * number]
+
+
+def _bind_split(
+    context: KernelContext, axis: Any, indices: Any, values: Any, shape: Any
+) -> Callable[[], Any]:
+    number = context.attrs["num_split"]
+
+    def run() -> list[Any]:
+        dim, rank = int(axis), shape.size
+        if not -rank <= dim < rank:
+            raise refuse(f"Split dimension must be in range [{-rank}, {rank}), got {dim}")
+        size = int(shape[dim])
+        if not 1 <= number <= size:
+            raise refuse(f"num_split must be in [1, {size}], but is {number}")
+        positions(indices, shape)
+        least, larger = divmod(size, number)
+        parts: list[list[Any]] = [[], [], []]
+        begin = 0
+        for part in range(number):
+            count = least + (part < larger)
+            inside = (indices[:, dim] >= begin) & (indices[:, dim] < begin + count)
+            rows, sizes = indices[inside].copy(), shape.copy()
+            rows[:, dim] -= begin
+            sizes[dim] = count
+            for group, array in zip(parts, (rows, values[inside], sizes), strict=True):
+                group.append(array)
+            begin += count
+        return [array for group in parts for array in group]
+
+    return run
+
+
+op(
+    "SparseSplit",
+    inputs="split_dim: int64, indices: int64, values: T, shape: int64",
+    outputs="output_indices: num_split * int64, output_values: num_split * T, "
+    "output_shape: num_split * int64",
+    attrs={"num_split": Attr("int", required=True), "T": ALL},
+    infer=_infer_split,
+    cpu=Call(make=_bind_split, dynamic=True),
+    gpu=BY_VALUE,
+    grad=NO_GRADIENT,
+    doc="A sparse tensor cut along a dimension into num_split parts, the first ones larger by one "
+    "where it doesn't divide.",
+)
+
+# -- empty rows
+
+
+def _infer_fill(context: InferContext) -> Sequence[TensorShape]:
+    count, rank = check_parts(context)
+    of_rank(context.shapes[3], 0, "default_value")
+    sizes = context.value_as_shape(2).sizes
+    rows = None if sizes is None or not sizes else sizes[0]
+    return [TensorShape.of((None, rank)), _vector(None), _vector(rows), _vector(count)]
+
+
+def _fill(indices: Any, values: Any, shape: Any, default: Any) -> list[Any]:
+    if shape.size == 0:
+        raise refuse("Dense shape cannot be empty.")
+    positions(indices, shape)
+    empty = np.ones(int(shape[0]), bool)
+    empty[indices[:, 0]] = False
+    added = np.zeros((int(empty.sum()), shape.size), np.int64)
+    added[:, 0] = np.flatnonzero(empty)
+    rows = np.concatenate([indices, added])
+    filled = np.concatenate([values, np.full(added.shape[0], default, values.dtype)])
+    order = np.argsort(rows[:, 0], kind="stable")
+    where = np.empty(order.size, np.int64)
+    where[order] = np.arange(order.size)
+    return [rows[order], filled[order], empty, where[: indices.shape[0]]]
+
+
+def _fill_back(op: Any, dindices: Any, dvalues: Any, dempty: Any, dmap: Any) -> list[Any]:
+    del dindices, dempty, dmap
+    dfilled, ddefault = raw_ops.SparseFillEmptyRowsGrad(op.outputs[3], dvalues)
+    return [None, dfilled, None, ddefault]
+
+
+op(
+    "SparseFillEmptyRows",
+    inputs="indices: int64, values: T, dense_shape: int64, default_value: T",
+    outputs="output_indices: int64, output_values: T, empty_row_indicator: bool, "
+    "reverse_index_map: int64",
+    attrs={"T": ALL},
+    infer=_infer_fill,
+    cpu=Call(_fill, dynamic=True),
+    gpu=BY_VALUE,
+    grad=_fill_back,
+    doc="A sparse tensor with default_value at the beginning of each row that has no element, "
+    "which rows these are, and where each element went.",
+)
+
+
+def _infer_fill_grad(context: InferContext) -> Sequence[TensorShape]:
+    (count,) = of_rank(context.shapes[0], 1, "reverse_index_map")
+    of_rank(context.shapes[1], 1, "grad_values")
+    return [_vector(count), TensorShape.of(())]
+
+
+def _fill_grad(where: Any, grads: Any, dvalues: Any, ddefault: Any) -> None:
+    if where.size and (where.min() < 0 or where.max() >= grads.size):
+        raise refuse(f"Elements in reverse index must be in [0, {grads.size})")
+    np.copyto(dvalues, grads[where])
+    others = np.ones(grads.size, bool)
+    others[where] = False
+    np.copyto(ddefault, grads[others].sum(dtype=grads.dtype))
+
+
+def _fill_grad_back(op: Any, dvalues: Any, ddefault: Any) -> list[Any]:
+    where, grads = op.inputs
+    count = raw_ops.Shape(grads)[0]
+    taken = raw_ops.UnsortedSegmentSum(raw_ops.OnesLike(dvalues), where, count)
+    others = raw_ops.Mul(ddefault, raw_ops.Sub(raw_ops.OnesLike(taken), taken))
+    return [None, raw_ops.AddV2(raw_ops.UnsortedSegmentSum(dvalues, where, count), others)]
+
+
+op(
+    "SparseFillEmptyRowsGrad",
+    inputs="reverse_index_map: int64, grad_values: T",
+    outputs="d_values: T, d_default_value: T",
+    attrs={"T": NUMERIC},
+    infer=_infer_fill_grad,
+    cpu=Call(_fill_grad),
+    gpu=COMPUTED,
+    grad=_fill_grad_back,
+    doc="The gradient of SparseFillEmptyRows: those of the elements, and the sum of all others.",
+)

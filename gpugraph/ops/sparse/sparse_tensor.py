@@ -1,0 +1,209 @@
+"""SparseTensor: the elements of a tensor that are not 0, and where they are.
+
+Three tensors stand for it: indices, int64 of shape (n, rank), a row for each element that is
+there; values, of shape (n,); dense_shape, int64 of shape (rank,). Ops expect the rows in row-major
+order, each once; `sparse_reorder` gives it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gpugraph.base.dtypes import DType, as_dtype, int32, int64
+from gpugraph.base.shapes import TensorShape, as_shape
+from gpugraph.graph.client.client_graph import Graph
+from gpugraph.graph.client.default_stacks import session_stack
+from gpugraph.graph.client.operation import Operation
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.ops.arrays.constants_and_placeholders import placeholder, placeholder_with_default
+from gpugraph.ops.framework.composite_tensors import Composite
+from gpugraph.ops.framework.constant_value import constant_value, constant_value_as_shape
+from gpugraph.ops.framework.identity_and_shape import op_scope
+from gpugraph.ops.framework.op_declaration import raw_ops
+from gpugraph.ops.framework.shape_functions import as_output_shape
+from gpugraph.ops.framework.tensor_conversion import constant, convert_to_tensor
+
+__all__ = [
+    "SparseTensor",
+    "SparseTensorValue",
+    "convert_to_tensor_or_sparse_tensor",
+    "expect_sparse",
+    "sparse_placeholder",
+]
+
+
+class SparseTensorValue(NamedTuple):
+    """The value of a SparseTensor: what fetching one gives, and what it is fed."""
+
+    indices: Any
+    values: Any
+    dense_shape: Any
+
+
+class SparseTensor(Composite):
+    """`dense[indices[i]] = values[i]`, everything else in a tensor of `dense_shape` being 0.
+
+    indices: int64, shape (n, rank). values: any dtype, shape (n,). dense_shape: int64, shape
+    (rank,). Each may be a tensor or what becomes one. ValueError for other ranks, and where the
+    three contradict each other.
+
+    `sparse * dense`, `sparse / dense` and `sparse + sparse` work on the elements that are there.
+    """
+
+    def __init__(self, indices: Any, values: Any, dense_shape: Any) -> None:
+        with op_scope(None, "SparseTensor", indices, values, dense_shape):
+            self._indices = convert_to_tensor(indices, int64, name="indices")
+            self._values = convert_to_tensor(values, name="values")
+            self._dense_shape = convert_to_tensor(dense_shape, int64, name="dense_shape")
+        rows = self._indices.shape.with_rank(2)
+        count, sizes = self._values.shape.with_rank(1), self._dense_shape.shape.with_rank(1)
+        rows.merge_with(count + sizes)
+
+    @property
+    def indices(self) -> Tensor:
+        return self._indices
+
+    @property
+    def values(self) -> Tensor:
+        return self._values
+
+    @property
+    def dense_shape(self) -> Tensor:
+        return self._dense_shape
+
+    @property
+    def shape(self) -> TensorShape:
+        """What is known of the dense tensor's shape."""
+        sizes = self._dense_shape
+        if sizes.op.type == "PlaceholderWithDefault":  # what is fed must agree with the default
+            sizes = sizes.op.inputs[0]
+        value = constant_value(sizes)
+        if value is not None:
+            return as_output_shape(value)
+        found = constant_value_as_shape(sizes)
+        if found is not None:
+            return found
+        known = self._dense_shape.shape.sizes
+        rank = None if known is None else known[0]
+        return TensorShape.of(None if rank is None else (None,) * rank)
+
+    def get_shape(self) -> TensorShape:
+        return self.shape
+
+    @property
+    def dtype(self) -> DType:
+        """The dtype of the values."""
+        return self._values.dtype
+
+    @property
+    def op(self) -> Operation:
+        """The operation that makes the values."""
+        return self._values.op
+
+    @property
+    def graph(self) -> Graph:
+        graph: Graph = self._values.graph
+        return graph
+
+    def consumers(self) -> list[Operation]:
+        """The operations that use the values, the indices or the shape."""
+        found = [each for part in self._parts() for each in part.consumers()]
+        return list(dict.fromkeys(found))
+
+    def eval(self, feed_dict: Any = None, session: Any = None) -> SparseTensorValue:
+        """The value in the default session, or in `session`. ValueError where there is none."""
+        chosen = session if session is not None else session_stack.top()
+        if chosen is None:
+            raise ValueError(
+                "Cannot evaluate a SparseTensor: no default session is registered. Use `with "
+                "sess.as_default()` or pass a session to eval(session=sess)."
+            )
+        value: SparseTensorValue = chosen.run(self, feed_dict=feed_dict)
+        return value
+
+    def _parts(self) -> list[Tensor]:
+        """The tensors that it is made of."""
+        return [self._indices, self._values, self._dense_shape]
+
+    def _with(self, values: Any) -> SparseTensor:
+        """The same places with other values."""
+        return SparseTensor(self._indices, values, self._dense_shape)
+
+    def _of(self, parts: list[Tensor]) -> SparseTensor:
+        """A sparse tensor of other parts."""
+        return SparseTensor(*parts)
+
+    def _by_element(self, make: Callable[..., Any], dense: Any, name: str) -> SparseTensor:
+        with op_scope(None, name, self, dense) as scope:
+            other = convert_to_tensor(dense, self.dtype.base_dtype, name="y")
+            return self._with(make(*self._parts(), other, name=scope))
+
+    def __mul__(self, dense: Any) -> SparseTensor:
+        return self._by_element(raw_ops.SparseDenseCwiseMul, dense, "mul")
+
+    def __truediv__(self, dense: Any) -> SparseTensor:
+        return self._by_element(raw_ops.SparseDenseCwiseDiv, dense, "truediv")
+
+    def __str__(self) -> str:
+        return (
+            f"SparseTensor(indices={self._indices}, values={self._values}, "
+            f"dense_shape={self._dense_shape})"
+        )
+
+    __repr__ = __str__
+
+
+def expect_sparse(value: Any) -> SparseTensor:
+    """`value` as a SparseTensor: one, or the value of one; TypeError for anything else."""
+    if isinstance(value, SparseTensorValue):
+        return SparseTensor(*value)
+    if not isinstance(value, SparseTensor):
+        raise TypeError(f"Input must be a SparseTensor, but it is {value!r}")
+    return value
+
+
+def convert_to_tensor_or_sparse_tensor(
+    value: Any, dtype: Any = None, name: str | None = None
+) -> Any:
+    """A SparseTensor as it is, the value of one as one, everything else as a tensor.
+
+    RuntimeError for a SparseTensor of another dtype than `dtype`; else see `convert_to_tensor`.
+    """
+    if isinstance(value, SparseTensorValue):
+        value = SparseTensor(*value)
+    if isinstance(value, SparseTensor):
+        if dtype is not None and not as_dtype(dtype).is_compatible_with(value.dtype):
+            raise RuntimeError(
+                f"Sparse dtype: requested = {as_dtype(dtype).name}, actual = {value.dtype.name}"
+            )
+        return value
+    return convert_to_tensor(value, dtype, name=name)
+
+
+def sparse_placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> SparseTensor:
+    """A SparseTensor whose value each run is fed: a SparseTensorValue, or three arrays.
+
+    shape: the dense shape, as far as it is known (None for unknown sizes); what is fed must say it
+    still. Shape (n, rank) for n elements. InvalidArgumentError in a run that isn't fed.
+    """
+    label = {part: f"{name}/{part}" if name else None for part in ("shape", "values", "indices")}
+    rank = None
+    if shape is None:
+        sizes = placeholder(int64, [None], name=label["shape"])
+    elif isinstance(shape, Tensor):
+        known = shape.shape.sizes
+        rank = known[0] if known else None
+        sizes = shape if shape.dtype is not int32 else raw_ops.Cast(shape, DstT=int64)
+    else:
+        known_sizes = as_shape(shape)
+        rank = len(known_sizes)
+        array = np.array([-1 if n is None else n for n in known_sizes.as_list()], np.int64)
+        default = constant(array, int64, name=f"{name}/shape_default" if name else "Const")
+        sizes = placeholder_with_default(default, [rank], name=label["shape"])
+    values = placeholder(as_dtype(dtype), [None], name=label["values"])
+    indices = placeholder(int64, [None, rank], name=label["indices"])
+    made = SparseTensor(indices, values, sizes)
+    return made

@@ -1,0 +1,155 @@
+"""Modified Bessel functions of the first kind, of order 0 and 1, plain and scaled by exp(-|x|).
+
+Up to 20 by their power series, all of whose terms are positive, beyond by the series of large x:
+M. Abramowitz, I. Stegun, Handbook of Mathematical Functions, 9.6.10 and 9.7.1. All is computed in
+double precision.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gpugraph.base.dtypes import FLOATING
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.ops.framework.identity_and_shape import op_scope
+from gpugraph.ops.framework.op_declaration import op, raw_ops
+from gpugraph.ops.framework.shape_functions import same_shape
+from gpugraph.ops.special_functions.gamma_and_zeta import in_double
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[Any]
+
+__all__ = ["bessel_i0", "bessel_i0e", "bessel_i1", "bessel_i1e"]
+
+_FAR = 20.0
+
+
+def _near(order: int, x: Array) -> Array:
+    """The sum of (x / 2)^(2k + order) / (k! (k + order)!)."""
+    square = x * x / 4
+    term = np.ones_like(x) if order == 0 else x / 2
+    total = term.copy()
+    for k in range(1, 60):
+        term = term * square / (k * (k + order))
+        total += term
+    return total
+
+
+def _far(order: int, x: Array) -> Array:
+    """The function times exp(-x)."""
+    term = np.ones_like(x)
+    total = term.copy()
+    for k in range(1, 36):
+        term = term * ((2 * k - 1) ** 2 - 4 * order) / (8 * k * x)
+        total += term
+    result: Array = total / np.sqrt(2 * np.pi * x)
+    return result
+
+
+def _function(order: int, scaled: bool) -> Callable[[Array], Array]:
+    def compute(x: Array) -> Array:
+        size = np.abs(x)
+        small = np.minimum(size, _FAR)
+        large = np.maximum(size, _FAR)
+        bell = np.exp(-small) if scaled else 1.0
+        far = _far(order, np.where(np.isinf(large), _FAR, large))
+        if not scaled:  # by halves: exp(size) may be too large where the product is not
+            far = far * np.exp(large / 2) * np.exp(large / 2)
+        far = np.where(np.isinf(large), 0.0 if scaled else np.inf, far)
+        found = np.where(np.isnan(x), x, np.where(size <= _FAR, _near(order, small) * bell, far))
+        result: Array = np.copysign(found, x) if order else found
+        return result
+
+    return compute
+
+
+def _but_at_zero(x: Any, other: Any, number: float) -> Any:
+    """`other`, but `number` where x is 0."""
+    zero = raw_ops.Equal(x, raw_ops.ZerosLike(x))
+    return raw_ops.SelectV2(zero, raw_ops.Mul(raw_ops.OnesLike(x), number), other)
+
+
+def _nonzero(x: Any) -> Any:
+    """x, and 1 where it is 0, so that what is divided by it has gradients."""
+    return _but_at_zero(x, x, 1.0)
+
+
+def _i0_gradient(op: Any, dy: Any) -> Any:
+    return raw_ops.Mul(dy, raw_ops.BesselI1(op.inputs[0]))
+
+
+def _i0e_gradient(op: Any, dy: Any) -> Any:
+    x = op.inputs[0]
+    lost = raw_ops.Mul(raw_ops.Sign(x), op.outputs[0])
+    return raw_ops.Mul(dy, raw_ops.Sub(raw_ops.BesselI1e(x), lost))
+
+
+def _i1_gradient(op: Any, dy: Any) -> Any:
+    """I0(x) - y / x."""
+    x, y = op.inputs[0], op.outputs[0]
+    slope = raw_ops.Sub(raw_ops.BesselI0(x), raw_ops.RealDiv(y, _nonzero(x)))
+    return raw_ops.Mul(dy, _but_at_zero(x, slope, 0.5))
+
+
+def _i1e_gradient(op: Any, dy: Any) -> Any:
+    """I0e(x) - y (sign(x) + 1 / x)."""
+    x, y = op.inputs[0], op.outputs[0]
+    lost = raw_ops.AddV2(raw_ops.Sign(x), raw_ops.Reciprocal(_nonzero(x)))
+    slope = raw_ops.Sub(raw_ops.BesselI0e(x), raw_ops.Mul(y, lost))
+    return raw_ops.Mul(dy, _but_at_zero(x, slope, 0.5))
+
+
+def _declare(name: str, order: int, scaled: bool, grad: Any) -> Any:
+    call = in_double(_function(order, scaled))
+    times = " times exp(-|x|)" if scaled else ""
+    return op(
+        name,
+        inputs="x: T",
+        outputs="y: T",
+        attrs={"T": FLOATING},
+        infer=same_shape(0),
+        alias={0: 0},
+        cpu=call,
+        gpu=call,
+        grad=grad,
+        doc=f"The modified Bessel function of order {order}{times}, elementwise.",
+    )
+
+
+_i0 = _declare("BesselI0", 0, False, _i0_gradient)
+_i0e = _declare("BesselI0e", 0, True, _i0e_gradient)
+_i1 = _declare("BesselI1", 1, False, _i1_gradient)
+_i1e = _declare("BesselI1e", 1, True, _i1e_gradient)
+
+
+def bessel_i0(x: Any, name: str | None = None) -> Tensor:
+    """The modified Bessel function of order 0, elementwise."""
+    with op_scope(name, "bessel_i0", x):
+        made: Tensor = _i0(x)
+        return made
+
+
+def bessel_i0e(x: Any, name: str | None = None) -> Tensor:
+    """exp(-|x|) bessel_i0(x), elementwise: nothing overflows."""
+    with op_scope(name, "bessel_i0e", x):
+        made: Tensor = _i0e(x)
+        return made
+
+
+def bessel_i1(x: Any, name: str | None = None) -> Tensor:
+    """The modified Bessel function of order 1, elementwise."""
+    with op_scope(name, "bessel_i1", x):
+        made: Tensor = _i1(x)
+        return made
+
+
+def bessel_i1e(x: Any, name: str | None = None) -> Tensor:
+    """exp(-|x|) bessel_i1(x), elementwise: nothing overflows."""
+    with op_scope(name, "bessel_i1e", x):
+        made: Tensor = _i1e(x)
+        return made

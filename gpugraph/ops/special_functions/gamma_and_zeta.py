@@ -1,0 +1,247 @@
+"""Functions that have a name: erfc, the logarithm of gamma and its derivatives, Hurwitz's zeta.
+
+erfc: W. J. Cody, Rational Chebyshev approximations for the error function, 1969. digamma and zeta:
+recurrences up to where their asymptotic series (Bernoulli numbers) hold double precision;
+M. Abramowitz, I. Stegun, Handbook of Mathematical Functions, 6.3.18 and 23.2.9. All is computed in
+double precision.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gpugraph.base import dtypes
+from gpugraph.base.dtypes import FLOATING
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.kernel import Call
+from gpugraph.ops.elementwise.arithmetic_ops import BINARY
+from gpugraph.ops.elementwise.element_launches import special_pair_source, special_source
+from gpugraph.ops.elementwise.error_function import erfc_into
+from gpugraph.ops.elementwise.unary_ops import unary
+from gpugraph.ops.framework.op_declaration import op, raw_ops
+from gpugraph.ops.framework.shape_functions import same_shape
+from gpugraph.ops.framework.unbroadcasting import unbroadcast
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[Any]
+
+__all__ = ["digamma", "digamma_of", "erfc", "in_double", "lgamma", "log_gamma_of", "polygamma"]
+__all__ += ["zeta"]
+
+_DOUBLE = (dtypes.float32, dtypes.float64)
+
+
+def in_double(function: Callable[..., Array]) -> Call:
+    """A kernel that computes in double precision and rounds."""
+
+    def run(*arrays: Any) -> None:
+        *inputs, out = arrays
+        wide = [each.astype(np.float64, copy=False) for each in inputs]
+        with np.errstate(all="ignore"):
+            np.copyto(out, function(*wide), casting="same_kind")
+
+    return Call(run)
+
+
+# -- erfc
+
+
+def _erfc_gradient(op: Any, dy: Any) -> Any:
+    slope = raw_ops.Exp(raw_ops.Neg(raw_ops.Square(op.inputs[0])))
+    return raw_ops.Mul(dy, raw_ops.Mul(slope, -2 / math.sqrt(math.pi)))
+
+
+_erfc = unary("Erfc", erfc_into, "erfc(x)", _erfc_gradient, "1 - erf(x)", FLOATING)
+
+
+# -- gamma
+
+
+def _log_gamma(x: float) -> float:
+    try:
+        return math.lgamma(x)
+    except (ValueError, OverflowError):
+        return math.inf
+
+
+log_gamma_of = np.vectorize(_log_gamma, otypes=[np.float64])
+
+_BERNOULLI = (
+    1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798,
+    -174611 / 330, 854513 / 138,
+)  # fmt: skip
+"""B2, B4, ..."""
+_FAR = 10
+
+
+def _positive_digamma(x: Array) -> Array:
+    """Of x > 0: the recurrence psi(x) = psi(x + 1) - 1 / x, then the series of large x."""
+    total = np.zeros_like(x)
+    for _ in range(_FAR):
+        near = x < _FAR
+        total = np.where(near, total - 1 / x, total)
+        x = np.where(near, x + 1, x)
+    inverse = 1 / (x * x)
+    power, series = inverse, np.zeros_like(x)
+    for k, number in enumerate(_BERNOULLI, 1):
+        series += number / (2 * k) * power
+        power = power * inverse
+    result: Array = total + (np.log(x) - 0.5 / x - series)
+    return result
+
+
+def digamma_of(x: Array) -> Array:
+    """By reflection for x <= 0; NaN at its poles 0, -1, -2, ..."""
+    below = x <= 0
+    value = _positive_digamma(np.where(below, 1 - x, x))
+    whole = np.rint(x)
+    reflected = value - np.pi / np.tan(np.pi * (x - whole))
+    return np.where(below, np.where(x == whole, np.nan, reflected), value)
+
+
+# -- zeta
+
+
+def _zeta(x: Array, q: Array) -> Array:
+    """The sum of 1 / (q + k) ** x over k = 0, 1, ...: some terms, then Euler's and Maclaurin's.
+
+    As in TensorFlow: NaN for x < 1, infinite for x = 1 and where a whole q <= 0 meets a whole x.
+    """
+    x, q = np.broadcast_arrays(x, q)
+    total, at = np.zeros(x.shape), q
+    for _ in range(_FAR):
+        total = total + np.power(at, -x)
+        at = at + 1
+    last = np.power(at, -x)
+    total = total + last * at / (x - 1) + last / 2
+    factor, scale = x, last / at
+    faculty = 2.0
+    for k, number in enumerate(_BERNOULLI, 1):
+        total = total + number / faculty * factor * scale
+        factor = factor * (x + 2 * k - 1) * (x + 2 * k)
+        scale = scale / (at * at)
+        faculty *= (2 * k + 1) * (2 * k + 2)
+    total = np.where(x == 1, np.inf, np.where(x < 1, np.nan, total))
+    pole = np.where(q == np.floor(q), np.inf, np.where(x == np.floor(x), total, np.nan))
+    result: Array = np.where((q <= 0) & (x > 1), pole, total)
+    return result
+
+
+def _polygamma(a: Array, x: Array) -> Array:
+    """(-1) ** (a + 1) a! zeta(a + 1, x), and digamma(x) for a = 0; NaN for other a."""
+    a, x = np.broadcast_arrays(a, x)
+    size = np.exp(log_gamma_of(a + 1)) * _zeta(a + 1, x)
+    signed = np.where(np.fmod(a, 2) == 0, -size, size)
+    whole = (a >= 0) & (a == np.floor(a))
+    return np.where(whole, np.where(a == 0, digamma_of(x), signed), np.nan)
+
+
+def _declare_unary(name: str, call: Call, grad: Any, doc: str) -> Any:
+    """Of every element by itself, and yet without a text: C's functions differ by more."""
+    return op(
+        name,
+        inputs="x: T",
+        outputs="y: T",
+        attrs={"T": FLOATING},
+        infer=same_shape(0),
+        alias={0: 0},
+        cpu=call,
+        gpu=special_source(f"gg_{name.lower()}", call),
+        grad=grad,
+        doc=f"{doc}, elementwise.",
+    )
+
+
+def _digamma_gradient(op: Any, dy: Any) -> Any:
+    x = op.inputs[0]
+    wide = raw_ops.Cast(x, DstT=dtypes.float32) if x.dtype.size == 2 else x
+    slope = raw_ops.Polygamma(raw_ops.OnesLike(wide), wide)
+    return raw_ops.Mul(dy, slope if wide is x else raw_ops.Cast(slope, DstT=x.dtype))
+
+
+_lgamma = _declare_unary(
+    "Lgamma",
+    in_double(log_gamma_of),
+    lambda op, dy: raw_ops.Mul(dy, raw_ops.Digamma(op.inputs[0])),
+    "The logarithm of |gamma(x)|",
+)
+_digamma_op = _declare_unary(
+    "Digamma",
+    in_double(digamma_of),
+    _digamma_gradient,
+    "The derivative of the logarithm of gamma(x)",
+)
+
+
+def _zeta_gradient(op: Any, dz: Any) -> list[Any]:
+    """TensorFlow has it by q only: -x zeta(x + 1, q)."""
+    x, q = op.inputs
+    slope = raw_ops.Neg(raw_ops.Mul(x, raw_ops.Zeta(raw_ops.AddV2(x, 1), q)))
+    return [None, unbroadcast(raw_ops.Mul(dz, slope), q, x)]
+
+
+def _polygamma_gradient(op: Any, dz: Any) -> list[Any]:
+    """polygamma(a + 1, x); a is whole, and has none."""
+    a, x = op.inputs
+    slope = raw_ops.Polygamma(raw_ops.AddV2(a, 1), x)
+    return [None, unbroadcast(raw_ops.Mul(dz, slope), x, a)]
+
+
+def _declare_binary(name: str, inputs: str, call: Call, grad: Any, doc: str) -> Any:
+    shared = {**BINARY, "inputs": inputs, "attrs": {"T": _DOUBLE}}
+    kernel = special_pair_source(f"gg_{name.lower()}", call)
+    return op(name, **shared, cpu=call, gpu=kernel, grad=grad, doc=doc)
+
+
+_zeta_op = _declare_binary(
+    "Zeta", "x: T, q: T", in_double(_zeta), _zeta_gradient, "The sum of (q + k) ** -x, k >= 0."
+)
+_polygamma_op = _declare_binary(
+    "Polygamma",
+    "a: T, x: T",
+    in_double(_polygamma),
+    _polygamma_gradient,
+    "The derivative a + 1 of the logarithm of gamma(x), elementwise; a is a whole number.",
+)
+
+
+# -- in Python
+
+
+def erfc(x: Any, name: str | None = None) -> Tensor:
+    """1 - erf(x), elementwise, precise where erf(x) is almost 1."""
+    made: Tensor = _erfc(x, name=name)
+    return made
+
+
+def lgamma(x: Any, name: str | None = None) -> Tensor:
+    """The logarithm of |gamma(x)|, elementwise; infinite at 0, -1, -2, ..."""
+    made: Tensor = _lgamma(x, name=name)
+    return made
+
+
+def digamma(x: Any, name: str | None = None) -> Tensor:
+    """The derivative of lgamma, elementwise; NaN at 0, -1, -2, ..."""
+    made: Tensor = _digamma_op(x, name=name)
+    return made
+
+
+def polygamma(a: Any, x: Any, name: str | None = None) -> Tensor:
+    """The derivative `a` of digamma at x, elementwise; NaN where a is no whole number."""
+    made: Tensor = _polygamma_op(a, x, name=name)
+    return made
+
+
+def zeta(x: Any, q: Any, name: str | None = None) -> Tensor:
+    """Hurwitz's zeta function, elementwise: the sum of (q + k) ** -x over k = 0, 1, ...
+
+    Infinite for x = 1, NaN below. Its gradient is by q only, as in TensorFlow.
+    """
+    made: Tensor = _zeta_op(x, q, name=name)
+    return made

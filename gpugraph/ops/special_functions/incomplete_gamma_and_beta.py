@@ -1,0 +1,317 @@
+"""The incomplete gamma and beta functions, and how they change with their parameters.
+
+Series where they converge at once, continued fractions elsewhere: M. Abramowitz, I. Stegun,
+Handbook of Mathematical Functions, 6.5.29, 6.5.31 and 26.5.8. The fractions are taken from a term
+that no longer counts back to the first, so that their derivatives follow by the rules. Large
+parameters have expansions of their own (`uniform_expansions`) where both converge slowly. All is
+computed in double precision.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gpugraph.base import dtypes
+from gpugraph.base.shapes import TensorShape
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.graph.inference_context import InferContext
+from gpugraph.ops.elementwise.arithmetic_ops import BINARY
+from gpugraph.ops.framework.op_declaration import op, raw_ops
+from gpugraph.ops.framework.unbroadcasting import unbroadcast, unbroadcast_pair
+from gpugraph.ops.special_functions import uniform_expansions
+from gpugraph.ops.special_functions.gamma_and_zeta import digamma_of, in_double, log_gamma_of
+from gpugraph.ops.special_functions.uniform_expansions import is_near
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[Any]
+    Function = Callable[[Array, Array], Array]
+
+__all__ = ["betainc", "igamma", "igammac"]
+
+_DOUBLE = (dtypes.float32, dtypes.float64)
+_MOST = 20000
+"""How many terms are taken at most: enough for beta's parameters up to ten million."""
+
+
+def _terms(*parameters: Array) -> int:
+    """How many terms of a fraction count for parameters of this size."""
+    largest = max((float(each.max(initial=0.0)) for each in parameters), default=0.0)
+    return int(min(_MOST, 120 + 6 * np.sqrt(min(largest, 1e12))))
+
+
+# -- gamma
+
+
+def _series(a: Array, x: Array) -> tuple[Array, Array]:
+    """The sum of x^n / ((a + 1) ... (a + n)), n >= 0, and its derivative by a; for x < a + 1."""
+    term, slope = np.ones_like(a), np.zeros_like(a)
+    total, change = term.copy(), slope.copy()
+    for n in range(1, _MOST):
+        ratio = x / (a + n)
+        slope = slope * ratio - term * ratio / (a + n)
+        term = term * ratio
+        total += term
+        change += slope
+        small = np.abs(slope) <= 1e-17 * np.abs(change)
+        if (small & (term <= 1e-17 * total)).all():
+            break
+    return total, change
+
+
+def _fraction(a: Array, x: Array) -> tuple[Array, Array]:
+    """h = 1 / (x + 1 - a - 1 (1 - a) / (x + 3 - a - ...)), and its derivative by a; for x > a."""
+    count = _terms(a)
+    value, slope = x + (2 * count + 1) - a, np.full_like(x, -1.0)
+    for k in range(count, 0, -1):
+        above = k * (a - k)
+        slope = -1 + k / value - above * slope / (value * value)
+        value = x + (2 * k - 1) - a + above / value
+    return 1 / value, -slope / (value * value)
+
+
+def _by_half(a: Array, x: Array, near: Function, far: Function, at_bend: Function) -> Array:
+    """`near` where the series is better, `far` where the fraction is, `at_bend` between them for
+    large a; NaN where none holds."""
+    a, x = np.broadcast_arrays(a, x)
+    found = np.full(a.shape, np.nan)
+    inside = (a > 0) & (x > 0) & np.isfinite(a) & np.isfinite(x)
+    series, bend = (x <= 1) | (x <= a), inside & is_near(a, x)
+    rest = inside & ~bend
+    for chosen, function in ((rest & series, near), (rest & ~series, far), (bend, at_bend)):
+        if chosen.any():
+            found[chosen] = function(a[chosen], x[chosen])
+    return found
+
+
+def _power(a: Array, x: Array, of: Array) -> Array:
+    """x^a exp(-x) / gamma(of)."""
+    result: Array = np.exp(a * np.log(x) - x - log_gamma_of(of))
+    return result
+
+
+def _lower_near(a: Array, x: Array) -> Array:
+    return _power(a, x, a + 1) * _series(a, x)[0]
+
+
+def _upper_far(a: Array, x: Array) -> Array:
+    return _power(a, x, a) * _fraction(a, x)[0]
+
+
+def _edges(a: Array, x: Array, found: Array, at_zero: float) -> Array:
+    """What is known at x = 0, at x = inf and at a = inf."""
+    a, x = np.broadcast_arrays(a, x)
+    found = np.where((a > 0) & (x == np.inf) & np.isfinite(a), 1 - at_zero, found)
+    least = (x == 0) | ((a == np.inf) & (x > 0) & (x < np.inf))
+    result: Array = np.where((a > 0) & least, at_zero, found)
+    return result
+
+
+def _lower(a: Array, x: Array) -> Array:
+    found = _by_half(a, x, _lower_near, lambda a, x: 1 - _upper_far(a, x), uniform_expansions.lower)
+    return _edges(a, x, found, 0.0)
+
+
+def _upper(a: Array, x: Array) -> Array:
+    found = _by_half(a, x, lambda a, x: 1 - _lower_near(a, x), _upper_far, uniform_expansions.upper)
+    return _edges(a, x, found, 1.0)
+
+
+def _slope_near(a: Array, x: Array) -> Array:
+    """The derivative of the lower function by a over x^a exp(-x) / gamma(a + 1)."""
+    total, change = _series(a, x)
+    result: Array = total * (np.log(x) - digamma_of(a + 1)) + change
+    return result
+
+
+def _slope_far(a: Array, x: Array) -> Array:
+    """The derivative of the lower function by a over x^a exp(-x) / gamma(a)."""
+    value, change = _fraction(a, x)
+    result: Array = -(value * (np.log(x) - digamma_of(a)) + change)
+    return result
+
+
+def _lower_slope(a: Array, x: Array) -> Array:
+    found = _by_half(
+        a,
+        x,
+        lambda a, x: _power(a, x, a + 1) * _slope_near(a, x),
+        lambda a, x: _power(a, x, a) * _slope_far(a, x),
+        uniform_expansions.lower_slope,
+    )
+    a, x = np.broadcast_arrays(a, x)
+    result: Array = np.where((a > 0) & ((x == 0) | (x == np.inf)), 0.0, found)
+    return result
+
+
+def _sample_slope(alpha: Array, sample: Array) -> Array:
+    """How a gamma number changes with alpha, its probability kept: - dP / da over dP / dx."""
+    return _by_half(
+        alpha,
+        sample,
+        lambda a, x: -(x / a) * _slope_near(a, x),
+        lambda a, x: -x * _slope_far(a, x),
+        uniform_expansions.sample_slope,
+    )
+
+
+def _density(a: Any, x: Any) -> Any:
+    """x^(a - 1) exp(-x) / gamma(a), as ops."""
+    power = raw_ops.Mul(raw_ops.Sub(a, 1), raw_ops.Log(x))
+    return raw_ops.Exp(raw_ops.Sub(raw_ops.AddV2(raw_ops.Neg(x), power), raw_ops.Lgamma(a)))
+
+
+def _igamma_gradient(op: Any, dz: Any) -> list[Any]:
+    a, x = op.inputs
+    by_a = raw_ops.Mul(dz, raw_ops.IgammaGradA(a, x))
+    return unbroadcast_pair(op, by_a, raw_ops.Mul(dz, _density(a, x)))
+
+
+def _igammac_gradient(op: Any, dz: Any) -> list[Any]:
+    return _igamma_gradient(op, raw_ops.Neg(dz))
+
+
+def _refuse(op: Any, dz: Any) -> Any:
+    del dz
+    raise LookupError(f"No gradient defined for operation '{op.name}' (op type: {op.type})")
+
+
+def _declare(name: str, inputs: str, output: str, function: Any, grad: Any, doc: str) -> Any:
+    """Of one dtype, broadcast; without texts, since C has no such functions."""
+    call = in_double(function)
+    shared = {**BINARY, "inputs": inputs, "outputs": output, "attrs": {"T": _DOUBLE}}
+    return op(name, **shared, cpu=call, gpu=call, grad=grad, doc=doc)
+
+
+_igamma = _declare(
+    "Igamma",
+    "a: T, x: T",
+    "z: T",
+    _lower,
+    _igamma_gradient,
+    "The integral of t^(a - 1) exp(-t) from 0 to x over gamma(a), elementwise.",
+)
+_igammac = _declare(
+    "Igammac",
+    "a: T, x: T",
+    "z: T",
+    _upper,
+    _igammac_gradient,
+    "The integral of t^(a - 1) exp(-t) from x to infinity over gamma(a), elementwise.",
+)
+_declare(
+    "IgammaGradA",
+    "a: T, x: T",
+    "z: T",
+    _lower_slope,
+    _refuse,
+    "The derivative of Igamma by a, elementwise.",
+)
+_declare(
+    "RandomGammaGrad",
+    "alpha: T, sample: T",
+    "output: T",
+    _sample_slope,
+    _refuse,
+    "The derivative by alpha of a gamma number whose probability stays, elementwise.",
+)
+
+
+# -- beta
+
+
+def _beta_fraction(a: Array, b: Array, x: Array) -> Array:
+    """1 + d1 / (1 + d2 / (1 + ...)), for x below (a + 1) / (a + b + 2)."""
+    value = np.ones_like(x)
+    for k in range(2 * (_terms(a, b) // 2), 0, -1):
+        m = k // 2
+        if k % 2:
+            above = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
+        else:
+            above = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
+        value = 1 + above / value
+    return value
+
+
+def _beta(a: Array, b: Array, x: Array) -> Array:
+    """NaN where a or b is not above 0, and where x is outside of 0 and 1."""
+    a, b, x = np.broadcast_arrays(a, b, x)
+    found = np.where((a > 0) & (b > 0) & ((x == 0) | (x == 1)), x, np.nan)
+    inside = (a > 0) & (b > 0) & (x > 0) & (x < 1) & np.isfinite(a) & np.isfinite(b)
+    a, b, x = a[inside], b[inside], x[inside]
+    turned = x > (a + 1) / (a + b + 2)
+    p, q = np.where(turned, b, a), np.where(turned, a, b)
+    at = np.where(turned, 1 - x, x)
+    logs = p * np.log(at) + q * np.log1p(-at)
+    front = np.exp(logs + log_gamma_of(p + q) - log_gamma_of(p) - log_gamma_of(q)) / p
+    part = front / _beta_fraction(p, q, at)
+    found[inside] = np.where(turned, 1 - part, part)
+    return found
+
+
+def _infer_beta(context: InferContext) -> Sequence[TensorShape]:
+    """All of one shape, but for numbers."""
+    shape = TensorShape.of(None)
+    for each in context.shapes:
+        if each.rank != 0:
+            shape = shape.merge_with(each)
+    if all(each.rank == 0 for each in context.shapes):
+        return [TensorShape.of(())]
+    return [shape]
+
+
+def _beta_gradient(op: Any, dz: Any) -> list[Any]:
+    """By x alone, as in TensorFlow: x^(a - 1) (1 - x)^(b - 1) over the beta function."""
+    a, b, x = op.inputs
+    log_beta = raw_ops.Sub(
+        raw_ops.AddV2(raw_ops.Lgamma(a), raw_ops.Lgamma(b)), raw_ops.Lgamma(raw_ops.AddV2(a, b))
+    )
+    right = raw_ops.Xlog1py(raw_ops.Sub(b, 1), raw_ops.Neg(x))
+    left = raw_ops.Xlogy(raw_ops.Sub(a, 1), x)
+    slope = raw_ops.Exp(raw_ops.Sub(raw_ops.AddV2(right, left), log_beta))
+    return [None, None, unbroadcast(raw_ops.Mul(dz, slope), x, op.outputs[0])]
+
+
+_betainc = op(
+    "Betainc",
+    inputs="a: T, b: T, x: T",
+    outputs="z: T",
+    attrs={"T": _DOUBLE},
+    infer=_infer_beta,
+    cpu=in_double(_beta),
+    gpu=in_double(_beta),
+    grad=_beta_gradient,
+    doc="The integral of t^(a - 1) (1 - t)^(b - 1) from 0 to x over that to 1, elementwise.",
+)
+
+
+# -- in Python
+
+
+def igamma(a: Any, x: Any, name: str | None = None) -> Tensor:
+    """The lower regularized incomplete gamma function P(a, x), elementwise, of float32 or float64.
+
+    The integral of t^(a - 1) exp(-t) from 0 to x over gamma(a); NaN for a <= 0 and for x < 0.
+    """
+    made: Tensor = _igamma(a, x, name=name)
+    return made
+
+
+def igammac(a: Any, x: Any, name: str | None = None) -> Tensor:
+    """The upper regularized incomplete gamma function 1 - P(a, x), elementwise; see `igamma`."""
+    made: Tensor = _igammac(a, x, name=name)
+    return made
+
+
+def betainc(a: Any, b: Any, x: Any, name: str | None = None) -> Tensor:
+    """The regularized incomplete beta function I(a, b; x), elementwise, of float32 or float64.
+
+    All have one shape (ValueError), or are numbers. NaN where a or b is not above 0, and for x
+    outside of [0, 1]. Its gradient is by x only, as in TensorFlow.
+    """
+    made: Tensor = _betainc(a, b, x, name=name)
+    return made

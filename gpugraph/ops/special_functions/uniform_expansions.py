@@ -1,0 +1,146 @@
+"""The incomplete gamma function of large parameters near its bend, x about a.
+
+N. Temme, "The asymptotic expansion of the incomplete gamma functions", 1979; NIST Digital Library
+of Mathematical Functions, 8.12. With m = x / a - 1 and e^2 / 2 = m - log(1 + m), e of m's sign:
+
+    Q(a, x) = erfc(e sqrt(a / 2)) / 2 + exp(-a e^2 / 2) / sqrt(2 pi a) S(a, e)
+    S(a, e) = c0(e) + c1(e) / a + c2(e) / a^2 + ...
+
+The c are power series of e, whose coefficients follow from those of m = e + e^2 / 3 + ...; so do
+the derivatives by a. Four of them are enough from a = 10000 on.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from gpugraph.ops.elementwise.error_function import erfc_into
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[Any]
+
+__all__ = ["is_near", "lower", "lower_slope", "sample_slope", "upper"]
+
+_LARGE = 1e4
+_POWERS = 40
+"""Of e, which is at most 0.8 here; the series converge for e below 3.5."""
+_STIRLING = (1.0, 1 / 12, 1 / 288, -139 / 51840)
+"""gamma(a) = sqrt(2 pi / a) (a / exp(1))^a (1 + 1 / (12 a) + ...)"""
+
+
+def _inverse_powers(count: int) -> Array:
+    """The coefficients of m by powers of e, that of e^0 being 0."""
+    found = np.zeros(count)
+    found[1] = 1.0
+    for n in range(2, count):
+        inner = sum(j * found[j] * found[n - j + 1] for j in range(2, n))
+        found[n] = (found[n - 1] - inner) / (n + 1)
+    return found
+
+
+def _corrections(ratio: Array) -> list[Array]:
+    """The coefficients of c0, c1, ... by powers of e."""
+    orders = np.arange(len(ratio) - 2)
+    first = (orders + 2) * ratio[2:]
+    first[0] -= 1
+    found = [first]
+    for k in range(1, len(_STIRLING)):
+        before = found[-1]
+        size = len(before) - 2
+        shifted = (orders[:size] + 2) * before[2:]
+        found.append((-1) ** k * _STIRLING[k] * first[:size] + shifted)
+    return found
+
+
+_RATIO = _inverse_powers(_POWERS)
+_C = _corrections(_RATIO)
+
+
+def _series(coefficients: Array, e: Array) -> Array:
+    total = np.zeros_like(e)
+    for each in coefficients[::-1]:
+        total = total * e + each
+    return total
+
+
+def _over(a: Array, terms: Any) -> Array:
+    """terms[0] + terms[1] / a + terms[2] / a^2 + ..."""
+    total = np.zeros_like(a)
+    for each in list(terms)[::-1]:
+        total = total / a + each
+    return total
+
+
+class _Near(NamedTuple):
+    """What all functions are made of; `bell` is exp(-a e^2 / 2) / sqrt(2 pi a)."""
+
+    e: Array
+    root: Array
+    bell: Array
+    sum: Array
+
+
+def _near(a: Array, x: Array) -> _Near:
+    m = (x - a) / a
+    r = m / (2 + m)
+    # log(1 + m) = 2 (r + r^3 / 3 + r^5 / 5 + ...) and m - 2 r = r m, without cancellation
+    odd = _series(np.array([1 / (2 * k + 3) for k in range(20)]), r * r)
+    half = r * m - 2 * r**3 * odd
+    e = np.sign(m) * np.sqrt(2 * half)
+    bell = np.exp(-a * half) / np.sqrt(2 * np.pi * a)
+    return _Near(e, e * np.sqrt(a / 2), bell, _over(a, [_series(c, e) for c in _C]))
+
+
+def is_near(a: Array, x: Array) -> Array:
+    """Where these functions hold, of a and x above 0."""
+    result: Array = (a > _LARGE) & (x > a / 2) & (x < 2 * a)
+    return result
+
+
+def _erfc(x: Array) -> Array:
+    out = np.empty_like(x)
+    erfc_into(x, out)
+    return out
+
+
+def upper(a: Array, x: Array) -> Array:
+    """Q(a, x)"""
+    near = _near(a, x)
+    result: Array = _erfc(near.root) / 2 + near.bell * near.sum
+    return result
+
+
+def lower(a: Array, x: Array) -> Array:
+    """P(a, x) = 1 - Q(a, x)"""
+    near = _near(a, x)
+    result: Array = _erfc(-near.root) / 2 - near.bell * near.sum
+    return result
+
+
+def _slope(a: Array, near: _Near) -> Array:
+    """The derivative of P by a over `bell`: de / da = -(m / e) / a, d(a e^2 / 2) / da = -log."""
+    ratio = _series(_RATIO[1:], near.e)
+    log_over_e = ratio - near.e / 2
+    by_e = [_series(np.arange(1, len(c)) * c[1:], near.e) for c in _C]
+    by_power = [k * _series(c, near.e) for k, c in enumerate(_C)]
+    logarithm = log_over_e * near.e
+    result: Array = -log_over_e - near.sum * (logarithm - 0.5 / a)
+    result += (ratio * _over(a, by_e) + _over(a, by_power)) / a
+    return result
+
+
+def lower_slope(a: Array, x: Array) -> Array:
+    """The derivative of P(a, x) by a."""
+    near = _near(a, x)
+    return near.bell * _slope(a, near)
+
+
+def sample_slope(a: Array, x: Array) -> Array:
+    """How x changes with a where P(a, x) stays."""
+    near = _near(a, x)
+    result: Array = -(x / a) * _over(a, _STIRLING) * _slope(a, near)
+    return result

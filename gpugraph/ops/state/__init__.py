@@ -1,0 +1,19 @@
+"""Variables as ops: held, assigned, scattered into, by reference or by handle."""
+
+from gpugraph.ops.state import (
+    assign_to_slice,
+    change_by_handle,
+    count_up_to,
+    reference_variable_ops,
+    resource_variable_ops,
+    scatter_updates,
+)
+
+__all__ = [
+    "assign_to_slice",
+    "change_by_handle",
+    "count_up_to",
+    "reference_variable_ops",
+    "resource_variable_ops",
+    "scatter_updates",
+]

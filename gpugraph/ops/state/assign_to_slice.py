@@ -1,0 +1,99 @@
+"""Assignment to a slice of a variable: `variable[1:3].assign(value)`.
+
+The slice is a tensor like others, which remembers how to write where it was read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base.dtypes import ALL
+from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.base.shapes import TensorShape
+from gpugraph.graph.client.tensor import OPERATORS, Tensor
+from gpugraph.graph.inference_context import InferContext
+from gpugraph.kernel import Call, KernelContext
+from gpugraph.ops.arrays.reshape_and_transpose import INDEX
+from gpugraph.ops.framework.identity_and_shape import ints
+from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
+from gpugraph.ops.framework.shape_functions import of_rank
+from gpugraph.ops.indexing.slice_spec import MASKS, numpy_index
+from gpugraph.ops.nn.activations.softmax import do_nothing
+from gpugraph.ops.state.change_by_handle import change_variable
+
+__all__ = ["sliced_variable"]
+
+
+def _infer(context: InferContext) -> Sequence[TensorShape]:
+    for at in range(1, 4):
+        of_rank(context.shapes[at], 1, "begin, end and strides")
+    return [context.shapes[0]]
+
+
+def _bind(context: KernelContext, ref: Any, *others: Any) -> Callable[[], Any]:
+    """Checks all before it writes; nothing is asked of what goes into an empty slice."""
+    value = others[-2]
+    begin, end, strides = (ints(context.value(at)) for at in range(1, 4))
+    target = ref[numpy_index(context.attrs, ref.shape, begin, end, strides)]
+    if not target.size:
+        return do_nothing
+    extra = max(0, value.ndim - target.ndim)
+    if set(value.shape[:extra]) - {1} or not _fits(value.shape[extra:], target.shape):
+        raise InvalidArgumentError(
+            None,
+            None,
+            f"Cannot broadcast input shape {list(value.shape)} into final shape "
+            f"{list(target.shape)}",
+        )
+    return partial(np.copyto, target, value.reshape(value.shape[extra:]))
+
+
+def _fits(shape: tuple[int, ...], wanted: tuple[int, ...]) -> bool:
+    """Whether an array of `shape` can be broadcast to `wanted`."""
+    last = wanted[len(wanted) - len(shape) :]
+    return all(size in (1, other) for size, other in zip(shape, last, strict=True))
+
+
+op(
+    "StridedSliceAssign",
+    inputs="ref: Ref(T), begin: Index, end: Index, strides: Index, value: T",
+    outputs="output_ref: Ref(T)",
+    attrs={"T": ALL, "Index": INDEX, **{key: Attr("int", 0) for key in MASKS}},
+    infer=_infer,
+    host=[1, 2, 3],
+    view={0: 0},
+    writes=[0],
+    cpu=Call(make=_bind),
+    gpu=Call(make=_bind),
+    grad=NO_GRADIENT,
+    stateful=True,
+    doc="ref[begin:end:strides] = value, which is broadcast, with the masks of `ops.strides`; "
+    "outputs the reference.",
+)
+
+
+def sliced_variable(variable: Any, key: Any) -> Any:
+    """`variable[key]`, a tensor; where `key` is no mask its `assign` changes the variable there.
+
+    `assign(value, name=None)` broadcasts `value`, also from a higher rank where that is of
+    sizes 1, and gives what `tf.assign` does. TypeError for
+    another dtype than the variable's, InvalidArgumentError in a run for a value that does not fit.
+    """
+    made: Tensor = OPERATORS["__getitem__"](variable.value(), key)
+    if made.op.type != "StridedSlice":
+        return made
+    _, begin, end, strides = made.op.inputs
+    masks = {key: made.op.get_attr(key) for key in MASKS}
+
+    def assign(value: Any, name: str | None = None) -> Any:
+        label = f"{made.op.name}/_assign" if name is None else name
+        return change_variable(
+            "StridedSliceAssign", variable, begin, end, strides, value, name=label, **masks
+        )
+
+    made.assign = assign  # type: ignore[attr-defined]
+    return made

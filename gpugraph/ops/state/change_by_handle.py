@@ -1,0 +1,56 @@
+"""Changing a variable of either kind: by its reference, or by its handle and the op for handles.
+
+Reference variables are changed by ops that take a reference and give it on, resource variables
+by ops of other names that take a handle and give nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from gpugraph.base.dtypes import DType, resource
+from gpugraph.graph.client.resource_handles import value_dtype
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.ops.framework.op_declaration import DECLARATIONS
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+
+__all__ = ["BY_HANDLE", "ByHandle", "change", "change_variable"]
+
+
+class ByHandle(NamedTuple):
+    """The op for handles that does what one for references does; how it calls the dtype."""
+
+    op_type: str
+    dtype_attr: str
+
+
+BY_HANDLE: dict[str, ByHandle] = {}
+"""By the op type for references."""
+
+
+def change(op_type: str, variable: Tensor, *inputs: Any, **attrs: Any) -> Any:
+    """Makes the op `op_type`, or its like for handles, on a reference or a handle.
+
+    attrs: of the op for references; those that the one for handles has not are left out.
+    """
+    if variable._dtype is not resource:
+        return DECLARATIONS[op_type].function(variable, *inputs, **attrs)
+    twin, dtype_attr = BY_HANDLE[op_type]
+    dtype = value_dtype(variable)
+    inputs = (*inputs[:-1], convert_to_tensor(inputs[-1], _dtype_of_last(twin, dtype)))
+    decl = DECLARATIONS[twin]
+    known = {key: value for key, value in attrs.items() if key in (*decl.op_def.attrs, "name")}
+    known[dtype_attr] = dtype
+    return decl.function(variable, *inputs, **known)
+
+
+def _dtype_of_last(op_type: str, dtype: DType) -> DType | None:
+    """What the last input of the op is converted to: as TensorFlow has it, before the others."""
+    return dtype if DECLARATIONS[op_type].op_def.inputs[-1].type_attr in ("T", "dtype") else None
+
+
+def change_variable(op_type: str, ref: Any, *inputs: Any, **attrs: Any) -> Any:
+    """The same on a variable: the reference, or the resource variable as it is after the op."""
+    if not hasattr(ref, "_after_change"):
+        return DECLARATIONS[op_type].function(ref, *inputs, **attrs)
+    return ref._after_change(change(op_type, ref.handle, *inputs, **attrs))

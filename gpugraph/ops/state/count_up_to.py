@@ -1,0 +1,91 @@
+"""Variables that count: each run gives the next number, until a limit is reached."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base import dtypes
+from gpugraph.base.errors import OutOfRangeError
+from gpugraph.base.shapes import TensorShape
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.graph.inference_context import InferContext
+from gpugraph.kernel import Call, KernelContext
+from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
+from gpugraph.ops.framework.shape_functions import SCALAR, of_rank
+from gpugraph.ops.state.resource_variable_ops import LOWERED, Lowering
+
+__all__ = ["count_up_to"]
+
+_ATTRS = {"limit": Attr("int", required=True), "T": (dtypes.int32, dtypes.int64)}
+
+
+def _infer(context: InferContext) -> Sequence[TensorShape]:
+    of_rank(context.shapes[0], 0, "The variable")
+    return [SCALAR]
+
+
+def _infer_handle(context: InferContext) -> Sequence[TensorShape]:
+    of_rank(context.variable_shape(0), 0, "The variable")
+    return [SCALAR]
+
+
+def _bind(context: KernelContext, ref: Any, out: Any) -> Callable[[], Any]:
+    limit = context.attrs["limit"]
+
+    def run() -> None:
+        if ref[()] >= limit:
+            raise OutOfRangeError(None, None, f"Reached limit of {limit}")
+        out[...] = ref
+        np.add(ref, 1, out=ref)
+
+    return run
+
+
+_count_up_to = op(
+    "CountUpTo",
+    inputs="ref: Ref(T)",
+    outputs="output: T",
+    attrs=_ATTRS,
+    infer=_infer,
+    writes=[0],
+    cpu=Call(make=_bind),
+    gpu=Call(make=_bind),
+    grad=NO_GRADIENT,
+    stateful=True,
+    doc="The variable as it is, and adds 1 to it. OutOfRangeError, and no change, at the limit.",
+)
+
+
+def _nothing() -> None:
+    """CountUpTo is run in its place."""
+
+
+_count_by_handle = op(
+    "ResourceCountUpTo",
+    inputs="resource: resource",
+    outputs="output: T",
+    attrs=_ATTRS,
+    infer=_infer_handle,
+    cpu=Call(_nothing),
+    gpu=Call(_nothing),
+    grad=NO_GRADIENT,
+    stateful=True,
+    doc="As CountUpTo, by a handle.",
+)
+LOWERED["ResourceCountUpTo"] = Lowering("CountUpTo")
+
+
+def count_up_to(ref: Any, limit: int, name: str | None = None) -> Tensor:
+    """The scalar variable `ref`, int32 or int64, as it is; adds 1 to it.
+
+    OutOfRangeError in a run that finds it at `limit`, which it never passes.
+    """
+    made: Tensor
+    if hasattr(ref, "_after_change"):
+        made = _count_by_handle(ref.handle, limit=limit, T=ref.dtype.base_dtype, name=name)
+    else:
+        made = _count_up_to(ref, limit=limit, name=name)
+    return made

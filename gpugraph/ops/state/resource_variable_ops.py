@@ -1,0 +1,250 @@
+"""Resource variables as ops: VarHandleOp makes a handle, other ops read and change by it.
+
+A handle is a scalar of dtype resource, and goes wherever tensors go. None of these ops has a
+kernel: they say what the program means, and compilation puts in their place the ops for
+reference variables (`LOWERED`), of which each run is made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from gpugraph.base import dtypes
+from gpugraph.base.dtypes import ALL
+from gpugraph.base.shapes import TensorShape
+from gpugraph.graph.client.operation import Operation
+from gpugraph.graph.inference_context import InferContext
+from gpugraph.graph.op_def import AttrDef, OpDef
+from gpugraph.kernel import Call
+from gpugraph.ops.arrays.reshape_and_transpose import INDEX
+from gpugraph.ops.framework.identity_and_shape import value_shape
+from gpugraph.ops.framework.op_declaration import DECLARATIONS, NO_GRADIENT, Attr, op, raw_ops
+from gpugraph.ops.framework.shape_functions import SCALAR, UNKNOWN, no_outputs
+from gpugraph.ops.indexing import coordinate_gather_scatter as scattering
+from gpugraph.ops.indexing.gather import gathered_rows
+from gpugraph.ops.indexing.slice_spec import MASKS
+from gpugraph.ops.state import assign_to_slice as slice_assignment
+from gpugraph.ops.state import reference_variable_ops as state
+from gpugraph.ops.state import scatter_updates
+from gpugraph.ops.state.change_by_handle import BY_HANDLE, ByHandle
+from gpugraph.ops.training import ftrl_and_proximal_updates as adaptive_training
+from gpugraph.ops.training import sparse_row_updates as sparse_training
+from gpugraph.ops.training.dense_updates import UPDATES
+
+__all__ = ["LOWERED", "Lowering"]
+
+assert adaptive_training and scatter_updates and scattering  # their ops are declared by now
+assert slice_assignment and sparse_training and state
+
+
+class Lowering(NamedTuple):
+    """The op that compilation puts in the place of one, and its attrs that are called otherwise.
+
+    Its `T` or `dtype` is the variable's.
+    """
+
+    op_type: str
+    renamed: Mapping[str, str] = MappingProxyType({})
+
+
+LOWERED: dict[str, Lowering] = {
+    "VarHandleOp": Lowering("VariableV2"),
+    "ReadVariableOp": Lowering("Identity"),
+    "VarIsInitializedOp": Lowering("IsVariableInitialized"),
+    "VariableShape": Lowering("Shape"),
+    "ResourceGather": Lowering("GatherV2", {"Tparams": "dtype"}),
+    "ResourceGatherNd": Lowering("GatherNd", {"Tparams": "dtype"}),
+}
+"""By op type."""
+
+
+def _nothing() -> None:
+    """Another op is run in its place."""
+
+
+_LOWERED: dict[str, Any] = {"cpu": Call(_nothing), "gpu": Call(_nothing), "stateful": True}
+
+
+def _infer_scalar(_: InferContext) -> Sequence[TensorShape]:
+    return [SCALAR]
+
+
+def _infer_read(context: InferContext) -> Sequence[TensorShape]:
+    return [context.variable_shape(0)]
+
+
+def _infer_shape(context: InferContext) -> Sequence[TensorShape]:
+    return [TensorShape.of((context.variable_shape(0).rank,))]
+
+
+def _infer_rows(context: InferContext) -> Sequence[TensorShape]:
+    whole, indices = context.variable_shape(0), context.shapes[1]
+    batch = context.attrs["batch_dims"]
+    if whole.rank == 0:
+        raise ValueError("The variable must be of rank at least 1 but is a scalar")
+    if whole.sizes is None or indices.sizes is None:
+        return [UNKNOWN]
+    return [whole[:batch].concatenate(indices[batch:]).concatenate(whole[batch + 1 :])]
+
+
+def _rows_back(op: Operation, dy: Any) -> list[Any]:
+    if op.get_attr("batch_dims"):
+        raise LookupError(f"'{op.name}' has no gradient: its batch_dims are not 0")
+    return [gathered_rows(op._inputs[0], op._inputs[1], dy), None]
+
+
+op(
+    "VarHandleOp",
+    outputs="resource: resource",
+    attrs={
+        "dtype": ALL,
+        "shape": Attr("shape", required=True),
+        "container": Attr("string", ""),
+        "shared_name": Attr("string", ""),
+    },
+    infer=_infer_scalar,
+    grad=NO_GRADIENT,
+    doc="The handle of a variable that lives as long as its session.",
+    **_LOWERED,
+)
+op(
+    "ReadVariableOp",
+    inputs="resource: resource",
+    outputs="value: dtype",
+    attrs={"dtype": ALL},
+    infer=_infer_read,
+    grad=lambda op, dy: dy,
+    doc="The value of the variable, as it is when this runs.",
+    **_LOWERED,
+)
+op(
+    "VarIsInitializedOp",
+    inputs="resource: resource",
+    outputs="is_initialized: bool",
+    infer=_infer_scalar,
+    grad=NO_GRADIENT,
+    doc="Whether anything has been assigned to the variable yet.",
+    **_LOWERED,
+)
+op(
+    "VariableShape",
+    inputs="input: resource",
+    outputs="output: out_type",
+    attrs={"out_type": dtypes.int32},
+    infer=_infer_shape,
+    grad=NO_GRADIENT,
+    doc="The sizes of the variable, a vector.",
+    **_LOWERED,
+)
+op(
+    "ResourceGather",
+    inputs="resource: resource, indices: Tindices",
+    outputs="output: dtype",
+    attrs={
+        "batch_dims": Attr("int", 0),
+        "validate_indices": Attr("bool", True),
+        "dtype": ALL,
+        "Tindices": INDEX,
+    },
+    infer=_infer_rows,
+    grad=_rows_back,
+    doc="The rows of the variable at `indices`.",
+    **_LOWERED,
+)
+
+
+def _slices_back(op: Operation, dy: Any) -> list[Any]:
+    handle, indices = op._inputs
+    return [raw_ops.ScatterNd(indices, dy, value_shape(handle)), None]
+
+
+def _infer_slices(context: InferContext) -> Sequence[TensorShape]:
+    infer = DECLARATIONS["GatherNd"].op_def.infer
+    assert infer is not None
+    found: Sequence[TensorShape] = infer(_Behind(context, (0,)))
+    return found
+
+
+op(
+    "ResourceGatherNd",
+    inputs="resource: resource, indices: Tindices",
+    outputs="output: dtype",
+    attrs={"dtype": ALL, "Tindices": INDEX},
+    infer=_infer_slices,
+    grad=_slices_back,
+    doc="The slices of the variable at `indices`, which hold coordinates.",
+    **_LOWERED,
+)
+
+
+# -- ops that change a variable: each like one for references
+
+
+class _Behind(InferContext):
+    """What an op for references would be told: the variables' shapes for those of handles."""
+
+    __slots__ = ()
+
+    def __init__(self, context: InferContext, handles: Sequence[int]) -> None:
+        shapes = [
+            context.variable_shape(at) if at in handles else shape
+            for at, shape in enumerate(context.shapes)
+        ]
+        super().__init__(shapes, context.attrs, context.dtypes, 1, context.value, context.partial)
+
+
+def _checked_like(like: OpDef) -> Callable[[InferContext], Sequence[TensorShape]]:
+    """Refuses the shapes that the op for references refuses."""
+    handles = [at for at, arg in enumerate(like.inputs) if arg.is_ref]
+
+    def infer(context: InferContext) -> Sequence[TensorShape]:
+        assert like.infer is not None
+        like.infer(_Behind(context, handles))
+        return no_outputs(context)
+
+    return infer
+
+
+def _declare(name: str, like_type: str, dtype_attr: str, attrs: Sequence[str]) -> None:
+    """Declares the op `name` that changes by a handle, like `like_type` by a reference."""
+    like = DECLARATIONS[like_type].op_def
+    inputs = []
+    for arg in like.inputs:
+        kind = arg.type.name if arg.type is not None else arg.type_attr
+        inputs.append(
+            f"{arg.name}: {'resource' if arg.is_ref else dtype_attr if kind == 'T' else kind}"
+        )
+    kept = {key: _attr(like.attrs[key]) for key in attrs}
+    op(
+        name,
+        inputs=inputs,
+        attrs={dtype_attr: like.attrs["T"].allowed, **kept},
+        infer=_checked_like(like),
+        grad=NO_GRADIENT,
+        doc=f"As {like_type}, by a handle, and without an output: {like.summary}",
+        **_LOWERED,
+    )
+    LOWERED[name] = Lowering(like_type)
+    BY_HANDLE[like_type] = ByHandle(name, dtype_attr)
+
+
+def _attr(attr: AttrDef) -> Any:
+    if attr.kind == "type":
+        return attr.allowed or attr.default
+    return Attr(attr.kind, attr.default, not attr.has_default)
+
+
+for _kind in ("Assign", "AssignAdd", "AssignSub"):
+    _declare(f"{_kind}VariableOp", _kind, "dtype", ())
+_declare("ResourceStridedSliceAssign", "StridedSliceAssign", "T", ("Index", *MASKS))
+for _kind in ("Update", "Add", "Sub", "Mul", "Div", "Min", "Max"):
+    _declare(f"ResourceScatter{_kind}", f"Scatter{_kind}", "dtype", ("Tindices",))
+for _kind in ("Update", "Add", "Sub"):
+    _declare(f"ResourceScatterNd{_kind}", f"ScatterNd{_kind}", "T", ("Tindices", "use_locking"))
+for _kind in ("GradientDescent", *UPDATES):
+    for _apply in (f"Apply{_kind}", f"SparseApply{_kind}"):
+        if _apply in DECLARATIONS:
+            _kept = [key for key in DECLARATIONS[_apply].op_def.attrs if key != "T"]
+            _declare(f"Resource{_apply}", _apply, "T", _kept)

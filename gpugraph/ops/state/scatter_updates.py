@@ -1,0 +1,385 @@
+"""Scatter updates: some rows of a variable changed in place, the others left alone.
+
+All positions are checked before anything is written, so that a variable is never changed in part.
+Rows that come twice are taken one after the other, in order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base.dtypes import ALL, NUMERIC, REAL, DType
+from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.base.shapes import TensorShape
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.graph.inference_context import InferContext
+from gpugraph.kernel import At, Call, KernelContext, Launch, Signature, Source
+from gpugraph.ops.arrays.reshape_and_transpose import INDEX
+from gpugraph.ops.framework.identity_and_shape import op_scope, shape
+from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
+from gpugraph.ops.framework.row_update_launches import (
+    ADD,
+    MAX,
+    MIN,
+    MUL,
+    SUB,
+    Changes,
+    combined,
+    in_turn,
+    ordered,
+    put,
+)
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+from gpugraph.ops.indexing.coordinate_gather_scatter import (
+    Coordinates,
+    by_coordinates,
+    combine_rows,
+)
+from gpugraph.ops.indexing.gather import check_inside
+from gpugraph.ops.state.change_by_handle import change_variable
+
+__all__ = [
+    "batch_scatter_update",
+    "scatter_add",
+    "scatter_div",
+    "scatter_max",
+    "scatter_min",
+    "scatter_mul",
+    "scatter_nd_add",
+    "scatter_nd_sub",
+    "scatter_nd_update",
+    "scatter_sub",
+    "scatter_update",
+]
+
+Combine = Callable[[Any, Any, Any], None]
+"""combine(target, rows, values), where target and values are matrices."""
+
+
+def _replace(target: Any, rows: Any, values: Any) -> None:
+    target[rows] = values  # the last one stays
+
+
+def _by(ufunc: Any) -> Combine:
+    return lambda target, rows, values: combine_rows(ufunc, target, rows, values)
+
+
+def _divide(target: Any, rows: Any, values: Any) -> None:
+    if target.dtype.kind not in "iu":
+        combine_rows(np.divide, target, rows, values)
+        return
+    if not values.all():
+        raise InvalidArgumentError(None, None, "Integer division by zero")
+    for row, value in zip(rows.tolist(), values, strict=True):
+        rest = np.fmod(target[row], value)
+        target[row] = (target[row] - rest) // value
+
+
+# -- on a GPU
+
+Launched = Callable[[At, At, Changes, DType], list[Launch]]
+"""launched(target, updates, changes, dtype): what changes the rows, once they are sorted."""
+
+
+def _divided(target: At, updates: At, changes: Changes, dtype: DType) -> list[Launch]:
+    text, refuses = "(a) / (b)", "false"
+    if dtype.is_integer:
+        refuses = "(a) == 0"
+        if not dtype.is_unsigned:  # the lowest number by -1
+            text = "(b) == -1 ? 0 - (a) : (a) / (b)"
+    said = "Integer division by zero"
+    return in_turn(target, updates, changes, dtype, text, refuses, said)
+
+
+_LAUNCHED: dict[str, Launched] = {
+    "Update": put,
+    "Add": partial(combined, way=ADD),
+    "Sub": partial(combined, way=SUB),
+    "Mul": partial(combined, way=MUL),
+    "Div": _divided,
+    "Min": partial(combined, way=MIN),
+    "Max": partial(combined, way=MAX),
+}
+
+
+def _launch_rows(what: str, signature: Signature) -> list[Launch]:
+    ref, indices, updates = signature.input_shapes
+    dtype = signature.input_types[0].base_dtype
+    count, width = prod(indices), prod(ref[1:])
+    step = int(prod(updates) == count * width)
+    index_type = signature.input_types[1]
+    order, changes = ordered(At(1), index_type, count, width, ref[:1], step=step)
+    return order + _LAUNCHED[what](At(0), At(2), changes, dtype)
+
+
+def _launch_coordinates(what: str, signature: Signature) -> list[Launch]:
+    ref, indices = signature.input_shapes[:2]
+    order, changes = by_coordinates(At(1), signature.input_types[1], indices, ref)
+    return order + _LAUNCHED[what](At(0), At(2), changes, signature.input_types[0].base_dtype)
+
+
+# -- rows of the first dimension
+
+
+def _infer_rows(context: InferContext) -> Sequence[TensorShape]:
+    ref, indices, updates = context.shapes
+    if ref.sizes is not None and not ref.sizes:
+        raise ValueError("ref must be of rank at least 1 but is a scalar")
+    if updates.rank != 0 and ref.sizes is not None:
+        wanted = indices.concatenate(ref[1:])
+        if not updates.is_compatible_with(wanted):
+            raise ValueError(
+                f"updates must be of shape indices.shape + ref.shape[1:], {wanted}, or a scalar, "
+                f"but are of shape {updates}"
+            )
+    return [ref]
+
+
+def _bind_rows(combine: Combine) -> Callable[..., Callable[[], Any]]:
+    def bind(_: KernelContext, ref: Any, indices: Any, updates: Any, __: Any) -> Callable[[], Any]:
+        count, width = ref.shape[0], prod(ref.shape[1:])
+        target, rows = ref.reshape(count, width), indices.reshape(-1)
+        spread = np.broadcast_to(updates, indices.shape + ref.shape[1:])
+        scalar = updates.ndim == 0 and spread.ndim > 0
+
+        def run() -> None:
+            check_inside(indices, count)
+            values = spread.reshape(rows.size, width) if scalar else plain
+            combine(target, rows, values)
+
+        plain = None if scalar else updates.reshape(rows.size, width)
+        return run
+
+    return bind
+
+
+def _declare(what: str, combine: Combine, types: Any, formula: str, locking: bool = False) -> None:
+    kernel = Call(make=_bind_rows(combine))
+    op(
+        f"Scatter{what}",
+        inputs="ref: Ref(T), indices: Tindices, updates: T",
+        outputs="output_ref: Ref(T)",
+        attrs={"T": types, "Tindices": INDEX, "use_locking": Attr("bool", locking)},
+        infer=_infer_rows,
+        view={0: 0},
+        writes=[0],
+        cpu=kernel,
+        gpu=Source("scatter_combine.cu", partial(_launch_rows, what), kernel),
+        grad=NO_GRADIENT,
+        stateful=True,
+        doc=f"{formula} for each i in `indices`, in order; outputs the reference.",
+    )
+
+
+_declare("Update", _replace, ALL, "ref[indices[i]] = updates[i]", locking=True)
+_declare("Add", _by(np.add), NUMERIC, "ref[indices[i]] += updates[i]")
+_declare("Sub", _by(np.subtract), NUMERIC, "ref[indices[i]] -= updates[i]")
+_declare("Mul", _by(np.multiply), NUMERIC, "ref[indices[i]] *= updates[i]")
+_declare("Div", _divide, NUMERIC, "ref[indices[i]] /= updates[i]")
+_declare("Min", _by(np.minimum), REAL, "ref[indices[i]] = min(ref[indices[i]], updates[i])")
+_declare("Max", _by(np.maximum), REAL, "ref[indices[i]] = max(ref[indices[i]], updates[i])")
+
+
+# -- by coordinates
+
+
+def _infer_coordinates(context: InferContext) -> Sequence[TensorShape]:
+    ref, indices, updates = context.shapes
+    if indices.sizes is not None and not indices.sizes:
+        raise ValueError("indices must be of rank at least 1 but is a scalar")
+    depth = indices.sizes[-1] if indices.sizes is not None else None
+    if ref.sizes is None or depth is None or indices.sizes is None:
+        return [ref]
+    if depth > len(ref.sizes):
+        raise ValueError(f"indices has {depth} coordinates for a ref of rank {len(ref.sizes)}")
+    wanted = indices[:-1].concatenate(ref[depth:])
+    if not updates.is_compatible_with(wanted):
+        raise ValueError(
+            "updates must be of shape indices.shape[:-1] + ref.shape[indices.shape[-1]:], "
+            f"{wanted}, but are of shape {updates}"
+        )
+    return [ref]
+
+
+def _bind_coordinates(combine: Combine) -> Callable[..., Callable[[], Any]]:
+    def bind(
+        context: KernelContext, ref: Any, indices: Any, updates: Any, _: Any
+    ) -> Callable[[], Any]:
+        depth = indices.shape[-1]
+        find_rows = Coordinates(context, indices, ref.shape)
+        count, width = prod(ref.shape[:depth]), prod(ref.shape[depth:])
+        target = ref.reshape(count, width)
+        values = updates.reshape(find_rows.rows.size, width)
+        return lambda: combine(target, find_rows(), values)
+
+    return bind
+
+
+def _declare_nd(what: str, combine: Combine, types: Any, sign: str, locking: bool = False) -> None:
+    kernel = Call(make=_bind_coordinates(combine))
+    op(
+        f"ScatterNd{what}",
+        inputs="ref: Ref(T), indices: Tindices, updates: T",
+        outputs="output_ref: Ref(T)",
+        attrs={"T": types, "Tindices": INDEX, "use_locking": Attr("bool", locking)},
+        infer=_infer_coordinates,
+        view={0: 0},
+        writes=[0],
+        cpu=kernel,
+        gpu=Source("scatter_combine.cu", partial(_launch_coordinates, what), kernel),
+        grad=NO_GRADIENT,
+        stateful=True,
+        doc=f"ref[indices[i]] {sign} updates[i], where indices[i] are coordinates, in order; "
+        "outputs the reference.",
+    )
+
+
+_declare_nd("Update", _replace, ALL, "=", locking=True)
+_declare_nd("Add", _by(np.add), NUMERIC, "+=")
+_declare_nd("Sub", _by(np.subtract), NUMERIC, "-=")
+
+
+# -- as functions
+
+
+def scatter_update(
+    ref: Any, indices: Any, updates: Any, use_locking: bool = True, name: str | None = None
+) -> Tensor:
+    """ref[indices[i]] = updates[i] for each i; gives what `tf.assign` gives.
+
+    ref: a variable of rank 1 or more. indices: ints of any shape. updates: of shape
+      indices.shape + ref.shape[1:], or a scalar. Of several updates of a row the last one stays.
+
+    ValueError for other shapes, TypeError for what is no variable. InvalidArgumentError in a run
+    for an index outside [0, ref.shape[0]); then nothing is written. The same holds for all below.
+    """
+    made: Tensor = change_variable(
+        "ScatterUpdate", ref, indices, updates, use_locking=use_locking, name=name
+    )
+    return made
+
+
+def scatter_add(
+    ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
+) -> Tensor:
+    """ref[indices[i]] += updates[i] for each i, in order; see `scatter_update`."""
+    made: Tensor = change_variable(
+        "ScatterAdd", ref, indices, updates, use_locking=use_locking, name=name
+    )
+    return made
+
+
+def scatter_sub(
+    ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
+) -> Tensor:
+    """ref[indices[i]] -= updates[i] for each i, in order; see `scatter_update`."""
+    made: Tensor = change_variable(
+        "ScatterSub", ref, indices, updates, use_locking=use_locking, name=name
+    )
+    return made
+
+
+def scatter_mul(
+    ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
+) -> Tensor:
+    """ref[indices[i]] *= updates[i] for each i, in order; see `scatter_update`."""
+    made: Tensor = change_variable(
+        "ScatterMul", ref, indices, updates, use_locking=use_locking, name=name
+    )
+    return made
+
+
+def scatter_div(
+    ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
+) -> Tensor:
+    """ref[indices[i]] /= updates[i] for each i, in order; integers are truncated.
+
+    InvalidArgumentError in a run for integers divided by zero; else see `scatter_update`.
+    """
+    made: Tensor = change_variable(
+        "ScatterDiv", ref, indices, updates, use_locking=use_locking, name=name
+    )
+    return made
+
+
+def scatter_min(
+    ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
+) -> Tensor:
+    """ref[indices[i]] = min(ref[indices[i]], updates[i]) for each i; see `scatter_update`."""
+    made: Tensor = change_variable(
+        "ScatterMin", ref, indices, updates, use_locking=use_locking, name=name
+    )
+    return made
+
+
+def scatter_max(
+    ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
+) -> Tensor:
+    """ref[indices[i]] = max(ref[indices[i]], updates[i]) for each i; see `scatter_update`."""
+    made: Tensor = change_variable(
+        "ScatterMax", ref, indices, updates, use_locking=use_locking, name=name
+    )
+    return made
+
+
+def scatter_nd_update(
+    ref: Any, indices: Any, updates: Any, use_locking: bool = True, name: str | None = None
+) -> Tensor:
+    """ref[indices[i]] = updates[i], where the last dimension of `indices` holds coordinates.
+
+    updates: of shape indices.shape[:-1] + ref.shape[indices.shape[-1]:]. ValueError for other
+    shapes. InvalidArgumentError in a run for coordinates outside; then nothing is written.
+    """
+    made: Tensor = change_variable(
+        "ScatterNdUpdate", ref, indices, updates, use_locking=use_locking, name=name
+    )
+    return made
+
+
+def scatter_nd_add(
+    ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
+) -> Tensor:
+    """ref[indices[i]] += updates[i] by coordinates; see `scatter_nd_update`."""
+    made: Tensor = change_variable(
+        "ScatterNdAdd", ref, indices, updates, use_locking=use_locking, name=name
+    )
+    return made
+
+
+def scatter_nd_sub(
+    ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
+) -> Tensor:
+    """ref[indices[i]] -= updates[i] by coordinates; see `scatter_nd_update`."""
+    made: Tensor = change_variable(
+        "ScatterNdSub", ref, indices, updates, use_locking=use_locking, name=name
+    )
+    return made
+
+
+def batch_scatter_update(
+    ref: Any, indices: Any, updates: Any, use_locking: bool = True, name: str | None = None
+) -> Tensor:
+    """ref[b, indices[b, i]] = updates[b, i] for each b in the batch dimensions and each i.
+
+    Batch dimensions are all of `indices` but the last, and begin `ref`. updates: of shape
+    indices.shape + ref.shape[indices.rank:]. ValueError for indices of unknown rank or a scalar.
+    """
+    with op_scope(name, "batch_scatter_update", ref, indices, updates):
+        where = convert_to_tensor(indices, name="indices")
+        rank = where.shape.rank
+        if not rank:
+            raise ValueError(f"indices must be of a known rank of at least 1, but is {where.shape}")
+        sizes = shape(where)
+        zero = raw_ops.ZerosLike(where)
+        columns = []
+        for axis in range(rank - 1):
+            numbers = raw_ops.Cast(raw_ops.Range(0, sizes[axis], 1), DstT=where.dtype.base_dtype)
+            spread = [1] * axis + [-1] + [1] * (rank - 1 - axis)
+            columns.append(raw_ops.AddV2(raw_ops.Reshape(numbers, spread), zero))
+        places = raw_ops.Pack([*columns, where], axis=rank)
+        return scatter_nd_update(ref, places, updates, use_locking)

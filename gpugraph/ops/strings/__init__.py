@@ -1,0 +1,33 @@
+"""Strings, and what prints."""
+
+from gpugraph.ops.strings import (
+    edit_distance,
+    fingerprint_and_guarantee,
+    hash_algorithms,
+    hash_buckets,
+    print_ops,
+    regex,
+    string_format,
+    string_join,
+    string_ops,
+    string_split,
+    string_to_number,
+    tensor_formatting,
+    unicode_transcode,
+)
+
+__all__ = [
+    "edit_distance",
+    "fingerprint_and_guarantee",
+    "hash_algorithms",
+    "hash_buckets",
+    "print_ops",
+    "regex",
+    "string_format",
+    "string_join",
+    "string_ops",
+    "string_split",
+    "string_to_number",
+    "tensor_formatting",
+    "unicode_transcode",
+]

@@ -1,0 +1,125 @@
+"""EditDistance: how many insertions, deletions and replacements make one sequence of another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base.dtypes import ALL
+from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.base.shapes import TensorShape
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.graph.inference_context import InferContext
+from gpugraph.kernel import Call, KernelContext
+from gpugraph.ops.framework.kernel_registry import HostOnly
+from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
+from gpugraph.ops.framework.shape_functions import of_rank
+from gpugraph.ops.sparse.sparse_tensor import expect_sparse
+
+__all__ = ["edit_distance"]
+
+
+def _infer(context: InferContext) -> Sequence[TensorShape]:
+    for at, rank in enumerate((2, 1, 1, 2, 1, 1)):
+        of_rank(context.shapes[at], rank, "A part of a sparse tensor")
+    one, other = context.value(2), context.value(5)
+    if one is not None and other is not None and len(one) == len(other):
+        sizes = np.maximum(one, other)[:-1]
+        return [TensorShape.of(tuple(int(size) for size in sizes))]
+    for shape in (context.shapes[2], context.shapes[5]):
+        if shape.sizes is not None and shape.sizes[0]:
+            return [TensorShape.of((None,) * (shape.sizes[0] - 1))]
+    return [TensorShape.of(None)]
+
+
+def _sequences(indices: Any, values: Any) -> dict[tuple[int, ...], list[Any]]:
+    """The values by all of their indices but the last, in order."""
+    found: dict[tuple[int, ...], list[Any]] = {}
+    for index, value in zip(indices.tolist(), values.tolist(), strict=True):
+        found.setdefault(tuple(index[:-1]), []).append(value)
+    return found
+
+
+def _distance(one: Sequence[Any], other: Sequence[Any]) -> int:
+    """Levenshtein's distance, a row of the table at a time."""
+    row = list(range(len(other) + 1))
+    for count, element in enumerate(one, 1):
+        last, row[0] = row[0], count
+        for at, wanted in enumerate(other, 1):
+            replaced = last + (element != wanted)
+            last = row[at]
+            row[at] = min(replaced, row[at] + 1, row[at - 1] + 1)
+    return row[-1]
+
+
+def _check(indices: Sequence[Any], values: Sequence[Any], sizes: Sequence[Any]) -> None:
+    if len(sizes[0]) != len(sizes[1]):
+        raise _refusal(
+            "truth_shape and hypothesis_shape must have the same rank, but are of "
+            f"{len(sizes[1])} and {len(sizes[0])}"
+        )
+    if len(sizes[0]) < 2:
+        raise _refusal(f"Input Sparse Tensors must have rank at least 2, but have {len(sizes[0])}")
+    for rows, each, shape in zip(indices, values, sizes, strict=True):
+        if len(rows) != len(each) or rows.shape[1] != len(shape):
+            raise _refusal(
+                f"{len(each)} values in shape {shape.tolist()} don't go with indices of shape "
+                f"{list(rows.shape)}"
+            )
+        if rows.size and ((rows < 0) | (rows >= shape)).any():
+            raise _refusal(f"Some of the indices are outside of the shape {shape.tolist()}")
+
+
+def _refusal(message: str) -> InvalidArgumentError:
+    return InvalidArgumentError(None, None, message)
+
+
+def _bind(context: KernelContext, *parts: Any) -> Callable[[], Any]:
+    normalizes = context.attrs["normalize"]
+    indices, values, sizes = parts[0::3], parts[1::3], parts[2::3]
+
+    def run() -> list[Any]:
+        _check(indices, values, sizes)
+        out = np.zeros(np.maximum(*sizes)[:-1], np.float32)
+        found, truth = (_sequences(*each) for each in zip(indices, values, strict=True))
+        for place in found.keys() | truth.keys():
+            one, other = found.get(place, []), truth.get(place, [])
+            distance: float = _distance(one, other)
+            if normalizes:
+                distance = distance / len(other) if other else np.inf
+            out[place] = distance
+        return [out]
+
+    return run
+
+
+_edit_distance = op(
+    "EditDistance",
+    inputs="hypothesis_indices: int64, hypothesis_values: T, hypothesis_shape: int64, "
+    "truth_indices: int64, truth_values: T, truth_shape: int64",
+    outputs="output: float32",
+    attrs={"normalize": Attr("bool", True), "T": ALL},
+    infer=_infer,
+    cpu=Call(make=_bind, dynamic=True),
+    gpu=HostOnly("which elements are a sequence depends on indices, which the host must read"),
+    grad=NO_GRADIENT,
+    doc="Levenshtein's distance of sequences, the last dimension of two sparse tensors; with "
+    "normalize, divided by the length of the truth.",
+)
+
+
+def edit_distance(
+    hypothesis: Any, truth: Any, normalize: bool = True, name: str = "edit_distance"
+) -> Tensor:
+    """How many insertions, deletions and replacements make each hypothesis the truth, float32.
+
+    hypothesis, truth: SparseTensors of one rank and dtype, in row-major order, whose last dimension
+    is the sequences; the result has the others. normalize: divided by the length of the truth,
+    where that is 0 infinite. TypeError for what is not sparse, InvalidArgumentError in a run for
+    ranks that differ and for indices outside.
+    """
+    one, other = expect_sparse(hypothesis), expect_sparse(truth)
+    made: Tensor = _edit_distance(*one._parts(), *other._parts(), normalize=normalize, name=name)
+    return made

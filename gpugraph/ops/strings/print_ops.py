@@ -1,0 +1,252 @@
+"""Print and PrintV2: ops that write what tensors hold when a run reaches them.
+
+Print passes its input on; PrintV2 is an operation to run or to wait for. Both write where Python's
+`sys.stderr` (or `sys.stdout`) is at that moment.
+"""
+
+from __future__ import annotations
+
+import pprint
+import random
+import string as letters
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from gpugraph.base.dtypes import ALL
+from gpugraph.base.dtypes import string as string_type
+from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.base.nest import flatten, is_nested, pack_sequence_as
+from gpugraph.base.shapes import TensorShape
+from gpugraph.graph.client.operation import Operation
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.graph.inference_context import InferContext
+from gpugraph.kernel import Call, KernelContext
+from gpugraph.ops.debugging.assert_kernel import summarize as summary
+from gpugraph.ops.framework.kernel_registry import HostOnly, register_kernel
+from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
+from gpugraph.ops.framework.shape_functions import no_outputs
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+from gpugraph.ops.strings.string_format import string_format
+from gpugraph.platform import logging
+
+__all__ = ["Print", "print"]
+
+_FILE = "file://"
+
+
+# -- Print
+
+
+def _infer_print(context: InferContext) -> Sequence[TensorShape]:
+    return [context.shapes[0]]
+
+
+def _bind_print(context: KernelContext, source: Any, *others: Any) -> Callable[[], Any]:
+    *data, out = others
+    attrs = context.attrs
+    message, first, most = attrs["message"], attrs["first_n"], attrs["summarize"]
+    count = context.state(lambda: [0])
+
+    def show() -> None:
+        if source is not out:
+            out[...] = source
+        if first >= 0:
+            if count[0] >= first:
+                return
+            count[0] += 1
+        shown = "".join(summary(each, most) for each in data)
+        sys.stderr.write(f"{message}{shown}\n")
+        sys.stderr.flush()
+
+    return show
+
+
+_print_op = op(
+    "Print",
+    inputs="input: T, data: U",
+    outputs="output: T",
+    attrs={
+        "T": ALL,
+        "U": Attr("list(type)", required=True),
+        "message": Attr("string", ""),
+        "first_n": Attr("int", -1),
+        "summarize": Attr("int", 3),
+    },
+    infer=_infer_print,
+    view={0: 0},
+    host=(1,),
+    cpu=Call(make=_bind_print, late=True),
+    gpu=Call(make=_bind_print, late=True),
+    grad=lambda op, dy: [dy, *[None] * (len(op.inputs) - 1)],
+    stateful=True,
+    doc="The input; `message` and the first `summarize` elements of each of `data` are written.",
+)
+register_kernel(
+    "Print", "GPU", HostOnly("strings live on the host"), types={"T": (string_type,)}, priority=1
+)
+
+
+def Print(
+    input_: Any,
+    data: Any,
+    message: str | None = None,
+    first_n: int | None = None,
+    summarize: int | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """`input_`; whenever a run computes it, `message` and `data` are written to standard error.
+
+    data: a list of tensors, of which the first `summarize` elements each are shown (3; -1: all).
+    first_n: how many times it is written in a session (-1: each time).
+
+    TypeError for `data` that is no list.
+    """
+    made: Tensor = _print_op(
+        input_,
+        data,
+        message="" if message is None else message,
+        first_n=-1 if first_n is None else first_n,
+        summarize=3 if summarize is None else summarize,
+        name=name,
+    )
+    return made
+
+
+# -- PrintV2
+
+_STREAMS: dict[str, Callable[[str], None]] = {
+    "stderr": lambda text: _write(sys.stderr, text),
+    "stdout": lambda text: _write(sys.stdout, text),
+    "log(info)": lambda text: logging.info("%s", text),
+    "log(warning)": lambda text: logging.warning("%s", text),
+    "log(error)": lambda text: logging.error("%s", text),
+}
+
+
+def _write(stream: Any, text: str) -> None:
+    stream.write(text)
+    stream.flush()
+
+
+def _append_to(path: str) -> Callable[[str], None]:
+    def append(text: str) -> None:
+        with open(path, "a", encoding="utf-8") as file:
+            file.write(text)
+
+    return append
+
+
+def _bind_print_v2(context: KernelContext, text: Any) -> Callable[[], Any]:
+    stream, end = context.attrs["output_stream"], context.attrs["end"]
+    if text.shape != ():
+        raise InvalidArgumentError(
+            None, None, f"Input is expected to be scalar, but got {list(text.shape)}"
+        )
+    if stream.startswith(_FILE):
+        write = _append_to(stream.removeprefix(_FILE))
+    elif stream in _STREAMS:
+        write = _STREAMS[stream]
+    else:
+        raise InvalidArgumentError(None, None, f"Unknown output stream: {stream}")
+
+    def show() -> None:
+        write(text[()].decode("utf-8", "backslashreplace") + end)
+
+    return show
+
+
+_print_v2 = op(
+    "PrintV2",
+    inputs="input: string",
+    attrs={"output_stream": Attr("string", "stderr"), "end": Attr("string", "\n")},
+    infer=no_outputs,
+    cpu=Call(make=_bind_print_v2),
+    gpu=HostOnly("strings live on the host"),
+    grad=NO_GRADIENT,
+    stateful=True,
+    doc="Writes a scalar string, and `end`, to a stream: stderr, stdout, a log or a file.",
+)
+
+
+def print(
+    *inputs: Any,
+    output_stream: Any = None,
+    end: str = "\n",
+    sep: str = " ",
+    summarize: int = 3,
+    name: str | None = None,
+) -> Operation:
+    """An operation that writes `inputs` whenever it runs: tensors, text, nested structures.
+
+    output_stream: sys.stderr (the default), sys.stdout, tf.logging.info, .warning or .error, or
+      "file://" with a path, which is written on.
+    summarize: how many elements are shown at both ends of each axis of a tensor; -1: all.
+
+    ValueError for another output stream.
+    """
+    stream = _stream_name(sys.stderr if output_stream is None else output_stream)
+    first = inputs[0] if len(inputs) == 1 else None
+    if isinstance(first, Tensor) and first.dtype is string_type and first.shape.sizes == ():
+        text = first
+    else:
+        text = _formatted(inputs, sep, summarize, f"{name}_format" if name else None)
+    made: Operation = _print_v2(text, output_stream=stream, end=end, name=name)
+    return made
+
+
+def _stream_name(given: Any) -> str:
+    if isinstance(given, str) and given.startswith(_FILE):
+        return given
+    known = [
+        (sys.stdout, "stdout"),
+        (sys.stderr, "stderr"),
+        (logging.info, "log(info)"),
+        (logging.warning, "log(warning)"),
+        (logging.warn, "log(warning)"),
+        (logging.error, "log(error)"),
+    ]
+    for stream, name in known:
+        if given is stream:
+            return name
+    raise ValueError(
+        f"Unsupported output stream, logging level, or file: {given!r}. There are sys.stdout, "
+        "sys.stderr, tf.logging.info, tf.logging.warning, tf.logging.error, and 'file://<path>'."
+    )
+
+
+class _Shown:
+    """What stands for a leaf of a structure while that is written."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+def _formatted(inputs: Sequence[Any], sep: str, summarize: int, name: str | None) -> Tensor:
+    """One StringFormat of all inputs: tensors in places of a template, the rest written in it."""
+    leaves = [leaf for each in inputs for leaf in flatten(each)]
+    place = _placeholder([*(str(leaf) for leaf in leaves if not _is_tensor(leaf)), sep])
+    tensors = [convert_to_tensor(leaf) for leaf in leaves if _is_tensor(leaf)]
+    parts = []
+    for given in inputs:
+        if is_nested(given):
+            shown = [_Shown(place) if _is_tensor(each) else each for each in flatten(given)]
+            parts.append(pprint.pformat(pack_sequence_as(given, shown)))
+        else:
+            parts.append(place if _is_tensor(given) else str(given))
+    return string_format(sep.join(parts), tensors, place, summarize, name)
+
+
+def _is_tensor(value: Any) -> bool:
+    return isinstance(value, Tensor) or hasattr(value, "initialized_value")
+
+
+def _placeholder(texts: Sequence[str]) -> str:
+    """`{}`, with as many random characters after it as keep it apart from all texts."""
+    place = "{}"
+    while any(place in text for text in texts):
+        place += random.choice(letters.digits)
+    return place

@@ -1,0 +1,275 @@
+"""Regular expressions over strings: RegexReplace and RegexFullMatch, and their static forms.
+
+TensorFlow's are RE2's; these are run by Python's `re`, which knows nearly all of that syntax. What
+is written otherwise is rewritten ([[:alpha:]], \\z, \\pL...), what RE2 refuses (groups that look
+around, references back) is refused.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.kernel import Call, KernelContext
+from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
+from gpugraph.ops.framework.shape_functions import same_shape
+from gpugraph.ops.strings.string_ops import HOST, each_string
+
+__all__ = ["regex_full_match", "regex_replace"]
+
+_CLASSES = {
+    "alnum": "0-9A-Za-z",
+    "alpha": "A-Za-z",
+    "ascii": r"\x00-\x7f",
+    "blank": r"\t ",
+    "cntrl": r"\x00-\x1f\x7f",
+    "digit": "0-9",
+    "graph": "!-~",
+    "lower": "a-z",
+    "print": " -~",
+    "punct": r"!-/:-@\[-`{-~",
+    "space": r"\t\n\v\f\r ",
+    "upper": "A-Z",
+    "word": "0-9A-Za-z_",
+    "xdigit": "0-9A-Fa-f",
+}
+_NAMED = re.compile(r"\[:(\w+):\]")
+_NEGATED = re.compile(r"\[\[:\^(\w+):\]\]")
+_QUOTED = re.compile(r"\\Q(.*?)(?:\\E|$)", re.DOTALL)
+_SET = re.compile(r"(\[\^?\]?(?:\\.|[^\]\\])*\])", re.DOTALL)
+_LETTER = r"(?:[^\W\d_])"
+_PARTS = re.compile(r"\\p\{?L\}?|\\[zZ1-9]|\\.|\(\?[=!]|\(\?<[=!]|\(\?P=|\$", re.DOTALL)
+
+
+def _refusal(pattern: str, why: str) -> InvalidArgumentError:
+    return InvalidArgumentError(None, None, f"Invalid pattern: {pattern}, error: {why}")
+
+
+def _translated(pattern: str) -> str:
+    """The pattern in Python's syntax."""
+
+    def named(match: re.Match[str]) -> str:
+        if match[1] not in _CLASSES:
+            raise _refusal(pattern, f"invalid character class range: {match[0]}")
+        return _CLASSES[match[1]]
+
+    def part(match: re.Match[str]) -> str:
+        found = match[0]
+        if found.startswith("\\p"):
+            return _LETTER
+        if found == "\\z":
+            return "\\Z"
+        if found == "$":
+            return "$" if multiline else "\\Z"  # not before a newline at the end
+        if found.startswith("(?"):
+            raise _refusal(pattern, f"invalid perl operator: {found}")
+        if found[1:] in "Z123456789":
+            raise _refusal(pattern, f"invalid escape sequence: {found}")
+        return found
+
+    multiline = re.match(r"\(\?\w*m", pattern) is not None
+    text = _QUOTED.sub(lambda match: re.escape(match[1]), pattern)
+    text = _NEGATED.sub(lambda match: f"[^{named(match)}]", text)
+    pieces = _SET.split(_NAMED.sub(named, text))
+    return "".join(
+        re.sub(r"(?<!^)(?<!\\)\[", r"\\[", piece) if at % 2 else _PARTS.sub(part, piece)
+        for at, piece in enumerate(pieces)
+    )
+
+
+@lru_cache(maxsize=256)
+def _compiled(pattern: bytes) -> re.Pattern[str]:
+    text = _text(pattern)
+    try:
+        flags = 0 if "\\p" in text else re.ASCII
+        return re.compile(_translated(text), flags)
+    except re.error as error:
+        raise _refusal(text, str(error)) from error
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "surrogateescape")
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")
+
+
+# -- replacing
+
+_REFERENCE = re.compile(r"\\(.?)", re.DOTALL)
+
+
+def _rewriter(
+    compiled: re.Pattern[str], rewrite: str, everywhere: bool
+) -> Callable[[re.Match[str]], str] | None:
+    """What makes the new text of a match; None where none is replaced.
+
+    As RE2 has it: a group that is not there replaces nothing, and what follows a backslash that
+    means nothing is left out, or replaces nothing where only the first match is to go.
+    """
+    for match in _REFERENCE.finditer(rewrite):
+        found = match[1]
+        if found.isdecimal():
+            if int(found) > compiled.groups:
+                return None
+        elif found != "\\":
+            if not everywhere:
+                return None
+            rewrite = rewrite[: match.start()]
+            break
+
+    def group(match: re.Match[str], reference: re.Match[str]) -> str:
+        found = reference[1]
+        return "\\" if found == "\\" else match[int(found)] or ""
+
+    return lambda match: _REFERENCE.sub(lambda reference: group(match, reference), rewrite)
+
+
+def _replacing(pattern: bytes, rewrite: bytes, everywhere: bool) -> Callable[[bytes], bytes]:
+    compiled = _compiled(pattern)
+    rewritten = _rewriter(compiled, _text(rewrite), everywhere)
+    if rewritten is None:
+        return lambda text: text
+
+    def replace(text: bytes) -> bytes:
+        return _bytes(compiled.sub(rewritten, _text(text), count=0 if everywhere else 1))
+
+    return replace
+
+
+def _scalar(array: Any, what: str) -> bytes:
+    if array.ndim:
+        message = f"{what} must be scalar, but received {list(array.shape)}"
+        raise InvalidArgumentError(None, None, message)
+    value: bytes = array[()]
+    return value
+
+
+def _bind_replace(
+    context: KernelContext, source: Any, pattern: Any, rewrite: Any, out: Any
+) -> Callable[[], Any]:
+    everywhere = context.attrs["replace_global"]
+
+    def run() -> None:
+        given = _scalar(pattern, "Pattern"), _scalar(rewrite, "Rewrite")
+        out[...] = np.frompyfunc(_replacing(*given, everywhere), 1, 1)(source)
+
+    return run
+
+
+_GLOBAL = Attr("bool", True)
+_regex_replace = op(
+    "RegexReplace",
+    inputs="input: string, pattern: string, rewrite: string",
+    outputs="output: string",
+    attrs={"replace_global": _GLOBAL},
+    infer=same_shape(0),
+    cpu=Call(make=_bind_replace),
+    gpu=HOST,
+    grad=NO_GRADIENT,
+    doc="Each string with its matches of `pattern`, or the first one, replaced by `rewrite`.",
+)
+
+
+def _attr_bytes(value: Any) -> bytes:
+    return value if isinstance(value, bytes) else str(value).encode("utf-8")
+
+
+def _static_replace(context: KernelContext) -> Callable[[bytes], bytes]:
+    attrs = context.attrs
+    pattern, rewrite = _attr_bytes(attrs["pattern"]), _attr_bytes(attrs["rewrite"])
+    return _replacing(pattern, rewrite, attrs["replace_global"])
+
+
+_NEEDED = Attr("string", required=True)
+op(
+    "StaticRegexReplace",
+    inputs="input: string",
+    outputs="output: string",
+    attrs={"pattern": _NEEDED, "rewrite": _NEEDED, "replace_global": _GLOBAL},
+    infer=same_shape(0),
+    cpu=each_string(_static_replace),
+    gpu=HOST,
+    grad=NO_GRADIENT,
+    doc="RegexReplace, of which pattern and rewrite are attrs.",
+)
+
+
+def regex_replace(
+    input: Any, pattern: Any, rewrite: Any, replace_global: bool = True, name: str | None = None
+) -> Tensor:
+    r"""Each string with its matches of `pattern` replaced by `rewrite`; the first one only if not
+    `replace_global`.
+
+    pattern: a regular expression, text or a scalar string tensor.
+    rewrite: what comes instead; in it \1 is the text of the first group, \0 the whole match.
+
+    InvalidArgumentError, in a run, for a pattern that is none.
+    """
+    made: Tensor
+    if isinstance(pattern, (str, bytes)) and isinstance(rewrite, (str, bytes)):
+        made = raw_ops.StaticRegexReplace(
+            input, pattern=pattern, rewrite=rewrite, replace_global=replace_global, name=name
+        )
+    else:
+        made = _regex_replace(input, pattern, rewrite, replace_global=replace_global, name=name)
+    return made
+
+
+# -- matching
+
+
+def _matching(pattern: bytes) -> Callable[[bytes], bool]:
+    compiled = _compiled(pattern)
+    return lambda text: compiled.fullmatch(_text(text)) is not None
+
+
+def _bind_match(_: KernelContext, source: Any, pattern: Any, out: Any) -> Callable[[], Any]:
+    def run() -> None:
+        match = _matching(_scalar(pattern, "Pattern"))
+        out[...] = np.frompyfunc(match, 1, 1)(source)
+
+    return run
+
+
+op(
+    "RegexFullMatch",
+    inputs="input: string, pattern: string",
+    outputs="output: bool",
+    infer=same_shape(0),
+    cpu=Call(make=_bind_match),
+    gpu=HOST,
+    grad=NO_GRADIENT,
+    doc="Whether each string is, from its start to its end, a match of `pattern`.",
+)
+op(
+    "StaticRegexFullMatch",
+    inputs="input: string",
+    outputs="output: bool",
+    attrs={"pattern": _NEEDED},
+    infer=same_shape(0),
+    cpu=each_string(lambda context: _matching(_attr_bytes(context.attrs["pattern"]))),
+    gpu=HOST,
+    grad=NO_GRADIENT,
+    doc="RegexFullMatch, of which the pattern is an attr.",
+)
+
+
+def regex_full_match(input: Any, pattern: Any, name: str | None = None) -> Tensor:
+    """Whether each string is, from its start to its end, a match of `pattern`: a bool tensor.
+
+    InvalidArgumentError, in a run, for a pattern that is none.
+    """
+    made: Tensor
+    if isinstance(pattern, (str, bytes)):
+        made = raw_ops.StaticRegexFullMatch(input, pattern=pattern, name=name)
+    else:
+        made = raw_ops.RegexFullMatch(input, pattern, name=name)
+    return made

@@ -1,0 +1,84 @@
+"""StringFormat: tensors written into the places of a template."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from gpugraph.base.shapes import TensorShape
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.graph.inference_context import InferContext
+from gpugraph.kernel import Call, KernelContext
+from gpugraph.ops.framework.kernel_registry import HostOnly
+from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
+from gpugraph.ops.framework.shape_functions import SCALAR
+from gpugraph.ops.framework.tensor_conversion import convert_n_to_tensor
+from gpugraph.ops.strings.tensor_formatting import formatted
+
+__all__ = ["string_format"]
+
+
+def _infer(context: InferContext) -> Sequence[TensorShape]:
+    places = context.attrs["template"].count(context.attrs["placeholder"])
+    if places != len(context.shapes):
+        raise ValueError(
+            f"The template has {places} places for tensors, but {len(context.shapes)} are given"
+        )
+    return [SCALAR]
+
+
+def _bind(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
+    *inputs, out = arrays
+    parts = context.attrs["template"].split(context.attrs["placeholder"])
+    most = context.attrs["summarize"]
+
+    def write() -> None:
+        text = parts[0]
+        for array, part in zip(inputs, parts[1:]):
+            text += formatted(array, most) + part
+        out[()] = text.encode("utf-8", "surrogateescape")
+
+    return write
+
+
+op(
+    "StringFormat",
+    inputs="inputs: T",
+    outputs="output: string",
+    attrs={
+        "T": Attr("list(type)", required=True),
+        "template": Attr("string", "%s"),
+        "placeholder": Attr("string", "%s"),
+        "summarize": Attr("int", 3),
+    },
+    infer=_infer,
+    cpu=Call(make=_bind),
+    gpu=HostOnly("strings live on the host"),
+    grad=NO_GRADIENT,
+    doc="The template, a scalar string, with each placeholder in it replaced by an input's text.",
+)
+
+
+def string_format(
+    template: str,
+    inputs: Any,
+    placeholder: str = "{}",
+    summarize: int = 3,
+    name: str | None = None,
+) -> Tensor:
+    """`template` with its placeholders replaced by the text of `inputs`, a tensor or a list.
+
+    Of each axis the first and last `summarize` elements are shown (-1: all). A scalar string.
+    ValueError where there are more or fewer placeholders than inputs.
+    """
+    tensors = convert_n_to_tensor(inputs if isinstance(inputs, (list, tuple)) else [inputs])
+    places = template.count(placeholder)
+    if places != len(tensors):
+        raise ValueError(
+            f"The template expects {places} tensors, but the inputs only has {len(tensors)}. "
+            "Please ensure the number of placeholders in template matches inputs length."
+        )
+    made: Tensor = raw_ops.StringFormat(
+        tensors, template=template, placeholder=placeholder, summarize=summarize, name=name
+    )
+    return made

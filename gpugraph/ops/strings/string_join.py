@@ -1,0 +1,276 @@
+"""Strings joined: those at the same place of several tensors, along axes, or by segments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base import dtypes
+from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.base.shapes import TensorShape
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.graph.inference_context import InferContext
+from gpugraph.kernel import Call, KernelContext
+from gpugraph.ops.framework.identity_and_shape import ints, rank
+from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
+from gpugraph.ops.framework.shape_functions import SCALAR, UNKNOWN
+from gpugraph.ops.framework.tensor_conversion import constant, convert_to_tensor
+from gpugraph.ops.reductions.ranges_and_running_sums import range as range_of
+from gpugraph.ops.strings.string_ops import HOST
+
+__all__ = ["reduce_join", "string_join", "unsorted_segment_join"]
+
+_SEPARATOR = Attr("string", "")
+
+
+def _refusal(message: str) -> InvalidArgumentError:
+    return InvalidArgumentError(None, None, message)
+
+
+# -- of several tensors
+
+
+def _infer_join(context: InferContext) -> Sequence[TensorShape]:
+    """Scalars go with any shape; all others have the same one."""
+    if any(shape.sizes is None for shape in context.shapes):
+        return [UNKNOWN]
+    found = SCALAR
+    for shape in context.shapes:
+        if shape.sizes:
+            found = found.merge_with(shape) if found.sizes else shape
+    return [found]
+
+
+def _bind_join(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
+    *inputs, out = arrays
+    separator = context.attrs["separator"].encode("utf-8")
+
+    def run() -> None:
+        spread = [np.broadcast_to(array, out.shape) for array in inputs]
+        for index in np.ndindex(out.shape):
+            out[index] = separator.join([array[index] for array in spread])
+
+    return run
+
+
+_string_join = op(
+    "StringJoin",
+    inputs="inputs: N * string",
+    outputs="output: string",
+    attrs={"separator": _SEPARATOR},
+    infer=_infer_join,
+    cpu=Call(make=_bind_join),
+    gpu=HOST,
+    grad=NO_GRADIENT,
+    doc="The strings at each place of all inputs, joined; scalars are joined at every place.",
+)
+
+
+def string_join(inputs: Any, separator: str = "", name: str | None = None) -> Tensor:
+    """The strings at each place of the tensors `inputs`, joined with `separator` between them.
+
+    The tensors have one shape, or are scalars. ValueError for shapes that differ.
+    """
+    made: Tensor = _string_join(inputs, separator=separator, name=name)
+    return made
+
+
+# -- along axes
+
+
+def _axes(value: Any, rank: int) -> list[int]:
+    """The axes in the order in which they are joined; ValueError for one that is not there."""
+    for axis in ints(value):
+        if not -rank <= axis < rank:
+            raise ValueError(
+                f"Invalid reduction dimension {axis} for input with {rank} dimension(s)"
+            )
+    return [axis % rank for axis in ints(value)]
+
+
+def _infer_reduce(context: InferContext) -> Sequence[TensorShape]:
+    source, axes = context.shapes
+    if axes.sizes is not None and len(axes.sizes) > 1:
+        raise ValueError(f"Shape must be at most rank 1 but is rank {len(axes.sizes)}")
+    value = context.value(1)
+    if source.sizes is None:
+        return [UNKNOWN]
+    if value is None:
+        keeps = context.attrs["keep_dims"]
+        return [TensorShape.of((None,) * len(source.sizes)) if keeps else UNKNOWN]
+    gone = _axes(value, len(source.sizes))
+    sizes = source.sizes
+    if context.attrs["keep_dims"]:
+        return [TensorShape.of(tuple(1 if at in gone else n for at, n in enumerate(sizes)))]
+    return [TensorShape.of(tuple(n for at, n in enumerate(sizes) if at not in gone))]
+
+
+def _bind_reduce(context: KernelContext, source: Any, axes: Any) -> Callable[[], Any]:
+    separator = context.attrs["separator"].encode("utf-8")
+    keeps = context.attrs["keep_dims"]
+
+    def run() -> list[Any]:
+        gone = _axes(axes, source.ndim)
+        for at, axis in enumerate(gone):
+            if axis in gone[:at]:
+                raise _refusal(f"Duplicate reduction dimension {ints(axes)[at]}")
+        kept = [axis for axis in range(source.ndim) if axis not in gone]
+        turned = source.transpose([*kept, *reversed(gone)])
+        shape = tuple(source.shape[axis] for axis in kept)
+        out = np.empty(shape, object)
+        for index in np.ndindex(shape):
+            out[index] = separator.join(np.asarray(turned[index], object).reshape(-1).tolist())
+        if keeps:
+            sizes = [1 if axis in gone else size for axis, size in enumerate(source.shape)]
+            return [out.reshape(sizes)]
+        return [out]
+
+    return run
+
+
+_reduce_join = op(
+    "ReduceJoin",
+    inputs="inputs: string, reduction_indices: int32",
+    outputs="output: string",
+    attrs={"keep_dims": Attr("bool", False), "separator": _SEPARATOR},
+    infer=_infer_reduce,
+    cpu=Call(make=_bind_reduce, dynamic=True),
+    gpu=HOST,
+    grad=NO_GRADIENT,
+    doc="The strings along the axes joined: along the first one, the results along the next.",
+)
+
+
+def reduce_join(
+    inputs: Any,
+    axis: Any = None,
+    keep_dims: bool | None = None,
+    separator: str = "",
+    name: str | None = None,
+    reduction_indices: Any = None,
+    keepdims: bool | None = None,
+) -> Tensor:
+    """The strings along `axis`, one or several (all by default), joined with `separator`.
+
+    Strings are joined along the first of the axes, the results along the next, and so on; by
+    default from the last axis to the first, which is row by row. The axes go, or stay with size 1
+    if `keepdims`. ValueError for an axis that is not there; InvalidArgumentError where that is
+    seen only in a run, and for an axis that is named twice. `reduction_indices` and `keep_dims`
+    are older names of `axis` and `keepdims`.
+    """
+    if axis is not None and reduction_indices is not None:
+        raise ValueError("Cannot specify both 'axis' and 'reduction_indices'")
+    if keepdims is not None and keep_dims is not None:
+        raise ValueError("Cannot specify both 'keepdims' and 'keep_dims'")
+    source = convert_to_tensor(inputs, dtypes.string)
+    axes = axis if axis is not None else reduction_indices
+    keeps = bool(keepdims if keepdims is not None else keep_dims)
+    with source.graph.as_default(), source.graph.name_scope(name or "ReduceJoin"):
+        if axes is None:
+            axes = _all_axes(source)
+        elif isinstance(axes, (list, tuple)) and not axes:
+            axes = np.zeros(0, np.int32)
+        made: Tensor = _reduce_join(source, axes, keep_dims=keeps, separator=separator)
+    return made
+
+
+def _all_axes(source: Tensor) -> Tensor:
+    """From the last to the first, so that rows come one after another."""
+    sizes = source.shape.sizes
+    if sizes is not None:
+        return constant(np.arange(len(sizes) - 1, -1, -1, dtype=np.int32))
+    return range_of(rank(source) - 1, -1, -1)
+
+
+# -- by segments
+
+
+def _infer_segments(context: InferContext) -> Sequence[TensorShape]:
+    source, segments, _ = context.shapes
+    count = context.value(2)
+    if count is not None:
+        if np.ndim(count) != 0:
+            raise ValueError("Number of segments must be a scalar")
+        if count < 0:
+            raise ValueError(f"Number of segments must be non-negative but got {count}")
+    if source.sizes is None or segments.sizes is None:
+        return [UNKNOWN]
+    depth = len(segments.sizes)
+    if len(source.sizes) < depth:
+        raise ValueError(f"segment_ids {segments} have more dimensions than the inputs {source}")
+    TensorShape.of(source.sizes[:depth]).merge_with(segments)
+    first = None if count is None else int(count)
+    return [TensorShape.of((first, *source.sizes[depth:]))]
+
+
+def _bind_segments(
+    context: KernelContext, source: Any, segments: Any, count: Any
+) -> Callable[[], Any]:
+    separator = context.attrs["separator"].encode("utf-8")
+
+    def run() -> list[Any]:
+        if count.ndim:
+            raise _refusal("Number of segments must be a scalar")
+        number, depth = int(count), segments.ndim
+        if number < 0:
+            raise _refusal(f"Number of segments must be non-negative but got {number}")
+        if source.shape[:depth] != segments.shape:
+            raise _refusal(
+                f"segment_ids {list(segments.shape)} must be a prefix of the inputs' shape "
+                f"{list(source.shape)}"
+            )
+        return [_by_segments(source, segments, number, separator)]
+
+    return run
+
+
+def _by_segments(source: Any, segments: Any, number: int, separator: bytes) -> Any:
+    """The strings of each segment, joined; empty ones at its start get no separator."""
+    rest = source.shape[segments.ndim :]
+    width = int(np.prod(rest, dtype=np.int64))
+    rows = source.reshape(segments.size, width)
+    found = np.full((number, width), b"", object)
+    for segment, row in zip(segments.reshape(-1).tolist(), rows):
+        if not 0 <= segment < number:
+            raise _refusal(
+                "segment_ids are not allowed to exceed num_segments or to have negative values: "
+                f"there is {segment}, and num_segments is {number}"
+            )
+        for column, text in enumerate(row):
+            before = found[segment, column]
+            found[segment, column] = before + separator + text if before else text
+    return found.reshape((number, *rest))
+
+
+_INDEX = (dtypes.int32, dtypes.int64)
+op(
+    "UnsortedSegmentJoin",
+    inputs="inputs: string, segment_ids: Tindices, num_segments: Tnumsegments",
+    outputs="output: string",
+    attrs={"separator": _SEPARATOR, "Tindices": _INDEX, "Tnumsegments": _INDEX},
+    infer=_infer_segments,
+    cpu=Call(make=_bind_segments, dynamic=True),
+    gpu=HOST,
+    grad=NO_GRADIENT,
+    doc="The strings of each segment joined; output[i] has those whose segment_ids are i.",
+)
+
+
+def unsorted_segment_join(
+    inputs: Any,
+    segment_ids: Any,
+    num_segments: Any,
+    separator: str = "",
+    name: str | None = None,
+) -> Tensor:
+    """output[i]: the strings of `inputs` whose `segment_ids` are i, joined with `separator`.
+
+    `segment_ids` has the shape of the first axes of `inputs`. Shape: [num_segments] and the other
+    axes. InvalidArgumentError, in a run, for an id that is not in [0, num_segments).
+    """
+    made: Tensor = raw_ops.UnsortedSegmentJoin(
+        inputs, segment_ids, num_segments, separator=separator, name=name
+    )
+    return made

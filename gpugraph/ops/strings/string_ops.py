@@ -1,0 +1,272 @@
+"""Ops on each string of a tensor: lengths, parts, case, base64.
+
+A string is bytes. Where a unit or an encoding says UTF-8, bytes that aren't any count as one
+character each, or are replaced.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base import dtypes
+from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.base.shapes import TensorShape, broadcast_shapes
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.graph.inference_context import InferContext
+from gpugraph.kernel import Call, KernelContext
+from gpugraph.ops.framework.kernel_registry import HostOnly
+from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
+from gpugraph.ops.framework.shape_functions import same_shape
+
+__all__ = ["HOST", "decode_base64", "each_string", "encode_base64", "string_length"]
+__all__ += ["string_lower", "string_strip", "string_upper", "substr"]
+
+HOST = HostOnly("strings live on the host")
+_UNITS = ("BYTE", "UTF8_CHAR")
+
+
+def each_string(of: Callable[[KernelContext], Callable[[bytes], Any]]) -> Call:
+    """The kernel that gives of each string what the function that `of` makes of it gives."""
+
+    def bind(context: KernelContext, source: Any, out: Any) -> Callable[[], Any]:
+        function = of(context)
+
+        def run() -> None:
+            out[...] = np.frompyfunc(function, 1, 1)(source)
+
+        return run
+
+    return Call(make=bind)
+
+
+def _unit(attrs: Any) -> str:
+    unit: str = attrs["unit"]
+    if unit not in _UNITS:
+        raise InvalidArgumentError(None, None, f"unit must be one of {_UNITS}, not '{unit}'")
+    return unit
+
+
+def _starts(text: bytes) -> list[int]:
+    """Where each UTF-8 character starts: every byte that continues none."""
+    return [at for at, byte in enumerate(text) if byte & 0xC0 != 0x80]
+
+
+# -- lengths
+
+
+def _length(context: KernelContext) -> Callable[[bytes], Any]:
+    return len if _unit(context.attrs) == "BYTE" else lambda text: len(_starts(text))
+
+
+_string_length = op(
+    "StringLength",
+    inputs="input: string",
+    outputs="output: int32",
+    attrs={"unit": Attr("string", "BYTE")},
+    infer=same_shape(0),
+    cpu=each_string(_length),
+    gpu=HOST,
+    grad=NO_GRADIENT,
+    doc="How many bytes, or UTF-8 characters by `unit`, each string has.",
+)
+
+
+def string_length(input: Any, name: str | None = None, unit: str = "BYTE") -> Tensor:
+    """How many bytes (unit "BYTE") or characters ("UTF8_CHAR") each string has, int32."""
+    made: Tensor = _string_length(input, unit=unit, name=name)
+    return made
+
+
+# -- ends and case
+
+_string_strip = op(
+    "StringStrip",
+    inputs="input: string",
+    outputs="output: string",
+    infer=same_shape(0),
+    cpu=each_string(lambda _: bytes.strip),
+    gpu=HOST,
+    grad=NO_GRADIENT,
+    doc="Each string without the ASCII white space at its ends.",
+)
+
+
+def string_strip(input: Any, name: str | None = None) -> Tensor:
+    """Each string without the white space at its ends."""
+    made: Tensor = _string_strip(input, name=name)
+    return made
+
+
+def _cased(
+    ascii_only: Callable[[bytes], bytes], whole: Callable[[str], str]
+) -> Callable[[KernelContext], Callable[[bytes], bytes]]:
+    """Of ASCII letters only, or of all with the encoding "utf-8"."""
+
+    def of(context: KernelContext) -> Callable[[bytes], bytes]:
+        encoding = context.attrs["encoding"]
+        if encoding not in ("", "utf-8"):
+            message = f"only utf-8 or '' (no encoding) is supported, received {encoding}"
+            raise InvalidArgumentError(None, None, message)
+        if not encoding:
+            return ascii_only
+        return lambda text: whole(text.decode("utf-8", "replace")).encode("utf-8")
+
+    return of
+
+
+for _type, _ascii, _whole, _what in (
+    ("StringLower", bytes.lower, str.lower, "lower"),
+    ("StringUpper", bytes.upper, str.upper, "upper"),
+):
+    op(
+        _type,
+        inputs="input: string",
+        outputs="output: string",
+        attrs={"encoding": Attr("string", "")},
+        infer=same_shape(0),
+        cpu=each_string(_cased(_ascii, _whole)),
+        gpu=HOST,
+        grad=NO_GRADIENT,
+        doc=f"Each string in {_what} case: its ASCII letters, or all with the encoding 'utf-8'.",
+    )
+
+
+def string_lower(input: Any, encoding: str = "", name: str | None = None) -> Tensor:
+    """Each string in lower case: its ASCII letters, or all letters with the encoding "utf-8"."""
+    made: Tensor = raw_ops.StringLower(input, encoding=encoding, name=name)
+    return made
+
+
+def string_upper(input: Any, encoding: str = "", name: str | None = None) -> Tensor:
+    """Each string in upper case: its ASCII letters, or all letters with the encoding "utf-8"."""
+    made: Tensor = raw_ops.StringUpper(input, encoding=encoding, name=name)
+    return made
+
+
+# -- parts
+
+
+def _infer_substr(context: InferContext) -> Sequence[TensorShape]:
+    text, pos, length = context.shapes
+    return [broadcast_shapes(text, pos.merge_with(length))]
+
+
+def _bind_substr(
+    context: KernelContext, texts: Any, pos: Any, length: Any, out: Any
+) -> Callable[[], Any]:
+    by_bytes = _unit(context.attrs) == "BYTE"
+
+    def run() -> None:
+        spread: list[Any] = [*np.broadcast_arrays(texts, pos, length)]
+        for index in np.ndindex(out.shape):
+            text, start, count = (array[index] for array in spread)
+            bounds = range(len(text)) if by_bytes else _starts(text)
+            first = _first(text, len(bounds), int(start), index, by_bytes or count >= 0)
+            last = len(bounds) if by_bytes and count < 0 else first + max(0, int(count))
+            ends = [*bounds, len(text)]
+            out[index] = text[ends[first] : ends[min(last, len(bounds))]]
+
+    return run
+
+
+def _first(text: bytes, most: int, start: int, index: Any, may_be_negative: bool) -> int:
+    """Where a part starts, of `most` bytes or characters; InvalidArgumentError outside."""
+    if not (-most if may_be_negative else 0) <= start <= most:
+        where = index[0] if len(index) == 1 else index or 0
+        message = f"pos {start} out of range for string {text!r} at index {where}"
+        raise InvalidArgumentError(None, None, message)
+    return start if start >= 0 else most + start
+
+
+_substr = op(
+    "Substr",
+    inputs="input: string, pos: T, len: T",
+    outputs="output: string",
+    attrs={"T": (dtypes.int32, dtypes.int64), "unit": Attr("string", "BYTE")},
+    infer=_infer_substr,
+    cpu=Call(make=_bind_substr),
+    gpu=HOST,
+    grad=NO_GRADIENT,
+    doc="`len` bytes (or UTF-8 characters) from `pos` on, or as many as there are; broadcast.",
+)
+
+
+def substr(input: Any, pos: Any, len: Any, name: str | None = None, unit: str = "BYTE") -> Tensor:
+    """`len` bytes (unit "BYTE") or characters ("UTF8_CHAR") of each string, from `pos` on.
+
+    A negative `pos` counts from the end; a negative `len` takes all bytes there are, but of
+    characters none (and then `pos` may not be negative). `pos` and `len`, of one shape and of int32
+    or int64, broadcast against the strings. InvalidArgumentError, in a run, where `pos` is outside
+    its string.
+    """
+    made: Tensor = _substr(input, pos, len, unit=unit, name=name)
+    return made
+
+
+# -- base64
+
+
+def _encode(context: KernelContext) -> Callable[[bytes], bytes]:
+    if context.attrs["pad"]:
+        return base64.urlsafe_b64encode
+    return lambda text: base64.urlsafe_b64encode(text).rstrip(b"=")
+
+
+_FORM = re.compile(rb"[A-Za-z0-9_-]*={0,2}")
+
+
+def _decoded(text: bytes) -> bytes:
+    bare = text.rstrip(b"=")
+    padding = -len(bare) % 4
+    if not _FORM.fullmatch(text) or len(text) - len(bare) not in (0, padding):
+        raise InvalidArgumentError(None, None, "Invalid character found in base64.")
+    if len(bare) % 4 == 1:
+        raise InvalidArgumentError(None, None, "Base64 string length cannot be 1 modulo 4.")
+    try:
+        return base64.urlsafe_b64decode(bare + b"=" * padding)
+    except binascii.Error as error:
+        raise InvalidArgumentError(None, None, f"Not in base64: {error}") from error
+
+
+_encode_base64 = op(
+    "EncodeBase64",
+    inputs="input: string",
+    outputs="output: string",
+    attrs={"pad": Attr("bool", False)},
+    infer=same_shape(0),
+    cpu=each_string(_encode),
+    gpu=HOST,
+    grad=NO_GRADIENT,
+    doc="Each string in the base64 of web addresses (- and _), with = at the end if `pad`.",
+)
+_decode_base64 = op(
+    "DecodeBase64",
+    inputs="input: string",
+    outputs="output: string",
+    infer=same_shape(0),
+    cpu=each_string(lambda _: _decoded),
+    gpu=HOST,
+    grad=NO_GRADIENT,
+    doc="What each string, in the base64 of web addresses, stands for. InvalidArgumentError else.",
+)
+
+
+def encode_base64(input: Any, pad: bool = False, name: str | None = None) -> Tensor:
+    """Each string in the base64 of web addresses (- and _), with = at its end if `pad`."""
+    made: Tensor = _encode_base64(input, pad=pad, name=name)
+    return made
+
+
+def decode_base64(input: Any, name: str | None = None) -> Tensor:
+    """What each string stands for in the base64 of web addresses, padded or not.
+
+    InvalidArgumentError, in a run, for what is no such base64.
+    """
+    made: Tensor = _decode_base64(input, name=name)
+    return made

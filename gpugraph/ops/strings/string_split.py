@@ -1,0 +1,172 @@
+"""StringSplit and StringSplitV2: strings cut up, as the indices, values and shape of a sparse one.
+
+Row i holds the parts of string i.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base import dtypes
+from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.base.shapes import TensorShape
+from gpugraph.graph.inference_context import InferContext
+from gpugraph.kernel import Call, KernelContext
+from gpugraph.ops.framework.identity_and_shape import op_scope
+from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
+from gpugraph.ops.framework.shape_functions import of_rank
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+from gpugraph.ops.sparse.sparse_tensor import SparseTensor
+from gpugraph.ops.strings.string_ops import HOST
+
+__all__ = ["split", "string_split"]
+
+_SPACE = b" \t\n\v\f\r"
+Cut = Callable[[bytes], Sequence[bytes]]
+
+
+def _infer(context: InferContext) -> Sequence[TensorShape]:
+    of_rank(context.shapes[0], 1, "input")
+    of_rank(context.shapes[1], 0, "the delimiter")
+    return [TensorShape.of(sizes) for sizes in ((None, 2), (None,), (2,))]
+
+
+def _bind(of: Callable[[Any, bytes], Cut]) -> Call:
+    def make(context: KernelContext, texts: Any, delimiter: Any) -> Callable[[], Any]:
+        def run() -> list[Any]:
+            if texts.ndim != 1:
+                raise _refusal("input must be a vector", texts)
+            if delimiter.ndim:
+                raise _refusal("delimiter must be a scalar", delimiter)
+            return _sparse([of(context.attrs, delimiter[()])(text) for text in texts])
+
+        return run
+
+    return Call(make=make, dynamic=True)
+
+
+def _refusal(what: str, array: Any) -> InvalidArgumentError:
+    return InvalidArgumentError(None, None, f"{what}, got shape: {list(array.shape)}")
+
+
+def _sparse(rows: Sequence[Sequence[bytes]]) -> list[Any]:
+    indices = [(at, column) for at, row in enumerate(rows) for column in range(len(row))]
+    values = np.empty(len(indices), object)
+    values[:] = [part for row in rows for part in row]
+    widest = max((len(row) for row in rows), default=0)
+    return [
+        np.array(indices, np.int64).reshape(-1, 2),
+        values,
+        np.array([len(rows), widest], np.int64),
+    ]
+
+
+def _at_any(attrs: Any, delimiters: bytes) -> Cut:
+    """Cuts at each byte that is one of `delimiters`; without any, between all bytes."""
+    skips = attrs["skip_empty"]
+
+    def cut(text: bytes) -> Sequence[bytes]:
+        if not text:
+            return []
+        if not delimiters:
+            return [text[at : at + 1] for at in range(len(text))]
+        first = delimiters[:1]
+        parts = text.translate(bytes.maketrans(delimiters, first * len(delimiters))).split(first)
+        return [part for part in parts if part] if skips else parts
+
+    return cut
+
+
+def _at_each(attrs: Any, separator: bytes) -> Cut:
+    """Cuts at each `separator`; without one, at white space, of which none stays at the ends."""
+    most = attrs["maxsplit"]
+
+    def cut(text: bytes) -> Sequence[bytes]:
+        if separator:
+            return text.split(separator, most)
+        return text.lstrip(_SPACE).split(None, most) if most else [text]
+
+    return cut
+
+
+_OUTPUTS: dict[str, Any] = {
+    "outputs": "indices: int64, values: string, shape: int64",
+    "infer": _infer,
+    "gpu": HOST,
+    "grad": NO_GRADIENT,
+}
+op(
+    "StringSplit",
+    inputs="input: string, delimiter: string",
+    attrs={"skip_empty": Attr("bool", True)},
+    cpu=_bind(_at_any),
+    **_OUTPUTS,
+    doc="The parts of each string of a vector between the bytes of `delimiter`.",
+)
+op(
+    "StringSplitV2",
+    inputs="input: string, sep: string",
+    attrs={"maxsplit": Attr("int", -1)},
+    cpu=_bind(_at_each),
+    **_OUTPUTS,
+    doc="The parts of each string of a vector between `sep`, as Python's str.split gives them.",
+)
+
+
+# -- the public functions
+
+
+def _refuse_ragged(result_type: Any) -> None:
+    if result_type == "RaggedTensor":
+        raise NotImplementedError("There are no ragged tensors here; ask for a SparseTensor")
+    if result_type != "SparseTensor":
+        raise ValueError(f"result_type must be 'RaggedTensor' or 'SparseTensor', not {result_type}")
+
+
+def string_split(
+    source: Any,
+    sep: Any = None,
+    skip_empty: bool = True,
+    delimiter: Any = None,
+    result_type: str = "SparseTensor",
+    name: str | None = None,
+) -> SparseTensor:
+    """The parts of each string of a vector, as rows of a SparseTensor (n, most parts).
+
+    sep (older: delimiter): a string; each of its bytes is a delimiter; by default " ", and where it
+    is empty, strings are cut between all bytes. skip_empty: leaves out parts without bytes. An
+    empty string has no part. ValueError for another rank; NotImplementedError for ragged results.
+    """
+    _refuse_ragged(result_type)
+    chosen = delimiter if sep is None else sep
+    with op_scope(name, "StringSplit", source):
+        text = convert_to_tensor(source, dtypes.string)
+        found = raw_ops.StringSplit(text, " " if chosen is None else chosen, skip_empty=skip_empty)
+        return SparseTensor(*found)
+
+
+def split(
+    input: Any = None,
+    sep: Any = None,
+    maxsplit: int = -1,
+    result_type: str = "SparseTensor",
+    source: Any = None,
+    name: str | None = None,
+) -> SparseTensor:
+    """The parts of each string of a vector as Python's `split` gives them, as rows of a
+    SparseTensor (n, most parts).
+
+    input (older: source): a vector. sep: a string, by default (and where it is empty) any white
+    space. maxsplit: how many cuts at most, from the left. ValueError for another rank, and where
+    input and source are both given or neither; NotImplementedError for ragged results.
+    """
+    _refuse_ragged(result_type)
+    if (input is None) == (source is None):
+        raise ValueError("split needs either 'input' or 'source'")
+    with op_scope(name, "StringSplit", input, source):
+        text = convert_to_tensor(source if input is None else input, dtypes.string)
+        at = "" if sep is None else sep
+        return SparseTensor(*raw_ops.StringSplitV2(text, at, maxsplit=maxsplit))

@@ -1,0 +1,235 @@
+"""Numbers as text, and text as numbers: AsString and StringToNumber."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base import dtypes
+from gpugraph.base.dtypes import DType, as_dtype
+from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.kernel import Call, KernelContext
+from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
+from gpugraph.ops.framework.shape_functions import same_shape
+from gpugraph.ops.strings.string_ops import HOST, each_string
+
+__all__ = ["as_string", "read_number", "string_to_number"]
+
+
+def _refusal(message: str) -> InvalidArgumentError:
+    return InvalidArgumentError(None, None, message)
+
+
+# -- numbers as text
+
+_FILLS = ("", "+", "-", "0", " ", "#")
+
+
+def _bind_as_string(context: KernelContext, source: Any, out: Any) -> Callable[[], Any]:
+    dtype = context.input_types[0]
+    write = _writer(dtype, context.attrs)
+
+    def run() -> None:
+        for index in np.ndindex(out.shape):
+            out[index] = write(source[index])
+
+    return run
+
+
+def _writer(dtype: DType, attrs: Any) -> Callable[[Any], bytes]:
+    """What writes one element as C's printf would with the format that the attrs describe."""
+    fill, width, precision = attrs["fill"], attrs["width"], attrs["precision"]
+    _check_format(dtype, attrs)
+    if dtype.is_bool:
+        return lambda value: b"true" if value else b"false"
+    if dtype.is_unsigned and fill in ("+", " "):
+        fill = ""  # unsigned numbers have no sign to show
+    form = "%" + fill + (str(width) if width > -1 else "")
+    if dtype is dtypes.string:
+        return lambda value: _padded(value, fill, width)
+    if dtype.is_integer:
+        return lambda value: (f"{form}d" % int(value)).encode()
+    if precision > -1:
+        form += f".{precision}"
+    form += "e" if attrs["scientific"] else "g" if attrs["shortest"] else "f"
+    plain = form.replace("%0", "%", 1) if fill == "0" else form  # nothing fills up an infinity
+    if dtype.is_complex:
+        return lambda value: (
+            f"({_float(form, plain, value.real)},{_float(form, plain, value.imag)})".encode()
+        )
+    return lambda value: _float(form, plain, value).encode()
+
+
+def _float(form: str, plain: str, value: Any) -> str:
+    number = float(value)
+    return (form if math.isfinite(number) else plain) % number
+
+
+def _padded(text: bytes, fill: str, width: int) -> bytes:
+    return text.ljust(width) if fill == "-" else text.rjust(width)
+
+
+def _check_format(dtype: DType, attrs: Any) -> None:
+    fill = attrs["fill"]
+    if len(fill) > 1:
+        raise _refusal("Fill string must be one or fewer characters")
+    if fill not in _FILLS:
+        raise _refusal(f'Fill argument not supported: "{fill}"')
+    if dtype.is_floating or dtype.is_complex:
+        if attrs["scientific"] and attrs["shortest"]:
+            raise _refusal("Cannot select both scientific and shortest notation")
+        return
+    if attrs["scientific"] or attrs["shortest"]:
+        raise _refusal(f"scientific and shortest format not supported for datatype {dtype.name}")
+    if attrs["precision"] > -1:
+        raise _refusal(f"precision not supported for datatype {dtype.name}")
+
+
+_as_string = op(
+    "AsString",
+    inputs="input: T",
+    outputs="output: string",
+    attrs={
+        "T": (*dtypes.NUMERIC, dtypes.bool, dtypes.string),
+        "precision": Attr("int", -1),
+        "scientific": Attr("bool", False),
+        "shortest": Attr("bool", False),
+        "width": Attr("int", -1),
+        "fill": Attr("string", ""),
+    },
+    infer=same_shape(0),
+    cpu=Call(make=_bind_as_string),
+    gpu=HOST,
+    grad=NO_GRADIENT,
+    doc="Each element as text, as C's printf writes it with the format that the attrs describe.",
+)
+
+
+def as_string(
+    input: Any,
+    precision: int = -1,
+    scientific: bool = False,
+    shortest: bool = False,
+    width: int = -1,
+    fill: str = "",
+    name: str | None = None,
+) -> Tensor:
+    """Each element as text: numbers in decimal, complex ones as (1,2), bools as true and false.
+
+    precision: digits after the point, of floats and complex numbers; 6 by default.
+    scientific, shortest: in the form 1.5e+00, or in the shorter of both.
+    width: the least length; `fill` says how it is reached: "" or " " by spaces before, "-" by
+      spaces after, "0" by zeros; "+" and " " put a sign before positive numbers.
+
+    InvalidArgumentError, in a run, for forms that contradict each other or don't fit the dtype.
+    """
+    made: Tensor = _as_string(
+        input,
+        precision=precision,
+        scientific=scientific,
+        shortest=shortest,
+        width=width,
+        fill=fill,
+        name=name,
+    )
+    return made
+
+
+# -- text as numbers
+
+_INTEGER = re.compile(r"[+-]?[0-9]+")
+_FLOAT = re.compile(
+    r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|inf(?:inity)?|nan(?:\(\w*\))?)",
+    re.IGNORECASE | re.ASCII,
+)
+_HEX = re.compile(r"[+-]?0x(?:[0-9a-f]+\.?[0-9a-f]*|\.[0-9a-f]+)(?:p[+-]?[0-9]+)?", re.IGNORECASE)
+_SPACE = " \t\n\v\f\r"
+
+
+def _reader(context: KernelContext) -> Callable[[bytes], Any]:
+    wanted = as_dtype(context.attrs["out_type"])
+
+    def convert(text: bytes) -> Any:
+        found = read_number(text, wanted)
+        if found is None:
+            shown = text.decode("utf-8", "backslashreplace")
+            raise _refusal(f"StringToNumberOp could not correctly convert string: {shown}")
+        return found
+
+    return convert
+
+
+def read_number(text: bytes, wanted: DType) -> Any:
+    """The number that is written, with spaces around it or not; None where it is none."""
+    written = text.decode("latin-1").strip(_SPACE)
+    return (_integer if wanted.is_integer else _number)(written, wanted)
+
+
+def _integer(text: str, wanted: DType) -> int | None:
+    if not _INTEGER.fullmatch(text) or (wanted.is_unsigned and text.startswith("-")):
+        return None
+    value = int(text)
+    return value if wanted.min <= value <= wanted.max else None
+
+
+def _number(text: str, wanted: DType) -> Any:
+    if _HEX.fullmatch(text):
+        return wanted.as_numpy_dtype(float.fromhex(text))
+    if not _FLOAT.fullmatch(text):
+        return None
+    return wanted.as_numpy_dtype(float(text.partition("(")[0]))
+
+
+_string_to_number = op(
+    "StringToNumber",
+    inputs="string_tensor: string",
+    outputs="output: out_type",
+    attrs={
+        "out_type": Attr("type", dtypes.float32),
+    },
+    infer=same_shape(0),
+    cpu=each_string(_reader),
+    gpu=HOST,
+    grad=NO_GRADIENT,
+    doc="Each string read as a number of `out_type`. InvalidArgumentError for what is none.",
+)
+
+_OUT_TYPES = (
+    dtypes.float32,
+    dtypes.float64,
+    dtypes.int32,
+    dtypes.int64,
+    dtypes.uint32,
+    dtypes.uint64,
+)
+
+
+def string_to_number(
+    string_tensor: Any = None,
+    out_type: Any = dtypes.float32,
+    name: str | None = None,
+    input: Any = None,
+) -> Tensor:
+    """Each string as a number of `out_type`: float32, float64, int32 or int64 (uint32, uint64).
+
+    White space at both ends is passed over. InvalidArgumentError, in a run, for a string that is
+    no number, or no integer of the type's range; floats beyond it become infinite. TypeError for
+    another `out_type`. `input` is another name of `string_tensor`.
+    """
+    if input is not None:
+        if string_tensor is not None:
+            raise ValueError("Cannot specify both 'string_tensor' and 'input'")
+        string_tensor = input
+    if as_dtype(out_type) not in _OUT_TYPES:
+        names = ", ".join(each.name for each in _OUT_TYPES)
+        raise TypeError(
+            f"Value passed to parameter 'out_type' has DataType {as_dtype(out_type).name} not in "
+            f"list of allowed values: {names}"
+        )
+    made: Tensor = _string_to_number(string_tensor, out_type=out_type, name=name)
+    return made

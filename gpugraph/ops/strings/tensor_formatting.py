@@ -1,0 +1,56 @@
+"""Tensors as StringFormat writes them: rows in brackets, and of a long axis its two ends."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from gpugraph.ops.debugging.assert_kernel import element_text
+
+__all__ = ["formatted"]
+
+
+def formatted(array: Any, summarize: int) -> str:
+    """All of `array`, or the first and last `summarize` elements of each axis (below 0: all).
+
+    An axis is written in brackets, its elements apart by spaces, rows by as many new lines as
+    there are axes within, less one. Strings are quoted; bools are 0 and 1. Bytes that are no UTF-8
+    are lone surrogates, as "surrogateescape" makes them.
+    """
+    values = np.asarray(array)
+    size = int(values.size)
+    most = size if summarize < 0 else min(summarize, size)
+    if values.dtype.kind == "b" and not most:
+        return ""  # of bools TensorFlow shows not even the brackets
+    if values.ndim == 0:
+        return _one(values[()]) if most else "..."
+    return _axis(values, most, 1, values.ndim)
+
+
+def _axis(values: Any, most: int, depth: int, rank: int) -> str:
+    gap = " " if depth == rank else "\n" * (rank - depth) + " " * depth
+    count = len(values)
+    parts = [_part(values[at], most, depth, rank) for at in range(min(most, count))]
+    if count > 2 * most:
+        parts.append("...")
+    parts += [_part(values[at], most, depth, rank) for at in range(max(most, count - most), count)]
+    inner = gap.join(parts) if most or not parts else gap + "..."
+    return f"[{inner}]"
+
+
+def _part(value: Any, most: int, depth: int, rank: int) -> str:
+    return _one(value) if depth == rank else _axis(value, most, depth + 1, rank)
+
+
+def _one(value: Any) -> str:
+    if isinstance(value, bytes):
+        return f'"{element_text(value, "surrogateescape")}"'
+    if isinstance(value, np.complexfloating):
+        return f"({_float(value.real)},{_float(value.imag)})"
+    return element_text(value)
+
+
+def _float(value: Any) -> str:
+    return element_text(value) if math.isfinite(value) else str(value)

@@ -1,0 +1,130 @@
+"""UnicodeTranscode: strings from one encoding to another."""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections.abc import Callable
+from typing import Any
+
+from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.kernel import KernelContext
+from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
+from gpugraph.ops.framework.shape_functions import same_shape
+from gpugraph.ops.strings.string_ops import HOST, each_string
+
+__all__ = ["unicode_transcode"]
+
+_ERRORS = ("strict", "replace", "ignore")
+_OUTPUTS = {"UTF-8": "utf-8", "UTF-16-BE": "utf-16-be", "UTF-32-BE": "utf-32-be"}
+_LAST_CONTROL = "\x1f"
+_LARGEST = 0x10FFFF
+_UNKNOWN = "\ufffd"
+_SURROGATES = re.compile("[\ud800-\udfff]")  # halves of characters, which no encoding has
+
+
+def _refusal(message: str) -> InvalidArgumentError:
+    return InvalidArgumentError(None, None, message)
+
+
+def _replacement(attrs: Any) -> str:
+    """What stands for what is no text."""
+    return _SURROGATES.sub(_UNKNOWN, chr(attrs["replacement_char"]))
+
+
+def _decoding(attrs: Any) -> Callable[[bytes], str]:
+    """Reads bytes as text; what is no text becomes `replacement_char`, or nothing, or an error."""
+    encoding, errors = attrs["input_encoding"], attrs["errors"]
+    try:
+        codecs.lookup(encoding)
+        b"a".decode(encoding, "ignore")  # not all codecs are of texts
+    except (LookupError, UnicodeError):
+        message = f"Could not create converter for input encoding: {encoding}"
+        raise _refusal(message) from None
+    if errors not in _ERRORS:
+        raise _refusal(f"errors must be one of {_ERRORS}, not '{errors}'")
+    replacement = attrs["replacement_char"]
+    if not 0 <= replacement <= _LARGEST:
+        raise _refusal(f"replacement_char {replacement} is no Unicode character")
+    name = f"gpugraph.{errors}.{replacement}"
+    insert = _replacement(attrs) if errors == "replace" else ""
+    codecs.register_error(name, lambda fault: (insert, fault.end))  # type: ignore[attr-defined]
+
+    def decode(text: bytes) -> str:
+        if errors != "strict":
+            return text.decode(encoding, name)
+        try:
+            return text.decode(encoding)
+        except UnicodeDecodeError as error:
+            message = f"Invalid formatting on input string: {error.reason} at byte {error.start}"
+            raise _refusal(message) from None
+
+    return decode
+
+
+def _transcode(context: KernelContext) -> Callable[[bytes], bytes]:
+    attrs, decode = context.attrs, _decoding(context.attrs)
+    if attrs["output_encoding"] not in _OUTPUTS:
+        raise _refusal(
+            f"output_encoding must be one of {tuple(_OUTPUTS)}, not '{attrs['output_encoding']}'"
+        )
+    to = _OUTPUTS[attrs["output_encoding"]]
+    insert = _replacement(attrs) if attrs["errors"] != "ignore" else ""
+    controls = dict.fromkeys(range(ord(_LAST_CONTROL) + 1), insert)
+
+    def transcode(text: bytes) -> bytes:
+        found = decode(text)
+        if attrs["replace_control_characters"]:
+            found = found.translate(controls)
+        return _SURROGATES.sub(_UNKNOWN, found).encode(to)
+
+    return transcode
+
+
+_unicode_transcode = op(
+    "UnicodeTranscode",
+    inputs="input: string",
+    outputs="output: string",
+    attrs={
+        "input_encoding": Attr("string", required=True),
+        "output_encoding": Attr("string", required=True),
+        "errors": Attr("string", "replace"),
+        "replacement_char": Attr("int", 0xFFFD),
+        "replace_control_characters": Attr("bool", False),
+    },
+    infer=same_shape(0),
+    cpu=each_string(_transcode),
+    gpu=HOST,
+    grad=NO_GRADIENT,
+    doc="Each string, read as input_encoding, in output_encoding.",
+)
+
+
+def unicode_transcode(
+    input: Any,
+    input_encoding: str,
+    output_encoding: str,
+    errors: str = "replace",
+    replacement_char: int = 0xFFFD,
+    replace_control_characters: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """Each string, read as `input_encoding` (any that Python knows), in `output_encoding`: "UTF-8",
+    "UTF-16-BE" or "UTF-32-BE".
+
+    errors: what is no text is "replace"d by `replacement_char` (by U+FFFD where that is half a
+    character), "ignore"d, or refused ("strict").
+    replace_control_characters: the characters 0 to 31 too. InvalidArgumentError, in a run, for
+    encodings that are not known and for what is refused.
+    """
+    made: Tensor = _unicode_transcode(
+        input,
+        input_encoding=input_encoding,
+        output_encoding=output_encoding,
+        errors=errors,
+        replacement_char=replacement_char,
+        replace_control_characters=replace_control_characters,
+        name=name,
+    )
+    return made

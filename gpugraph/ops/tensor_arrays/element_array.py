@@ -1,0 +1,290 @@
+"""ElementArray: what a TensorArray is during a run, one element at a time.
+
+TensorFlow's rules: an element is written once; it is read once if reading clears it; what was
+never written reads as zeros where the element shape is known. A gradient array adds up what is
+written to an element several times. With the last element cleared the memory is given back, and
+`release` gives it back at the latest when the run is over.
+
+`write` and `read` settle the common case in their first lines: they run once per step of a loop.
+Errors are InvalidArgumentError with TensorFlow's facts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from gpugraph.base import dtypes
+from gpugraph.base.dtypes import DType
+from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.base.shapes import TensorShape
+from gpugraph.ops.tensor_arrays.element_store import (
+    CLEARED,
+    HELD,
+    READ,
+    Allocate,
+    ElementStore,
+    Kind,
+)
+
+__all__ = ["ElementArray", "GradientArray", "Rules", "refusal", "shape_text"]
+
+_NO_ZEROS = (dtypes.string, dtypes.resource)
+
+
+class Rules(NamedTuple):
+    """What an array allows: shapes of elements, growth; reading only once; only one shape."""
+
+    element_shape: TensorShape
+    dynamic: bool = False
+    clears: bool = True
+    alike: bool = False
+
+
+class ElementArray(ElementStore):
+    """The elements of one TensorArray; its handle holds this object."""
+
+    def __init__(self, name: str, dtype: DType, size: int, allocate: Allocate, rules: Rules):
+        super().__init__(dtype, size, allocate)
+        self.name = name
+        self.rules = rules
+        self.dynamic = rules.dynamic
+        self.allowed = rules.element_shape  # what the elements' shapes must be compatible with
+        self.after = CLEARED if rules.clears else HELD | READ
+        self.closed = False
+        self._gradients: dict[str, GradientArray] = {}
+
+    def write(self, index: int, value: Any, kind: Kind) -> None:
+        """Element `index` becomes a copy of `value`."""
+        states = self.states
+        if kind == self.kind and 0 <= index < len(states) and not states[index]:
+            self.rows[index, ...] = value
+            states[index] = HELD
+        else:
+            self._write(index, value, kind)
+
+    def read(self, index: int, out: Any, kind: Kind) -> None:
+        """Copies element `index` into `out`; zeros where its shape is known, but no value."""
+        states = self.states
+        if kind == self.kind and 0 <= index < len(states) and states[index] & HELD:
+            out[...] = self.rows[index]
+            states[index] = self.after
+            if index in (0, len(states) - 1):  # where loops end
+                self.free_if_cleared()
+        else:
+            self._read(index, out, kind)
+
+    def _write(self, index: int, value: Any, kind: Kind) -> None:
+        shape, dtype = kind
+        self.check_open()
+        size = len(self.states)
+        if index < 0 or (index >= size and not self.dynamic):
+            raise self.refused(
+                f"Tried to write to index {index} but array is not resizeable and size is: {size}"
+            )
+        self.check_written(dtype)
+        self.accept(index, shape)
+        state = self.states[index] if index < size else 0
+        if state & (READ | CLEARED):
+            raise self.refused(
+                f"Could not write to TensorArray index {index} because it has already been read."
+            )
+        if state & HELD:
+            self._add(index, value)
+        else:
+            self.put(index, value, shape)
+
+    def _add(self, index: int, value: Any) -> None:
+        del value
+        raise self.refused(
+            f"Could not write to TensorArray index {index} because it has already been written to."
+        )
+
+    def _read(self, index: int, out: Any, kind: Kind) -> None:
+        self.check_read(kind[1])
+        shape = self.shape_at(index)
+        if kind[0] != shape:
+            raise self.refused(
+                f"Element {index} has shape {shape_text(shape)}, but the graph was built for "
+                f"elements of shape {shape_text(kind[0])}"
+            )
+        held = self.states[index] & HELD
+        if held:
+            out[...] = self.get(index)
+        elif self.dtype in _NO_ZEROS:
+            raise self.refused(
+                f"Could not read from TensorArray index {index}: it was not written, and there is "
+                f"no zero of type {self.dtype.name}"
+            )
+        else:
+            out[...] = 0
+        self.states[index] = self.after if held or self.rules.clears else READ
+        if self.rules.clears:
+            if held:
+                self.drop(index)
+            self.free_if_cleared()
+
+    def shape_at(self, index: int) -> tuple[int, ...]:
+        """The shape of what a read of element `index` gives; its error if it can't be read."""
+        self.check_open()
+        if not 0 <= index < len(self.states):
+            raise self.refused(
+                f"Tried to read from index {index} but array size is: {len(self.states)}"
+            )
+        state = self.states[index]
+        if state & CLEARED:
+            raise self.refused(
+                f"Could not read index {index} twice because it was cleared after a previous read "
+                "(perhaps try setting clear_after_read = false?)."
+            )
+        shape = self.written_shape(index) if state & HELD else self._unwritten_shape(index)
+        assert shape is not None
+        return shape
+
+    def _unwritten_shape(self, index: int) -> tuple[int, ...]:
+        known = self.allowed
+        if not known.is_fully_defined():
+            raise self.refused(
+                f"Could not read from TensorArray index {index}: it was not written, and zeros "
+                f"can't stand for it, as the element shape is not fully defined: {known}. Is the "
+                "array larger than what is written to it, or does a tf.stop_gradient keep its "
+                "gradient from being written? With a full element_shape given to the forward "
+                "TensorArray this reads zeros."
+            )
+        return known.sizes  # type: ignore[return-value]
+
+    # -- the whole
+
+    def size(self) -> int:
+        """The number of elements, written or not."""
+        self.check_open()
+        return len(self.states)
+
+    def gradient(self, source: str, prepend: tuple[int, ...] = ()) -> GradientArray:
+        """The array of gradients for the backward pass `source`; this one can't grow any more.
+
+        `prepend`: sizes that its elements have before those of this array's elements.
+        """
+        self.check_open()
+        found = self._gradients.get(source)
+        if found is None:
+            self.dynamic = False
+            found = self._gradients[source] = GradientArray(self, source, prepend)
+        return found
+
+    def release(self) -> None:
+        """Gives the memory back, that of gradients too; every later use is an error."""
+        self.close()
+        for gradient in self._gradients.values():
+            gradient.release()
+
+    def close(self) -> None:
+        """Gives the memory back; every later use is an error."""
+        self.closed = True
+        self.free()
+
+    def free_if_cleared(self) -> None:
+        """Gives the memory back once all elements were read for good."""
+        if self.after == CLEARED and self.states.count(CLEARED) == len(self.states):
+            self.free()
+
+    # -- checks
+
+    def accept(self, index: int, shape: tuple[int, ...]) -> None:
+        """Raises unless an element may have this shape; if all are alike, all have it then."""
+        if not self.allowed.is_compatible_with(shape):
+            raise self.refused(
+                f"Could not write to TensorArray index {index} because the value shape is "
+                f"{shape_text(shape)} which is incompatible with the TensorArray's inferred "
+                f"element shape: {shape_text(self.allowed.sizes)} (consider setting "
+                "infer_shape=False)."
+            )
+        if self.rules.alike and not self.allowed.is_fully_defined():
+            self.allowed = TensorShape.of(shape)
+
+    def accept_all(self, part: slice, shape: tuple[int, ...]) -> None:
+        """Raises unless all of these elements may have this shape."""
+        self.accept(part.start, shape)  # what one may have, all may have
+
+    def check_open(self) -> None:
+        """Raises when the array is closed."""
+        if self.closed:
+            raise refusal(f"TensorArray {self.name} has already been closed.")
+
+    def check_read(self, dtype: DType) -> None:
+        """Raises when the array is closed, or its elements are not of `dtype`."""
+        self.check_open()
+        if dtype is not self.dtype:
+            raise self.refused(
+                f"TensorArray dtype is {self.dtype.name} but Op requested dtype {dtype.name}."
+            )
+
+    def check_written(self, dtype: DType) -> None:
+        """Raises when the array is closed, or values of `dtype` can't be its elements."""
+        self.check_open()
+        if dtype is not self.dtype:
+            raise self.refused(
+                f"TensorArray dtype is {self.dtype.name} but Op is trying to write dtype "
+                f"{dtype.name}."
+            )
+
+    def refused(self, message: str) -> InvalidArgumentError:
+        """The error that says `message` of this array."""
+        return refusal(f"TensorArray {self.name}: {message}")
+
+
+class GradientArray(ElementArray):
+    """Gradients of the elements of `forward`: what is written to one several times is added up.
+
+    An element that was written in `forward`, but whose gradient was not, reads as zeros. A
+    gradient array of gradients may be read several times: each write there reads its own.
+    """
+
+    def __init__(self, forward: ElementArray, source: str, prepend: tuple[int, ...]) -> None:
+        sizes = forward.allowed.sizes
+        rules = Rules(
+            TensorShape.of(None if sizes is None else (*prepend, *sizes)),
+            clears=not isinstance(forward, GradientArray),
+            alike=forward.rules.alike,
+        )
+        name = f"{forward.name}@{source}"
+        super().__init__(name, forward.dtype, len(forward.states), forward._allocate, rules)
+        self._wanted = {
+            index: (*prepend, *shape) for index, shape in forward.written_shapes().items()
+        }
+
+    def accept(self, index: int, shape: tuple[int, ...]) -> None:
+        super().accept(index, shape)
+        wanted = self.written_shape(index)
+        if wanted is None:
+            wanted = self._wanted.get(index, shape)
+        if shape != wanted:
+            raise self.refused(
+                f"Could not aggregate to TensorArray index {index} because the existing shape is "
+                f"{shape_text(wanted)} but the new input shape is {shape_text(shape)}."
+            )
+
+    def accept_all(self, part: slice, shape: tuple[int, ...]) -> None:
+        for index in range(part.start, part.stop):
+            self.accept(index, shape)
+
+    def _add(self, index: int, value: Any) -> None:
+        if not (self.dtype.is_floating or self.dtype.is_complex or self.dtype.is_integer):
+            raise self.refused(f"Could not aggregate to index {index}: no sum of {self.dtype.name}")
+        element = self.get(index)
+        element += value
+
+    def _unwritten_shape(self, index: int) -> tuple[int, ...]:
+        found = self._wanted.get(index)
+        return super()._unwritten_shape(index) if found is None else found
+
+
+def refusal(message: str) -> InvalidArgumentError:
+    return InvalidArgumentError(None, None, message)
+
+
+def shape_text(sizes: Sequence[int | None] | None) -> str:
+    """A shape as TensorFlow's runtime writes it: `[2,3]`, `?` for what is unknown."""
+    if sizes is None:
+        return "<unknown>"
+    return "[" + ",".join("?" if size is None else str(size) for size in sizes) + "]"

@@ -1,0 +1,165 @@
+"""The memory of a TensorArray's elements during a run.
+
+    together  one block [capacity, *shape]: a write is `rows[i] = value`, a stack one copy
+    apart     a block for each element, from the first one on whose shape is another
+
+Who has a fixed number of elements takes the block at the first write; who grows doubles it.
+Arrays may be of any library that knows `rows[i] = value` and `out[...] = rows[i]`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base.dtypes import DType
+
+__all__ = ["CLEARED", "HELD", "READ", "Allocate", "ElementStore", "Kind", "as_slice"]
+
+Allocate = Callable[[tuple[int, ...], DType], Any]
+"""Takes memory for an array: gives a block, with its `array` and `release()`."""
+
+Kind = tuple[tuple[int, ...], DType]
+"""Shape and dtype of an element."""
+
+HELD, READ, CLEARED = 1, 2, 4
+"""Bits of an element's state: it has a value, was read, was read and forgotten. 0: nothing yet."""
+
+
+class ElementStore:
+    """Elements by index, and the state of each.
+
+    rows: the elements that lie together, as far as there is memory for them.
+    kind: their shape and dtype, while there are rows; what is of another kind needs more care.
+    """
+
+    def __init__(self, dtype: DType, size: int, allocate: Allocate) -> None:
+        self.dtype = dtype
+        self.states = bytearray(size)
+        self.rows: Any = None
+        self.kind: Kind | None = None
+        self._allocate = allocate
+        self._block: Any = None
+        self._row_shape: tuple[int, ...] | None = None  # also once the rows are gone
+        self._apart: dict[int, Any] | None = None  # blocks by index
+        self._shapes: dict[int, tuple[int, ...]] = {}  # of elements apart, gone ones too
+
+    def put(self, index: int, value: Any, shape: tuple[int, ...]) -> None:
+        """Stores a copy of `value` as an element that holds none."""
+        self.reach(index + 1)
+        if self.has_rows(shape):
+            self.rows[index, ...] = value  # without the dots, strings would be nested
+        else:
+            assert self._apart is not None
+            block = self._apart[index] = self._allocate(shape, self.dtype)
+            block.array[...] = value
+            self._shapes[index] = shape
+        self.states[index] = HELD
+
+    def get(self, index: int) -> Any:
+        """The array of an element that is held, to be read or changed in place."""
+        return self.rows[index, ...] if self._apart is None else self._apart[index].array
+
+    def drop(self, index: int) -> None:
+        """Gives up the memory of an element that lies apart; others are freed together."""
+        if self._apart is not None:
+            self._apart.pop(index).release()
+
+    def reach(self, size: int) -> None:
+        """Makes the elements `size` in number, if they are fewer."""
+        missing = size - len(self.states)
+        if missing > 0:
+            self.states.extend(bytes(missing))
+
+    def has_rows(self, shape: tuple[int, ...]) -> bool:
+        """Whether elements of this shape lie in the rows, where there is room for all then."""
+        if self._apart is None and self._row_shape not in (None, shape):
+            self.part()
+        if self._apart is not None:
+            return False
+        if self.rows is None or len(self.rows) < len(self.states):
+            self._make_room(shape)
+        return True
+
+    def _make_room(self, shape: tuple[int, ...]) -> None:
+        old, rows = self._block, self.rows
+        capacity = len(self.states)
+        if rows is not None:
+            capacity = max(capacity, 2 * len(rows))
+        self._block = self._allocate((capacity, *shape), self.dtype)
+        self.rows = self._block.array
+        self._row_shape = shape
+        self.kind = (shape, self.dtype)
+        if rows is not None:
+            self.rows[: len(rows)] = rows
+            old.release()
+
+    def part(self) -> None:
+        """From now on each element lies apart."""
+        if self._apart is not None:
+            return
+        self._apart = {}
+        if self._row_shape is not None:
+            self._move(self._row_shape)
+        block, self._block, self.rows, self.kind = self._block, None, None, None
+        if block is not None:
+            block.release()
+
+    def _move(self, shape: tuple[int, ...]) -> None:
+        assert self._apart is not None
+        for index, state in enumerate(self.states):
+            if state:
+                self._shapes[index] = shape
+            if state & HELD:
+                taken = self._apart[index] = self._allocate(shape, self.dtype)
+                taken.array[...] = self.rows[index, ...]
+
+    def written_shape(self, index: int) -> tuple[int, ...] | None:
+        """The shape of what was written as element `index`, also when it is gone; else None."""
+        if self._apart is not None:
+            return self._shapes.get(index)
+        return self._row_shape if self.states[index] else None
+
+    def written_shapes(self) -> dict[int, tuple[int, ...]]:
+        """The shapes of all that was written, by index."""
+        if self._apart is not None:
+            return dict(self._shapes)
+        shape = self._row_shape
+        if shape is None:
+            return {}
+        return {index: shape for index, state in enumerate(self.states) if state}
+
+    def holds(self, part: slice) -> bool:
+        """Whether all of these elements can be read from the rows."""
+        if self.rows is None:
+            return False
+        states = self.states[part]
+        count: int = states.count(HELD) + states.count(HELD | READ)
+        return bool(count == part.stop - part.start)
+
+    def is_fresh(self, part: slice) -> bool:
+        """Whether none of these elements was written or read."""
+        return not any(self.states[part])
+
+    def free(self) -> None:
+        """Gives all memory back."""
+        block, self._block, self.rows, self.kind = self._block, None, None, None
+        if block is not None:
+            block.release()
+        apart = self._apart or {}
+        for index in list(apart):
+            apart.pop(index).release()
+
+
+def as_slice(indices: Any) -> slice | None:
+    """`indices` as a slice, where they are some, from 0 on, and each one more than the last."""
+    count = len(indices)
+    if count == 0:
+        return None
+    first, last = indices[0].item(), indices[-1].item()
+    if first < 0 or last - first != count - 1:
+        return None
+    wanted = np.arange(first, last + 1, dtype=indices.dtype)
+    return slice(first, last + 1) if wanted.tobytes() == indices.tobytes() else None

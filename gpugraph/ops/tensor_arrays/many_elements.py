@@ -1,0 +1,194 @@
+"""Many elements of a TensorArray at once: gather and scatter, concat and split.
+
+Where the elements lie together and the indices follow one another (a stack, an unstack), all is
+one copy. `gathered_shape` and `concat_shapes` say beforehand what there will be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base.errors import UnimplementedError
+from gpugraph.base.shapes import TensorShape
+from gpugraph.ops.tensor_arrays.element_array import ElementArray, refusal, shape_text
+from gpugraph.ops.tensor_arrays.element_store import HELD, Kind, as_slice
+
+__all__ = ["concat", "concat_shapes", "gather", "gathered_shape", "scatter", "split"]
+
+Shape = tuple[int, ...]
+
+
+def gather(array: ElementArray, indices: Any, out: Any, kind: Kind) -> None:
+    """Copies the elements `indices` into the slices of `out` along its first axis."""
+    array.check_read(kind[1])
+    part = as_slice(indices)
+    if part is not None and kind == array.kind and array.holds(part):
+        out[...] = array.rows[part]
+        _took(array, part)
+        return
+    for place, index in enumerate(indices.tolist()):
+        array.read(index, out[place, ...], kind)
+
+
+def gathered_shape(array: ElementArray, indices: Any, declared: TensorShape) -> Shape:
+    """The shape of what `gather` gives; an element's must be compatible with `declared`.
+
+    UnimplementedError where no elements of no known shape are asked for.
+    """
+    array.check_open()
+    if len(indices) == 0:
+        return (0, *_shape_of_none(array, declared, array.allowed, "element shape", "packing"))
+    part = as_slice(indices)
+    if part is not None and array.kind is not None and array.holds(part):
+        shapes = [array.kind[0]]
+    else:
+        shapes = [array.shape_at(index) for index in indices.tolist()]
+    for place, shape in enumerate(shapes):
+        if not declared.is_compatible_with(shape):
+            raise array.refused(
+                f"TensorArray was passed element_shape {shape_text(declared.sizes)} which does not "
+                f"match the Tensor at index {place}: {shape_text(shape)}"
+            )
+        if shape != shapes[0]:
+            raise array.refused(
+                f"TensorArray has inconsistent shapes.  Index 0 has shape: "
+                f"{shape_text(shapes[0])} but index {place} has shape: {shape_text(shape)}"
+            )
+    return (len(indices), *shapes[0])
+
+
+def scatter(array: ElementArray, indices: Any, value: Any, kind: Kind) -> None:
+    """Elements `indices` become copies of the slices of `value` along its first axis."""
+    array.check_written(kind[1])
+    size, most = len(array.states), int(indices.max(initial=-1))
+    if most >= size and not array.dynamic:
+        raise array.refused(f"Max scatter index must be < array size ({most} vs. {size})")
+    part = as_slice(indices)
+    if part is not None and array.is_fresh(part):
+        array.accept_all(part, kind[0])
+        array.reach(part.stop)
+        if array.has_rows(kind[0]):
+            array.rows[part] = value
+            array.states[part] = bytes([HELD]) * len(indices)
+            return
+    for place, index in enumerate(indices.tolist()):
+        array.write(index, value[place, ...], kind)
+
+
+def concat(array: ElementArray, out: Any, lengths: Any, kind: Kind) -> None:
+    """Copies all elements into `out`, joined along their first axis, on which `lengths` are."""
+    array.check_read(kind[1])
+    whole = slice(0, len(array.states))
+    if array.kind is not None and array.holds(whole):
+        lengths[...] = array.kind[0][0]
+        out[...] = array.rows[whole].reshape(out.shape)
+        _took(array, whole)
+        return
+    start = 0
+    for index in range(whole.stop):
+        shape = array.shape_at(index)
+        lengths[index] = shape[0]
+        array.read(index, out[start : start + shape[0]], (shape, kind[1]))
+        start += shape[0]
+
+
+def concat_shapes(array: ElementArray, declared: TensorShape) -> tuple[Shape, Shape]:
+    """The shapes of what `concat` writes; elements' must fit `declared`, their first axis aside.
+
+    UnimplementedError where there are no elements and no shape is known.
+    """
+    size = array.size()
+    if size == 0:
+        known = array.allowed[1:] if array.allowed.sizes else array.allowed
+        inner = _shape_of_none(array, declared, known, "element_shape_except0", "concatenating")
+        return (0, *inner), (0,)
+    shapes = [array.shape_at(index) for index in range(size)]
+    for index, shape in enumerate(shapes):
+        _check_joined(array, index, shape, shapes[0], declared)
+    return (sum(shape[0] for shape in shapes), *shapes[0][1:]), (size,)
+
+
+def split(array: ElementArray, value: Any, lengths: Any, kind: Kind) -> None:
+    """Elements 0, 1, ... become copies of parts of `value`, of `lengths` along its first axis.
+
+    `kind` is that of `value`.
+    """
+    array.check_written(kind[1])
+    shape, dtype = kind
+    sizes = [int(length) for length in lengths.tolist()]
+    _check_parts(array, sizes, shape)
+    if sizes and len(set(sizes)) == 1:
+        part = (sizes[0], *shape[1:])
+        indices = np.arange(len(sizes), dtype=np.int32)
+        scatter(array, indices, value.reshape((len(sizes), *part)), (part, dtype))
+        return
+    if not array.rules.alike:
+        array.part()
+    start = 0
+    for index, length in enumerate(sizes):
+        array.write(index, value[start : start + length], ((length, *shape[1:]), dtype))
+        start += length
+
+
+def _took(array: ElementArray, part: slice) -> None:
+    """These elements were read."""
+    array.states[part] = bytes([array.after]) * (part.stop - part.start)
+    array.free_if_cleared()
+
+
+def _shape_of_none(
+    array: ElementArray, declared: TensorShape, known: TensorShape, what: str, doing: str
+) -> Shape:
+    """The shape that each of no elements has."""
+    for shape in (declared, known):
+        if shape.is_fully_defined():
+            return shape.sizes  # type: ignore[return-value]
+    raise UnimplementedError(
+        None,
+        None,
+        f"TensorArray {array.name}: TensorArray has size zero, but {what} {declared} is not fully "
+        f"defined. Currently only static shapes are supported when {doing} zero-size TensorArrays: "
+        "give the TensorArray an element_shape.",
+    )
+
+
+def _check_joined(
+    array: ElementArray, index: int, shape: Shape, first: Shape, declared: TensorShape
+) -> None:
+    """Raises unless an element can be joined to the first one."""
+    if not shape:
+        raise array.refused(
+            f"Concat saw a scalar shape at index {index} but requires at least vectors.  Did you "
+            "mean to call stack?"
+        )
+    rest = f"(excepting dimension 0) shape: {shape_text(shape[1:])}"
+    if not declared.is_compatible_with(shape[1:]):
+        raise array.refused(
+            f"TensorArray was passed element_shape_except0 {shape_text(declared.sizes)} but index "
+            f"{index} has {rest} which does not match."
+        )
+    if shape[1:] != first[1:]:
+        raise array.refused(
+            "TensorArray has inconsistent shapes.  Index 0 has (excepting dimension 0) shape: "
+            f"{shape_text(first[1:])} but index {index} has {rest}"
+        )
+
+
+def _check_parts(array: ElementArray, sizes: Sequence[int], shape: Shape) -> None:
+    """Raises unless a value of this shape can be cut into parts of these sizes, for `array`."""
+    if min(sizes, default=0) < 0:
+        raise refusal(f"Lengths must be 0 or more, but they are {list(sizes)}")
+    if sum(sizes) != shape[0]:
+        raise array.refused(
+            "Expected sum of lengths to be equal to values.shape[0], but sum of lengths is "
+            f"{sum(sizes)} and value's shape is: {shape_text(shape)}"
+        )
+    size = len(array.states)
+    if size > len(sizes) or (size < len(sizes) and not array.dynamic):
+        raise array.refused(
+            f"TensorArray's size is not equal to the size of lengths ({size} vs. {len(sizes)}), "
+            "and the TensorArray is not marked as dynamically resizeable"
+        )

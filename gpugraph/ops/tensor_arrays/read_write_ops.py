@@ -1,0 +1,267 @@
+"""TensorArrays as ops: a handle to elements that are written and read one by one, in a run.
+
+    handle, flow = TensorArrayV3(size)
+    flow = TensorArrayWriteV3(handle, index, value, flow)
+    value = TensorArrayReadV3(handle, index, flow)
+
+The handle, in host memory, holds the `ElementArray`; the flow is a scalar, always 0, that says
+who comes after whom. What was made in a run is given back with it. The size of what is read is
+often known only then: inference asks the array that the handle holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from gpugraph.base.dtypes import ALL, DType
+from gpugraph.base.shapes import TensorShape
+from gpugraph.graph.inference_context import InferContext
+from gpugraph.kernel import Call, KernelContext
+from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
+from gpugraph.ops.framework.shape_functions import SCALAR, UNKNOWN, no_outputs, of_rank, scalar
+from gpugraph.ops.tensor_arrays.element_array import ElementArray, Rules, refusal
+from gpugraph.ops.tensor_arrays.element_store import Kind
+from gpugraph.ops.tensor_arrays.gradient_arrays import read_gradient, write_gradient
+
+__all__ = ["Run", "container", "element_kind", "passing"]
+
+Run = Callable[[], Any]
+"""What a kernel does in each run."""
+
+
+# -- what the kernels share
+
+
+def element_kind(shape: Sequence[int], dtype: DType) -> Kind:
+    """The kind of elements of this shape and dtype."""
+    return tuple(shape), dtype.base_dtype
+
+
+def passing(run: Run, flow_in: Any, flow_out: Any) -> Run:
+    """`run`, and the flow handed on: nothing is to do where both are the same memory."""
+    if flow_out is flow_in:
+        return run
+
+    def run_and_flow() -> None:
+        run()
+        flow_out[...] = 0
+
+    return run_and_flow
+
+
+def container(context: InferContext) -> ElementArray | None:
+    """The array behind the handle; None before the run."""
+    handle = context.value(0)
+    return None if handle is None else handle[()]
+
+
+# -- the array
+
+
+def _infer_array(context: InferContext) -> Sequence[TensorShape]:
+    of_rank(context.shapes[0], 0, "TensorArray size")
+    return [SCALAR, SCALAR]
+
+
+def _bind_array(context: KernelContext, size: Any, handle: Any, flow: Any) -> Run:
+    attrs, allocate = context.attrs, context.allocate
+    name, dtype = attrs["tensor_array_name"] or context.name, attrs["dtype"]
+    rules = Rules(
+        attrs["element_shape"],
+        attrs["dynamic_size"],
+        attrs["clear_after_read"],
+        attrs["identical_element_shapes"],
+    )
+
+    def make() -> None:
+        count = size.item()
+        if count < 0:
+            raise refusal(f"TensorArray {name}: Size should be >= 0, but it is {count}.")
+        array = ElementArray(name, dtype, count, allocate, rules)
+        context.keep(array)
+        handle[()] = array
+        flow[...] = 0
+
+    return make
+
+
+op(
+    "TensorArrayV3",
+    inputs="size: int32",
+    outputs="handle: resource, flow: float32",
+    attrs={
+        "dtype": ALL,
+        "element_shape": Attr("shape", UNKNOWN),
+        "dynamic_size": Attr("bool", False),
+        "clear_after_read": Attr("bool", True),
+        "identical_element_shapes": Attr("bool", False),
+        "tensor_array_name": Attr("string", ""),
+    },
+    infer=_infer_array,
+    host=(0,),
+    host_outputs=(0,),
+    cpu=Call(make=_bind_array, late=True),
+    gpu=Call(make=_bind_array, late=True),
+    grad=NO_GRADIENT,
+    stateful=True,
+    doc="A new array of `size` elements that are written one by one. It lives as long as the run.",
+)
+
+
+def _infer_gradient(context: InferContext) -> Sequence[TensorShape]:
+    if len(context.shapes) > 2:
+        of_rank(context.shapes[2], 1, "shape_to_prepend")
+    return [SCALAR, SCALAR]
+
+
+def _bind_gradient(context: KernelContext, handle: Any, flow_in: Any, *more: Any) -> Run:
+    *prepended, grad_handle, flow_out = more
+    source = context.attrs["source"]
+
+    def find() -> None:
+        sizes = tuple(prepended[0].tolist()) if prepended else ()
+        grad_handle[()] = handle[()].gradient(source, sizes)
+
+    return passing(find, flow_in, flow_out)
+
+
+for _type, _more in (("TensorArrayGradV3", ()), ("TensorArrayGradWithShape", (2,))):
+    op(
+        _type,
+        inputs="handle: resource, flow_in: float32"
+        + (", shape_to_prepend: int32" if _more else ""),
+        outputs="grad_handle: resource, flow_out: float32",
+        attrs={"source": Attr("string", required=True)},
+        infer=_infer_gradient,
+        view={1: 1},
+        host=(0, *_more),
+        host_outputs=(0,),
+        cpu=Call(make=_bind_gradient, late=True),
+        gpu=Call(make=_bind_gradient, late=True),
+        grad=NO_GRADIENT,
+        stateful=True,
+        doc="The array of the gradients of an array's elements for the backward pass `source`, "
+        "made when first asked for"
+        + (", with `shape_to_prepend` in front of the elements' shapes." if _more else ".")
+        + " What is written to an element several times is added up.",
+    )
+
+
+# -- one element
+
+
+def _infer_write(context: InferContext) -> Sequence[TensorShape]:
+    of_rank(context.shapes[1], 0, "index")
+    return [SCALAR]
+
+
+def _bind_write(
+    context: KernelContext, handle: Any, index: Any, value: Any, flow_in: Any, flow_out: Any
+) -> Run:
+    kind = element_kind(context.input_shapes[2], context.input_types[2])
+
+    def write() -> None:
+        handle[()].write(index.item(), value, kind)
+
+    return passing(write, flow_in, flow_out)
+
+
+op(
+    "TensorArrayWriteV3",
+    inputs="handle: resource, index: int32, value: T, flow_in: float32",
+    outputs="flow_out: float32",
+    attrs={"T": ALL},
+    infer=_infer_write,
+    view={0: 3},
+    host=(0, 1),
+    cpu=Call(make=_bind_write, late=True),
+    gpu=Call(make=_bind_write, late=True),
+    grad=write_gradient,
+    stateful=True,
+    doc="Element `index` becomes `value`. InvalidArgumentError outside of the array, when it was "
+    "written or read before, and for another dtype or a shape that does not fit.",
+)
+
+
+def _infer_read(context: InferContext) -> Sequence[TensorShape]:
+    of_rank(context.shapes[1], 0, "index")
+    array = container(context)
+    if array is None:
+        return [UNKNOWN]
+    return [TensorShape.of(array.shape_at(context.value(1).item()))]
+
+
+def _bind_read(context: KernelContext, handle: Any, index: Any, flow_in: Any, value: Any) -> Run:
+    del flow_in
+    kind = element_kind(context.output_shapes[0], context.output_types[0])
+
+    def read() -> None:
+        handle[()].read(index.item(), value, kind)
+
+    return read
+
+
+op(
+    "TensorArrayReadV3",
+    inputs="handle: resource, index: int32, flow_in: float32",
+    outputs="value: dtype",
+    attrs={"dtype": ALL},
+    infer=_infer_read,
+    host=(0, 1),
+    cpu=Call(make=_bind_read, late=True),
+    gpu=Call(make=_bind_read, late=True),
+    grad=read_gradient,
+    stateful=True,
+    doc="Element `index`, zeros if it was not written but its shape is known. "
+    "InvalidArgumentError outside of the array and for what an earlier read has cleared.",
+)
+
+
+# -- the whole
+
+
+def _bind_size(context: KernelContext, handle: Any, flow_in: Any, size: Any) -> Run:
+    del context, flow_in
+
+    def read() -> None:
+        size[()] = handle[()].size()
+
+    return read
+
+
+op(
+    "TensorArraySizeV3",
+    inputs="handle: resource, flow_in: float32",
+    outputs="size: int32",
+    infer=scalar,
+    host=(0,),
+    host_outputs=(0,),
+    cpu=Call(make=_bind_size, late=True),
+    gpu=Call(make=_bind_size, late=True),
+    grad=NO_GRADIENT,
+    stateful=True,
+    doc="The number of elements, written or not.",
+)
+
+
+def _bind_close(context: KernelContext, handle: Any) -> Run:
+    del context
+
+    def close() -> None:
+        handle[()].close()
+
+    return close
+
+
+op(
+    "TensorArrayCloseV3",
+    inputs="handle: resource",
+    infer=no_outputs,
+    host=(0,),
+    cpu=Call(make=_bind_close, late=True),
+    gpu=Call(make=_bind_close, late=True),
+    grad=NO_GRADIENT,
+    stateful=True,
+    doc="Gives back the memory of an array before the run is over; it can't be used any more.",
+)

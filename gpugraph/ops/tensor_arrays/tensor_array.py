@@ -1,0 +1,361 @@
+"""tf.TensorArray: a list of tensors in the graph, written and read one by one, mostly in loops.
+
+A TensorArray is the handle of what the run keeps, and a flow. Every write gives a TensorArray
+with a new flow: who takes that one comes after the write. Through `tf.cond` and `tf.while_loop` it
+travels as its flow, and `build_ta_with_new_flow` makes a
+TensorArray of it again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from gpugraph.base import dtypes
+from gpugraph.base.dtypes import DType, as_dtype
+from gpugraph.base.shapes import TensorShape, as_shape
+from gpugraph.graph.client.client_graph import Graph
+from gpugraph.graph.client.default_graph_functions import name_scope
+from gpugraph.graph.client.default_stacks import graph_stack
+from gpugraph.graph.client.operation import Operation
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.ops.arrays.cast import cast
+from gpugraph.ops.framework.constant_value import constant_value
+from gpugraph.ops.framework.identity_and_shape import identity, shape
+from gpugraph.ops.framework.op_declaration import raw_ops
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+from gpugraph.ops.reductions.ranges_and_running_sums import range as range_of
+from gpugraph.ops.tensor_arrays.gradient_arrays import gradient_handle
+
+__all__ = ["TensorArray", "build_ta_with_new_flow"]
+
+
+class TensorArray:
+    """Tensors by index, of one dtype, each written once.
+
+    Args:
+      dtype: of the elements.
+      size: an int32 scalar, the number of elements. A TensorArray of a `handle` has the size of
+        what the handle leads to.
+      dynamic_size: whether writing behind the end makes the array larger.
+      clear_after_read: whether an element that was read is forgotten, True by default; then
+        reading it again is an InvalidArgumentError.
+      tensor_array_name: what errors call it.
+      handle, flow: the TensorArray that another one's `handle` leads to, after `flow`.
+      infer_shape: whether all elements have one shape, that of the first that is written.
+      element_shape: what the elements' shapes are compatible with.
+      colocate_with_first_write_call: whether it lives where the first value that is written is
+        made, rather than where the device scopes say.
+
+    Reading what was never written gives zeros where the shape of elements is fully known. Memory
+    is given back when the run is over, or earlier once all elements are cleared.
+
+    Raises:
+      ValueError: neither size nor handle, both, or a handle together with what only a new array
+        can have; a handle without a flow.
+      TypeError: the handle is no tensor.
+    """
+
+    def __init__(
+        self,
+        dtype: Any,
+        size: Any = None,
+        dynamic_size: bool | None = None,
+        clear_after_read: bool | None = None,
+        tensor_array_name: str | None = None,
+        handle: Tensor | None = None,
+        flow: Tensor | None = None,
+        infer_shape: bool = True,
+        element_shape: Any = None,
+        colocate_with_first_write_call: bool = True,
+        name: str | None = None,
+    ) -> None:
+        if handle is None and size is None:
+            raise ValueError("Argument `size` must be provided if handle is not provided.")
+        if handle is not None:
+            own = {
+                "size": size,
+                "element_shape": element_shape,
+                "dynamic_size": dynamic_size,
+                "clear_after_read": clear_after_read,
+                "tensor_array_name": tensor_array_name,
+            }
+            _check_handle(handle, own)
+        _check_flags(dynamic_size, clear_after_read)
+        self._dtype = as_dtype(dtype).base_dtype
+        self._dynamic_size = bool(dynamic_size)
+        self._size = size
+        self._infer_shape = infer_shape
+        self._element_shape = [as_shape(element_shape)]  # shared by all TensorArrays of a handle
+        self._colocate_with: list[Operation] | None = [] if colocate_with_first_write_call else None
+        with name_scope(name, "TensorArray", [handle, size, flow]) as scope:
+            if handle is not None:
+                if flow is None:
+                    raise ValueError("flow must not be None if handle is not None.")
+                self._handle, self._flow = handle, flow
+                return
+            with self._anywhere():
+                self._handle, self._flow = raw_ops.TensorArrayV3(
+                    size,
+                    dtype=self._dtype,
+                    element_shape=self._element_shape[0],
+                    dynamic_size=self._dynamic_size,
+                    clear_after_read=clear_after_read is not False,
+                    identical_element_shapes=infer_shape,
+                    tensor_array_name=tensor_array_name or "",
+                    name=scope,
+                )
+
+    # -- what it is
+
+    @property
+    def dtype(self) -> DType:
+        """The dtype of the elements."""
+        return self._dtype
+
+    @property
+    def flow(self) -> Tensor:
+        """A scalar that is there once all was written that this TensorArray knows of."""
+        return self._flow
+
+    @property
+    def handle(self) -> Tensor:
+        """What leads to the elements in a run, a scalar of dtype resource."""
+        return self._handle
+
+    @property
+    def element_shape(self) -> TensorShape:
+        """What is known of the elements' shape."""
+        return self._element_shape[0]
+
+    @property
+    def dynamic_size(self) -> bool:
+        """Whether it may grow, as far as is known here."""
+        return self._dynamic_size
+
+    def __repr__(self) -> str:
+        return f"<tf.TensorArray {self._handle.name} of {self._dtype.name}, flow {self._flow.name}>"
+
+    def identity(self) -> TensorArray:
+        """The same elements, after whatever an Identity made here has to wait for."""
+        return self._with_flow(identity(self._flow))
+
+    def grad(self, source: str, flow: Tensor | None = None, name: str | None = None) -> TensorArray:
+        """The TensorArray of gradients of the elements, for the backward pass named `source`.
+
+        It is made when a run first asks for it, and from then on this one can't grow. What is
+        written to one of its elements several times is added up.
+        """
+        found = gradient_handle(self._handle, self._flow if flow is None else flow, source, name)
+        with found.handle.graph.name_scope(f"{found.handle.op.name}/"):
+            made = TensorArray(
+                self._dtype,
+                handle=found.handle,
+                flow=found.flow,
+                infer_shape=self._infer_shape,
+                colocate_with_first_write_call=False,
+            )
+        made._element_shape[0] = self.element_shape
+        return made
+
+    def _with_flow(self, flow: Tensor) -> TensorArray:
+        """The same elements after another flow; what is learned of their shape, both know."""
+        made = TensorArray(
+            self._dtype, handle=self._handle, flow=flow, infer_shape=self._infer_shape
+        )
+        made._size = self._size
+        made._dynamic_size = self._dynamic_size
+        made._element_shape = self._element_shape
+        made._colocate_with = self._colocate_with
+        return made
+
+    # -- single elements
+
+    def read(self, index: Any, name: str | None = None) -> Tensor:
+        """Element `index`, an int32 scalar.
+
+        A run raises InvalidArgumentError for an index outside, and for an element that an earlier
+        read has cleared.
+        """
+        value: Tensor = raw_ops.TensorArrayReadV3(
+            self._handle, index, self._flow, dtype=self._dtype, name=name
+        )
+        value.set_shape(self.element_shape)
+        return value
+
+    def write(self, index: Any, value: Any, name: str | None = None) -> TensorArray:
+        """A TensorArray whose element `index` is `value`; take that one from now on.
+
+        ValueError where the shape does not fit. A run raises InvalidArgumentError for an index
+        outside, a second write, a write after a read, and another dtype.
+        """
+        with name_scope(name, "TensorArrayWrite", [self._handle, index, value]):
+            element = convert_to_tensor(value, preferred_dtype=self._dtype, name="value")
+            self._check_element_shape(element.shape)
+            with self._colocated(element):
+                flow = raw_ops.TensorArrayWriteV3(
+                    self._handle, index, element, self._flow, name=name
+                )
+            return self._with_flow(flow)
+
+    # -- many elements
+
+    def stack(self, name: str | None = None) -> Tensor:
+        """All elements, stacked along a new first axis. They must be of one shape."""
+        graph = self._handle.graph
+        with graph.colocate_with(self._handle.op):
+            with name_scope(name, "TensorArrayStack", [self._handle]):
+                value = self.gather(range_of(0, self.size()), name=name)
+        value.set_shape(TensorShape.of((self._known_size(),)).concatenate(self.element_shape))
+        return value
+
+    def gather(self, indices: Any, name: str | None = None) -> Tensor:
+        """The elements `indices`, an int32 vector, stacked along a new first axis."""
+        value: Tensor = raw_ops.TensorArrayGatherV3(
+            self._handle,
+            indices,
+            self._flow,
+            dtype=self._dtype,
+            element_shape=self.element_shape,
+            name=name,
+        )
+        return value
+
+    def concat(self, name: str | None = None) -> Tensor:
+        """All elements joined along their first axis, the only one in which they may differ."""
+        known = self.element_shape
+        value: Tensor
+        value, _ = raw_ops.TensorArrayConcatV3(
+            self._handle,
+            self._flow,
+            dtype=self._dtype,
+            element_shape_except0=known[1:] if known.sizes else TensorShape.of(None),
+            name=name,
+        )
+        if known.sizes:
+            size, length = self._known_size(), known.sizes[0]
+            total = None if size is None or length is None else size * length
+            value.set_shape(TensorShape.of((total, *known.sizes[1:])))
+        return value
+
+    def unstack(self, value: Any, name: str | None = None) -> TensorArray:
+        """A TensorArray whose elements are the slices of `value` along its first axis."""
+        with name_scope(name, "TensorArrayUnstack", [self._handle, value]):
+            count = shape(value)[0]
+            return self.scatter(range_of(0, count), value, name=name)
+
+    def scatter(self, indices: Any, value: Any, name: str | None = None) -> TensorArray:
+        """A TensorArray whose elements `indices` are the slices of `value` along its first axis.
+
+        ValueError where the shape of the slices does not fit.
+        """
+        with name_scope(name, "TensorArrayScatter", [self._handle, value, indices]):
+            elements = convert_to_tensor(value, preferred_dtype=self._dtype, name="value")
+            self._check_element_shape(elements.shape[1:])
+            with self._colocated(elements):
+                flow = raw_ops.TensorArrayScatterV3(
+                    self._handle, indices, elements, self._flow, name=name
+                )
+            return self._with_flow(flow)
+
+    def split(self, value: Any, lengths: Any, name: str | None = None) -> TensorArray:
+        """A TensorArray whose elements are parts of `value` along its first axis, of `lengths`.
+
+        `lengths`, an int vector, has as many elements as the TensorArray. ValueError where the
+        shape of the parts does not fit.
+        """
+        with name_scope(name, "TensorArraySplit", [self._handle, value, lengths]):
+            elements = convert_to_tensor(value, self._dtype, name="value")
+            with self._colocated(elements):
+                lengths_64 = cast(lengths, dtypes.int64)
+                self._check_parts(elements, lengths_64)
+                flow = raw_ops.TensorArraySplitV3(
+                    self._handle, elements, lengths_64, self._flow, name=name
+                )
+            return self._with_flow(flow)
+
+    # -- the whole
+
+    def size(self, name: str | None = None) -> Tensor:
+        """The number of elements, an int32 scalar."""
+        if not self._dynamic_size and self._size is not None:
+            return convert_to_tensor(self._size, dtypes.int32)
+        found: Tensor = raw_ops.TensorArraySizeV3(self._handle, self._flow, name=name)
+        return found
+
+    def close(self, name: str | None = None) -> Operation:
+        """Gives the memory back before the run is over."""
+        made: Operation = raw_ops.TensorArrayCloseV3(self._handle, name=name)
+        return made
+
+    # -- what is known
+
+    def _known_size(self) -> int | None:
+        """The number of elements where the graph tells it."""
+        if self._dynamic_size or self._size is None:
+            return None
+        size = constant_value(self._size) if isinstance(self._size, Tensor) else self._size
+        return None if size is None else int(size)
+
+    def _check_element_shape(self, shape: TensorShape) -> None:
+        """ValueError unless an element may have this shape; if all are alike, all have it then."""
+        known = self.element_shape
+        if not known.is_compatible_with(shape):
+            raise ValueError(
+                f"Inconsistent shapes: saw {shape} but expected {known} for the elements of "
+                f"{self._handle.name}; TensorArrays whose elements differ have infer_shape=False"
+            )
+        if self._infer_shape:
+            self._element_shape[0] = known.merge_with(shape)
+
+    def _check_parts(self, value: Tensor, lengths: Tensor) -> None:
+        found = constant_value(lengths)
+        if found is None or found.ndim != 1 or not found.size or not value.shape.sizes:
+            return
+        if found.max() == found.min():
+            self._check_element_shape(TensorShape.of((int(found[0]), *value.shape.sizes[1:])))
+
+    @contextmanager
+    def _anywhere(self) -> Iterator[None]:
+        """What is made inside is placed by the first write, unless it is to stay where it is."""
+        if self._colocate_with is None:
+            yield
+            return
+        graph: Graph = graph_stack.top()
+        with graph.colocate_with(None, ignore_existing=True), graph.device(None):
+            yield
+
+    @contextmanager
+    def _colocated(self, value: Tensor) -> Iterator[None]:
+        """Ops made inside go where the first value that was written is made."""
+        if self._colocate_with is None:
+            yield
+            return
+        if not self._colocate_with:
+            self._colocate_with.append(value.op)
+        with value.graph.colocate_with(self._colocate_with[0]):
+            yield
+
+
+def build_ta_with_new_flow(old_ta: TensorArray, flow: Tensor) -> TensorArray:
+    """`old_ta` after `flow`, one that came out of a branch or loop."""
+    return old_ta._with_flow(flow)
+
+
+def _check_handle(handle: Any, own: dict[str, Any]) -> None:
+    for key, value in own.items():
+        if value is not None:
+            raise ValueError(
+                f"Cannot provide both a `handle` and `{key}` arguments at the same time."
+            )
+    if not isinstance(handle, Tensor):
+        raise TypeError(
+            f"Expected `handle` to be a Tensor, but got `{handle}` of type `{type(handle)}`."
+        )
+
+
+def _check_flags(*flags: Any) -> None:
+    for flag in flags:
+        if not isinstance(flag, (bool, type(None))):
+            raise TypeError(f"dynamic_size and clear_after_read are bool, but there is {flag!r}")

@@ -1,0 +1,261 @@
+"""The frozen record between compilation and runtime: what a run does, step by step.
+
+A `Plan` is made by `compile/` and run by `runtime/`, and neither knows the other. All names,
+devices, memory and kernels are settled: a step is a callable without arguments, a feed a callable
+that takes an array, a fetch a callable that gives one. What remains of the graph are labels, for
+messages and statistics.
+
+A well-formed plan (`compile/verification.py` checks what makes it so):
+  - steps are in an order in which every step's inputs were written before it;
+  - a step reads and writes only memory of its own device, but for the copies of a Recv;
+  - nothing that a run makes outlives it, but variables.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from time import monotonic
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from gpugraph.base.dtypes import DType
+from gpugraph.base.errors import CancelledError, DeadlineExceededError
+
+__all__ = [
+    "Clock",
+    "FeedSlot",
+    "FetchSlot",
+    "Mailbox",
+    "PassReport",
+    "Placed",
+    "Plan",
+    "PlanKey",
+    "Step",
+    "Transfer",
+    "all_steps",
+    "blame",
+    "rendezvous_key",
+    "runs_of",
+]
+
+
+class PlanKey(NamedTuple):
+    """What a plan is for: fed tensors with their (partly open) shapes, fetches, targets."""
+
+    feeds: tuple[tuple[str, tuple[int | None, ...] | None], ...]
+    fetches: tuple[str, ...]
+    targets: tuple[str, ...]
+
+
+class Mailbox(Protocol):
+    """Where one step leaves a tensor for another, by rendezvous key."""
+
+    def send(self, key: str, value: Any, is_dead: bool = False) -> None: ...
+
+    def recv(self, key: str) -> tuple[Any, bool]: ...
+
+    def clear(self) -> None: ...
+
+
+def rendezvous_key(
+    source: str, incarnation: int, target: str, edge: str, frame: int = 0, iteration: int = 0
+) -> str:
+    """`source;incarnation in hex;target;edge;frame:iteration`: one tensor's way in a step."""
+    return f"{source};{incarnation:016x};{target};{edge};{frame}:{iteration}"
+
+
+class Step(NamedTuple):
+    """One thing a run does, and what it is called.
+
+    `kind` is "kernel", "copy" (a Recv), "send" (of a tensor sized at run time), "guard" (a check
+    that a variable is initialized), "flag" (whether a condition holds), "measure" (the sizes of a
+    kernel's outputs are counted), "fetch" (a fetched tensor sets out for the host), "region" (steps
+    that run under a condition), "stretch" (steps that may become native calls), "loop" or "joined"
+    (launches that are told to a GPU as one). The last four do what their `body` says. In traces
+    what runs as native code is "native".
+    """
+
+    name: str
+    op_type: str
+    device: str
+    depth: int
+    run: Callable[[], Any]
+    origin: Any = None
+    kind: str = "kernel"
+    output_bytes: int = 0
+    body: tuple[Any, ...] = ()  # of Steps; mypy knows no recursive NamedTuple with a default
+
+
+class Composite(Protocol):
+    """What runs a step's body."""
+
+    def __call__(self) -> Any: ...
+
+    def plain(self) -> Callable[[], Any]:
+        """The same without the guards of variables."""
+
+
+def runs_of(steps: Sequence[Step], guarded: bool) -> tuple[Callable[[], Any], ...]:
+    """What to call, step after step, with or without the guards of variables."""
+    if guarded:
+        return tuple(step.run for step in steps)
+    runs = (step for step in steps if step.kind != "guard")
+    return tuple(step.run.plain() if step.body else step.run for step in runs)  # type: ignore[attr-defined]
+
+
+def all_steps(steps: Sequence[Step]) -> Iterator[Step]:
+    """The steps and those of their bodies."""
+    for step in steps:
+        yield step
+        yield from all_steps(step.body)
+
+
+class Clock:
+    """When a run must be over, for steps that may take long: they `check` while it is `armed`."""
+
+    __slots__ = ("_cancelled", "_ends", "_limit_s", "armed", "stop")
+
+    def __init__(self) -> None:
+        self.armed = False
+        self.stop = np.zeros(1, np.int64)  # not 0 once cancelled: native code looks at it
+        self._cancelled = False
+        self._ends: float | None = None
+        self._limit_s: float | None = None
+
+    def start(self, limit_s: float | None) -> None:
+        """A run starts, which may take `limit_s` seconds (None: for ever)."""
+        self._limit_s = limit_s
+        self._ends = None if limit_s is None else monotonic() + limit_s
+        self.armed = self._cancelled or limit_s is not None
+
+    def cancel(self) -> None:
+        """Ends the run, and all to come, at the next check. Any thread may call this."""
+        self._cancelled = self.armed = True
+        self.stop[0] = 1
+
+    def check(self, where: str) -> None:
+        """CancelledError after `cancel`, DeadlineExceededError when the time is over."""
+        if self._cancelled:
+            raise CancelledError(None, None, f"The run was cancelled {where}")
+        if self._ends is not None and monotonic() > self._ends:
+            raise DeadlineExceededError(None, None, f"Timed out {where} after {self._limit_s} s")
+
+
+def blame(error: BaseException, run: Callable[[], Any] | None) -> None:
+    """Notes on an error which innermost step raised it."""
+    if run is not None and "_raised_by" not in error.__dict__:
+        error.__dict__["_raised_by"] = run
+
+
+class FeedSlot(NamedTuple):
+    """A fed tensor: `load(array)` puts a value of that dtype and shape where it is read."""
+
+    name: str
+    dtype: DType
+    shape: tuple[int | None, ...] | None
+    load: Callable[[Any], Any]
+
+
+class FetchSlot(NamedTuple):
+    """A fetched tensor: `read()` gives a copy of its value on the host."""
+
+    name: str
+    read: Callable[[], Any]
+    origin: Any = None
+
+
+class Transfer(NamedTuple):
+    """One tensor's way to another device."""
+
+    tensor: str
+    source: str
+    target: str
+    num_bytes: int | None
+
+
+class PassReport(NamedTuple):
+    """What one compile pass did, and why: a heading and lines."""
+
+    name: str
+    summary: str
+    lines: Sequence[str] = ()
+    seconds: float = 0.0
+
+
+class Placed(NamedTuple):
+    """Where one op of the plan is, why, and how it is run (`kernel`, `view`, `folded`, ...)."""
+
+    name: str
+    op_type: str
+    device: str
+    reason: str
+    mode: str
+    origin: Any = None
+
+
+@dataclass
+class Plan:
+    """A compiled run. Whoever runs or releases it holds `lock`: its memory serves one at a time.
+
+    `ends` are called when a run's fetches are read: they raise what devices refused meanwhile.
+    `waits`, by device: what waits until it has computed all that it was told.
+    `variables` are all that it uses, `watched` those whose memory its steps are bound to; if one
+    has `moved`, the plan is stale. The lock is reentrant, so that a kernel which comes back to the
+    plan that runs it finds it `running` instead of waiting for itself.
+
+    A run is done in `context`, where NumPy's floating point warnings are off (setting that anew
+    costs a run a microsecond).
+    """
+
+    key: PlanKey
+    steps: tuple[Step, ...]
+    feeds: tuple[FeedSlot, ...]
+    fetches: tuple[FetchSlot, ...]
+    transfers: tuple[Transfer, ...]
+    placed: tuple[Placed, ...]
+    reports: tuple[PassReport, ...]
+    arena_bytes: dict[str, int]
+    variables: tuple[Any, ...]
+    watched: tuple[Any, ...]
+    moved: Callable[[], bool]
+    reset: Callable[[], None]
+    release_memory: Callable[[], None]
+    lock: threading.RLock = field(default_factory=threading.RLock)
+    running: bool = False
+    stale: bool = False
+    warm: bool = False
+    has_cells: bool = False
+    clock: Clock = field(default_factory=Clock)
+    ends: tuple[Callable[[], Any], ...] = ()
+    waits: dict[str, Callable[[], Any]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.context = contextvars.Context()
+        self.context.run(np.seterr, all="ignore")
+        self.loads = tuple(slot.load for slot in self.feeds)
+        self.guarded = runs_of(self.steps, True)
+        self.runs = runs_of(self.steps, False)
+        self.reads = tuple(slot.read for slot in self.fetches)
+        self.made_by: dict[int, Step | FetchSlot] = {
+            id(step.run): step for step in all_steps(self.steps)
+        }
+        composites = [step for step in self.steps if step.kind != "guard"]
+        self.made_by.update((id(run), step) for run, step in zip(self.runs, composites))
+        self.made_by.update((id(slot.read), slot) for slot in self.fetches)
+        self.made_by.update((id(end), FetchSlot("the end of the run", end)) for end in self.ends)
+
+    def raiser(
+        self, error: BaseException, current: Callable[[], Any] | None
+    ) -> Step | FetchSlot | None:
+        """The step or fetch that raised an error in a run that had come to `current`."""
+        run = error.__dict__.pop("_raised_by", current)
+        return self.made_by.get(id(run)) or self.made_by.get(id(current))
+
+    def release(self) -> None:
+        """Gives the plan's memory back; it is stale from now on."""
+        self.stale = True
+        self.release_memory()

@@ -1,0 +1,44 @@
+"""tf.app: runs a program's `main` with what its command line leaves beside the flags.
+
+if __name__ == "__main__":
+    tf.app.run()
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from gpugraph.platform import flags
+
+__all__ = ["flags", "run"]
+
+_HELP = {"--help", "-help", "-h", "--helpshort", "--helpfull"}
+
+
+def run(main: Callable[[Any], Any] | None = None, argv: Sequence[str] | None = None) -> None:
+    """Reads the flags of `argv` (the program's own), calls `main` with the rest, and exits.
+
+    main: a function of a list, `argv` without the flags that are defined; by default the `main`
+      of the program. What it returns is the exit status.
+
+    `--help` shows the flags instead. A flag that can't be read ends the program with status 1.
+    """
+    entry = sys.modules["__main__"].main if main is None else main
+    sys.exit(entry(_without_flags(list(sys.argv if argv is None else argv))))
+
+
+def _without_flags(argv: list[str]) -> list[str]:
+    if _HELP.intersection(argv[1:]) and "help" not in flags.FLAGS:
+        doc = getattr(sys.modules["__main__"], "__doc__", None) or ""
+        sys.stdout.write(f"{doc}{flags.FLAGS.main_module_help()}\n")
+        sys.exit(1)
+    try:
+        return flags.FLAGS(argv, known_only=True)
+    except flags.Error as error:
+        sys.stderr.write(
+            f"FATAL Flags parsing error: {error}\n"
+            "Pass --helpshort or --helpfull to see help on flags.\n"
+        )
+        sys.exit(1)

@@ -1,0 +1,333 @@
+"""Files and folders of the local file system, under TensorFlow's names and with its error classes.
+
+What the system refuses becomes the error of the class that TensorFlow has for it: a file that is
+not there NotFoundError, one that may not be read PermissionDeniedError. Paths are strings, bytes
+(UTF-8) or `os.PathLike`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fnmatch
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from gpugraph.base import errors
+
+__all__ = [
+    "Copy",
+    "DeleteRecursively",
+    "Exists",
+    "FileStatistics",
+    "GFile",
+    "Glob",
+    "IsDirectory",
+    "ListDirectory",
+    "MakeDirs",
+    "MkDir",
+    "Remove",
+    "Rename",
+    "Stat",
+    "Walk",
+    "system_errors",
+]
+
+_CLASSES = {
+    errno.ENOENT: errors.NotFoundError,
+    errno.EEXIST: errors.AlreadyExistsError,
+    errno.EACCES: errors.PermissionDeniedError,
+    errno.EPERM: errors.PermissionDeniedError,
+    errno.EROFS: errors.PermissionDeniedError,
+    errno.EISDIR: errors.FailedPreconditionError,
+    errno.ENOTDIR: errors.FailedPreconditionError,
+    errno.ENOTEMPTY: errors.FailedPreconditionError,
+    errno.EBUSY: errors.FailedPreconditionError,
+    errno.EINVAL: errors.InvalidArgumentError,
+    errno.ENAMETOOLONG: errors.InvalidArgumentError,
+    errno.ENOSPC: errors.ResourceExhaustedError,
+    errno.EMFILE: errors.ResourceExhaustedError,
+}
+_MAGIC = ("*", "?", "[", "\\")
+_OTHERWISE = re.compile(r"\\(.)|\[\^(\]?[^\]]*\])|(\[!?\]?[^\]]*\])")
+
+
+@contextlib.contextmanager
+def system_errors(path: Any) -> Iterator[None]:
+    """Makes of an OSError in it the error of its class, which names the path."""
+    try:
+        yield
+    except OSError as error:
+        kind = _CLASSES.get(error.errno or 0, errors.UnknownError)
+        why = error.strerror or str(error)
+        raise kind(None, None, f"{_text(path)}; {why}") from error
+
+
+def _text(path: Any) -> str:
+    return os.fsdecode(path)
+
+
+class FileStatistics(NamedTuple):
+    """What `Stat` says: bytes, when it was changed (nanoseconds since 1970), and whether it is a
+    folder."""
+
+    length: int
+    mtime_nsec: int
+    is_directory: bool
+
+
+class GFile:
+    """A file: text in UTF-8, or bytes where the mode has a "b". A context manager, and its lines.
+
+    mode: as of `open`: "r", "w", "a", "r+", "w+", "a+", each with or without "b".
+    It is opened when it is first read or written: NotFoundError comes then, InvalidArgumentError
+    for another mode, PermissionDeniedError for reading or writing what is not opened for it.
+    """
+
+    def __init__(self, name: Any, mode: str = "r") -> None:
+        plain = mode.replace("b", "")
+        self._name, self._mode = name, mode
+        self._reads, self._writes = "r" in plain or "+" in plain, plain != "r"
+        self._binary = "b" in mode
+        self._opened: Any = None
+
+    @property
+    def name(self) -> Any:
+        """The path that it was given."""
+        return self._name
+
+    @property
+    def mode(self) -> str:
+        """The mode that it was given."""
+        return self._mode
+
+    def _file(self, for_writing: bool = False) -> Any:
+        self._check_mode()
+        if not (self._writes if for_writing else self._reads):
+            what = "writing" if for_writing else "reading"
+            raise errors.PermissionDeniedError(None, None, f"File isn't open for {what}")
+        return self._any_file()
+
+    def _check_mode(self) -> str:
+        plain = self._mode.replace("b", "")
+        if plain not in ("r", "w", "a", "r+", "w+", "a+"):
+            message = f"mode is not 'r' or 'w' or 'a' or 'r+' or 'w+' or 'a+', but '{plain}'"
+            raise errors.InvalidArgumentError(None, None, message)
+        return plain
+
+    def _any_file(self) -> Any:
+        if self._opened is None:
+            plain = self._check_mode()
+            with system_errors(self._name):
+                self._opened = open(_text(self._name), f"{plain}b")  # noqa: SIM115
+        return self._opened
+
+    def _read(self, data: bytes) -> Any:
+        return data if self._binary else data.decode()
+
+    def size(self) -> int:
+        """How many bytes the file has."""
+        return Stat(self._name).length
+
+    def read(self, n: int = -1) -> Any:
+        """The next n bytes (in text: of which the text is); all that are left by default."""
+        source = self._file()
+        with system_errors(self._name):
+            return self._read(source.read(n))
+
+    def readline(self) -> Any:
+        """The next line with its end; nothing at the end of the file."""
+        source = self._file()
+        with system_errors(self._name):
+            return self._read(source.readline())
+
+    def readlines(self) -> list[Any]:
+        """All lines that are left."""
+        return list(self)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.readline, b"" if self._binary else "")
+
+    def __next__(self) -> Any:
+        line = self.readline()
+        if not line:
+            raise StopIteration
+        return line
+
+    def write(self, file_content: Any) -> None:
+        """Appends text or bytes to what is written."""
+        target = self._file(for_writing=True)
+        data = file_content.encode() if isinstance(file_content, str) else bytes(file_content)
+        with system_errors(self._name):
+            target.write(data)
+
+    def seek(self, offset: int | None = None, whence: int = 0, position: int | None = None) -> None:
+        """Goes to `offset` bytes from the start (whence 0), from here (1) or from the end (2).
+
+        `position` is an older name of it. TypeError where neither is given.
+        """
+        chosen = position if offset is None else offset
+        if chosen is None:
+            raise TypeError("seek(): offset argument required")
+        if whence not in (0, 1, 2):
+            raise errors.InvalidArgumentError(
+                None, None, f"Invalid whence argument: {whence}. Valid values are 0, 1, or 2."
+            )
+        source = self._file()
+        with system_errors(self._name):
+            source.seek(chosen, whence)
+
+    def tell(self) -> int:
+        """How many bytes from the start the next one is."""
+        return int(self._any_file().tell())
+
+    def seekable(self) -> bool:
+        """True: every place of a file can be gone to."""
+        return True
+
+    def flush(self) -> None:
+        """Hands what is written to the system."""
+        if self._opened is not None and self._writes:
+            with system_errors(self._name):
+                self._opened.flush()
+
+    def close(self) -> None:
+        """Closes the file."""
+        if self._opened is not None:
+            with system_errors(self._name):
+                self._opened.close()
+        self._opened = None
+
+    def __enter__(self) -> GFile:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.close()
+
+
+def Exists(filename: Any) -> bool:
+    """Whether there is a file or folder of this path."""
+    return os.path.exists(_text(filename))
+
+
+def IsDirectory(dirname: Any) -> bool:
+    """Whether there is a folder of this path."""
+    return os.path.isdir(_text(dirname))
+
+
+def Stat(filename: Any) -> FileStatistics:
+    """Size and age. NotFoundError where there is nothing."""
+    with system_errors(filename):
+        found = os.stat(_text(filename))
+    folder = os.path.isdir(_text(filename))
+    return FileStatistics(found.st_size, found.st_mtime_ns, folder)
+
+
+def Glob(filename: Any) -> list[str]:
+    """The paths that match a pattern, or one of a list of them: `*`, `?` and `[...]` in each part
+    of it, `[^...]` and `[!...]` for other signs, a backslash for the very sign after it; sorted for
+    each. Names that begin with a dot match too."""
+    patterns = [filename] if isinstance(filename, (str, bytes, os.PathLike)) else filename
+    return [path for each in patterns for path in sorted(_matching(_text(each)))]
+
+
+def _as_python(pattern: str) -> str:
+    """The same pattern for `fnmatch`, which knows neither `^` nor the backslash."""
+
+    def changed(found: re.Match[str]) -> str:
+        sign, others, kept = found.groups()
+        if sign is not None:
+            return f"[{sign}]" if sign in "*?[" else sign
+        return kept if others is None else f"[!{others}"
+
+    return _OTHERWISE.sub(changed, pattern)
+
+
+def _matching(pattern: str) -> list[str]:
+    if not any(sign in pattern for sign in _MAGIC):
+        return [pattern] if os.path.lexists(pattern) else []
+    head, tail = os.path.split(pattern)
+    if not tail:
+        return [os.path.join(each, "") for each in _matching(head) if os.path.isdir(each)]
+    found = []
+    for folder in _matching(head) if head else [""]:
+        try:
+            names = os.listdir(folder or ".")
+        except OSError:
+            continue
+        found += [os.path.join(folder, name) for name in fnmatch.filter(names, _as_python(tail))]
+    return found
+
+
+def ListDirectory(dirname: Any) -> list[str]:
+    """The names in a folder, in no order. NotFoundError where there is no folder."""
+    if not IsDirectory(dirname):
+        message = f"Could not find directory {_text(dirname)}"
+        raise errors.NotFoundError(None, None, message)
+    with system_errors(dirname):
+        return os.listdir(_text(dirname))
+
+
+def MkDir(dirname: Any) -> None:
+    """Makes a folder, where there is none. NotFoundError without the folder around it."""
+    with system_errors(dirname), contextlib.suppress(FileExistsError):
+        os.mkdir(_text(dirname))
+
+
+def MakeDirs(dirname: Any) -> None:
+    """Makes a folder and those around it, as far as they are not there. FailedPreconditionError
+    where one of them is a file."""
+    try:
+        with system_errors(dirname):
+            os.makedirs(_text(dirname), exist_ok=True)
+    except errors.AlreadyExistsError as error:
+        message = f"{_text(dirname)} is not a directory"
+        raise errors.FailedPreconditionError(None, None, message) from error
+
+
+def Remove(filename: Any) -> None:
+    """Deletes a file. NotFoundError where there is none, FailedPreconditionError for a folder."""
+    with system_errors(filename):
+        os.remove(_text(filename))
+
+
+def DeleteRecursively(dirname: Any) -> None:
+    """Deletes a folder with all that is in it. NotFoundError where there is none."""
+    path = _text(dirname)
+    with system_errors(dirname):
+        if os.path.isdir(path) and not os.path.islink(path):
+            shutil.rmtree(path)
+        else:
+            os.remove(path)
+
+
+def _refuse_existing(path: Any, overwrite: bool) -> None:
+    if not overwrite and Exists(path):
+        raise errors.AlreadyExistsError(None, None, f"{_text(path)}; file already exists")
+
+
+def Rename(oldname: Any, newname: Any, overwrite: bool = False) -> None:
+    """Gives a file or folder another path. AlreadyExistsError for one that is there, unless
+    `overwrite`; NotFoundError where there is nothing to rename."""
+    _refuse_existing(newname, overwrite)
+    with system_errors(oldname):
+        os.replace(_text(oldname), _text(newname))
+
+
+def Copy(oldpath: Any, newpath: Any, overwrite: bool = False) -> None:
+    """Copies a file. AlreadyExistsError for a path that is there, unless `overwrite`; NotFoundError
+    where there is nothing to copy."""
+    _refuse_existing(newpath, overwrite)
+    with system_errors(oldpath):
+        shutil.copyfile(_text(oldpath), _text(newpath))
+
+
+def Walk(top: Any, in_order: bool = True) -> Iterator[tuple[str, list[str], list[str]]]:
+    """(folder, names of folders in it, names of files in it) for a folder and all below it.
+
+    in_order: a folder comes before those in it; otherwise after. Nothing where there is no folder.
+    """
+    yield from os.walk(_text(top), topdown=in_order)

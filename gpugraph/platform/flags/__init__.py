@@ -1,0 +1,66 @@
+"""tf.flags: a program's command-line flags, defined by name, read as attributes of `FLAGS`.
+
+    tf.flags.DEFINE_integer("steps", 100, "How long to train.")
+    FLAGS = tf.flags.FLAGS
+    ... FLAGS.steps
+
+The command line is read at the first look at a flag, or by `tf.app.run`. It may say `--steps=5`,
+`--steps 5`, `-steps 5`; of a boolean flag `--verbose`, `--noverbose`, `--verbose=false`. What
+follows `--`, and what is no flag, is left to the program.
+"""
+
+from gpugraph.platform.flags.flag_definitions import (
+    DEFINE_bool,
+    DEFINE_boolean,
+    DEFINE_enum,
+    DEFINE_float,
+    DEFINE_integer,
+    DEFINE_list,
+    DEFINE_multi_float,
+    DEFINE_multi_integer,
+    DEFINE_multi_string,
+    DEFINE_spaceseplist,
+    DEFINE_string,
+    mark_flag_as_required,
+    mark_flags_as_required,
+    register_validator,
+    validator,
+)
+from gpugraph.platform.flags.flag_values import (
+    FLAGS,
+    DuplicateFlagError,
+    Error,
+    Flag,
+    FlagValues,
+    IllegalFlagValueError,
+    UnparsedFlagAccessError,
+    UnrecognizedFlagError,
+    ValidationError,
+)
+
+__all__ = [
+    "DEFINE_bool",
+    "DEFINE_boolean",
+    "DEFINE_enum",
+    "DEFINE_float",
+    "DEFINE_integer",
+    "DEFINE_list",
+    "DEFINE_multi_float",
+    "DEFINE_multi_integer",
+    "DEFINE_multi_string",
+    "DEFINE_spaceseplist",
+    "DEFINE_string",
+    "DuplicateFlagError",
+    "Error",
+    "FLAGS",
+    "Flag",
+    "FlagValues",
+    "IllegalFlagValueError",
+    "UnparsedFlagAccessError",
+    "UnrecognizedFlagError",
+    "ValidationError",
+    "mark_flag_as_required",
+    "mark_flags_as_required",
+    "register_validator",
+    "validator",
+]

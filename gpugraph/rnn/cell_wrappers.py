@@ -1,0 +1,276 @@
+"""Cells around a cell: dropout, a residual connection, a device."""
+
+from __future__ import annotations
+
+import hashlib
+import numbers
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from gpugraph.base.nest import (
+    assert_same_structure,
+    flatten,
+    is_nested,
+    map_structure,
+    pack_sequence_as,
+)
+from gpugraph.base.shapes import as_shape
+from gpugraph.graph.client.client_graph import Graph
+from gpugraph.graph.client.default_stacks import graph_stack
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.ops.elementwise.arithmetic_functions import divide
+from gpugraph.ops.elementwise.unary_functions import floor
+from gpugraph.ops.framework.constant_value import constant_value
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+from gpugraph.ops.nn.activations.dropout import dropout
+from gpugraph.ops.random.random_ops import random_uniform
+from gpugraph.ops.tensor_arrays.tensor_array import TensorArray
+from gpugraph.rnn.lstm_cells import LSTMStateTuple
+from gpugraph.rnn.rnn_cell_base import RNNCell, check_cell
+
+__all__ = ["DeviceWrapper", "DropoutWrapper", "ResidualWrapper"]
+
+
+class _Wrapper(RNNCell):
+    """A cell that calls another one, whose variables are its own."""
+
+    def __init__(self, cell: Any, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        check_cell("cell", cell)
+        self.cell = cell
+
+    def __call__(self, inputs: Any, state: Any, scope: Any = None) -> Any:
+        return self._around(inputs, state, lambda *given: self.cell(*given, scope=scope))
+
+    def _around(self, inputs: Any, state: Any, call_cell: Callable[..., Any]) -> Any:
+        """Calls the cell by `call_cell(inputs, state)`, with what is done before and after it."""
+        raise NotImplementedError(f"{type(self).__name__} does not say what it wraps with")
+
+    @property
+    def wrapped_cell(self) -> Any:
+        return self.cell
+
+    @property
+    def state_size(self) -> Any:
+        return self.cell.state_size
+
+    @property
+    def output_size(self) -> Any:
+        return self.cell.output_size
+
+    @property
+    def trainable_weights(self) -> list[Any]:
+        return list(getattr(self.cell, "trainable_weights", ()))
+
+    @property
+    def non_trainable_weights(self) -> list[Any]:
+        return list(getattr(self.cell, "non_trainable_weights", ()))
+
+    def zero_state(self, batch_size: Any, dtype: Any) -> Any:
+        graph: Graph = graph_stack.top()
+        with graph.name_scope(f"{type(self).__name__}ZeroState"):
+            return self.cell.zero_state(batch_size, dtype)
+
+
+class DeviceWrapper(_Wrapper):
+    """Runs a cell on `device`: a name, or a function of each op."""
+
+    def __init__(self, cell: Any, device: Any, **kwargs: Any) -> None:
+        super().__init__(cell, **kwargs)
+        self._device = device
+
+    def zero_state(self, batch_size: Any, dtype: Any) -> Any:
+        with graph_stack.top().device(self._device):
+            return super().zero_state(batch_size, dtype)
+
+    def _around(self, inputs: Any, state: Any, call_cell: Callable[..., Any]) -> Any:
+        with graph_stack.top().device(self._device):
+            return call_cell(inputs, state)
+
+
+class ResidualWrapper(_Wrapper):
+    """Adds a cell's inputs to its outputs, or does what `residual_fn(inputs, outputs)` says.
+
+    ValueError in the call when inputs and outputs are not alike, which they must be for adding.
+    """
+
+    def __init__(
+        self, cell: Any, residual_fn: Callable[..., Any] | None = None, **kwargs: Any
+    ) -> None:
+        super().__init__(cell, **kwargs)
+        self._residual_fn = residual_fn
+
+    def _around(self, inputs: Any, state: Any, call_cell: Callable[..., Any]) -> Any:
+        outputs, new_state = call_cell(inputs, state)
+        return (self._residual_fn or _sum)(inputs, outputs), new_state
+
+
+def _sum(inputs: Any, outputs: Any) -> Any:
+    def add(one: Any, other: Any) -> Any:
+        one.shape.assert_is_compatible_with(other.shape)
+        return one + other
+
+    assert_same_structure(inputs, outputs)
+    return map_structure(add, inputs, outputs)
+
+
+class DropoutWrapper(_Wrapper):
+    """Drops of a cell's inputs, outputs and states at random. Source: arXiv:1409.2329.
+
+    input_keep_prob, output_keep_prob, state_keep_prob: with which probability an element is kept;
+      numbers in [0, 1] or scalar tensors.
+    variational_recurrent: whether all steps (and all of the batch) drop the same; needs `dtype`,
+      and `input_size` unless inputs are all kept. Source: arXiv:1512.05287.
+    seed: of the random numbers; those of inputs, states and outputs are different.
+    dropout_state_filter_visitor: says of (parts of) a state whether to drop of it; by default of
+      all but the memory `c` of an LSTM, and TensorArrays.
+
+    ValueError for a probability outside [0, 1] and what `variational_recurrent` lacks; TypeError
+    for a visitor that can't be called.
+    """
+
+    def __init__(
+        self,
+        cell: Any,
+        input_keep_prob: Any = 1.0,
+        output_keep_prob: Any = 1.0,
+        state_keep_prob: Any = 1.0,
+        variational_recurrent: bool = False,
+        input_size: Any = None,
+        dtype: Any = None,
+        seed: int | None = None,
+        dropout_state_filter_visitor: Callable[..., Any] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(cell, dtype=dtype, **kwargs)
+        visitor = dropout_state_filter_visitor
+        if visitor is not None and not callable(visitor):
+            raise TypeError(f"dropout_state_filter_visitor must be callable: {visitor!r}")
+        self._visitor = visitor or _all_but_memory
+        with graph_stack.top().name_scope("DropoutWrapperInit"):
+            self._input_keep = _probability("input_keep_prob", input_keep_prob)
+            self._state_keep = _probability("state_keep_prob", state_keep_prob)
+            self._output_keep = _probability("output_keep_prob", output_keep_prob)
+        self._seed = seed
+        self._noise: dict[str, list[Tensor]] | None = None
+        if variational_recurrent:
+            self._noise = self._drawn(input_size, dtype)
+
+    def _drawn(self, input_size: Any, dtype: Any) -> dict[str, list[Tensor]]:
+        """The random numbers of all steps, for each size of inputs, states and outputs."""
+        if dtype is None:
+            raise ValueError("When variational_recurrent=True, dtype must be provided")
+        sizes = {"state": self.cell.state_size, "output": self.cell.output_size}
+        if _drops(self._input_keep):
+            if input_size is None:
+                raise ValueError(
+                    "When variational_recurrent=True and input_keep_prob < 1.0 or is unknown, "
+                    "input_size must be provided"
+                )
+            sizes = {"input": input_size, **sizes}
+        return {
+            kind: [
+                random_uniform(
+                    [1, *as_shape(size).as_list()], seed=self._seed_of(kind, index), dtype=dtype
+                )
+                for index, size in enumerate(flatten(some))
+            ]
+            for kind, some in sizes.items()
+        }
+
+    def _seed_of(self, kind: str, index: int) -> int | None:
+        if self._seed is None:
+            return None
+        digest = hashlib.md5(f"{self._seed}{kind}_{index}".encode(), usedforsecurity=False)
+        return int(digest.hexdigest()[:8], 16) & 0x7FFFFFFF
+
+    def _around(self, inputs: Any, state: Any, call_cell: Callable[..., Any]) -> Any:
+        if _drops(self._input_keep):
+            inputs = self._dropped("input", inputs, self._input_keep)
+        output, new_state = call_cell(inputs, state)
+        if _drops(self._state_keep):
+            chosen = _chosen(self._visitor, new_state)
+            new_state = self._dropped("state", new_state, self._state_keep, chosen)
+        if _drops(self._output_keep):
+            output = self._dropped("output", output, self._output_keep)
+        return output, new_state
+
+    def _dropped(self, kind: str, values: Any, keep: Any, chosen: Any = None) -> Any:
+        """`values` with dropout where `chosen`, which has the form of their upper part, is true."""
+        if chosen is None:
+            chosen = map_structure(lambda _: True, values)
+        dropped = [
+            self._drop(kind, index, value, keep) if mark else value
+            for index, (mark, value) in enumerate(zip(flatten(chosen), _up_to(chosen, values)))
+        ]
+        return pack_sequence_as(chosen, dropped)
+
+    def _drop(self, kind: str, index: int, value: Any, keep: Any) -> Any:
+        if self._noise is None:
+            return dropout(value, rate=1.0 - keep, seed=self._seed_of(kind, index))
+        kept = divide(value, keep) * floor(keep + self._noise[kind][index])
+        kept.set_shape(value.shape)
+        return kept
+
+
+def _probability(name: str, given: Any) -> Any:
+    """A probability as a number where it is known, else as a tensor."""
+    tensor = convert_to_tensor(given)
+    known = constant_value(tensor)
+    if known is None:
+        return tensor
+    if not 0 <= known <= 1:
+        raise ValueError(f"Parameter {name} must be between 0 and 1: {known}")
+    return float(known)
+
+
+def _drops(keep: Any) -> bool:
+    return not isinstance(keep, numbers.Real) or keep < 1
+
+
+def _all_but_memory(substate: Any) -> Any:
+    if isinstance(substate, LSTMStateTuple):
+        return LSTMStateTuple(c=False, h=True)
+    return not isinstance(substate, TensorArray)
+
+
+def _chosen(visitor: Callable[..., Any], state: Any) -> Any:
+    """Which leaves of `state` the visitor wants, in the form of its upper part.
+
+    The visitor's answer for a structure is a bool for all of it, or a structure of bools for its
+    parts; of parts that are wanted it is asked again.
+    """
+    answer = visitor(state)
+    if not is_nested(state) or answer is False:
+        return answer
+    parts = _parts(state)
+    if isinstance(answer, bool):
+        wanted = [answer] * len(parts)
+    else:
+        assert_same_structure(map_structure(lambda _: True, answer), answer)
+        wanted = _parts(answer)
+    marks = [_chosen(visitor, part) if want else False for want, part in zip(wanted, parts)]
+    return _like(state, marks)
+
+
+def _parts(structure: Any) -> list[Any]:
+    """The parts right below, those of a dict by sorted keys, as `flatten` has them."""
+    if isinstance(structure, Mapping):
+        return [structure[key] for key in sorted(structure)]
+    return list(structure)
+
+
+def _like(structure: Any, parts: list[Any]) -> Any:
+    """A structure of the same type, with other parts."""
+    if isinstance(structure, Mapping):
+        return dict(zip(sorted(structure), parts))
+    named = hasattr(structure, "_fields")
+    return type(structure)(*parts) if named else type(structure)(parts)
+
+
+def _up_to(shallow: Any, values: Any) -> list[Any]:
+    """The parts of `values` that stand where `shallow` has leaves."""
+    if not is_nested(shallow):
+        return [values]
+    pairs = zip(_parts(shallow), _parts(values))
+    return [each for upper, lower in pairs for each in _up_to(upper, lower)]

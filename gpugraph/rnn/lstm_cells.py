@@ -1,0 +1,213 @@
+"""Long short-term memory. The gates lie in one kernel, in the order i, j, f, o:
+
+input gate, new input, forget gate, output gate.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from gpugraph.base import dtypes
+from gpugraph.base.dtypes import DType
+from gpugraph.ops.arrays.concat_and_stack import concat
+from gpugraph.ops.arrays.split_and_unstack import split
+from gpugraph.ops.elementwise.arithmetic_functions import add, multiply
+from gpugraph.ops.elementwise.unary_functions import sigmoid, tanh
+from gpugraph.ops.framework.tensor_conversion import constant
+from gpugraph.ops.indexing.strided_slice import slice as slice_of
+from gpugraph.ops.linalg.matmul import matmul
+from gpugraph.ops.nn.normalization.bias_and_moments import bias_add
+from gpugraph.ops.random.variable_initializers import Zeros
+from gpugraph.ops.reductions.clip_by_norm import clip_by_value
+from gpugraph.rnn.basic_and_gru_cells import depth_of
+from gpugraph.rnn.rnn_cell_base import LayerCell
+from gpugraph.variable_scope import fixed_size_partitioner
+
+__all__ = ["BasicLSTMCell", "LSTMCell", "LSTMStateTuple"]
+
+
+class LSTMStateTuple(NamedTuple):
+    """The state of an LSTM cell: `c`, its memory, and `h`, its last output."""
+
+    c: Any
+    h: Any
+
+    @property
+    def dtype(self) -> DType:
+        """That of both; TypeError when they differ."""
+        c, h = self
+        if c.dtype != h.dtype:
+            raise TypeError(f"Inconsistent internal state: {c.dtype} vs {h.dtype}")
+        found: DType = c.dtype
+        return found
+
+
+class BasicLSTMCell(LayerCell):
+    """An LSTM without peepholes, clipping and projection. Source: arXiv:1409.2329.
+
+    forget_bias: added to the forget gate, so that much is kept in the beginning.
+    state_is_tuple: whether states are LSTMStateTuples, or [batch, 2 num_units], c beside h.
+    activation: tanh by default.
+
+    Variables: `kernel` [depth + num_units, 4 num_units], `bias` [4 num_units].
+    """
+
+    def __init__(
+        self,
+        num_units: int,
+        forget_bias: float = 1.0,
+        state_is_tuple: bool = True,
+        activation: Any = None,
+        reuse: bool | None = None,
+        name: str | None = None,
+        dtype: Any = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(_reuse=reuse, name=name, dtype=dtype, **kwargs)
+        self._num_units = num_units
+        self._forget_bias = forget_bias
+        self._state_is_tuple = state_is_tuple
+        self._activation = activation or tanh
+
+    @property
+    def state_size(self) -> Any:
+        units = self._num_units
+        return LSTMStateTuple(units, units) if self._state_is_tuple else 2 * units
+
+    @property
+    def output_size(self) -> int:
+        return self._num_units
+
+    def build(self, inputs_shape: Any) -> None:
+        rows = depth_of(inputs_shape) + self._num_units
+        self._kernel = self.add_variable("kernel", [rows, 4 * self._num_units])
+        self._bias = self.add_variable("bias", [4 * self._num_units], initializer=Zeros())
+
+    def call(self, inputs: Any, state: Any) -> Any:
+        one = constant(1, dtypes.int32)
+        c, h = state if self._state_is_tuple else split(state, 2, axis=one)
+        gates = bias_add(matmul(concat([inputs, h], 1), self._kernel), self._bias)
+        i, j, f, o = split(gates, 4, axis=one)
+        kept = sigmoid(add(f, constant(self._forget_bias, f.dtype)))
+        new_c = add(multiply(c, kept), multiply(sigmoid(i), self._activation(j)))
+        new_h = multiply(self._activation(new_c), sigmoid(o))
+        if self._state_is_tuple:
+            return new_h, LSTMStateTuple(new_c, new_h)
+        return new_h, concat([new_c, new_h], 1)
+
+
+class LSTMCell(LayerCell):
+    """An LSTM with what was added to it later. Sources: Hochreiter and Schmidhuber, 1997; peepholes
+    and projection: Sak et al., 2014 (arXiv:1402.1128).
+
+    use_peepholes: whether the gates see the memory, by diagonals `w_f_diag` and so on.
+    cell_clip: the memory is kept within +-cell_clip.
+    num_proj: outputs are projected to so many by `projection/kernel`, proj_clip clips them.
+    num_unit_shards, num_proj_shards: into how many parts the kernels are cut (deprecated: give
+      the variable scope a partitioner).
+    forget_bias, state_is_tuple, activation: as for BasicLSTMCell.
+    """
+
+    def __init__(
+        self,
+        num_units: int,
+        use_peepholes: bool = False,
+        cell_clip: float | None = None,
+        initializer: Any = None,
+        num_proj: int | None = None,
+        proj_clip: float | None = None,
+        num_unit_shards: int | None = None,
+        num_proj_shards: int | None = None,
+        forget_bias: float = 1.0,
+        state_is_tuple: bool = True,
+        activation: Any = None,
+        reuse: bool | None = None,
+        name: str | None = None,
+        dtype: Any = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(_reuse=reuse, name=name, dtype=dtype, **kwargs)
+        self._num_units = num_units
+        self._use_peepholes = use_peepholes
+        self._cell_clip = cell_clip
+        self._initializer = initializer
+        self._num_proj = num_proj
+        self._proj_clip = proj_clip
+        self._num_unit_shards = num_unit_shards
+        self._num_proj_shards = num_proj_shards
+        self._forget_bias = forget_bias
+        self._state_is_tuple = state_is_tuple
+        self._activation = activation or tanh
+
+    @property
+    def state_size(self) -> Any:
+        memory, output = self._num_units, self.output_size
+        return LSTMStateTuple(memory, output) if self._state_is_tuple else memory + output
+
+    @property
+    def output_size(self) -> int:
+        return self._num_units if self._num_proj is None else self._num_proj
+
+    def build(self, inputs_shape: Any) -> None:
+        units, initializer = self._num_units, self._initializer
+        self._kernel = self.add_variable(
+            "kernel",
+            [depth_of(inputs_shape) + self.output_size, 4 * units],
+            initializer=initializer,
+            partitioner=_partitioner(self._num_unit_shards),
+        )
+        self._bias = self.add_variable("bias", [4 * units], initializer=Zeros())
+        if self._use_peepholes:
+            self._w_f_diag = self.add_variable("w_f_diag", [units], initializer=initializer)
+            self._w_i_diag = self.add_variable("w_i_diag", [units], initializer=initializer)
+            self._w_o_diag = self.add_variable("w_o_diag", [units], initializer=initializer)
+        if self._num_proj is not None:
+            self._proj_kernel = self.add_variable(
+                "projection/kernel",
+                [units, self._num_proj],
+                initializer=initializer,
+                partitioner=_partitioner(self._num_proj_shards),
+            )
+
+    def call(self, inputs: Any, state: Any) -> Any:
+        before, last = self._parts(state)
+        gates = bias_add(matmul(concat([inputs, last], 1), self._kernel), self._bias)
+        i, j, f, o = split(gates, 4, axis=1)
+        f = f + self._forget_bias
+        if self._use_peepholes:
+            f = f + self._w_f_diag * before
+            kept = sigmoid(f) * before
+            i = i + self._w_i_diag * before
+        else:
+            kept = sigmoid(f) * before
+        c = kept + sigmoid(i) * self._activation(j)
+        if self._cell_clip is not None:
+            c = clip_by_value(c, -self._cell_clip, self._cell_clip)
+        if self._use_peepholes:
+            o = o + self._w_o_diag * c
+        h = self._projected(sigmoid(o) * self._activation(c))
+        if self._state_is_tuple:
+            return h, LSTMStateTuple(c, h)
+        return h, concat([c, h], 1)
+
+    def _parts(self, state: Any) -> Any:
+        """Memory and last output."""
+        if self._state_is_tuple:
+            return state
+        units = self._num_units
+        return (
+            slice_of(state, [0, 0], [-1, units]),
+            slice_of(state, [0, units], [-1, self.output_size]),
+        )
+
+    def _projected(self, output: Any) -> Any:
+        if self._num_proj is None:
+            return output
+        output = matmul(output, self._proj_kernel)
+        if self._proj_clip is not None:
+            output = clip_by_value(output, -self._proj_clip, self._proj_clip)
+        return output
+
+
+def _partitioner(shards: int | None) -> Any:
+    return None if shards is None else fixed_size_partitioner(shards)

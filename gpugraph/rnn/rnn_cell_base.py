@@ -1,0 +1,117 @@
+"""RNNCell: a function of one step's input and a state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from gpugraph.graph.client.client_graph import Graph
+from gpugraph.graph.client.default_stacks import graph_stack
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.layers.base_layer import Layer
+from gpugraph.ops.framework.constant_value import constant_value
+from gpugraph.ops.framework.identity_and_shape import shape
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+from gpugraph.rnn.state_sizes import zero_state
+from gpugraph.variable_scope import get_variable_scope, variable_scope
+
+__all__ = ["LayerCell", "RNNCell", "check_cell"]
+
+
+class RNNCell(Layer):
+    """A recurrent network's step: `cell(inputs, state)` gives `(output, next state)`.
+
+    Subclasses say `state_size` and `output_size` (numbers, shapes, or nested structures of them)
+    and `call(inputs, state)`; variables that they get there belong to the cell. Or they say
+    `__call__(inputs, state, scope=None)` altogether.
+    """
+
+    def __call__(self, inputs: Any, state: Any, scope: Any = None) -> Any:
+        """Output and next state.
+
+        inputs: [batch, ...], or a structure of these. state: of `state_size`, with the batch in
+        front. scope: the name or scope of the cell's variables, made of its class by default.
+        """
+        if scope is not None:
+            with variable_scope(scope, custom_getter=self._get) as opened:
+                return super().__call__(inputs, state, scope=opened)
+        with variable_scope(get_variable_scope(), custom_getter=self._get):
+            return super().__call__(inputs, state)
+
+    def _get(self, getter: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        """The custom getter by which the cell learns of its variables."""
+        variable = getter(*args, **kwargs)
+        if hasattr(variable, "trainable"):
+            self._know(variable, variable.trainable)
+        return variable
+
+    @property
+    def state_size(self) -> Any:
+        """The sizes of states, without the batch: a number, a shape, or a structure of these."""
+        raise NotImplementedError(f"{type(self).__name__} does not say its state_size")
+
+    @property
+    def output_size(self) -> Any:
+        """The size of outputs, without the batch: a number, a shape, or a structure of these."""
+        raise NotImplementedError(f"{type(self).__name__} does not say its output_size")
+
+    def zero_state(self, batch_size: Any, dtype: Any) -> Any:
+        """A state of zeros: for each size in `state_size` a tensor [batch_size, size]."""
+        graph: Graph = graph_stack.top()
+        with graph.name_scope(f"{type(self).__name__}ZeroState"):
+            return zero_state(self.state_size, batch_size, dtype)
+
+    def get_initial_state(
+        self, inputs: Any = None, batch_size: Any = None, dtype: Any = None
+    ) -> Any:
+        """A state of zeros, for a batch of `inputs`, or for `batch_size` and `dtype`.
+
+        ValueError when neither is said, or `inputs` say otherwise.
+        """
+        if inputs is not None:
+            batch_size, dtype = _of_inputs(
+                convert_to_tensor(inputs, name="inputs"), batch_size, dtype
+            )
+        if batch_size is None or dtype is None:
+            raise ValueError(
+                "batch_size and dtype cannot be None while constructing initial state: "
+                f"batch_size={batch_size}, dtype={dtype}"
+            )
+        return self.zero_state(batch_size, dtype)
+
+
+def _of_inputs(inputs: Tensor, batch_size: Any, dtype: Any) -> tuple[Any, Any]:
+    known = inputs.shape.as_list()[0]
+    if batch_size is not None:
+        asked = constant_value(batch_size) if isinstance(batch_size, Tensor) else batch_size
+        if asked != known:
+            raise ValueError(f"inputs are of batch size {known}, but batch_size is {asked}")
+    if dtype is not None and inputs.dtype != dtype:
+        raise ValueError(f"inputs are of dtype {inputs.dtype.name}, but dtype is {dtype}")
+    return (shape(inputs)[0] if known is None else known), inputs.dtype
+
+
+class LayerCell(RNNCell):
+    """A cell whose variables are all made by `build`."""
+
+    input_rank = 2
+
+    def __call__(self, inputs: Any, state: Any, scope: Any = None) -> Any:
+        return Layer.__call__(self, inputs, state, scope=scope)
+
+
+def check_cell(cell_name: str, cell: Any) -> None:
+    """TypeError for what is no cell."""
+    missing = [
+        f"'{name}' property is missing"
+        for name in ("output_size", "state_size")
+        if not hasattr(type(cell), name) and not hasattr(cell, name)
+    ]
+    if not (hasattr(cell, "zero_state") or hasattr(cell, "get_initial_state")):
+        missing.append("either 'zero_state' or 'get_initial_state' method is required")
+    if not callable(cell):
+        missing.append("is not callable")
+    if missing:
+        raise TypeError(
+            f"The argument {cell_name!r} ({cell!r}) is not an RNNCell: {', '.join(missing)}."
+        )

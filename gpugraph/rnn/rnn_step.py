@@ -1,0 +1,121 @@
+"""One step of a network: what dynamic, static and raw networks have in common.
+
+Batch entries whose sequence is over keep their state, and put out zeros.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from gpugraph.base.dtypes import DType
+from gpugraph.base.nest import assert_same_structure, flatten, map_structure, pack_sequence_as
+from gpugraph.control_flow import cond
+from gpugraph.control_flow.context_base import current, loop_of
+from gpugraph.graph.client.client_graph import Graph
+from gpugraph.graph.client.default_stacks import graph_stack
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.ops.elementwise.comparison_and_select import where
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+from gpugraph.ops.tensor_arrays.tensor_array import TensorArray
+from gpugraph.variable_scope import VariableScope
+
+__all__ = ["Lengths", "cache_reads", "initial_state", "keep_where", "limited", "state_dtype"]
+
+
+@dataclass(frozen=True)
+class Lengths:
+    """How long the batch's sequences are: int32 [batch], and the least and largest of them."""
+
+    each: Tensor
+    least: Tensor
+    most: Tensor
+
+
+def cache_reads(scope: VariableScope) -> None:
+    """Has variables read once, where their ops are, unless the scope says where, or in a loop.
+
+    Inside a loop of the program's, which may write the variables, each iteration reads for itself.
+    """
+    graph: Graph = graph_stack.top()
+    if scope.caching_device is None and loop_of(current(graph)) is None:
+        scope.set_caching_device(lambda op: op.device)
+
+
+def initial_state(cell: Any, given: Any, batch_size: Any, dtype: Any) -> Any:
+    """The state to begin with: as given, or zeros of `dtype`, which must be given then."""
+    if given is not None:
+        return map_structure(_tensor, given)
+    if not dtype:
+        raise ValueError("If there is no initial_state, you must give a dtype.")
+    if getattr(cell, "get_initial_state", None) is not None:
+        return cell.get_initial_state(inputs=None, batch_size=batch_size, dtype=dtype)
+    return cell.zero_state(batch_size, dtype)
+
+
+def _tensor(state: Any) -> Any:
+    return state if isinstance(state, TensorArray) else convert_to_tensor(state)
+
+
+def state_dtype(explicit: Any, state: Any) -> Any:
+    """The dtype of outputs: as said, or that of all states. ValueError without one."""
+    if explicit is not None:
+        return explicit
+    found: list[DType] = [each.dtype.base_dtype for each in flatten(state)]
+    if not found:
+        raise ValueError("Unable to infer dtype from empty state.")
+    if any(each is not found[0] for each in found):
+        raise ValueError(
+            "State has tensors of different inferred_dtypes. Unable to infer a single "
+            f"representative dtype: {[each.name for each in found]}. Give a dtype."
+        )
+    return found[0]
+
+
+def keep_where(over: Tensor, old: Any, new: Any) -> Any:
+    """`old` for batch entries that are `over`, else `new`; scalars and TensorArrays are new."""
+    if isinstance(old, TensorArray) or old.shape.rank == 0:
+        return new
+    with graph_stack.top().colocate_with(new):
+        return where(over, old, new)
+
+
+def limited(
+    time: Any,
+    lengths: Lengths,
+    zero_output: Any,
+    state: Any,
+    call_cell: Callable[[], Any],
+    conditionally: bool,
+) -> tuple[Any, Any]:
+    """Output and next state at `time`, where sequences that are over put out zeros and stay.
+
+    conditionally: whether a step is skipped when all are over, and nothing chosen while none is.
+    ValueError or TypeError when the cell gives other structures than it says.
+    """
+    zeros, old = flatten(zero_output), flatten(state)
+    over = time >= lengths.each
+
+    def call() -> list[Any]:
+        output, new_state = call_cell()
+        assert_same_structure(zero_output, output)
+        assert_same_structure(state, new_state)
+        return flatten(output) + flatten(new_state)
+
+    def choose(new: Sequence[Any]) -> list[Any]:
+        return [keep_where(over, kept, made) for kept, made in zip(zeros + old, new)]
+
+    def call_and_choose() -> Any:
+        new = call()
+        return cond(time < lengths.least, lambda: new, lambda: choose(new))
+
+    if conditionally:
+        found = cond(time >= lengths.most, lambda: zeros + old, call_and_choose)
+    else:
+        found = choose(call())
+    for made, kept in zip(found, zeros + old):
+        if not isinstance(made, TensorArray):
+            made.set_shape(kept.shape)
+    outputs, states = found[: len(zeros)], found[len(zeros) :]
+    return pack_sequence_as(zero_output, outputs), pack_sequence_as(state, states)

@@ -1,0 +1,67 @@
+"""Shapes of states and outputs: a batch size before a size, as far as each is known."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gpugraph.base import dtypes
+from gpugraph.base.nest import map_structure
+from gpugraph.base.shapes import TensorShape, as_shape
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.ops.arrays.concat_and_stack import concat
+from gpugraph.ops.arrays.constants_and_placeholders import zeros
+from gpugraph.ops.arrays.reshape_and_transpose import expand_dims
+from gpugraph.ops.framework.constant_value import constant_value
+from gpugraph.ops.framework.tensor_conversion import constant
+
+__all__ = ["known_shape", "shape_tensor", "zero_state"]
+
+
+def zero_state(state_size: Any, batch_size: Any, dtype: Any) -> Any:
+    """Zeros for each size in the structure `state_size`."""
+
+    def make(size: Any) -> Tensor:
+        made = zeros(shape_tensor(batch_size, size), dtype)
+        made.set_shape(known_shape(batch_size, size))
+        return made
+
+    return map_structure(make, state_size)
+
+
+def shape_tensor(batch_size: Any, size: Any) -> Tensor:
+    """The shape `[batch_size, *size]` as a tensor. ValueError when a size is open."""
+    return concat([_vector(batch_size), _vector(size)], 0)
+
+
+def known_shape(batch_size: Any, size: Any) -> TensorShape:
+    """The shape `[batch_size, *size]` as far as the graph tells it; None is an open batch size."""
+    return _known(batch_size).concatenate(_known(size))
+
+
+def _vector(size: Any) -> Tensor:
+    """A size (a number, shape, or int tensor of rank 0 or 1) as a vector."""
+    if isinstance(size, Tensor):
+        if size.shape.rank == 0:
+            return expand_dims(size, 0)
+        if size.shape.rank != 1:
+            raise ValueError(f"A size must be either a scalar or vector, but saw tensor: {size}")
+        return size
+    shape = as_shape(size)
+    if not shape.is_fully_defined():
+        raise ValueError(f"A size of a state or output must be known, but it is {shape}")
+    return constant(shape.as_list(), dtypes.int32)
+
+
+def _known(size: Any) -> TensorShape:
+    if size is None:
+        return TensorShape.of((None,))
+    if not isinstance(size, Tensor):
+        return as_shape(size)
+    value = constant_value(size)
+    if value is not None:
+        return as_shape(value.tolist())
+    if size.shape.rank == 0:
+        return TensorShape.of((None,))
+    return TensorShape.of(
+        None if size.shape.sizes is None else (None,) * (size.shape.sizes[0] or 0)
+    )

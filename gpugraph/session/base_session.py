@@ -1,0 +1,307 @@
+"""BaseSession: what a user's session does before and after the runtime runs.
+
+It turns fetches and feeds into tensors and arrays, asks the backend (made by the registered
+factory that accepts the target) for a runner, once for each combination of fetches and fed
+tensors, and puts values into the structure that was asked for.
+"""
+
+from __future__ import annotations
+
+import logging
+import weakref
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base.dtypes import string
+from gpugraph.config import ConfigProto, RunMetadata, RunOptions, SessionOptions
+from gpugraph.devices import DeviceAttributes
+from gpugraph.graph.client.client_graph import Graph
+from gpugraph.graph.client.default_stacks import graph_stack, session_stack
+from gpugraph.graph.client.operation import Operation
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.session.feed_conversion import feed_array, feed_tensors, flatten_feeds
+from gpugraph.session.fetch_structures import FetchPlan
+from gpugraph.session.session_backend import Runner
+from gpugraph.session.session_factory import SessionFactory
+
+__all__ = ["LIVE", "BaseSession"]
+
+_LOG = logging.getLogger("gpugraph")
+
+LIVE: weakref.WeakSet[BaseSession] = weakref.WeakSet()
+"""Sessions that are not closed, for `Session.reset`."""
+
+MOST_PREPARED = 1024
+"""Combinations of fetches and fed tensors that a session remembers by what was written."""
+
+
+class _Prepared:
+    """One combination of fetches and fed tensors, ready for values."""
+
+    __slots__ = ("given", "plan", "runner", "simple", "tensors", "types")
+
+    def __init__(self, plan: FetchPlan, tensors: list[Tensor], runner: Runner) -> None:
+        self.plan = plan
+        self.tensors = tensors
+        self.runner = runner
+        self.types = [_numpy_type(tensor) for tensor in tensors]
+        fed = {tensor: index for index, tensor in enumerate(tensors)}
+        self.given = [fed.get(tensor) for tensor in plan.tensors]
+        self.simple = all(index is None for index in self.given)
+
+    def arrays(self, values: Iterable[Any]) -> list[Any]:
+        """The fed values as arrays of their tensors' dtypes."""
+        arrays = []
+        for tensor, dtype, value in zip(self.tensors, self.types, values):
+            if type(value) is not np.ndarray or value.dtype is not dtype:
+                value = feed_array(tensor, value)
+            arrays.append(value)
+        return arrays
+
+    def answer(self, arrays: list[Any], results: list[Any]) -> Any:
+        """The answer's structure; what was fed and fetched is what was fed."""
+        if not self.simple:
+            computed = iter(results)
+            results = [next(computed) if index is None else arrays[index] for index in self.given]
+        return self.plan.rebuild(results)
+
+
+def _numpy_type(tensor: Tensor) -> Any:
+    """The dtype of arrays that are fed as they are; None for strings, which are looked through."""
+    dtype = tensor.dtype.base_dtype
+    return None if dtype is string else np.dtype(dtype.as_numpy_dtype)
+
+
+class BaseSession:
+    """Runs parts of a graph. Holds variables' values and plans until it is closed."""
+
+    def __init__(
+        self,
+        target: str | bytes | None = "",
+        graph: Graph | None = None,
+        config: ConfigProto | None = None,
+    ) -> None:
+        """TypeError for wrong arguments; NotFoundError when no factory accepts `target`."""
+        if isinstance(target, bytes):
+            target = target.decode()
+        if target is not None and not isinstance(target, str):
+            raise TypeError(
+                f"target must be a string, but got {type(target)}."
+                + (
+                    ' Did you do "Session(config)" instead of "Session(config=config)"?'
+                    if isinstance(target, ConfigProto)
+                    else ""
+                )
+            )
+        if graph is not None and not isinstance(graph, Graph):
+            raise TypeError(f"graph must be a tf.Graph, but got {type(graph)}")
+        if config is not None and not isinstance(config, ConfigProto):
+            raise TypeError(
+                f"config must be a tf.ConfigProto, but got {type(config)}."
+                + (
+                    ' Did you do "Session(graph)" instead of "Session(graph=graph)"?'
+                    if isinstance(config, Graph)
+                    else ""
+                )
+            )
+        self._target = target or ""
+        self._graph: Graph = graph if graph is not None else graph_stack.top()
+        self._config = config if config is not None else ConfigProto()
+        self._closed = False
+        self._prepared: dict[Any, _Prepared] = {}
+        self._ran = 0  # operations that the graph had when it was last prepared
+        self._changes = len(self._graph._changed)
+        self._barred = self._graph._barred
+        self._backend = SessionFactory.new_session(SessionOptions(self._target, self._config))
+        self._backend.create(self._graph)
+        LIVE.add(self)
+
+    @property
+    def graph(self) -> Graph:
+        """The graph that this session runs."""
+        return self._graph
+
+    @property
+    def graph_def(self) -> Any:
+        return self._graph.as_graph_def()
+
+    @property
+    def sess_str(self) -> str:
+        """The target that was connected to."""
+        return self._target
+
+    def run(
+        self,
+        fetches: Any,
+        feed_dict: Any = None,
+        options: RunOptions | None = None,
+        run_metadata: RunMetadata | None = None,
+    ) -> Any:
+        """Computes `fetches`, in their structure, with `feed_dict` in place of computed values.
+
+        fetches: a tensor, operation (its value is None), variable or name, or any nesting of
+          lists, tuples and dicts of them. Values are NumPy arrays, or NumPy scalars of rank 0.
+        feed_dict: any tensors (or their names) to the values they have in this run.
+        options, run_metadata: a time limit; step statistics of the run.
+
+        Raises RuntimeError when the session is closed or the graph empty, TypeError and
+        ValueError for fetches and feeds that don't fit, and TensorFlow's errors (`tf.errors`)
+        for what fails in the run, naming the operation and the line that made it.
+        """
+        prepared, values = self._prepare(fetches, feed_dict)
+        arrays = prepared.arrays(values)
+        if options is None and run_metadata is None:
+            return prepared.answer(arrays, prepared.runner.run(arrays))
+        return _run_with(prepared, arrays, options, run_metadata)
+
+    def _prepare(self, fetches: Any, feed_dict: Any) -> tuple[_Prepared, Iterable[Any]]:
+        """What runs these fetches with these tensors fed, and the fed values."""
+        kind = type(fetches)
+        head = (kind, *fetches) if kind is list or kind is tuple else fetches
+        fed = _NOTHING_FED if feed_dict is None else feed_dict
+        if not isinstance(fed, (dict, Mapping)):
+            raise TypeError(
+                f"The argument feed_dict must be a dictionary, but it is a {type(fed).__name__}"
+            )
+        key = (head, *fed)
+        if self._barred != self._graph._barred:  # what was prepared may be allowed no more
+            self._barred = self._graph._barred
+            self._prepared.clear()
+        try:
+            found = self._prepared.get(key)
+        except TypeError:  # nested fetches that can't be hashed
+            found = None
+        if found is not None and self._changes == len(self._graph._changed):
+            return found, fed.values()
+        return self._prepare_anew(key, fetches, fed)
+
+    def _prepare_anew(
+        self, key: Any, fetches: Any, feed_dict: Mapping[Any, Any]
+    ) -> tuple[_Prepared, Iterable[Any]]:
+        self._check_open()
+        if not self._graph.version:
+            raise RuntimeError(
+                "The Session graph is empty. Add operations to the graph before calling run()."
+            )
+        keys, values = flatten_feeds(feed_dict)
+        prepared = self._make(fetches, keys)
+        leaves = fetches if type(fetches) in (list, tuple) else [fetches]
+        if all(map(_is_leaf, leaves)) and all(map(_is_leaf, feed_dict)):
+            if len(self._prepared) >= MOST_PREPARED:
+                self._prepared.clear()  # the backend remembers its runners
+            self._prepared[key] = prepared
+        return prepared, values
+
+    def _make(self, fetches: Any, keys: Sequence[Any]) -> _Prepared:
+        self._warn_of_changes()
+        plan = FetchPlan(self._graph, fetches)
+        tensors = feed_tensors(self._graph, keys)
+        fed = set(tensors)
+        wanted = [tensor for tensor in plan.tensors if tensor not in fed]
+        return _Prepared(plan, tensors, self._backend.prepare(tensors, wanted, plan.targets))
+
+    def _warn_of_changes(self) -> None:
+        """Says, once, which operations were changed after this session ran the graph."""
+        changed = self._graph._changed
+        late = [op for op in changed[self._changes :] if op._id < self._ran]
+        self._changes = len(changed)
+        self._ran = self._graph.version
+        for op in dict.fromkeys(late):
+            _LOG.warning(
+                "Operation '%s' (made at %s) was changed after it was run by a session. What the "
+                "session has run keeps the operation as it was. Change operations before they "
+                "run, or make a new session.",
+                op.name,
+                op.origin,
+            )
+
+    def make_callable(
+        self, fetches: Any, feed_list: Sequence[Any] | None = None, accept_options: bool = False
+    ) -> Callable[..., Any]:
+        """A function of the values of `feed_list`, in order, that runs `fetches`.
+
+        With `accept_options` it takes `options` and `run_metadata` too. Raises as `run`.
+        """
+        if feed_list is not None and not isinstance(feed_list, (list, tuple)):
+            raise TypeError("`feed_list` must be a list or tuple.")
+        self._check_open()
+        prepared = self._make(fetches, list(feed_list or ()))
+        count = len(prepared.tensors)
+
+        def call(*values: Any, **kwargs: Any) -> Any:
+            self._check_open()
+            if kwargs and not accept_options:
+                raise TypeError(f"This callable takes no keyword arguments: {sorted(kwargs)}")
+            if len(values) != count:
+                raise TypeError(
+                    f"This callable expects {count} positional arguments, but {len(values)} came."
+                )
+            arrays = prepared.arrays(values)
+            if kwargs:
+                return _run_with(prepared, arrays, **kwargs)
+            return prepared.answer(arrays, prepared.runner.run(arrays))
+
+        return call
+
+    def explain(self, fetches: Any, feed_dict: Any = None) -> Any:
+        """How `run` with these arguments is done: devices with their reasons, memory, passes.
+
+        Compiles the plan if there is none yet, runs nothing. Print it, or see `Explanation`.
+        """
+        prepared, values = self._prepare(fetches, feed_dict)
+        return prepared.runner.explain(prepared.arrays(values))
+
+    def list_devices(self) -> list[DeviceAttributes]:
+        """The session's devices: name, type, memory limit in bytes, incarnation."""
+        self._check_open()
+        return self._backend.list_devices()
+
+    def memory_stats(self) -> dict[str, Any]:
+        """Each device's `AllocatorStats` (bytes in use, peak, ...), by full device name."""
+        self._check_open()
+        return self._backend.memory_stats()
+
+    def as_default(self) -> AbstractContextManager[Any]:
+        """Makes this the default session of the thread inside a `with` block."""
+        return session_stack.using(self)
+
+    def close(self) -> None:
+        """Gives variables, plans and devices back. Any later use raises RuntimeError."""
+        if not self._closed:
+            self._closed = True
+            LIVE.discard(self)
+            self._prepared.clear()
+            self._backend.close()
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise RuntimeError("Attempted to use a closed Session.")
+
+    def __del__(self) -> None:
+        backend = getattr(self, "_backend", None)
+        if backend is not None and not self._closed:
+            backend.close()
+
+
+def _run_with(
+    prepared: _Prepared,
+    arrays: list[Any],
+    options: RunOptions | None = None,
+    run_metadata: RunMetadata | None = None,
+) -> Any:
+    if options is not None and not isinstance(options, RunOptions):
+        raise TypeError(f"options must be a tf.RunOptions, but got {type(options)}")
+    if run_metadata is not None and not isinstance(run_metadata, RunMetadata):
+        raise TypeError(f"run_metadata must be a tf.RunMetadata, but got {type(run_metadata)}")
+    return prepared.answer(arrays, prepared.runner.run_with(arrays, options, run_metadata))
+
+
+_NOTHING_FED: Mapping[Any, Any] = {}
+
+
+def _is_leaf(fetch: Any) -> bool:
+    """Whether this stands for the same tensor or operation whenever it is written."""
+    return isinstance(fetch, (Tensor, Operation, str)) or hasattr(fetch, "_as_graph_element")

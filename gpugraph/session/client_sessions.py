@@ -1,0 +1,106 @@
+"""Session and InteractiveSession: the sessions of a user's program."""
+
+from __future__ import annotations
+
+import warnings
+import weakref
+from collections.abc import Sequence
+from contextlib import ExitStack
+from types import TracebackType
+from typing import Any, ClassVar
+
+from gpugraph.config import ConfigProto
+from gpugraph.graph.client.client_graph import Graph
+from gpugraph.graph.client.default_stacks import graph_stack, session_stack
+from gpugraph.session.base_session import LIVE, BaseSession
+
+__all__ = ["InteractiveSession", "Session"]
+
+
+class Session(BaseSession):
+    """Runs a graph; in a `with` block it and its graph are the thread's defaults.
+
+    target: `""` for this process. graph: the default graph when None. config: devices, memory,
+    placement, logging. Leaving the `with` block closes the session.
+    """
+
+    def __init__(
+        self,
+        target: str | bytes | None = "",
+        graph: Graph | None = None,
+        config: ConfigProto | None = None,
+    ) -> None:
+        super().__init__(target, graph, config)
+        self._entered: ExitStack | None = None
+
+    def __enter__(self) -> Session:
+        if self._entered is not None:
+            raise RuntimeError(
+                "Session context managers are not re-entrant. Use `Session.as_default()` to enter "
+                "the same session again."
+            )
+        with ExitStack() as stack:
+            stack.enter_context(self.graph.as_default())
+            stack.enter_context(self.as_default())
+            self._entered = stack.pop_all()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        entered, self._entered = self._entered, None
+        try:
+            if entered is not None:
+                entered.close()
+        finally:
+            self.close()
+
+    @staticmethod
+    def reset(
+        target: str | None, containers: Sequence[str] | None = None, config: Any = None
+    ) -> None:
+        """Clears resource containers on `target` (all, if None) and closes its live sessions."""
+        del config
+        for session in list(LIVE):
+            if session.sess_str == (target or ""):
+                session._backend.reset(list(containers or ()))
+                session.close()
+
+
+class InteractiveSession(BaseSession):
+    """A session that makes itself (and its graph) the default when it is made, until closed."""
+
+    _active: ClassVar[weakref.WeakSet[InteractiveSession]] = weakref.WeakSet()
+
+    def __init__(
+        self,
+        target: str | bytes | None = "",
+        graph: Graph | None = None,
+        config: ConfigProto | None = None,
+    ) -> None:
+        super().__init__(target, graph, config)
+        if InteractiveSession._active:
+            warnings.warn(
+                "An interactive session is already active. This can cause out-of-memory errors in "
+                "some cases. Call `InteractiveSession.close()` to release its resources.",
+                stacklevel=2,
+            )
+        InteractiveSession._active.add(self)
+        self._explicit_graph = graph
+        if graph is not None:
+            graph_stack.stack.append(graph)
+        session_stack.stack.append(self)
+
+    def close(self) -> None:
+        """Closes the session; it is no default any more."""
+        if self._closed:
+            return
+        super().close()
+        InteractiveSession._active.discard(self)
+        if self in session_stack.stack:
+            session_stack.stack.remove(self)
+        if self._explicit_graph is not None and self._explicit_graph in graph_stack.stack:
+            graph_stack.stack.remove(self._explicit_graph)

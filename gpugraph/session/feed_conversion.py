@@ -1,0 +1,108 @@
+"""Feeds: from what a user writes in `feed_dict` to tensors and arrays of their dtype."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base.dtypes import string
+from gpugraph.graph.client.client_graph import Graph
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.ops.framework.numpy_conversion import constant_array
+from gpugraph.session.fetch_structures import feed_conversion
+
+__all__ = ["feed_array", "feed_tensors", "flatten_feeds", "refuse_shape"]
+
+
+def flatten_feeds(feed_dict: Mapping[Any, Any]) -> tuple[list[Any], list[Any]]:
+    """Keys and values, nested tuples of keys and registered types taken apart with their values.
+
+    TypeError when the nesting of a key and its value differs.
+    """
+    keys: list[Any] = []
+    values: list[Any] = []
+    for key, value in feed_dict.items():
+        _flatten(key, value, keys, values)
+    return keys, values
+
+
+def _flatten(key: Any, value: Any, keys: list[Any], values: list[Any]) -> None:
+    convert = feed_conversion(key)
+    if convert is not None:
+        for inner, item in convert(key, value):
+            keys.append(inner)
+            values.append(item)
+        return
+    if not isinstance(key, tuple):
+        keys.append(key)
+        values.append(value)
+        return
+    if not isinstance(value, (list, tuple)) or len(value) != len(key):
+        raise TypeError(f"The feed key {key!r} needs as many values, but it has {value!r}")
+    for inner, item in zip(key, value):
+        _flatten(inner, item, keys, values)
+
+
+def feed_tensors(graph: Graph, keys: Sequence[Any]) -> list[Tensor]:
+    """The tensors that feed keys stand for.
+
+    TypeError for a key that stands for no tensor of this graph, ValueError for a tensor that may
+    not be fed or is fed twice.
+    """
+    tensors: dict[Tensor, None] = {}
+    for key in keys:
+        try:
+            tensor = graph.as_graph_element(key, allow_operation=False)
+        except (TypeError, ValueError, KeyError) as error:
+            said = error.args[0] if error.args else error
+            raise TypeError(f"Cannot interpret feed_dict key as Tensor: {said}") from None
+        assert isinstance(tensor, Tensor)
+        if not graph.is_feedable(tensor):
+            raise ValueError(f"Tensor {tensor} may not be fed.")
+        if tensor in tensors:
+            raise ValueError(f"Tensor {tensor} is fed twice.")
+        tensors[tensor] = None
+    return list(tensors)
+
+
+def feed_array(tensor: Tensor, value: Any) -> Any:
+    """`value` as an array of the tensor's dtype; TypeError when it can't be one."""
+    if isinstance(value, Tensor):
+        raise TypeError(
+            "The value of a feed cannot be a tf.Tensor object. Acceptable feed values include "
+            f"Python scalars, strings, lists, NumPy arrays. (For '{tensor.name}' the tensor "
+            f"'{value.name}' was given: fetch it first.)"
+        )
+    dtype = tensor.dtype.base_dtype
+    try:
+        if dtype is string:
+            return constant_array(value, string)
+        array = np.asarray(value, dtype.as_numpy_dtype)
+        if isinstance(value, int) and array != value:
+            raise _incompatible(tensor, value)
+        return array
+    except OverflowError:
+        raise _incompatible(tensor, value) from None
+    except TypeError as error:
+        raise TypeError(f"{error} (fed to '{tensor.name}', made at {tensor.op.origin})") from None
+    except ValueError as error:
+        raise ValueError(f"{error} (fed to '{tensor.name}', made at {tensor.op.origin})") from None
+
+
+def _incompatible(tensor: Tensor, value: Any) -> TypeError:
+    return TypeError(
+        f"Type of feed value {value!r} with type {type(value)} is not compatible with Tensor type "
+        f"{tensor.dtype.base_dtype.as_numpy_dtype} of '{tensor.name}'. Try explicitly setting the "
+        "type of the feed tensor to a larger type (e.g. int64)."
+    )
+
+
+def refuse_shape(tensor: Tensor, shape: tuple[int, ...]) -> None:
+    """ValueError when a value of `shape` can't be fed to the tensor."""
+    if not tensor.shape.is_compatible_with(shape):
+        raise ValueError(
+            f"Cannot feed value of shape {shape} for Tensor '{tensor.name}', which has shape "
+            f"'{tensor.shape}' (made at {tensor.op.origin})"
+        )

@@ -1,0 +1,156 @@
+"""Fetches: any nesting of lists, tuples, named tuples and dicts, as a flat list and back.
+
+Leaves are tensors, operations, variables, names, IndexedSlices or SparseTensors. What is fetched
+twice is computed once and given twice, the same object. Other types join by
+`register_session_run_conversion_functions`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from gpugraph.base.errors import InaccessibleTensorError
+from gpugraph.graph.client.client_graph import Graph
+from gpugraph.graph.client.indexed_slices import IndexedSlices, IndexedSlicesValue
+from gpugraph.graph.client.operation import Operation
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.ops.sparse.sparse_tensor import SparseTensor, SparseTensorValue
+
+__all__ = ["FetchPlan", "feed_conversion", "register_session_run_conversion_functions"]
+
+Expansion = Callable[[Any], tuple[Sequence[Any], Callable[[list[Any]], Any]]]
+Rebuild = Callable[[Sequence[Any]], Any]
+FeedConversion = Callable[[Any, Any], Sequence[tuple[Any, Any]]]
+
+_EXPANSIONS: list[tuple[type, Expansion, FeedConversion | None]] = []
+
+
+def register_session_run_conversion_functions(
+    tensor_type: type,
+    fetch_function: Expansion,
+    feed_function: FeedConversion | None = None,
+    feed_function_for_partial_run: Any = None,
+) -> None:
+    """Makes `tensor_type` fetchable: `fetch_function(x)` gives (leaves, rebuild from values).
+
+    With `feed_function` it can be fed: `feed_function(x, value)` gives (tensor, value) pairs.
+    ValueError when the type, or one of its bases, is registered already.
+    """
+    del feed_function_for_partial_run
+    for known, _, _ in _EXPANSIONS:
+        if issubclass(tensor_type, known):
+            raise ValueError(f"{tensor_type} has already been registered so ignore it.")
+    _EXPANSIONS.insert(0, (tensor_type, fetch_function, feed_function))
+
+
+register_session_run_conversion_functions(
+    IndexedSlices,
+    lambda slices: (slices._parts(), lambda values: IndexedSlicesValue(*values)),
+    lambda slices, value: list(zip(slices._parts(), value)),
+)
+
+register_session_run_conversion_functions(
+    SparseTensor,
+    lambda sparse: (sparse._parts(), lambda values: SparseTensorValue(*values)),
+    lambda sparse, value: list(zip(sparse._parts(), value)),
+)
+
+
+def feed_conversion(key: Any) -> FeedConversion | None:
+    """What takes the feed key apart, where its type is registered with a feed function."""
+    for known, _, function in _EXPANSIONS:
+        if isinstance(key, known):
+            return function
+    return None
+
+
+class FetchPlan:
+    """The flat fetches of one `run`, and how its answer is built from their values."""
+
+    def __init__(self, graph: Graph, fetches: Any) -> None:
+        self.graph = graph
+        self.tensors: list[Tensor] = []
+        self.targets: list[Operation] = []
+        self._index: dict[Tensor, int] = {}
+        self._seen: set[Operation] = set()
+        self.rebuild = self._visit(fetches)
+
+    def _visit(self, fetch: Any) -> Rebuild:
+        if fetch is None:
+            raise TypeError(f"Fetch argument {fetch!r} has invalid type {type(fetch)!r}")
+        if isinstance(fetch, (list, tuple)):
+            return self._sequence(fetch)
+        if isinstance(fetch, Mapping):
+            return self._mapping(fetch)
+        for known, function, _ in _EXPANSIONS:
+            if isinstance(fetch, known):
+                leaves, build = function(fetch)
+                parts = [self._leaf(leaf) for leaf in leaves]
+                return lambda values: build([part(values) for part in parts])
+        if hasattr(type(fetch), "__attrs_attrs__"):
+            return self._attrs_class(fetch)
+        return self._leaf(fetch)
+
+    def _sequence(self, fetch: Any) -> Rebuild:
+        parts = [self._visit(item) for item in fetch]
+        kind = type(fetch)
+        if hasattr(fetch, "_fields"):  # a named tuple
+            return lambda values: kind(*[part(values) for part in parts])
+        if kind is list:
+            return lambda values: [part(values) for part in parts]
+        return lambda values: kind([part(values) for part in parts])
+
+    def _mapping(self, fetch: Mapping[Any, Any]) -> Rebuild:
+        parts = {key: self._visit(item) for key, item in fetch.items()}
+        kind: Any = type(fetch)
+        if kind is dict:
+            return lambda values: {key: part(values) for key, part in parts.items()}
+        return lambda values: kind((key, part(values)) for key, part in parts.items())
+
+    def _attrs_class(self, fetch: Any) -> Rebuild:
+        kind: Any = type(fetch)
+        names = [attribute.name for attribute in kind.__attrs_attrs__]
+        parts = [self._visit(getattr(fetch, name)) for name in names]
+        return lambda values: kind(*[part(values) for part in parts])
+
+    def _leaf(self, fetch: Any) -> Rebuild:
+        element = self._element(fetch)
+        if not self.graph.is_fetchable(element):
+            raise InaccessibleTensorError(
+                f"'{element.name}' (made at {_op(element).origin}) has been marked as not "
+                "fetchable: it belongs to the inside of a loop or branch. Return its value from "
+                "there."
+            )
+        if isinstance(element, Operation):
+            if element not in self._seen:
+                self._seen.add(element)
+                self.targets.append(element)
+            return _nothing
+        if element not in self._index:
+            self._index[element] = len(self.tensors)
+            self.tensors.append(element)
+        index = self._index[element]
+        return lambda values: values[index]
+
+    def _element(self, fetch: Any) -> Tensor | Operation:
+        try:
+            return self.graph.as_graph_element(fetch)
+        except TypeError as error:
+            raise TypeError(
+                f"Fetch argument {fetch!r} has invalid type {type(fetch)!r}, must be a string or "
+                f"Tensor. ({error})"
+            ) from None
+        except (ValueError, KeyError) as error:
+            said = error.args[0] if error.args else error
+            raise ValueError(
+                f"Fetch argument {fetch!r} cannot be interpreted as a Tensor. ({said})"
+            ) from None
+
+
+def _op(element: Tensor | Operation) -> Operation:
+    return element.op if isinstance(element, Tensor) else element
+
+
+def _nothing(_: Sequence[Any]) -> None:
+    """An operation's value."""

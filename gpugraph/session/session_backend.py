@@ -1,0 +1,63 @@
+"""What a session is built on: the interface that a session factory's sessions fill."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any
+
+from gpugraph.config import RunMetadata, RunOptions
+from gpugraph.devices import DeviceAttributes
+from gpugraph.graph.client.client_graph import Graph
+from gpugraph.graph.client.operation import Operation
+from gpugraph.graph.client.tensor import Tensor
+
+__all__ = ["Runner", "SessionBackend"]
+
+
+class Runner(ABC):
+    """One set of feeds, fetches and targets, ready to run with values."""
+
+    @abstractmethod
+    def run(self, values: Sequence[Any]) -> list[Any]:
+        """The fetches' values for these arrays, which have the feeds' dtypes."""
+
+    @abstractmethod
+    def run_with(
+        self, values: Sequence[Any], options: RunOptions | None, metadata: RunMetadata | None
+    ) -> list[Any]:
+        """As `run`, with options, and with statistics into `metadata`."""
+
+    @abstractmethod
+    def explain(self, values: Sequence[Any]) -> Any:
+        """How values of these shapes are run."""
+
+
+class SessionBackend(ABC):
+    """The runtime side of a session."""
+
+    @abstractmethod
+    def create(self, graph: Graph) -> None:
+        """Takes the graph; AlreadyExistsError when it has one."""
+
+    @abstractmethod
+    def prepare(
+        self, feeds: Sequence[Tensor], fetches: Sequence[Tensor], targets: Sequence[Operation]
+    ) -> Runner:
+        """What runs these; compiles nothing yet."""
+
+    @abstractmethod
+    def list_devices(self) -> list[DeviceAttributes]:
+        """The session's devices."""
+
+    @abstractmethod
+    def memory_stats(self) -> dict[str, Any]:
+        """Each device's AllocatorStats, by full device name."""
+
+    @abstractmethod
+    def reset(self, containers: Sequence[str]) -> None:
+        """Clears these resource containers (all, if none are named)."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Gives everything back; every later call raises CancelledError."""

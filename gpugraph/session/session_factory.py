@@ -1,0 +1,87 @@
+"""The registry of session factories: which kind of session serves a target.
+
+A factory has `accepts_options(options)` and `new_session(options)`. Exactly one registered factory
+must accept the options of a session: `''` is the DirectSession's.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from typing import Any, Protocol
+
+from gpugraph.base.errors import InternalError, NotFoundError
+from gpugraph.config import SessionOptions
+from gpugraph.session.session_backend import SessionBackend
+
+__all__ = ["SessionFactory", "SupportsNewSession"]
+
+_LOG = logging.getLogger("gpugraph")
+
+
+class SupportsNewSession(Protocol):
+    """What a session factory has to have."""
+
+    def accepts_options(self, options: SessionOptions) -> bool: ...
+
+    def new_session(self, options: SessionOptions) -> SessionBackend: ...
+
+
+class SessionFactory:
+    """Process-wide: runtime type to factory."""
+
+    _factories: dict[str, SupportsNewSession] = {}  # noqa: RUF012
+    _lock = threading.Lock()
+
+    @classmethod
+    def register(cls, runtime_type: str, factory: SupportsNewSession) -> None:
+        """Adds a factory; a second one of the same type is logged and ignored."""
+        with cls._lock:
+            if runtime_type in cls._factories:
+                _LOG.error("Two session factories are being registered under %s", runtime_type)
+                return
+            cls._factories[runtime_type] = factory
+
+    @classmethod
+    def unregister(cls, runtime_type: str) -> None:
+        """Forgets a factory; NotFoundError when there is none."""
+        with cls._lock:
+            if cls._factories.pop(runtime_type, None) is None:
+                raise NotFoundError(None, None, f"No session factory of type {runtime_type}")
+
+    @classmethod
+    def get_factory(cls, options: SessionOptions) -> SupportsNewSession:
+        """The one factory that accepts; NotFoundError for none, InternalError for several."""
+        with cls._lock:
+            factories = dict(cls._factories)
+        found = [name for name, each in factories.items() if each.accepts_options(options)]
+        if len(found) == 1:
+            return factories[found[0]]
+        asked = f'{{target: "{options.target}" config: {options.config}}}'
+        known = f"Registered factories are {{{', '.join(sorted(factories))}}}."
+        if not found:
+            raise NotFoundError(
+                None,
+                None,
+                f"No session factory registered for the given session options: {asked} {known}",
+            )
+        raise InternalError(
+            None,
+            None,
+            f"Multiple session factories registered for the given session options: {asked} "
+            f"Candidate factories are {{{', '.join(sorted(found))}}}. {known}",
+        )
+
+    @classmethod
+    def new_session(cls, options: SessionOptions) -> SessionBackend:
+        """A session backend for these options; InternalError when the factory makes none."""
+        factory = cls.get_factory(options)
+        made: Any = factory.new_session(options)
+        if not isinstance(made, SessionBackend):
+            raise InternalError(
+                None,
+                None,
+                f"{type(factory).__name__}.new_session made no SessionBackend for the target "
+                f'"{options.target}", but {made!r}',
+            )
+        return made

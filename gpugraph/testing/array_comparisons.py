@@ -1,0 +1,229 @@
+"""What a test case says of arrays and tensors: equal, close, in a range.
+
+Arguments are arrays, what becomes one, or tensors, which are evaluated.
+"""
+
+from __future__ import annotations
+
+import unittest
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base.dtypes import as_dtype
+from gpugraph.graph.client.tensor import Tensor
+
+__all__ = ["Comparisons"]
+
+_MOST_SHOWN = 10
+
+
+def _shown(array: Any, where: Any) -> str:
+    """The elements at `where`, the first ten of them, with their indices."""
+    places = np.argwhere(where)[:_MOST_SHOWN].tolist()
+    lines = [f"  {place} : {array[tuple(place)]}" for place in places]
+    more = np.count_nonzero(where) - len(lines)
+    return "\n".join(lines + ([f"  ... and {more} more"] if more else []))
+
+
+class Comparisons(unittest.TestCase):
+    """Assertions on arrays and tensors; AssertionError says where they differ and by how much."""
+
+    def assertDTypeEqual(self, target: Any, expected_dtype: Any) -> None:
+        """The elements of an array or a tensor are of this type: NumPy's or TensorFlow's."""
+        found = target.dtype if isinstance(target, Tensor) else self._array(target).dtype
+        self.assertEqual(as_dtype(found).base_dtype, as_dtype(expected_dtype))
+
+    def evaluate(self, tensors: Any) -> Any:
+        """The value of what a session can fetch."""
+        raise NotImplementedError("a test case evaluates by its session")
+
+    def _array(self, value: Any) -> Any:
+        if hasattr(value, "graph"):
+            value = self.evaluate(value)
+        return np.asarray(value)
+
+    def _same_shape(self, a: Any, b: Any, msg: Any) -> None:
+        text = f"Shape mismatch: expected {a.shape}, got {b.shape}. Contents: {b!r}."
+        self.assertEqual(a.shape, b.shape, self._said(text, msg))
+
+    def _said(self, text: str, msg: Any) -> str:
+        return text if msg is None else f"{text}\n{msg}"
+
+    def _refuse(self, what: str, bad: Any, a: Any, b: Any, msg: Any) -> None:
+        parts = [what, f"{np.count_nonzero(bad)} of {a.size} elements differ; of the first:"]
+        parts += [_shown(a, bad), "of the second:", _shown(b, bad)]
+        self.fail(self._said("\n".join(parts), msg))
+
+    def assertAllEqual(self, a: Any, b: Any, msg: Any = None) -> None:
+        """Equal shapes and elements; NaN equals NaN."""
+        one, other = self._array(a), self._array(b)
+        self._same_shape(one, other, msg)
+        equal = one == other
+        if one.dtype.kind in "fc" and other.dtype.kind in "fc":
+            equal = equal | (np.isnan(one) & np.isnan(other))
+        if not np.all(equal):
+            self._refuse("Arrays are not equal.", ~np.asarray(equal, bool), one, other, msg)
+
+    def assertNotAllEqual(self, a: Any, b: Any, msg: Any = None) -> None:
+        """Another shape, or another element at least."""
+        try:
+            self.assertAllEqual(a, b)
+        except self.failureException:
+            return
+        self.fail(self._said("The two values are equal at all elements.", msg))
+
+    def assertAllClose(
+        self, a: Any, b: Any, rtol: float = 1e-6, atol: float = 1e-6, msg: Any = None
+    ) -> None:
+        """|a - b| <= atol + rtol * |b| everywhere; also in lists, tuples and dicts of one form."""
+        self._close(a, b, rtol, atol, "", msg)
+
+    def _close(self, a: Any, b: Any, rtol: float, atol: float, path: str, msg: Any) -> None:
+        if hasattr(a, "_asdict") and not isinstance(a, Tensor):
+            a = a._asdict()
+        if hasattr(b, "_asdict") and not isinstance(b, Tensor):
+            b = b._asdict()
+        if isinstance(a, Mapping) or isinstance(b, Mapping):
+            both = isinstance(a, Mapping) and isinstance(b, Mapping)
+            if not both or set(a) != set(b):
+                self.fail(self._said(f"a{path} and b{path} have different keys: {a} and {b}", msg))
+            for key in a:
+                self._close(a[key], b[key], rtol, atol, f"{path}[{key}]", msg)
+        elif isinstance(a, (list, tuple)) and isinstance(b, (list, tuple)) and self._nested(a, b):
+            self.assertEqual(len(a), len(b), self._said(f"Lengths of a{path} and b{path}", msg))
+            for at, (one, other) in enumerate(zip(a, b, strict=True)):
+                self._close(one, other, rtol, atol, f"{path}[{at}]", msg)
+        else:
+            self._close_arrays(a, b, rtol, atol, path, msg)
+
+    def _nested(self, *values: Any) -> bool:
+        """Whether they are no arrays: of different shapes, or with tensors or dicts in them."""
+        if any(isinstance(x, Mapping) or hasattr(x, "graph") for value in values for x in value):
+            return True
+        try:
+            return any(np.asarray(value).dtype == object for value in values)
+        except ValueError:
+            return True
+
+    def _close_arrays(self, a: Any, b: Any, rtol: float, atol: float, path: str, msg: Any) -> None:
+        one, other = self._array(a), self._array(b)
+        if one.size == other.size == 1 and not (one.ndim and other.ndim):
+            one, other = one.reshape(()), other.reshape(())
+        self._same_shape(one, other, msg)
+        bad = ~np.isclose(one, other, rtol=rtol, atol=atol, equal_nan=True)
+        if bad.any():
+            most = np.max(np.abs(one - other), where=bad, initial=0)
+            what = f"Not equal to tolerance rtol={rtol}, atol={atol}: a{path} differs from b{path}"
+            self._refuse(f"{what} by {most} at most.", bad, one, other, msg)
+
+    def assertNotAllClose(self, a: Any, b: Any, **kwargs: Any) -> None:
+        """`assertAllClose` fails."""
+        try:
+            self.assertAllClose(a, b, **kwargs)
+        except self.failureException:
+            return
+        self.fail(self._said("The two values are close at all elements.", kwargs.get("msg")))
+
+    def assertAllCloseAccordingToType(
+        self,
+        a: Any,
+        b: Any,
+        rtol: float = 1e-6,
+        atol: float = 1e-6,
+        float_rtol: float = 1e-6,
+        float_atol: float = 1e-6,
+        half_rtol: float = 1e-3,
+        half_atol: float = 1e-3,
+        bfloat16_rtol: float = 1e-2,
+        bfloat16_atol: float = 1e-2,
+        msg: Any = None,
+    ) -> None:
+        """`assertAllClose` by the tolerance of the narrower dtype of both."""
+        del bfloat16_rtol, bfloat16_atol
+        one, other = self._array(a), self._array(b)
+        narrow = {one.dtype, other.dtype}
+        if narrow & {np.dtype(np.float32), np.dtype(np.complex64)}:
+            rtol, atol = max(rtol, float_rtol), max(atol, float_atol)
+        if np.dtype(np.float16) in narrow:
+            rtol, atol = max(rtol, half_rtol), max(atol, half_atol)
+        self.assertAllClose(one, other, rtol, atol, msg)
+
+    def assertNear(self, f1: Any, f2: Any, err: float, msg: Any = None) -> None:
+        """|f1 - f2| <= err, of two numbers."""
+        text = f"{f1:f} != {f2:f} +/- {err:f} (difference: {abs(f1 - f2)})"
+        self.assertTrue(bool(f1 == f2 or abs(f1 - f2) <= err), self._said(text, msg))
+
+    def assertArrayNear(self, farray1: Any, farray2: Any, err: float, msg: Any = None) -> None:
+        """`assertNear` of each pair of elements."""
+        self.assertEqual(len(farray1), len(farray2), msg)
+        for one, other in zip(farray1, farray2, strict=True):
+            self.assertNear(float(one), float(other), err, msg)
+
+    def assertNDArrayNear(self, ndarray1: Any, ndarray2: Any, err: float, msg: Any = None) -> None:
+        """The norm of the difference of two arrays is below err."""
+        distance = np.linalg.norm(np.asarray(ndarray1) - np.asarray(ndarray2))
+        text = f"the arrays are {distance} apart, {err} is allowed"
+        self.assertTrue(bool(distance < err), self._said(text, msg))
+
+    def _all(self, a: Any, bad: Any, what: str) -> None:
+        if bad.any():
+            count = np.count_nonzero(bad)
+            self.fail(f"{count} of the {a.size} element(s) are {what}:\n{_shown(a, bad)}")
+
+    def assertAllGreater(self, a: Any, comparison_target: Any) -> None:
+        """Every element is greater."""
+        array = self._array(a)
+        self._all(array, ~(array > comparison_target), f"not greater than {comparison_target}")
+
+    def assertAllLess(self, a: Any, comparison_target: Any) -> None:
+        """Every element is less."""
+        array = self._array(a)
+        self._all(array, ~(array < comparison_target), f"not less than {comparison_target}")
+
+    def assertAllGreaterEqual(self, a: Any, comparison_target: Any) -> None:
+        """Every element is as large or larger."""
+        array = self._array(a)
+        self._all(array, ~(array >= comparison_target), f"less than {comparison_target}")
+
+    def assertAllLessEqual(self, a: Any, comparison_target: Any) -> None:
+        """Every element is as small or smaller."""
+        array = self._array(a)
+        self._all(array, ~(array <= comparison_target), f"greater than {comparison_target}")
+
+    def assertAllInRange(
+        self,
+        target: Any,
+        lower_bound: Any,
+        upper_bound: Any,
+        open_lower_bound: bool = False,
+        open_upper_bound: bool = False,
+    ) -> None:
+        """Every element is between the bounds, which are allowed unless they are open."""
+        array = self._array(target)
+        low = array <= lower_bound if open_lower_bound else array < lower_bound
+        high = array >= upper_bound if open_upper_bound else array > upper_bound
+        signs = "(" if open_lower_bound else "[", ")" if open_upper_bound else "]"
+        span = f"{signs[0]}{lower_bound}, {upper_bound}{signs[1]}"
+        bad = low | high
+        if array.dtype.kind in "fc":
+            bad = bad | np.isnan(array)
+        self._all(array, np.asarray(bad), f"outside the range {span}")
+
+    def assertAllInSet(self, target: Any, expected_set: Any) -> None:
+        """Every element is one of a set."""
+        found = sorted(set(self._array(target).reshape(-1).tolist()) - set(expected_set))
+        if found:
+            self.fail(f"{len(found)} unique element(s) are not in the set {expected_set}: {found}")
+
+    def assertShapeEqual(self, np_array: Any, tf_tensor: Any, msg: Any = None) -> None:
+        """A NumPy array and a tensor have one shape, which is known of the tensor.
+
+        TypeError for what is none.
+        """
+        if not isinstance(np_array, (np.ndarray, np.generic)):
+            raise TypeError(f"np_array must be a Numpy ndarray or Numpy scalar, not {np_array!r}")
+        if not isinstance(tf_tensor, Tensor):
+            raise TypeError(f"tf_tensor must be a Tensor, not {tf_tensor!r}")
+        self.assertEqual(list(np_array.shape), tf_tensor.shape.as_list(), msg)

@@ -1,0 +1,78 @@
+"""Where tests run: a folder for their files, and which devices there are."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shutil
+import sys
+import tempfile
+
+from gpugraph.devices.device_listing import list_local_devices
+
+__all__ = [
+    "get_temp_dir",
+    "gpu_device_name",
+    "is_built_with_cuda",
+    "is_built_with_gpu_support",
+    "is_built_with_rocm",
+    "is_built_with_xla",
+    "is_gpu_available",
+    "test_src_dir_path",
+]
+
+_made: list[str] = []
+
+
+def get_temp_dir() -> str:
+    """A folder for files of tests: TEST_TMPDIR, or one that is deleted when the program ends."""
+    given = os.environ.get("TEST_TMPDIR")
+    if given:
+        os.makedirs(given, exist_ok=True)
+        return given
+    if not _made:
+        _made.append(tempfile.mkdtemp(prefix="gpugraph_test_"))
+        atexit.register(shutil.rmtree, _made[0], ignore_errors=True)
+    return _made[0]
+
+
+def test_src_dir_path(relative_path: str) -> str:
+    """A path below the folder of the program that was started."""
+    return os.path.join(os.path.dirname(os.path.abspath(sys.argv[0])), relative_path)
+
+
+def gpu_device_name() -> str:
+    """The name of the first GPU of a session without a config, or ""."""
+    names = (device.name for device in list_local_devices() if device.device_type == "GPU")
+    return next(names, "")
+
+
+def is_gpu_available(
+    cuda_only: bool = False, min_cuda_compute_capability: tuple[int, int] | None = None
+) -> bool:
+    """Whether a session without a config has a GPU.
+
+    There is one kind of GPU, and what it can do is not told, so that the arguments change nothing.
+    """
+    del cuda_only, min_cuda_compute_capability
+    return bool(gpu_device_name())
+
+
+def is_built_with_cuda() -> bool:
+    """False: this package is built with nothing; a GPU is there or not when a program runs."""
+    return False
+
+
+def is_built_with_gpu_support() -> bool:
+    """False: this package is built with nothing; a GPU is there or not when a program runs."""
+    return False
+
+
+def is_built_with_rocm() -> bool:
+    """False."""
+    return False
+
+
+def is_built_with_xla() -> bool:
+    """False."""
+    return False

@@ -1,0 +1,3 @@
+"""Optimizers: one file an algorithm."""
+
+__all__: list[str] = []

@@ -1,0 +1,61 @@
+"""The errors of variable sharing: which variable, what was given, what is there, what to write."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from typing import Any
+
+from gpugraph.graph.client.default_stacks import graph_stack
+from gpugraph.variables import PartitionedVariable
+
+__all__ = ["already_there", "made_at", "not_there", "other_dtype", "other_shape"]
+
+_NEAREST = 3  # so many names are suggested, at most
+
+
+def made_at(variable: Any) -> str:
+    """The line where `variable` was made, where it tells."""
+    part = next(iter(variable)) if isinstance(variable, PartitionedVariable) else variable
+    origin = getattr(getattr(part, "op", None), "origin", None)
+    return "" if origin is None else f" It was made at {origin}."
+
+
+def already_there(name: str, found: Any) -> ValueError:
+    """It must not exist, but it does."""
+    return ValueError(
+        f"Variable {name} already exists, disallowed.{made_at(found)} To get that one, set "
+        "reuse=True or reuse=tf.AUTO_REUSE in the variable_scope; to make another, give it "
+        "another name or scope."
+    )
+
+
+def not_there(name: str, known: Iterable[str], kind: str = "Variable") -> ValueError:
+    """It must exist, but it doesn't; names that are near are told."""
+    text = (
+        f"{kind} {name} does not exist, or was not created with tf.get_variable(). To make it, "
+        "set reuse=tf.AUTO_REUSE (or None) in the variable_scope."
+    )
+    stranger = graph_stack.top()._by_name.get(name)
+    if stranger is not None and stranger.type in ("VariableV2", "VarHandleOp"):
+        text += f" There is a tf.Variable of this name, made at {stranger.origin}: it isn't shared."
+    near = difflib.get_close_matches(name, list(known), _NEAREST)
+    if near:
+        text += f" Names that exist: {', '.join(near)}."
+    return ValueError(text)
+
+
+def other_shape(name: str, given: Any, found: Any, kind: str = "variable") -> ValueError:
+    """It exists with another shape."""
+    return ValueError(
+        f"Trying to share {kind} {name}, but specified shape {given} and found shape "
+        f"{found.shape}.{made_at(found)} Leave the shape out, or give that one."
+    )
+
+
+def other_dtype(name: str, given: Any, found: Any, kind: str = "variable") -> ValueError:
+    """It exists with another dtype."""
+    return ValueError(
+        f"Trying to share {kind} {name}, but specified dtype {given.name} and found dtype "
+        f"{found.dtype.name}.{made_at(found)} Give dtype=tf.{found.dtype.base_dtype.name}."
+    )

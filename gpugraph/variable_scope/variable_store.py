@@ -1,0 +1,241 @@
+"""The store: a graph's shared variables by their full names.
+
+`get` finds or makes what a `VariableSpec` asks for, through the custom getter where one is set.
+One thread at a time makes a variable: two that ask for the same name get the same one. It keeps
+from where each was asked for, which `explain_variables` tells.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from gpugraph.base import dtypes
+from gpugraph.base.dtypes import as_dtype
+from gpugraph.graph.client.client_graph import Graph
+from gpugraph.graph.client.creation_origin import Origin, here
+from gpugraph.graph.client.default_stacks import graph_stack
+from gpugraph.variable_scope.custom_getters import passes
+from gpugraph.variable_scope.partition_slices import (
+    check_count,
+    cut,
+    full_shape,
+    partitions_of,
+    share,
+)
+from gpugraph.variable_scope.sharing_errors import already_there, made_at, not_there
+from gpugraph.variable_scope.single_variable import check_same, make_single
+from gpugraph.variable_scope.variable_request import PartitionInfo, VariableSpec
+from gpugraph.variables import PartitionedVariable, SaveSliceInfo
+from gpugraph.variables.replication_modes import (
+    VariableAggregation,
+    VariableSynchronization,
+    checked_modes,
+    trains,
+)
+
+__all__ = ["VariableStore", "variable_store"]
+
+_KEY = ("__variable_store",)  # TensorFlow's name for the collection that holds it
+_LOCK = threading.Lock()
+
+
+def variable_store(graph: Graph | None = None) -> VariableStore:
+    """The one store of `graph`, or of the default graph."""
+    kept = (graph_stack.top() if graph is None else graph).get_collection_ref(_KEY)
+    with _LOCK:
+        if not kept:
+            kept.append(VariableStore())
+    store: VariableStore = kept[0]
+    return store
+
+
+class VariableStore:
+    """`variables` by name, parts of variables among them, and `partitioned` those in parts.
+
+    sites: for each name the lines that asked for it and got it: (line, whether it was made then)
+      to how often.
+    """
+
+    def __init__(self) -> None:
+        self.variables: dict[str, Any] = {}
+        self.partitioned: dict[str, PartitionedVariable] = {}
+        self.sites: dict[str, dict[tuple[Origin, bool], int]] = {}
+        self._lock = threading.RLock()
+
+    def get(self, spec: VariableSpec, custom_getter: Callable[..., Any] | None = None) -> Any:
+        """What `spec` asks for, or what `custom_getter` gives in its place."""
+        synchronization, aggregation = checked_modes(
+            spec.synchronization, spec.aggregation, spec.name
+        )
+        spec = replace(
+            spec,
+            dtype=getattr(spec.dtype, "base_dtype", spec.dtype),
+            trainable=trains(spec.trainable, synchronization),
+            synchronization=synchronization,
+            aggregation=aggregation,
+        )
+        if custom_getter is None:
+            return self._find_or_make(spec)
+        if not callable(custom_getter):
+            raise ValueError(f"Passed a custom_getter which is not callable: {custom_getter!r}")
+        given = dict(vars(spec))
+        if not passes(custom_getter, "constraint"):
+            del given["constraint"]
+        return custom_getter(getter=self._getter, **given)
+
+    def _getter(
+        self,
+        name: str,
+        shape: Any = None,
+        dtype: Any = dtypes.float32,
+        initializer: Any = None,
+        regularizer: Any = None,
+        reuse: Any = None,
+        trainable: bool | None = None,
+        collections: Sequence[str] | None = None,
+        caching_device: Any = None,
+        partitioner: Any = None,
+        validate_shape: bool = True,
+        use_resource: bool | None = None,
+        constraint: Any = None,
+        synchronization: Any = VariableSynchronization.AUTO,
+        aggregation: Any = VariableAggregation.NONE,
+    ) -> Any:
+        """The `getter` that custom getters are given. `name` is a full name."""
+        return self._find_or_make(
+            VariableSpec(
+                name=name,
+                shape=shape,
+                dtype=dtype,
+                initializer=initializer,
+                regularizer=regularizer,
+                reuse=reuse,
+                trainable=trainable,
+                collections=collections,
+                caching_device=caching_device,
+                partitioner=partitioner,
+                validate_shape=validate_shape,
+                use_resource=use_resource,
+                constraint=constraint,
+                synchronization=synchronization,
+                aggregation=aggregation,
+            )
+        )
+
+    def _find_or_make(self, spec: VariableSpec) -> Any:
+        is_scalar = isinstance(spec.shape, Sequence) and not spec.shape
+        with self._lock:
+            if spec.partitioner is not None and not is_scalar:
+                if not callable(spec.partitioner):
+                    raise ValueError(
+                        f"Partitioner must be callable, but received: {spec.partitioner!r}"
+                    )
+                with graph_stack.top().name_scope(None):
+                    return self._partitioned(spec)
+            if spec.reuse is True and spec.name in self.partitioned:
+                return self._partitioned(spec)
+            first = f"{spec.name}/part_0"
+            if first in self.variables:
+                raise ValueError(
+                    "No partitioner was provided, but a partitioned version of the variable was "
+                    f"found: {first}.{made_at(self.variables[first])} Give the partitioner again, "
+                    "or reuse=True, or another name."
+                )
+            return self._single(spec)
+
+    def _single(self, spec: VariableSpec, part: PartitionInfo | None = None) -> Any:
+        if spec.gives_value and spec.shape is not None:
+            raise ValueError(
+                f"If initializer is a constant, do not specify shape (variable {spec.name}: shape "
+                f"{spec.shape}, initializer {spec.initializer!r})."
+            )
+        found = self.variables.get(spec.name)
+        if found is not None:
+            if spec.reuse is False:
+                raise already_there(spec.name, found)
+            check_same(spec, found)
+            self._note(spec.name, made=False)
+            return found
+        if spec.reuse is True:
+            raise not_there(spec.name, [*self.variables, *self.partitioned])
+        made = make_single(spec, part)
+        self.variables[spec.name] = made
+        self._note(spec.name, made=True)
+        return made
+
+    def _note(self, name: str, made: bool) -> None:
+        """Keeps which line got the variable just now."""
+        graph: Graph = graph_stack.top()
+        sites = self.sites.setdefault(name, {})
+        site = here(graph._origins), made
+        sites[site] = sites.get(site, 0) + 1
+
+    # -- in parts
+
+    def _partitioned(self, spec: VariableSpec) -> PartitionedVariable:
+        name, dtype = spec.name, as_dtype(spec.dtype)
+        if name in self.variables:
+            raise ValueError(
+                "A partitioner was provided, but an unpartitioned version of the variable was "
+                f"found: {name}.{made_at(self.variables[name])} Leave out the partitioner, or give "
+                "another name."
+            )
+        shape = full_shape(spec)
+        partitions = None
+        if spec.partitioner is not None:
+            partitions = partitions_of(spec, shape, dtype)
+        found = self.partitioned.get(name)
+        if found is not None:
+            _check_found(replace(spec, shape=shape), found, partitions)
+            self._note(name, made=False)
+            return found
+        if spec.reuse is True or partitions is None:
+            raise not_there(name, self.partitioned, "PartitionedVariable")
+        count = max(partitions)
+        check_count(name, count, self.variables)
+        sizes = [int(size) for size in shape.as_list() if size is not None]
+        parts = [
+            self._part(spec, index, sizes, offset, size)
+            for index, (offset, size) in enumerate(cut(sizes, partitions))
+        ]
+        made = PartitionedVariable(name, shape, parts[0].dtype.base_dtype, parts, partitions)
+        self.partitioned[name] = made
+        self._note(name, made=True)
+        return made
+
+    def _part(
+        self, spec: VariableSpec, index: int, sizes: list[int], offset: list[int], size: list[int]
+    ) -> Any:
+        """The part `index` of the variable, which begins at `offset` and has the shape `size`."""
+        name = f"{spec.name}/part_{index}"
+        initializer = share(spec, name, offset, size)
+        shape = None if spec.gives_value else size
+        with graph_stack.top().name_scope(None):
+            part = self._single(
+                replace(spec, name=name, shape=shape, initializer=initializer),
+                PartitionInfo(full_shape=sizes, var_offset=offset),
+            )
+        part._set_save_slice_info(SaveSliceInfo(spec.name, sizes, offset, size))
+        return part
+
+
+def _check_found(
+    spec: VariableSpec, found: PartitionedVariable, partitions: list[int] | None
+) -> None:
+    """ValueError where the variable in parts that is there is not what is asked for."""
+    first = next(iter(found))
+    if spec.reuse is False:
+        raise ValueError(
+            f"Partitioned variable with name {spec.name} already exists.{made_at(first)} To get "
+            "it, set reuse=True or reuse=tf.AUTO_REUSE in the variable_scope."
+        )
+    check_same(spec, found, "partitioned variable")
+    there = list(found._get_partitions())
+    if partitions is not None and partitions != there:
+        raise ValueError(
+            f"Trying to reuse partitioned variable {spec.name}, but specified partitions "
+            f"{partitions} and found partitions {there}.{made_at(first)}"
+        )

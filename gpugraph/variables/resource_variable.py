@@ -1,0 +1,197 @@
+"""Resource variables: variables behind a handle, by which ops read and change them.
+
+A reference variable has one read that all its users share. A resource variable is read anew by
+each user, where the user is: after what the control dependencies there wait for, and in each
+iteration of a loop. What changes it gives no reference, but the variable as it is afterwards.
+"""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+from gpugraph.base.dtypes import DType
+from gpugraph.base.shapes import TensorShape
+from gpugraph.control_flow import cond
+from gpugraph.graph.client.operation import Operation
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.ops.framework.identity_and_shape import identity
+from gpugraph.ops.framework.op_declaration import raw_ops
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+from gpugraph.ops.state.change_by_handle import change
+from gpugraph.variables.variable import KINDS, Variable
+
+__all__ = ["ResourceVariable", "UnreadVariable"]
+
+
+class ResourceVariable(Variable):
+    """A variable behind a handle; see `Variable` for what it is made of.
+
+    handle: a scalar of dtype resource, which stands for the variable in the graph.
+    """
+
+    _initializer_scope = True
+    _cached: Tensor | None = None
+
+    def _hold(self, shape: TensorShape, scope: str) -> Tensor:
+        self._dtype = self._initial_value.dtype.base_dtype
+        self._shape = shape
+        name = scope[:-1]
+        handle: Tensor = raw_ops.VarHandleOp(
+            dtype=self._dtype, shape=shape, shared_name=name, name=scope
+        )
+        return handle
+
+    def _safe_initial_value(self) -> Tensor:
+        return self._initial_value
+
+    def _initialize(self) -> Operation:
+        with self._graph.name_scope("IsInitialized"):
+            self._is_initialized_op: Tensor = raw_ops.VarIsInitializedOp(self._variable)
+        with self._graph.colocate_with(None, ignore_existing=True):
+            made: Operation = raw_ops.AssignVariableOp(
+                self._variable, self._guarded_initial_value, name="Assign"
+            )
+        return made
+
+    def _read(self) -> Tensor:
+        """What is fetched for the variable; with a caching device, what all users read."""
+        with self._graph.name_scope("Read"):
+            value = self._read_here()
+            if self._caching_device is None:
+                return value
+            with (
+                self._graph.colocate_with(None, ignore_existing=True),
+                self._graph.device(self._caching_device),
+            ):
+                self._cached = identity(value)
+            return self._cached
+
+    def _read_here(self) -> Tensor:
+        """A new read, after what the control dependencies around wait for."""
+        read: Tensor = raw_ops.ReadVariableOp(self._variable, dtype=self._dtype)
+        return read
+
+    def _after(self) -> AbstractContextManager[Any]:
+        """What reads and changes wait for, to see the variable as this is."""
+        return nullcontext()
+
+    def _as_graph_element(self) -> Tensor:
+        return self._snapshot
+
+    @property
+    def handle(self) -> Tensor:
+        return self._variable
+
+    def value(self) -> Tensor:
+        """The value, read anew here; with a caching device, as of its reading in a run."""
+        if self._cached is not None:
+            return self._cached
+        with self._graph.colocate_with(None, ignore_existing=True), self._after():
+            return self._read_here()
+
+    def read_value(self) -> Tensor:
+        """A reading of its own, placed by the control dependencies around."""
+        with self._after():
+            with self._graph.name_scope("Read"):
+                value = self._read_here()
+            return identity(value)
+
+    def sparse_read(self, indices: Any, name: str | None = None) -> Tensor:
+        """The rows at `indices`, as `tf.gather`."""
+        with self._after():
+            made: Tensor = raw_ops.ResourceGather(
+                self._variable, indices, dtype=self._dtype, name=name or "Gather"
+            )
+        return made
+
+    def gather_nd(self, indices: Any, name: str | None = None) -> Tensor:
+        """The slices at `indices`, as `tf.gather_nd`."""
+        with self._after():
+            made: Tensor = raw_ops.ResourceGatherNd(
+                self._variable, indices, dtype=self._dtype, name=name or "GatherNd"
+            )
+        return identity(made)
+
+    def initialized_value(self) -> Tensor:
+        """The value, or the initial value as long as nothing was assigned: for initializers."""
+        with self._graph.control_dependencies(None):
+            found: Tensor = cond(
+                self.is_initialized(), self.read_value, lambda: self._initial_value
+            )
+        return found
+
+    def is_initialized(self, name: str | None = None) -> Tensor:
+        """A bool scalar: whether the variable has a value in the session."""
+        made: Tensor = raw_ops.VarIsInitializedOp(self._variable, name=name)
+        return made
+
+    def _is_initialized(self) -> Tensor:
+        return self.is_initialized()
+
+    @property
+    def dtype(self) -> DType:
+        return self._dtype
+
+    @property
+    def shape(self) -> TensorShape:
+        return self._shape
+
+    def get_shape(self) -> TensorShape:
+        return self._shape
+
+    @property
+    def create(self) -> Operation:
+        """The operation that assigns the initial value."""
+        return self._initializer
+
+    def set_shape(self, shape: Any) -> None:
+        self._shape = self._shape.merge_with(shape)
+        self._snapshot.set_shape(shape)
+
+    # -- changing
+
+    def _changed_by(self, op_type: str, value: Any, read_value: bool, **attrs: Any) -> Any:
+        with self._after():
+            given = convert_to_tensor(value, self._dtype)
+            if not self._shape.is_compatible_with(given.shape):
+                raise ValueError(
+                    f"Cannot assign value to variable '{self.name}' (made at "
+                    f"{self._variable.op.origin}): Shape mismatch. The variable shape "
+                    f"{self._shape}, and the assigned value shape {given.shape} are incompatible."
+                )
+            made = change(op_type, self._variable, given, **attrs)
+        return self._after_change(made) if read_value else made
+
+    def _after_change(self, op: Operation) -> UnreadVariable:
+        """The variable as it is after an op that changed it."""
+        return UnreadVariable(self, op)
+
+
+class UnreadVariable(ResourceVariable):
+    """A resource variable as it is after `op`, which changed it: read only where it is used."""
+
+    def __init__(self, variable: ResourceVariable, op: Operation) -> None:
+        vars(self).update(vars(variable))
+        self._changed = op
+        self._cached = None
+        with self._after():
+            self._snapshot = self._read_here()
+
+    def _after(self) -> AbstractContextManager[Any]:
+        return self._graph.control_dependencies([self._changed])
+
+    @property
+    def op(self) -> Operation:
+        return self._changed
+
+    @property
+    def name(self) -> str:
+        return self._changed.name
+
+    @property
+    def _shared_name(self) -> str:
+        return self._variable.op.name
+
+
+KINDS[True] = ResourceVariable

@@ -1,0 +1,131 @@
+"""What a graph knows of its variables: lists by collection, and ops that initialize them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from gpugraph.graph.client.client_graph import Graph
+from gpugraph.graph.client.default_stacks import graph_stack
+from gpugraph.graph.client.graph_collections import GraphKeys
+from gpugraph.graph.client.indexed_slices import IndexedSlices
+from gpugraph.graph.client.operation import Operation
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.ops.control.group_and_no_op import group
+from gpugraph.ops.framework.op_declaration import raw_ops
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+from gpugraph.ops.indexing.gather import boolean_mask
+from gpugraph.ops.sparse.sparse_tensor import SparseTensor
+from gpugraph.variables.variable import Variable
+
+__all__ = [
+    "assert_variables_initialized",
+    "global_variables",
+    "global_variables_initializer",
+    "is_tensor",
+    "is_variable_initialized",
+    "local_variables",
+    "local_variables_initializer",
+    "model_variables",
+    "moving_average_variables",
+    "report_uninitialized_variables",
+    "tables_initializer",
+    "trainable_variables",
+    "variables_initializer",
+]
+
+
+def global_variables(scope: str | None = None) -> list[Any]:
+    """The variables of collection GLOBAL_VARIABLES, of names that match `scope` if given."""
+    found: list[Any] = graph_stack.top().get_collection(GraphKeys.GLOBAL_VARIABLES, scope)
+    return found
+
+
+def local_variables(scope: str | None = None) -> list[Any]:
+    """The variables of collection LOCAL_VARIABLES."""
+    found: list[Any] = graph_stack.top().get_collection(GraphKeys.LOCAL_VARIABLES, scope)
+    return found
+
+
+def trainable_variables(scope: str | None = None) -> list[Any]:
+    """The variables of collection TRAINABLE_VARIABLES."""
+    found: list[Any] = graph_stack.top().get_collection(GraphKeys.TRAINABLE_VARIABLES, scope)
+    return found
+
+
+def model_variables(scope: str | None = None) -> list[Any]:
+    """The variables of collection MODEL_VARIABLES: those of a model's layers."""
+    found: list[Any] = graph_stack.top().get_collection(GraphKeys.MODEL_VARIABLES, scope)
+    return found
+
+
+def moving_average_variables(scope: str | None = None) -> list[Any]:
+    """The variables of collection MOVING_AVERAGE_VARIABLES: those that averages are kept of."""
+    found: list[Any] = graph_stack.top().get_collection(GraphKeys.MOVING_AVERAGE_VARIABLES, scope)
+    return found
+
+
+def variables_initializer(var_list: Sequence[Any], name: str = "init") -> Operation:
+    """An operation that initializes these variables."""
+    return group(*[variable.initializer for variable in var_list], name=name)
+
+
+def global_variables_initializer() -> Operation:
+    """An operation that initializes all global variables made so far."""
+    return variables_initializer(global_variables())
+
+
+def local_variables_initializer() -> Operation:
+    """An operation that initializes all local variables made so far."""
+    return variables_initializer(local_variables())
+
+
+def tables_initializer(name: str = "init_all_tables") -> Operation:
+    """An operation that runs what collection TABLE_INITIALIZERS has; a NoOp where that is empty."""
+    return group(*graph_stack.top().get_collection(GraphKeys.TABLE_INITIALIZERS), name=name)
+
+
+def is_tensor(x: Any) -> bool:
+    """Whether `x` is a Tensor, SparseTensor, IndexedSlices or Variable."""
+    return isinstance(x, (Tensor, SparseTensor, IndexedSlices, Variable))
+
+
+def is_variable_initialized(variable: Variable) -> Tensor:
+    """A bool scalar: whether the variable has a value in the session."""
+    return variable._is_initialized()
+
+
+def report_uninitialized_variables(
+    var_list: Sequence[Any] | None = None, name: str = "report_uninitialized_variables"
+) -> Tensor:
+    """A 1-D string tensor: the names of the variables that have no value yet."""
+    chosen = list(global_variables() + local_variables()) if var_list is None else list(var_list)
+    graph: Graph = graph_stack.top()
+    with graph.name_scope(name):
+        flags = [is_variable_initialized(each) for each in chosen]
+        with graph.device("/cpu:0"):
+            if not chosen:
+                return convert_to_tensor([], "string")
+            missing = raw_ops.LogicalNot(raw_ops.Pack(flags, name="stack"))
+            names = convert_to_tensor([each.op.name for each in chosen])
+            found: Tensor = boolean_mask(names, missing)
+            return found
+
+
+def assert_variables_initialized(var_list: Sequence[Any] | None = None) -> Tensor | None:
+    """What fails in a run, with FailedPreconditionError, unless the variables have values.
+
+    An older form of `report_uninitialized_variables`; None where there are no variables.
+    """
+    chosen = list(global_variables() + local_variables()) if var_list is None else list(var_list)
+    graph: Graph = graph_stack.top()
+    ranks = []
+    for variable in chosen:
+        with graph.colocate_with(variable.op):
+            # a rank is known beforehand: what fails is the reading it waits for
+            with graph.control_dependencies([variable.read_value()]):
+                ranks.append(raw_ops.Rank(variable))
+    found: Tensor | None = None
+    if ranks:
+        found = ranks[0] if len(ranks) == 1 else raw_ops.Pack(ranks, name="stack")
+    return found

@@ -1,0 +1,130 @@
+/* What CUDA kernels of gpugraph are made of: element types, packs of elements, reductions of the
+   threads of a row or a block. Generated texts (gpugraph/devices/cuda/launching/cuda_kernel_source.py) and the families in
+   this folder include it; on the host the C++ compiler does, through cuda_on_host.h. */
+
+#pragma once
+
+#if !defined(__CUDACC__) && !defined(__CUDACC_RTC__)
+#include "cuda_on_host.h"
+using std::isfinite;
+using std::isinf;
+using std::isnan;
+#else
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+typedef signed char int8_t;
+typedef unsigned char uint8_t;
+typedef short int16_t;
+typedef unsigned short uint16_t;
+typedef int int32_t;
+typedef unsigned int uint32_t;
+typedef long long int64_t;
+typedef unsigned long long uint64_t;
+#ifndef NAN
+#define NAN __int_as_float(0x7fffffff)
+#endif
+#ifndef INFINITY
+#define INFINITY __int_as_float(0x7f800000)
+#endif
+#endif
+
+#define _Bool bool
+#define GG_INLINE static __device__ __forceinline__
+#define GG_FULL 0xffffffffu
+
+/* -- 16 bits in memory, float in registers */
+
+GG_INLINE float gg_from_half(uint16_t bits) {
+    __half_raw raw;
+    raw.x = bits;
+    return __half2float(__half(raw));
+}
+
+GG_INLINE uint16_t gg_to_half(float x) { return __half_raw(__float2half_rn(x)).x; }
+
+GG_INLINE float gg_from_bfloat16(uint16_t bits) { return __int_as_float((int)bits << 16); }
+
+/* Rounded to even; NaN stays NaN. */
+GG_INLINE uint16_t gg_to_bfloat16(float x) {
+    uint32_t bits = (uint32_t)__float_as_int(x);
+    if ((bits & 0x7fffffffu) > 0x7f800000u) return (uint16_t)((bits >> 16) | 0x40u);
+    return (uint16_t)((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);
+}
+
+/* -- several elements in one load or store (templates are of V: T may be a macro) */
+
+template <class V, int N> struct alignas(sizeof(V) * N) gg_pack {
+    V of[N];
+};
+
+/* -- reductions of threads: each thread gets the same result */
+
+GG_INLINE float gg_xor(float x, int mask) { return __shfl_xor_sync(GG_FULL, x, mask); }
+GG_INLINE double gg_xor(double x, int mask) { return __shfl_xor_sync(GG_FULL, x, mask); }
+GG_INLINE int32_t gg_xor(int32_t x, int mask) { return __shfl_xor_sync(GG_FULL, x, mask); }
+GG_INLINE uint32_t gg_xor(uint32_t x, int mask) { return __shfl_xor_sync(GG_FULL, x, mask); }
+GG_INLINE long long gg_xor(long long x, int mask) { return __shfl_xor_sync(GG_FULL, x, mask); }
+GG_INLINE unsigned long long gg_xor(unsigned long long x, int mask) {
+    return __shfl_xor_sync(GG_FULL, x, mask);
+}
+#if !defined(__CUDACC__) && !defined(__CUDACC_RTC__) /* there int64_t is long */
+GG_INLINE long gg_xor(long x, int mask) { return gg_xor((long long)x, mask); }
+GG_INLINE unsigned long gg_xor(unsigned long x, int mask) {
+    return gg_xor((unsigned long long)x, mask);
+}
+#endif
+GG_INLINE int8_t gg_xor(int8_t x, int mask) { return (int8_t)gg_xor((int32_t)x, mask); }
+GG_INLINE uint8_t gg_xor(uint8_t x, int mask) { return (uint8_t)gg_xor((int32_t)x, mask); }
+GG_INLINE int16_t gg_xor(int16_t x, int mask) { return (int16_t)gg_xor((int32_t)x, mask); }
+GG_INLINE uint16_t gg_xor(uint16_t x, int mask) { return (uint16_t)gg_xor((int32_t)x, mask); }
+GG_INLINE bool gg_xor(bool x, int mask) { return gg_xor((int32_t)x, mask) != 0; }
+
+/* Of `G` neighbouring threads (1, 32, or all of a block of one dimension). */
+template <class V, V (*Two)(V, V), int G> GG_INLINE V gg_group(V x) {
+    if (G == 1) return x;
+    for (int mask = 16; mask; mask >>= 1) x = Two(x, gg_xor(x, mask));
+    if (G == 32) return x;
+    __shared__ V of_warp[32];
+    const int warp = threadIdx.x >> 5;
+    if ((threadIdx.x & 31) == 0) of_warp[warp] = x;
+    __syncthreads();
+    x = of_warp[0];
+    for (int other = 1; other < G / 32; other++) x = Two(x, of_warp[other]);
+    __syncthreads();
+    return x;
+}
+
+/* Of all threads of a block of 256, whatever its dimensions. */
+template <class V, V (*Two)(V, V)> GG_INLINE V gg_block(V x) {
+    __shared__ V of_warp[8];
+    const int thread = threadIdx.x + blockDim.x * threadIdx.y;
+    for (int mask = 16; mask; mask >>= 1) x = Two(x, gg_xor(x, mask));
+    if ((thread & 31) == 0) of_warp[thread >> 5] = x;
+    __syncthreads();
+    x = of_warp[0];
+    for (int other = 1; other < 8; other++) x = Two(x, of_warp[other]);
+    __syncthreads();
+    return x;
+}
+
+/* Of the threads of one column (one threadIdx.x) of a block of 256; threadIdx.y 0 gets it. */
+template <class V, V (*Two)(V, V)> GG_INLINE V gg_column(V x) {
+    __shared__ V all[256];
+    const int width = blockDim.x, thread = threadIdx.x + width * threadIdx.y;
+    all[thread] = x;
+    __syncthreads();
+    for (int half = blockDim.y >> 1; half; half >>= 1) {
+        if (threadIdx.y < half) all[thread] = Two(all[thread], all[thread + half * width]);
+        __syncthreads();
+    }
+    x = all[threadIdx.x];
+    __syncthreads();
+    return x;
+}
+
+/* What `count` parts left, combined by a block of 256 threads: each thread gets it. */
+template <class V, V (*Two)(V, V)> GG_INLINE V gg_parts(const V *part, long long count, V start) {
+    V x = start;
+    for (long long at = threadIdx.x; at < count; at += 256) x = Two(x, part[at]);
+    return gg_block<V, Two>(x);
+}

@@ -1,0 +1,302 @@
+/* Convolution of images (n, h, w, c) with a filter (kh, kw, c, outputs), and its two gradients.
+
+   All three are one product (host_product.h) of places, each with a line of numbers, and a matrix:
+
+       forward          place: of a window     line: what it sees of the images    matrix: filter
+       by the images    place: of the images   line: the windows that see it       filter, turned
+       by the filter    place: in the filter   line: what it meets in the images   gradient
+
+   Of few outputs it is that of host_narrow_product.h. Images are copied with their padding before, a part of
+   them at a time, so that no place needs to know of edges; without padding they are read as they
+   are. Parameters are those of host_windows.h; with a bias one more, how results are cut. */
+
+#include "host_windows.h"
+#include "host_product.h"
+#include "host_narrow_product.h"
+
+#ifndef GG_CONVOLUTION
+#define GG_CONVOLUTION
+
+#define GG_CONV_PART 16e6 /* products of a part, at most, about */
+#define GG_CONV_LEAST 5e5 /* and at least */
+typedef struct {
+    gg_source *source;
+    gg_conv_axis y, x;
+    int64_t images, channels, outputs; /* of the source, and of the results */
+    int64_t depth;                     /* rows of the matrix */
+    int64_t lanes, vectors;            /* vectors: of a row of the matrix */
+    int64_t is_plain;                  /* whether the matrix is used as it is */
+    int64_t is_turned;                 /* whether there are so few outputs that lines are dotted */
+    int64_t images_each, rows_each, row_parts, parts;
+    const void *bias;      /* of each output, or none */
+    int64_t cut, to;       /* how results are cut, and which array has them */
+    int64_t packed, slots; /* where scratch has them */
+    int64_t segments, places, pad, slot_bytes; /* where a slot has them, and its size */
+} gg_conv;
+
+static gg_conv gg_conv_of(gg_source *source, int is_back, int64_t size) {
+    const int64_t *at = source->parameters;
+    gg_conv c = {source, gg_conv_axis_of(at, 0, is_back), gg_conv_axis_of(at, 1, is_back), at[0]};
+    c.channels = at[is_back ? 6 : 3], c.outputs = at[is_back ? 3 : 6];
+    c.depth = at[4] * at[5] * c.channels;
+    c.lanes = GG_VECTOR / size;
+    c.vectors = gg_ceil(c.outputs, c.lanes);
+    c.is_turned = c.outputs <= gg_dot_most(c.lanes) && c.channels % c.lanes == 0;
+    c.to = 2;
+    c.is_plain = !is_back && c.outputs == c.vectors * c.lanes && c.vectors <= GG_CONV_VECTORS;
+    return c;
+}
+
+/* Into how many parts, of some images or of some rows of one. */
+static void gg_conv_cut(gg_conv *c) {
+    double each = (double)gg_max(c->depth, 1) * gg_max(c->vectors * c->lanes, 1);
+    double total = each * c->images * c->y.result * c->x.result;
+    double wanted = total / 32 < GG_CONV_PART ? total / 32 : GG_CONV_PART;
+    if (wanted < GG_CONV_LEAST) wanted = GG_CONV_LEAST;
+    int64_t rows = gg_max((int64_t)(wanted / each / gg_max(c->x.result, 1) + 0.5), 1);
+    rows = gg_max(rows, gg_ceil(48, gg_max(c->x.result, 1)));
+    c->images_each = gg_max(rows / gg_max(c->y.result, 1), 1);
+    c->rows_each = gg_max(gg_min(rows, c->y.result), 1);
+    c->row_parts = gg_ceil(c->y.result, c->rows_each);
+    c->rows_each = gg_ceil(c->y.result, gg_max(c->row_parts, 1));
+    if (c->row_parts > 1) c->images_each = 1;
+    c->parts = gg_ceil(c->images, c->images_each) * c->row_parts;
+}
+
+static void gg_conv_set_work(const gg_conv *c) {
+    double lines = (double)c->images * c->y.result * c->x.result;
+    if (c->y.is_back) lines = (double)c->images * c->y.source * c->x.source;
+    double columns = c->is_turned ? (double)c->outputs / c->lanes : c->vectors;
+    gg_set_work(c->source, lines * c->depth * columns / 4);
+}
+
+/* Scratch: the packed matrix, then slots with segments, places and padded images. */
+static void gg_conv_place(gg_conv *c, int64_t size) {
+    c->packed = 0;
+    c->slots = c->is_plain ? 0 : gg_lines(c->depth * c->vectors * GG_VECTOR);
+    const gg_conv_axis *y = &c->y, *x = &c->x;
+    int64_t rows = gg_conv_high(y, c->rows_each - 1) - gg_conv_low(y, 0) + 2;
+    int64_t columns = gg_conv_high(x, x->result - 1) - gg_conv_low(x, 0) + 1;
+    int64_t of_a_phase = gg_ceil(c->rows_each, y->phases) * gg_ceil(x->result, x->phases);
+    c->segments = 0;
+    c->places = gg_lines(y->window * x->window * sizeof(gg_segment));
+    c->pad = c->places + 2 * gg_lines(c->images_each * of_a_phase * sizeof(int64_t));
+    int64_t padded = c->images_each * gg_max(rows, 0) * gg_max(columns, 0) * c->channels;
+    c->slot_bytes = c->pad + padded * size;
+    c->source->scratch_bytes = c->slots + gg_slots_bytes(c->source, c->slot_bytes);
+}
+
+#endif
+
+/* -- padding */
+
+/* Rows and columns of an image that may lie outside, where there are zeros. */
+static void GG_NAME(gg_conv_pad)(const gg_conv *c, const gg_real *image, int64_t low_y,
+                                 int64_t rows, int64_t low_x, int64_t columns, gg_real *to) {
+    int64_t row_size = columns * c->channels;
+    int64_t left = gg_min(gg_max(-low_x, 0), columns) * c->channels;
+    int64_t first = gg_max(low_x, 0), last = gg_min(low_x + columns, c->x.source);
+    int64_t inside = gg_max(last - first, 0) * c->channels;
+    for (int64_t y = low_y; y < low_y + rows; y++, to += row_size) {
+        if (y < 0 || y >= c->y.source || !inside) {
+            memset(to, 0, row_size * sizeof(gg_real));
+            continue;
+        }
+        memset(to, 0, left * sizeof(gg_real));
+        const gg_real *from = image + (y * c->x.source + first) * c->channels;
+        memcpy(to + left, from, inside * sizeof(gg_real));
+        memset(to + left + inside, 0, (row_size - left - inside) * sizeof(gg_real));
+    }
+}
+
+/* -- forward, and the gradient by the images */
+
+typedef struct {
+    const gg_conv *c;
+    const gg_real *from; /* the source of the part, where the first position is (low_y, low_x) */
+    int64_t low_y, low_x, height, width;
+    int64_t image, images, first_row, last_row; /* of the results */
+    gg_segment *segments;
+    int64_t *from_at, *to_at;
+} GG_NAME(gg_conv_part);
+
+/* The source's places in memory, copied with padding if need be. */
+static void GG_NAME(gg_conv_find)(GG_NAME(gg_conv_part) * part, gg_real *pad) {
+    const gg_conv *c = part->c;
+    int64_t low_y = gg_conv_low(&c->y, part->first_row), low_x = gg_conv_low(&c->x, 0);
+    int64_t rows = gg_max(gg_conv_high(&c->y, part->last_row - 1) - low_y + 1, 0);
+    int64_t columns = gg_max(gg_conv_high(&c->x, c->x.result - 1) - low_x + 1, 0);
+    int64_t size = c->y.source * c->x.source * c->channels;
+    const gg_real *images = (const gg_real *)c->source->at[c->y.is_back] + part->image * size;
+    part->from = images;
+    part->low_y = part->low_x = 0;
+    part->height = c->y.source, part->width = c->x.source;
+    if (low_y >= 0 && low_x >= 0 && low_y + rows <= c->y.source && low_x + columns <= c->x.source)
+        return;
+    part->from = pad;
+    part->low_y = low_y, part->low_x = low_x;
+    part->height = rows, part->width = columns;
+    for (int64_t each = 0; each < part->images; each++)
+        GG_NAME(gg_conv_pad)(c, images + each * size, low_y, rows, low_x, columns,
+                             pad + each * rows * columns * c->channels);
+}
+
+/* What the results of a phase see; `depth` gets how much it is. */
+static int64_t GG_NAME(gg_conv_seen)(const GG_NAME(gg_conv_part) * part, int64_t phase_y,
+                                     int64_t phase_x, int64_t *depth) {
+    const gg_conv *c = part->c;
+    int64_t have = 0, y, x;
+    for (int64_t i = 0; i < c->y.window; i++) {
+        if (!gg_conv_sees(&c->y, phase_y, gg_conv_tap(&c->y, i), &y)) continue;
+        for (int64_t j = 0; j < c->x.window; j++) {
+            if (!gg_conv_sees(&c->x, phase_x, gg_conv_tap(&c->x, j), &x)) continue;
+            gg_segment one = {(y * part->width + x) * c->channels, c->channels};
+            have = gg_conv_add(part->segments, have, 1, one);
+            *depth += c->channels;
+        }
+    }
+    return have;
+}
+
+/* Where the results of a phase are, and what they see of the source. */
+static int64_t GG_NAME(gg_conv_places)(const GG_NAME(gg_conv_part) * part, int64_t phase_y,
+                                       int64_t phase_x) {
+    const gg_conv_axis *y = &part->c->y, *x = &part->c->x;
+    int64_t have = 0, first = part->first_row - phase_y;
+    first = first <= 0 ? 0 : gg_ceil(first, y->phases);
+    for (int64_t image = 0; image < part->images; image++)
+        for (int64_t t = first; phase_y + t * y->phases < part->last_row; t++)
+            for (int64_t u = 0; phase_x + u * x->phases < x->result; u++, have++) {
+                int64_t row = image * part->height + t * y->step - part->low_y;
+                int64_t column = u * x->step - part->low_x;
+                int64_t to = (part->image + image) * y->result + phase_y + t * y->phases;
+                part->from_at[have] = (row * part->width + column) * part->c->channels;
+                part->to_at[have] = (to * x->result + phase_x + u * x->phases) * part->c->outputs;
+            }
+    return have;
+}
+
+static void GG_NAME(gg_conv_run_part)(void *at, int64_t which) {
+    const gg_conv *c = at;
+    int64_t image = which / c->row_parts * c->images_each;
+    int64_t first = which % c->row_parts * c->rows_each;
+    char *slot = gg_take(c->source, c->source->scratch + c->slots, c->slot_bytes);
+    int64_t *places = (int64_t *)(slot + c->places);
+    GG_NAME(gg_conv_part) part = {.c = c, .image = image, .first_row = first};
+    part.images = gg_min(c->images_each, c->images - image);
+    part.last_row = gg_min(first + c->rows_each, c->y.result);
+    part.segments = (gg_segment *)(slot + c->segments);
+    part.from_at = places;
+    part.to_at = places + (c->pad - c->places) / (2 * sizeof(int64_t));
+    GG_NAME(gg_conv_find)(&part, (gg_real *)(slot + c->pad));
+    GG_NAME(gg_lines_by_matrix) m = {
+        .from = part.from, .from_at = part.from_at, .to = c->source->at[c->to], .to_at = part.to_at,
+        .segments = part.segments, .step = 1, .outputs = c->outputs, .rows = c->depth,
+        .bias = c->bias, .cut = c->cut};
+    m.matrix = c->is_plain ? c->source->at[1] : (void *)(c->source->scratch + c->packed);
+    for (int64_t phase_y = 0; phase_y < c->y.phases; phase_y++)
+        for (int64_t phase_x = 0; phase_x < c->x.phases; phase_x++) {
+            int64_t depth = 0;
+            m.segment_count = GG_NAME(gg_conv_seen)(&part, phase_y, phase_x, &depth);
+            m.places = GG_NAME(gg_conv_places)(&part, phase_y, phase_x);
+            if (c->is_turned)
+                GG_NAME(gg_dots)(&m);
+            else
+                GG_NAME(gg_conv_multiply)(&m);
+            m.first_row += depth;
+        }
+    gg_give(slot);
+}
+
+/* One element of the window: its channels become rows of the matrix, from `row` on. */
+static void GG_NAME(gg_conv_pack_tap)(const gg_conv *c, const gg_real *filter, int64_t row) {
+    gg_real *packed = (gg_real *)(c->source->scratch + c->packed);
+    int64_t along = c->y.is_back ? 1 : c->outputs, across = c->y.is_back ? c->channels : 1;
+    for (int64_t k = 0; k < c->channels; k++, row++, filter += along)
+        if (c->is_turned)
+            for (int64_t o = 0; o < c->outputs; o++)
+                packed[o * c->depth + row] = filter[o * across];
+        else
+            GG_NAME(gg_conv_pack_row)(c->outputs, packed, c->depth, row, filter, across);
+}
+
+/* The filter's rows in the order in which phases need them, a part an element of the window. */
+static void GG_NAME(gg_conv_pack_part)(void *at, int64_t which) {
+    const gg_conv *c = at;
+    const gg_real *filter = c->source->at[!c->y.is_back];
+    int64_t row = 0, position;
+    for (int64_t phase_y = 0; phase_y < c->y.phases; phase_y++)
+        for (int64_t phase_x = 0; phase_x < c->x.phases; phase_x++)
+            for (int64_t i = 0; i < c->y.window; i++) {
+                int64_t y = gg_conv_tap(&c->y, i);
+                if (!gg_conv_sees(&c->y, phase_y, y, &position)) continue;
+                for (int64_t j = 0; j < c->x.window; j++) {
+                    int64_t x = gg_conv_tap(&c->x, j), tap = y * c->x.window + x;
+                    if (!gg_conv_sees(&c->x, phase_x, x, &position)) continue;
+                    if (tap == which)
+                        GG_NAME(gg_conv_pack_tap)(c, filter + tap * c->channels * c->outputs, row);
+                    row += c->channels;
+                }
+            }
+}
+
+static void GG_NAME(gg_conv_plan)(gg_source *source, int is_back) {
+    gg_conv c = gg_conv_of(source, is_back, sizeof(gg_real));
+    gg_conv_set_work(&c);
+    gg_conv_cut(&c);
+    gg_conv_place(&c, sizeof(gg_real));
+}
+
+static int GG_NAME(gg_conv_run)(gg_source *source, gg_conv c) {
+    int64_t results = c.images * c.y.result * c.x.result * c.outputs;
+    if (!results) return GG_DONE;
+    if (!c.depth || !c.y.source || !c.x.source) {
+        memset(source->at[c.to], 0, results * sizeof(gg_real));
+        return GG_DONE;
+    }
+    gg_conv_cut(&c);
+    int64_t bytes = source->scratch_bytes;
+    gg_conv_place(&c, sizeof(gg_real));
+    source->scratch_bytes = bytes;
+    int64_t taps = c.y.window * c.x.window;
+    if (!c.is_plain)
+        source->parallel(GG_NAME(gg_conv_pack_part), &c, taps, c.depth > 256 ? source->threads : 1);
+    source->parallel(GG_NAME(gg_conv_run_part), &c, c.parts, source->threads);
+    return GG_DONE;
+}
+
+void GG_NAME(gg_conv2d_plan)(gg_source *source) {
+    gg_conv_set_count(source, 0, 1, 2);
+    GG_NAME(gg_conv_plan)(source, 0);
+}
+
+/* images, filter -> results */
+int GG_NAME(gg_conv2d)(void *block) {
+    return GG_NAME(gg_conv_run)(block, gg_conv_of(block, 0, sizeof(gg_real)));
+}
+
+void GG_NAME(gg_conv2d_biased_plan)(gg_source *source) {
+    gg_conv_set_count(source, 0, 1, 3);
+    source->count[2] = source->parameters[6];
+    GG_NAME(gg_conv_plan)(source, 0);
+}
+
+/* images, filter (neither empty if there are results), bias -> results */
+int GG_NAME(gg_conv2d_biased)(void *block) {
+    gg_source *source = block;
+    gg_conv c = gg_conv_of(source, 0, sizeof(gg_real));
+    c.bias = source->at[2], c.cut = source->parameters[GG_WINDOW_PARAMETERS], c.to = 3;
+    return GG_NAME(gg_conv_run)(source, c);
+}
+
+void GG_NAME(gg_conv2d_back_input_plan)(gg_source *source) {
+    gg_conv_set_count(source, 2, 0, 1);
+    GG_NAME(gg_conv_plan)(source, 1);
+}
+
+/* filter, gradient of the results -> gradient by the images */
+int GG_NAME(gg_conv2d_back_input)(void *block) {
+    return GG_NAME(gg_conv_run)(block, gg_conv_of(block, 1, sizeof(gg_real)));
+}
+
+#include "host_convolution_filter.h"

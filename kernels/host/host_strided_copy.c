@@ -1,0 +1,153 @@
+/* Copies of strided arrays (gpugraph/devices/native/strided_copies.py prepares them).
+
+   A move is a plane of rows and columns, copied for every index of the axes outside of it. Columns
+   run along the target's smallest stride; rows along the axis where the source is contiguous, if
+   its columns are not. A plane is cut into blocks, and a part is some blocks. */
+
+#include <string.h>
+
+#define GG_OUTSIDE 6
+#define GG_LINE 64 /* bytes of a line of the cache: each of the target is written at once */
+
+typedef struct {
+    gg_entry entry;
+    int64_t threads, parts;
+    int64_t each;  /* blocks of a part */
+    int64_t count; /* blocks */
+    int64_t item;  /* bytes of an element: 1, 2, 4, 8 or 16 */
+    int64_t kind;  /* what follows */
+    int64_t rows, columns;
+    int64_t rows_each, columns_each;           /* of a block */
+    int64_t from_row, from_column;             /* strides in bytes, here and below */
+    int64_t to_row, to_column;
+    int64_t outside;                           /* axes outside of the plane */
+    int64_t sizes[GG_OUTSIDE], from[GG_OUTSIDE], to[GG_OUTSIDE];
+    char *source, *target;
+} gg_move;
+
+/* Columns are contiguous in both; the same element in the source, contiguous in the target; the
+   source's rows and the target's columns are contiguous; any strides. */
+enum { GG_COPY = 0, GG_FILL = 1, GG_TURN = 2, GG_STRIDED = 3 };
+
+static void gg_copy_rows(const gg_move *p, const char *from, char *to, int64_t m, int64_t n) {
+    for (int64_t i = 0; i < m; i++) memcpy(to + i * p->to_row, from + i * p->from_row, n * p->item);
+}
+
+typedef struct { uint64_t low, high; } gg_wide;
+
+/* `to` is `from` with its halves interleaved: so often as a side of a tile can be halved, and the
+   tile is transposed. Compilers make permutations of it. */
+#define GG_ZIP(to, from, half)                                                                     \
+    for (int64_t each = 0; each < (half); each++) {                                                \
+        to[2 * each] = from[each];                                                                 \
+        to[2 * each + 1] = from[each + (half)];                                                    \
+    }
+
+/* The functions for elements of so many bytes; tiles have `side` rows of 16 to 64 bytes. A tile is
+   copied by way of buffers, so that each line of the source is read once even where all of them
+   share a few places of the cache. */
+#define GG_MOVES(type, bytes, side)                                                                \
+    static void gg_fill_##bytes(const gg_move *p, const char *from, char *to, int64_t m,           \
+                                int64_t n) {                                                       \
+        for (int64_t i = 0; i < m; i++) {                                                          \
+            type value = *(const type *)(from + i * p->from_row);                                  \
+            type *row = (type *)(to + i * p->to_row);                                              \
+            for (int64_t j = 0; j < n; j++) row[j] = value;                                        \
+        }                                                                                          \
+    }                                                                                              \
+    static void gg_strided_##bytes(const gg_move *p, const char *from, char *to, int64_t m,        \
+                                   int64_t n) {                                                    \
+        int64_t step = p->from_column, to_step = p->to_column;                                     \
+        for (int64_t i = 0; i < m; i++) {                                                          \
+            const char *x = from + i * p->from_row;                                                \
+            char *y = to + i * p->to_row;                                                          \
+            for (int64_t j = 0; j < n; j++, x += step, y += to_step) *(type *)y = *(type *)x;      \
+        }                                                                                          \
+    }                                                                                              \
+    static inline __attribute__((always_inline)) void gg_tile_##bytes(                             \
+        const char *from, int64_t step, char *to, int64_t to_step) {                               \
+        if (bytes > 4) {                                                                           \
+            for (int64_t i = 0; i < side; i++)                                                     \
+                for (int64_t j = 0; j < side; j++)                                                 \
+                    ((type *)(to + i * to_step))[j] = ((const type *)(from + j * step))[i];        \
+            return;                                                                                \
+        }                                                                                          \
+        type a[side * side], b[side * side];                                                       \
+        for (int64_t j = 0; j < side; j++) memcpy(a + j * side, from + j * step, side * bytes);    \
+        GG_ZIP(b, a, side *side / 2)                                                               \
+        GG_ZIP(a, b, side *side / 2)                                                               \
+        GG_ZIP(b, a, side *side / 2)                                                               \
+        GG_ZIP(a, b, side *side / 2)                                                               \
+        for (int64_t i = 0; i < side; i++) memcpy(to + i * to_step, a + i * side, side * bytes);   \
+    }                                                                                              \
+    static void gg_turn_##bytes(const gg_move *p, const char *from, char *to, int64_t m,           \
+                                int64_t n) {                                                       \
+        int64_t step = p->from_column, to_step = p->to_row;                                        \
+        int64_t whole_m = m / side * side, whole_n = n / side * side;                              \
+        for (int64_t first = 0; first < whole_n; first += GG_LINE / bytes)                         \
+            for (int64_t i = 0; i < whole_m; i += side)                                            \
+                for (int64_t j = first; j < gg_min(whole_n, first + GG_LINE / bytes); j += side)   \
+                    gg_tile_##bytes(from + j * step + i * bytes, step,                             \
+                                    to + i * to_step + j * bytes, to_step);                        \
+        for (int64_t i = 0; i < m; i++) {                                                          \
+            const char *x = from + i * bytes;                                                      \
+            type *row = (type *)(to + i * to_step);                                                \
+            for (int64_t j = i < whole_m ? whole_n : 0; j < n; j++)                                \
+                row[j] = *(const type *)(x + j * step);                                            \
+        }                                                                                          \
+    }
+
+GG_MOVES(uint8_t, 1, 16)
+GG_MOVES(uint16_t, 2, 16)
+GG_MOVES(uint32_t, 4, 16)
+GG_MOVES(uint64_t, 8, 8)
+GG_MOVES(gg_wide, 16, 4)
+
+typedef void (*gg_plane)(const gg_move *, const char *, char *, int64_t, int64_t);
+
+#define GG_SIZES(name) {name##_1, name##_2, name##_4, name##_8, name##_16}
+
+static const gg_plane gg_planes[4][5] = {
+    {gg_copy_rows, gg_copy_rows, gg_copy_rows, gg_copy_rows, gg_copy_rows},
+    GG_SIZES(gg_fill),
+    GG_SIZES(gg_turn),
+    GG_SIZES(gg_strided),
+};
+
+/* Copies block by block, counting up the indices outside of the plane as it goes. */
+static void gg_move_part(void *at, int64_t part) {
+    const gg_move *p = at;
+    gg_plane plane = gg_planes[p->kind][__builtin_ctzll(p->item)];
+    int64_t across = (p->columns + p->columns_each - 1) / p->columns_each;
+    int64_t blocks = (p->rows + p->rows_each - 1) / p->rows_each * across;
+    int64_t unit = part * p->each, last = gg_min(unit + p->each, p->count);
+    int64_t block = unit % blocks, rest = unit / blocks, index[GG_OUTSIDE];
+    const char *from = p->source;
+    char *to = p->target;
+    for (int64_t axis = p->outside - 1; axis >= 0; rest /= p->sizes[axis--]) {
+        index[axis] = rest % p->sizes[axis];
+        from += index[axis] * p->from[axis];
+        to += index[axis] * p->to[axis];
+    }
+    for (; unit < last; unit++) {
+        int64_t i = block / across * p->rows_each, j = block % across * p->columns_each;
+        plane(p, from + i * p->from_row + j * p->from_column, to + i * p->to_row + j * p->to_column,
+              gg_min(p->rows_each, p->rows - i), gg_min(p->columns_each, p->columns - j));
+        if (++block < blocks) continue;
+        block = 0;
+        for (int64_t axis = p->outside - 1; axis >= 0; axis--) {
+            from += p->from[axis];
+            to += p->to[axis];
+            if (++index[axis] < p->sizes[axis]) break;
+            index[axis] = 0;
+            from -= p->sizes[axis] * p->from[axis];
+            to -= p->sizes[axis] * p->to[axis];
+        }
+    }
+}
+
+int gg_moved(void *at) {
+    gg_move *p = at;
+    gg_run_parallel(gg_move_part, p, p->parts, p->threads);
+    return GG_DONE;
+}

@@ -1,0 +1,147 @@
+"""Fusing for native kernels: what one kernel can compute is one step, and nothing else."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pytest
+
+import gpugraph as tf
+from gpugraph.devices.codegen.c_compiler import compiler
+
+from ..stages import compiled, types
+
+pytestmark = pytest.mark.skipif(bool(compiler().reason), reason=compiler().reason)
+
+SHAPE = (6, 4)
+VALUE = np.linspace(-1, 1, 24, dtype=np.float32).reshape(SHAPE)
+
+
+@pytest.fixture(autouse=True)
+def graph(monkeypatch):
+    monkeypatch.delenv("GPUGRAPH_NATIVE", raising=False)
+    with tf.Graph().as_default() as graph:
+        yield graph
+
+
+def groups(fetches, upto="memory"):
+    """Op types of each fused step, sorted."""
+    unit = compiled(fetches, {X[0]: SHAPE}, upto=upto)
+    return sorted(sorted(kind for _, kind, _ in ops) for ops in unit.fused.values())
+
+
+X = []
+
+
+@pytest.fixture(autouse=True)
+def x(graph):
+    X[:] = [tf.placeholder(tf.float32, SHAPE, name="x")]
+    yield X[0]
+
+
+def answers(fetches):
+    """By fused steps without native code, and by native code."""
+    found = []
+    for level in (tf.OptimizerOptions.DEFAULT, tf.OptimizerOptions.ON_1):
+        options = tf.OptimizerOptions(global_jit_level=level)
+        config = tf.ConfigProto(graph_options=tf.GraphOptions(optimizer_options=options))
+        with tf.Session(config=config) as session:
+            found.append(session.run(fetches, {X[0]: VALUE}))
+    return found
+
+
+def test_small_tensors_too(x):
+    assert groups([tf.tanh(tf.exp(x) * 2.0)]) == [["Exp", "Mul", "Tanh"]]
+
+
+def test_a_normalization_is_one_step(x):
+    mean = tf.reduce_mean(x, -1, keepdims=True)
+    variance = tf.reduce_mean(tf.squared_difference(x, mean), -1, keepdims=True)
+    y = (x - mean) * tf.rsqrt(variance + 1e-5)
+    assert groups([y]) == [["AddV2", "Mean", "Mean", "Mul", "Rsqrt", "SquaredDifference", "Sub"]]
+    plain, native = answers(y)
+    want = (VALUE - VALUE.mean(1, keepdims=True)) / VALUE.std(1, keepdims=True)
+    np.testing.assert_allclose(plain, want, rtol=1e-3)
+    np.testing.assert_allclose(native, want, rtol=1e-3)
+
+
+def test_a_sum_over_rows_ends_a_step(x):
+    total = tf.reduce_sum(tf.exp(x), 0, keepdims=True)
+    y = tf.tanh(x) + total
+    assert groups([y]) == [["AddV2", "Tanh"], ["Exp", "Sum"]]
+    for found in answers(y):
+        want = np.tanh(VALUE) + np.exp(VALUE).sum(0, keepdims=True)
+        np.testing.assert_allclose(found, want, rtol=1e-5)
+
+
+def test_a_sum_over_all_ends_a_step(x):
+    y = tf.exp(x) / tf.reduce_sum(tf.exp(x))
+    (found,) = [each for each in groups([y]) if "Sum" in each]
+    assert found == ["Exp", "Sum"]
+    for found in answers(y):
+        np.testing.assert_allclose(found, np.exp(VALUE) / np.exp(VALUE).sum(), rtol=1e-5)
+
+
+def test_a_recipe_is_a_part_like_others(x):
+    y = tf.nn.softmax(x * 3.0) + 1.0
+    assert groups([y]) == [["AddV2", "Mul", "Softmax"]]
+    plain, native = answers(y)
+    np.testing.assert_allclose(plain, native, rtol=1e-6)
+
+
+def test_what_has_no_texts_stays_apart(x):
+    y = tf.exp(tf.cumsum(tf.tanh(x) * 2.0)) + 1.0
+    assert groups([y]) == [["AddV2", "Exp"], ["Mul", "Tanh"]]
+
+
+def test_sums_in_the_middle_have_no_kernel(x):
+    wide = tf.reshape(x, [2, 3, 4])
+    y = tf.reduce_sum(tf.exp(wide), 1, keepdims=True)
+    assert "Sum" in types(compiled([y], {x: SHAPE}, upto="memory"))
+    for found in answers(y):
+        want = np.exp(VALUE).reshape(2, 3, 4).sum(1, keepdims=True)
+        np.testing.assert_allclose(found, want, rtol=1e-5)
+
+
+def test_empty_tensors_and_complex_numbers_are_left_alone(graph):
+    empty = tf.placeholder(tf.float32, [0, 4])
+    z = tf.placeholder(tf.complex64, [3])
+    fetches = [tf.tanh(empty * 2.0), tf.square(z * 2.0)]
+    unit = compiled(fetches, {empty: (0, 4), z: (3,)}, upto="fuse")
+    assert "_Fused" not in types(unit)
+
+
+def test_a_long_chain_is_cut(x, monkeypatch):
+    monkeypatch.setattr(sys.modules["gpugraph.compile.fusion.fusion_groups"], "MOST", 8)
+    y = x
+    for _ in range(30):
+        y = tf.tanh(y) + 0.1
+    found = groups([y])
+    assert sum(map(len, found)) == 60
+    assert max(map(len, found)) <= 8
+    plain, native = answers(y)
+    np.testing.assert_allclose(plain, native, rtol=1e-5)
+
+
+def test_an_op_that_refuses_is_named_though_it_is_part_of_a_step():
+    labels = tf.placeholder(tf.int32, [6])
+    losses = tf.nn.sparse_softmax_cross_entropy_with_logits(
+        labels=labels, logits=X[0] * 2.0, name="losses"
+    )
+    y = losses + 1.0
+    assert "_Fused" in types(compiled([y], {X[0]: SHAPE, labels: (6,)}, upto="fuse"))
+    with tf.Session() as session, pytest.raises(tf.errors.InvalidArgumentError) as caught:
+        session.run(y, {X[0]: VALUE, labels: [0, 1, 2, 3, 4, 5]})
+    assert "node losses" in str(caught.value)
+    assert "test_native_fusion.py" in str(caught.value)
+
+
+def test_memory_of_steps_is_given_back_with_the_session(x):
+    y = tf.nn.softmax(tf.exp(x) * 2.0) + 1.0
+    with tf.Session() as session:
+        session.run(y, {x: VALUE})
+        before = session.memory_stats()
+        for _ in range(5):
+            session.run(y, {x: VALUE})
+        assert session.memory_stats() == before

@@ -1,0 +1,103 @@
+"""Ops that are only waited for: what is left out, and what must not be."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import gpugraph as tf
+from gpugraph.config import RewriterConfig
+
+from ..stages import compiled, types
+
+
+@pytest.fixture(autouse=True)
+def graph():
+    with tf.Graph().as_default() as graph:
+        yield graph
+
+
+def names(unit):
+    return {node.name for node in unit.graph.op_nodes()}
+
+
+def test_the_gradient_of_what_nobody_asked_for_is_not_computed():
+    x, w = tf.placeholder(tf.float32, [2, 3], name="x"), tf.Variable(tf.ones([3, 4]))
+    train = tf.train.GradientDescentOptimizer(0.1).minimize(tf.reduce_sum(tf.matmul(x, w)))
+    unit = compiled([train], {x: (2, 3)}, upto="dependencies")
+    assert "gradients/MatMul_grad/MatMul_1" in names(unit)
+    assert "gradients/MatMul_grad/MatMul" not in names(unit)
+    assert any(
+        "MatMul_grad/MatMul (MatMul) is only waited for" in x for x in unit.reports[-1].lines
+    )
+
+
+def test_chains_of_them_go():
+    x = tf.placeholder(tf.float32, [2])
+    with tf.control_dependencies([tf.exp(tf.tanh(x))]):
+        y = x + 1.0
+    assert "Tanh" not in types(compiled([y], {x: (2,)}, upto="dependencies"))
+    assert "Exp" not in types(compiled([y], {x: (2,)}, upto="dependencies"))
+
+
+def test_what_they_wait_for_is_still_waited_for():
+    v = tf.Variable(1.0, name="v")
+    write = v.assign_add(1.0)
+    with tf.control_dependencies([write]):
+        between = tf.exp(2.0 * tf.ones([3]), name="between")
+    with tf.control_dependencies([between]):
+        y = v.read_value() * 10.0
+    with tf.Session() as session:
+        session.run(v.initializer)
+        assert session.run(y) == 20.0
+
+
+def test_what_changes_something_or_may_fail_is_run():
+    x = tf.placeholder(tf.float32, [2])
+    seen = []
+    called = tf.py_func(lambda a: seen.append(a.sum()) or a, [x], tf.float32)
+    checked = tf.Assert(x[0] > 0.0, [x])
+    with tf.control_dependencies([called, checked]):
+        y = x + 1.0
+    with tf.Session() as session:
+        session.run(y, {x: [1.0, 2.0]})
+        assert seen == [3.0]
+        with pytest.raises(tf.errors.InvalidArgumentError, match="assertion failed"):
+            session.run(y, {x: [-1.0, 2.0]})
+
+
+def test_the_other_branch_is_still_dead():
+    p, x = tf.placeholder(tf.bool, []), tf.placeholder(tf.float32, [])
+    v = tf.Variable(0.0)
+
+    def taken():
+        with tf.control_dependencies([tf.exp(x)]):
+            return v.assign_add(x)
+
+    y = tf.cond(p, taken, lambda: x * 2.0)
+    with tf.Session() as session:
+        session.run(v.initializer)
+        assert session.run(y, {p: False, x: 3.0}) == 6.0
+        assert session.run(v) == 0.0
+        assert session.run(y, {p: True, x: 3.0}) == 3.0
+
+
+def test_what_is_asked_for_stays():
+    x = tf.placeholder(tf.float32, [2])
+    a = tf.exp(x, name="a")
+    with tf.control_dependencies([a]):
+        y = x + 1.0
+    with tf.Session() as session:
+        assert session.run([a.op, y], {x: np.zeros(2)})[1][0] == 1.0
+    assert "a" in names(compiled([a.op, y], {x: (2,)}, upto="dependencies"))
+
+
+def test_it_can_be_switched_off():
+    x = tf.placeholder(tf.float32, [2])
+    with tf.control_dependencies([tf.exp(x)]):
+        y = x + 1.0
+    off = tf.GraphOptions(
+        rewrite_options=RewriterConfig(dependency_optimization=RewriterConfig.OFF)
+    )
+    with tf.Session(config=tf.ConfigProto(graph_options=off)) as session:
+        assert "dependency_optimization is OFF" in str(session.explain(y, {x: np.zeros(2)}))

@@ -1,0 +1,107 @@
+"""A compiler or a cache that does not work: the program runs the slower way, and says why once."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from gpugraph.devices.codegen.c_compiler import compiler
+
+pytestmark = pytest.mark.skipif(bool(compiler().reason), reason=compiler().reason)
+
+PROGRAM = """
+import numpy as np, gpugraph as tf
+x = tf.placeholder(tf.float32, [20, 30])
+w = tf.Variable(tf.ones([30, 4]) * 0.1)
+loss = tf.reduce_mean(tf.square(tf.tanh(tf.matmul(x, w)) - 0.3))
+train = tf.train.GradientDescentOptimizer(0.5).minimize(loss)
+count = tf.while_loop(lambda i, a: i < 9, lambda i, a: (i + 1, a * 1.5), [0, 1.0])[1]
+with tf.Session() as session:
+    session.run(tf.global_variables_initializer())
+    for _ in range(5):
+        found = session.run([loss, train, count], {x: np.ones([20, 30])})
+print(round(float(found[0]), 5), round(float(found[2]), 5))
+"""
+
+
+def run(tmp_path: Path, **environment: str) -> tuple[str, list[str]]:
+    """What the program prints, and which warnings."""
+    root = str(Path(__file__).resolve().parents[3])
+    settings = {
+        "PYTHONPATH": root,
+        "GPUGRAPH_NATIVE": "wait",
+        "XDG_CACHE_HOME": str(tmp_path / "cache"),
+        **environment,
+    }
+    done = subprocess.run(
+        [sys.executable, "-W", "always", "-c", PROGRAM],
+        capture_output=True,
+        text=True,
+        env={**os.environ, **settings},
+        check=True,
+    )
+    return done.stdout, [line for line in done.stderr.splitlines() if "RuntimeWarning" in line]
+
+
+def script(tmp_path: Path, text: str) -> str:
+    path = tmp_path / "cc"
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+    return str(path)
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory) -> str:
+    answer, said = run(tmp_path_factory.mktemp("plain"), GPUGRAPH_NATIVE="0")
+    assert said == []
+    return answer
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("echo 'fatal error: math.h: No such file' >&2; exit 1", "math.h: No such file"),
+        ("exit 3", "failed (3)"),
+        (
+            'while [ "$1" != -o ]; do shift; done; echo nonsense > "$2"',
+            "nonsense|invalid ELF|short",
+        ),
+    ],
+)
+def test_one_that_fails(tmp_path, plain, text, why):
+    answer, said = run(tmp_path, GPUGRAPH_CC=script(tmp_path, text))
+    assert answer == plain
+    assert len(said) >= 1
+    assert len(said) == len(set(said)), "each reason once"
+    assert any(part in line for line in said for part in why.split("|"))
+
+
+def test_one_that_hangs_delays_nothing(tmp_path, plain):
+    answer, said = run(tmp_path, GPUGRAPH_NATIVE="", GPUGRAPH_CC=script(tmp_path, "sleep 30"))
+    assert answer == plain
+    assert said == []
+
+
+def test_none_at_all(tmp_path, plain):
+    assert run(tmp_path, GPUGRAPH_CC="/nowhere/cc") == (plain, [])
+
+
+def test_a_cache_that_can_not_be_used(tmp_path, plain):
+    (tmp_path / "cache").write_text("a file")
+    answer, said = run(tmp_path)
+    assert answer == plain
+    assert len(said) == 1
+    assert "cache" in said[0]
+
+
+def test_a_cache_of_damaged_objects(tmp_path, plain):
+    assert run(tmp_path) == (plain, [])
+    objects = [each for each in (tmp_path / "cache").rglob("*") if each.is_file()]
+    assert objects
+    for each in objects:
+        each.write_bytes(each.read_bytes()[:100])
+    assert run(tmp_path) == (plain, [])

@@ -1,0 +1,322 @@
+"""Copies of views, matrix products and values in and out, on a GPU played on the host."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import gpugraph as tf
+from gpugraph.base.errors import InternalError, ResourceExhaustedError
+from gpugraph.devices import CudaDevice
+from gpugraph.devices.cuda.driver.driver_interface import DriverError
+from gpugraph.devices.cuda.emulation.host_driver import HostMachine
+from gpugraph.devices.cuda.transfers.pinned_staging import LARGE
+from gpugraph.devices.native import NotNativeError
+from gpugraph.kernel import Finish, FusedProducts, Moves, Products
+from gpugraph.ops.framework.op_declaration import raw_ops
+
+from ..gpus import gpu, needs_cxx, on_gpu
+
+pytestmark = needs_cxx
+
+
+@pytest.fixture(scope="module")
+def device() -> Iterator[CudaDevice]:
+    with closing(gpu()) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def without_library() -> Iterator[CudaDevice]:
+    with closing(gpu(products=False)) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def without_epilogues() -> Iterator[CudaDevice]:
+    with closing(gpu(epilogues=False)) as made:
+        yield made
+
+
+def moved(device: CudaDevice, views: Callable[..., Any], *arrays: np.ndarray) -> np.ndarray:
+    """The last array after the moves between views of the arrays."""
+    places = [on_gpu(device, array) for array in arrays]
+    device.kernels.moves(Moves(lambda _, *given: views(*given)), None, places)()
+    return device.read(places[-1])
+
+
+def both(device: CudaDevice, views: Callable[..., Any], *arrays: np.ndarray) -> None:
+    """What NumPy makes of the same moves is the same."""
+    wanted = [array.copy() for array in arrays]
+    for source, target in views(*wanted):
+        target[...] = source
+    np.testing.assert_array_equal(moved(device, views, *arrays), wanted[-1])
+
+
+def numbers(*shape: int, dtype: Any = np.float32) -> np.ndarray:
+    return np.random.default_rng(len(shape)).uniform(-9, 9, shape).astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.uint8, np.float64, np.complex128, np.float16])
+def test_elements_of_any_size_are_copied(device: CudaDevice, dtype: Any) -> None:
+    both(
+        device,
+        lambda x, y: [(x[1:, ::2], y)],
+        numbers(5, 7, dtype=dtype),
+        numbers(4, 4, dtype=dtype),
+    )
+
+
+@pytest.mark.parametrize(
+    "views",
+    [
+        lambda x, y: [(x.T, y)],
+        lambda x, y: [(x.T[:, ::-1], y)],
+        lambda x, y: [(0.5, y), (x.T[1:-1, 2:-2], y[1:-1, 2:-2])],
+        lambda x, y: [(x[:1, :1], y)],
+        lambda x, y: [(x[:, 3], y[5]), (x[:, 4], y[6])],
+    ],
+)
+def test_matrices_are_turned_padded_and_repeated(device: CudaDevice, views: Any) -> None:
+    both(device, views, numbers(70, 45), numbers(45, 70))
+
+
+def test_outer_axes_are_turned_with_their_matrices(device: CudaDevice) -> None:
+    both(device, lambda x, y: [(x.transpose(0, 2, 1), y)], numbers(3, 40, 33), numbers(3, 33, 40))
+    both(
+        device,
+        lambda x, y: [(x.transpose(0, 3, 1, 2), y)],
+        numbers(2, 6, 5, 16),
+        numbers(2, 16, 6, 5),
+    )
+
+
+@given(st.data())
+@settings(max_examples=40, deadline=None)
+def test_any_views_are_copied_as_numpy_copies_them(device: CudaDevice, data: st.DataObject) -> None:
+    rank = data.draw(st.integers(1, 4))
+    shape = tuple(data.draw(st.integers(1, 5)) for _ in range(rank))
+    order = data.draw(st.permutations(range(rank)))
+    steps = tuple(slice(None, None, data.draw(st.sampled_from([1, 2, -1]))) for _ in range(rank))
+    source = numbers(*shape)
+    seen = source.transpose(order)[steps]
+    both(
+        device,
+        lambda x, y: [(x.transpose(order)[steps], y)],
+        source,
+        np.zeros_like(seen, order="C"),
+    )
+
+
+def test_more_axes_than_a_copy_has_are_refused(device: CudaDevice) -> None:
+    x = numbers(*(2,) * 10)
+    order = [9, 4, 7, 2, 5, 0, 3, 8, 1, 6]
+    with pytest.raises(NotNativeError, match="10 axes"):
+        moved(device, lambda x, y: [(x.transpose(order), y)], x, np.zeros_like(x))
+
+
+def multiplied(device: CudaDevice, views: Callable[..., Any], *arrays: np.ndarray) -> np.ndarray:
+    places = [on_gpu(device, array) for array in arrays]
+    device.kernels.products(Products(lambda _, *given: [views(*given)]), None, places)()
+    return device.read(places[-1])
+
+
+@pytest.mark.parametrize("which", ["device", "without_library"])
+@pytest.mark.parametrize(
+    ("views", "shapes"),
+    [
+        (lambda a, b, c: (a, b, c), [(70, 33), (33, 90), (70, 90)]),
+        (lambda a, b, c: (a.T, b, c), [(33, 5), (33, 9), (5, 9)]),
+        (lambda a, b, c: (a, b.T, c), [(5, 33), (9, 33), (5, 9)]),
+        (lambda a, b, c: (a.T, b.T, c), [(1, 5), (9, 1), (5, 9)]),
+        (lambda a, b, c: (a, b, c), [(4, 2, 3), (4, 3, 5), (4, 2, 5)]),
+        (lambda a, b, c: (np.broadcast_to(a, (4, 2, 3)), b, c), [(2, 3), (4, 3, 5), (4, 2, 5)]),
+        (
+            lambda a, b, c: (a.transpose(1, 0, 2, 3), b, c),
+            [(2, 3, 4, 5), (3, 2, 5, 6), (3, 2, 4, 6)],
+        ),
+    ],
+)
+def test_matrices_are_multiplied_whatever_their_strides(
+    which: str, views: Any, shapes: Any, request: pytest.FixtureRequest
+) -> None:
+    arrays = [numbers(*shape) for shape in shapes]
+    a, b, _ = views(*arrays)
+    found = multiplied(request.getfixturevalue(which), views, *arrays)
+    np.testing.assert_allclose(found, np.asarray(a) @ np.asarray(b), rtol=2e-5, atol=1e-4)
+
+
+FINISHED = [
+    ((70, 33), (33, 90)),
+    ((3, 2, 5), (3, 5, 7)),
+    ((2, 2, 3, 5), (2, 1, 5, 4)),
+    ((1, 3), (3, 1)),
+    ((4, 6, 5), (5, 7)),
+    ((4, 1, 5), (5, 7)),
+]
+
+
+@pytest.mark.parametrize("which", ["device", "without_epilogues", "without_library"])
+@pytest.mark.parametrize("shapes", FINISHED)
+@pytest.mark.parametrize("finishes", ["bias", "addend", "relu", "bias addend relu"])
+def test_what_follows_a_product_is_done_with_it_or_after_it(
+    which: str, shapes: Any, finishes: str, request: pytest.FixtureRequest
+) -> None:
+    device: CudaDevice = request.getfixturevalue(which)
+    a, b = (numbers(*shape) for shape in shapes)
+    wanted = (a @ b).copy()
+    bias, addend = numbers(wanted.shape[-1]), numbers(*wanted.shape)
+    wanted += bias * ("bias" in finishes) + addend * ("addend" in finishes)
+    wanted = np.maximum(wanted, 0) if "relu" in finishes else wanted
+    native = FusedProducts(
+        Products(
+            lambda _, a, b, bias, addend, out: [
+                (a, np.broadcast_to(b, (*out.shape[:-2], *b.shape[-2:])), out)
+            ]
+        ),
+        lambda _, a, b, bias, addend, out: Finish(
+            bias if "bias" in finishes else None,
+            addend if "addend" in finishes else None,
+            "relu" in finishes,
+        ),
+    )
+    places = [on_gpu(device, each) for each in (a, b, bias, addend, np.zeros_like(wanted))]
+    made = device.kernels.products(native, None, places)
+    made()
+    np.testing.assert_allclose(device.read(places[-1]), wanted, rtol=2e-5, atol=1e-3)
+    said = {"device": "", "without_epilogues": "ends in", "without_library": "is computed by"}
+    assert [note.split(" kernels")[0] for note in made.notes] == (
+        [said[which]] if said[which] else []
+    )
+
+
+@pytest.mark.parametrize(
+    ("views", "rows", "batch"),
+    [
+        (lambda a, b, c: (a, np.broadcast_to(b, (4, 5, 7)), c), 24, 1),
+        (lambda a, b, c: (a[:, ::2], np.broadcast_to(b, (4, 5, 7)), c[:, :3]), 3, 4),
+        (lambda a, b, c: (a[:1], np.broadcast_to(b, (1, 5, 7)), c[:1]), 6, 1),
+    ],
+)
+def test_a_batch_that_shares_a_matrix_is_one_product(
+    device: CudaDevice, views: Any, rows: int, batch: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[Any] = []
+    bound = device.driver.product
+    monkeypatch.setattr(
+        device.driver, "product", lambda each, *more: seen.append(each) or bound(each, *more)
+    )
+    arrays = numbers(4, 6, 5), numbers(5, 7), np.zeros((4, 6, 7), np.float32)
+    found = multiplied(device, views, *arrays)
+    assert [(each.m, each.batch) for each in seen] == [(rows, batch)]
+    a, b, out = views(*arrays)
+    out[...] = a @ b
+    np.testing.assert_allclose(found, arrays[-1], rtol=2e-5, atol=1e-3)
+
+
+@pytest.mark.parametrize("which", ["device", "without_epilogues", "without_library"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float16])
+def test_no_number_survives_a_product_and_its_relu(
+    which: str, dtype: Any, request: pytest.FixtureRequest
+) -> None:
+    device: CudaDevice = request.getfixturevalue(which)
+    a = np.array([[np.nan, 1], [-1, 0], [1, 2]], dtype)
+    places = [on_gpu(device, each) for each in (a, np.eye(2, dtype=dtype), np.zeros_like(a))]
+    native = FusedProducts(Products(lambda _, *given: [given]), lambda *_: Finish(relu=True))
+    device.kernels.products(native, None, places)()
+    wanted = np.array([[np.nan, np.nan], [0, 0], [1, 2]], dtype)
+    np.testing.assert_array_equal(device.read(places[-1]), wanted)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float64, np.int32])
+def test_our_own_products_are_of_any_dtype(without_library: CudaDevice, dtype: Any) -> None:
+    a, b = numbers(20, 30, dtype=dtype), numbers(30, 7, dtype=dtype)
+    found = multiplied(without_library, lambda a, b, c: (a, b, c), a, b, np.zeros((20, 7), dtype))
+    wanted = a.astype(np.float64) @ b.astype(np.float64)
+    np.testing.assert_allclose(found, wanted, rtol=2e-3 if dtype == np.float16 else 1e-12)
+
+
+# -- values in and out
+
+
+def test_small_and_large_values_come_back_as_they_went_in(device: CudaDevice) -> None:
+    for value in (numbers(3, 4), numbers(LARGE // 4 + 7), np.array(2.5, np.float64)):
+        array = on_gpu(device, value)
+        np.testing.assert_array_equal(device.read(array), value)
+
+
+def test_values_that_follow_each_other_do_not_mix() -> None:
+    with closing(gpu()) as device:
+        array = on_gpu(device, np.zeros(LARGE, np.float32))
+        copies = []
+        for turn in range(12):
+            device.write(array, np.full(LARGE, turn, np.float32))
+            copies.append(on_gpu(device, np.zeros(LARGE, np.float32)))
+            device.kernels.moves(Moves(lambda _, x, y: [(x, y)]), None, [array, copies[-1]])()
+        for turn, copy in enumerate(copies):
+            assert (device.read(copy) == turn).all()
+
+
+def test_pinned_memory_that_is_full_is_waited_for() -> None:
+    with closing(gpu()) as device:
+        device.staging.pinned = type(device.pinned)(
+            device.pinned.sub_allocator, 1 << 20, "small", allow_growth=True
+        )
+        array = on_gpu(device, np.zeros(1 << 16, np.float32))
+        for turn in range(20):
+            device.write(array, np.full(1 << 16, turn, np.float32))
+        assert (device.read(array) == 19).all()
+        with pytest.raises(ResourceExhaustedError, match="pinned host memory"):
+            on_gpu(device, np.zeros(1 << 20, np.float32))
+
+
+def test_another_gpu_gets_what_was_computed_before_and_not_what_comes_after() -> None:
+    machine = HostMachine()
+    with closing(gpu(machine=machine)) as one, closing(gpu(machine=machine, ordinal=1)) as other:
+        source, target = on_gpu(one, numbers(9)), on_gpu(other, np.zeros(9, np.float32))
+        copy = other.copy_from(one, source, target)
+        one.kernels.moves(Moves(lambda _, x: [(1.0, x)]), None, [source])()
+        copy()
+        one.kernels.moves(Moves(lambda _, x: [(2.0, x)]), None, [source])()
+        assert (other.read(target) == 1).all()
+        assert (one.read(source) == 2).all()
+
+
+# -- what fails
+
+
+@pytest.mark.parametrize("fatal", [False, True])
+def test_what_failed_earlier_comes_out_with_a_way_to_find_it(fatal: bool) -> None:
+    with closing(gpu()) as device:
+        array = on_gpu(device, numbers(3))
+        device.read(array)
+        device.driver.fail_on(device.compute, DriverError("a kernel went astray", 700, fatal))
+        with pytest.raises(DriverError, match=r"went astray.*CUDA_LAUNCH_BLOCKING=1") as caught:
+            device.read(array)
+        assert ("start anew" in str(caught.value)) == fatal
+        assert isinstance(caught.value, InternalError)
+
+
+def test_memory_that_is_out_says_what_the_gpu_itself_has_left() -> None:
+    with closing(gpu()) as device, pytest.raises(ResourceExhaustedError, match="GPU itself has"):
+        on_gpu(device, np.zeros(1 << 26, np.float32))
+
+
+def test_what_does_not_broadcast_is_compared_as_on_the_host() -> None:
+    with tf.Graph().as_default():
+        x, y = tf.placeholder(tf.float32, [3]), tf.placeholder(tf.float32, [2])
+        with tf.device("/gpu:0"):
+            same = raw_ops.Equal(x, y, incompatible_shape_error=False)
+            other = raw_ops.NotEqual(x, y, incompatible_shape_error=False)
+        options = tf.GPUOptions(emulated_gpus=1)
+        with tf.Session(config=tf.ConfigProto(gpu_options=options)) as session:
+            feeds = {x: [1, 2, 3], y: [1, 2]}
+            assert "don't broadcast" in str(session.explain([same, other], feeds))
+            for _ in range(3):
+                assert session.run([same, other], feeds) == [False, True]

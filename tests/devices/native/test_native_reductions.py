@@ -1,0 +1,248 @@
+"""Native reductions: along rows, over rows, over all; what comes before, between and after them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gpugraph as tf
+from gpugraph.devices.codegen.loop_schedule import schedule
+from gpugraph.devices.native import Fusion, NotNativeError
+from gpugraph.devices.native import compiled_functions as function_module
+from gpugraph.kernel import Call, Reduction
+
+from ..native_programs import MAX, MEAN, MIN, PROD, SUM, Made, needs_compiler, run_program
+
+pytestmark = needs_compiler
+
+SHAPES = [(5,), (3, 5), (7, 200), (64, 1030), (1000, 10), (2, 3, 70), (1, 50_000), (5, 1), (1, 1)]
+SHAPES += [(0, 4), (4, 0), (3, 40_000)]
+
+
+def random(*shape: int, seed: int = 0) -> np.ndarray:
+    return np.random.default_rng(seed).standard_normal(shape).astype(np.float32)
+
+
+@pytest.fixture(params=[1, 4])
+def threads(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kernels of any size run on so many threads."""
+    monkeypatch.setenv("GPUGRAPH_THREADS", str(request.param))
+    monkeypatch.setattr(function_module, "THREAD_NANOSECONDS", 1)
+
+
+def softmax(shape: tuple[int, ...]) -> Made:
+    made = Made()
+    x = made.input(random(*shape))
+    shifted = made.apply("x - y", x, made.reduce(MAX, x, [-1]))
+    powers = made.apply("exp(x)", shifted)
+    made.output(made.apply("x / y", powers, made.reduce(SUM, powers, [-1])))
+    return made
+
+
+def layer_norm(shape: tuple[int, ...]) -> Made:
+    made = Made()
+    x, gamma, beta = (made.input(random(*each)) for each in (shape, shape[-1:], shape[-1:]))
+    mean = made.reduce(MEAN, x, [-1])
+    shifted = made.apply("x - y", x, mean)
+    variance = made.reduce(MEAN, made.apply("x * x", shifted), [-1])
+    scale = made.apply("sqrt(x)", made.apply("x + y", variance, made.constant(1e-3)))
+    scaled = made.apply("x * y", made.apply("x / y", shifted, scale), gamma)
+    made.output(made.apply("x + y", scaled, beta))
+    made.output(mean)
+    return made
+
+
+def standardized(shape: tuple[int, ...]) -> Made:
+    """Each number of all of them: two passes over everything."""
+    made = Made()
+    x = made.input(random(*shape))
+    mean = made.reduce(MEAN, x)
+    shifted = made.apply("x - y", x, mean)
+    square = made.reduce(MEAN, made.apply("x * x", shifted))
+    root = made.apply("sqrt(x)", made.apply("x + y", square, made.constant(1e-3)))
+    made.output(made.apply("x / y", shifted, root))
+    made.output(made.apply("x + y", mean, square))
+    return made
+
+
+def bias_gradient(shape: tuple[int, ...]) -> Made:
+    """Elements, their sum over rows, and what becomes of the bias."""
+    made = Made()
+    dy, y = made.input(random(*shape)), made.input(random(*shape, seed=1))
+    bias = made.input(random(*shape[-1:], seed=2))
+    dx = made.apply("x * y", dy, made.apply("x < (T)0 ? (T)0 : x", y))
+    sums = made.reduce(SUM, dx, list(range(len(shape) - 1)))
+    made.output(dx)
+    made.output(made.apply("x - y", bias, made.apply("x * y", sums, made.constant(0.1))))
+    return made
+
+
+def loss(shape: tuple[int, ...]) -> Made:
+    """A number a row, and the mean of these."""
+    made = Made()
+    x, wanted = made.input(random(*shape)), made.input(random(*shape, seed=1))
+    rows = made.reduce(SUM, made.apply("x * x", made.apply("x - y", x, wanted)), [-1])
+    made.output(rows)
+    made.output(made.apply("x * y", made.reduce(MEAN, rows), made.constant(2.0)))
+    return made
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("make", [softmax, layer_norm, standardized, bias_gradient, loss])
+@pytest.mark.filterwarnings("ignore:Mean of empty slice")
+def test_reductions_with_what_surrounds_them(
+    make: Any, shape: tuple[int, ...], threads: int
+) -> None:
+    if make in (bias_gradient, layer_norm) and len(shape) < 2:
+        shape = (1, *shape)
+    make(shape).check(4e-6, 4e-6)
+
+
+REDUCTIONS = {"sum": SUM, "mean": MEAN, "max": MAX, "min": MIN, "product": PROD}
+
+
+@pytest.mark.parametrize("axes", [None, [-1], [0, 1]], ids=["all", "last", "rows"])
+@pytest.mark.parametrize("name", REDUCTIONS)
+@pytest.mark.usefixtures("threads")
+def test_each_reduction_over_each_axis(name: str, axes: Any) -> None:
+    made = Made()
+    x = made.input(1 + 0.01 * random(3, 40, 65))
+    made.output(made.reduce(REDUCTIONS[name], x, axes))
+    made.output(made.reduce(REDUCTIONS[name], made.apply("-x", x), axes))
+    made.check(2e-5)
+
+
+@pytest.mark.parametrize("axes", [[1], [0, 2]])
+def test_other_axes_are_refused_with_a_reason(axes: list[int]) -> None:
+    made = Made()
+    made.output(made.reduce(SUM, made.input(random(3, 4, 5)), axes))
+    with pytest.raises(NotNativeError, match="neither over the last axes"):
+        made.finish()
+
+
+def test_what_needs_all_rows_in_each_is_refused() -> None:
+    made = Made()
+    x, bias = made.input(random(3, 4)), made.input(random(4))
+    shifted = made.apply("x + y", x, bias)
+    made.output(made.apply("x / y", shifted, made.reduce(SUM, shifted)))
+    with pytest.raises(NotNativeError, match="all rows"):
+        made.finish()
+
+
+def test_reductions_of_one_element_are_the_element() -> None:
+    made = Made()
+    x = made.input(random(1, 1))
+    made.output(made.reduce(MEAN, made.reduce(MAX, x)))
+    made.check(0, 0)
+
+
+def test_a_reduction_counts_only_the_axes_its_value_has() -> None:
+    """The mean of one number a row over all axes is the mean of the rows."""
+    made = Made()
+    rows, x = made.input(random(6, 1)), made.input(random(6, 5))
+    made.output(made.apply("x + y", x, rows))
+    made.output(made.reduce(MEAN, rows))
+    made.check()
+
+
+@pytest.mark.parametrize("place", [0, 700, 1299])
+@pytest.mark.parametrize("name", ["max", "min"])
+def test_extremes_are_nan_where_an_element_is(name: str, place: int) -> None:
+    x = random(2, 1300)
+    x[1, place] = np.nan
+    made = Made()
+    made.output(made.reduce(REDUCTIONS[name], made.input(x), [-1]))
+    (found,) = made.run()
+    assert np.isnan(found).tolist() == [[False], [True]]
+
+
+def test_integers_and_booleans_are_reduced_exactly() -> None:
+    x = np.random.default_rng(0).integers(-(2**31), 2**31, (50, 3001)).astype(np.int32)
+    fusion = Fusion()
+    a = fusion.input(tf.int32, x.shape)
+    some = fusion.apply("x > (T)0", [a], tf.bool)
+    largest = Reduction("(T)(-2147483647 - 1)", "a > b ? a : b", Call())
+    fusion.output(fusion.reduce(SUM, a, [-1]))
+    fusion.output(fusion.reduce(largest, a, [0]))
+    fusion.output(fusion.reduce(Reduction("(T)1", "a && b", Call()), some, [-1]))
+    found = [np.empty((50,), np.int32), np.empty((3001,), np.int32), np.empty((50,), np.bool_)]
+    run_program(fusion.finish(), [x], found)
+    assert found[0].tolist() == x.sum(1, dtype=np.int32).tolist()
+    assert found[1].tolist() == x.max(0).tolist()
+    assert found[2].tolist() == (x > 0).all(1).tolist()
+
+
+def test_half_precision_is_summed_in_single() -> None:
+    x = np.full((2, 5000), 1.001, np.float16)
+    fusion = Fusion()
+    fusion.output(fusion.reduce(SUM, fusion.input(tf.float16, x.shape), [-1]))
+    found = np.empty(2, np.float16)
+    run_program(fusion.finish(), [x], [found])
+    assert found.tolist() == x.sum(1, dtype=np.float32).astype(np.float16).tolist()
+
+
+@pytest.mark.parametrize("shape", [(1_000_003,), (100_000, 7), (7, 100_003)])
+def test_sums_are_at_least_as_accurate_as_numpy_s(shape: tuple[int, ...]) -> None:
+    """Of numbers of one sign, whose sums lose the most, over all and along each axis."""
+    x = np.random.default_rng(3).uniform(0, 1, shape).astype(np.float32)
+    for axes in [None, [0], [-1]] if len(shape) > 1 else [None]:
+        fusion = Fusion()
+        total = fusion.reduce(SUM, fusion.input(tf.float32, shape), axes)
+        fusion.output(total)
+        found = np.empty(fusion.shape(total), np.float32)
+        run_program(fusion.finish(), [x], [found])
+        over = None if axes is None else tuple(axes)
+        exact = x.astype(np.float64).sum(over, keepdims=True)
+        error = np.abs(found - exact).max() / exact.max()
+        numpy_error = np.abs(x.sum(over, keepdims=True) - exact).max() / exact.max()
+        assert error <= max(numpy_error, 1.2e-7), f"{axes}: {error} against {numpy_error}"
+
+
+@pytest.mark.parametrize("shape", [(300_001,), (50, 30_000), (20_000, 33), (1000, 2, 17)])
+def test_results_do_not_depend_on_threads(
+    shape: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(function_module, "THREAD_NANOSECONDS", 1)
+    found = []
+    for threads in ("1", "2", "5"):
+        monkeypatch.setenv("GPUGRAPH_THREADS", threads)
+        made = Made()
+        x = made.input(random(*shape))
+        squares = made.apply("x * x", x)
+        for axes in [None] if len(shape) == 1 else [None, [-1], list(range(len(shape) - 1))]:
+            made.output(made.reduce(SUM, squares, axes))
+        found.append([each.tobytes() for each in made.run()])
+    assert found[0] == found[1] == found[2]
+
+
+@pytest.mark.parametrize("make", [softmax, layer_norm, standardized, bias_gradient])
+@pytest.mark.parametrize("shape", [(33, 100), (5, 2000)])
+def test_the_first_output_may_be_the_first_input_s_memory(
+    make: Any, shape: tuple[int, ...]
+) -> None:
+    made = make(shape)
+    apart = made.run()
+    outputs = made.outputs()
+    outputs[0] = made.arrays[0]
+    run_program(made.finish(), made.arrays, outputs)
+    for one, other in zip(outputs, apart):
+        assert one.tobytes() == other.tobytes()
+
+
+def test_what_is_dear_is_computed_once() -> None:
+    """The powers of softmax wait in the output; those of a log-softmax are not needed again."""
+    passes = schedule(softmax((4, 9)).finish().program).passes
+    assert [bool(each.kept) for each in passes] == [False, False, True]
+
+
+def test_what_is_dear_does_not_wait_where_an_input_is_read_again() -> None:
+    """The output may be that input's memory."""
+    made = Made()
+    x = made.input(random(4, 9))
+    powers = made.apply("exp(x)", x)
+    total = made.reduce(SUM, powers, [-1])
+    made.output(made.apply("x + y", made.apply("x / y", powers, total), x))
+    assert not any(each.kept for each in schedule(made.finish().program).passes)
+    made.check()

@@ -1,0 +1,93 @@
+"""Random programs of many ops, shapes and dtypes compute what NumPy computes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from hypothesis import event, given, settings
+from hypothesis import strategies as st
+
+import gpugraph as tf
+from gpugraph.devices.native import NotNativeError
+
+from ..native_programs import MAX, MEAN, MIN, SUM, Made, needs_compiler
+
+pytestmark = needs_compiler
+
+BINARY = ("x + y", "x - y", "x * y", "x >= y || x != x ? x : y")
+UNARY = ("-x", "tanh(x)", "x < (T)0 ? (T)0 : x")
+
+
+SPACES = ((3, 17), (70,), (17, 70), (2, 3, 5), (3, 1, 1100), (1, 4), (), (2, 1, 3, 2))
+
+
+def draw_shape(draw: Any, space: tuple[int, ...]) -> tuple[int, ...]:
+    """One that broadcasts to the space."""
+    kept = draw(st.integers(0, len(space)))
+    return tuple(size if draw(st.booleans()) else 1 for size in space[kept:])
+
+
+def draw_input(draw: Any, made: Made, shape: tuple[int, ...], seed: int) -> int:
+    """An input of this shape, or one (or what is made of it) of fewer axes, expanded to it."""
+    array = np.random.default_rng(seed).uniform(-2, 2, shape).astype(np.float32)
+    if draw(st.booleans()):
+        return made.input(array)
+    value = made.input(array.reshape([size for size in shape if size != 1]))
+    if draw(st.booleans()):
+        value = made.apply("-x", value)
+    return made.expand(value, shape)
+
+
+def draw_program(draw: Any) -> Made:
+    space = draw(st.sampled_from(SPACES))
+    made = Made()
+    values = []
+    for _ in range(draw(st.integers(1, 3))):
+        shape = draw(st.sampled_from([space, draw_shape(draw, space)]))
+        values.append(draw_input(draw, made, shape, draw(st.integers(0, 1000))))
+    if space and draw(st.booleans()):
+        values.append(made.cast(made.index(space[-1]), tf.float32))
+    values.append(made.constant(draw(st.sampled_from([0.5, -1.0, 2.0]))))
+    leaves, flags = list(values), []
+    for _ in range(draw(st.integers(1, 9))):
+        kind = draw(st.integers(0, 9))
+        x, y = (draw(st.sampled_from(values)) for _ in range(2))
+        if kind < 4:
+            values.append(made.apply(draw(st.sampled_from(BINARY)), x, y))
+        elif kind < 6:
+            values.append(made.apply(draw(st.sampled_from(UNARY)), x))
+        elif kind == 6:
+            x, y = (draw(st.sampled_from(leaves)) for _ in range(2))  # exact in any precision
+            flags.append(made.apply("x < y", x, y, dtype=tf.bool))
+        elif kind == 7 and flags:
+            values.append(made.apply("x ? y : z", draw(st.sampled_from(flags)), x, y))
+        elif len(made.fusion.shape(x)) == len(space):
+            reduction = draw(st.sampled_from([SUM, MEAN, MAX, MIN]))
+            rank = len(space)
+            axes = draw(st.sampled_from([None, [rank - 1], list(range(rank - 1))]))
+            values.append(made.reduce(reduction, x, axes if rank else None))
+    for value in draw(st.lists(st.sampled_from(values), min_size=1, max_size=3)):
+        made.output(value, shape=draw(st.sampled_from([space, made.fusion.shape(value)])))
+    return made
+
+
+@given(st.data())
+@settings(max_examples=60, deadline=None)
+def test_any_program_computes_what_numpy_computes(data: st.DataObject) -> None:
+    made = draw_program(data.draw)
+    try:
+        made.finish()
+    except NotNativeError as error:
+        event(f"refused: {error}")
+        return
+    event(f"{len(made.finish().sizes)} axes, {len(made.finish().program.reductions)} reductions")
+    check_random(made, made.run())
+
+
+def check_random(made: Made, found: list[np.ndarray]) -> None:
+    """Compares, if numbers are not so large that rounding shows."""
+    for one, wanted in zip(found, made.wanted):
+        scale = 1 + max(float(np.abs(each).max(initial=0)) for each in made.values.values())
+        if np.isfinite(scale) and scale < 1e6:
+            np.testing.assert_allclose(one, wanted, 1e-4, 3e-5 * scale)

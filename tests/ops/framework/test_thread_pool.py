@@ -1,0 +1,36 @@
+"""Threads for kernels: all works are run, errors of any are raised."""
+
+from __future__ import annotations
+
+import pytest
+
+from gpugraph.ops.framework.thread_pool import run_all, thread_count
+
+
+def test_all_works_are_run() -> None:
+    done: list[int] = []
+    run_all([lambda at=at: done.append(at) for at in range(5)])  # type: ignore[misc]
+    assert sorted(done) == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("failing", [0, 2])
+def test_an_error_is_raised_when_all_have_ended(failing: int) -> None:
+    done: list[int] = []
+
+    def work(at: int) -> None:
+        if at == failing:
+            raise ValueError(f"work {at}")
+        done.append(at)
+
+    with pytest.raises(ValueError, match=f"work {failing}"):
+        run_all([lambda at=at: work(at) for at in range(4)])  # type: ignore[misc]
+    assert sorted(done) == [at for at in range(4) if at != failing]
+
+
+def test_the_number_is_that_of_the_cores_or_what_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("GPUGRAPH_THREADS", raising=False)
+    assert thread_count() >= 1
+    monkeypatch.setenv("GPUGRAPH_THREADS", "3")
+    assert thread_count() == 3
+    monkeypatch.setenv("GPUGRAPH_THREADS", "many")
+    assert thread_count() >= 1

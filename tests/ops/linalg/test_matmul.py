@@ -1,0 +1,165 @@
+"""Matrix products: values, transposes and adjoints, broadcasting batches, gradients, tensordot."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import gpugraph.ops  # noqa: F401
+from gpugraph.base import dtypes
+from gpugraph.base.shapes import TensorShape
+from gpugraph.graph.client.client_graph import Graph
+from gpugraph.ops.arrays.constants_and_placeholders import placeholder
+from gpugraph.ops.framework.op_declaration import raw_ops
+from gpugraph.ops.framework.tensor_conversion import constant
+from gpugraph.ops.linalg import matmul as linalg
+
+from ..evaluator import check_gradient, evaluate, gradients
+
+
+@pytest.fixture(autouse=True)
+def graph():
+    with Graph().as_default() as graph:
+        yield graph
+
+
+def random(*shape):
+    return np.random.default_rng(len(shape)).uniform(-1, 1, shape)
+
+
+def turned(array, turn):
+    return np.swapaxes(array, -1, -2).copy() if turn else array
+
+
+TURNS = [(False, False), (False, True), (True, False), (True, True)]
+
+
+class TestMatMul:
+    @pytest.mark.parametrize(("turn_a", "turn_b"), TURNS)
+    @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, np.int32, np.complex64])
+    def test_values(self, turn_a, turn_b, dtype):
+        a = np.arange(6).reshape(2, 3).astype(dtype)
+        b = np.arange(12).reshape(3, 4).astype(dtype)
+        made = linalg.matmul(turned(a, turn_a), turned(b, turn_b), turn_a, turn_b)
+        value = evaluate(made)
+        np.testing.assert_array_equal(value, a @ b)
+        assert value.dtype == dtype
+        assert made.shape.as_list() == [2, 4]
+
+    def test_names(self):
+        x = constant(random(2, 2))
+        assert [linalg.matmul(x, x).op.name, (x @ x).op.name] == ["MatMul", "matmul_1"]
+        made = linalg.matmul(x, np.eye(2), name="m")
+        assert made.op.name == "m"
+        assert made.op.inputs[1].op.name == "m/b"
+
+    def test_operators(self):
+        x = random(2, 3)
+        np.testing.assert_allclose(evaluate(constant(x) @ x.T), x @ x.T)
+        np.testing.assert_allclose(evaluate(x.T @ constant(x)), x.T @ x)
+
+    def test_empty(self):
+        made = linalg.matmul(np.zeros((2, 0)), np.zeros((0, 3)))
+        np.testing.assert_array_equal(evaluate(made), np.zeros((2, 3)))
+
+    def test_adjoint(self):
+        a = random(2, 2) + 1j * random(2, 2)
+        made = linalg.matmul(a, a, adjoint_a=True, transpose_b=True)
+        np.testing.assert_allclose(evaluate(made), a.conj().T @ a.T)
+
+    def test_unknown(self):
+        x = placeholder(dtypes.float64, TensorShape([None, 3]))
+        made = linalg.matmul(x, random(3, 2))
+        assert made.op.type == "MatMul"
+        assert made.shape.as_list() == [None, 2]
+
+    def test_refused(self):
+        with pytest.raises(ValueError, match="Dimensions must be equal"):
+            linalg.matmul(random(2, 3), random(2, 3))
+        with pytest.raises(ValueError, match="rank"):
+            linalg.matmul(random(2), random(2, 3))
+        with pytest.raises(ValueError, match="Only one"):
+            linalg.matmul(random(2, 2), random(2, 2), transpose_a=True, adjoint_a=True)
+        with pytest.raises(TypeError):
+            linalg.matmul(constant(random(2, 2)), constant(np.eye(2, dtype=np.float32)))
+
+    @pytest.mark.parametrize(("turn_a", "turn_b"), TURNS)
+    def test_gradient(self, turn_a, turn_b):
+        check_gradient(
+            lambda a, b: raw_ops.MatMul(a, b, transpose_a=turn_a, transpose_b=turn_b),
+            turned(random(2, 3), turn_a),
+            turned(random(3, 2), turn_b),
+            order=2,
+        )
+
+    def test_complex_gradient(self):
+        a = constant(random(2, 2) + 1j * random(2, 2))
+        da = gradients(linalg.matmul(a, a), [a], constant(np.eye(2, dtype=np.complex128)))[0]
+        value = evaluate(a)
+        np.testing.assert_allclose(evaluate(da), value.conj().T * 2)
+
+
+class TestBatchMatMul:
+    @pytest.mark.parametrize(("turn_a", "turn_b"), TURNS)
+    @pytest.mark.parametrize(
+        ("left", "right"), [((2, 2, 3), (2, 3, 2)), ((3, 2, 1, 4), (2, 4, 2)), ((2, 3), (4, 3, 1))]
+    )
+    def test_values(self, left, right, turn_a, turn_b):
+        a, b = random(*left), random(*right)
+        made = linalg.matmul(turned(a, turn_a), turned(b, turn_b), turn_a, turn_b)
+        assert made.op.type == "BatchMatMulV2"
+        np.testing.assert_allclose(evaluate(made), a @ b)
+        assert made.shape.as_list() == list((a @ b).shape)
+
+    def test_complex(self):
+        a = random(2, 2, 2) + 1j * random(2, 2, 2)
+        made = linalg.matmul(a, a, transpose_a=True, adjoint_b=True)
+        np.testing.assert_allclose(
+            evaluate(made), a.swapaxes(1, 2) @ a.conj().swapaxes(1, 2), atol=1e-12
+        )
+
+    def test_refused(self):
+        for left, right in (((2, 2, 3), (2, 2, 3)), ((2, 1, 1), (3, 1, 1)), ((2,), (2, 2, 2))):
+            with pytest.raises(ValueError):
+                linalg.matmul(random(*left), random(*right))
+
+    @pytest.mark.parametrize(("turn_a", "turn_b"), TURNS)
+    def test_gradient(self, turn_a, turn_b):
+        def product(a, b):
+            return raw_ops.BatchMatMulV2(a, b, adj_x=turn_a, adj_y=turn_b)
+
+        a, b = turned(random(2, 1, 2, 1), turn_a), turned(random(2, 1, 2), turn_b)
+        check_gradient(product, a, b, order=2)
+
+
+class TestTensordot:
+    @pytest.mark.parametrize("axes", [0, 1, 2, [[0, 2], [1, 0]], [2, 0], [[-1], [0]], [[], []]])
+    def test_values(self, axes):
+        a, b = random(2, 3, 2), random(2, 2, 3)
+        if axes == 2:
+            b = random(3, 2, 2)
+        made = linalg.tensordot(a, b, axes)
+        np.testing.assert_allclose(evaluate(made), np.tensordot(a, b, axes))
+
+    def test_unknown_sizes(self):
+        value = random(2, 3)
+        x = placeholder(dtypes.float64, TensorShape([None, 3]))
+        made = linalg.tensordot(x, value, [[1], [1]])
+        assert made.shape.as_list() == [None, 2]
+        np.testing.assert_allclose(evaluate(made, {x: value}), value @ value.T)
+
+    def test_refused(self):
+        for axes in (3, [[0], [0, 1]], [[0]], [[5], [0]]):
+            with pytest.raises(ValueError):
+                linalg.tensordot(random(2, 2), random(2, 2), axes)
+        with pytest.raises(ValueError, match="rank"):
+            linalg.tensordot(placeholder(dtypes.float32), [1.0], 1)
+
+    def test_gradient(self):
+        check_gradient(
+            lambda a, b: linalg.tensordot(a, b, [[0], [1]]),
+            random(2, 3),
+            random(2, 2),
+            order=2,
+            unknown=False,
+        )

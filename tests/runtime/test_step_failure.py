@@ -1,0 +1,78 @@
+"""From what a kernel raises to the error a user gets."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+import gpugraph as tf
+from gpugraph.plan import FetchSlot, Step
+from gpugraph.runtime.step_failure import as_op_error, same_kind
+
+errors = tf.errors
+STEP = Step("scope/y", "Add", "/device:GPU:0", 3, lambda: None, "model.py:12 (in build)")
+
+
+@pytest.mark.parametrize(
+    ("raised", "kind"),
+    [
+        (ValueError("v"), errors.InvalidArgumentError),
+        (ZeroDivisionError("v"), errors.InvalidArgumentError),
+        (FloatingPointError("v"), errors.InvalidArgumentError),
+        (IndexError("v"), errors.InvalidArgumentError),
+        (KeyError("v"), errors.InvalidArgumentError),
+        (MemoryError("v"), errors.ResourceExhaustedError),
+        (AssertionError("v"), errors.InternalError),
+        (RuntimeError("v"), errors.UnknownError),
+        (TypeError("v"), errors.UnknownError),
+    ],
+    ids=repr,
+)
+def test_python_s_errors_become_tensorflow_s(raised: Exception, kind: type[Exception]) -> None:
+    made = as_op_error(raised, STEP)
+    assert type(made) is kind
+    assert made.message.startswith(f"{type(raised).__name__}: {raised}")
+
+
+def test_an_op_error_keeps_its_class_and_words() -> None:
+    made = as_op_error(errors.OutOfRangeError(None, None, "the end"), STEP)
+    assert type(made) is errors.OutOfRangeError
+    assert made.message.startswith("the end\n")
+
+
+def test_the_message_names_node_line_and_device() -> None:
+    made = as_op_error(ValueError("v"), STEP)
+    node = re.search(r"\[\[node (.*)\]\]", made.message)
+    assert node is not None
+    assert node[1] == "scope/y (defined at model.py:12 (in build)), on /device:GPU:0"
+    fetch = FetchSlot("y:0", lambda: None)
+    assert "[[node y:0 (made by the runtime)]]" in as_op_error(ValueError("v"), fetch).message
+
+
+def test_a_node_that_is_named_already_stays_the_one() -> None:
+    inner = as_op_error(ValueError("v"), STEP)
+    outer = Step("loop", "While", "/device:CPU:0", 1, lambda: None)
+    assert as_op_error(inner, outer).message == inner.message
+
+
+class Awkward(errors.NotFoundError):
+    """A user's class of another signature."""
+
+    def __init__(self) -> None:
+        super().__init__(None, None, "lost")
+
+
+def test_a_class_of_the_user_s_own_becomes_the_one_of_its_code() -> None:
+    made = same_kind(Awkward(), "node", "op", "message")
+    assert type(made) is errors.NotFoundError
+    assert (made.node_def, made.op, made.message) == ("node", "op", "message")
+
+
+def test_an_unknown_code_is_kept() -> None:
+    made = same_kind(errors.OpError(None, None, "odd", 77), None, None, "odd")
+    assert type(made) is errors.UnknownError
+    assert made.error_code == 77
+    assert type(same_kind(errors.OpError(None, None, "m", 3), None, None, "m")) is (
+        errors.InvalidArgumentError
+    )
