@@ -4,7 +4,7 @@
                              [--most N] [--only NAME] [--most-spills BYTES] [--json FILE]
 
 Compiled are the corpora (`CORPORA`: functions that yield names and texts): `kernels`, the files
-kernels/**/*.cu in each variant that their comments list; `samples`, what is generated for the samples
+kernels/**/*.cu in each variant that their comments list; `samples`, what is generated for samples
 of every op, and `joined`, for launches that are joined (ci/cuda_corpus.py). A file lists variants
 as
 

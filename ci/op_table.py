@@ -5,7 +5,7 @@
 First those that public TensorFlow 1 programs use (`reference_ops.txt`, most used first), then with
 --all every other one. What a column says:
 
-    GPU      text: elementwise or a reduction, in C; source: functions of kernels/**/*.cu; sized: the
+    GPU      text: elementwise or a reduction, in C; source: functions of kernels/cuda; sized: the
              same, the host waits for the sizes of what they make; recipe, moves, products: as
              native code for the CPU; call: its NumPy kernel, on copies in host memory; host:
              none, for the reason below the table

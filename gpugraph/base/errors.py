@@ -159,6 +159,11 @@ class DeadlineExceededError(_CanonicalError):
     _code = DEADLINE_EXCEEDED
 
 
+def invalid_argument(message: str) -> InvalidArgumentError:
+    """An `InvalidArgumentError` that no node is known to be the cause of, yet."""
+    return InvalidArgumentError(None, None, message)
+
+
 class NotFoundError(_CanonicalError):
     """A node, file, resource or registered name does not exist."""
 

@@ -151,8 +151,7 @@ def _parts(structure: Any) -> Sequence[Any]:
     if _is_attrs(structure):
         kind: Any = type(structure)
         return [getattr(structure, attribute.name) for attribute in kind.__attrs_attrs__]
-    found: Sequence[Any] = structure
-    return found
+    return structure
 
 
 def _keys(structure: Mapping[Any, Any]) -> list[Any]:

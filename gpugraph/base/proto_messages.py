@@ -59,8 +59,7 @@ class Field(Generic[T]):
         values = instance.__dict__
         if self.name not in values:
             values[self.name] = self.default()
-        value: T = values[self.name]
-        return value
+        return values[self.name]
 
     def __set__(self, instance: Message, value: Any) -> None:
         instance.__dict__[self.name] = self._convert(self._where, value)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gpugraph.base.bfloat16 import finfo
-from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.base.errors import invalid_argument
 from gpugraph.checks.build_time_values import prefix, static_value
 from gpugraph.control_flow import Assert
 from gpugraph.graph.client.default_graph_functions import name_scope
@@ -80,7 +80,7 @@ def _compared(
         condition = reduce_all(function(x, y))
         known = static_value(x), static_value(y)
         if known[0] is not None and known[1] is not None and not np.all(at_once(*known)):
-            raise InvalidArgumentError(None, None, "\n".join(map(_shown, data)))
+            raise invalid_argument("\n".join(map(_shown, data)))
         return Assert(condition, data, summarize=summarize)
 
 

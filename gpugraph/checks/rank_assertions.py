@@ -166,5 +166,4 @@ def assert_scalar(tensor: Any, name: str | None = None, message: str | None = No
                 f"{prefix(message)}Expected scalar shape for {tensor.name}, saw shape: "
                 f"{shown_shape(tensor)}."
             )
-        found: Tensor = tensor
-        return found
+        return tensor

@@ -40,8 +40,7 @@ def assign_moving_average(variable: Any, value: Tensor, decay: float) -> Tensor:
         graph: Graph = graph_stack.top()
         with graph.colocate_with(variable.op):
             rate = convert_to_tensor(1.0 - decay, variable.dtype.base_dtype, name="decay")
-            made: Tensor = assign_sub(variable, (variable - value) * rate, name=scope)
-            return made
+            return assign_sub(variable, (variable - value) * rate, name=scope)
 
 
 class _Inputs(NamedTuple):
@@ -218,8 +217,7 @@ def _fused(
             with graph.control_dependencies(update()):
                 return identity(outputs)
 
-        followed: Tensor = smart_cond(is_training, after_updates, lambda: outputs)
-        return followed
+        return smart_cond(is_training, after_updates, lambda: outputs)
     for each in smart_cond(is_training, update, lambda: [identity(kept) for kept in averages]):
         graph.add_to_collections(updates_collections, each)
     return outputs

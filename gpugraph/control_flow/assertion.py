@@ -37,11 +37,9 @@ def Assert(
     with name_scope(name, "Assert", [condition, *given]):
 
         def check() -> Operation:
-            made: Operation = raw_ops.Assert(condition, given, summarize=most, name="Assert")
-            return made
+            return raw_ops.Assert(condition, given, summarize=most, name="Assert")
 
         if all(each.dtype in (string, int32) for each in convert_n_to_tensor(given)):
             return check()
         condition = convert_to_tensor(condition, name="Condition")
-        guarded: Operation = cond(condition, no_op, check, name="AssertGuard").op
-        return guarded
+        return cond(condition, no_op, check, name="AssertGuard").op

@@ -162,8 +162,7 @@ def _actions(branch_fns: Any) -> list[Action]:
     if not entries:
         raise ValueError("branch_fns must hold at least one function")
     if all(callable(entry) for entry in entries):
-        functions: list[Action] = entries
-        return functions
+        return entries
     for entry in entries:
         if not isinstance(entry, tuple) or len(entry) != 2:
             raise TypeError(f"Each entry in branch_fns must be a 2-tuple, but one is {entry!r}")
@@ -187,8 +186,7 @@ def _within(index: Tensor, count: int) -> Tensor:
     there = raw_ops.LogicalAnd(
         raw_ops.GreaterEqual(index, constant(0, dtype)), raw_ops.Less(index, last)
     )
-    found: Tensor = raw_ops.Select(there, index, last, name="index")
-    return found
+    return raw_ops.Select(there, index, last, name="index")
 
 
 def _choose(index: Tensor, actions: Sequence[Action], start: int, stop: int) -> Any:

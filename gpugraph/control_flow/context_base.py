@@ -180,8 +180,7 @@ def _meets_in_gradients(loop: WhileContext, source: WhileContext | None) -> bool
 
 def current(graph: Graph) -> ControlFlowContext | None:
     """The context in which this thread makes ops of `graph` now."""
-    context: ControlFlowContext | None = graph._scope.control_flow
-    return context
+    return graph._scope.control_flow
 
 
 @contextmanager

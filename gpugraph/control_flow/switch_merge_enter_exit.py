@@ -39,8 +39,7 @@ def switch(data: Tensor, pred: Tensor, name: str | None = None) -> tuple[Tensor,
 def merge(inputs: Sequence[Tensor], name: str | None = None) -> Tensor:
     """The one of `inputs` that is alive."""
     make = raw_ops.RefMerge if all(map(_is_ref, inputs)) else raw_ops.Merge
-    made: Tensor = make(list(inputs), name=name or "Merge").output
-    return made
+    return make(list(inputs), name=name or "Merge").output
 
 
 def enter(
@@ -52,33 +51,29 @@ def enter(
 ) -> Tensor:
     """`data` in the loop `frame`: in its first iteration, or in all of them."""
     make = raw_ops.RefEnter if _is_ref(data) else raw_ops.Enter
-    made: Tensor = make(
+    return make(
         data,
         frame_name=frame,
         is_constant=is_constant,
         parallel_iterations=parallel_iterations,
         name=name,
     )
-    return made
 
 
 def exit_loop(data: Tensor, name: str | None = None) -> Tensor:
     """`data` outside of its loop."""
-    made: Tensor = (raw_ops.RefExit if _is_ref(data) else raw_ops.Exit)(data, name=name)
-    return made
+    return (raw_ops.RefExit if _is_ref(data) else raw_ops.Exit)(data, name=name)
 
 
 def next_iteration(data: Tensor, name: str | None = None) -> Tensor:
     """`data` in the next iteration of its loop."""
     make = raw_ops.RefNextIteration if _is_ref(data) else raw_ops.NextIteration
-    made: Tensor = make(data, name=name)
-    return made
+    return make(data, name=name)
 
 
 def same(data: Tensor, name: str | None = None) -> Tensor:
     """`data` itself, by another op."""
-    made: Tensor = (raw_ops.RefIdentity if _is_ref(data) else raw_ops.Identity)(data, name=name)
-    return made
+    return (raw_ops.RefIdentity if _is_ref(data) else raw_ops.Identity)(data, name=name)
 
 
 def is_constant_enter(tensor: Tensor) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 from typing import TYPE_CHECKING, Any
 
-from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.base.errors import invalid_argument
 from gpugraph.config import SessionOptions
 from gpugraph.devices.device import HostDevice
 from gpugraph.devices.device_factory import DeviceFactory
@@ -44,9 +44,7 @@ def _of_host_memory(allocator: Allocator) -> Allocator:
     ):
         asked = asked.inner
     if type(asked).host_region is Allocator.host_region:
-        raise InvalidArgumentError(
-            None,
-            None,
+        raise invalid_argument(
             f"The CPU needs an allocator of host memory, with `host_region`; ({allocator.name}), "
             f"a {type(asked).__name__}, has none. Give it one, or make it an AllocatorWrapper over "
             f"BFCAllocator(HostSubAllocator(), limit_in_bytes, {allocator.name!r}), which has.",

@@ -11,7 +11,11 @@ import threading
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
-from gpugraph.base.errors import AlreadyExistsError, InvalidArgumentError, NotFoundError
+from gpugraph.base.errors import (
+    AlreadyExistsError,
+    NotFoundError,
+    invalid_argument,
+)
 from gpugraph.config import SessionOptions
 from gpugraph.devices.device import Device
 
@@ -43,9 +47,7 @@ class DeviceFactory:
         a negative priority, or a factory without `create_devices`.
         """
         if not device_type or priority < 0 or not hasattr(factory, "create_devices"):
-            raise InvalidArgumentError(
-                None,
-                None,
+            raise invalid_argument(
                 f"A device factory needs a device type, a priority of 0 or more and a method "
                 f"create_devices; given: {device_type!r}, {priority}, {factory!r}",
             )

@@ -12,7 +12,7 @@ import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.base.errors import invalid_argument
 from gpugraph.config import GPUOptions, SessionOptions
 from gpugraph.devices.cuda.cuda_device import CudaDevice
 from gpugraph.devices.cuda.detection.gpu_detection import detect
@@ -35,9 +35,7 @@ def _is_emulating() -> bool:
     """Whether virtual GPUs are to be emulated ones. InvalidArgumentError for what is no answer."""
     asked = os.environ.get(_PLAYED, "")
     if asked not in ("", "emulated"):
-        raise InvalidArgumentError(
-            None, None, f"{_PLAYED} is {asked!r}; it is 'emulated', or not set"
-        )
+        raise invalid_argument(f"{_PLAYED} is {asked!r}; it is 'emulated', or not set")
     return asked == "emulated"
 
 
@@ -107,9 +105,7 @@ def _refuse_what_has_no_meaning(options: GPUOptions) -> None:
     asked = f"GPUOptions.{field} ({getattr(options, field)})"
     for other, value in given.items():
         if value:
-            raise InvalidArgumentError(
-                None,
-                None,
+            raise invalid_argument(
                 f"{asked} says how many GPUs there are and their limits in MiB; "
                 f"{other} ({value!r}) has no meaning beside it",
             )

@@ -173,8 +173,7 @@ def _start(y: Tensor, grad: Any, index: int) -> Gradient:
         raise ValueError(
             f"The gradient given for {y.name} has shape {start.shape}, but {y.name} has {y.shape}"
         )
-    made: Tensor = raw_ops.Identity(start, name=f"grad_ys_{index}")
-    return made
+    return raw_ops.Identity(start, name=f"grad_ys_{index}")
 
 
 def _start_of_rows(y: Tensor, grad: IndexedSlices, index: int) -> IndexedSlices:

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, NamedTuple, TypeAlias
 
-from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.base.errors import invalid_argument
 
 __all__ = [
     "DeviceSpec",
@@ -215,7 +215,7 @@ def combine_specs(first: Name, second: Name, *, allow_soft_placement: bool = Fal
             continue
         if not (allow_soft_placement and field in ("device_type", "device_index")):
             message = f"Cannot merge devices with incompatible {plural}: '{a.text}' and '{b.text}'"
-            raise InvalidArgumentError(None, None, message)
+            raise invalid_argument(message)
         both = both._replace(device_index=None)
         if field == "device_type":
             both = both._replace(device_type=None)

@@ -387,5 +387,4 @@ def note_op(error: BaseException, name: str, origin: Any) -> None:
 
 def noted_op(error: BaseException) -> tuple[str, Any] | None:
     """What `note_op` noted."""
-    found: tuple[str, Any] | None = error.__dict__.get("_raised_in")
-    return found
+    return error.__dict__.get("_raised_in")

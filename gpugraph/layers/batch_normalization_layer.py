@@ -168,8 +168,7 @@ class BatchNormalization(Layer):
         if known is not False:
             self.add_update(self._follow(self.moving_mean, mean, momentum))
             self.add_update(self._follow(self.moving_variance, variance, momentum))
-        made: Tensor = outputs
-        return made
+        return outputs
 
     def _constant(self, value: float) -> Any:
         return constant(value, self._variable_type, [self._channels])
@@ -217,10 +216,9 @@ class BatchNormalization(Layer):
         with op_scope(None, "AssignMovingAvg", average) as scope, graph.colocate_with(average.op):
             decay = convert_to_tensor(1.0 - momentum, name="decay")
             rate = cast(decay, average.dtype.base_dtype)
-            made: Tensor = assign_sub(
+            return assign_sub(
                 average, (average - cast(value, average.dtype.base_dtype)) * rate, name=scope
             )
-            return made
 
 
 def _refuse(**given: Any) -> None:
@@ -261,5 +259,4 @@ def batch_normalization(
     training: a bool, or a bool tensor, by which a run chooses. Where it may train, what brings
       the averages up to date is in the collection UPDATE_OPS: run it with each step.
     """
-    made: Tensor = applied(BatchNormalization, locals(), "training")
-    return made
+    return applied(BatchNormalization, locals(), "training")

@@ -121,8 +121,7 @@ class Convolution(Layer):
         if self.bias is not None:
             outputs = bias_add(outputs, self.bias, "NCHW" if self.first else "NHWC")
         outputs = self.shaped(outputs)
-        activated: Tensor = outputs if self.activation is None else self.activation(outputs)
-        return activated
+        return outputs if self.activation is None else self.activation(outputs)
 
 
 class Conv1D(Convolution):
@@ -184,8 +183,7 @@ def conv1d(
 
     name: of its scope; with `reuse` it takes the variables that are there.
     """
-    made: Tensor = applied(Conv1D, locals())
-    return made
+    return applied(Conv1D, locals())
 
 
 def conv2d(
@@ -213,8 +211,7 @@ def conv2d(
 
     name: of its scope; with `reuse` it takes the variables that are there.
     """
-    made: Tensor = applied(Conv2D, locals())
-    return made
+    return applied(Conv2D, locals())
 
 
 def conv3d(
@@ -242,5 +239,4 @@ def conv3d(
 
     name: of its scope; with `reuse` it takes the variables that are there.
     """
-    made: Tensor = applied(Conv3D, locals())
-    return made
+    return applied(Conv3D, locals())

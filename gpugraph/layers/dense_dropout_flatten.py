@@ -92,8 +92,7 @@ class Dense(Layer):
             outputs.set_shape([*inputs.shape.as_list()[:-1], self.units])
         if self.bias is not None:
             outputs = bias_add(outputs, self.bias)
-        activated: Tensor = outputs if self.activation is None else self.activation(outputs)
-        return activated
+        return outputs if self.activation is None else self.activation(outputs)
 
 
 def dense(
@@ -116,8 +115,7 @@ def dense(
 
     name: of its scope; with `reuse` it takes the variables that are there.
     """
-    made: Tensor = applied(Dense, locals())
-    return made
+    return applied(Dense, locals())
 
 
 class Dropout(Layer):
@@ -142,14 +140,13 @@ class Dropout(Layer):
 
     def call(self, inputs: Tensor, training: Any = False) -> Tensor:
         """training: a bool, or a bool tensor, by which a run chooses."""
-        made: Tensor = smart_cond(
+        return smart_cond(
             training,
             lambda: dropout_ops.dropout(
                 inputs, rate=self.rate, noise_shape=self.noise_shape, seed=self.seed
             ),
             lambda: identity(inputs),
         )
-        return made
 
 
 def dropout(
@@ -161,8 +158,7 @@ def dropout(
     name: str | None = None,
 ) -> Tensor:
     """A `Dropout` layer applied to `inputs`; `training` is a bool or a bool tensor."""
-    made: Tensor = applied(Dropout, locals(), "training")
-    return made
+    return applied(Dropout, locals(), "training")
 
 
 class Flatten(Layer):
@@ -200,5 +196,4 @@ class Flatten(Layer):
 
 def flatten(inputs: Any, name: str | None = None, data_format: str = "channels_last") -> Tensor:
     """A `Flatten` layer applied to `inputs`: [n, ...] to [n, k]."""
-    made: Tensor = applied(Flatten, locals())
-    return made
+    return applied(Flatten, locals())

@@ -144,8 +144,7 @@ def max_pooling1d(
     name: str | None = None,
 ) -> Tensor:
     """A `MaxPooling1D` layer applied to `inputs`."""
-    made: Tensor = applied(MaxPooling1D, locals())
-    return made
+    return applied(MaxPooling1D, locals())
 
 
 def average_pooling1d(
@@ -157,8 +156,7 @@ def average_pooling1d(
     name: str | None = None,
 ) -> Tensor:
     """An `AveragePooling1D` layer applied to `inputs`."""
-    made: Tensor = applied(AveragePooling1D, locals())
-    return made
+    return applied(AveragePooling1D, locals())
 
 
 def max_pooling2d(
@@ -170,8 +168,7 @@ def max_pooling2d(
     name: str | None = None,
 ) -> Tensor:
     """A `MaxPooling2D` layer applied to `inputs`."""
-    made: Tensor = applied(MaxPooling2D, locals())
-    return made
+    return applied(MaxPooling2D, locals())
 
 
 def average_pooling2d(
@@ -183,8 +180,7 @@ def average_pooling2d(
     name: str | None = None,
 ) -> Tensor:
     """An `AveragePooling2D` layer applied to `inputs`."""
-    made: Tensor = applied(AveragePooling2D, locals())
-    return made
+    return applied(AveragePooling2D, locals())
 
 
 def max_pooling3d(
@@ -196,8 +192,7 @@ def max_pooling3d(
     name: str | None = None,
 ) -> Tensor:
     """A `MaxPooling3D` layer applied to `inputs`."""
-    made: Tensor = applied(MaxPooling3D, locals())
-    return made
+    return applied(MaxPooling3D, locals())
 
 
 def average_pooling3d(
@@ -209,5 +204,4 @@ def average_pooling3d(
     name: str | None = None,
 ) -> Tensor:
     """An `AveragePooling3D` layer applied to `inputs`."""
-    made: Tensor = applied(AveragePooling3D, locals())
-    return made
+    return applied(AveragePooling3D, locals())

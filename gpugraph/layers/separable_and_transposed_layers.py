@@ -216,8 +216,7 @@ def conv2d_transpose(
 
     name: of its scope; with `reuse` it takes the variables that are there.
     """
-    made: Tensor = applied(Conv2DTranspose, locals())
-    return made
+    return applied(Conv2DTranspose, locals())
 
 
 def separable_conv2d(
@@ -249,8 +248,7 @@ def separable_conv2d(
 
     name: of its scope; with `reuse` it takes the variables that are there.
     """
-    made: Tensor = applied(SeparableConv2D, locals())
-    return made
+    return applied(SeparableConv2D, locals())
 
 
 def conv3d_transpose(
@@ -277,8 +275,7 @@ def conv3d_transpose(
 
     name: of its scope; with `reuse` it takes the variables that are there.
     """
-    made: Tensor = applied(Conv3DTranspose, locals())
-    return made
+    return applied(Conv3DTranspose, locals())
 
 
 def separable_conv1d(
@@ -310,5 +307,4 @@ def separable_conv1d(
 
     name: of its scope; with `reuse` it takes the variables that are there.
     """
-    made: Tensor = applied(SeparableConv1D, locals())
-    return made
+    return applied(SeparableConv1D, locals())

@@ -21,7 +21,7 @@ import mmap
 from abc import ABC, abstractmethod
 from typing import NamedTuple
 
-from gpugraph.base.errors import FailedPreconditionError, InvalidArgumentError
+from gpugraph.base.errors import FailedPreconditionError, InvalidArgumentError, invalid_argument
 from gpugraph.memory.allocator_stats import AllocatorStats
 
 __all__ = [
@@ -187,8 +187,8 @@ def validate_num_bytes(name: str, num_bytes: int) -> bool:
     Raises InvalidArgumentError for a negative size.
     """
     if num_bytes < 0:
-        raise InvalidArgumentError(
-            None, None, f"Allocator ({name}) was asked for a negative size: {num_bytes} bytes."
+        raise invalid_argument(
+            f"Allocator ({name}) was asked for a negative size: {num_bytes} bytes."
         )
     return 0 < num_bytes <= MAX_ALLOCATION_BYTES
 
@@ -196,9 +196,7 @@ def validate_num_bytes(name: str, num_bytes: int) -> bool:
 def unknown_address(name: str, wanted: str, address: object) -> InvalidArgumentError:
     """The error for an address that is not in use; `wanted` is what was asked of it."""
     shown = f"{address:#x}" if isinstance(address, int) else repr(address)
-    return InvalidArgumentError(
-        None,
-        None,
+    return invalid_argument(
         f"Allocator ({name}) was asked {wanted} {shown}, "
         "an address it never allocated or has already taken back.",
     )

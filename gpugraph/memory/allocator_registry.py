@@ -17,8 +17,8 @@ from typing import ClassVar
 from gpugraph.base.errors import (
     AlreadyExistsError,
     FailedPreconditionError,
-    InvalidArgumentError,
     NotFoundError,
+    invalid_argument,
 )
 from gpugraph.memory.allocator import Allocator
 
@@ -50,11 +50,9 @@ class AllocatorRegistry:
         if both are taken, and FailedPreconditionError after `get_allocator`.
         """
         if not name:
-            raise InvalidArgumentError(None, None, "An allocator factory needs a name.")
+            raise invalid_argument("An allocator factory needs a name.")
         if priority < 0:
-            raise InvalidArgumentError(
-                None, None, f"The priority of {name} must not be negative: {priority}."
-            )
+            raise invalid_argument(f"The priority of {name} must not be negative: {priority}.")
         caller = sys._getframe(1)
         location = f"{caller.f_code.co_filename}:{caller.f_lineno}"
         with cls._lock:

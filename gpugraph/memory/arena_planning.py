@@ -33,7 +33,7 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
-from gpugraph.base.errors import InternalError, InvalidArgumentError
+from gpugraph.base.errors import InternalError, InvalidArgumentError, invalid_argument
 
 __all__ = ["ArenaPlan", "Lifetime", "check_offsets", "lower_bound", "plan_offsets"]
 
@@ -289,7 +289,7 @@ def _check_lifetimes(lifetimes: Sequence[Lifetime]) -> None:
 
 
 def _invalid(message: str) -> InvalidArgumentError:
-    return InvalidArgumentError(None, None, message)
+    return invalid_argument(message)
 
 
 def _wrong(message: str) -> InternalError:

@@ -15,7 +15,7 @@ import logging
 import threading
 from dataclasses import replace
 
-from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.base.errors import invalid_argument
 from gpugraph.memory.allocator import (
     Allocator,
     AllocatorWrapper,
@@ -38,8 +38,8 @@ class LimitingAllocator(AllocatorWrapper):
 
     def __init__(self, allocator: Allocator, limit_bytes: int) -> None:
         if limit_bytes < 0:
-            raise InvalidArgumentError(
-                None, None, f"A limit on ({allocator.name}) must not be negative: {limit_bytes}."
+            raise invalid_argument(
+                f"A limit on ({allocator.name}) must not be negative: {limit_bytes}."
             )
         super().__init__(allocator)
         self._limit = limit_bytes

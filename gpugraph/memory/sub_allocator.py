@@ -20,7 +20,7 @@ from abc import ABC, abstractmethod
 from bisect import bisect_right, insort
 from collections.abc import Callable, Sequence
 
-from gpugraph.base.errors import FailedPreconditionError, InvalidArgumentError
+from gpugraph.base.errors import FailedPreconditionError, InvalidArgumentError, invalid_argument
 from gpugraph.memory.allocator import HostRegion
 
 __all__ = ["FakeSubAllocator", "HostSubAllocator", "RegionVisitor", "SubAllocator"]
@@ -62,9 +62,7 @@ class HostSubAllocator(SubAllocator):
     def alloc(self, alignment: int, num_bytes: int) -> int | None:
         """A zeroed region. Raises InvalidArgumentError for an alignment beyond the page size."""
         if alignment > mmap.PAGESIZE:
-            raise InvalidArgumentError(
-                None,
-                None,
+            raise invalid_argument(
                 f"Host regions are aligned to pages of {mmap.PAGESIZE} bytes, "
                 f"an alignment of {alignment} cannot be had.",
             )
@@ -95,7 +93,7 @@ class HostSubAllocator(SubAllocator):
                 buffer = self._buffers[base]
                 if address < base + len(buffer):
                     return HostRegion(base, buffer)
-        raise InvalidArgumentError(None, None, f"No host region holds the address {address:#x}.")
+        raise invalid_argument(f"No host region holds the address {address:#x}.")
 
 
 class FakeSubAllocator(SubAllocator):
@@ -169,8 +167,6 @@ def _advise(buffer: mmap.mmap, advice: int) -> None:
 def _no_such_region(
     sub_allocator: SubAllocator, address: int, num_bytes: int
 ) -> InvalidArgumentError:
-    return InvalidArgumentError(
-        None,
-        None,
+    return invalid_argument(
         f"{type(sub_allocator).__name__} has no region of {num_bytes} bytes at {address:#x}.",
     )

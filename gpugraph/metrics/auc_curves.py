@@ -132,8 +132,7 @@ def sensitivity_at_specificity(
         tp, fn, tn, fp = (counts[kind] for kind in _ALL)
         found = tn / (tn + fp + _BEYOND)
         at = cast(argmin(absolute(found - specificity), 0), dtypes.int32)
-        made: Tensor = _divided(tp[at], tp[at] + fn[at] + _BEYOND, name)
-        return made
+        return _divided(tp[at], tp[at] + fn[at] + _BEYOND, name)
 
     given = (labels, predictions, weights, num_thresholds)
     to = metrics_collections, updates_collections

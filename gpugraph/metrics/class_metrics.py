@@ -276,5 +276,4 @@ def _averages(labels: Tensor, first: Tensor, k: int) -> Tensor:
     precisions = cumsum(relevant, axis=-1) / np.arange(1.0, k + 1)
     total = reduce_sum(multiply(precisions, relevant), -1)
     there = cast(greater_equal(labels, np.int64(0)), dtypes.float64)
-    made: Tensor = total / minimum(reduce_sum(there, -1), np.float64(k))
-    return made
+    return total / minimum(reduce_sum(there, -1), np.float64(k))

@@ -151,8 +151,7 @@ def false_negatives_at_thresholds(
 def _parts(wrong: str, word: str) -> Callable[[Counts, str], Tensor]:
     def measure(counts: Counts, name: str) -> Tensor:
         total = _EPSILON + counts["tp"] + counts[wrong]
-        made: Tensor = raw_ops.RealDiv(counts["tp"], total, name=f"{word}_{name}")
-        return made
+        return raw_ops.RealDiv(counts["tp"], total, name=f"{word}_{name}")
 
     return measure
 

@@ -115,7 +115,7 @@ class GFile:
         plain = self._mode.replace("b", "")
         if plain not in ("r", "w", "a", "r+", "w+", "a+"):
             message = f"mode is not 'r' or 'w' or 'a' or 'r+' or 'w+' or 'a+', but '{plain}'"
-            raise errors.InvalidArgumentError(None, None, message)
+            raise errors.invalid_argument(message)
         return plain
 
     def _any_file(self) -> Any:
@@ -173,8 +173,8 @@ class GFile:
         if chosen is None:
             raise TypeError("seek(): offset argument required")
         if whence not in (0, 1, 2):
-            raise errors.InvalidArgumentError(
-                None, None, f"Invalid whence argument: {whence}. Valid values are 0, 1, or 2."
+            raise errors.invalid_argument(
+                f"Invalid whence argument: {whence}. Valid values are 0, 1, or 2."
             )
         source = self._file()
         with system_errors(self._name):

@@ -38,8 +38,7 @@ class LSTMStateTuple(NamedTuple):
         c, h = self
         if c.dtype != h.dtype:
             raise TypeError(f"Inconsistent internal state: {c.dtype} vs {h.dtype}")
-        found: DType = c.dtype
-        return found
+        return c.dtype
 
 
 class BasicLSTMCell(LayerCell):

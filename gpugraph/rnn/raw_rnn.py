@@ -96,8 +96,7 @@ def _batch(inputs: list[Any]) -> int | None:
     batch = inputs[0].shape[0]
     for each in inputs:
         batch.assert_is_compatible_with(each.shape[0])
-    known: int | None = batch.value
-    return known
+    return batch.value
 
 
 class _Emissions:

@@ -85,8 +85,7 @@ def _batch(inputs: Any) -> int | None:
     """The batch's size, where it is known; ValueError for inputs of unfit shapes."""
     flat = flatten(inputs)
     if flat[0].shape.rank == 1:
-        known: int | None = flat[0].shape.as_list()[0]
-        return known
+        return flat[0].shape.as_list()[0]
     batch = flat[0].shape.with_rank_at_least(2)[0]
     for each in flat:
         sizes = each.shape.with_rank_at_least(2)

@@ -12,7 +12,11 @@ import threading
 from collections import deque
 from typing import Any
 
-from gpugraph.base.errors import DeadlineExceededError, InvalidArgumentError, OpError
+from gpugraph.base.errors import (
+    DeadlineExceededError,
+    OpError,
+    invalid_argument,
+)
 
 __all__ = ["Rendezvous", "parse_key"]
 
@@ -25,7 +29,7 @@ def parse_key(key: str) -> tuple[str, int, str, str, tuple[int, int]]:
         frame_id, iteration = frame.split(":")
         return source, int(incarnation, 16), target, edge, (int(frame_id), int(iteration))
     except ValueError:
-        raise InvalidArgumentError(None, None, f"Invalid rendezvous key: {key}") from None
+        raise invalid_argument(f"Invalid rendezvous key: {key}") from None
 
 
 class Rendezvous:

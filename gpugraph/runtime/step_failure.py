@@ -56,4 +56,4 @@ def same_kind(error: Exception, node_def: Any, op: Any, message: str) -> OpError
         chosen: Any = exception_type_from_error_code(code)
     except KeyError:
         return UnknownError(node_def, op, message, code)
-    return chosen(node_def, op, message)  # type: ignore[no-any-return]
+    return chosen(node_def, op, message)

@@ -15,7 +15,12 @@ from collections.abc import Callable, Sequence
 from operator import attrgetter
 from typing import Any
 
-from gpugraph.base.errors import AlreadyExistsError, CancelledError, InvalidArgumentError, OpError
+from gpugraph.base.errors import (
+    AlreadyExistsError,
+    CancelledError,
+    OpError,
+    invalid_argument,
+)
 from gpugraph.compile import FeedSpec, Target, compile_plan, partition_texts
 from gpugraph.config import RunMetadata, RunOptions, SessionOptions
 from gpugraph.config.experimental import watch
@@ -110,9 +115,7 @@ class DirectSession(SessionBackend):
         if self.closed:
             raise CancelledError(None, None, "Session has been closed.")
         if self.graph is None:
-            raise InvalidArgumentError(
-                None, None, "Session was not created with a graph before Run()!"
-            )
+            raise invalid_argument("Session was not created with a graph before Run()!")
 
     def compile(
         self,
@@ -208,9 +211,7 @@ class DirectRunner(Runner):
     ) -> list[Any]:
         chosen = options if options is not None else RunOptions()
         if chosen.inter_op_thread_pool not in (-1, 0):
-            raise InvalidArgumentError(
-                None,
-                None,
+            raise invalid_argument(
                 f"Invalid inter_op_thread_pool: {chosen.inter_op_thread_pool}. There is 0, the "
                 "session's, and -1, the calling thread",
             )

@@ -169,8 +169,7 @@ def polynomial_decay(
 
 def _wave(fraction: Any) -> Tensor:
     """From 1 to 0 along half a cosine."""
-    made: Tensor = 0.5 * (1.0 + cos(math.pi * fraction))
-    return made
+    return 0.5 * (1.0 + cos(math.pi * fraction))
 
 
 def cosine_decay(

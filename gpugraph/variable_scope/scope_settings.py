@@ -143,8 +143,7 @@ class VariableScope:
 
     def get_collection(self, name: Any) -> list[Any]:
         """The items of a collection whose names are under this scope's."""
-        found: list[Any] = graph_stack.top().get_collection(name, self._prefix())
-        return found
+        return graph_stack.top().get_collection(name, self._prefix())
 
     def global_variables(self) -> list[Any]:
         """The global variables under this scope's name."""
@@ -227,8 +226,7 @@ class VariableScope:
             )
         full_name = "/".join(filter(None, [self._name, name]))
         spec = self._spec(full_name, shape=shape, partitioner=partitioner, **given)
-        found: PartitionedVariable = variable_store().get(spec)
-        return found
+        return variable_store().get(spec)
 
 
 def _check_dtype(initializer: Any, dtype: Any) -> None:
@@ -291,8 +289,7 @@ def scope_stack(graph: Graph | None = None) -> ScopeStack:
     with _LOCK:
         if not kept:
             kept.append(ScopeStack())
-    stack: ScopeStack = kept[0]
-    return stack
+    return kept[0]
 
 
 def get_variable_scope() -> VariableScope:

@@ -48,8 +48,7 @@ def variable_store(graph: Graph | None = None) -> VariableStore:
     with _LOCK:
         if not kept:
             kept.append(VariableStore())
-    store: VariableStore = kept[0]
-    return store
+    return kept[0]
 
 
 class VariableStore:

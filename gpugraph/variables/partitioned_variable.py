@@ -65,8 +65,7 @@ class PartitionedVariable:
 
     @property
     def graph(self) -> Graph:
-        graph: Graph = self._parts[0].graph
-        return graph
+        return self._parts[0].graph
 
     def __len__(self) -> int:
         """How many parts there are."""

@@ -37,10 +37,7 @@ class ResourceVariable(Variable):
         self._dtype = self._initial_value.dtype.base_dtype
         self._shape = shape
         name = scope[:-1]
-        handle: Tensor = raw_ops.VarHandleOp(
-            dtype=self._dtype, shape=shape, shared_name=name, name=scope
-        )
-        return handle
+        return raw_ops.VarHandleOp(dtype=self._dtype, shape=shape, shared_name=name, name=scope)
 
     def _safe_initial_value(self) -> Tensor:
         return self._initial_value
@@ -69,8 +66,7 @@ class ResourceVariable(Variable):
 
     def _read_here(self) -> Tensor:
         """A new read, after what the control dependencies around wait for."""
-        read: Tensor = raw_ops.ReadVariableOp(self._variable, dtype=self._dtype)
-        return read
+        return raw_ops.ReadVariableOp(self._variable, dtype=self._dtype)
 
     def _after(self) -> AbstractContextManager[Any]:
         """What reads and changes wait for, to see the variable as this is."""
@@ -123,8 +119,7 @@ class ResourceVariable(Variable):
 
     def is_initialized(self, name: str | None = None) -> Tensor:
         """A bool scalar: whether the variable has a value in the session."""
-        made: Tensor = raw_ops.VarIsInitializedOp(self._variable, name=name)
-        return made
+        return raw_ops.VarIsInitializedOp(self._variable, name=name)
 
     def _is_initialized(self) -> Tensor:
         return self.is_initialized()

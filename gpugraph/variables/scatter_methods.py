@@ -21,10 +21,9 @@ def by_rows(kind: str, doc: str) -> Callable[..., Tensor]:
     ) -> Tensor:
         if not isinstance(sparse_delta, IndexedSlices):
             raise TypeError(f"sparse_delta is not IndexedSlices: {sparse_delta!r}")
-        made: Tensor = update(
+        return update(
             self, sparse_delta.indices, sparse_delta.values, use_locking=use_locking, name=name
         )
-        return made
 
     change.__name__ = kind
     change.__doc__ = f"{doc}; TypeError for a `sparse_delta` that is no IndexedSlices."
@@ -36,8 +35,7 @@ def by_coordinates(kind: str, doc: str) -> Callable[..., Tensor]:
     update = getattr(scatter_updates, kind)
 
     def change(self: Any, indices: Any, updates: Any, name: str | None = None) -> Tensor:
-        made: Tensor = update(self, indices, updates, use_locking=True, name=name)
-        return made
+        return update(self, indices, updates, use_locking=True, name=name)
 
     change.__name__ = kind
     change.__doc__ = doc

@@ -144,12 +144,11 @@ class Variable(metaclass=CreatedByScopes):
 
     def _hold(self, shape: TensorShape, scope: str) -> Tensor:
         """The op that holds the value."""
-        made: Tensor = raw_ops.VariableV2(
+        return raw_ops.VariableV2(
             dtype=self._initial_value.dtype.base_dtype,
             shape=shape if self._validate_shape else TensorShape.of(None),
             name=scope,
         )
-        return made
 
     def _initialize(self) -> Operation:
         made: Tensor = raw_ops.Assign(
@@ -178,8 +177,7 @@ class Variable(metaclass=CreatedByScopes):
             for key in (GraphKeys.GLOBAL_VARIABLES, GraphKeys.LOCAL_VARIABLES):
                 for other in graph.get_collection(key):
                     if getattr(other, "op", None) is op:
-                        found: Tensor = other.initialized_value()
-                        return found
+                        return other.initialized_value()
             return None
 
         return with_initialized_reads(self._initial_value, find, self.op.name)
@@ -209,8 +207,7 @@ class Variable(metaclass=CreatedByScopes):
 
     def read_value(self) -> Tensor:
         """A reading of its own, placed by the control dependencies around."""
-        read: Tensor = raw_ops.Identity(self._variable, name="read")
-        return read
+        return raw_ops.Identity(self._variable, name="read")
 
     def sparse_read(self, indices: Any, name: str | None = None) -> Tensor:
         """The rows at `indices`, as `tf.gather`."""
@@ -226,8 +223,7 @@ class Variable(metaclass=CreatedByScopes):
 
     def initialized_value(self) -> Tensor:
         """The value, or the initial value as long as nothing was assigned: for initializers."""
-        found: Tensor = initialized_value(self._variable, self._guarded_initial_value)
-        return found
+        return initialized_value(self._variable, self._guarded_initial_value)
 
     @property
     def initializer(self) -> Operation:
@@ -316,8 +312,7 @@ class Variable(metaclass=CreatedByScopes):
         return made if read_value else made.op
 
     def _is_initialized(self) -> Tensor:
-        made: Tensor = raw_ops.IsVariableInitialized(self._variable)
-        return made
+        return raw_ops.IsVariableInitialized(self._variable)
 
     scatter_update = by_rows("scatter_update", "Writes the rows of IndexedSlices")
     scatter_add = by_rows("scatter_add", "Adds IndexedSlices")

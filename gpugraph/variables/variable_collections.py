@@ -37,32 +37,27 @@ __all__ = [
 
 def global_variables(scope: str | None = None) -> list[Any]:
     """The variables of collection GLOBAL_VARIABLES, of names that match `scope` if given."""
-    found: list[Any] = graph_stack.top().get_collection(GraphKeys.GLOBAL_VARIABLES, scope)
-    return found
+    return graph_stack.top().get_collection(GraphKeys.GLOBAL_VARIABLES, scope)
 
 
 def local_variables(scope: str | None = None) -> list[Any]:
     """The variables of collection LOCAL_VARIABLES."""
-    found: list[Any] = graph_stack.top().get_collection(GraphKeys.LOCAL_VARIABLES, scope)
-    return found
+    return graph_stack.top().get_collection(GraphKeys.LOCAL_VARIABLES, scope)
 
 
 def trainable_variables(scope: str | None = None) -> list[Any]:
     """The variables of collection TRAINABLE_VARIABLES."""
-    found: list[Any] = graph_stack.top().get_collection(GraphKeys.TRAINABLE_VARIABLES, scope)
-    return found
+    return graph_stack.top().get_collection(GraphKeys.TRAINABLE_VARIABLES, scope)
 
 
 def model_variables(scope: str | None = None) -> list[Any]:
     """The variables of collection MODEL_VARIABLES: those of a model's layers."""
-    found: list[Any] = graph_stack.top().get_collection(GraphKeys.MODEL_VARIABLES, scope)
-    return found
+    return graph_stack.top().get_collection(GraphKeys.MODEL_VARIABLES, scope)
 
 
 def moving_average_variables(scope: str | None = None) -> list[Any]:
     """The variables of collection MOVING_AVERAGE_VARIABLES: those that averages are kept of."""
-    found: list[Any] = graph_stack.top().get_collection(GraphKeys.MOVING_AVERAGE_VARIABLES, scope)
-    return found
+    return graph_stack.top().get_collection(GraphKeys.MOVING_AVERAGE_VARIABLES, scope)
 
 
 def variables_initializer(var_list: Sequence[Any], name: str = "init") -> Operation:
@@ -108,8 +103,7 @@ def report_uninitialized_variables(
                 return convert_to_tensor([], "string")
             missing = raw_ops.LogicalNot(raw_ops.Pack(flags, name="stack"))
             names = convert_to_tensor([each.op.name for each in chosen])
-            found: Tensor = boolean_mask(names, missing)
-            return found
+            return boolean_mask(names, missing)
 
 
 def assert_variables_initialized(var_list: Sequence[Any] | None = None) -> Tensor | None:

@@ -14,7 +14,7 @@ from contextlib import ExitStack
 from functools import partial
 from typing import Any
 
-from gpugraph.base.errors import InvalidArgumentError, ResourceExhaustedError
+from gpugraph.base.errors import ResourceExhaustedError, invalid_argument
 from gpugraph.compile.binding.placement_report import placed
 from gpugraph.compile.control_flow.branch_binding import Branches
 from gpugraph.compile.steps.dynamic_steps import DynamicCopy
@@ -305,14 +305,14 @@ class Binder(Making):
         self.entries.append(Entry(self.guard, step))
         if self.guard == ALWAYS:
             self.waited.add(device.name)
-        return way.read  # type: ignore[no-any-return]
+        return way.read
 
     def end(self, name: str) -> Callable[[], Any]:
         """What raises at the end of a run what a device's kernels refused: of a run with fetches
         all of it, also where none of them has waited for that device."""
         refusals = self.refusals[name]
         is_waited = name in self.waited or not self.unit.retvals
-        return refusals.check if is_waited else refusals.wait  # type: ignore[no-any-return]
+        return refusals.check if is_waited else refusals.wait
 
 
 def _alive(flags: list[bool], flag: int, node: Node, read: Callable[[], Any]) -> Callable[[], Any]:
@@ -320,9 +320,7 @@ def _alive(flags: list[bool], flag: int, node: Node, read: Callable[[], Any]) ->
 
     def read_if_alive() -> Any:
         if not flags[flag]:
-            raise InvalidArgumentError(
-                None,
-                None,
+            raise invalid_argument(
                 f"Retval[{node.attrs['index']}] does not have value: "
                 f"'{node.input_edge(0).src.name}' is of a branch that was not taken",
             )

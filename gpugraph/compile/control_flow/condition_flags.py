@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.base.errors import invalid_argument
 from gpugraph.compile.steps.guarded_regions import Entry, Flags
 from gpugraph.compile.steps.step_list import Making
 from gpugraph.compile.unit.guards import ALWAYS, Flow, Guard, Is
@@ -72,7 +72,7 @@ class Conditions:
             return partial(_refuse, home.shape)
         array = self.making.array(home)
         if device.name == self.making.unit.host:
-            return array.item  # type: ignore[no-any-return]
+            return array.item
         return lambda: device.read(array).item()
 
     def _add_flag(
@@ -110,6 +110,6 @@ def _scalar(device: Device, source: Callable[[], Any]) -> Any:
 
 
 def _refuse(shape: Any) -> Any:
-    raise InvalidArgumentError(
-        None, None, f"The second input must be a scalar, but it has shape {list(shape or ())}"
+    raise invalid_argument(
+        f"The second input must be a scalar, but it has shape {list(shape or ())}"
     )

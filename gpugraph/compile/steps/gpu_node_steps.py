@@ -63,7 +63,7 @@ def bound_on(
         return runner.bind(kernel, context, arrays)
     if told is not None:
         told += [f"{node.name} ({node.type}) on {runner.name} {note}" for note in made.notes]
-    return made  # type: ignore[no-any-return]
+    return made
 
 
 def at_run_time(runner: Device, node: Node, kernel: Kernel) -> list[str]:

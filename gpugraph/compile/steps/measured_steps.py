@@ -51,7 +51,7 @@ def dynamic_step(
         told.append(on_host(runner, node, str(error)))
         return DynamicStep(*given)
     if step.whole is not None:
-        return step.whole  # type: ignore[no-any-return]
+        return step.whole
     told.append(
         f"{node.name} ({node.type}) waits for {runner.name}, which counts how large what it "
         "makes is"
@@ -148,4 +148,4 @@ class SizedStep(DynamicStep):
             return []
         found = self.device.read(sizing.numbers)  # waits
         self.refusals.check()
-        return found.tolist()  # type: ignore[no-any-return]
+        return found.tolist()

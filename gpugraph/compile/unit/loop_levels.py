@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Hashable, Mapping
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 
-from gpugraph.base.errors import InternalError, InvalidArgumentError
+from gpugraph.base.errors import InternalError, InvalidArgumentError, invalid_argument
 from gpugraph.graph.nodes.cycle_check import validate_no_cycle
 from gpugraph.graph.nodes.loop_frames import Frame, Frames, loop_frames
 from gpugraph.graph.nodes.node_and_edge import origins
@@ -104,9 +104,7 @@ def _measure(level: Level, graph: RuntimeGraph, ways: Collection[tuple[Node, Nod
 
 
 def _needs_itself(frame: Frame) -> InvalidArgumentError:
-    return InvalidArgumentError(
-        None,
-        None,
+    return invalid_argument(
         f"The loop '{frame.name}' needs its own result before it can start{origins(*frame.enters)}",
     )
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 
-from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.base.errors import invalid_argument
 from gpugraph.compile.unit.compile_unit import Unit
 from gpugraph.config import OptimizerOptions, RewriterConfig
 
@@ -48,9 +48,7 @@ def is_off(switch: str) -> bool:
     """Whether a variable of the environment is 0. InvalidArgumentError for neither 0 nor 1."""
     said = os.environ.get(switch, "")
     if said not in ("", "0", "1"):
-        raise InvalidArgumentError(
-            None,
-            None,
+        raise invalid_argument(
             f"{switch} is {said!r}; possible are 0 ({_WHAT[switch]}) and 1 (they are, as when it "
             "is not set)",
         )

@@ -111,7 +111,7 @@ class CudaDevice(Device):
 
     def read(self, array: Any) -> NDArray[Any]:
         if not isinstance(array, Array):
-            return array.copy()  # type: ignore[no-any-return]
+            return array.copy()
         with self.lock:
             try:
                 value = self.staging.read(array)

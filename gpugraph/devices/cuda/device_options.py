@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from gpugraph.base.errors import InternalError, InvalidArgumentError, UnknownError
+from gpugraph.base.errors import InternalError, InvalidArgumentError, UnknownError, invalid_argument
 from gpugraph.config import GPUOptions, SessionOptions
 from gpugraph.devices.cuda.cuda_device import CudaDevice
 from gpugraph.devices.cuda.detection.gpu_detection import detect
@@ -118,16 +118,12 @@ def splits(
 def _check(options: GPUOptions) -> None:
     fraction = options.per_process_gpu_memory_fraction
     if not 0 <= fraction <= 1:
-        raise InvalidArgumentError(
-            None,
-            None,
+        raise invalid_argument(
             f"GPUOptions.per_process_gpu_memory_fraction is {fraction}; it is the part of a GPU's "
             "memory that may be used, from 0 (the default: nearly all that is free) to 1",
         )
     if options.allocator_type not in ("", "BFC"):
-        raise InvalidArgumentError(
-            None,
-            None,
+        raise invalid_argument(
             f"GPUOptions.allocator_type is {options.allocator_type!r}; GPUs have 'BFC' only",
         )
 
@@ -152,25 +148,21 @@ def _visible(text: str, ordinals: Sequence[int]) -> list[int]:
 
 
 def _bad_list(text: str, why: str) -> InvalidArgumentError:
-    return InvalidArgumentError(None, None, f"GPUOptions.visible_device_list is {text!r}: {why}")
+    return invalid_argument(f"GPUOptions.visible_device_list is {text!r}: {why}")
 
 
 def _check_parts(options: GPUOptions, divided: int, used: int, visible: int) -> None:
     """`divided` GPUs are to be divided, `used` may be used by their count, of all `visible`."""
     what = f"GPUOptions.experimental.virtual_devices divides {divided} GPUs"
     if options.per_process_gpu_memory_fraction > 0:
-        raise InvalidArgumentError(
-            None,
-            None,
+        raise invalid_argument(
             f"{what} and says how much memory each part has; per_process_gpu_memory_fraction "
             f"({options.per_process_gpu_memory_fraction}) has no meaning beside it",
         )
     if used < divided:
         raise UnknownError(None, None, f"{what}, but only {used} can be used")
     if options.visible_device_list and visible != divided:
-        raise InvalidArgumentError(
-            None,
-            None,
+        raise invalid_argument(
             f"{what}, but visible_device_list ({options.visible_device_list!r}) names {visible}",
         )
     if visible != divided:
@@ -183,9 +175,7 @@ def _check_parts(options: GPUOptions, divided: int, used: int, visible: int) -> 
 
 def _part_bytes(mebibytes: float) -> int:
     if not mebibytes >= 1:
-        raise InvalidArgumentError(
-            None,
-            None,
+        raise invalid_argument(
             f"GPUOptions.experimental.virtual_devices has a memory_limit_mb of {mebibytes}; a part "
             "of a GPU has 1 MiB or more",
         )

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from gpugraph.base.errors import InvalidArgumentError, ResourceExhaustedError
+from gpugraph.base.errors import InvalidArgumentError, ResourceExhaustedError, invalid_argument
 from gpugraph.devices.cuda.driver.driver_interface import DriverError
 from gpugraph.devices.cuda.launching.enqueued_work import is_blocking
 from gpugraph.kernel import note_op
@@ -128,7 +128,7 @@ class Refusals:
             return None
         name, said, origin = failed[0]
         others = "".join(f"; '{other}': {what}" for other, what, _ in failed[1:] if what != said)
-        error = InvalidArgumentError(None, None, said + others)
+        error = invalid_argument(said + others)
         note_op(error, name, origin)
         return error
 

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from gpugraph.base.dtypes import float16, float32
-from gpugraph.base.errors import InternalError, InvalidArgumentError
+from gpugraph.base.errors import InternalError, InvalidArgumentError, invalid_argument
 from gpugraph.devices.codegen.c_types import EXPENSIVE
 from gpugraph.devices.codegen.program import Apply, Input, Program, Value
 from gpugraph.devices.native.c_kernel_source import KernelText
@@ -191,7 +191,7 @@ class LoopFunction:
 
 
 def _failed(said: str) -> InvalidArgumentError:
-    return InvalidArgumentError(None, None, said)
+    return invalid_argument(said)
 
 
 def _place(block: Block, arrays: Sequence[Any], sizes: Sequence[int]) -> tuple[Any, ...]:

@@ -108,8 +108,7 @@ class Runtime:
         `keep` lives as long as it does. With `release` other threads may run Python meanwhile.
         """
         own = (ctypes.addressof(block), release, block, *keep)
-        made: Call = self._new(self._released if release else self._held, own, None)
-        return made
+        return self._new(self._released if release else self._held, own, None)
 
     def sequence(self, calls: Sequence[Call]) -> Call:
         """Calls of this runtime, one after the other, as one; the first status that isn't 0."""
@@ -129,8 +128,7 @@ class Runtime:
 
 def call_of(call: Call) -> tuple[Any, ...]:
     """The address of a call's block, whether Python runs meanwhile, and what it keeps."""
-    own: tuple[Any, ...] = call.__self__  # type: ignore[attr-defined]
-    return own
+    return call.__self__  # type: ignore[attr-defined]
 
 
 def address_of(function: Any) -> int:

@@ -354,8 +354,7 @@ class _OpContext(InferContext):
         return CONSTANT_VALUE[0](self._inputs[index], False)
 
     def partial(self, index: int) -> TensorShape | None:
-        found: TensorShape | None = CONSTANT_VALUE[0](self._inputs[index], True)
-        return found
+        return CONSTANT_VALUE[0](self._inputs[index], True)
 
     def variable_shape(self, index: int) -> TensorShape:
         maker = handle_maker(self._inputs[index])

@@ -32,8 +32,7 @@ __all__ = [
 
 def get_default_graph() -> Graph:
     """The thread's default graph."""
-    graph: Graph = graph_stack.top()
-    return graph
+    return graph_stack.top()
 
 
 def reset_default_graph() -> None:

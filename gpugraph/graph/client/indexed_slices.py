@@ -82,30 +82,25 @@ class IndexedSlices:
     @property
     def name(self) -> str:
         """The name of `values`."""
-        name: str = self._values.name
-        return name
+        return self._values.name
 
     @property
     def device(self) -> str:
         """Where `values` are asked to be made."""
-        device: str = self._values.device
-        return device
+        return self._values.device
 
     @property
     def op(self) -> Operation:
         """The operation that makes `values`."""
-        op: Operation = self._values.op
-        return op
+        return self._values.op
 
     @property
     def dtype(self) -> DType:
-        dtype: DType = self._values.dtype
-        return dtype
+        return self._values.dtype
 
     @property
     def graph(self) -> Graph:
-        graph: Graph = self._values.graph
-        return graph
+        return self._values.graph
 
     def _parts(self) -> list[Any]:
         """The tensors that these slices are made of."""

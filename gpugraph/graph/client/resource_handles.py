@@ -38,12 +38,10 @@ def value_dtype(tensor: Tensor) -> DType:
     """The tensor's dtype; of a variable's handle, the variable's."""
     maker = handle_maker(tensor)
     found: Any = tensor._dtype if maker is None else maker._attrs["dtype"]
-    dtype: DType = found.base_dtype
-    return dtype
+    return found.base_dtype
 
 
 def value_static_shape(tensor: Tensor) -> TensorShape:
     """What is known of the tensor's shape; of a variable's handle, of the variable's."""
     maker = handle_maker(tensor)
-    shape: TensorShape = tensor._shape if maker is None else maker._attrs["shape"]
-    return shape
+    return tensor._shape if maker is None else maker._attrs["shape"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.base.errors import InvalidArgumentError, invalid_argument
 from gpugraph.graph.nodes.node_and_edge import Node, origins
 from gpugraph.graph.nodes.runtime_graph import RuntimeGraph
 
@@ -77,4 +77,4 @@ def _cycle_error(cycle: list[Node]) -> InvalidArgumentError:
         f"Graph is invalid, contains a cycle with {len(cycle)} nodes, "
         f"including: {' -> '.join(names)}{origins(*shown)}"
     )
-    return InvalidArgumentError(None, None, message)
+    return invalid_argument(message)

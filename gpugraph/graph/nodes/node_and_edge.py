@@ -21,7 +21,11 @@ from collections.abc import KeysView
 from typing import Any
 
 from gpugraph.base.dtypes import DType
-from gpugraph.base.errors import InternalError, InvalidArgumentError, NotFoundError
+from gpugraph.base.errors import (
+    InternalError,
+    NotFoundError,
+    invalid_argument,
+)
 from gpugraph.graph.op_def import NodeDef, OpDef
 
 __all__ = [
@@ -224,9 +228,7 @@ class Node:
         edge yet.
         """
         if not 0 <= index < len(self.input_types):
-            raise InvalidArgumentError(
-                None,
-                None,
+            raise invalid_argument(
                 f"Invalid input_edge index: {index}, Node {self.name} only has "
                 f"{self.num_inputs} inputs.",
             )
@@ -253,7 +255,7 @@ class Node:
         edges = [edge for edge in found if edge is not None]
         if len(edges) < len(found):
             message = f"Missing edge input number: {found.index(None)} of node {self.name}"
-            raise InvalidArgumentError(None, None, message)
+            raise invalid_argument(message)
         return edges
 
     @property

@@ -20,7 +20,7 @@ from collections.abc import Iterable, Mapping, ValuesView
 from typing import Any
 
 from gpugraph.base.dtypes import DType
-from gpugraph.base.errors import AlreadyExistsError, InvalidArgumentError
+from gpugraph.base.errors import AlreadyExistsError, InvalidArgumentError, invalid_argument
 from gpugraph.graph.nodes.node_and_edge import (
     CONTROL_SLOT,
     SINK_ID,
@@ -73,7 +73,7 @@ class RuntimeGraph:
             where = origins(self._by_name[name])
             raise AlreadyExistsError(None, None, f"Node already exists: {name}{where}")
         if not _NAME.fullmatch(name):
-            raise InvalidArgumentError(None, None, f"Node name is not valid: '{name}'")
+            raise invalid_argument(f"Node name is not valid: '{name}'")
         own, takes, makes = dict(attrs or ()), tuple(input_types), tuple(output_types)
         return self._insert(name, op_def, own, takes, makes, requested_device, origin)
 
@@ -84,7 +84,7 @@ class RuntimeGraph:
         derived from it. Raises as `add_node`, and InvalidArgumentError for _SOURCE and _SINK.
         """
         if not node.is_op:
-            raise InvalidArgumentError(None, None, f"Node {node.name} cannot be copied")
+            raise invalid_argument(f"Node {node.name} cannot be copied")
         if name is None:
             name = self.new_name(node.name) if node.name in self._by_name else node.name
         copy = self.add_node(
@@ -107,7 +107,7 @@ class RuntimeGraph:
         """
         self._check_own(node)
         if not node.is_op:
-            raise InvalidArgumentError(None, None, f"Node {node.name} cannot be removed")
+            raise invalid_argument(f"Node {node.name} cannot be removed")
         for edge in [*node._in, *node._out]:
             if edge.id in self._edges:  # an edge from the node to itself is in both
                 self._unlink(edge)
@@ -181,7 +181,7 @@ class RuntimeGraph:
         """Removes an edge. Raises InvalidArgumentError when it is not in this graph."""
         if self._edges.get(edge.id) is not edge:
             message = f"Edge {edge.debug_string()} is not in this graph"
-            raise InvalidArgumentError(None, None, message)
+            raise invalid_argument(message)
         self._unlink(edge)
 
     def remove_control_edge(self, edge: Edge) -> None:
@@ -191,7 +191,7 @@ class RuntimeGraph:
         """
         if not edge.is_control:
             message = f"Edge {edge.debug_string()} is not a control edge"
-            raise InvalidArgumentError(None, None, message)
+            raise invalid_argument(message)
         self.remove_edge(edge)
         while (twin := _control_edge(edge.src, edge.dst)) is not None:
             self._unlink(twin)
@@ -204,14 +204,14 @@ class RuntimeGraph:
         """
         if CONTROL_SLOT in (new_src_output, dst_input):
             message = f"Only a data input can be updated, not a control input of {dst.name}"
-            raise InvalidArgumentError(None, None, message)
+            raise invalid_argument(message)
         self._check_edge(new_src, new_src_output, dst, dst_input)
         for edge in dst._in:
             if edge.dst_input == dst_input:
                 self._unlink(edge)
                 return self._link(new_src, new_src_output, dst, dst_input)
         message = f"Couldn't find an edge to input {dst_input} of node {dst.name}{origins(dst)}"
-        raise InvalidArgumentError(None, None, message)
+        raise invalid_argument(message)
 
     def edges(self) -> ValuesView[Edge]:
         """All edges by rising id. A live view."""
@@ -280,7 +280,7 @@ class RuntimeGraph:
     def _check_own(self, node: Node) -> None:
         if self._nodes.get(node.id) is not node:
             message = f"Node {node.name} is not in this graph{origins(node)}"
-            raise InvalidArgumentError(None, None, message)
+            raise invalid_argument(message)
 
     def _check_edge(self, src: Node, src_output: int, dst: Node, dst_input: int) -> None:
         nodes = self._nodes
@@ -324,7 +324,7 @@ def _edge_error(src: Node, src_output: int, dst: Node, dst_input: int) -> Invali
             f"from {src.name}:{src_output} incompatible with expected "
             f"{dst.input_types[dst_input].name}."
         )
-    return InvalidArgumentError(None, None, message + origins(src, dst))
+    return invalid_argument(message + origins(src, dst))
 
 
 def _control_edge(src: Node, dst: Node) -> Edge | None:

@@ -31,7 +31,11 @@ from contextlib import contextmanager
 from dataclasses import replace
 from itertools import count
 
-from gpugraph.base.errors import FailedPreconditionError, InternalError, InvalidArgumentError
+from gpugraph.base.errors import (
+    FailedPreconditionError,
+    InternalError,
+    invalid_argument,
+)
 from gpugraph.memory.allocator import (
     MAX_ALLOCATION_BYTES,
     Allocator,
@@ -77,8 +81,8 @@ class BFCAllocator(Allocator):
         retry_timeout_s: float = 10.0,
     ) -> None:
         if total_memory < 0:
-            raise InvalidArgumentError(
-                None, None, f"Allocator ({name}) was given a negative limit: {total_memory} bytes."
+            raise invalid_argument(
+                f"Allocator ({name}) was given a negative limit: {total_memory} bytes."
             )
         self._name = name
         self._source = RegionSource(sub_allocator, total_memory, allow_growth)

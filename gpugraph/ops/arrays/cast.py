@@ -73,8 +73,7 @@ def cast(x: Any, dtype: Any, name: str | None = None) -> Tensor:
     if isinstance(x, Tensor):
         if x._dtype.base_dtype is wanted:
             return x
-        made: Tensor = _cast(x, DstT=wanted, name=name or "Cast")
-        return made
+        return _cast(x, DstT=wanted, name=name or "Cast")
     if isinstance(x, IndexedSlices):
         values = cast(x.values, wanted, name)
         return IndexedSlices(values, x.indices, x.dense_shape)  # type: ignore[return-value]
@@ -85,8 +84,7 @@ def cast(x: Any, dtype: Any, name: str | None = None) -> Tensor:
         tensor = convert_to_tensor(x, name="x")
         if tensor.dtype.base_dtype is wanted:
             return tensor
-        made = _cast(tensor, DstT=wanted, name=scope or "Cast")
-        return made
+        return _cast(tensor, DstT=wanted, name=scope or "Cast")
 
 
 def to_bfloat16(x: Any, name: str = "ToBFloat16") -> Tensor:

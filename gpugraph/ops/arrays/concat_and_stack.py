@@ -168,8 +168,7 @@ def concat(values: Any, axis: Any, name: str = "concat") -> Tensor:
     if len(values) == 1:
         with op_scope(name, "concat", values[0]):
             return identity(values[0], name=name)
-    made: Tensor = _concat(list(values), axis, name=name)
-    return made
+    return _concat(list(values), axis, name=name)
 
 
 def _infer_offsets(context: InferContext) -> Sequence[TensorShape]:
@@ -290,12 +289,10 @@ def _common_dtype(value: Any) -> DType | None:
 def _packed(values: Sequence[Any], dtype: DType | None, name: str | None) -> Tensor:
     """Pack of nested `values`; those that are no tensors become constants named by position."""
     if all(type(value) is Tensor and value.dtype is dtype for value in values):
-        found: Tensor = _pack(list(values), name=name)
-        return found
+        return _pack(list(values), name=name)
     with op_scope(name, "packed", *values) as scope:
         parts = [_element(value, dtype, str(index)) for index, value in enumerate(values)]
-        made: Tensor = _pack(parts, name=scope)
-        return made
+        return _pack(parts, name=scope)
 
 
 def _element(value: Any, dtype: DType | None, name: str) -> Tensor:

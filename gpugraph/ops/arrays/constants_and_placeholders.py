@@ -65,8 +65,7 @@ def placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> Tenso
 
     A run that needs it unfed raises InvalidArgumentError.
     """
-    made: Tensor = _placeholder(dtype=dtype, shape=as_shape(shape), name=name)
-    return made
+    return _placeholder(dtype=dtype, shape=as_shape(shape), name=name)
 
 
 def _copy(source: Any, out: Any) -> None:
@@ -97,8 +96,7 @@ def placeholder_with_default(input: Any, shape: Any, name: str | None = None) ->
 
     ValueError when `input` does not fit `shape`.
     """
-    made: Tensor = _placeholder_with_default(input, shape=as_shape(shape), name=name)
-    return made
+    return _placeholder_with_default(input, shape=as_shape(shape), name=name)
 
 
 def _fill_with_value(context: KernelContext, value: Any, out: Any) -> Callable[[], Any]:
@@ -135,8 +133,7 @@ _fill = op(
 
 def fill(dims: Any, value: Any, name: str | None = None) -> Tensor:
     """A tensor of shape `dims`, an int vector, whose elements all are the scalar `value`."""
-    made: Tensor = _fill(int_argument(dims), value, name=name)
-    return made
+    return _fill(int_argument(dims), value, name=name)
 
 
 def _clear(_: Any, out: Any) -> None:
@@ -198,8 +195,7 @@ def _filled(shape: Any, value: int, dtype: DType, name: str | None, default: str
                 if count < _SMALL:
                     return constant(element, dtype, sizes, scope)
                 shape = convert_to_tensor(sizes)
-        made: Tensor = fill(shape, constant(element, dtype), name=scope)
-        return made
+        return fill(shape, constant(element, dtype), name=scope)
 
 
 def zeros(shape: Any, dtype: Any = dtypes.float32, name: str | None = None) -> Tensor:
@@ -221,8 +217,7 @@ def _like(tensor: Any, dtype: Any, name: str | None, optimize: bool, value: int)
             return _filled(source.shape, value, element, scope, default)
         if element is not source.dtype.base_dtype:
             return _filled(raw_ops.Shape(source), value, element, scope, default)
-        made: Tensor = (_ones_like if value else _zeros_like)(source, name=scope)
-        return made
+        return (_ones_like if value else _zeros_like)(source, name=scope)
 
 
 def zeros_like(

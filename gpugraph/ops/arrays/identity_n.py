@@ -43,5 +43,4 @@ def identity_n(input: Any, name: str | None = None) -> list[Tensor]:
     """
     if isinstance(input, (list, tuple)) and not input:
         raise ValueError("IdentityN needs at least one tensor")
-    made: list[Tensor] = _identity_n(input, name=name)
-    return made
+    return _identity_n(input, name=name)

@@ -72,8 +72,7 @@ def as_slices(value: IndexedSlices | Tensor) -> IndexedSlices:
     if isinstance(value, IndexedSlices):
         return value
     shape = raw_ops.Shape(value)
-    made = IndexedSlices(value, raw_ops.Range(0, shape[0], 1, name="range"), shape)
-    return made
+    return IndexedSlices(value, raw_ops.Range(0, shape[0], 1, name="range"), shape)
 
 
 def joined_slices(parts: Sequence[IndexedSlices]) -> IndexedSlices:

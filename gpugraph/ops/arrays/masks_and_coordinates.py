@@ -10,7 +10,7 @@ import numpy as np
 
 from gpugraph.base import dtypes
 from gpugraph.base.dtypes import as_dtype
-from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape, as_shape, broadcast_shapes
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
@@ -58,8 +58,7 @@ def sequence_mask(
 def _all_axes(tensor: Tensor) -> Tensor:
     if tensor.shape.rank is not None:
         return constant(np.arange(tensor.shape.rank, dtype=np.int32))
-    made: Tensor = raw_ops.Range(0, raw_ops.Rank(tensor), 1)
-    return made
+    return raw_ops.Range(0, raw_ops.Rank(tensor), 1)
 
 
 def meshgrid(*args: Any, **kwargs: Any) -> list[Tensor]:
@@ -112,7 +111,7 @@ def _unravel(indices: Any, dims: Any, out: Any) -> None:
     count = int(np.prod(dims, dtype=np.int64))
     if indices.size and (indices.min() < 0 or indices.max() >= count):
         what = f"index is out of bound as with dims: {dims.tolist()} has {count} elements"
-        raise InvalidArgumentError(None, None, what)
+        raise invalid_argument(what)
     rest = indices
     for axis in range(len(dims) - 1, -1, -1):
         out[axis] = rest % max(int(dims[axis]), 1)
@@ -138,8 +137,7 @@ def unravel_index(indices: Any, dims: Any, name: str | None = None) -> Tensor:
     Shape: (len(dims),) + indices.shape, indices being a scalar or a vector. InvalidArgumentError
     in a run for an index outside.
     """
-    made: Tensor = _unravel_index(indices, dims, name=name)
-    return made
+    return _unravel_index(indices, dims, name=name)
 
 
 # -- shapes that broadcast
@@ -157,7 +155,7 @@ def _bind_args(_: KernelContext, s0: Any, s1: Any, out: Any) -> Callable[[], Any
             out[...] = np.broadcast_shapes(tuple(s0.tolist()), tuple(s1.tolist()))
         except ValueError as error:
             what = f"Incompatible shapes: {s0.tolist()} vs. {s1.tolist()}"
-            raise InvalidArgumentError(None, None, what) from error
+            raise invalid_argument(what) from error
 
     return run
 
@@ -180,8 +178,7 @@ def broadcast_dynamic_shape(shape_x: Any, shape_y: Any) -> Tensor:
 
     InvalidArgumentError in a run where they don't.
     """
-    made: Tensor = _broadcast_args(shape_x, shape_y)
-    return made
+    return _broadcast_args(shape_x, shape_y)
 
 
 def broadcast_static_shape(shape_x: Any, shape_y: Any) -> TensorShape:

@@ -11,7 +11,7 @@ import numpy as np
 
 from gpugraph.base import dtypes
 from gpugraph.base.dtypes import ALL, NUMERIC
-from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape, broadcast_shapes
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
@@ -100,8 +100,7 @@ def reshape(tensor: Any, shape: Any, name: str | None = None) -> Tensor:
     One size may be -1: it follows from the others. ValueError when the number of elements differs
     as far as it is known, InvalidArgumentError when that shows in a run.
     """
-    made: Tensor = _reshape(tensor, int_argument(shape), name=name)
-    return made
+    return _reshape(tensor, int_argument(shape), name=name)
 
 
 def _infer_expand_dims(context: InferContext) -> Sequence[TensorShape]:
@@ -135,8 +134,7 @@ def expand_dims(input: Any, axis: Any = None, name: str | None = None, dim: Any 
     """`input` with a size of 1 inserted at `axis`, in [-rank - 1, rank]; ValueError outside."""
     if (axis is None) == (dim is None):
         raise ValueError("expand_dims takes one of 'axis' and its older name 'dim'")
-    made: Tensor = _expand_dims(input, dim if axis is None else axis, name=name)
-    return made
+    return _expand_dims(input, dim if axis is None else axis, name=name)
 
 
 def _infer_squeeze(context: InferContext) -> Sequence[TensorShape]:
@@ -179,8 +177,7 @@ def squeeze(
         raise ValueError("squeeze takes one of 'axis' and its older name 'squeeze_dims'")
     axes = squeeze_dims if axis is None else axis
     chosen = [] if axes is None else [int(each) for each in np.atleast_1d(axes)]
-    made: Tensor = _squeeze(input, squeeze_dims=chosen, name=name)
-    return made
+    return _squeeze(input, squeeze_dims=chosen, name=name)
 
 
 # -- transpose
@@ -236,18 +233,15 @@ def transpose(
     With `conjugate` and a complex dtype, the conjugates of its elements. ValueError when `perm`
     is no permutation of the dimensions.
     """
-    made: Tensor
     if isinstance(a, Tensor) and perm is not None and not conjugate:
-        made = _transpose(a, int_argument(perm), name=name or "transpose")
-        return made
+        return _transpose(a, int_argument(perm), name=name or "transpose")
     with op_scope(name, "transpose", a) as scope:
         source = convert_to_tensor(a, name="a")
         if perm is None:
             perm = _reversed_axes(source)
         if conjugate and source.dtype.is_complex:
             source = raw_ops.Conj(source)
-        made = _transpose(source, int_argument(perm), name=scope)
-        return made
+        return _transpose(source, int_argument(perm), name=scope)
 
 
 def _reversed_axes(source: Tensor) -> Any:
@@ -263,11 +257,9 @@ def _bind_invert(context: KernelContext, out: Any) -> Callable[[], Any]:
     result = np.full(value.shape, -1, value.dtype)
     for place, axis in enumerate(ints(value)):
         if not 0 <= axis < value.size:
-            raise InvalidArgumentError(
-                None, None, f"{axis} at position {place} is not between 0 and {value.size}"
-            )
+            raise invalid_argument(f"{axis} at position {place} is not between 0 and {value.size}")
         if result[axis] != -1:
-            raise InvalidArgumentError(None, None, f"{axis} is duplicated in the permutation")
+            raise invalid_argument(f"{axis} is duplicated in the permutation")
         result[axis] = place
     return partial(np.copyto, out, result)
 
@@ -296,8 +288,7 @@ def invert_permutation(x: Any, name: str | None = None) -> Tensor:
 
     InvalidArgumentError in a run when x is no permutation of 0, 1, ..., n - 1.
     """
-    made: Tensor = _invert_permutation(int_argument(x), name=name)
-    return made
+    return _invert_permutation(int_argument(x), name=name)
 
 
 # -- reverse
@@ -345,8 +336,7 @@ def reverse(tensor: Any, axis: Any, name: str | None = None) -> Tensor:
 
     ValueError for an axis outside [-rank, rank) or given twice.
     """
-    made: Tensor = _reverse(tensor, int_argument(axis), name=name)
-    return made
+    return _reverse(tensor, int_argument(axis), name=name)
 
 
 # -- broadcast
@@ -388,5 +378,4 @@ def broadcast_to(input: Any, shape: Any, name: str | None = None) -> Tensor:
 
     ValueError when the shapes do not fit.
     """
-    made: Tensor = _broadcast_to(input, int_argument(shape), name=name)
-    return made
+    return _broadcast_to(input, int_argument(shape), name=name)

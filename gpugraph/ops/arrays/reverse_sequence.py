@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gpugraph.base.dtypes import ALL
-from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
@@ -41,9 +41,7 @@ def _bind(context: KernelContext, value: Any, lengths: Any, out: Any) -> Callabl
     axes = (context.attrs["batch_dim"], context.attrs["seq_dim"])
     source, target = (np.moveaxis(each, axes, (0, 1)) for each in (value, out))
     if source.shape[0] != lengths.shape[0]:
-        raise InvalidArgumentError(
-            None, None, f"{lengths.shape[0]} seq_lengths for a batch of {source.shape[0]}"
-        )
+        raise invalid_argument(f"{lengths.shape[0]} seq_lengths for a batch of {source.shape[0]}")
 
     def run() -> None:
         counts = [int(length) for length in lengths]
@@ -59,9 +57,7 @@ def _check(counts: Sequence[int], size: int) -> None:
     """InvalidArgumentError for a sequence longer than there is room for, or shorter than 0."""
     for row, count in enumerate(counts):
         if not 0 <= count <= size:
-            raise InvalidArgumentError(
-                None, None, f"seq_lengths[{row}] = {count} is not in [0, {size}]"
-            )
+            raise invalid_argument(f"seq_lengths[{row}] = {count} is not in [0, {size}]")
 
 
 def _back(op: Any, dy: Any) -> list[Any]:
@@ -125,14 +121,13 @@ def reverse_sequence(
     sequence = _either("seq_axis", seq_axis, "seq_dim", seq_dim)
     if sequence is None:
         raise ValueError("reverse_sequence needs seq_axis: the axis along which to reverse")
-    made: Tensor = _reverse(
+    return _reverse(
         input,
         seq_lengths,
         seq_dim=sequence,
         batch_dim=_either("batch_axis", batch_axis, "batch_dim", batch_dim) or 0,
         name=name,
     )
-    return made
 
 
 def _either(new_name: str, new: int | None, old_name: str, old: int | None) -> int | None:

@@ -139,10 +139,7 @@ def space_to_depth(
 
     ValueError where height or width is no multiple of block_size.
     """
-    made: Tensor = raw_ops.SpaceToDepth(
-        input, block_size=block_size, data_format=data_format, name=name
-    )
-    return made
+    return raw_ops.SpaceToDepth(input, block_size=block_size, data_format=data_format, name=name)
 
 
 def depth_to_space(
@@ -152,10 +149,7 @@ def depth_to_space(
 
     ValueError where the depth is no multiple of the square of block_size.
     """
-    made: Tensor = raw_ops.DepthToSpace(
-        input, block_size=block_size, data_format=data_format, name=name
-    )
-    return made
+    return raw_ops.DepthToSpace(input, block_size=block_size, data_format=data_format, name=name)
 
 
 # -- batches
@@ -270,8 +264,7 @@ def space_to_batch_nd(
     block_shape: a size for each of M dimensions; paddings: [M, 2], zeros before and after.
     ValueError where a padded size is no multiple of its block.
     """
-    made: Tensor = raw_ops.SpaceToBatchND(input, block_shape, paddings, name=name)
-    return made
+    return raw_ops.SpaceToBatchND(input, block_shape, paddings, name=name)
 
 
 def batch_to_space_nd(input: Any, block_shape: Any, crops: Any, name: str | None = None) -> Tensor:
@@ -279,8 +272,7 @@ def batch_to_space_nd(input: Any, block_shape: Any, crops: Any, name: str | None
 
     ValueError where the batch is no multiple of the block's size.
     """
-    made: Tensor = raw_ops.BatchToSpaceND(input, block_shape, crops, name=name)
-    return made
+    return raw_ops.BatchToSpaceND(input, block_shape, crops, name=name)
 
 
 def space_to_batch(

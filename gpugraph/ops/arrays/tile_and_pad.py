@@ -91,8 +91,7 @@ _tile = op(
 
 def tile(input: Any, multiples: Any, name: str | None = None) -> Tensor:
     """`input` repeated `multiples[i]` times along dimension i; ValueError for another length."""
-    made: Tensor = _tile(input, int_argument(multiples), name=name)
-    return made
+    return _tile(input, int_argument(multiples), name=name)
 
 
 # -- paddings

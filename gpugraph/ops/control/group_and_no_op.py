@@ -108,8 +108,7 @@ op(
 
 def no_op(name: str | None = None) -> Operation:
     """An operation that does nothing; something to hang control dependencies on."""
-    made: Operation = raw_ops.NoOp(name=name)
-    return made
+    return raw_ops.NoOp(name=name)
 
 
 def group(*inputs: Any, name: str | None = None) -> Operation:

@@ -24,6 +24,7 @@ from gpugraph.base.errors import (
     ResourceExhaustedError,
     UnimplementedError,
     UnknownError,
+    invalid_argument,
 )
 from gpugraph.graph.client.operation import Operation
 from gpugraph.kernel import Call, KernelContext
@@ -84,12 +85,11 @@ def _as_op_error(error: Exception) -> OpError:
     chosen: Any = next((to for made, to in _CLASSES if isinstance(error, made)), UnknownError)
     trace = error.__traceback__.tb_next if error.__traceback__ is not None else None
     frames = "".join(traceback.format_tb(trace))
-    made: OpError = chosen(
+    return chosen(
         None,
         None,
         f"{type(error).__name__}: {error}\nTraceback (most recent call last):\n{frames}",
     )
-    return made
 
 
 def _results(returned: Any, wanted: Sequence[DType], token: str) -> list[Any]:
@@ -124,7 +124,7 @@ def _result(value: Any, wanted: DType, what: str) -> Any:
 
 
 def _refusal(message: str) -> InvalidArgumentError:
-    return InvalidArgumentError(None, None, message)
+    return invalid_argument(message)
 
 
 for _type, _stateful in (("PyFunc", True), ("PyFuncStateless", False)):

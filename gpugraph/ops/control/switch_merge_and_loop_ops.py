@@ -62,8 +62,7 @@ def _scalar(context: InferContext) -> Sequence[TensorShape]:
 def _switch_gradient(op: Operation, *grads: Any) -> Sequence[Any]:
     context = op._control_flow_context
     if context is not None:
-        found: Sequence[Any] = context.switch_gradient(op, *grads)
-        return found
+        return context.switch_gradient(op, *grads)
     pred = op._inputs[1]
     false_grad = raw_ops.Switch(grads[0], pred).output_false
     true_grad = raw_ops.Switch(grads[1], pred).output_true
@@ -76,8 +75,7 @@ def _merge_gradient(op: Operation, grad: Any, _: Any) -> Sequence[Any]:
     if context is not None and first.type in ("Exit", "RefExit"):
         context = context.outer
     if context is not None:
-        found: Sequence[Any] = context.merge_gradient(op, grad)
-        return found
+        return context.merge_gradient(op, grad)
     taken = [raw_ops.Equal(op._outputs[1], index) for index in range(len(op._inputs))]
     return [raw_ops.Switch(grad, each).output_true for each in taken]
 

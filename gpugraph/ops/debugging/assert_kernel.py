@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gpugraph.base.bfloat16 import BFLOAT16
-from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.base.errors import invalid_argument
 from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
 from gpugraph.ops.framework.shape_functions import no_outputs
@@ -71,13 +71,13 @@ def _number(value: Any) -> str:
 
 def _check(context: KernelContext, condition: Any, *data: Any) -> Callable[[], Any]:
     if condition.shape != ():
-        raise InvalidArgumentError(None, None, f"In[0] should be a scalar: {list(condition.shape)}")
+        raise invalid_argument(f"In[0] should be a scalar: {list(condition.shape)}")
     most = context.attrs["summarize"]
 
     def check() -> None:
         if not condition[()]:
             shown = " ".join(summarize(each, most) for each in data)
-            raise InvalidArgumentError(None, None, f"assertion failed: {shown}")
+            raise invalid_argument(f"assertion failed: {shown}")
 
     return check
 

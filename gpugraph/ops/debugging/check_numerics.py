@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from gpugraph.base.dtypes import FLOATING
-from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.base.errors import invalid_argument
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.kernel import At, Call, Failed, KernelContext, Launch, Signature, Source
 from gpugraph.ops.framework.cuda_grids import THREADS, grid_of
@@ -36,7 +36,7 @@ def _bind(context: KernelContext, tensor: Any, out: Any) -> Callable[[], Any]:
         if not bool(np.isfinite(tensor).all()):
             found = bool(np.isinf(tensor).any()), bool(np.isnan(tensor).any())
             text = f"{message} : Tensor had {_FOUND[found]} values"
-            raise InvalidArgumentError(None, None, text)
+            raise invalid_argument(text)
         if tensor is not out:
             np.copyto(out, tensor)
 
@@ -81,5 +81,4 @@ def check_numerics(tensor: Any, message: str, name: str | None = None) -> Tensor
     InvalidArgumentError then, saying `message` and which of both it had. The gradient is checked
     as well. TypeError for a dtype that is no float.
     """
-    made: Tensor = _check_numerics(tensor, message=message, name=name)
-    return made
+    return _check_numerics(tensor, message=message, name=name)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from gpugraph.base.dtypes import ALL
-from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
@@ -30,8 +30,8 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
 def _bind(context: KernelContext, source: Any, out: Any) -> Callable[[], Any]:
     wanted = context.attrs["shape"]
     if not wanted.is_compatible_with(source.shape):
-        raise InvalidArgumentError(
-            None, None, f"Shape {source.shape} is not compatible with expected shape {wanted}."
+        raise invalid_argument(
+            f"Shape {source.shape} is not compatible with expected shape {wanted}."
         )
 
     def run() -> None:
@@ -69,5 +69,4 @@ def ensure_shape(x: Any, shape: Any, name: str | None = None) -> Tensor:
     shape: sizes, of which some (None) or all (None for the shape) may be left open. ValueError
     where it is known that `x` has another shape, InvalidArgumentError where a run finds that.
     """
-    made: Tensor = _ensure_shape(x, shape=shape, name=name)
-    return made
+    return _ensure_shape(x, shape=shape, name=name)

@@ -41,74 +41,62 @@ __all__ = [
 
 def add(x: Any, y: Any, name: str | None = None) -> Tensor:
     """x + y, elementwise, broadcast; strings are joined."""
-    made: Tensor = raw_ops.Add(x, y, name=name)
-    return made
+    return raw_ops.Add(x, y, name=name)
 
 
 def subtract(x: Any, y: Any, name: str | None = None) -> Tensor:
     """x - y, elementwise, broadcast."""
-    made: Tensor = raw_ops.Sub(x, y, name=name)
-    return made
+    return raw_ops.Sub(x, y, name=name)
 
 
 def multiply(x: Any, y: Any, name: str | None = None) -> Tensor:
     """x y, elementwise, broadcast."""
-    made: Tensor = raw_ops.Mul(x, y, name=name)
-    return made
+    return raw_ops.Mul(x, y, name=name)
 
 
 def div_no_nan(x: Any, y: Any, name: str | None = None) -> Tensor:
     """x / y of floating point tensors, elementwise, and 0 wherever y is 0."""
-    made: Tensor = raw_ops.DivNoNan(x, y, name=name)
-    return made
+    return raw_ops.DivNoNan(x, y, name=name)
 
 
 def floor_div(x: Any, y: Any, name: str | None = None) -> Tensor:
     """x / y rounded down, elementwise; InvalidArgumentError for an integer by 0."""
-    made: Tensor = raw_ops.FloorDiv(x, y, name=name)
-    return made
+    return raw_ops.FloorDiv(x, y, name=name)
 
 
 def floormod(x: Any, y: Any, name: str | None = None) -> Tensor:
     """x - y floor(x / y), elementwise: the remainder with the sign of y."""
-    made: Tensor = raw_ops.FloorMod(x, y, name=name)
-    return made
+    return raw_ops.FloorMod(x, y, name=name)
 
 
 def truncatediv(x: Any, y: Any, name: str | None = None) -> Tensor:
     """x / y rounded towards zero, elementwise."""
-    made: Tensor = raw_ops.TruncateDiv(x, y, name=name)
-    return made
+    return raw_ops.TruncateDiv(x, y, name=name)
 
 
 def truncatemod(x: Any, y: Any, name: str | None = None) -> Tensor:
     """The remainder of `truncatediv`, with the sign of x."""
-    made: Tensor = raw_ops.TruncateMod(x, y, name=name)
-    return made
+    return raw_ops.TruncateMod(x, y, name=name)
 
 
 def pow(x: Any, y: Any, name: str | None = None) -> Tensor:
     """x to the power y, elementwise; InvalidArgumentError for an integer to a negative one."""
-    made: Tensor = raw_ops.Pow(x, y, name=name)
-    return made
+    return raw_ops.Pow(x, y, name=name)
 
 
 def maximum(x: Any, y: Any, name: str | None = None) -> Tensor:
     """The larger of x and y, elementwise; NaN where either is."""
-    made: Tensor = raw_ops.Maximum(x, y, name=name)
-    return made
+    return raw_ops.Maximum(x, y, name=name)
 
 
 def minimum(x: Any, y: Any, name: str | None = None) -> Tensor:
     """The smaller of x and y, elementwise; NaN where either is."""
-    made: Tensor = raw_ops.Minimum(x, y, name=name)
-    return made
+    return raw_ops.Minimum(x, y, name=name)
 
 
 def squared_difference(x: Any, y: Any, name: str | None = None) -> Tensor:
     """(x - y)(x - y), elementwise."""
-    made: Tensor = raw_ops.SquaredDifference(x, y, name=name)
-    return made
+    return raw_ops.SquaredDifference(x, y, name=name)
 
 
 mod = floormod
@@ -116,8 +104,7 @@ mod = floormod
 
 def floordiv(x: Any, y: Any, name: str | None = None) -> Tensor:
     """x / y rounded down, elementwise, in the operands' dtype: Python's `//`."""
-    made: Tensor = raw_ops.FloorDiv(x, y, name=name or "floordiv")
-    return made
+    return raw_ops.FloorDiv(x, y, name=name or "floordiv")
 
 
 _EXACT: dict[DType, DType] = {
@@ -134,15 +121,13 @@ def truediv(x: Any, y: Any, name: str | None = None) -> Tensor:
     """
     if isinstance(x, Tensor) and isinstance(y, Tensor) and x._dtype not in _EXACT:
         _check_same(x, y)
-        made: Tensor = raw_ops.RealDiv(x, y, name=name or "truediv")
-        return made
+        return raw_ops.RealDiv(x, y, name=name or "truediv")
     with op_scope(name, "truediv", x, y) as scope:
         left, right = _pair(x, y)
         exact = _EXACT.get(left.dtype.base_dtype)
         if exact is not None:
             left, right = cast(left, exact), cast(right, exact)
-        made = raw_ops.RealDiv(left, right, name=scope)
-        return made
+        return raw_ops.RealDiv(left, right, name=scope)
 
 
 def _pair(x: Any, y: Any) -> tuple[Tensor, Tensor]:
@@ -175,8 +160,7 @@ def div(x: Any, y: Any, name: str | None = None) -> Tensor:
     with op_scope(name, "div", x, y) as scope:
         left, right = _pair(x, y)
         function = raw_ops.FloorDiv if left.dtype.is_integer else raw_ops.RealDiv
-        made: Tensor = function(left, right, name=scope)
-        return made
+        return function(left, right, name=scope)
 
 
 def add_n(inputs: Sequence[Any], name: str | None = None) -> Tensor:
@@ -188,7 +172,5 @@ def add_n(inputs: Sequence[Any], name: str | None = None) -> Tensor:
         raise ValueError("add_n takes a list of at least one tensor of the same dtype and shape")
     tensors = convert_n_to_tensor(inputs)
     if len(tensors) == 1:
-        made: Tensor = raw_ops.Identity(tensors[0], name=name) if name else tensors[0]
-        return made
-    made = raw_ops.AddN(tensors, name=name)
-    return made
+        return raw_ops.Identity(tensors[0], name=name) if name else tensors[0]
+    return raw_ops.AddN(tensors, name=name)

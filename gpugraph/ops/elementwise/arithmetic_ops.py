@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from gpugraph.base.dtypes import COMPLEX, FLOATING, INTEGRAL, NUMERIC, REAL, int32, int64, string
-from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext, Signature
@@ -172,9 +172,7 @@ def _power(x: Any, y: Any, out: Any) -> None:
     try:
         np.power(x, y, out=out)
     except ValueError as error:
-        raise InvalidArgumentError(
-            None, None, "Integers to negative integer powers are not allowed"
-        ) from error
+        raise invalid_argument("Integers to negative integer powers are not allowed") from error
 
 
 def _pow_gradient(op: Any, dz: Any) -> list[Any]:

@@ -67,35 +67,29 @@ _invert = op(
 
 def bitwise_and(x: Any, y: Any, name: str | None = None) -> Tensor:
     """The bits that both integers have, elementwise, of shapes that broadcast."""
-    made: Tensor = _and(x, y, name=name)
-    return made
+    return _and(x, y, name=name)
 
 
 def bitwise_or(x: Any, y: Any, name: str | None = None) -> Tensor:
     """The bits that either integer has, elementwise, of shapes that broadcast."""
-    made: Tensor = _or(x, y, name=name)
-    return made
+    return _or(x, y, name=name)
 
 
 def bitwise_xor(x: Any, y: Any, name: str | None = None) -> Tensor:
     """The bits in which two integers differ, elementwise, of shapes that broadcast."""
-    made: Tensor = _xor(x, y, name=name)
-    return made
+    return _xor(x, y, name=name)
 
 
 def invert(x: Any, name: str | None = None) -> Tensor:
     """Integers with all bits the other way, elementwise."""
-    made: Tensor = _invert(x, name=name)
-    return made
+    return _invert(x, name=name)
 
 
 def left_shift(x: Any, y: Any, name: str | None = None) -> Tensor:
     """x moved left by y bits, elementwise; y counts as within [0, bits of x)."""
-    made: Tensor = _left(x, y, name=name)
-    return made
+    return _left(x, y, name=name)
 
 
 def right_shift(x: Any, y: Any, name: str | None = None) -> Tensor:
     """x moved right by y bits, elementwise, with its sign; y counts as within [0, bits of x)."""
-    made: Tensor = _right(x, y, name=name)
-    return made
+    return _right(x, y, name=name)

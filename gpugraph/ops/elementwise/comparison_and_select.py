@@ -102,38 +102,32 @@ _not_equal = _equality("NotEqual", np.not_equal, "x != y", True)
 
 def equal(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Whether x == y, elementwise: a bool tensor of the broadcast shape."""
-    made: Tensor = _equal(x, y, name=name)
-    return made
+    return _equal(x, y, name=name)
 
 
 def not_equal(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Whether x != y, elementwise: a bool tensor of the broadcast shape."""
-    made: Tensor = _not_equal(x, y, name=name)
-    return made
+    return _not_equal(x, y, name=name)
 
 
 def less(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Whether x < y, elementwise: a bool tensor of the broadcast shape."""
-    made: Tensor = _less(x, y, name=name)
-    return made
+    return _less(x, y, name=name)
 
 
 def less_equal(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Whether x <= y, elementwise: a bool tensor of the broadcast shape."""
-    made: Tensor = _less_equal(x, y, name=name)
-    return made
+    return _less_equal(x, y, name=name)
 
 
 def greater(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Whether x > y, elementwise: a bool tensor of the broadcast shape."""
-    made: Tensor = _greater(x, y, name=name)
-    return made
+    return _greater(x, y, name=name)
 
 
 def greater_equal(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Whether x >= y, elementwise: a bool tensor of the broadcast shape."""
-    made: Tensor = _greater_equal(x, y, name=name)
-    return made
+    return _greater_equal(x, y, name=name)
 
 
 # -- logic
@@ -171,27 +165,23 @@ _logical_not = op(
 
 def logical_and(x: Any, y: Any, name: str | None = None) -> Tensor:
     """x and y, elementwise, of bool tensors."""
-    made: Tensor = _logical_and(x, y, name=name)
-    return made
+    return _logical_and(x, y, name=name)
 
 
 def logical_or(x: Any, y: Any, name: str | None = None) -> Tensor:
     """x or y, elementwise, of bool tensors."""
-    made: Tensor = _logical_or(x, y, name=name)
-    return made
+    return _logical_or(x, y, name=name)
 
 
 def logical_not(x: Any, name: str | None = None) -> Tensor:
     """Not x, elementwise, of a bool tensor."""
-    made: Tensor = _logical_not(x, name=name)
-    return made
+    return _logical_not(x, name=name)
 
 
 def logical_xor(x: Any, y: Any, name: str = "LogicalXor") -> Tensor:
     """Either x or y, but not both, elementwise, of bool tensors."""
     both = _logical_not(_logical_and(x, y))
-    made: Tensor = _logical_and(_logical_or(x, y), both, name=name)
-    return made
+    return _logical_and(_logical_or(x, y), both, name=name)
 
 
 # -- choice
@@ -260,12 +250,10 @@ def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None)
     that chooses along their first axis. ValueError when only one of both is given.
     """
     if x is None and y is None:
-        made: Tensor = raw_ops.Where(condition, name=name)
-        return made
+        return raw_ops.Where(condition, name=name)
     if x is None or y is None:
         raise ValueError("x and y must both be non-None or both be None.")
-    made = _select_op(condition, x, y, name=name)
-    return made
+    return _select_op(condition, x, y, name=name)
 
 
 def _choose(condition: Any, x: Any, y: Any, out: Any) -> None:
@@ -303,5 +291,4 @@ def where_v2(condition: Any, x: Any = None, y: Any = None, name: str | None = No
     """
     if x is None or y is None:
         return where(condition, x, y, name)
-    made: Tensor = _choice_op(condition, x, y, name=name)
-    return made
+    return _choice_op(condition, x, y, name=name)

@@ -35,5 +35,4 @@ def conj(x: Any, name: str | None = None) -> Tensor:
     tensor = x if isinstance(x, Tensor) else convert_to_tensor(x, name="x")
     if not tensor._dtype.is_complex:
         return tensor
-    made: Tensor = _conj(tensor, name=name)
-    return made
+    return _conj(tensor, name=name)

@@ -151,13 +151,11 @@ def complex(real: Any, imag: Any, name: str | None = None) -> Tensor:
         if types[0] is not types[1] or types[0] not in _WHOLE:
             given = " and ".join(each.name for each in types)
             raise TypeError(f"Complex numbers are of two float32 or two float64, not of {given}")
-        made: Tensor = _complex(*parts, Tout=_WHOLE[types[0]], name=scope)
-        return made
+        return _complex(*parts, Tout=_WHOLE[types[0]], name=scope)
 
 
 def _of_complex(function: OpFunction, tensor: Tensor, name: str | None) -> Tensor:
-    made: Tensor = function(tensor, Tout=_PARTS[tensor.dtype.base_dtype], name=name)
-    return made
+    return function(tensor, Tout=_PARTS[tensor.dtype.base_dtype], name=name)
 
 
 def real(input: Any, name: str | None = None) -> Tensor:

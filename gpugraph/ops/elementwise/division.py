@@ -14,7 +14,7 @@ import numpy as np
 
 from gpugraph.base.dtypes import COMPLEX, FLOATING, INTEGRAL, NUMERIC, REAL
 from gpugraph.base.dtypes import bool as boolean
-from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.base.errors import invalid_argument
 from gpugraph.kernel import Call, Elementwise, KernelContext
 from gpugraph.ops.elementwise.arithmetic_ops import BINARY
 from gpugraph.ops.elementwise.complex_conjugate import conj
@@ -36,7 +36,7 @@ def _raising(divide: Division) -> Division:
             with np.errstate(divide="raise"):
                 divide(x, y, out)
         except FloatingPointError as error:
-            raise InvalidArgumentError(None, None, "Integer division by zero") from error
+            raise invalid_argument("Integer division by zero") from error
 
     return run
 

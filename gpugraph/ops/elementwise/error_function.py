@@ -83,8 +83,7 @@ def _double(x: Array) -> Array:
     inner = near * _polynomial(square, _SMALL[0]) / _polynomial(square, _SMALL[1])
     tail = _polynomial(size, _LARGE[0]) / _polynomial(size, _LARGE[1])
     outer = 1.0 - np.exp(-size * size) * tail
-    value: Array = np.copysign(np.where(small, inner, outer), x)
-    return value
+    return np.copysign(np.where(small, inner, outer), x)
 
 
 def erfc_into(x: Array, out: Array) -> None:
@@ -106,5 +105,4 @@ def _complement(x: Array) -> Array:
     far = (1 / np.sqrt(np.pi) - far) / np.maximum(size, 4.0)
     tail = bell * np.where(size <= 4.0, middle, far)
     near = 1 - _double(np.where(np.abs(x) <= 0.46875, x, 0.0))
-    value: Array = np.where(np.abs(x) <= 0.46875, near, np.where(x < 0, 2 - tail, tail))
-    return value
+    return np.where(np.abs(x) <= 0.46875, near, np.where(x < 0, 2 - tail, tail))

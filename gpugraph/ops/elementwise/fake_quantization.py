@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
@@ -39,7 +39,7 @@ def _steps(context: KernelContext) -> tuple[Any, Any]:
     bits = context.attrs["num_bits"]
     if not 2 <= bits <= 16:
         message = f"num_bits must be between 2 and 16, inclusive, but is {bits}"
-        raise InvalidArgumentError(None, None, message)
+        raise invalid_argument(message)
     return np.float32(1 if context.attrs["narrow_range"] else 0), np.float32(2**bits - 1)
 
 
@@ -78,9 +78,7 @@ def _masks(context: KernelContext, x: Any, least: Any, most: Any) -> tuple[Any, 
 def _ends(context: KernelContext) -> tuple[Any, Any]:
     least, most = (np.float32(context.attrs[key]) for key in ("min", "max"))
     if not least < most:
-        raise InvalidArgumentError(
-            None, None, f"min has to be smaller than max, was: {least} >= {most}"
-        )
+        raise invalid_argument(f"min has to be smaller than max, was: {least} >= {most}")
     return least, most
 
 
@@ -219,8 +217,7 @@ def fake_quant_with_min_max_args(
     InvalidArgumentError in a run where num_bits is not in [2, 16] or min is not below max.
     """
     ends = {"min": min, "max": max}
-    made: Tensor = _args(inputs, **ends, num_bits=num_bits, narrow_range=narrow_range, name=name)
-    return made
+    return _args(inputs, **ends, num_bits=num_bits, narrow_range=narrow_range, name=name)
 
 
 def fake_quant_with_min_max_args_gradient(
@@ -234,8 +231,7 @@ def fake_quant_with_min_max_args_gradient(
 ) -> Tensor:
     """`gradients` where `inputs` are in the range of `fake_quant_with_min_max_args`, else 0."""
     attrs = {"min": min, "max": max, "num_bits": num_bits, "narrow_range": narrow_range}
-    made: Tensor = _args_gradient(gradients, inputs, **attrs, name=name)
-    return made
+    return _args_gradient(gradients, inputs, **attrs, name=name)
 
 
 def fake_quant_with_min_max_vars(
@@ -251,8 +247,7 @@ def fake_quant_with_min_max_vars(
     Where both are 0 everything is.
     """
     attrs = {"num_bits": num_bits, "narrow_range": narrow_range}
-    made: Tensor = _vars(inputs, min, max, **attrs, name=name)
-    return made
+    return _vars(inputs, min, max, **attrs, name=name)
 
 
 def fake_quant_with_min_max_vars_gradient(
@@ -279,8 +274,7 @@ def fake_quant_with_min_max_vars_per_channel(
 ) -> Tensor:
     """As `fake_quant_with_min_max_vars`, for vectors `min` and `max`, one for each last index."""
     attrs = {"num_bits": num_bits, "narrow_range": narrow_range}
-    made: Tensor = _per_channel(inputs, min, max, **attrs, name=name)
-    return made
+    return _per_channel(inputs, min, max, **attrs, name=name)
 
 
 def fake_quant_with_min_max_vars_per_channel_gradient(

@@ -45,10 +45,7 @@ def _matmul(x: Any, y: Any, name: str) -> Tensor:
         known = (x if isinstance(x, Tensor) else y).dtype.base_dtype
         left, right = convert_to_tensor(x, known, "x"), convert_to_tensor(y, known, "y")
         matrices = left.shape.rank == 2 and right.shape.rank == 2
-        made: Tensor = (raw_ops.MatMul if matrices else raw_ops.BatchMatMulV2)(
-            left, right, name=scope
-        )
-        return made
+        return (raw_ops.MatMul if matrices else raw_ops.BatchMatMulV2)(left, right, name=scope)
 
 
 def _xor(x: Any, y: Any, name: str) -> Tensor:

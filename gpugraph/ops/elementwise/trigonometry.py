@@ -89,56 +89,47 @@ _atan2 = op(
 @of_values
 def asin(x: Any, name: str | None = None) -> Tensor:
     """The angle in [-pi / 2, pi / 2] whose sine is x, elementwise; NaN outside [-1, 1]."""
-    made: Tensor = _asin(x, name=name)
-    return made
+    return _asin(x, name=name)
 
 
 def acos(x: Any, name: str | None = None) -> Tensor:
     """The angle in [0, pi] whose cosine is x, elementwise; NaN outside [-1, 1]."""
-    made: Tensor = _acos(x, name=name)
-    return made
+    return _acos(x, name=name)
 
 
 @of_values
 def atan(x: Any, name: str | None = None) -> Tensor:
     """The angle in (-pi / 2, pi / 2) whose tangent is x, elementwise."""
-    made: Tensor = _atan(x, name=name)
-    return made
+    return _atan(x, name=name)
 
 
 def atan2(y: Any, x: Any, name: str | None = None) -> Tensor:
     """The angle of the point (x, y) in [-pi, pi], elementwise, of shapes that broadcast."""
-    made: Tensor = _atan2(y, x, name=name)
-    return made
+    return _atan2(y, x, name=name)
 
 
 def sinh(x: Any, name: str | None = None) -> Tensor:
     """(exp(x) - exp(-x)) / 2, elementwise."""
-    made: Tensor = _sinh(x, name=name)
-    return made
+    return _sinh(x, name=name)
 
 
 def cosh(x: Any, name: str | None = None) -> Tensor:
     """(exp(x) + exp(-x)) / 2, elementwise."""
-    made: Tensor = _cosh(x, name=name)
-    return made
+    return _cosh(x, name=name)
 
 
 @of_values
 def asinh(x: Any, name: str | None = None) -> Tensor:
     """The number whose hyperbolic sine is x, elementwise."""
-    made: Tensor = _asinh(x, name=name)
-    return made
+    return _asinh(x, name=name)
 
 
 def acosh(x: Any, name: str | None = None) -> Tensor:
     """The number of at least 0 whose hyperbolic cosine is x, elementwise; NaN below 1."""
-    made: Tensor = _acosh(x, name=name)
-    return made
+    return _acosh(x, name=name)
 
 
 @of_values
 def atanh(x: Any, name: str | None = None) -> Tensor:
     """The number whose hyperbolic tangent is x, elementwise; NaN outside [-1, 1]."""
-    made: Tensor = _atanh(x, name=name)
-    return made
+    return _atanh(x, name=name)

@@ -132,21 +132,18 @@ _next_after = op(
 
 def xlogy(x: Any, y: Any, name: str | None = None) -> Tensor:
     """x log(y), elementwise, and 0 where x is 0, whatever y is."""
-    made: Tensor = _xlogy(x, y, name=name)
-    return made
+    return _xlogy(x, y, name=name)
 
 
 def xlog1py(x: Any, y: Any, name: str | None = None) -> Tensor:
     """x log(1 + y), elementwise, and 0 where x is 0, whatever y is; precise for small y."""
     with op_scope(name, "xlog1py", x, y):
-        made: Tensor = _xlog1py(x, y)
-        return made
+        return _xlog1py(x, y)
 
 
 def xdivy(x: Any, y: Any, name: str | None = None) -> Tensor:
     """x / y, elementwise, and 0 where x is 0, whatever y is."""
-    made: Tensor = _xdivy(x, y, name=name)
-    return made
+    return _xdivy(x, y, name=name)
 
 
 def reciprocal_no_nan(x: Any, name: str | None = None) -> Tensor:
@@ -154,17 +151,14 @@ def reciprocal_no_nan(x: Any, name: str | None = None) -> Tensor:
     with op_scope(name, "reciprocal_no_nan", x) as scope:
         source = convert_to_tensor(x, name="x")
         one = constant(1, dtype=source.dtype.base_dtype, name="one")
-        made: Tensor = raw_ops.DivNoNan(one, source, name=scope)
-        return made
+        return raw_ops.DivNoNan(one, source, name=scope)
 
 
 def multiply_no_nan(x: Any, y: Any, name: str | None = None) -> Tensor:
     """x y, elementwise, and 0 where y is 0, be x infinite or NaN."""
-    made: Tensor = _mul_no_nan(x, y, name=name)
-    return made
+    return _mul_no_nan(x, y, name=name)
 
 
 def nextafter(x1: Any, x2: Any, name: str | None = None) -> Tensor:
     """The number next to x1 in the direction of x2, elementwise, of float32 or float64."""
-    made: Tensor = _next_after(x1, x2, name=name)
-    return made
+    return _next_after(x1, x2, name=name)

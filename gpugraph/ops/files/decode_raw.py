@@ -9,7 +9,7 @@ import numpy as np
 
 from gpugraph.base import dtypes
 from gpugraph.base.dtypes import DType, as_dtype
-from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.base.errors import InvalidArgumentError, invalid_argument
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
@@ -56,7 +56,7 @@ def _bind(context: KernelContext, source: Any) -> Callable[[], Any]:
 
 
 def _refusal(message: str) -> InvalidArgumentError:
-    return InvalidArgumentError(None, None, message)
+    return invalid_argument(message)
 
 
 _decode_raw = op(
@@ -92,5 +92,4 @@ def decode_raw(
     given = bytes if input_bytes is None else input_bytes
     if given is None or out_type is None:
         raise ValueError("decode_raw needs input_bytes and out_type")
-    made: Tensor = _decode_raw(given, out_type=out_type, little_endian=little_endian, name=name)
-    return made
+    return _decode_raw(given, out_type=out_type, little_endian=little_endian, name=name)

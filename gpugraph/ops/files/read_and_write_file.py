@@ -97,18 +97,15 @@ _matching_files = op(
 def read_file(filename: Any, name: str | None = None) -> Tensor:
     """The whole contents of a file, a string scalar, read at each run. NotFoundError, in a run,
     where there is no such file."""
-    made: Tensor = _read_file(filename, name=name)
-    return made
+    return _read_file(filename, name=name)
 
 
 def write_file(filename: Any, contents: Any, name: str | None = None) -> Operation:
     """An operation that makes a file of a string scalar, and the folders around it, at each run."""
-    made: Operation = _write_file(filename, contents, name=name)
-    return made
+    return _write_file(filename, contents, name=name)
 
 
 def matching_files(pattern: Any, name: str | None = None) -> Tensor:
     """The paths, sorted, that match a pattern or one of a vector of them: `*`, `?`, `[...]` in each
     part of it."""
-    made: Tensor = _matching_files(pattern, name=name)
-    return made
+    return _matching_files(pattern, name=name)

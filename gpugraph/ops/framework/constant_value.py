@@ -75,8 +75,7 @@ class _Search:
         """The value of a tensor whose sources were looked at."""
         maker = tensor.op
         if maker.type == "Const":
-            value: NDArray[Any] = maker.attrs["value"]
-            return value
+            return maker.attrs["value"]
         if maker.type in _PASSED_ON:
             return self._values[maker.inputs[0]]
         if maker.type in ("Shape", "Size", "Rank"):

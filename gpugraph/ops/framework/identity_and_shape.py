@@ -189,21 +189,18 @@ _prevent_gradient = op(
 @of_parts
 def identity(input: Any, name: str | None = None) -> Tensor:
     """A tensor of the same shape, dtype and elements as `input`."""
-    made: Tensor = identity_op(input, name=name)
-    return made
+    return identity_op(input, name=name)
 
 
 @of_parts
 def stop_gradient(input: Any, name: str | None = None) -> Tensor:
     """`input`, counted as a constant when gradients are taken."""
-    made: Tensor = stop_gradient_op(input, name=name)
-    return made
+    return stop_gradient_op(input, name=name)
 
 
 def prevent_gradient(input: Any, message: str = "", name: str | None = None) -> Tensor:
     """`input`; gradients through it raise LookupError with `message`."""
-    made: Tensor = _prevent_gradient(input, message=message, name=name)
-    return made
+    return _prevent_gradient(input, message=message, name=name)
 
 
 # -- shapes
@@ -302,16 +299,14 @@ def shape(
     if optimize and sizes is not None and None not in sizes:
         with source.graph.as_default():
             return constant(np.array(sizes, element.as_numpy_dtype), name=name or "Shape")
-    made: Tensor = _shape(source, out_type=element, name=name)
-    return made
+    return _shape(source, out_type=element, name=name)
 
 
 def _sizes_as(sparse: Composite, dtype: Any) -> Tensor:
     sizes = sparse.dense_shape
     if sizes.dtype.base_dtype is dtype:
         return sizes
-    made: Tensor = raw_ops.Cast(sizes, DstT=dtype)
-    return made
+    return raw_ops.Cast(sizes, DstT=dtype)
 
 
 def value_shape(tensor: Tensor, optimize: bool = True) -> Tensor:
@@ -321,14 +316,12 @@ def value_shape(tensor: Tensor, optimize: bool = True) -> Tensor:
     sizes = value_static_shape(tensor).sizes
     if optimize and sizes is not None and None not in sizes:
         return constant(np.array(sizes, np.int32))
-    made: Tensor = raw_ops.VariableShape(tensor)
-    return made
+    return raw_ops.VariableShape(tensor)
 
 
 def shape_n(input: Any, out_type: Any = dtypes.int32, name: str | None = None) -> list[Tensor]:
     """The shapes of several tensors of one dtype, a list of int vectors."""
-    made: list[Tensor] = _shape_n(input, out_type=out_type, name=name)
-    return made
+    return _shape_n(input, out_type=out_type, name=name)
 
 
 def size(input: Any, name: str | None = None, out_type: Any = dtypes.int32) -> Tensor:
@@ -337,25 +330,21 @@ def size(input: Any, name: str | None = None, out_type: Any = dtypes.int32) -> T
     if isinstance(input, Composite):
         with op_scope(name, "Size", input.dense_shape) as scope:
             sizes = _sizes_as(input, element)
-            made: Tensor = raw_ops.Prod(sizes, np.array([0], np.int32), name=scope)
-            return made
+            return raw_ops.Prod(sizes, np.array([0], np.int32), name=scope)
     source = convert_to_tensor(input, name="input")
     count = source.shape.num_elements()
     if count is not None:
         with source.graph.as_default():
             return constant(count, element, name=name or "Size")
-    made = _size(source, out_type=element, name=name)
-    return made
+    return _size(source, out_type=element, name=name)
 
 
 def rank(input: Any, name: str | None = None) -> Tensor:
     """The number of dimensions of `input`, an int32 scalar; a constant where known beforehand."""
     if isinstance(input, Composite):
-        made: Tensor = _size(input.dense_shape, name=name or "Rank")
-        return made
+        return _size(input.dense_shape, name=name or "Rank")
     source = convert_to_tensor(input, name="input")
     if source.shape.sizes is not None:
         with source.graph.as_default():
             return constant(len(source.shape.sizes), dtypes.int32, name=name or "Rank")
-    made = _rank(source, name=name)
-    return made
+    return _rank(source, name=name)

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from gpugraph.base.dtypes import DType
-from gpugraph.base.errors import AlreadyExistsError, InvalidArgumentError
+from gpugraph.base.errors import AlreadyExistsError, invalid_argument
 from gpugraph.kernel import Kernel
 
 __all__ = [
@@ -61,7 +61,7 @@ def register_kernel(
     AlreadyExistsError for a second one of the same op type, device type, dtypes and priority.
     """
     if not op_type or not device_type:
-        raise InvalidArgumentError(None, None, "A kernel has an op type and a device type")
+        raise invalid_argument("A kernel has an op type and a device type")
     chosen = {key: frozenset(allowed) for key, allowed in (types or {}).items()}
     kernels = _KERNELS.setdefault((op_type, device_type), [])
     for other in kernels:

@@ -18,7 +18,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from gpugraph.base.dtypes import DType, as_dtype, bfloat16, string
-from gpugraph.base.errors import AlreadyExistsError, InvalidArgumentError
+from gpugraph.base.errors import AlreadyExistsError, InvalidArgumentError, invalid_argument
 from gpugraph.graph.client.client_graph import OP_DEFS
 from gpugraph.graph.inference_context import InferFunction
 from gpugraph.graph.op_def import ArgDef, AttrDef, OpDef
@@ -182,7 +182,7 @@ def _for_bfloat16(
 
 
 def _refusal(name: str, why: str) -> InvalidArgumentError:
-    return InvalidArgumentError(None, None, f"'{name}' is declared wrongly: {why}")
+    return invalid_argument(f"'{name}' is declared wrongly: {why}")
 
 
 def _check(op_def: OpDef, grad: Any, doc: str) -> None:

@@ -320,5 +320,4 @@ def _graph_of(values: Sequence[Any]) -> Graph:
             graph = getattr(item, "graph", None)
             if isinstance(graph, Graph):
                 return graph
-    default: Graph = graph_stack.top()
-    return default
+    return graph_stack.top()

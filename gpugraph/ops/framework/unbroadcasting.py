@@ -55,8 +55,7 @@ def _shape(tensor: Tensor) -> Tensor:
     """The sizes, as a constant where they are known: a backward loop need not keep that."""
     if tensor.shape.is_fully_defined():
         return constant(np.array(tensor.shape.sizes, np.int32), name="Shape")
-    made: Tensor = raw_ops.Shape(tensor)
-    return made
+    return raw_ops.Shape(tensor)
 
 
 def unbroadcast_pair(op: Any, x_grad: Any, y_grad: Any) -> list[Any]:

@@ -26,8 +26,7 @@ Run = Callable[[], Any]
 
 
 def _infer(context: InferContext) -> Sequence[TensorShape]:
-    shapes: Sequence[TensorShape] = context.attrs["shapes"]
-    return shapes
+    return context.attrs["shapes"]
 
 
 def _bind(context: KernelContext, *arrays: Any) -> Run:

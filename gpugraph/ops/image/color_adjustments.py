@@ -105,14 +105,12 @@ for _name, _kernel, _what in (
 
 def rgb_to_hsv(images: Any, name: str | None = None) -> Tensor:
     """Hue, saturation and value, each in [0, 1], of floating colours [..., 3]. No gradient."""
-    made: Tensor = raw_ops.RGBToHSV(images, name=name)
-    return made
+    return raw_ops.RGBToHSV(images, name=name)
 
 
 def hsv_to_rgb(images: Any, name: str | None = None) -> Tensor:
     """Red, green and blue of floating hues, saturations and values [..., 3]. No gradient."""
-    made: Tensor = raw_ops.HSVToRGB(images, name=name)
-    return made
+    return raw_ops.HSVToRGB(images, name=name)
 
 
 # -- changes of all pixels
@@ -288,8 +286,7 @@ def grayscale_to_rgb(images: Any, name: str | None = None) -> Tensor:
         if rank is None:
             raise ValueError("grayscale_to_rgb needs images of known rank")
         times = np.array([1] * (rank - 1) + [3], np.int32)
-        made: Tensor = raw_ops.Tile(source, times, name=scope)
-        return made
+        return raw_ops.Tile(source, times, name=scope)
 
 
 # -- by chance

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from gpugraph.base.dtypes import INTEGRAL, float16, float32, float64
-from gpugraph.base.errors import InvalidArgumentError, OutOfRangeError
+from gpugraph.base.errors import OutOfRangeError, invalid_argument
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
@@ -57,9 +57,7 @@ def _is_bilinear(attrs: Any) -> bool:
     method = attrs["method"]
     name = method.decode() if isinstance(method, bytes) else method
     if name not in ("bilinear", "nearest"):
-        raise InvalidArgumentError(
-            None, None, f"method must be 'bilinear' or 'nearest', but is {name!r}"
-        )
+        raise invalid_argument(f"method must be 'bilinear' or 'nearest', but is {name!r}")
     return bool(name == "bilinear")
 
 
@@ -254,7 +252,7 @@ def crop_and_resize(
     "bilinear" or "nearest". ValueError for shapes that don't fit, InvalidArgumentError in a run
     for images that are not there.
     """
-    made: Tensor = raw_ops.CropAndResize(
+    return raw_ops.CropAndResize(
         image,
         boxes,
         box_ind if box_indices is None else box_indices,
@@ -263,7 +261,6 @@ def crop_and_resize(
         extrapolation_value=extrapolation_value,
         name=name,
     )
-    return made
 
 
 # -- the best boxes
@@ -294,7 +291,7 @@ def box_overlap(box: Any, others: Any) -> Any:
 
 def _best(boxes: Any, scores: Any, most: Any, iou: Any, least: Any) -> list[Any]:
     if not 0 <= float(iou) <= 1:
-        raise InvalidArgumentError(None, None, f"iou_threshold must be in [0, 1], but is {iou}")
+        raise invalid_argument(f"iou_threshold must be in [0, 1], but is {iou}")
     corners = box_corners(boxes)
     chosen: list[int] = []
     for at in np.argsort(-scores, kind="stable").tolist():
@@ -342,5 +339,4 @@ def non_max_suppression(
                 (score_threshold, "score_threshold"),
             )
         ]
-        made: Tensor = raw_ops.NonMaxSuppressionV3(boxes, scores, max_output_size, *limits)
-        return made
+        return raw_ops.NonMaxSuppressionV3(boxes, scores, max_output_size, *limits)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
@@ -42,8 +42,7 @@ def _first(offsets: Any, image: Any, window: Any, attrs: Any) -> list[int]:
     place = offsets * sizes if attrs["normalized"] else offsets
     if attrs["centered"]:
         place = (place + sizes) / np.float32(2)
-    found: list[int] = np.trunc(place - news / np.float32(2)).astype(np.int64).tolist()
-    return found
+    return np.trunc(place - news / np.float32(2)).astype(np.int64).tolist()
 
 
 def _random(shape: Any) -> Any:
@@ -82,10 +81,10 @@ def _copy(window: Any, image: Any, first: list[int], noise: str) -> None:
 def _bind(context: KernelContext, images: Any, offsets: Any, out: Any) -> Callable[[], Any]:
     attrs, noise = context.attrs, context.attrs["noise"]
     if noise not in _NOISES:
-        raise InvalidArgumentError(None, None, f"noise must be one of {_NOISES}, not '{noise}'")
+        raise invalid_argument(f"noise must be one of {_NOISES}, not '{noise}'")
     if noise != "uniform" and attrs["uniform_noise"]:
         message = "The uniform_noise should not be True when noise is not uniform"
-        raise InvalidArgumentError(None, None, message)
+        raise invalid_argument(message)
     if noise == "uniform" and not attrs["uniform_noise"]:
         noise = "gaussian"
 
@@ -131,7 +130,7 @@ def extract_glimpse(
     ones of half a pixel). Outside of the image is noise: uniform between its least and largest
     number, else normal with each channel's mean and deviation. No gradient.
     """
-    made: Tensor = _extract_glimpse(
+    return _extract_glimpse(
         input,
         size,
         offsets,
@@ -140,4 +139,3 @@ def extract_glimpse(
         uniform_noise=uniform_noise,
         name=name,
     )
-    return made

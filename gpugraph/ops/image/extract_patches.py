@@ -204,7 +204,7 @@ def extract_image_patches(
     apart, and how far apart a patch's own pixels. padding: "VALID", or "SAME" for patches that
     stick out by zeros. ValueError for others.
     """
-    made: Tensor = raw_ops.ExtractImagePatches(
+    return raw_ops.ExtractImagePatches(
         images,
         ksizes=list(ksizes if sizes is None else sizes),
         strides=list(strides),
@@ -212,7 +212,6 @@ def extract_image_patches(
         padding=padding,
         name=name,
     )
-    return made
 
 
 def extract_patches(
@@ -250,7 +249,6 @@ def extract_volume_patches(
     ksizes, strides: [1, planes, rows, columns, 1]: how large patches are, and how far apart.
     padding: "VALID", or "SAME" for patches that stick out by zeros. ValueError for others.
     """
-    made: Tensor = raw_ops.ExtractVolumePatches(
+    return raw_ops.ExtractVolumePatches(
         input, ksizes=list(ksizes), strides=list(strides), padding=padding, name=name
     )
-    return made

@@ -81,31 +81,26 @@ def flip_left_right(image: Any) -> Tensor:
     """An image, or images, mirrored left to right; ValueError for other ranks."""
     with op_scope(None, "flip_left_right", image):
         source, height = as_images(image)
-        made: Tensor = _reversed(source, height + 1)
-        return made
+        return _reversed(source, height + 1)
 
 
 def flip_up_down(image: Any) -> Tensor:
     """An image, or images, mirrored up to down; ValueError for other ranks."""
     with op_scope(None, "flip_up_down", image):
         source, height = as_images(image)
-        made: Tensor = _reversed(source, height)
-        return made
+        return _reversed(source, height)
 
 
 def _random_flip(image: Any, axis: int, seed: Any, name: str) -> Tensor:
     with op_scope(None, name, image):
         source, height = as_images(image)
         turned = _reversed(source, height + axis)
-        made: Tensor
         if height == 0:
             chance = random_uniform([], 0, 1.0, seed=seed)
-            made = raw_ops.Select(raw_ops.Less(chance, 0.5), turned, source)
-            return made
+            return raw_ops.Select(raw_ops.Less(chance, 0.5), turned, source)
         count = raw_ops.Pack([size_at(source, 0)])
         chance = raw_ops.Round(random_uniform(count, 0, 1.0, seed=seed))
-        made = raw_ops.Select(raw_ops.Greater(chance, 0.5), turned, source)
-        return made
+        return raw_ops.Select(raw_ops.Greater(chance, 0.5), turned, source)
 
 
 def random_flip_left_right(image: Any, seed: int | None = None) -> Tensor:
@@ -157,10 +152,8 @@ def _slice(source: Tensor, height: int, begin: list[Any], sizes: list[Any]) -> T
     known = _known(*begin, *sizes)
     starts, ends = [0] * height + begin + [0], [-1] * height + sizes + [-1]
     if known:
-        made: Tensor = raw_ops.Slice(source, np.array(starts, np.int32), np.array(ends, np.int32))
-        return made
-    made = raw_ops.Slice(source, raw_ops.Pack(starts), raw_ops.Pack(ends))
-    return made
+        return raw_ops.Slice(source, np.array(starts, np.int32), np.array(ends, np.int32))
+    return raw_ops.Slice(source, raw_ops.Pack(starts), raw_ops.Pack(ends))
 
 
 def crop_to_bounding_box(
@@ -213,8 +206,7 @@ def pad_to_bounding_box(
             paddings: Any = np.array(flat, np.int32).reshape(-1, 2)
         else:
             paddings = raw_ops.Reshape(raw_ops.Pack(flat), np.array([-1, 2], np.int32))
-        made: Tensor = raw_ops.Pad(source, paddings)
-        return made
+        return raw_ops.Pad(source, paddings)
 
 
 def central_crop(image: Any, central_fraction: float) -> Tensor:

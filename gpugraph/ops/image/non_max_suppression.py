@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from gpugraph.base.dtypes import float16, float32
-from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
@@ -69,10 +69,10 @@ def _by_boxes(boxes: Any) -> Overlaps:
 def _check(threshold: Any, most: Any) -> None:
     if not 0 <= float(threshold) <= 1:
         message = f"iou_threshold must be in [0, 1], but is {threshold}"
-        raise InvalidArgumentError(None, None, message)
+        raise invalid_argument(message)
     if most < 0:
         message = f"max_output_size must not be negative, but is {most}"
-        raise InvalidArgumentError(None, None, message)
+        raise invalid_argument(message)
 
 
 # -- by overlaps
@@ -131,10 +131,9 @@ def non_max_suppression_overlaps(
     """
     with op_scope(name, "non_max_suppression_overlaps", overlaps, scores):
         limit = convert_to_tensor(overlap_threshold, float32, name="overlap_threshold")
-        made: Tensor = raw_ops.NonMaxSuppressionWithOverlaps(
+        return raw_ops.NonMaxSuppressionWithOverlaps(
             overlaps, scores, max_output_size, limit, score_threshold
         )
-        return made
 
 
 # -- by boxes
@@ -165,7 +164,7 @@ def _bind_boxes(context: KernelContext, *arrays: Any) -> Callable[[], list[Any]]
         sigma = float(arrays[5]) if len(arrays) > 5 else 0.0
         if sigma < 0:
             message = f"soft_nms_sigma must not be negative, but is {sigma}"
-            raise InvalidArgumentError(None, None, message)
+            raise invalid_argument(message)
         chosen = _choose(scores, int(most), float(least), float(threshold), _by_boxes(boxes), sigma)
         size = int(most) if pads else len(chosen)
         indices, values = np.zeros(size, np.int32), np.zeros(size, scores.dtype)
@@ -301,7 +300,7 @@ def _bind_combined(context: KernelContext, *arrays: Any) -> Callable[[], list[An
         _check(threshold, each)
         if total <= 0 or each <= 0:
             message = "max_total_size and max_output_size_per_class must be positive"
-            raise InvalidArgumentError(None, None, f"{message}, but are {total} and {each}")
+            raise invalid_argument(f"{message}, but are {total} and {each}")
         batch, size = len(boxes), int(total)
         size = min(size, int(each) * scores.shape[2]) if pads else size
         corners, values, kinds = (
@@ -353,7 +352,7 @@ def combined_non_max_suppression(
     """
     with op_scope(name, "combined_non_max_suppression", boxes, scores):
         limits = _limits(iou_threshold=iou_threshold, score_threshold=score_threshold)
-        found: tuple[Any, ...] = raw_ops.CombinedNonMaxSuppression(
+        return raw_ops.CombinedNonMaxSuppression(
             boxes,
             scores,
             max_output_size_per_class,
@@ -362,4 +361,3 @@ def combined_non_max_suppression(
             pad_per_class=pad_per_class,
             clip_boxes=clip_boxes,
         )
-        return found

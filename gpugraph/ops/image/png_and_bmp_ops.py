@@ -10,7 +10,7 @@ import numpy as np
 
 from gpugraph.base import dtypes
 from gpugraph.base.dtypes import DType, as_dtype
-from gpugraph.base.errors import InvalidArgumentError, UnimplementedError
+from gpugraph.base.errors import InvalidArgumentError, UnimplementedError, invalid_argument
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
@@ -31,7 +31,7 @@ _RED, _GREEN, _BLUE = 9797, 19234, 3737
 
 
 def _refusal(message: str) -> InvalidArgumentError:
-    return InvalidArgumentError(None, None, message)
+    return invalid_argument(message)
 
 
 # -- channels and dtypes
@@ -235,8 +235,7 @@ def encode_png(image: Any, compression: int = -1, name: str | None = None) -> Te
     compression: how hard zlib tries, 0 to 9, -1 for its usual. ValueError for other shapes,
     InvalidArgumentError in a run for an image without pixels.
     """
-    made: Tensor = _encode_png(image, compression=compression, name=name)
-    return made
+    return _encode_png(image, compression=compression, name=name)
 
 
 def decode_png(
@@ -248,8 +247,7 @@ def decode_png(
     for what is no PNG file, UnimplementedError for an interlaced one. TypeError for other dtypes.
     """
     wanted = _check_type(dtype, _PNG_TYPES)
-    made: Tensor = _decode_png(contents, channels=channels, dtype=wanted, name=name)
-    return made
+    return _decode_png(contents, channels=channels, dtype=wanted, name=name)
 
 
 def decode_bmp(contents: Any, channels: int = 0, name: str | None = None) -> Tensor:
@@ -257,8 +255,7 @@ def decode_bmp(contents: Any, channels: int = 0, name: str | None = None) -> Ten
 
     channels: what the file must have; 0 is any. InvalidArgumentError in a run for another file.
     """
-    made: Tensor = _decode_bmp(contents, channels=channels, name=name)
-    return made
+    return _decode_bmp(contents, channels=channels, name=name)
 
 
 def decode_image(
@@ -274,11 +271,10 @@ def decode_image(
     image. TypeError for other dtypes. `expand_animations` is of GIF files.
     """
     wanted = _check_type(dtype, _IMAGE_TYPES)
-    made: Tensor = _decode_image(
+    return _decode_image(
         contents,
         channels=channels or 0,
         dtype=wanted,
         expand_animations=expand_animations,
         name=name,
     )
-    return made

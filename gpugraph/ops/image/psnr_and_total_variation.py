@@ -30,10 +30,9 @@ def per_image_standardization(image: Any) -> Tensor:
         count = raw_ops.Cast(raw_ops.Prod(shape, np.array([0], np.int32)), DstT=dtypes.float32)
         centered = raw_ops.Sub(floats, reduce_mean(floats, axes, True))
         deviation = raw_ops.Sqrt(reduce_mean(raw_ops.Square(centered), axes, True))
-        made: Tensor = raw_ops.RealDiv(
+        return raw_ops.RealDiv(
             centered, raw_ops.Maximum(deviation, raw_ops.Rsqrt(count)), name=scope
         )
-        return made
 
 
 def total_variation(images: Any, name: str | None = None) -> Tensor:
@@ -46,8 +45,7 @@ def total_variation(images: Any, name: str | None = None) -> Tensor:
         right = source[(*index, slice(1, None))] - source[(*index, slice(None, -1))]
         axes = [1, 2, 3] if height else None
         sums = [reduce_sum(raw_ops.Abs(each), axes) for each in (down, right)]
-        made: Tensor = sums[0] + sums[1]
-        return made
+        return sums[0] + sums[1]
 
 
 def image_gradients(image: Any) -> tuple[Tensor, Tensor]:
@@ -79,7 +77,6 @@ def psnr(a: Any, b: Any, max_val: Any, name: str | None = None) -> Tensor:
         left, right = (convert_image_dtype(each, dtypes.float32) for each in (one, other))
         error = reduce_mean(raw_ops.SquaredDifference(left, right), [-3, -2, -1])
         decibel = np.float32(10 / np.log(10))
-        made: Tensor = raw_ops.Sub(
+        return raw_ops.Sub(
             raw_ops.Mul(raw_ops.Log(largest), 2 * decibel), raw_ops.Mul(raw_ops.Log(error), decibel)
         )
-        return made

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from gpugraph.base.dtypes import INTEGRAL, bfloat16, float16, float32, float64
-from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
@@ -132,7 +132,7 @@ _WEIGHTS: dict[str, Callable[[int, int, Any], Any]] = {
 
 def _check_images(sizes: Sequence[int]) -> None:
     if min(sizes) <= 0:
-        raise InvalidArgumentError(None, None, f"input image must be of non-zero size: {sizes}")
+        raise invalid_argument(f"input image must be of non-zero size: {sizes}")
 
 
 def _matrices(kind: str, sizes: Sequence[int], news: Sequence[int], attrs: Any) -> list[Any]:
@@ -311,14 +311,13 @@ def resize_bilinear(
     corners' centers stay where they are. half_pixel_centers: pixels lie at their centers.
     ValueError for other ranks and sizes that are not positive.
     """
-    made: Tensor = raw_ops.ResizeBilinear(
+    return raw_ops.ResizeBilinear(
         images,
         size,
         align_corners=align_corners,
         half_pixel_centers=half_pixel_centers,
         name=name,
     )
-    return made
 
 
 def resize_bicubic(
@@ -329,14 +328,13 @@ def resize_bicubic(
     half_pixel_centers: bool = False,
 ) -> Tensor:
     """Images of another size by cubic convolution, as float32; see `resize_bilinear`."""
-    made: Tensor = raw_ops.ResizeBicubic(
+    return raw_ops.ResizeBicubic(
         images,
         size,
         align_corners=align_corners,
         half_pixel_centers=half_pixel_centers,
         name=name,
     )
-    return made
 
 
 def resize_nearest_neighbor(
@@ -348,14 +346,13 @@ def resize_nearest_neighbor(
 ) -> Tensor:
     """Images of another size, each pixel the nearest of the input, in their own dtype; see
     `resize_bilinear`."""
-    made: Tensor = raw_ops.ResizeNearestNeighbor(
+    return raw_ops.ResizeNearestNeighbor(
         images,
         size,
         align_corners=align_corners,
         half_pixel_centers=half_pixel_centers,
         name=name,
     )
-    return made
 
 
 def resize_area(
@@ -363,5 +360,4 @@ def resize_area(
 ) -> Tensor:
     """Images of another size, each pixel the mean of the area that it covers, as float32; it has
     no gradient. See `resize_bilinear`."""
-    made: Tensor = raw_ops.ResizeArea(images, size, align_corners=align_corners, name=name)
-    return made
+    return raw_ops.ResizeArea(images, size, align_corners=align_corners, name=name)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gpugraph.base import dtypes
-from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.base.errors import InvalidArgumentError, invalid_argument
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext
@@ -131,7 +131,7 @@ def _boxes(boxes: Any, height: int, width: int, needs_none: bool) -> list[_Box]:
 
 
 def _refusal(message: str) -> InvalidArgumentError:
-    return InvalidArgumentError(None, None, message)
+    return invalid_argument(message)
 
 
 def _check_attrs(attrs: Any) -> tuple[Any, Any]:
@@ -216,7 +216,7 @@ def sample_distorted_bounding_box(
     InvalidArgumentError in a run, as for boxes outside.
     """
     with op_scope(name, "sample_distorted_bounding_box"):
-        found: tuple[Any, ...] = raw_ops.SampleDistortedBoundingBoxV2(
+        return raw_ops.SampleDistortedBoundingBoxV2(
             image_size,
             bounding_boxes,
             min_object_covered,
@@ -228,4 +228,3 @@ def sample_distorted_bounding_box(
             use_image_if_no_bounding_boxes=bool(use_image_if_no_bounding_boxes),
             name=name,
         )
-        return found

@@ -45,8 +45,7 @@ def _smoothing(channels: Any, size: int, sigma: float) -> Callable[[Any], Tensor
         flat = raw_ops.Reshape(images, concat([[-1], sizes[-3:]], 0))
         found = depthwise_conv2d(flat, kernel, _ONE_BY_ONE, "VALID")
         new_shape = concat([sizes[:-3], raw_ops.Shape(found)[1:]], 0)
-        made: Tensor = raw_ops.Reshape(found, new_shape)
-        return made
+        return raw_ops.Reshape(found, new_shape)
 
     return smooth
 
@@ -110,8 +109,7 @@ def _halved(images: Tensor) -> Tensor:
         flat = raw_ops.MirrorPad(flat, after, mode="SYMMETRIC")
     small = avg_pool(flat, _HALF, _HALF, "VALID")
     new_shape = concat([sizes[:-3], raw_ops.Shape(small)[1:]], 0)
-    made: Tensor = raw_ops.Reshape(small, new_shape)
-    return made
+    return raw_ops.Reshape(small, new_shape)
 
 
 _AROUND = np.array([[1, 1], [1, 0]], np.int32)

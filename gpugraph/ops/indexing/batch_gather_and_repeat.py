@@ -79,8 +79,7 @@ def bitcast(input: Any, type: Any, name: str | None = None) -> Tensor:
     Of a smaller dtype there is a further last axis; of a larger one the last axis, which must be
     of so many elements (ValueError), goes.
     """
-    made: Tensor = _bitcast(input, type=as_dtype(type), name=name)
-    return made
+    return _bitcast(input, type=as_dtype(type), name=name)
 
 
 # -- made of other ops
@@ -156,8 +155,7 @@ def to_complex128(x: Any, name: str = "ToComplex128") -> Tensor:
 
 def realdiv(x: Any, y: Any, name: str | None = None) -> Tensor:
     """x / y, elementwise, of shapes that broadcast: floating or complex numbers."""
-    made: Tensor = raw_ops.RealDiv(x, y, name=name)
-    return made
+    return raw_ops.RealDiv(x, y, name=name)
 
 
 def arg_max(

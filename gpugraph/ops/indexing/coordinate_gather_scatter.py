@@ -15,7 +15,7 @@ import numpy as np
 
 from gpugraph.base import dtypes
 from gpugraph.base.dtypes import ALL, NUMERIC, REAL, DType
-from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
@@ -89,9 +89,7 @@ class Coordinates:
     def _refuse(self) -> None:
         outside = ((self.indices < 0) | (self.indices >= self.sizes)).any(axis=1)
         at = int(np.flatnonzero(outside)[0])
-        raise InvalidArgumentError(
-            None,
-            None,
+        raise invalid_argument(
             f"indices[{at}] = {self.indices[at].tolist()} is not inside the shape "
             f"{self.sizes.tolist()}",
         )
@@ -151,8 +149,7 @@ def gather_nd(params: Any, indices: Any, name: str | None = None, batch_dims: in
     """
     if batch_dims != 0:
         raise ValueError(f"gather_nd supports no batch_dims, but they are {batch_dims}")
-    made: Tensor = _gather_nd(params, indices, name=name)
-    return made
+    return _gather_nd(params, indices, name=name)
 
 
 def _infer_scatter_nd(context: InferContext) -> Sequence[TensorShape]:
@@ -239,8 +236,7 @@ def scatter_nd(indices: Any, updates: Any, shape: Any, name: str | None = None) 
 
     Updates of the same place add up. InvalidArgumentError in a run for coordinates outside.
     """
-    made: Tensor = _scatter_nd(indices, updates, shape, name=name)
-    return made
+    return _scatter_nd(indices, updates, shape, name=name)
 
 
 # -- a tensor with some parts replaced
@@ -366,29 +362,24 @@ def tensor_scatter_update(
     updates: of shape indices.shape[:-1] + tensor.shape[indices.shape[-1]:]. Of several updates of
     one place the last stays. InvalidArgumentError in a run for coordinates outside.
     """
-    made: Tensor = _tensor_update(tensor, indices, updates, name=name)
-    return made
+    return _tensor_update(tensor, indices, updates, name=name)
 
 
 def tensor_scatter_add(tensor: Any, indices: Any, updates: Any, name: str | None = None) -> Tensor:
     """`tensor` with `updates` added at coordinates (see `tensor_scatter_update`), each in turn."""
-    made: Tensor = _tensor_add(tensor, indices, updates, name=name)
-    return made
+    return _tensor_add(tensor, indices, updates, name=name)
 
 
 def tensor_scatter_sub(tensor: Any, indices: Any, updates: Any, name: str | None = None) -> Tensor:
     """`tensor` with `updates` subtracted at coordinates (see `tensor_scatter_update`)."""
-    made: Tensor = _tensor_sub(tensor, indices, updates, name=name)
-    return made
+    return _tensor_sub(tensor, indices, updates, name=name)
 
 
 def tensor_scatter_max(tensor: Any, indices: Any, updates: Any, name: str | None = None) -> Tensor:
     """`tensor`, but where `updates` are larger those (see `tensor_scatter_update`)."""
-    made: Tensor = _tensor_max(tensor, indices, updates, name=name)
-    return made
+    return _tensor_max(tensor, indices, updates, name=name)
 
 
 def tensor_scatter_min(tensor: Any, indices: Any, updates: Any, name: str | None = None) -> Tensor:
     """`tensor`, but where `updates` are smaller those (see `tensor_scatter_update`)."""
-    made: Tensor = _tensor_min(tensor, indices, updates, name=name)
-    return made
+    return _tensor_min(tensor, indices, updates, name=name)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from gpugraph.base.dtypes import ALL
-from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
@@ -35,9 +35,7 @@ def _bind(context: KernelContext, data: Any, parts: Any) -> Callable[[], Any]:
     def run() -> list[Any]:
         outside = parts[(parts < 0) | (parts >= count)]
         if outside.size:
-            raise InvalidArgumentError(
-                None, None, f"partitions hold {outside[0]}, which is not in [0, {count})"
-            )
+            raise invalid_argument(f"partitions hold {outside[0]}, which is not in [0, {count})")
         return [data[parts == index] for index in range(count)]
 
     return run

@@ -142,5 +142,4 @@ def _limited(rows: Tensor, positions: Tensor, max_norm: Any) -> Tensor:
     axes = raw_ops.Range(raw_ops.Rank(positions), raw_ops.Rank(rows), 1)
     norm = raw_ops.Sqrt(raw_ops.Sum(raw_ops.Square(rows), axes, keep_dims=True))
     limit = convert_to_tensor(max_norm, rows.dtype.base_dtype, name="max_norm")
-    scaled: Tensor = raw_ops.RealDiv(raw_ops.Mul(rows, limit), raw_ops.Maximum(norm, limit))
-    return scaled
+    return raw_ops.RealDiv(raw_ops.Mul(rows, limit), raw_ops.Maximum(norm, limit))

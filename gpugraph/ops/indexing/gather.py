@@ -13,7 +13,7 @@ import numpy as np
 
 from gpugraph.base import dtypes
 from gpugraph.base.dtypes import ALL
-from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.indexed_slices import IndexedSlices
 from gpugraph.graph.client.resource_handles import value_static_shape
@@ -38,7 +38,7 @@ def check_inside(indices: Any, size: int, what: str = "indices") -> None:
     outside = np.argwhere((indices < 0) | (indices >= size))[0].tolist()
     at = ",".join(map(str, outside))
     value = indices[tuple(outside)]
-    raise InvalidArgumentError(None, None, f"{what}[{at}] = {value} is not in [0, {size})")
+    raise invalid_argument(f"{what}[{at}] = {value} is not in [0, {size})")
 
 
 # -- gather
@@ -223,12 +223,10 @@ def gather(
     del validate_indices
     first = constant_value(axis) if isinstance(axis, Tensor) else axis or batch_dims
     if hasattr(params, "_after_change") and not batch_dims and first == 0:
-        found: Tensor = params.sparse_read(indices, name=name)
-        return found
-    made: Tensor = _gather(
+        return params.sparse_read(indices, name=name)
+    return _gather(
         params, indices, batch_dims if axis is None else axis, batch_dims=batch_dims, name=name
     )
-    return made
 
 
 # -- made of them

@@ -13,7 +13,7 @@ import numpy as np
 
 from gpugraph.base import dtypes
 from gpugraph.base.dtypes import ALL, FLOATING, NUMERIC, as_dtype
-from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
@@ -137,8 +137,7 @@ def one_hot(
             for each, (_, default, label) in zip(hot, values, strict=True)
         ]
         place = -1 if axis is None else axis
-        made: Tensor = _one_hot(indices, depth, *numbers, axis=place, name=scope)
-        return made
+        return _one_hot(indices, depth, *numbers, axis=place, name=scope)
 
 
 def _converted(value: Any, dtype: Any, name: str) -> Tensor | None:
@@ -247,7 +246,7 @@ def _stitch(*arrays: Any) -> list[Any]:
     merged = np.full(shape, zero_of(dtype), dtype)
     for where, values in zip(indices, data, strict=True):
         if where.size and where.min() < 0:
-            raise InvalidArgumentError(None, None, f"indices can't be negative: {where.min()}")
+            raise invalid_argument(f"indices can't be negative: {where.min()}")
         flat = where.reshape(-1)
         merged[flat] = values.reshape(flat.shape + merged.shape[1:])
     return [merged]
@@ -284,8 +283,7 @@ def dynamic_stitch(indices: Any, data: Any, name: str | None = None) -> Tensor:
     Its first size is the largest index + 1; of parts with one index the last wins.
     ValueError for no parts.
     """
-    made: Tensor = dynamic_stitch_op(list(indices), list(data), name=name)
-    return made
+    return dynamic_stitch_op(list(indices), list(data), name=name)
 
 
 # -- linspace
@@ -335,8 +333,7 @@ _lin_space = op(
 
 def lin_space(start: Any, stop: Any, num: Any, name: str | None = None) -> Tensor:
     """`num` evenly spaced values from `start` to `stop`, both included; ValueError if num < 1."""
-    made: Tensor = _lin_space(start, stop, num, name=name)
-    return made
+    return _lin_space(start, stop, num, name=name)
 
 
 linspace = lin_space

@@ -11,7 +11,7 @@ import numpy as np
 
 from gpugraph.base import dtypes
 from gpugraph.base.dtypes import ALL, REAL, as_dtype
-from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
@@ -51,7 +51,7 @@ def _rolled(signature: Signature, source: Any, out: Any) -> Pairs:
         try:
             shifts[normalize_axis(axis, len(sizes))] += shift
         except ValueError as error:
-            raise InvalidArgumentError(None, None, str(error)) from error
+            raise invalid_argument(str(error)) from error
     pairs = [(source, out)]
     for axis, shift in shifts.items():
         by = shift % sizes[axis] if sizes[axis] else 0
@@ -85,8 +85,7 @@ def roll(input: Any, shift: Any, axis: Any, name: str | None = None) -> Tensor:
     Both are ints or vectors of one length; shifts along one axis add up. ValueError where their
     shapes differ and for a scalar input; InvalidArgumentError in a run for an axis outside.
     """
-    made: Tensor = _roll(input, shift, axis, name=name)
-    return made
+    return _roll(input, shift, axis, name=name)
 
 
 # -- sort
@@ -181,7 +180,7 @@ def _infer_nth(context: InferContext) -> Sequence[TensorShape]:
 def _bind_nth(context: KernelContext, source: Any, out: Any) -> Callable[[], Any]:
     n, size = ints(context.value(1))[0], source.shape[-1]
     if n < 0 or n >= size:
-        raise InvalidArgumentError(None, None, f"n must be in [0, {size}), but is {n}")
+        raise invalid_argument(f"n must be in [0, {size}), but is {n}")
     place = size - 1 - n if context.attrs["reverse"] else n
 
     def run() -> None:

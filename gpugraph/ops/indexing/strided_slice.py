@@ -131,8 +131,7 @@ def slice(input_: Any, begin: Any, size: Any, name: str | None = None) -> Tensor
 
     Both are int vectors with an entry a dimension. ValueError for a part that is not inside.
     """
-    made: Tensor = _slice(input_, int_argument(begin), int_argument(size), name=name)
-    return made
+    return _slice(input_, int_argument(begin), int_argument(size), name=name)
 
 
 # -- strided slice
@@ -243,7 +242,7 @@ def strided_slice(
             if isinstance(begin, Tensor)
             else (np.ones_like(np.asarray(begin, np.int32)))
         )
-    made: Tensor = _strided_slice(
+    return _strided_slice(
         input_,
         int_argument(begin),
         int_argument(end),
@@ -255,7 +254,6 @@ def strided_slice(
         shrink_axis_mask=shrink_axis_mask,
         name=name,
     )
-    return made
 
 
 # -- tensor[...]
@@ -333,8 +331,7 @@ def _vector(values: list[Any]) -> Any:
 def _wide(tensor: Tensor) -> Tensor:
     if tensor.dtype.base_dtype is dtypes.int64:
         return tensor
-    made: Tensor = raw_ops.Cast(tensor, DstT=dtypes.int64)
-    return made
+    return raw_ops.Cast(tensor, DstT=dtypes.int64)
 
 
 def _is_mask(value: Any) -> bool:
@@ -355,8 +352,7 @@ def _getitem(tensor: Tensor, key: Any) -> Tensor:
         begin, end, strides = map(_vector, (entries.begin, entries.end, entries.strides))
         if begin.dtype is not end.dtype or begin.dtype is not strides.dtype:
             begin, end, strides = map(_wide, (begin, end, strides))
-        made: Tensor = _strided_slice(tensor, begin, end, strides, **entries.masks, name=scope)
-        return made
+        return _strided_slice(tensor, begin, end, strides, **entries.masks, name=scope)
 
 
 OPERATORS["__getitem__"] = _getitem

@@ -192,5 +192,4 @@ def in_top_k(predictions: Any, targets: Any, k: Any, name: str | None = None) ->
     is not finite do not.
     """
     with op_scope(name, "in_top_k", predictions, targets):
-        made: Tensor = _in_top_k(predictions, targets, k, name=name)
-        return made
+        return _in_top_k(predictions, targets, k, name=name)

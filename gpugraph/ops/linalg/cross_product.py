@@ -56,5 +56,4 @@ def cross(a: Any, b: Any, name: str | None = None) -> Tensor:
 
     ValueError where the shapes differ or the last size is not 3.
     """
-    made: Tensor = _cross_op(a, b, name=name)
-    return made
+    return _cross_op(a, b, name=name)

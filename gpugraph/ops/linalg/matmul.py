@@ -232,20 +232,17 @@ def _product(
 ) -> Tensor:
     """`turn`: whether an operand is to be transposed, and whether to be adjoint."""
     left, right = a.shape.sizes, b.shape.sizes
-    made: Tensor
     if left is not None and right is not None and len(left) <= 2 and len(right) <= 2:
         if turn_a[1]:
             a = conj(a)
         if turn_b[1]:
             b = conj(b)
-        made = matmul_op(a, b, transpose_a=any(turn_a), transpose_b=any(turn_b), name=name)
-        return made
+        return matmul_op(a, b, transpose_a=any(turn_a), transpose_b=any(turn_b), name=name)
     if turn_a[0]:
         a = conj(a)
     if turn_b[0]:
         b = conj(b)
-    made = batch_matmul_op(a, b, adj_x=any(turn_a), adj_y=any(turn_b), name=name)
-    return made
+    return batch_matmul_op(a, b, adj_x=any(turn_a), adj_y=any(turn_b), name=name)
 
 
 # -- tensordot
@@ -337,5 +334,4 @@ def matrix_transpose(
         else:
             perm = [*range(rank - 2), rank - 1, rank - 2]
         turned = conj(source) if conjugate else source
-        made: Tensor = raw_ops.Transpose(turned, perm, name="transpose")
-        return made
+        return raw_ops.Transpose(turned, perm, name="transpose")

@@ -9,7 +9,7 @@ import numpy as np
 
 from gpugraph.base import dtypes
 from gpugraph.base.dtypes import as_dtype
-from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
@@ -108,8 +108,7 @@ def matvec(
         vector = convert_to_tensor(b, name="b")
         column = raw_ops.ExpandDims(vector, np.array(-1, np.int32))
         product = matmul(a, column, transpose_a=transpose_a, adjoint_a=adjoint_a)
-        made: Tensor = raw_ops.Squeeze(product, squeeze_dims=[-1])
-        return made
+        return raw_ops.Squeeze(product, squeeze_dims=[-1])
 
 
 def logdet(matrix: Any, name: str | None = None) -> Tensor:
@@ -123,8 +122,7 @@ def logdet(matrix: Any, name: str | None = None) -> Tensor:
             real = dtypes.float32 if diagonal.dtype.size == 8 else dtypes.float64
             diagonal = raw_ops.Real(diagonal, Tout=real)
         total = reduce_sum(raw_ops.Log(diagonal), [-1])
-        made: Tensor = 2.0 * total
-        return made
+        return 2.0 * total
 
 
 # -- norms
@@ -226,11 +224,9 @@ def norm(
         else:
             result = _vector_norm(x, ord, axes)
         if keep:
-            made: Tensor = result
-            return made
+            return result
         dropped = [] if axes is None else axes if is_matrix else [int(axes)]
-        made = raw_ops.Squeeze(result, squeeze_dims=dropped)
-        return made
+        return raw_ops.Squeeze(result, squeeze_dims=dropped)
 
 
 # -- least squares
@@ -243,8 +239,7 @@ def cholesky_solve(chol: Any, rhs: Any, name: str | None = None) -> Tensor:
     """
     with op_scope(name, "cholesky_solve", chol, rhs):
         half = raw_ops.MatrixTriangularSolve(chol, rhs, adjoint=False, lower=True)
-        made: Tensor = raw_ops.MatrixTriangularSolve(chol, half, adjoint=True, lower=True)
-        return made
+        return raw_ops.MatrixTriangularSolve(chol, half, adjoint=True, lower=True)
 
 
 def _infer_least_squares(context: InferContext) -> Sequence[TensorShape]:
@@ -276,7 +271,7 @@ def _bind_least_squares(
                 solved = turned @ np.linalg.solve(matrices @ turned + ridge, right)
         except np.linalg.LinAlgError as error:
             message = "Input matrix was rank deficient or ill-conditioned. Try fast=False."
-            raise InvalidArgumentError(None, None, message) from error
+            raise invalid_argument(message) from error
         np.copyto(out, solved, casting="same_kind")
 
     return run
@@ -333,15 +328,12 @@ def matrix_solve_ls(
     With `fast` by the normal equations (InvalidArgumentError in a run for matrices that are not of
     full rank), else by an orthogonal decomposition.
     """
-    made: Tensor
     if not fast:
-        made = _matrix_solve_ls(matrix, rhs, l2_regularizer, fast=False, name=name)
-        return made
+        return _matrix_solve_ls(matrix, rhs, l2_regularizer, fast=False, name=name)
     source = convert_to_tensor(matrix, name="matrix")
     sizes = source.shape.sizes
     if sizes is None or len(sizes) < 2 or None in sizes[-2:]:
-        made = _matrix_solve_ls(source, rhs, l2_regularizer, fast=True, name=name)
-        return made
+        return _matrix_solve_ls(source, rhs, l2_regularizer, fast=True, name=name)
     with op_scope(name, "matrix_solve_ls", source, rhs):
         tall = sizes[-2] >= sizes[-1]  # type: ignore[operator]
         gramian = _gramian(source, tall)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from gpugraph.base.dtypes import ALL, NUMERIC
-from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
@@ -159,9 +159,7 @@ def _bind_band(context: KernelContext, matrices: Any, out: Any) -> Callable[[], 
     rows, columns = matrices.shape[-2:]
     for count, size, what in ((lower, rows, "num_lower"), (upper, columns, "num_upper")):
         if count > size:
-            raise InvalidArgumentError(
-                None, None, f"{what} must be negative or at most {size}, but is {count}"
-            )
+            raise invalid_argument(f"{what} must be negative or at most {size}, but is {count}")
     above = np.arange(columns, like=out) - np.arange(rows, like=out)[:, None]
     outside = ((above < -lower) & (lower >= 0)) | ((above > upper) & (upper >= 0))
 
@@ -212,8 +210,7 @@ def matrix_band_part(input: Any, num_lower: Any, num_upper: Any, name: str | Non
     number keeps all of them. InvalidArgumentError for numbers beyond the matrix.
     """
     limits = [np.int64(each) if isinstance(each, int) else each for each in (num_lower, num_upper)]
-    made: Tensor = _matrix_band_part(input, *limits, name=name)
-    return made
+    return _matrix_band_part(input, *limits, name=name)
 
 
 # -- tensors of twice the rank
@@ -273,11 +270,9 @@ def diag(diagonal: Any, name: str | None = None) -> Tensor:
 
     ValueError for a scalar.
     """
-    made: Tensor = _diag(diagonal, name=name)
-    return made
+    return _diag(diagonal, name=name)
 
 
 def diag_part(input: Any, name: str | None = None) -> Tensor:
     """The diagonal of `input`, whose shape is one shape twice over; ValueError for others."""
-    made: Tensor = _diag_part(input, name=name)
-    return made
+    return _diag_part(input, name=name)

@@ -224,10 +224,8 @@ def matrix_diag(
     ValueError for sizes that don't fit the diagonals.
     """
     if all(map(_is_zero, (k, padding_value))) and (num_rows, num_cols) == (-1, -1):
-        made: Tensor = raw_ops.MatrixDiag(diagonal, name=name)
-        return made
-    made = matrix_diag_v2(diagonal, k, num_rows, num_cols, padding_value, name=name)
-    return made
+        return raw_ops.MatrixDiag(diagonal, name=name)
+    return matrix_diag_v2(diagonal, k, num_rows, num_cols, padding_value, name=name)
 
 
 def matrix_diag_part(
@@ -239,10 +237,8 @@ def matrix_diag_part(
     ones filled up with `padding_value` at their right. ValueError for diagonals outside.
     """
     if _is_zero(k):
-        made: Tensor = raw_ops.MatrixDiagPart(input, name=name)
-        return made
-    made = matrix_diag_part_v2(input, k, padding_value, name=name)
-    return made
+        return raw_ops.MatrixDiagPart(input, name=name)
+    return matrix_diag_part_v2(input, k, padding_value, name=name)
 
 
 def matrix_set_diag(input: Any, diagonal: Any, name: str = "set_diag", k: Any = 0) -> Tensor:
@@ -251,7 +247,5 @@ def matrix_set_diag(input: Any, diagonal: Any, name: str = "set_diag", k: Any = 
     The shape of `diagonal` is that of `matrix_diag_part`; ValueError for another.
     """
     if _is_zero(k):
-        made: Tensor = raw_ops.MatrixSetDiag(input, diagonal, name=name)
-        return made
-    made = matrix_set_diag_v2(input, diagonal, k, name=name)
-    return made
+        return raw_ops.MatrixSetDiag(input, diagonal, name=name)
+    return matrix_set_diag_v2(input, diagonal, k, name=name)

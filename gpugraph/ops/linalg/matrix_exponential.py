@@ -91,8 +91,7 @@ def _by_eigenvectors(matrix: Array) -> Array:
         wrong = wrong or bool((values.real < -1e-14 * size).any() or np.iscomplex(values).any())
     if wrong:
         return np.full_like(matrix, np.nan)
-    result: Array = root if matrix.dtype.kind == "c" else root.real
-    return result
+    return root if matrix.dtype.kind == "c" else root.real
 
 
 def _square_root(matrix: Array) -> Array:
@@ -119,8 +118,7 @@ def _logarithm(matrix: Array) -> Array:
     total = np.zeros_like(matrix)
     for node, weight in _gauss():
         total = total + weight * np.linalg.solve(one + node * rest, rest)
-    result: Array = total * 2.0**roots
-    return result
+    return total * 2.0**roots
 
 
 def _one_by_one(function: Callable[[Array], Array]) -> Call:
@@ -176,8 +174,7 @@ def matrix_exponential(input: Any, name: str | None = None) -> Tensor:
 
     ValueError for matrices that are not square; NaN for ones that are not finite.
     """
-    made: Tensor = _exponential_op(input, name=name or "matrix_exponential")
-    return made
+    return _exponential_op(input, name=name or "matrix_exponential")
 
 
 def matrix_logarithm(input: Any, name: str | None = None) -> Tensor:
@@ -185,8 +182,7 @@ def matrix_logarithm(input: Any, name: str | None = None) -> Tensor:
 
     ValueError for matrices that are not square, TypeError for real ones.
     """
-    made: Tensor = _logarithm_op(input, name=name)
-    return made
+    return _logarithm_op(input, name=name)
 
 
 def matrix_square_root(input: Any, name: str | None = None) -> Tensor:
@@ -195,5 +191,4 @@ def matrix_square_root(input: Any, name: str | None = None) -> Tensor:
     NaN where there is none, or of real matrices none that is real. ValueError for matrices that
     are not square.
     """
-    made: Tensor = _square_root_op(input, name=name)
-    return made
+    return _square_root_op(input, name=name)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from gpugraph.base.dtypes import COMPLEX, float32, float64
-from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
@@ -65,7 +65,7 @@ def refusing(message: str, compute: Callable[[], Any]) -> Callable[[], Any]:
         try:
             return compute()
         except np.linalg.LinAlgError as error:
-            raise InvalidArgumentError(None, None, message) from error
+            raise invalid_argument(message) from error
 
     return run
 
@@ -120,8 +120,7 @@ def matrix_inverse(input: Any, adjoint: bool = False, name: str | None = None) -
 
     ValueError for matrices that are not square, InvalidArgumentError in a run for singular ones.
     """
-    made: Tensor = _matrix_inverse(input, adjoint=adjoint, name=name)
-    return made
+    return _matrix_inverse(input, adjoint=adjoint, name=name)
 
 
 # -- determinants
@@ -166,8 +165,7 @@ def matrix_determinant(input: Any, name: str | None = None) -> Tensor:
 
     ValueError for matrices that are not square.
     """
-    made: Tensor = _matrix_determinant(input, name=name)
-    return made
+    return _matrix_determinant(input, name=name)
 
 
 def _log_determinant(matrices: Any, sign: Any, log_abs: Any) -> None:
@@ -248,8 +246,7 @@ def cholesky(input: Any, name: str | None = None) -> Tensor:
     Only the lower triangles are read. ValueError for matrices that are not square,
     InvalidArgumentError in a run for ones that are not positive definite.
     """
-    made: Tensor = _cholesky(input, name=name)
-    return made
+    return _cholesky(input, name=name)
 
 
 # -- equations
@@ -312,8 +309,7 @@ def matrix_solve(matrix: Any, rhs: Any, adjoint: bool = False, name: str | None 
     With `adjoint`, its adjoint. ValueError for shapes that don't fit, InvalidArgumentError in a
     run for singular matrices.
     """
-    made: Tensor = _matrix_solve(matrix, rhs, adjoint=adjoint, name=name)
-    return made
+    return _matrix_solve(matrix, rhs, adjoint=adjoint, name=name)
 
 
 def _bind_triangular(
@@ -356,5 +352,4 @@ def matrix_triangular_solve(
     lower: which triangle is read. adjoint: whether the triangle's adjoint is meant. ValueError
     for shapes that don't fit, InvalidArgumentError in a run for a 0 on the diagonal.
     """
-    made: Tensor = _matrix_triangular_solve(matrix, rhs, lower=lower, adjoint=adjoint, name=name)
-    return made
+    return _matrix_triangular_solve(matrix, rhs, lower=lower, adjoint=adjoint, name=name)

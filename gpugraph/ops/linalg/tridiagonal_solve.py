@@ -207,8 +207,7 @@ def _of_format(diagonals: Any, format: str) -> Tensor:
     rows = matrix_diag_part(matrix, k=(-1, 1))
     below = rows[..., 2:, :]
     moved = raw_ops.ConcatV2([below[..., -1:], below[..., :-1]], _LAST)
-    made: Tensor = raw_ops.ConcatV2([rows[..., :2, :], moved], _ROWS)
-    return made
+    return raw_ops.ConcatV2([rows[..., :2, :], moved], _ROWS)
 
 
 def tridiagonal_solve(
@@ -257,5 +256,4 @@ def tridiagonal_matmul(
     else:
         three = _of_format(diagonals, diagonals_format)
         rows = [raw_ops.ExpandDims(three[..., row, :], _ROWS) for row in range(3)]
-    made: Tensor = _product_op(*rows, rhs, name=name)
-    return made
+    return _product_op(*rows, rhs, name=name)

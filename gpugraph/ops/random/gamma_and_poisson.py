@@ -111,8 +111,7 @@ def random_gamma(
         beta = convert_to_tensor(1 if beta is None else beta, dtype, name="beta")
         drawn = _random_gamma(sizes, alpha + zeros_like(beta), **seeds_of(seed))
         least = np.finfo(alpha.dtype.as_numpy_dtype).tiny
-        made: Tensor = raw_ops.Maximum(least, drawn / beta)
-        return made
+        return raw_ops.Maximum(least, drawn / beta)
 
 
 def random_poisson(
@@ -128,5 +127,4 @@ def random_poisson(
     """
     with op_scope(name, "random_poisson", lam, shape):
         sizes = convert_to_tensor(sizes_of(shape), dtypes.int32)
-        made: Tensor = _random_poisson(sizes, lam, dtype=dtype, **seeds_of(seed))
-        return made
+        return _random_poisson(sizes, lam, dtype=dtype, **seeds_of(seed))

@@ -13,7 +13,7 @@ import numpy as np
 
 from gpugraph.base import dtypes
 from gpugraph.base.dtypes import ALL, REAL, as_dtype
-from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
@@ -95,7 +95,7 @@ def _draw_classes(place: Philox, logits: Any, out: Any) -> None:
 
 def _check_classes(logits: Any, out: Any) -> None:
     if logits.shape[1] == 0 and out.size:
-        raise InvalidArgumentError(None, None, "num_classes should be positive, got 0")
+        raise invalid_argument("num_classes should be positive, got 0")
 
 
 def _blocks(rows: int, count: int) -> int:
@@ -177,8 +177,7 @@ def _classes(
     with op_scope(*scope, given[0]):
         logits = convert_to_tensor(given[0], name="logits")
         wanted = as_dtype(dtype or dtypes.int64)
-        made: Tensor = function(logits, given[1], output_dtype=wanted, **further())
-        return made
+        return function(logits, given[1], output_dtype=wanted, **further())
 
 
 def multinomial(
@@ -276,8 +275,7 @@ _random_shuffle = op(
 
 def random_shuffle(value: Any, seed: int | None = None, name: str | None = None) -> Tensor:
     """`value` with its rows, along the first dimension, in random order."""
-    made: Tensor = _random_shuffle(value, **seeds_of(seed), name=name)
-    return made
+    return _random_shuffle(value, **seeds_of(seed), name=name)
 
 
 # -- parts

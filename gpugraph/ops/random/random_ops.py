@@ -15,7 +15,7 @@ from typing import Any
 
 from gpugraph.base import dtypes
 from gpugraph.base.dtypes import FLOATING, DType, as_dtype
-from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.base.errors import invalid_argument
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.kernel import Call, KernelContext, Launch, Signature, Source
 from gpugraph.ops.framework.identity_and_shape import int_argument, op_scope
@@ -82,9 +82,9 @@ def integer_bounds(signature: Signature, first: int) -> tuple[int, int]:
     for name, bound in (("minval", low), ("maxval", high)):
         if bound.shape != ():
             shape = list(bound.shape)
-            raise InvalidArgumentError(None, None, f"{name} must be 0-D, got shape {shape}")
+            raise invalid_argument(f"{name} must be 0-D, got shape {shape}")
     if low >= high and prod(signature.output_shapes[0]):
-        raise InvalidArgumentError(None, None, f"Need minval < maxval, got {low} >= {high}")
+        raise invalid_argument(f"Need minval < maxval, got {low} >= {high}")
     return int(low), int(high)
 
 
@@ -139,8 +139,7 @@ def bounds(minval: Any, maxval: Any, dtype: Any) -> tuple[Any, Any, DType]:
 def between(low: Tensor, high: Tensor, unit: Tensor, name: str) -> Tensor:
     """Numbers in [0, 1) stretched to [low, high)."""
     width = raw_ops.Sub(high, low, name="sub")
-    made: Tensor = raw_ops.Add(raw_ops.Mul(unit, width, name="mul"), low, name=name)
-    return made
+    return raw_ops.Add(raw_ops.Mul(unit, width, name="mul"), low, name=name)
 
 
 def random_uniform(
@@ -163,8 +162,7 @@ def random_uniform(
         high = convert_to_tensor(maxval, wanted, "max")
         seeds = seeds_of(seed)
         if wanted.is_integer:
-            made: Tensor = _random_uniform_int(sizes, low, high, **seeds, name=scope)
-            return made
+            return _random_uniform_int(sizes, low, high, **seeds, name=scope)
         return between(low, high, _random_uniform(sizes, dtype=wanted, **seeds), scope)
 
 
@@ -187,8 +185,7 @@ def scaled(
         centre = convert_to_tensor(given[1], wanted, "mean")
         width = convert_to_tensor(given[2], wanted, "stddev")
         unit = function(sizes, dtype=wanted, **further())
-        made: Tensor = raw_ops.Add(raw_ops.Mul(unit, width, name="mul"), centre, name=scope)
-        return made
+        return raw_ops.Add(raw_ops.Mul(unit, width, name="mul"), centre, name=scope)
 
 
 def random_normal(

@@ -156,8 +156,7 @@ class Stream:
 def stream_of(context: KernelContext) -> Stream:
     """The stream of this op in this session."""
     seeds = context.attrs["seed"], context.attrs["seed2"]
-    stream: Stream = context.state(lambda: Stream(*seeds))
-    return stream
+    return context.state(lambda: Stream(*seeds))
 
 
 def stored_stream(signature: Signature) -> State:

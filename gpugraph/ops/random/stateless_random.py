@@ -12,7 +12,7 @@ from typing import Any
 
 from gpugraph.base import dtypes
 from gpugraph.base.dtypes import FLOATING
-from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
@@ -46,7 +46,7 @@ def check_seed_shape(shape: Sequence[int]) -> None:
     """InvalidArgumentError for the shape of an array that is no seed."""
     fault = seed_shape_fault(TensorShape.of(tuple(shape)))
     if fault:
-        raise InvalidArgumentError(None, None, fault)
+        raise invalid_argument(fault)
 
 
 def _infer(context: InferContext) -> Sequence[TensorShape]:
@@ -140,8 +140,7 @@ def stateless_random_uniform(
         low = convert_to_tensor(minval, wanted, "min")
         high = convert_to_tensor(maxval, wanted, "max")
         if wanted.is_integer:
-            made: Tensor = _uniform_int(sizes, seed, low, high, name=scope)
-            return made
+            return _uniform_int(sizes, seed, low, high, name=scope)
         return between(low, high, _uniform(sizes, seed, dtype=wanted), scope)
 
 

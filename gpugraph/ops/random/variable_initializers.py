@@ -228,8 +228,7 @@ class Orthogonal(Initializer):
         q = q * raw_ops.Sign(raw_ops.DiagPart(r))
         if rows < columns:
             q = matrix_transpose(q)
-        made: Tensor = self.gain * reshape(q, shape)
-        return made
+        return self.gain * reshape(q, shape)
 
 
 class Identity(Initializer):
@@ -249,8 +248,7 @@ class Identity(Initializer):
             raise ValueError(f"An identity matrix has two dimensions, not those of {sizes}")
         row, column = (0, 0) if partition_info is None else partition_info.var_offset
         part = np.eye(sizes[0], sizes[1], row - column, dtype=wanted.as_numpy_dtype)
-        made: Tensor = self.gain * constant(part, name="eye")
-        return made
+        return self.gain * constant(part, name="eye")
 
 
 class GlorotUniform(VarianceScaling):

@@ -11,7 +11,7 @@ import numpy as np
 
 from gpugraph.base import dtypes
 from gpugraph.base.dtypes import REAL
-from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
@@ -62,9 +62,9 @@ def _view(context: KernelContext, x: Any) -> tuple[Any, int]:
     try:
         axis = normalize_axis(context.value(1), len(sizes), "Dimension")
     except ValueError as error:
-        raise InvalidArgumentError(None, None, str(error)) from error
+        raise invalid_argument(str(error)) from error
     if sizes[axis] == 0:
-        raise InvalidArgumentError(None, None, f"Reduction axis {axis} is empty in shape {sizes}")
+        raise invalid_argument(f"Reduction axis {axis} is empty in shape {sizes}")
     return x.reshape((prod(sizes[:axis]), sizes[axis], prod(sizes[axis + 1 :]))), 1
 
 
@@ -135,8 +135,7 @@ def argmax(
     axis that `input` hasn't; InvalidArgumentError in a run where it has size 0.
     """
     where = _axis(axis, dimension)
-    made: Tensor = _arg_max(input, where, output_type=output_type, name=name)
-    return made
+    return _arg_max(input, where, output_type=output_type, name=name)
 
 
 def argmin(
@@ -148,5 +147,4 @@ def argmin(
 ) -> Tensor:
     """The index of the smallest element along `axis` (0 by default); see `argmax`."""
     where = _axis(axis, dimension)
-    made: Tensor = _arg_min(input, where, output_type=output_type, name=name)
-    return made
+    return _arg_min(input, where, output_type=output_type, name=name)

@@ -41,8 +41,7 @@ def reduce_std(
 ) -> Tensor:
     """The root of the variance along `axis`; TypeError for integers."""
     with op_scope(name, "reduce_std"):
-        made: Tensor = raw_ops.Sqrt(reduce_variance(input_tensor, axis, keepdims))
-        return made
+        return raw_ops.Sqrt(reduce_variance(input_tensor, axis, keepdims))
 
 
 def reduce_euclidean_norm(
@@ -102,8 +101,7 @@ def accumulate_n(
     for each in tensors:
         known = known.merge_with(each.shape)
     if len(tensors) == 1:
-        made: Tensor = tensors[0] if name is None else raw_ops.Identity(tensors[0], name=name)
-        return made
+        return tensors[0] if name is None else raw_ops.Identity(tensors[0], name=name)
     made = raw_ops.AddN(tensors, name=name or "AccumulateNV2")
     made.set_shape(known)
     return made
@@ -133,8 +131,7 @@ def lbeta(x: Any, name: str | None = None) -> Tensor:
         given = convert_to_tensor(x, name="x")
         last = np.array([-1], np.int32)
         logs = raw_ops.Sum(raw_ops.Lgamma(given), last)
-        made: Tensor = logs - raw_ops.Lgamma(raw_ops.Sum(given, last))
-        return made
+        return logs - raw_ops.Lgamma(raw_ops.Sum(given, last))
 
 
 def polyval(coeffs: Any, x: Any, name: str | None = None) -> Tensor:

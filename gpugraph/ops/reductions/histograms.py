@@ -10,7 +10,7 @@ import numpy as np
 
 from gpugraph.base import dtypes
 from gpugraph.base.dtypes import as_dtype
-from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
@@ -46,7 +46,7 @@ def _infer_bincount(context: InferContext) -> Sequence[TensorShape]:
     value = context.value(1)
     if value is not None and ints(value)[0] < 0:
         raise ValueError(f"size ({ints(value)[0]}) must be non-negative")
-    return _infer_length(1)(context)  # type: ignore[no-any-return]
+    return _infer_length(1)(context)
 
 
 def _bind_bincount(_: KernelContext, arr: Any, weights: Any, out: Any) -> Callable[[], Any]:
@@ -54,7 +54,7 @@ def _bind_bincount(_: KernelContext, arr: Any, weights: Any, out: Any) -> Callab
 
     def run() -> None:
         if numbers.size and numbers.min() < 0:
-            raise InvalidArgumentError(None, None, "Input arr must be non-negative!")
+            raise invalid_argument("Input arr must be non-negative!")
         kept = numbers < out.size
         out.fill(0)
         np.add.at(out, numbers[kept], weight[kept] if weight.size else out.dtype.type(1))
@@ -150,13 +150,11 @@ def _known(value: Any) -> Any:
 
 def _all(function: Any, tensor: Tensor) -> Tensor:
     """A reduction over all axes; 0 of nothing, whatever it says."""
-    made: Tensor = function(tensor, raw_ops.Range(0, raw_ops.Rank(tensor), 1))
-    return made
+    return function(tensor, raw_ops.Range(0, raw_ops.Rank(tensor), 1))
 
 
 def _product(sizes: Tensor) -> Tensor:
-    made: Tensor = raw_ops.Prod(sizes, np.array([0], np.int32))
-    return made
+    return raw_ops.Prod(sizes, np.array([0], np.int32))
 
 
 # -- histograms
@@ -174,14 +172,14 @@ def _bind_histogram(
 ) -> Callable[[], Any]:
     count = ints(context.value(2))[0]
     if count <= 0:
-        raise InvalidArgumentError(None, None, f"nbins should be a positive number, not '{count}'")
+        raise invalid_argument(f"nbins should be a positive number, not '{count}'")
     flat = values.reshape(-1)
 
     def run() -> None:
         low, high = value_range.tolist()
         if low >= high:
             what = f"value_range should satisfy value_range[0] < value_range[1]: [{low}, {high}]"
-            raise InvalidArgumentError(None, None, what)
+            raise invalid_argument(what)
         out[...] = np.bincount(_places(flat, low, high, count), minlength=count)
 
     return run
@@ -193,7 +191,7 @@ def _infer_histogram(context: InferContext) -> Sequence[TensorShape]:
     value = context.value(2)
     if value is not None and ints(value)[0] <= 0:
         raise ValueError(f"Requires nbins > 0, but it is {ints(value)[0]}")
-    return _infer_length(2)(context)  # type: ignore[no-any-return]
+    return _infer_length(2)(context)
 
 
 def _launch_histogram(signature: Signature) -> list[Launch]:
@@ -225,8 +223,7 @@ def histogram_fixed_width(
     run). What lies outside counts into the first or the last part.
     """
     with op_scope(name, "histogram_fixed_width", values, value_range, nbins) as scope:
-        made: Tensor = _histogram(values, value_range, nbins, dtype=as_dtype(dtype), name=scope)
-        return made
+        return _histogram(values, value_range, nbins, dtype=as_dtype(dtype), name=scope)
 
 
 def histogram_fixed_width_bins(
@@ -327,13 +324,11 @@ def confusion_matrix(
         else:
             counted = cast(convert_to_tensor(weights, name="weights"), dtype)
         places = raw_ops.Pack(classes, axis=1)
-        made: Tensor = raw_ops.ScatterNd(places, counted, raw_ops.Pack([size, size]))
-        return made
+        return raw_ops.ScatterNd(places, counted, raw_ops.Pack([size, size]))
 
 
 def _vector(tensor: Tensor) -> Tensor:
     rank = tensor.shape.rank
     if rank == 2:
-        made: Tensor = raw_ops.Squeeze(tensor, squeeze_dims=[-1])
-        return made
+        return raw_ops.Squeeze(tensor, squeeze_dims=[-1])
     return tensor

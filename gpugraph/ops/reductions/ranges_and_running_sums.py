@@ -11,7 +11,7 @@ import numpy as np
 from gpugraph.base import dtypes
 from gpugraph.base.bfloat16 import finfo
 from gpugraph.base.dtypes import FLOATING, NUMERIC, DType, as_dtype
-from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
@@ -104,8 +104,7 @@ def range(
             else convert_to_tensor(value, wanted, part)
             for value, part in zip(arguments, ("start", "limit", "delta"), strict=True)
         ]
-        made: Tensor = _range(*parts, name=scope)
-        return made
+        return _range(*parts, name=scope)
 
 
 def _has_dtype(value: Any) -> bool:
@@ -139,7 +138,7 @@ def _running(ufunc: Any, start: Any) -> Call:
         try:
             axis = normalize_axis(context.value(1), len(context.input_shapes[0]), "Axis")
         except ValueError as error:
-            raise InvalidArgumentError(None, None, str(error)) from error
+            raise invalid_argument(str(error)) from error
         source, target = np.moveaxis(x, axis, 0), np.moveaxis(out, axis, 0)
         if context.attrs["reverse"]:
             source, target = source[::-1], target[::-1]
@@ -271,16 +270,14 @@ def cumsum(
 
     With `reverse` from the end: [a + b + c, b + c, c].
     """
-    made: Tensor = _cumsum(x, axis, exclusive=exclusive, reverse=reverse, name=name)
-    return made
+    return _cumsum(x, axis, exclusive=exclusive, reverse=reverse, name=name)
 
 
 def cumprod(
     x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
 ) -> Tensor:
     """Running products along `axis`, as `cumsum`; exclusive ones begin with 1."""
-    made: Tensor = _cumprod(x, axis, exclusive=exclusive, reverse=reverse, name=name)
-    return made
+    return _cumprod(x, axis, exclusive=exclusive, reverse=reverse, name=name)
 
 
 def cumulative_logsumexp(
@@ -290,5 +287,4 @@ def cumulative_logsumexp(
 
     Exclusive ones begin with -inf.
     """
-    made: Tensor = _cumulative_logsumexp(x, axis, exclusive=exclusive, reverse=reverse, name=name)
-    return made
+    return _cumulative_logsumexp(x, axis, exclusive=exclusive, reverse=reverse, name=name)

@@ -37,8 +37,7 @@ def reduce_with(
         axis = either(axis, reduction_indices, "axis", "reduction_indices")
     keep = bool(either(keepdims, keep_dims, "keepdims", "keep_dims"))
     if axis is not None:
-        made: Tensor = function(x, int_argument(axis), keep_dims=keep, name=name)
-        return made
+        return function(x, int_argument(axis), keep_dims=keep, name=name)
     tensor = x if isinstance(x, Tensor) else convert_to_tensor(x, name="input")
     rank = tensor._shape.rank
     if rank is None:
@@ -173,11 +172,9 @@ def reduce_logsumexp(
         log = raw_ops.Log(total)
         if not keep:
             offset = raw_ops.Reshape(offset, raw_ops.Shape(log))
-        made: Tensor = raw_ops.Add(log, offset, name=scope)
-        return made
+        return raw_ops.Add(log, offset, name=scope)
 
 
 def l2_loss(t: Any, name: str | None = None) -> Tensor:
     """Half the sum of the squares of all elements of a floating tensor."""
-    made: Tensor = raw_ops.L2Loss(t, name=name)
-    return made
+    return raw_ops.L2Loss(t, name=name)

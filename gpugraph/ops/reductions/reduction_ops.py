@@ -17,7 +17,7 @@ import numpy as np
 
 from gpugraph.base import dtypes
 from gpugraph.base.dtypes import FLOATING, INTEGRAL, NUMERIC, REAL, DType
-from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext, Reduction, Signature
@@ -71,7 +71,7 @@ def _grouped(context: KernelContext, x: Any, out: Any) -> tuple[Any, tuple[int, 
     try:
         axes = reduced_axes(context.value(1), len(sizes))
     except ValueError as error:
-        raise InvalidArgumentError(None, None, str(error)) from error
+        raise invalid_argument(str(error)) from error
     groups = [
         (reduced, prod(sizes[axis] for axis in members))
         for reduced, members in (

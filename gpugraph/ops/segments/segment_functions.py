@@ -24,32 +24,27 @@ def segment_sum(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
     out have 0. Shape: (last id + 1,) + data.shape[1:]. InvalidArgumentError in a run for ids that
     fall or are negative.
     """
-    made: Tensor = SORTED["Sum"](data, segment_ids, name=name)
-    return made
+    return SORTED["Sum"](data, segment_ids, name=name)
 
 
 def segment_mean(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
     """The means of runs of `data`; see `segment_sum`."""
-    made: Tensor = SORTED["Mean"](data, segment_ids, name=name)
-    return made
+    return SORTED["Mean"](data, segment_ids, name=name)
 
 
 def segment_prod(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
     """The products of runs of `data`, 1 of what is left out; see `segment_sum`."""
-    made: Tensor = SORTED["Prod"](data, segment_ids, name=name)
-    return made
+    return SORTED["Prod"](data, segment_ids, name=name)
 
 
 def segment_max(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
     """The largest elements of runs of `data`; see `segment_sum`."""
-    made: Tensor = SORTED["Max"](data, segment_ids, name=name)
-    return made
+    return SORTED["Max"](data, segment_ids, name=name)
 
 
 def segment_min(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
     """The smallest elements of runs of `data`; see `segment_sum`."""
-    made: Tensor = SORTED["Min"](data, segment_ids, name=name)
-    return made
+    return SORTED["Min"](data, segment_ids, name=name)
 
 
 def unsorted_segment_sum(
@@ -60,32 +55,28 @@ def unsorted_segment_sum(
     Parts of negative ids are dropped; an id of num_segments or more is an InvalidArgumentError in
     a run. Shape: (num_segments,) + data.shape[segment_ids.rank:].
     """
-    made: Tensor = UNSORTED["Sum"](data, segment_ids, num_segments, name=name)
-    return made
+    return UNSORTED["Sum"](data, segment_ids, num_segments, name=name)
 
 
 def unsorted_segment_prod(
     data: Any, segment_ids: Any, num_segments: Any, name: str | None = None
 ) -> Tensor:
     """The products of parts of `data`, 1 of none; see `unsorted_segment_sum`."""
-    made: Tensor = UNSORTED["Prod"](data, segment_ids, num_segments, name=name)
-    return made
+    return UNSORTED["Prod"](data, segment_ids, num_segments, name=name)
 
 
 def unsorted_segment_max(
     data: Any, segment_ids: Any, num_segments: Any, name: str | None = None
 ) -> Tensor:
     """The largest of parts of `data`, the lowest number of none; see `unsorted_segment_sum`."""
-    made: Tensor = UNSORTED["Max"](data, segment_ids, num_segments, name=name)
-    return made
+    return UNSORTED["Max"](data, segment_ids, num_segments, name=name)
 
 
 def unsorted_segment_min(
     data: Any, segment_ids: Any, num_segments: Any, name: str | None = None
 ) -> Tensor:
     """The smallest of parts of `data`, the highest number of none; see `unsorted_segment_sum`."""
-    made: Tensor = UNSORTED["Min"](data, segment_ids, num_segments, name=name)
-    return made
+    return UNSORTED["Min"](data, segment_ids, num_segments, name=name)
 
 
 def unsorted_segment_mean(
@@ -96,8 +87,7 @@ def unsorted_segment_mean(
         tensor, ids = convert_to_tensor(data), convert_to_tensor(segment_ids)
         count = _counts(tensor, ids, num_segments)
         total = unsorted_segment_sum(tensor, ids, num_segments)
-        made: Tensor = raw_ops.RealDiv(total, count, name="truediv")
-        return made
+        return raw_ops.RealDiv(total, count, name="truediv")
 
 
 def unsorted_segment_sqrt_n(
@@ -108,8 +98,7 @@ def unsorted_segment_sqrt_n(
         tensor, ids = convert_to_tensor(data), convert_to_tensor(segment_ids)
         count = _counts(tensor, ids, num_segments)
         total = unsorted_segment_sum(tensor, ids, num_segments)
-        made: Tensor = raw_ops.RealDiv(total, raw_ops.Sqrt(count), name="truediv")
-        return made
+        return raw_ops.RealDiv(total, raw_ops.Sqrt(count), name="truediv")
 
 
 def _counts(data: Tensor, ids: Tensor, num_segments: Any) -> Tensor:
@@ -120,7 +109,4 @@ def _counts(data: Tensor, ids: Tensor, num_segments: Any) -> Tensor:
     further = raw_ops.Sub(raw_ops.Rank(data), raw_ops.Rank(ids))
     lone = raw_ops.Fill(raw_ops.ExpandDims(further, 0), np.array(1, number.dtype.as_numpy_dtype))
     shape = raw_ops.ConcatV2([raw_ops.ExpandDims(number, 0), lone], 0)
-    made: Tensor = raw_ops.Maximum(
-        raw_ops.Reshape(counts, shape), np.array(1, data.dtype.as_numpy_dtype)
-    )
-    return made
+    return raw_ops.Maximum(raw_ops.Reshape(counts, shape), np.array(1, data.dtype.as_numpy_dtype))

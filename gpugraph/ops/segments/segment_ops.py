@@ -16,7 +16,7 @@ import numpy as np
 
 from gpugraph.base.bfloat16 import finfo
 from gpugraph.base.dtypes import NUMERIC, REAL, DType
-from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import At, Call, KernelContext, Launch, Signature, Source
@@ -93,8 +93,8 @@ def _unsorted_kernel(combine: Any, start: Callable[[Any], Any], way: Way) -> Sou
         def run() -> None:
             if ids.size and ids.max() >= count:
                 at = int(np.flatnonzero(ids >= count)[0])
-                raise InvalidArgumentError(
-                    None, None, f"segment_ids[{at}] = {ids[at]} is out of range [0, {count})"
+                raise invalid_argument(
+                    f"segment_ids[{at}] = {ids[at]} is out of range [0, {count})"
                 )
             out.fill(neutral)
             if ids.size and ids.min() < 0:
@@ -144,14 +144,14 @@ def _infer_sorted(context: InferContext) -> Sequence[TensorShape]:
 def _starts(ids: Any, rows: int) -> Any:
     """Where each run of equal numbers starts; InvalidArgumentError where they fall."""
     if ids.size != rows:
-        raise InvalidArgumentError(None, None, "segment_ids should be the same size as dimension 0")
+        raise invalid_argument("segment_ids should be the same size as dimension 0")
     if ids[0] < 0:
-        raise InvalidArgumentError(None, None, f"segment ids must be >= 0, but one is {ids[0]}")
+        raise invalid_argument(f"segment ids must be >= 0, but one is {ids[0]}")
     steps = np.diff(ids)
     if (steps < 0).any():
         at = int(np.flatnonzero(steps < 0)[0])
         what = f"segment ids are not increasing: {ids[at + 1]} follows {ids[at]} at {at + 1}"
-        raise InvalidArgumentError(None, None, what)
+        raise invalid_argument(what)
     return np.concatenate([[0], np.flatnonzero(steps) + 1])
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from gpugraph.base import dtypes
 from gpugraph.base.dtypes import INTEGRAL
-from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
@@ -86,12 +86,10 @@ def _check_ids(ids: Any, count: int | None) -> None:
     falls = np.flatnonzero(np.diff(ids) < 0)
     if falls.size or ids[0] < 0:
         at = int(falls[0]) + 1 if falls.size else 0
-        raise InvalidArgumentError(
-            None, None, f"segment ids are not increasing: segment_ids[{at}] = {ids[at]}"
-        )
+        raise invalid_argument(f"segment ids are not increasing: segment_ids[{at}] = {ids[at]}")
     if count is not None and ids[-1] >= count:
-        raise InvalidArgumentError(
-            None, None, f"segment id {ids[-1]} is not in [0, {count}), the number of segments"
+        raise invalid_argument(
+            f"segment id {ids[-1]} is not in [0, {count}), the number of segments"
         )
 
 

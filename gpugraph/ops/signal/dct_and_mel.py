@@ -101,20 +101,16 @@ def dct(
         source, size = _of_length(source, n)
         element = source.dtype.base_dtype
         root = raw_ops.Sqrt(cast(size, element)) if norm else None
-        made: Tensor
         if type == 1:
             return real(rfft(concat([source, source[..., -2:0:-1]], -1)))
         if type == 2:
-            made = _second(source, size, root)
-            return made
+            return _second(source, size, root)
         if type == 3:
-            made = _third(source, size, root)
-            return made
+            return _third(source, size, root)
         spectrum, _ = _of_length(source, None)
         doubled = concat([spectrum, raw_ops.ZerosLike(spectrum)], -1)
         fourth = _second(doubled, 2 * size, None)[..., 1::2]
-        made = fourth if root is None else fourth * math.sqrt(0.5) / root
-        return made
+        return fourth if root is None else fourth * math.sqrt(0.5) / root
 
 
 def _second(source: Tensor, size: Any, root: Any) -> Any:
@@ -248,5 +244,4 @@ def mfccs_from_log_mel_spectrograms(log_mel_spectrograms: Any, name: str | None 
         if not isinstance(bins, Tensor) and bins == 0:
             raise ValueError("num_mel_bins must be positive. Got: 0")
         scale = raw_ops.Rsqrt(cast(bins, source.dtype) * 2.0)
-        made: Tensor = dct(source, type=2) * scale
-        return made
+        return dct(source, type=2) * scale

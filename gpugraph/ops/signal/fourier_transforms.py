@@ -245,38 +245,32 @@ _REAL_BACK = [
 
 def fft(input: Any, name: str | None = None) -> Tensor:
     """The Fourier transform of complex numbers along the last axis, in the input's shape."""
-    made: Tensor = _FORTH[0](input, name=name)
-    return made
+    return _FORTH[0](input, name=name)
 
 
 def fft2d(input: Any, name: str | None = None) -> Tensor:
     """The Fourier transform of complex numbers along the last two axes."""
-    made: Tensor = _FORTH[1](input, name=name)
-    return made
+    return _FORTH[1](input, name=name)
 
 
 def fft3d(input: Any, name: str | None = None) -> Tensor:
     """The Fourier transform of complex numbers along the last three axes."""
-    made: Tensor = _FORTH[2](input, name=name)
-    return made
+    return _FORTH[2](input, name=name)
 
 
 def ifft(input: Any, name: str | None = None) -> Tensor:
     """The inverse Fourier transform along the last axis, divided by its size."""
-    made: Tensor = _BACK[0](input, name=name)
-    return made
+    return _BACK[0](input, name=name)
 
 
 def ifft2d(input: Any, name: str | None = None) -> Tensor:
     """The inverse Fourier transform along the last two axes, divided by their size."""
-    made: Tensor = _BACK[1](input, name=name)
-    return made
+    return _BACK[1](input, name=name)
 
 
 def ifft3d(input: Any, name: str | None = None) -> Tensor:
     """The inverse Fourier transform along the last three axes, divided by their size."""
-    made: Tensor = _BACK[2](input, name=name)
-    return made
+    return _BACK[2](input, name=name)
 
 
 def _lengths(tensor: Tensor, axes: int, back: bool) -> Any:
@@ -305,12 +299,8 @@ def _real(axes: int, back: bool, input: Any, fft_length: Any, name: str | None) 
         lengths = convert_to_tensor(fft_length, dtypes.int32, name="fft_length")
         given = tensor.dtype.base_dtype
         if back:
-            made: Tensor = _REAL_BACK[axes - 1](
-                tensor, lengths, Treal=_other(_PART, given), name=scope
-            )
-            return made
-        made = _REAL_FORTH[axes - 1](tensor, lengths, Tcomplex=_other(_WHOLE, given), name=scope)
-        return made
+            return _REAL_BACK[axes - 1](tensor, lengths, Treal=_other(_PART, given), name=scope)
+        return _REAL_FORTH[axes - 1](tensor, lengths, Tcomplex=_other(_WHOLE, given), name=scope)
 
 
 def _other(types: Any, given: Any) -> Any:

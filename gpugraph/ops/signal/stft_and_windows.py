@@ -71,8 +71,7 @@ def _padded(tensor: Tensor, after: list[Any], value: Any = 0) -> Tensor:
     rank = tensor.shape.rank or 0
     rows = [_vector(0, 0)] * (rank - len(after)) + [_vector(0, each) for each in after]
     filler = tensor.dtype.as_numpy_dtype(value)
-    made: Tensor = raw_ops.PadV2(tensor, raw_ops.Pack(rows), filler)
-    return made
+    return raw_ops.PadV2(tensor, raw_ops.Pack(rows), filler)
 
 
 def _with_rank(tensor: Tensor, least: int) -> int:
@@ -160,8 +159,7 @@ def overlap_and_add(signal: Any, frame_step: Any, name: str | None = None) -> Te
         source = raw_ops.Reshape(source, _vector(*outer, parts, rows - 1, step))
         source = reduce_sum(source, -3)
         source = raw_ops.Reshape(source, _vector(*outer, (rows - 1) * step))
-        made: Tensor = source[..., : (count - 1) * step + length]
-        return made
+        return source[..., : (count - 1) * step + length]
 
 
 def _checked_step(frame_step: Any) -> None:
@@ -190,8 +188,7 @@ def _raised_cosine(
         even = 1 - raw_ops.FloorMod(size, np.array(2, np.int32), name="mod")
         last = cast(size + turned * even - 1, element)
         angles = 2 * math.pi * cast(count_up(size), element) / last
-        made: Tensor = a - b * cos(angles)
-        return made
+        return a - b * cos(angles)
 
 
 def hann_window(
@@ -297,7 +294,6 @@ def inverse_stft_window_fn(
             weights = raw_ops.Reshape(weights, _vector(overlaps, step))
             weights = raw_ops.Tile(reduce_sum(weights, 0, True), _vector(overlaps, 1))
             weights = raw_ops.Reshape(weights, _vector(overlaps * step))
-            made: Tensor = forward / weights[:length]
-            return made
+            return forward / weights[:length]
 
     return window

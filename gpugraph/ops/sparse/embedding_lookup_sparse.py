@@ -62,8 +62,7 @@ def embedding_lookup_sparse(
         rows = embedding_lookup(params, found, partition_strategy, max_norm=max_norm)
         if weights is None:
             combine = getattr(raw_ops, f"SparseSegment{_COMBINERS[combiner]}")
-            made: Tensor = combine(rows, places, segments, name=scope)
-            return made
+            return combine(rows, places, segments, name=scope)
         return _weighted(gather(rows, places), weights.values, segments, combiner, scope)
 
 
@@ -79,18 +78,15 @@ def _weighted(rows: Tensor, weights: Tensor, segments: Tensor, combiner: str, na
         factors.set_shape(TensorShape.of(known))
     count = _segment_count(segments)
     scaled = raw_ops.Mul(rows, factors)
-    made: Tensor
     if combiner == "sum":
-        made = raw_ops.UnsortedSegmentSum(scaled, segments, count, name=name)
-        return made
+        return raw_ops.UnsortedSegmentSum(scaled, segments, count, name=name)
     total = raw_ops.UnsortedSegmentSum(scaled, segments, count)
     if combiner == "mean":
         divisor = raw_ops.UnsortedSegmentSum(factors, segments, count)
     else:
         squares = raw_ops.UnsortedSegmentSum(raw_ops.Square(factors), segments, count)
         divisor = raw_ops.Sqrt(squares)
-    made = raw_ops.DivNoNan(total, divisor, name=name)
-    return made
+    return raw_ops.DivNoNan(total, divisor, name=name)
 
 
 _ONE = np.array(1, np.int32)
@@ -184,5 +180,4 @@ def _zeroed(rows: Tensor, empty: Tensor, name: str) -> Tensor:
     mask = raw_ops.Reshape(empty, np.array([-1, 1], np.int32))
     columns = raw_ops.Shape(rows)[1]
     wide = raw_ops.Tile(mask, raw_ops.Pack([np.array(1, np.int32), columns]))
-    made: Tensor = raw_ops.Select(wide, raw_ops.ZerosLike(rows), rows, name=name)
-    return made
+    return raw_ops.Select(wide, raw_ops.ZerosLike(rows), rows, name=name)

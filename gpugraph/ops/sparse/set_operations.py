@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from gpugraph.base import dtypes
-from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
@@ -64,9 +64,7 @@ def _check_sets(indices: Any, sizes: Any) -> None:
     outside = (indices >= sizes).any(axis=1) | (indices[:, :-1] < 0).any(axis=1)
     if outside.any():
         number = int(np.argmax(outside))
-        raise InvalidArgumentError(
-            None,
-            None,
+        raise invalid_argument(
             f"indices[{number}] = {indices[number].tolist()} is out of bounds of {sizes.tolist()}",
         )
 
@@ -76,12 +74,12 @@ def _check_order(rows: Sequence[tuple[int, ...]], sizes: tuple[int, ...]) -> Non
     before: tuple[int, ...] | None = None
     for number, row in enumerate(rows):
         if any(not 0 <= at < size for at, size in zip(row, sizes, strict=True)):
-            raise InvalidArgumentError(
-                None, None, f"indices[{number}] = {list(row)} is out of bounds of {list(sizes)}"
+            raise invalid_argument(
+                f"indices[{number}] = {list(row)} is out of bounds of {list(sizes)}"
             )
         if before is not None and row <= before:
             what = "repeated" if row == before else "out of order"
-            raise InvalidArgumentError(None, None, f"indices[{number}] = {list(row)} is {what}")
+            raise invalid_argument(f"indices[{number}] = {list(row)} is {what}")
         before = row
 
 
@@ -159,8 +157,8 @@ def _combined(
 def _agree(one: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, ...]:
     """The sizes of all axes but the last of both."""
     if len(one) < 2 or one[:-1] != other[:-1]:
-        raise InvalidArgumentError(
-            None, None, f"Sets of the shapes {list(one)} and {list(other)} can't be compared"
+        raise invalid_argument(
+            f"Sets of the shapes {list(one)} and {list(other)} can't be compared"
         )
     return one[:-1]
 
@@ -259,8 +257,7 @@ def set_size(a: Any, validate_indices: bool = True) -> Tensor:
         raise TypeError(f"Expected `SparseTensor`, got {found!r}.")
     if found.values.dtype.base_dtype not in _TYPES:
         raise TypeError(f"Invalid dtype `{found.values.dtype.name}` not in supported dtypes")
-    made: Tensor = _set_size(*_parts(found), validate_indices=validate_indices)
-    return made
+    return _set_size(*_parts(found), validate_indices=validate_indices)
 
 
 def set_intersection(a: Any, b: Any, validate_indices: bool = True) -> SparseTensor:

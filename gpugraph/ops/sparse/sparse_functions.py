@@ -58,7 +58,7 @@ def sparse_to_dense(
     or one for all. InvalidArgumentError in a run for indices outside, and with `validate_indices`
     for ones that are out of order or repeated.
     """
-    made: Tensor = raw_ops.SparseToDense(
+    return raw_ops.SparseToDense(
         sparse_indices,
         output_shape,
         sparse_values,
@@ -66,7 +66,6 @@ def sparse_to_dense(
         validate_indices=validate_indices,
         name=name,
     )
-    return made
 
 
 def sparse_tensor_to_dense(
@@ -139,10 +138,9 @@ def sparse_tensor_dense_matmul(
     source = expect_sparse(sp_a)
     with op_scope(name, "SparseTensorDenseMatMul", source, b):
         dense = convert_to_tensor(b, source.dtype.base_dtype, name="b")
-        made: Tensor = raw_ops.SparseTensorDenseMatMul(
+        return raw_ops.SparseTensorDenseMatMul(
             *source._parts(), dense, adjoint_a=adjoint_a, adjoint_b=adjoint_b
         )
-        return made
 
 
 # -- two sparse ones
@@ -173,8 +171,7 @@ def sparse_add(a: Any, b: Any, threshold: Any = None, thresh: Any = None) -> Any
     if isinstance(b, sparse):
         a, b = b, a
     one = expect_sparse(a)
-    made: Tensor = raw_ops.SparseTensorDenseAdd(*one._parts(), b)
-    return made
+    return raw_ops.SparseTensorDenseAdd(*one._parts(), b)
 
 
 def _extreme(function: Any, a: Any, b: Any, name: str | None) -> SparseTensor:

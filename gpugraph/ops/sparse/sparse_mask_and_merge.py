@@ -177,5 +177,4 @@ def sparse_merge(
 def _ids_column(ids: SparseTensor) -> Tensor:
     if ids.dtype not in (dtypes.int32, dtypes.int64):
         raise TypeError(f"sp_ids must be int32 or int64, but are {ids.dtype.name}")
-    column: Tensor = raw_ops.ExpandDims(cast(ids.values, dtypes.int64), np.array(1, np.int32))
-    return column
+    return raw_ops.ExpandDims(cast(ids.values, dtypes.int64), np.array(1, np.int32))

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.base.errors import InvalidArgumentError, invalid_argument
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.ops.framework.kernel_registry import HostOnly
 from gpugraph.ops.framework.shape_functions import of_rank
@@ -30,7 +30,7 @@ COMPUTED = HostOnly("positions are checked, and elements of one place combined, 
 
 def refuse(message: str) -> InvalidArgumentError:
     """The error of a run that is given what it can't do."""
-    return InvalidArgumentError(None, None, message)
+    return invalid_argument(message)
 
 
 def _first(rows: Any) -> int:

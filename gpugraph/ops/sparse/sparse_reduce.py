@@ -46,8 +46,7 @@ def sparse_reduce_sum(
     for axes that are not there.
     """
     old = reduction_axes, keep_dims
-    made: Tensor = _reduced(raw_ops.SparseReduceSum, sp_input, axis, keepdims, old)
-    return made
+    return _reduced(raw_ops.SparseReduceSum, sp_input, axis, keepdims, old)
 
 
 def sparse_reduce_max(
@@ -60,8 +59,7 @@ def sparse_reduce_max(
     """The largest of the elements that are there along `axis`, 0 where there is none; see
     `sparse_reduce_sum`. It has no gradient."""
     old = reduction_axes, keep_dims
-    made: Tensor = _reduced(raw_ops.SparseReduceMax, sp_input, axis, keepdims, old)
-    return made
+    return _reduced(raw_ops.SparseReduceMax, sp_input, axis, keepdims, old)
 
 
 def sparse_reduce_sum_sparse(

@@ -105,8 +105,7 @@ class SparseTensor(Composite):
 
     @property
     def graph(self) -> Graph:
-        graph: Graph = self._values.graph
-        return graph
+        return self._values.graph
 
     def consumers(self) -> list[Operation]:
         """The operations that use the values, the indices or the shape."""
@@ -121,8 +120,7 @@ class SparseTensor(Composite):
                 "Cannot evaluate a SparseTensor: no default session is registered. Use `with "
                 "sess.as_default()` or pass a session to eval(session=sess)."
             )
-        value: SparseTensorValue = chosen.run(self, feed_dict=feed_dict)
-        return value
+        return chosen.run(self, feed_dict=feed_dict)
 
     def _parts(self) -> list[Tensor]:
         """The tensors that it is made of."""
@@ -205,5 +203,4 @@ def sparse_placeholder(dtype: Any, shape: Any = None, name: str | None = None) -
         sizes = placeholder_with_default(default, [rank], name=label["shape"])
     values = placeholder(as_dtype(dtype), [None], name=label["values"])
     indices = placeholder(int64, [None, rank], name=label["indices"])
-    made = SparseTensor(indices, values, sizes)
-    return made
+    return SparseTensor(indices, values, sizes)

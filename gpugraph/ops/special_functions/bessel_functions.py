@@ -47,8 +47,7 @@ def _far(order: int, x: Array) -> Array:
     for k in range(1, 36):
         term = term * ((2 * k - 1) ** 2 - 4 * order) / (8 * k * x)
         total += term
-    result: Array = total / np.sqrt(2 * np.pi * x)
-    return result
+    return total / np.sqrt(2 * np.pi * x)
 
 
 def _function(order: int, scaled: bool) -> Callable[[Array], Array]:
@@ -62,8 +61,7 @@ def _function(order: int, scaled: bool) -> Callable[[Array], Array]:
             far = far * np.exp(large / 2) * np.exp(large / 2)
         far = np.where(np.isinf(large), 0.0 if scaled else np.inf, far)
         found = np.where(np.isnan(x), x, np.where(size <= _FAR, _near(order, small) * bell, far))
-        result: Array = np.copysign(found, x) if order else found
-        return result
+        return np.copysign(found, x) if order else found
 
     return compute
 
@@ -130,26 +128,22 @@ _i1e = _declare("BesselI1e", 1, True, _i1e_gradient)
 def bessel_i0(x: Any, name: str | None = None) -> Tensor:
     """The modified Bessel function of order 0, elementwise."""
     with op_scope(name, "bessel_i0", x):
-        made: Tensor = _i0(x)
-        return made
+        return _i0(x)
 
 
 def bessel_i0e(x: Any, name: str | None = None) -> Tensor:
     """exp(-|x|) bessel_i0(x), elementwise: nothing overflows."""
     with op_scope(name, "bessel_i0e", x):
-        made: Tensor = _i0e(x)
-        return made
+        return _i0e(x)
 
 
 def bessel_i1(x: Any, name: str | None = None) -> Tensor:
     """The modified Bessel function of order 1, elementwise."""
     with op_scope(name, "bessel_i1", x):
-        made: Tensor = _i1(x)
-        return made
+        return _i1(x)
 
 
 def bessel_i1e(x: Any, name: str | None = None) -> Tensor:
     """exp(-|x|) bessel_i1(x), elementwise: nothing overflows."""
     with op_scope(name, "bessel_i1e", x):
-        made: Tensor = _i1e(x)
-        return made
+        return _i1e(x)

@@ -92,8 +92,7 @@ def _positive_digamma(x: Array) -> Array:
     for k, number in enumerate(_BERNOULLI, 1):
         series += number / (2 * k) * power
         power = power * inverse
-    result: Array = total + (np.log(x) - 0.5 / x - series)
-    return result
+    return total + (np.log(x) - 0.5 / x - series)
 
 
 def digamma_of(x: Array) -> Array:
@@ -129,8 +128,7 @@ def _zeta(x: Array, q: Array) -> Array:
         faculty *= (2 * k + 1) * (2 * k + 2)
     total = np.where(x == 1, np.inf, np.where(x < 1, np.nan, total))
     pole = np.where(q == np.floor(q), np.inf, np.where(x == np.floor(x), total, np.nan))
-    result: Array = np.where((q <= 0) & (x > 1), pole, total)
-    return result
+    return np.where((q <= 0) & (x > 1), pole, total)
 
 
 def _polygamma(a: Array, x: Array) -> Array:
@@ -216,26 +214,22 @@ _polygamma_op = _declare_binary(
 
 def erfc(x: Any, name: str | None = None) -> Tensor:
     """1 - erf(x), elementwise, precise where erf(x) is almost 1."""
-    made: Tensor = _erfc(x, name=name)
-    return made
+    return _erfc(x, name=name)
 
 
 def lgamma(x: Any, name: str | None = None) -> Tensor:
     """The logarithm of |gamma(x)|, elementwise; infinite at 0, -1, -2, ..."""
-    made: Tensor = _lgamma(x, name=name)
-    return made
+    return _lgamma(x, name=name)
 
 
 def digamma(x: Any, name: str | None = None) -> Tensor:
     """The derivative of lgamma, elementwise; NaN at 0, -1, -2, ..."""
-    made: Tensor = _digamma_op(x, name=name)
-    return made
+    return _digamma_op(x, name=name)
 
 
 def polygamma(a: Any, x: Any, name: str | None = None) -> Tensor:
     """The derivative `a` of digamma at x, elementwise; NaN where a is no whole number."""
-    made: Tensor = _polygamma_op(a, x, name=name)
-    return made
+    return _polygamma_op(a, x, name=name)
 
 
 def zeta(x: Any, q: Any, name: str | None = None) -> Tensor:
@@ -243,5 +237,4 @@ def zeta(x: Any, q: Any, name: str | None = None) -> Tensor:
 
     Infinite for x = 1, NaN below. Its gradient is by q only, as in TensorFlow.
     """
-    made: Tensor = _zeta_op(x, q, name=name)
-    return made
+    return _zeta_op(x, q, name=name)

@@ -90,8 +90,7 @@ def _by_half(a: Array, x: Array, near: Function, far: Function, at_bend: Functio
 
 def _power(a: Array, x: Array, of: Array) -> Array:
     """x^a exp(-x) / gamma(of)."""
-    result: Array = np.exp(a * np.log(x) - x - log_gamma_of(of))
-    return result
+    return np.exp(a * np.log(x) - x - log_gamma_of(of))
 
 
 def _lower_near(a: Array, x: Array) -> Array:
@@ -107,8 +106,7 @@ def _edges(a: Array, x: Array, found: Array, at_zero: float) -> Array:
     a, x = np.broadcast_arrays(a, x)
     found = np.where((a > 0) & (x == np.inf) & np.isfinite(a), 1 - at_zero, found)
     least = (x == 0) | ((a == np.inf) & (x > 0) & (x < np.inf))
-    result: Array = np.where((a > 0) & least, at_zero, found)
-    return result
+    return np.where((a > 0) & least, at_zero, found)
 
 
 def _lower(a: Array, x: Array) -> Array:
@@ -124,15 +122,13 @@ def _upper(a: Array, x: Array) -> Array:
 def _slope_near(a: Array, x: Array) -> Array:
     """The derivative of the lower function by a over x^a exp(-x) / gamma(a + 1)."""
     total, change = _series(a, x)
-    result: Array = total * (np.log(x) - digamma_of(a + 1)) + change
-    return result
+    return total * (np.log(x) - digamma_of(a + 1)) + change
 
 
 def _slope_far(a: Array, x: Array) -> Array:
     """The derivative of the lower function by a over x^a exp(-x) / gamma(a)."""
     value, change = _fraction(a, x)
-    result: Array = -(value * (np.log(x) - digamma_of(a)) + change)
-    return result
+    return -(value * (np.log(x) - digamma_of(a)) + change)
 
 
 def _lower_slope(a: Array, x: Array) -> Array:
@@ -144,8 +140,7 @@ def _lower_slope(a: Array, x: Array) -> Array:
         uniform_expansions.lower_slope,
     )
     a, x = np.broadcast_arrays(a, x)
-    result: Array = np.where((a > 0) & ((x == 0) | (x == np.inf)), 0.0, found)
-    return result
+    return np.where((a > 0) & ((x == 0) | (x == np.inf)), 0.0, found)
 
 
 def _sample_slope(alpha: Array, sample: Array) -> Array:
@@ -297,14 +292,12 @@ def igamma(a: Any, x: Any, name: str | None = None) -> Tensor:
 
     The integral of t^(a - 1) exp(-t) from 0 to x over gamma(a); NaN for a <= 0 and for x < 0.
     """
-    made: Tensor = _igamma(a, x, name=name)
-    return made
+    return _igamma(a, x, name=name)
 
 
 def igammac(a: Any, x: Any, name: str | None = None) -> Tensor:
     """The upper regularized incomplete gamma function 1 - P(a, x), elementwise; see `igamma`."""
-    made: Tensor = _igammac(a, x, name=name)
-    return made
+    return _igammac(a, x, name=name)
 
 
 def betainc(a: Any, b: Any, x: Any, name: str | None = None) -> Tensor:
@@ -313,5 +306,4 @@ def betainc(a: Any, b: Any, x: Any, name: str | None = None) -> Tensor:
     All have one shape (ValueError), or are numbers. NaN where a or b is not above 0, and for x
     outside of [0, 1]. Its gradient is by x only, as in TensorFlow.
     """
-    made: Tensor = _betainc(a, b, x, name=name)
-    return made
+    return _betainc(a, b, x, name=name)

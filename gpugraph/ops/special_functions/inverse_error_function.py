@@ -38,8 +38,7 @@ def _guess(p: Array) -> Array:
     """x with the normal distribution's P(x) = p, within 5e-4, of p up to 1 / 2."""
     t = np.sqrt(-2 * np.log(p))
     above = 2.515517 + t * (0.802853 + t * 0.010328)
-    result: Array = above / (1 + t * (1.432788 + t * (0.189269 + t * 0.001308))) - t
-    return result
+    return above / (1 + t * (1.432788 + t * (0.189269 + t * 0.001308))) - t
 
 
 def _tail(p: Array) -> Array:
@@ -70,8 +69,7 @@ def _erfinv(y: Array) -> Array:
     middle = _middle(np.where(size <= 0.5, y, 0.0))
     outer = _tail(np.where((size > 0.5) & (size < 1), (1 - size) / 2, 0.25))
     found = np.where(size <= 0.5, middle, np.copysign(outer, y))
-    result: Array = np.where(size < 1, found, np.where(size == 1, np.copysign(np.inf, y), np.nan))
-    return result
+    return np.where(size < 1, found, np.where(size == 1, np.copysign(np.inf, y), np.nan))
 
 
 def _ndtri(p: Array) -> Array:
@@ -82,8 +80,7 @@ def _ndtri(p: Array) -> Array:
     outer = _tail(np.where(near | ~(small > 0), 0.25, np.maximum(small, _SMALLEST)))
     found = math.sqrt(2) * np.where(near, middle, np.where(p < 0.5, -outer, outer))
     edge = np.where(p == 0, -np.inf, np.where(p == 1, np.inf, np.nan))
-    result: Array = np.where(small > 0, found, edge)
-    return result
+    return np.where(small > 0, found, edge)
 
 
 def _inverse(name: str, function: Any, slope: float, power: float, doc: str) -> Any:
@@ -122,20 +119,17 @@ _ndtri_op = _inverse(
 def erfinv(x: Any, name: str | None = None) -> Tensor:
     """The inverse of erf, elementwise: infinite at -1 and 1, NaN beyond."""
     with op_scope(name, "erfinv", x):
-        made: Tensor = _erfinv_op(x)
-        return made
+        return _erfinv_op(x)
 
 
 def ndtri(x: Any, name: str | None = None) -> Tensor:
     """The inverse of the normal distribution's function, elementwise: infinite at 0 and 1."""
     with op_scope(name, "ndtri", x):
-        made: Tensor = _ndtri_op(x)
-        return made
+        return _ndtri_op(x)
 
 
 def erfcinv(x: Any, name: str | None = None) -> Tensor:
     """The inverse of erfc, elementwise: infinite at 0 and 2, NaN beyond."""
     with op_scope(name, "erfcinv", x):
         source = convert_to_tensor(x, name="start")
-        made: Tensor = -ndtri(0.5 * source) * math.sqrt(0.5)
-        return made
+        return -ndtri(0.5 * source) * math.sqrt(0.5)

@@ -97,8 +97,7 @@ def _near(a: Array, x: Array) -> _Near:
 
 def is_near(a: Array, x: Array) -> Array:
     """Where these functions hold, of a and x above 0."""
-    result: Array = (a > _LARGE) & (x > a / 2) & (x < 2 * a)
-    return result
+    return (a > _LARGE) & (x > a / 2) & (x < 2 * a)
 
 
 def _erfc(x: Array) -> Array:
@@ -110,15 +109,13 @@ def _erfc(x: Array) -> Array:
 def upper(a: Array, x: Array) -> Array:
     """Q(a, x)"""
     near = _near(a, x)
-    result: Array = _erfc(near.root) / 2 + near.bell * near.sum
-    return result
+    return _erfc(near.root) / 2 + near.bell * near.sum
 
 
 def lower(a: Array, x: Array) -> Array:
     """P(a, x) = 1 - Q(a, x)"""
     near = _near(a, x)
-    result: Array = _erfc(-near.root) / 2 - near.bell * near.sum
-    return result
+    return _erfc(-near.root) / 2 - near.bell * near.sum
 
 
 def _slope(a: Array, near: _Near) -> Array:
@@ -142,5 +139,4 @@ def lower_slope(a: Array, x: Array) -> Array:
 def sample_slope(a: Array, x: Array) -> Array:
     """How x changes with a where P(a, x) stays."""
     near = _near(a, x)
-    result: Array = -(x / a) * _over(a, _STIRLING) * _slope(a, near)
-    return result
+    return -(x / a) * _over(a, _STIRLING) * _slope(a, near)

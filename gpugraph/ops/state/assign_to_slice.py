@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from gpugraph.base.dtypes import ALL
-from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import OPERATORS, Tensor
 from gpugraph.graph.inference_context import InferContext
@@ -43,9 +43,7 @@ def _bind(context: KernelContext, ref: Any, *others: Any) -> Callable[[], Any]:
         return do_nothing
     extra = max(0, value.ndim - target.ndim)
     if set(value.shape[:extra]) - {1} or not _fits(value.shape[extra:], target.shape):
-        raise InvalidArgumentError(
-            None,
-            None,
+        raise invalid_argument(
             f"Cannot broadcast input shape {list(value.shape)} into final shape "
             f"{list(target.shape)}",
         )

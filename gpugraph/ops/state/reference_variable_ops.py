@@ -237,9 +237,8 @@ def assign(
     the shape must be the variable's: ValueError.
     """
     if isinstance(ref, Tensor) and hasattr(ref, "assign"):
-        written: Tensor = ref.assign(value, name=name)
-        return written
-    made: Tensor = change_variable(
+        return ref.assign(value, name=name)
+    return change_variable(
         "Assign",
         ref,
         value,
@@ -247,24 +246,17 @@ def assign(
         use_locking=use_locking is not False,
         name=name,
     )
-    return made
 
 
 def assign_add(
     ref: Any, value: Any, use_locking: bool | None = None, name: str | None = None
 ) -> Tensor:
     """ref += value; gives what `assign` gives."""
-    made: Tensor = change_variable(
-        "AssignAdd", ref, value, use_locking=bool(use_locking), name=name
-    )
-    return made
+    return change_variable("AssignAdd", ref, value, use_locking=bool(use_locking), name=name)
 
 
 def assign_sub(
     ref: Any, value: Any, use_locking: bool | None = None, name: str | None = None
 ) -> Tensor:
     """ref -= value; gives what `assign` gives."""
-    made: Tensor = change_variable(
-        "AssignSub", ref, value, use_locking=bool(use_locking), name=name
-    )
-    return made
+    return change_variable("AssignSub", ref, value, use_locking=bool(use_locking), name=name)

@@ -163,8 +163,7 @@ def _slices_back(op: Operation, dy: Any) -> list[Any]:
 def _infer_slices(context: InferContext) -> Sequence[TensorShape]:
     infer = DECLARATIONS["GatherNd"].op_def.infer
     assert infer is not None
-    found: Sequence[TensorShape] = infer(_Behind(context, (0,)))
-    return found
+    return infer(_Behind(context, (0,)))
 
 
 op(

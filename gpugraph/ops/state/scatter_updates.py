@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from gpugraph.base.dtypes import ALL, NUMERIC, REAL, DType
-from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
@@ -74,7 +74,7 @@ def _divide(target: Any, rows: Any, values: Any) -> None:
         combine_rows(np.divide, target, rows, values)
         return
     if not values.all():
-        raise InvalidArgumentError(None, None, "Integer division by zero")
+        raise invalid_argument("Integer division by zero")
     for row, value in zip(rows.tolist(), values, strict=True):
         rest = np.fmod(target[row], value)
         target[row] = (target[row] - rest) // value
@@ -258,40 +258,30 @@ def scatter_update(
     ValueError for other shapes, TypeError for what is no variable. InvalidArgumentError in a run
     for an index outside [0, ref.shape[0]); then nothing is written. The same holds for all below.
     """
-    made: Tensor = change_variable(
+    return change_variable(
         "ScatterUpdate", ref, indices, updates, use_locking=use_locking, name=name
     )
-    return made
 
 
 def scatter_add(
     ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
 ) -> Tensor:
     """ref[indices[i]] += updates[i] for each i, in order; see `scatter_update`."""
-    made: Tensor = change_variable(
-        "ScatterAdd", ref, indices, updates, use_locking=use_locking, name=name
-    )
-    return made
+    return change_variable("ScatterAdd", ref, indices, updates, use_locking=use_locking, name=name)
 
 
 def scatter_sub(
     ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
 ) -> Tensor:
     """ref[indices[i]] -= updates[i] for each i, in order; see `scatter_update`."""
-    made: Tensor = change_variable(
-        "ScatterSub", ref, indices, updates, use_locking=use_locking, name=name
-    )
-    return made
+    return change_variable("ScatterSub", ref, indices, updates, use_locking=use_locking, name=name)
 
 
 def scatter_mul(
     ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
 ) -> Tensor:
     """ref[indices[i]] *= updates[i] for each i, in order; see `scatter_update`."""
-    made: Tensor = change_variable(
-        "ScatterMul", ref, indices, updates, use_locking=use_locking, name=name
-    )
-    return made
+    return change_variable("ScatterMul", ref, indices, updates, use_locking=use_locking, name=name)
 
 
 def scatter_div(
@@ -301,30 +291,21 @@ def scatter_div(
 
     InvalidArgumentError in a run for integers divided by zero; else see `scatter_update`.
     """
-    made: Tensor = change_variable(
-        "ScatterDiv", ref, indices, updates, use_locking=use_locking, name=name
-    )
-    return made
+    return change_variable("ScatterDiv", ref, indices, updates, use_locking=use_locking, name=name)
 
 
 def scatter_min(
     ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
 ) -> Tensor:
     """ref[indices[i]] = min(ref[indices[i]], updates[i]) for each i; see `scatter_update`."""
-    made: Tensor = change_variable(
-        "ScatterMin", ref, indices, updates, use_locking=use_locking, name=name
-    )
-    return made
+    return change_variable("ScatterMin", ref, indices, updates, use_locking=use_locking, name=name)
 
 
 def scatter_max(
     ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
 ) -> Tensor:
     """ref[indices[i]] = max(ref[indices[i]], updates[i]) for each i; see `scatter_update`."""
-    made: Tensor = change_variable(
-        "ScatterMax", ref, indices, updates, use_locking=use_locking, name=name
-    )
-    return made
+    return change_variable("ScatterMax", ref, indices, updates, use_locking=use_locking, name=name)
 
 
 def scatter_nd_update(
@@ -335,30 +316,27 @@ def scatter_nd_update(
     updates: of shape indices.shape[:-1] + ref.shape[indices.shape[-1]:]. ValueError for other
     shapes. InvalidArgumentError in a run for coordinates outside; then nothing is written.
     """
-    made: Tensor = change_variable(
+    return change_variable(
         "ScatterNdUpdate", ref, indices, updates, use_locking=use_locking, name=name
     )
-    return made
 
 
 def scatter_nd_add(
     ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
 ) -> Tensor:
     """ref[indices[i]] += updates[i] by coordinates; see `scatter_nd_update`."""
-    made: Tensor = change_variable(
+    return change_variable(
         "ScatterNdAdd", ref, indices, updates, use_locking=use_locking, name=name
     )
-    return made
 
 
 def scatter_nd_sub(
     ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
 ) -> Tensor:
     """ref[indices[i]] -= updates[i] by coordinates; see `scatter_nd_update`."""
-    made: Tensor = change_variable(
+    return change_variable(
         "ScatterNdSub", ref, indices, updates, use_locking=use_locking, name=name
     )
-    return made
 
 
 def batch_scatter_update(

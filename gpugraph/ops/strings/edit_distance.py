@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gpugraph.base.dtypes import ALL
-from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.base.errors import InvalidArgumentError, invalid_argument
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
@@ -73,7 +73,7 @@ def _check(indices: Sequence[Any], values: Sequence[Any], sizes: Sequence[Any]) 
 
 
 def _refusal(message: str) -> InvalidArgumentError:
-    return InvalidArgumentError(None, None, message)
+    return invalid_argument(message)
 
 
 def _bind(context: KernelContext, *parts: Any) -> Callable[[], Any]:
@@ -121,5 +121,4 @@ def edit_distance(
     ranks that differ and for indices outside.
     """
     one, other = expect_sparse(hypothesis), expect_sparse(truth)
-    made: Tensor = _edit_distance(*one._parts(), *other._parts(), normalize=normalize, name=name)
-    return made
+    return _edit_distance(*one._parts(), *other._parts(), normalize=normalize, name=name)

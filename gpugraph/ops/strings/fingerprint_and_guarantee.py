@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gpugraph.base.dtypes import ALL
-from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape, as_shape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
@@ -45,8 +45,7 @@ _guarantee_const = op(
 
 def guarantee_const(input: Any, name: str | None = None) -> Tensor:
     """`input`, of which you promise that every run gives it the same value."""
-    made: Tensor = _guarantee_const(input, name=name)
-    return made
+    return _guarantee_const(input, name=name)
 
 
 def _now(out: Any) -> None:
@@ -67,8 +66,7 @@ _timestamp = op(
 
 def timestamp(name: str | None = None) -> Tensor:
     """Seconds since 1970 when the op runs, float64: at each run anew."""
-    made: Tensor = _timestamp(name=name)
-    return made
+    return _timestamp(name=name)
 
 
 # -- fingerprints
@@ -82,7 +80,7 @@ def _infer_fingerprint(context: InferContext) -> Sequence[TensorShape]:
 def _bind_fingerprint(context: KernelContext, data: Any, out: Any) -> Callable[[], Any]:
     method = context.value(1).reshape(())[()]
     if method != b"farmhash64":
-        raise InvalidArgumentError(None, None, f"Unsupported fingerprint algorithm: {method!r}")
+        raise invalid_argument(f"Unsupported fingerprint algorithm: {method!r}")
 
     def words(row: Any) -> bytes:
         if row.dtype != object:
@@ -120,8 +118,7 @@ def fingerprint(data: Any, method: Any = "farmhash64", name: str | None = None) 
     It is one of the row's bytes, of strings of their own hashes if there are several in a row.
     ValueError for a scalar, InvalidArgumentError in a run for another method than "farmhash64".
     """
-    made: Tensor = _fingerprint(data, method, name=name)
-    return made
+    return _fingerprint(data, method, name=name)
 
 
 # -- stacking
@@ -170,5 +167,4 @@ def parallel_stack(values: Any, name: str = "parallel_stack") -> Tensor:
         front = np.array(0, np.int32)
         rows = [raw_ops.ExpandDims(each, front) for each in values]
         whole = TensorShape.of((len(rows),)).concatenate(shape)
-        made: Tensor = _parallel_concat(rows, shape=whole)
-        return made
+        return _parallel_concat(rows, shape=whole)

@@ -16,13 +16,11 @@ _KEYS = 0xC3A5C85C97CB3127, 0xB492B66FBE98F273, 0x9AE16A3B2F90404F
 
 
 def _word(data: bytes, at: int) -> int:
-    found: int = struct.unpack_from("<Q", data, at)[0]
-    return found
+    return struct.unpack_from("<Q", data, at)[0]
 
 
 def _half_word(data: bytes, at: int) -> int:
-    found: int = struct.unpack_from("<I", data, at)[0]
-    return found
+    return struct.unpack_from("<I", data, at)[0]
 
 
 def _right(value: int, by: int) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
@@ -35,7 +35,7 @@ def _by(function: Callable[[bytes], int]) -> Callable[[KernelContext], Callable[
 def _by_key(context: KernelContext) -> Callable[[bytes], int]:
     key, count = context.attrs["key"], context.attrs["num_buckets"]
     if len(key) != 2:
-        raise InvalidArgumentError(None, None, "Key must have 2 elements")
+        raise invalid_argument("Key must have 2 elements")
     return lambda text: sip_hash(text, (key[0], key[1])) % count
 
 
@@ -80,8 +80,7 @@ def string_to_hash_bucket(
     `input` is another name of `string_tensor`. ValueError for less than one bucket.
     """
     given = string_tensor if input is None else input
-    made: Tensor = raw_ops.StringToHashBucket(given, num_buckets=num_buckets, name=name)
-    return made
+    return raw_ops.StringToHashBucket(given, num_buckets=num_buckets, name=name)
 
 
 def string_to_hash_bucket_fast(input: Any, num_buckets: int, name: str | None = None) -> Tensor:
@@ -89,8 +88,7 @@ def string_to_hash_bucket_fast(input: Any, num_buckets: int, name: str | None = 
 
     ValueError for less than one bucket.
     """
-    made: Tensor = raw_ops.StringToHashBucketFast(input, num_buckets=num_buckets, name=name)
-    return made
+    return raw_ops.StringToHashBucketFast(input, num_buckets=num_buckets, name=name)
 
 
 def string_to_hash_bucket_strong(
@@ -101,7 +99,6 @@ def string_to_hash_bucket_strong(
     Without the key nobody can choose strings of one bucket. ValueError for less than one bucket;
     InvalidArgumentError, in a run, for another number of ints.
     """
-    made: Tensor = raw_ops.StringToHashBucketStrong(
+    return raw_ops.StringToHashBucketStrong(
         input, num_buckets=num_buckets, key=list(key), name=name
     )
-    return made

@@ -15,7 +15,7 @@ from typing import Any
 
 from gpugraph.base.dtypes import ALL
 from gpugraph.base.dtypes import string as string_type
-from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.base.errors import invalid_argument
 from gpugraph.base.nest import flatten, is_nested, pack_sequence_as
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.operation import Operation
@@ -102,7 +102,7 @@ def Print(
 
     TypeError for `data` that is no list.
     """
-    made: Tensor = _print_op(
+    return _print_op(
         input_,
         data,
         message="" if message is None else message,
@@ -110,7 +110,6 @@ def Print(
         summarize=3 if summarize is None else summarize,
         name=name,
     )
-    return made
 
 
 # -- PrintV2
@@ -140,15 +139,13 @@ def _append_to(path: str) -> Callable[[str], None]:
 def _bind_print_v2(context: KernelContext, text: Any) -> Callable[[], Any]:
     stream, end = context.attrs["output_stream"], context.attrs["end"]
     if text.shape != ():
-        raise InvalidArgumentError(
-            None, None, f"Input is expected to be scalar, but got {list(text.shape)}"
-        )
+        raise invalid_argument(f"Input is expected to be scalar, but got {list(text.shape)}")
     if stream.startswith(_FILE):
         write = _append_to(stream.removeprefix(_FILE))
     elif stream in _STREAMS:
         write = _STREAMS[stream]
     else:
-        raise InvalidArgumentError(None, None, f"Unknown output stream: {stream}")
+        raise invalid_argument(f"Unknown output stream: {stream}")
 
     def show() -> None:
         write(text[()].decode("utf-8", "backslashreplace") + end)
@@ -191,8 +188,7 @@ def print(
         text = first
     else:
         text = _formatted(inputs, sep, summarize, f"{name}_format" if name else None)
-    made: Operation = _print_v2(text, output_stream=stream, end=end, name=name)
-    return made
+    return _print_v2(text, output_stream=stream, end=end, name=name)
 
 
 def _stream_name(given: Any) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.base.errors import InvalidArgumentError, invalid_argument
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
@@ -48,7 +48,7 @@ _PARTS = re.compile(r"\\p\{?L\}?|\\[zZ1-9]|\\.|\(\?[=!]|\(\?<[=!]|\(\?P=|\$", re
 
 
 def _refusal(pattern: str, why: str) -> InvalidArgumentError:
-    return InvalidArgumentError(None, None, f"Invalid pattern: {pattern}, error: {why}")
+    return invalid_argument(f"Invalid pattern: {pattern}, error: {why}")
 
 
 def _translated(pattern: str) -> str:
@@ -147,9 +147,8 @@ def _replacing(pattern: bytes, rewrite: bytes, everywhere: bool) -> Callable[[by
 def _scalar(array: Any, what: str) -> bytes:
     if array.ndim:
         message = f"{what} must be scalar, but received {list(array.shape)}"
-        raise InvalidArgumentError(None, None, message)
-    value: bytes = array[()]
-    return value
+        raise invalid_argument(message)
+    return array[()]
 
 
 def _bind_replace(

@@ -78,7 +78,6 @@ def string_format(
             f"The template expects {places} tensors, but the inputs only has {len(tensors)}. "
             "Please ensure the number of placeholders in template matches inputs length."
         )
-    made: Tensor = raw_ops.StringFormat(
+    return raw_ops.StringFormat(
         tensors, template=template, placeholder=placeholder, summarize=summarize, name=name
     )
-    return made

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gpugraph.base import dtypes
-from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.base.errors import InvalidArgumentError, invalid_argument
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
@@ -26,7 +26,7 @@ _SEPARATOR = Attr("string", "")
 
 
 def _refusal(message: str) -> InvalidArgumentError:
-    return InvalidArgumentError(None, None, message)
+    return invalid_argument(message)
 
 
 # -- of several tensors
@@ -73,8 +73,7 @@ def string_join(inputs: Any, separator: str = "", name: str | None = None) -> Te
 
     The tensors have one shape, or are scalars. ValueError for shapes that differ.
     """
-    made: Tensor = _string_join(inputs, separator=separator, name=name)
-    return made
+    return _string_join(inputs, separator=separator, name=name)
 
 
 # -- along axes
@@ -270,7 +269,6 @@ def unsorted_segment_join(
     `segment_ids` has the shape of the first axes of `inputs`. Shape: [num_segments] and the other
     axes. InvalidArgumentError, in a run, for an id that is not in [0, num_segments).
     """
-    made: Tensor = raw_ops.UnsortedSegmentJoin(
+    return raw_ops.UnsortedSegmentJoin(
         inputs, segment_ids, num_segments, separator=separator, name=name
     )
-    return made

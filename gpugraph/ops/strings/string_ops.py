@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from gpugraph.base import dtypes
-from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape, broadcast_shapes
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
@@ -48,7 +48,7 @@ def each_string(of: Callable[[KernelContext], Callable[[bytes], Any]]) -> Call:
 def _unit(attrs: Any) -> str:
     unit: str = attrs["unit"]
     if unit not in _UNITS:
-        raise InvalidArgumentError(None, None, f"unit must be one of {_UNITS}, not '{unit}'")
+        raise invalid_argument(f"unit must be one of {_UNITS}, not '{unit}'")
     return unit
 
 
@@ -79,8 +79,7 @@ _string_length = op(
 
 def string_length(input: Any, name: str | None = None, unit: str = "BYTE") -> Tensor:
     """How many bytes (unit "BYTE") or characters ("UTF8_CHAR") each string has, int32."""
-    made: Tensor = _string_length(input, unit=unit, name=name)
-    return made
+    return _string_length(input, unit=unit, name=name)
 
 
 # -- ends and case
@@ -99,8 +98,7 @@ _string_strip = op(
 
 def string_strip(input: Any, name: str | None = None) -> Tensor:
     """Each string without the white space at its ends."""
-    made: Tensor = _string_strip(input, name=name)
-    return made
+    return _string_strip(input, name=name)
 
 
 def _cased(
@@ -112,7 +110,7 @@ def _cased(
         encoding = context.attrs["encoding"]
         if encoding not in ("", "utf-8"):
             message = f"only utf-8 or '' (no encoding) is supported, received {encoding}"
-            raise InvalidArgumentError(None, None, message)
+            raise invalid_argument(message)
         if not encoding:
             return ascii_only
         return lambda text: whole(text.decode("utf-8", "replace")).encode("utf-8")
@@ -139,14 +137,12 @@ for _type, _ascii, _whole, _what in (
 
 def string_lower(input: Any, encoding: str = "", name: str | None = None) -> Tensor:
     """Each string in lower case: its ASCII letters, or all letters with the encoding "utf-8"."""
-    made: Tensor = raw_ops.StringLower(input, encoding=encoding, name=name)
-    return made
+    return raw_ops.StringLower(input, encoding=encoding, name=name)
 
 
 def string_upper(input: Any, encoding: str = "", name: str | None = None) -> Tensor:
     """Each string in upper case: its ASCII letters, or all letters with the encoding "utf-8"."""
-    made: Tensor = raw_ops.StringUpper(input, encoding=encoding, name=name)
-    return made
+    return raw_ops.StringUpper(input, encoding=encoding, name=name)
 
 
 # -- parts
@@ -180,7 +176,7 @@ def _first(text: bytes, most: int, start: int, index: Any, may_be_negative: bool
     if not (-most if may_be_negative else 0) <= start <= most:
         where = index[0] if len(index) == 1 else index or 0
         message = f"pos {start} out of range for string {text!r} at index {where}"
-        raise InvalidArgumentError(None, None, message)
+        raise invalid_argument(message)
     return start if start >= 0 else most + start
 
 
@@ -205,8 +201,7 @@ def substr(input: Any, pos: Any, len: Any, name: str | None = None, unit: str = 
     or int64, broadcast against the strings. InvalidArgumentError, in a run, where `pos` is outside
     its string.
     """
-    made: Tensor = _substr(input, pos, len, unit=unit, name=name)
-    return made
+    return _substr(input, pos, len, unit=unit, name=name)
 
 
 # -- base64
@@ -225,13 +220,13 @@ def _decoded(text: bytes) -> bytes:
     bare = text.rstrip(b"=")
     padding = -len(bare) % 4
     if not _FORM.fullmatch(text) or len(text) - len(bare) not in (0, padding):
-        raise InvalidArgumentError(None, None, "Invalid character found in base64.")
+        raise invalid_argument("Invalid character found in base64.")
     if len(bare) % 4 == 1:
-        raise InvalidArgumentError(None, None, "Base64 string length cannot be 1 modulo 4.")
+        raise invalid_argument("Base64 string length cannot be 1 modulo 4.")
     try:
         return base64.urlsafe_b64decode(bare + b"=" * padding)
     except binascii.Error as error:
-        raise InvalidArgumentError(None, None, f"Not in base64: {error}") from error
+        raise invalid_argument(f"Not in base64: {error}") from error
 
 
 _encode_base64 = op(
@@ -259,8 +254,7 @@ _decode_base64 = op(
 
 def encode_base64(input: Any, pad: bool = False, name: str | None = None) -> Tensor:
     """Each string in the base64 of web addresses (- and _), with = at its end if `pad`."""
-    made: Tensor = _encode_base64(input, pad=pad, name=name)
-    return made
+    return _encode_base64(input, pad=pad, name=name)
 
 
 def decode_base64(input: Any, name: str | None = None) -> Tensor:
@@ -268,5 +262,4 @@ def decode_base64(input: Any, name: str | None = None) -> Tensor:
 
     InvalidArgumentError, in a run, for what is no such base64.
     """
-    made: Tensor = _decode_base64(input, name=name)
-    return made
+    return _decode_base64(input, name=name)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from gpugraph.base import dtypes
-from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.base.errors import InvalidArgumentError, invalid_argument
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext
@@ -49,7 +49,7 @@ def _bind(of: Callable[[Any, bytes], Cut]) -> Call:
 
 
 def _refusal(what: str, array: Any) -> InvalidArgumentError:
-    return InvalidArgumentError(None, None, f"{what}, got shape: {list(array.shape)}")
+    return invalid_argument(f"{what}, got shape: {list(array.shape)}")
 
 
 def _sparse(rows: Sequence[Sequence[bytes]]) -> list[Any]:

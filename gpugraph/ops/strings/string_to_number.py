@@ -11,7 +11,7 @@ import numpy as np
 
 from gpugraph.base import dtypes
 from gpugraph.base.dtypes import DType, as_dtype
-from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.base.errors import InvalidArgumentError, invalid_argument
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
@@ -22,7 +22,7 @@ __all__ = ["as_string", "read_number", "string_to_number"]
 
 
 def _refusal(message: str) -> InvalidArgumentError:
-    return InvalidArgumentError(None, None, message)
+    return invalid_argument(message)
 
 
 # -- numbers as text
@@ -128,7 +128,7 @@ def as_string(
 
     InvalidArgumentError, in a run, for forms that contradict each other or don't fit the dtype.
     """
-    made: Tensor = _as_string(
+    return _as_string(
         input,
         precision=precision,
         scientific=scientific,
@@ -137,7 +137,6 @@ def as_string(
         fill=fill,
         name=name,
     )
-    return made
 
 
 # -- text as numbers
@@ -231,5 +230,4 @@ def string_to_number(
             f"Value passed to parameter 'out_type' has DataType {as_dtype(out_type).name} not in "
             f"list of allowed values: {names}"
         )
-    made: Tensor = _string_to_number(string_tensor, out_type=out_type, name=name)
-    return made
+    return _string_to_number(string_tensor, out_type=out_type, name=name)

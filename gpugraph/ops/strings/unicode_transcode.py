@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.base.errors import InvalidArgumentError, invalid_argument
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.kernel import KernelContext
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
@@ -25,7 +25,7 @@ _SURROGATES = re.compile("[\ud800-\udfff]")  # halves of characters, which no en
 
 
 def _refusal(message: str) -> InvalidArgumentError:
-    return InvalidArgumentError(None, None, message)
+    return invalid_argument(message)
 
 
 def _replacement(attrs: Any) -> str:
@@ -118,7 +118,7 @@ def unicode_transcode(
     replace_control_characters: the characters 0 to 31 too. InvalidArgumentError, in a run, for
     encodings that are not known and for what is refused.
     """
-    made: Tensor = _unicode_transcode(
+    return _unicode_transcode(
         input,
         input_encoding=input_encoding,
         output_encoding=output_encoding,
@@ -127,4 +127,3 @@ def unicode_transcode(
         replace_control_characters=replace_control_characters,
         name=name,
     )
-    return made

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from gpugraph.base import dtypes
 from gpugraph.base.dtypes import DType
-from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.base.errors import InvalidArgumentError, invalid_argument
 from gpugraph.base.shapes import TensorShape
 from gpugraph.ops.tensor_arrays.element_store import (
     CLEARED,
@@ -280,7 +280,7 @@ class GradientArray(ElementArray):
 
 
 def refusal(message: str) -> InvalidArgumentError:
-    return InvalidArgumentError(None, None, message)
+    return invalid_argument(message)
 
 
 def shape_text(sizes: Sequence[int | None] | None) -> str:

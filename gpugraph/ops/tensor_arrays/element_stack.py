@@ -11,7 +11,7 @@ import math
 from typing import Any
 
 from gpugraph.base.dtypes import DType
-from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.base.errors import InvalidArgumentError, invalid_argument
 from gpugraph.ops.tensor_arrays.element_store import Allocate, Kind
 
 __all__ = ["ElementStack"]
@@ -141,4 +141,4 @@ class ElementStack:
             )
 
     def _refused(self, why: str) -> InvalidArgumentError:
-        return InvalidArgumentError(None, None, f"Stack[{self.name}] {why}")
+        return invalid_argument(f"Stack[{self.name}] {why}")

@@ -31,8 +31,7 @@ __all__: list[str] = []  # its ops are made through `raw_ops`
 
 
 def _declared(context: InferContext, key: str) -> TensorShape:
-    shape: TensorShape = context.attrs[key]
-    return shape
+    return context.attrs[key]
 
 
 def _infer_gather(context: InferContext) -> Sequence[TensorShape]:

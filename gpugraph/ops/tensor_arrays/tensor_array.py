@@ -212,7 +212,7 @@ class TensorArray:
 
     def gather(self, indices: Any, name: str | None = None) -> Tensor:
         """The elements `indices`, an int32 vector, stacked along a new first axis."""
-        value: Tensor = raw_ops.TensorArrayGatherV3(
+        return raw_ops.TensorArrayGatherV3(
             self._handle,
             indices,
             self._flow,
@@ -220,7 +220,6 @@ class TensorArray:
             element_shape=self.element_shape,
             name=name,
         )
-        return value
 
     def concat(self, name: str | None = None) -> Tensor:
         """All elements joined along their first axis, the only one in which they may differ."""
@@ -281,13 +280,11 @@ class TensorArray:
         """The number of elements, an int32 scalar."""
         if not self._dynamic_size and self._size is not None:
             return convert_to_tensor(self._size, dtypes.int32)
-        found: Tensor = raw_ops.TensorArraySizeV3(self._handle, self._flow, name=name)
-        return found
+        return raw_ops.TensorArraySizeV3(self._handle, self._flow, name=name)
 
     def close(self, name: str | None = None) -> Operation:
         """Gives the memory back before the run is over."""
-        made: Operation = raw_ops.TensorArrayCloseV3(self._handle, name=name)
-        return made
+        return raw_ops.TensorArrayCloseV3(self._handle, name=name)
 
     # -- what is known
 

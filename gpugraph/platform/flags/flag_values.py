@@ -154,8 +154,7 @@ class FlagValues:
 
     def is_parsed(self) -> bool:
         """Whether the command line was read."""
-        parsed: bool = self._parsed
-        return parsed
+        return self._parsed
 
     def mark_as_parsed(self) -> None:
         """From now on flags have their defaults, or what they are set to."""
@@ -195,8 +194,7 @@ class FlagValues:
         del self._flags[name]
 
     def __getitem__(self, name: str) -> Flag:
-        flag: Flag = self._flags[name]
-        return flag
+        return self._flags[name]
 
     def __setitem__(self, name: str, flag: Flag) -> None:
         if name in self._flags:

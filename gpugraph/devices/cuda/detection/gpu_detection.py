@@ -18,7 +18,7 @@ import os
 import threading
 from typing import NamedTuple
 
-from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.base.errors import invalid_argument
 from gpugraph.devices.codegen.object_cache import ObjectCache, cache_folder
 from gpugraph.devices.cuda.detection.cupy_packages import (
     CuPy,
@@ -76,9 +76,7 @@ def detect() -> Detection:
     """
     switch = os.environ.get(SWITCH, "")
     if switch not in ("", "0", "1"):
-        raise InvalidArgumentError(
-            None,
-            None,
+        raise invalid_argument(
             f"{SWITCH} is {switch!r}; possible are 0 (no CUDA GPU is used) and 1 (all that are "
             "there, as when it is not set)",
         )

@@ -40,8 +40,7 @@ def binding_version() -> int:
 
 def open_driver(ordinal: int) -> Driver:
     """A driver of a visible GPU. DriverError."""
-    driver: Driver = _cupy_driver().CupyDriver(ordinal, compile_text, _products)
-    return driver
+    return _cupy_driver().CupyDriver(ordinal, compile_text, _products)
 
 
 def _cupy_driver() -> Any:

@@ -6,7 +6,7 @@ import threading
 from bisect import bisect_right, insort
 from typing import Any
 
-from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.base.errors import InvalidArgumentError, invalid_argument
 from gpugraph.devices.cuda.driver.driver_interface import Driver
 from gpugraph.memory import HostRegion, SubAllocator
 
@@ -86,22 +86,18 @@ class PinnedSubAllocator(SubAllocator):
                 size, region = self._regions[base]
                 if address < base + size:
                     return region
-        raise InvalidArgumentError(None, None, f"No pinned region holds the address {address:#x}.")
+        raise invalid_argument(f"No pinned region holds the address {address:#x}.")
 
 
 def _check_alignment(sub_allocator: Any, alignment: int) -> None:
     if alignment > _ALIGNMENT:
-        raise InvalidArgumentError(
-            None,
-            None,
+        raise invalid_argument(
             f"{type(sub_allocator).__name__} gives regions aligned to {_ALIGNMENT} bytes, an "
             f"alignment of {alignment} cannot be had.",
         )
 
 
 def _no_such_region(sub_allocator: Any, address: int, num_bytes: int) -> InvalidArgumentError:
-    return InvalidArgumentError(
-        None,
-        None,
+    return invalid_argument(
         f"{type(sub_allocator).__name__} has no region of {num_bytes} bytes at {address:#x}.",
     )

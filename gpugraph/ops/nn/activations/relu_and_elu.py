@@ -86,8 +86,7 @@ op(
 
 def relu(features: Any, name: str | None = None) -> Tensor:
     """max(features, 0), elementwise, for real dtypes."""
-    made: Tensor = _relu_op(features, name=name)
-    return made
+    return _relu_op(features, name=name)
 
 
 # -- relu6
@@ -139,8 +138,7 @@ op(
 
 def relu6(features: Any, name: str | None = None) -> Tensor:
     """min(max(features, 0), 6), elementwise, for real dtypes."""
-    made: Tensor = _relu6_op(features, name=name)
-    return made
+    return _relu6_op(features, name=name)
 
 
 # -- leaky relu
@@ -213,8 +211,7 @@ def leaky_relu(features: Any, alpha: float = 0.2, name: str | None = None) -> Te
     source = convert_to_tensor(features, name="features")
     if source.dtype.is_integer:
         source = raw_ops.Cast(source, DstT=dtypes.float32)
-    made: Tensor = _leaky_relu(source, alpha=float(alpha), name=name)
-    return made
+    return _leaky_relu(source, alpha=float(alpha), name=name)
 
 
 # -- elu
@@ -280,5 +277,4 @@ op(
 
 def elu(features: Any, name: str | None = None) -> Tensor:
     """`features` where positive, else exp(features) - 1, elementwise, for floats."""
-    made: Tensor = _elu_op(features, name=name)
-    return made
+    return _elu_op(features, name=name)

@@ -100,8 +100,7 @@ op(
 
 def selu(features: Any, name: str | None = None) -> Tensor:
     """scale * features where positive, else scale * alpha * (exp(features) - 1), for floats."""
-    made: Tensor = _selu(features, name=name)
-    return made
+    return _selu(features, name=name)
 
 
 # -- softsign
@@ -168,8 +167,7 @@ op(
 
 def softsign(features: Any, name: str | None = None) -> Tensor:
     """features / (|features| + 1), elementwise, for floats."""
-    made: Tensor = _softsign(features, name=name)
-    return made
+    return _softsign(features, name=name)
 
 
 # -- made of others
@@ -178,8 +176,7 @@ def softsign(features: Any, name: str | None = None) -> Tensor:
 def swish(features: Any) -> Tensor:
     """features * sigmoid(features), elementwise, for floats."""
     source = convert_to_tensor(features, name="features")
-    made: Tensor = raw_ops.Mul(source, raw_ops.Sigmoid(source), name="swish")
-    return made
+    return raw_ops.Mul(source, raw_ops.Sigmoid(source), name="swish")
 
 
 def crelu(features: Any, name: str | None = None, axis: int = -1) -> Tensor:

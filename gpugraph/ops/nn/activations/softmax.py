@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from gpugraph.base.dtypes import FLOATING, float16
-from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
@@ -209,20 +209,16 @@ def _along(function: Any, logits: Any, axis: int | None, name: str | None) -> Te
     rank = source.shape.rank
     chosen = -1 if axis is None else int(axis)
     if rank is not None and not -rank <= chosen < rank:
-        raise InvalidArgumentError(
-            None, None, f"Dimension ({chosen}) must be in the range [{-rank}, {rank})"
-        )
+        raise invalid_argument(f"Dimension ({chosen}) must be in the range [{-rank}, {rank})")
     made: Tensor
     if chosen == -1 or (rank is not None and chosen == rank - 1):
-        made = function(source, name=name)
-        return made
+        return function(source, name=name)
     op_def: OpDef = function.op_def
     with op_scope(name, op_def.name, source) as scope:
         swapped = function(last_axis_swapped(source, chosen))
         made = last_axis_swapped(swapped, chosen)
         made.set_shape(source.shape)
-        made = raw_ops.Identity(made, name=scope)
-        return made
+        return raw_ops.Identity(made, name=scope)
 
 
 def _one_of(axis: Any, dim: Any) -> Any:

@@ -113,10 +113,9 @@ def conv2d(
     """
     chosen = _one_of("filters", filters, "filter", filter)
     attrs = placing(strides, padding, data_format, dilations)
-    made: Tensor = conv2d_op(
+    return conv2d_op(
         input, chosen, use_cudnn_on_gpu=use_cudnn_on_gpu, **attrs, name=name or "Conv2D"
     )
-    return made
 
 
 def conv2d_backprop_input(
@@ -206,8 +205,7 @@ def depthwise_conv2d_native(
     ValueError as `conv2d`.
     """
     attrs = placing(strides, padding, data_format, dilations)
-    made: Tensor = depthwise_op(input, filter, **attrs, name=name or "DepthwiseConv2dNative")
-    return made
+    return depthwise_op(input, filter, **attrs, name=name or "DepthwiseConv2dNative")
 
 
 def depthwise_conv2d(
@@ -263,7 +261,7 @@ def _pool(
     function: Any, name: str, value: Any, ksize: Any, strides: Any, padding: str, data_format: str
 ) -> Tensor:
     layout = _layout(data_format)
-    made: Tensor = function(
+    return function(
         value,
         ksize=of_four(ksize, layout, "ksize"),
         strides=of_four(strides, layout, "strides"),
@@ -271,7 +269,6 @@ def _pool(
         data_format=layout,
         name=name,
     )
-    return made
 
 
 def max_pool(

@@ -50,7 +50,7 @@ def conv3d(
 
     ValueError for windows larger than the volume, and for other numbers of channels.
     """
-    made: Tensor = conv3d_op(
+    return conv3d_op(
         input,
         _one_of("filter", filter, "filters", filters),
         strides=of_five(strides, data_format, "strides"),
@@ -59,7 +59,6 @@ def conv3d(
         dilations=of_five(dilations, data_format, "dilations"),
         name=name,
     )
-    return made
 
 
 def max_pool3d(
@@ -103,7 +102,7 @@ def _pool(
     padding: str,
     data_format: str,
 ) -> Tensor:
-    made: Tensor = function(
+    return function(
         source,
         ksize=of_five(ksize, data_format, "ksize"),
         strides=of_five(strides, data_format, "strides"),
@@ -111,4 +110,3 @@ def _pool(
         data_format=data_format,
         name=name,
     )
-    return made

@@ -87,7 +87,7 @@ def conv3d_transpose(
     chosen = filters if filter is None else filter
     layout = data_format or "NDHWC"
     with op_scope(name, "conv3d_transpose", source, chosen, output_shape) as scope:
-        made: Tensor = raw_ops.Conv3DBackpropInputV2(
+        return raw_ops.Conv3DBackpropInputV2(
             int_argument(output_shape),
             chosen,
             source,
@@ -97,7 +97,6 @@ def conv3d_transpose(
             dilations=of_five(dilations, layout, "dilations"),
             name=scope,
         )
-        return made
 
 
 def conv_transpose(
@@ -169,10 +168,9 @@ def depthwise_conv2d_native_backprop_input(
     the result's is `out_backprop`.
     """
     attrs = placing(strides, padding, data_format, dilations)
-    made: Tensor = raw_ops.DepthwiseConv2dNativeBackpropInput(
+    return raw_ops.DepthwiseConv2dNativeBackpropInput(
         int_argument(input_sizes), filter, out_backprop, **attrs, name=name
     )
-    return made
 
 
 def depthwise_conv2d_native_backprop_filter(
@@ -189,10 +187,9 @@ def depthwise_conv2d_native_backprop_filter(
     the result's is `out_backprop`.
     """
     attrs = placing(strides, padding, data_format, dilations)
-    made: Tensor = raw_ops.DepthwiseConv2dNativeBackpropFilter(
+    return raw_ops.DepthwiseConv2dNativeBackpropFilter(
         input, int_argument(filter_sizes), out_backprop, **attrs, name=name
     )
-    return made
 
 
 def conv3d_backprop_filter_v2(
@@ -208,7 +205,7 @@ def conv3d_backprop_filter_v2(
     """The gradient of `conv3d` by its filter, of the sizes `filter_sizes`, where the result's is
     `out_backprop`.
     """
-    made: Tensor = raw_ops.Conv3DBackpropFilterV2(
+    return raw_ops.Conv3DBackpropFilterV2(
         input,
         int_argument(filter_sizes),
         out_backprop,
@@ -218,4 +215,3 @@ def conv3d_backprop_filter_v2(
         dilations=of_five(dilations, data_format, "dilations"),
         name=name,
     )
-    return made

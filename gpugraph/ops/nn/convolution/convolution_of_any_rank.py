@@ -127,10 +127,9 @@ def pool(
         _check_rate(apart, steps, padding)
 
         def pooled(converted: Tensor, _: int, converted_padding: str) -> Tensor:
-            made: Tensor = _POOLING[pooling_type, count](
+            return _POOLING[pooling_type, count](
                 converted, size, steps, converted_padding, layout, scope
             )
-            return made
 
         return with_space_to_batch(source, apart, padding, pooled, data_format=layout)
 

@@ -201,7 +201,7 @@ def dilation2d(
     It can be differentiated once. ValueError for other ranks and numbers of channels, and for
     windows larger than the images.
     """
-    made: Tensor = _dilation(
+    return _dilation(
         input,
         filters if filter is None else filter,
         strides=strides,
@@ -209,7 +209,6 @@ def dilation2d(
         padding=padding,
         name=name,
     )
-    return made
 
 
 def erosion2d(

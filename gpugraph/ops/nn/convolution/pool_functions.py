@@ -143,8 +143,7 @@ def _by_rank(
     if not 3 <= rank <= 5:
         raise ValueError(f"Input tensor must be of rank 3, 4 or 5 but was {rank}.")
     layout = data_format or ("NWC", "NHWC", "NDHWC")[rank - 3]
-    made: Tensor = functions[rank - 2](source, ksize, strides, padding, layout, name=name)
-    return made
+    return functions[rank - 2](source, ksize, strides, padding, layout, name=name)
 
 
 def max_pool_with_argmax(

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.base.errors import invalid_argument
 from gpugraph.ops.random.bits_to_distributions import doubles
 from gpugraph.ops.random.philox import Philox
 
@@ -144,15 +144,15 @@ class Weighted:
 
     def __init__(self, range_max: int, weights: Any) -> None:
         if len(weights) != range_max:
-            raise InvalidArgumentError(
-                None, None, f"range is {range_max} must be equal to weights size {len(weights)}"
+            raise invalid_argument(
+                f"range is {range_max} must be equal to weights size {len(weights)}"
             )
         self.range = range_max
         self.weights = np.asarray(weights, np.float32)
         self.total = np.cumsum(self.weights)[-1]  # added one after the other
         if not (self.weights >= 0).all() or not 0 < self.total < np.inf:
-            raise InvalidArgumentError(
-                None, None, f"weights must be at least 0, and their sum above it, not {weights}"
+            raise invalid_argument(
+                f"weights must be at least 0, and their sum above it, not {weights}"
             )
         self.possible = int(np.count_nonzero(self.weights))
         self.kept, self.others = _shares(self.weights)
@@ -243,9 +243,7 @@ def draw(
     InvalidArgumentError for more different classes than there are, and for true classes outside.
     """
     if unique and count > law.possible:
-        raise InvalidArgumentError(
-            None,
-            None,
+        raise invalid_argument(
             f"Sampler's range is too small: {count} different classes of {law.possible}",
         )
     _check(true, law.range)
@@ -258,6 +256,6 @@ def draw(
 def _check(true: Any, span: int) -> None:
     outside = true[(true < 0) | (true >= span)]
     if outside.size:
-        raise InvalidArgumentError(
-            None, None, f"`true_candidate` out of range [0, {span}), received {outside.flat[0]}"
+        raise invalid_argument(
+            f"`true_candidate` out of range [0, {span}), received {outside.flat[0]}"
         )

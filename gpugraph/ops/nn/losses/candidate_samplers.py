@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gpugraph.base.errors import InvalidArgumentError, NotFoundError
+from gpugraph.base.errors import NotFoundError, invalid_argument
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext
@@ -156,9 +156,7 @@ def _in_file(name: str) -> list[float]:
         try:
             found.append(float(line.rsplit(",", 1)[-1]))
         except ValueError as error:
-            raise InvalidArgumentError(
-                None, None, f"Wrong vocabulary format at line: {line}"
-            ) from error
+            raise invalid_argument(f"Wrong vocabulary format at line: {line}") from error
     return found
 
 
@@ -188,7 +186,7 @@ def _bind_all(
 
     def run() -> None:
         if true.size and not (true.min() >= 0 and true.max() < count):
-            raise InvalidArgumentError(None, None, f"`true_candidate` out of range [0, {count})")
+            raise invalid_argument(f"`true_candidate` out of range [0, {count})")
         candidates[...] = np.arange(count)
         expected_true.fill(1)
         expected.fill(1)

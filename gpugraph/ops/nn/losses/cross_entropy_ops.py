@@ -14,7 +14,7 @@ import numpy as np
 
 from gpugraph.base import dtypes
 from gpugraph.base.dtypes import FLOATING, DType
-from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape, broadcast_shapes
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
@@ -154,9 +154,7 @@ def _infer_sparse(context: InferContext) -> Sequence[TensorShape]:
 def _check_labels(labels: Any, classes: int) -> None:
     if labels.size and (labels.min() < 0 or labels.max() >= classes):
         wrong = labels[(labels < 0) | (labels >= classes)]
-        raise InvalidArgumentError(
-            None,
-            None,
+        raise invalid_argument(
             f"The label {wrong[0]} is outside of the valid range [0, {classes}); in all, "
             f"{wrong.size} of {labels.size} labels are",
         )
@@ -378,5 +376,4 @@ def sigmoid_cross_entropy_with_logits(
         relu = raw_ops.Select(positive, x, zeros)
         less = raw_ops.Select(positive, raw_ops.Neg(x), x)
         first = raw_ops.Sub(relu, raw_ops.Mul(x, z))
-        made: Tensor = raw_ops.Add(first, raw_ops.Log1p(raw_ops.Exp(less)), name=scope)
-        return made
+        return raw_ops.Add(first, raw_ops.Log1p(raw_ops.Exp(less)), name=scope)

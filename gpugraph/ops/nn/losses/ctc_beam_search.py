@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.base.errors import invalid_argument
 
 __all__ = ["Found", "search"]
 
@@ -155,5 +155,5 @@ def search(logits: Any, width: int, paths: int, merge: bool) -> list[Found]:
                 _grow(node, known[:blank], beam)
     nodes = beam.empty()
     if len(nodes) < paths:
-        raise InvalidArgumentError(None, None, "Less leaves in the beam search than requested.")
+        raise invalid_argument("Less leaves in the beam search than requested.")
     return [Found(node.sequence(merge), node.total) for node in nodes[:paths]]

@@ -12,7 +12,7 @@ import numpy as np
 
 from gpugraph.base import dtypes
 from gpugraph.base.dtypes import int32
-from gpugraph.base.errors import FailedPreconditionError, InvalidArgumentError
+from gpugraph.base.errors import FailedPreconditionError, invalid_argument
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
@@ -139,7 +139,7 @@ def _bind_beams(context: KernelContext, logits: Any, times: Any) -> Callable[[],
     def run() -> list[Any]:
         _check_times(times, len(logits))
         if paths > width:
-            raise InvalidArgumentError(None, None, "requested more paths than the beam width.")
+            raise invalid_argument("requested more paths than the beam width.")
         found = [
             search(logits[: max(0, times[at]), at], width, paths, merge)
             for at in range(logits.shape[1])

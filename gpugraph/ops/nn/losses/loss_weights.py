@@ -47,8 +47,7 @@ def assert_broadcastable(weights: Any, values: Any) -> Operation:
             _WHY, "weights.shape=", given.name, weights_shape, "values.shape=", weighed.name,
             values_shape,
         ]  # fmt: skip
-        made: Operation = raw_ops.Assert(valid, data, name="Assert")
-        return made
+        return raw_ops.Assert(valid, data, name="Assert")
 
 
 def _known(weights: Tensor, values: Tensor) -> str:
@@ -90,8 +89,7 @@ def broadcast_weights(weights: Any, values: Any) -> Tensor:
         if given.shape.is_fully_defined() and given.shape.sizes == weighed.shape.sizes:
             return given
         with weighed.graph.control_dependencies([assert_broadcastable(given, weighed)]):
-            made: Tensor = raw_ops.Mul(given, ones_like(weighed), name=scope)
-            return made
+            return raw_ops.Mul(given, ones_like(weighed), name=scope)
 
 
 # -- labels beside predictions

@@ -163,8 +163,7 @@ def bias_add(value: Any, bias: Any, data_format: Any = None, name: str | None = 
         layout = "NCHW"
     else:
         raise ValueError("data_format must be of the form `N...C` or `NC...`")
-    made: Tensor = _bias_add(value, bias, data_format=layout, name=name or "BiasAdd")
-    return made
+    return _bias_add(value, bias, data_format=layout, name=name or "BiasAdd")
 
 
 def xw_plus_b(x: Any, weights: Any, biases: Any, name: str | None = None) -> Tensor:
@@ -243,5 +242,4 @@ def batch_normalization(
             factor = factor * scale
         scaled = source * cast(factor, source.dtype.base_dtype)
         moved = -convert_to_tensor(mean) * factor if offset is None else offset - mean * factor
-        made: Tensor = scaled + cast(moved, source.dtype.base_dtype)
-        return made
+        return scaled + cast(moved, source.dtype.base_dtype)

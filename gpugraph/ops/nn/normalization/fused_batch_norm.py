@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gpugraph.base.dtypes import FLOATING, DType, float32, float64
-from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
@@ -100,9 +100,7 @@ class _Images:
 
 def _check_empty(mean: Any, variance: Any) -> None:
     if mean.size or variance.size:
-        raise InvalidArgumentError(
-            None,
-            None,
+        raise invalid_argument(
             "mean and variance must be empty where is_training is True, but have "
             f"{mean.size} and {variance.size} elements",
         )

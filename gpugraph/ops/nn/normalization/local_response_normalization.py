@@ -233,7 +233,7 @@ def local_response_normalization(
     input / (bias + alpha * sum) ** beta, where the sum is of the squares of the channels up to
     `depth_radius` to both sides. ValueError for inputs that are not of rank 4.
     """
-    made: Tensor = _lrn(
+    return _lrn(
         input,
         depth_radius=depth_radius,
         bias=float(bias),
@@ -241,4 +241,3 @@ def local_response_normalization(
         beta=float(beta),
         name=name,
     )
-    return made

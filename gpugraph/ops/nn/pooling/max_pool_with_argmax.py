@@ -14,7 +14,7 @@ import numpy as np
 
 from gpugraph.base import dtypes
 from gpugraph.base.dtypes import REAL
-from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext
@@ -96,8 +96,8 @@ def _flat(context: KernelContext, image: Any, where: Any) -> Callable[[], Any]:
     def places() -> Any:
         found = (where + first).reshape(-1)
         if found.size and not (found.min() >= 0 and found.max() < image.size):
-            raise InvalidArgumentError(
-                None, None, f"argmax has places outside the images, of {image.size} elements"
+            raise invalid_argument(
+                f"argmax has places outside the images, of {image.size} elements"
             )
         return found
 
