@@ -17,8 +17,13 @@ from typing import Any
 import numpy as np
 
 from gpugraph.base.dtypes import float32
-from gpugraph.devices.native import Function, Fused, Fusion, prepare
-from gpugraph.devices.native import compiled_functions as function_module
+from gpugraph.devices.native import (
+    Function,
+    Fused,
+    Fusion,
+    compiled_functions as function_module,
+    prepare,
+)
 from gpugraph.devices.native.native_runtime import thread_count
 
 

@@ -12,210 +12,121 @@ Names, signatures, defaults and error classes are TensorFlow 1.15's. What Tensor
 holds, `GPUOptions(virtual_gpus=n)` rehearses a placement on GPUs played by the host.
 """
 
-from gpugraph import devices, layers, losses, memory, metrics, session, train
+from gpugraph import (
+    devices as devices, layers as layers, losses as losses, memory as memory, metrics as metrics,
+    session as session, train as train,
+)
 from gpugraph.api import (
-    bitwise,
-    compat,
-    contrib,
-    debugging,
-    dtypes,
-    gfile,
-    image,
-    initializers,
-    io,
-    linalg,
-    manip,
-    math,
-    nn,
-    quantization,
-    random,
-    sets,
-    signal,
-    sparse,
-    spectral,
-    strings,
-    test,
+    bitwise as bitwise, compat as compat, contrib as contrib, debugging as debugging,
+    dtypes as dtypes, gfile as gfile, image as image, initializers as initializers, io as io,
+    linalg as linalg, manip as manip, math as math, nn as nn, quantization as quantization,
+    random as random, sets as sets, signal as signal, sparse as sparse, spectral as spectral,
+    strings as strings, test as test,
 )
-from gpugraph.base import errors, nest, version
+from gpugraph.base import errors as errors, nest as nest, version as version
 from gpugraph.base.dtypes import (
-    DType,
-    as_dtype,
-    bfloat16,
-    bool,
-    complex64,
-    complex128,
-    double,
-    float16,
-    float32,
-    float64,
-    half,
-    int8,
-    int16,
-    int32,
-    int64,
-    resource,
-    string,
-    uint8,
-    uint16,
-    uint32,
-    uint64,
+    DType as DType, as_dtype as as_dtype, bfloat16 as bfloat16, bool as bool,
+    complex64 as complex64, complex128 as complex128, double as double, float16 as float16,
+    float32 as float32, float64 as float64, half as half, int8 as int8, int16 as int16,
+    int32 as int32, int64 as int64, resource as resource, string as string, uint8 as uint8,
+    uint16 as uint16, uint32 as uint32, uint64 as uint64,
 )
-from gpugraph.base.errors import OpError
-from gpugraph.base.shapes import Dimension, TensorShape
-from gpugraph.base.version import COMPILER_VERSION, GIT_VERSION, VERSION
+from gpugraph.base.errors import OpError as OpError
+from gpugraph.base.shapes import Dimension as Dimension, TensorShape as TensorShape
+from gpugraph.base.version import (
+    COMPILER_VERSION as COMPILER_VERSION, GIT_VERSION as GIT_VERSION, VERSION as VERSION,
+)
 from gpugraph.compatibility.tensorflow_versions import (
-    control_flow_v2_enabled,
-    disable_control_flow_v2,
-    disable_eager_execution,
-    disable_tensor_equality,
-    disable_v2_behavior,
-    disable_v2_tensorshape,
-    enable_control_flow_v2,
-    enable_eager_execution,
-    enable_tensor_equality,
-    enable_v2_behavior,
-    enable_v2_tensorshape,
-    executing_eagerly_outside_functions,
-    is_symbolic_tensor,
+    control_flow_v2_enabled as control_flow_v2_enabled,
+    disable_control_flow_v2 as disable_control_flow_v2,
+    disable_eager_execution as disable_eager_execution,
+    disable_tensor_equality as disable_tensor_equality, disable_v2_behavior as disable_v2_behavior,
+    disable_v2_tensorshape as disable_v2_tensorshape,
+    enable_control_flow_v2 as enable_control_flow_v2,
+    enable_eager_execution as enable_eager_execution,
+    enable_tensor_equality as enable_tensor_equality, enable_v2_behavior as enable_v2_behavior,
+    enable_v2_tensorshape as enable_v2_tensorshape,
+    executing_eagerly_outside_functions as executing_eagerly_outside_functions,
+    is_symbolic_tensor as is_symbolic_tensor,
 )
 from gpugraph.config import (
-    ConfigProto,
-    GPUOptions,
-    GraphOptions,
-    OptimizerOptions,
-    RunMetadata,
-    RunOptions,
-    SessionOptions,
+    ConfigProto as ConfigProto, GPUOptions as GPUOptions, GraphOptions as GraphOptions,
+    OptimizerOptions as OptimizerOptions, RunMetadata as RunMetadata, RunOptions as RunOptions,
+    SessionOptions as SessionOptions,
 )
-from gpugraph.control_flow import Assert, case, cond, switch_case, while_loop
-from gpugraph.control_flow.map_fold_scan import foldl, foldr, map_fn, scan
+from gpugraph.control_flow import (
+    Assert as Assert, case as case, cond as cond, switch_case as switch_case,
+    while_loop as while_loop,
+)
+from gpugraph.control_flow.map_fold_scan import (
+    foldl as foldl, foldr as foldr, map_fn as map_fn, scan as scan,
+)
 from gpugraph.gradients import (
-    AggregationMethod,
-    NotDifferentiable,
-    RegisterGradient,
-    UnconnectedGradients,
-    custom_gradient,
-    grad_pass_through,
-    gradients,
-    hessians,
-    recompute_grad,
+    AggregationMethod as AggregationMethod, NotDifferentiable as NotDifferentiable,
+    RegisterGradient as RegisterGradient, UnconnectedGradients as UnconnectedGradients,
+    custom_gradient as custom_gradient, grad_pass_through as grad_pass_through,
+    gradients as gradients, hessians as hessians, recompute_grad as recompute_grad,
 )
-from gpugraph.gradients import NotDifferentiable as NoGradient
-from gpugraph.gradients import NotDifferentiable as no_gradient
-from gpugraph.graph.client.client_graph import Graph
+from gpugraph.graph.client.client_graph import Graph as Graph
 from gpugraph.graph.client.default_graph_functions import (
-    add_to_collection,
-    add_to_collections,
-    colocate_with,
-    container,
-    control_dependencies,
-    device,
-    executing_eagerly,
-    get_collection,
-    get_collection_ref,
-    get_default_graph,
-    get_default_session,
-    init_scope,
-    name_scope,
-    reset_default_graph,
+    add_to_collection as add_to_collection, add_to_collections as add_to_collections,
+    colocate_with as colocate_with, container as container,
+    control_dependencies as control_dependencies, device as device,
+    executing_eagerly as executing_eagerly, get_collection as get_collection,
+    get_collection_ref as get_collection_ref, get_default_graph as get_default_graph,
+    get_default_session as get_default_session, init_scope as init_scope, name_scope as name_scope,
+    reset_default_graph as reset_default_graph,
 )
-from gpugraph.graph.client.graph_collections import GraphKeys
-from gpugraph.graph.client.indexed_slices import IndexedSlices
-from gpugraph.graph.client.operation import Operation
-from gpugraph.graph.client.tensor import Tensor
-from gpugraph.graph.client.tensor_spec import TensorSpec
-from gpugraph.graph.device_names import DeviceSpec
-from gpugraph.graph.op_def import NodeDef, OpDef
-from gpugraph.kernel import Call, Elementwise, Reduction, Sized, Source
-from gpugraph.ops.framework.constant_value import constant_value as get_static_value
-from gpugraph.ops.random.random_ops import get_seed
-from gpugraph.platform import app, flags, logging
-from gpugraph.session import InteractiveSession, Session
+from gpugraph.graph.client.graph_collections import GraphKeys as GraphKeys
+from gpugraph.graph.client.indexed_slices import IndexedSlices as IndexedSlices
+from gpugraph.graph.client.operation import Operation as Operation
+from gpugraph.graph.client.tensor import Tensor as Tensor
+from gpugraph.graph.client.tensor_spec import TensorSpec as TensorSpec
+from gpugraph.graph.device_names import DeviceSpec as DeviceSpec
+from gpugraph.graph.op_def import NodeDef as NodeDef, OpDef as OpDef
+from gpugraph.kernel import (
+    Call as Call, Elementwise as Elementwise, Reduction as Reduction, Sized as Sized,
+    Source as Source,
+)
+from gpugraph.ops.random.random_ops import get_seed as get_seed
+from gpugraph.platform import app as app, flags as flags, logging as logging
+from gpugraph.session import InteractiveSession as InteractiveSession, Session as Session
 from gpugraph.variable_scope import (
-    AUTO_REUSE,
-    VariableScope,
-    create_partitioned_variables,
-    explain_variables,
-    fixed_size_partitioner,
-    get_local_variable,
-    get_variable,
-    get_variable_scope,
-    min_max_variable_partitioner,
-    no_regularizer,
-    variable_axis_size_partitioner,
-    variable_op_scope,
-    variable_scope,
+    AUTO_REUSE as AUTO_REUSE, VariableScope as VariableScope,
+    create_partitioned_variables as create_partitioned_variables,
+    explain_variables as explain_variables, fixed_size_partitioner as fixed_size_partitioner,
+    get_local_variable as get_local_variable, get_variable as get_variable,
+    get_variable_scope as get_variable_scope,
+    min_max_variable_partitioner as min_max_variable_partitioner, no_regularizer as no_regularizer,
+    variable_axis_size_partitioner as variable_axis_size_partitioner,
+    variable_op_scope as variable_op_scope, variable_scope as variable_scope,
 )
-from gpugraph.variable_scope.make_template import make_template
+from gpugraph.variable_scope.make_template import make_template as make_template
 from gpugraph.variables import (
-    Variable,
-    VariableAggregation,
-    VariableSynchronization,
-    assert_variables_initialized,
-    disable_resource_variables,
-    enable_resource_variables,
-    global_variables,
-    global_variables_initializer,
-    is_tensor,
-    is_variable_initialized,
-    local_variables,
-    local_variables_initializer,
-    model_variables,
-    moving_average_variables,
-    report_uninitialized_variables,
-    resource_variables_enabled,
-    tables_initializer,
-    trainable_variables,
-    variable_creator_scope,
-    variables_initializer,
+    Variable as Variable, VariableAggregation as VariableAggregation,
+    VariableSynchronization as VariableSynchronization,
+    assert_variables_initialized as assert_variables_initialized,
+    disable_resource_variables as disable_resource_variables,
+    enable_resource_variables as enable_resource_variables, global_variables as global_variables,
+    global_variables_initializer as global_variables_initializer, is_tensor as is_tensor,
+    is_variable_initialized as is_variable_initialized, local_variables as local_variables,
+    local_variables_initializer as local_variables_initializer, model_variables as model_variables,
+    moving_average_variables as moving_average_variables,
+    report_uninitialized_variables as report_uninitialized_variables,
+    resource_variables_enabled as resource_variables_enabled,
+    tables_initializer as tables_initializer, trainable_variables as trainable_variables,
+    variable_creator_scope as variable_creator_scope,
+    variables_initializer as variables_initializer,
 )
-from gpugraph.variables import global_variables as all_variables
-from gpugraph.variables import global_variables_initializer as initialize_all_variables
-from gpugraph.variables import local_variables_initializer as initialize_local_variables
-from gpugraph.variables import tables_initializer as initialize_all_tables
-from gpugraph.variables import variables_initializer as initialize_variables
+from gpugraph.api.top_level import *  # noqa: F403
+from gpugraph.ops.framework import constant_value as _constant_value
 
 __version__ = VERSION
-from gpugraph.api import top_level
-from gpugraph.api.top_level import *  # noqa: F403
-
-# fmt: off
-__all__ = [
-    "COMPILER_VERSION", "GIT_VERSION", "TensorSpec", "VERSION", "compat", "control_flow_v2_enabled",
-    "disable_control_flow_v2", "disable_eager_execution", "disable_tensor_equality",
-    "disable_v2_behavior", "disable_v2_tensorshape", "enable_control_flow_v2",
-    "enable_eager_execution", "enable_tensor_equality", "enable_v2_behavior",
-    "enable_v2_tensorshape", "executing_eagerly", "executing_eagerly_outside_functions",
-    "get_seed", "get_static_value", "gfile", "is_symbolic_tensor", "is_tensor", "test", "version",
-    "AUTO_REUSE", "AggregationMethod", "Assert", "Call", "ConfigProto", "DType", "DeviceSpec",
-    "Dimension", "Elementwise", "GPUOptions", "Graph", "GraphKeys", "GraphOptions",
-    "IndexedSlices", "InteractiveSession", "NoGradient", "NodeDef", "NotDifferentiable", "OpDef",
-    "OpError", "Operation", "OptimizerOptions", "Reduction", "RegisterGradient", "RunMetadata",
-    "RunOptions", "Session", "SessionOptions", "Sized", "Source", "Tensor", "TensorShape",
-    "UnconnectedGradients", "Variable", "VariableAggregation", "VariableScope",
-    "VariableSynchronization", "__version__", "add_to_collection", "add_to_collections",
-    "all_variables", "app", "as_dtype", "assert_variables_initialized", "bfloat16", "bitwise",
-    "bool", "case", "colocate_with", "complex128", "complex64", "cond", "container", "contrib",
-    "control_dependencies", "create_partitioned_variables", "custom_gradient", "debugging",
-    "device", "devices", "disable_resource_variables", "double", "dtypes",
-    "enable_resource_variables", "errors", "explain_variables", "fixed_size_partitioner", "flags",
-    "float16", "float32", "float64", "foldl", "foldr", "get_collection", "get_collection_ref",
-    "get_default_graph", "get_default_session", "get_local_variable", "get_variable",
-    "get_variable_scope", "global_variables", "global_variables_initializer", "grad_pass_through",
-    "gradients", "half", "hessians", "image", "init_scope", "initialize_all_tables",
-    "initialize_all_variables", "initialize_local_variables", "initialize_variables",
-    "initializers", "int16", "int32", "int64", "int8", "io",
-    "is_variable_initialized",
-    "layers", "linalg", "local_variables", "local_variables_initializer", "logging", "losses",
-    "make_template", "manip", "map_fn", "math", "memory", "metrics",
-    "min_max_variable_partitioner", "model_variables", "moving_average_variables", "name_scope",
-    "nest", "nn", "no_gradient", "no_regularizer", "quantization", "random", "recompute_grad",
-    "report_uninitialized_variables", "reset_default_graph", "resource",
-    "resource_variables_enabled", "scan", "session", "sets", "signal", "sparse", "spectral",
-    "string", "strings", "switch_case", "tables_initializer", "train", "trainable_variables",
-    "uint16", "uint32", "uint64", "uint8", "variable_axis_size_partitioner",
-    "variable_creator_scope", "variable_op_scope", "variable_scope", "variables_initializer",
-    "while_loop",
-]
-# fmt: on
-__all__ += top_level.__all__
+NoGradient = NotDifferentiable
+all_variables = global_variables
+get_static_value = _constant_value.constant_value
+initialize_all_tables = tables_initializer
+initialize_all_variables = global_variables_initializer
+initialize_local_variables = local_variables_initializer
+initialize_variables = variables_initializer
+no_gradient = NotDifferentiable

@@ -61,25 +61,8 @@ def docstring_faults(root: Path) -> list[str]:
     ]
 
 
-def all_faults(root: Path) -> list[str]:
-    return [
-        f"{name}: no __all__"
-        for name, text in read_files(root)
-        if not any(map(is_all, ast.parse(text, name).body))
-    ]
-
-
-def is_all(statement: ast.stmt) -> bool:
-    match statement:
-        case ast.Assign(targets=[ast.Name(id="__all__")]):
-            return True
-        case ast.AnnAssign(target=ast.Name(id="__all__"), value=ast.expr()):
-            return True
-    return False
-
-
 Check = Callable[[Path], list[str]]
-CHECKS: tuple[Check, ...] = (size_faults, folder_faults, name_faults, docstring_faults, all_faults)
+CHECKS: tuple[Check, ...] = (size_faults, folder_faults, name_faults, docstring_faults)
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
@@ -88,17 +71,15 @@ def test_the_package_keeps_the_rule(check: Check) -> None:
     assert not faults, "\n".join(["", *faults])
 
 
-SOUND = '"""Why."""\n__all__: list[str] = []\n'
+SOUND = '"""Why."""\nx = 1\n'
 
 
 @pytest.mark.parametrize(
     ("check", "text", "fault"),
     [
         (size_faults, SOUND + "#\n" * (MOST_LINES - 1), "a.py: 401 lines, 400 at most"),
-        (docstring_faults, "__all__ = []\n", "a.py: no docstring"),
+        (docstring_faults, "x = 1\n", "a.py: no docstring"),
         (docstring_faults, '""" """\n', "a.py: no docstring"),
-        (all_faults, '"""Why."""\n', "a.py: no __all__"),
-        (all_faults, "__all__: list[str]\n", "a.py: no __all__"),
     ],
 )
 def test_a_broken_file_is_found(check: Check, text: str, fault: str, tmp_path: Path) -> None:

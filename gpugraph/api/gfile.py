@@ -1,37 +1,10 @@
 """Files and folders, as `tf.gfile` has them."""
 
 from gpugraph.platform.files import (
-    Copy,
-    DeleteRecursively,
-    Exists,
-    GFile,
-    Glob,
-    IsDirectory,
-    ListDirectory,
-    MakeDirs,
-    MkDir,
-    Remove,
-    Rename,
-    Stat,
-    Walk,
+    Copy as Copy, DeleteRecursively as DeleteRecursively, Exists as Exists, GFile as GFile,
+    Glob as Glob, IsDirectory as IsDirectory, ListDirectory as ListDirectory, MakeDirs as MakeDirs,
+    MkDir as MkDir, Remove as Remove, Rename as Rename, Stat as Stat, Walk as Walk,
 )
-from gpugraph.platform.files import GFile as FastGFile
-from gpugraph.platform.files import GFile as Open
 
-__all__ = [
-    "Copy",
-    "DeleteRecursively",
-    "Exists",
-    "FastGFile",
-    "GFile",
-    "Glob",
-    "IsDirectory",
-    "ListDirectory",
-    "MakeDirs",
-    "MkDir",
-    "Open",
-    "Remove",
-    "Rename",
-    "Stat",
-    "Walk",
-]
+FastGFile = GFile
+Open = GFile

@@ -1,49 +1,26 @@
 """Initializers of variables, by both of TensorFlow's spellings."""
 
-from gpugraph.ops.random.variable_initializers import Constant as constant
-from gpugraph.ops.random.variable_initializers import GlorotNormal as glorot_normal
-from gpugraph.ops.random.variable_initializers import GlorotUniform as glorot_uniform
-from gpugraph.ops.random.variable_initializers import Identity as identity
 from gpugraph.ops.random.variable_initializers import Initializer as Initializer
-from gpugraph.ops.random.variable_initializers import Ones as ones
-from gpugraph.ops.random.variable_initializers import Orthogonal as orthogonal
-from gpugraph.ops.random.variable_initializers import RandomNormal as random_normal
-from gpugraph.ops.random.variable_initializers import RandomUniform as random_uniform
-from gpugraph.ops.random.variable_initializers import TruncatedNormal as truncated_normal
-from gpugraph.ops.random.variable_initializers import UniformUnitScaling as uniform_unit_scaling
-from gpugraph.ops.random.variable_initializers import VarianceScaling as variance_scaling
-from gpugraph.ops.random.variable_initializers import Zeros as zeros
 from gpugraph.ops.random.variable_initializers import (
-    he_normal,
-    he_uniform,
-    lecun_normal,
-    lecun_uniform,
+    he_normal as he_normal, he_uniform as he_uniform, lecun_normal as lecun_normal,
+    lecun_uniform as lecun_uniform,
 )
-from gpugraph.variables import global_variables_initializer as global_variables
-from gpugraph.variables import local_variables_initializer as local_variables
-from gpugraph.variables import tables_initializer
-from gpugraph.variables import variables_initializer as variables
+from gpugraph.variables import tables_initializer as tables_initializer
+from gpugraph import variables as _variables
+from gpugraph.ops.random import variable_initializers as _variable_initializers
 
-__all__ = [
-    "Initializer",
-    "constant",
-    "global_variables",
-    "glorot_normal",
-    "glorot_uniform",
-    "he_normal",
-    "he_uniform",
-    "identity",
-    "lecun_normal",
-    "lecun_uniform",
-    "local_variables",
-    "ones",
-    "orthogonal",
-    "random_normal",
-    "random_uniform",
-    "tables_initializer",
-    "truncated_normal",
-    "uniform_unit_scaling",
-    "variables",
-    "variance_scaling",
-    "zeros",
-]
+constant = _variable_initializers.Constant
+global_variables = _variables.global_variables_initializer
+glorot_normal = _variable_initializers.GlorotNormal
+glorot_uniform = _variable_initializers.GlorotUniform
+identity = _variable_initializers.Identity
+local_variables = _variables.local_variables_initializer
+ones = _variable_initializers.Ones
+orthogonal = _variable_initializers.Orthogonal
+random_normal = _variable_initializers.RandomNormal
+random_uniform = _variable_initializers.RandomUniform
+truncated_normal = _variable_initializers.TruncatedNormal
+uniform_unit_scaling = _variable_initializers.UniformUnitScaling
+variables = _variables.variables_initializer
+variance_scaling = _variable_initializers.VarianceScaling
+zeros = _variable_initializers.Zeros

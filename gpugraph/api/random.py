@@ -1,47 +1,31 @@
 """Random tensors: the stream of each op follows from its seed and the graph's."""
 
 from gpugraph.ops.nn.losses.candidate_samplers import (
-    all_candidate_sampler,
-    fixed_unigram_candidate_sampler,
-    learned_unigram_candidate_sampler,
-    log_uniform_candidate_sampler,
-    uniform_candidate_sampler,
+    all_candidate_sampler as all_candidate_sampler,
+    fixed_unigram_candidate_sampler as fixed_unigram_candidate_sampler,
+    learned_unigram_candidate_sampler as learned_unigram_candidate_sampler,
+    log_uniform_candidate_sampler as log_uniform_candidate_sampler,
+    uniform_candidate_sampler as uniform_candidate_sampler,
 )
-from gpugraph.ops.random.gamma_and_poisson import random_gamma as gamma
-from gpugraph.ops.random.gamma_and_poisson import random_poisson as poisson
 from gpugraph.ops.random.multinomial_and_shuffle import (
-    categorical,
-    multinomial,
-    stateless_categorical,
-    stateless_multinomial,
+    categorical as categorical, multinomial as multinomial,
+    stateless_categorical as stateless_categorical, stateless_multinomial as stateless_multinomial,
 )
-from gpugraph.ops.random.multinomial_and_shuffle import random_shuffle as shuffle
-from gpugraph.ops.random.random_ops import get_seed, set_random_seed, truncated_normal
-from gpugraph.ops.random.random_ops import random_normal as normal
-from gpugraph.ops.random.random_ops import random_uniform as uniform
-from gpugraph.ops.random.stateless_random import stateless_random_normal as stateless_normal
-from gpugraph.ops.random.stateless_random import stateless_random_uniform as stateless_uniform
-from gpugraph.ops.random.stateless_random import stateless_truncated_normal
+from gpugraph.ops.random.random_ops import (
+    get_seed as get_seed, set_random_seed as set_random_seed, truncated_normal as truncated_normal,
+)
+from gpugraph.ops.random.stateless_random import (
+    stateless_truncated_normal as stateless_truncated_normal,
+)
+from gpugraph.ops.random import gamma_and_poisson as _gamma_and_poisson
+from gpugraph.ops.random import multinomial_and_shuffle as _multinomial_and_shuffle
+from gpugraph.ops.random import random_ops as _random_ops
+from gpugraph.ops.random import stateless_random as _stateless_random
 
-__all__ = [
-    "all_candidate_sampler",
-    "categorical",
-    "fixed_unigram_candidate_sampler",
-    "gamma",
-    "get_seed",
-    "learned_unigram_candidate_sampler",
-    "log_uniform_candidate_sampler",
-    "multinomial",
-    "normal",
-    "poisson",
-    "set_random_seed",
-    "shuffle",
-    "stateless_categorical",
-    "stateless_multinomial",
-    "stateless_normal",
-    "stateless_truncated_normal",
-    "stateless_uniform",
-    "truncated_normal",
-    "uniform",
-    "uniform_candidate_sampler",
-]
+gamma = _gamma_and_poisson.random_gamma
+normal = _random_ops.random_normal
+poisson = _gamma_and_poisson.random_poisson
+shuffle = _multinomial_and_shuffle.random_shuffle
+stateless_normal = _stateless_random.stateless_random_normal
+stateless_uniform = _stateless_random.stateless_random_uniform
+uniform = _random_ops.random_uniform

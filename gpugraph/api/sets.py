@@ -1,18 +1,11 @@
 """Sets along the last axis of tensors, sparse or dense."""
 
-from gpugraph.ops.sparse.set_operations import set_difference, set_intersection, set_size, set_union
-from gpugraph.ops.sparse.set_operations import set_difference as difference
-from gpugraph.ops.sparse.set_operations import set_intersection as intersection
-from gpugraph.ops.sparse.set_operations import set_size as size
-from gpugraph.ops.sparse.set_operations import set_union as union
+from gpugraph.ops.sparse.set_operations import (
+    set_difference as set_difference, set_intersection as set_intersection, set_size as set_size,
+    set_union as set_union,
+)
 
-__all__ = [
-    "difference",
-    "intersection",
-    "set_difference",
-    "set_intersection",
-    "set_size",
-    "set_union",
-    "size",
-    "union",
-]
+difference = set_difference
+intersection = set_intersection
+size = set_size
+union = set_union

@@ -1,67 +1,39 @@
 """Sparse tensors."""
 
-from gpugraph.ops.segments.sparse_segment_sum import sparse_segment_mean as segment_mean
-from gpugraph.ops.segments.sparse_segment_sum import sparse_segment_sqrt_n as segment_sqrt_n
-from gpugraph.ops.segments.sparse_segment_sum import sparse_segment_sum as segment_sum
-from gpugraph.ops.sparse.sparse_functions import from_dense
-from gpugraph.ops.sparse.sparse_functions import sparse_add as add
-from gpugraph.ops.sparse.sparse_functions import sparse_concat as concat
-from gpugraph.ops.sparse.sparse_functions import sparse_fill_empty_rows as fill_empty_rows
-from gpugraph.ops.sparse.sparse_functions import sparse_maximum as maximum
-from gpugraph.ops.sparse.sparse_functions import sparse_minimum as minimum
-from gpugraph.ops.sparse.sparse_functions import sparse_reorder as reorder
-from gpugraph.ops.sparse.sparse_functions import sparse_reshape as reshape
-from gpugraph.ops.sparse.sparse_functions import sparse_retain as retain
-from gpugraph.ops.sparse.sparse_functions import sparse_slice as slice
-from gpugraph.ops.sparse.sparse_functions import sparse_softmax as softmax
-from gpugraph.ops.sparse.sparse_functions import sparse_split as split
-from gpugraph.ops.sparse.sparse_functions import sparse_tensor_dense_matmul as matmul
-from gpugraph.ops.sparse.sparse_functions import sparse_tensor_dense_matmul as sparse_dense_matmul
-from gpugraph.ops.sparse.sparse_functions import sparse_tensor_to_dense as to_dense
-from gpugraph.ops.sparse.sparse_functions import sparse_to_indicator as to_indicator
-from gpugraph.ops.sparse.sparse_functions import sparse_transpose as transpose
-from gpugraph.ops.sparse.sparse_mask_and_merge import sparse_expand_dims as expand_dims
-from gpugraph.ops.sparse.sparse_mask_and_merge import sparse_eye as eye
-from gpugraph.ops.sparse.sparse_mask_and_merge import sparse_mask as mask
-from gpugraph.ops.sparse.sparse_mask_and_merge import sparse_merge as merge
-from gpugraph.ops.sparse.sparse_mask_and_merge import sparse_reset_shape as reset_shape
-from gpugraph.ops.sparse.sparse_reduce import sparse_reduce_max as reduce_max
-from gpugraph.ops.sparse.sparse_reduce import sparse_reduce_max_sparse as reduce_max_sparse
-from gpugraph.ops.sparse.sparse_reduce import sparse_reduce_sum as reduce_sum
-from gpugraph.ops.sparse.sparse_reduce import sparse_reduce_sum_sparse as reduce_sum_sparse
-from gpugraph.ops.sparse.sparse_tensor import SparseTensor
-from gpugraph.ops.sparse.sparse_tensor import sparse_placeholder as placeholder
+from gpugraph.ops.sparse.sparse_functions import from_dense as from_dense
+from gpugraph.ops.sparse.sparse_tensor import SparseTensor as SparseTensor
+from gpugraph.ops.segments import sparse_segment_sum as _sparse_segment_sum
+from gpugraph.ops.sparse import sparse_functions as _sparse_functions
+from gpugraph.ops.sparse import sparse_mask_and_merge as _sparse_mask_and_merge
+from gpugraph.ops.sparse import sparse_reduce as _sparse_reduce
+from gpugraph.ops.sparse import sparse_tensor as _sparse_tensor
 
-__all__ = [
-    "SparseTensor",
-    "add",
-    "concat",
-    "expand_dims",
-    "eye",
-    "fill_empty_rows",
-    "from_dense",
-    "mask",
-    "matmul",
-    "maximum",
-    "merge",
-    "minimum",
-    "placeholder",
-    "reduce_max",
-    "reduce_max_sparse",
-    "reduce_sum",
-    "reduce_sum_sparse",
-    "reorder",
-    "reset_shape",
-    "reshape",
-    "retain",
-    "segment_mean",
-    "segment_sqrt_n",
-    "segment_sum",
-    "slice",
-    "softmax",
-    "sparse_dense_matmul",
-    "split",
-    "to_dense",
-    "to_indicator",
-    "transpose",
-]
+add = _sparse_functions.sparse_add
+concat = _sparse_functions.sparse_concat
+expand_dims = _sparse_mask_and_merge.sparse_expand_dims
+eye = _sparse_mask_and_merge.sparse_eye
+fill_empty_rows = _sparse_functions.sparse_fill_empty_rows
+mask = _sparse_mask_and_merge.sparse_mask
+matmul = _sparse_functions.sparse_tensor_dense_matmul
+maximum = _sparse_functions.sparse_maximum
+merge = _sparse_mask_and_merge.sparse_merge
+minimum = _sparse_functions.sparse_minimum
+placeholder = _sparse_tensor.sparse_placeholder
+reduce_max = _sparse_reduce.sparse_reduce_max
+reduce_max_sparse = _sparse_reduce.sparse_reduce_max_sparse
+reduce_sum = _sparse_reduce.sparse_reduce_sum
+reduce_sum_sparse = _sparse_reduce.sparse_reduce_sum_sparse
+reorder = _sparse_functions.sparse_reorder
+reset_shape = _sparse_mask_and_merge.sparse_reset_shape
+reshape = _sparse_functions.sparse_reshape
+retain = _sparse_functions.sparse_retain
+segment_mean = _sparse_segment_sum.sparse_segment_mean
+segment_sqrt_n = _sparse_segment_sum.sparse_segment_sqrt_n
+segment_sum = _sparse_segment_sum.sparse_segment_sum
+slice = _sparse_functions.sparse_slice
+softmax = _sparse_functions.sparse_softmax
+sparse_dense_matmul = _sparse_functions.sparse_tensor_dense_matmul
+split = _sparse_functions.sparse_split
+to_dense = _sparse_functions.sparse_tensor_to_dense
+to_indicator = _sparse_functions.sparse_to_indicator
+transpose = _sparse_functions.sparse_transpose

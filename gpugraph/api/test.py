@@ -1,33 +1,11 @@
 """Tests of programs, as `tf.test` has them."""
 
 from gpugraph.testing import (
-    TestCase,
-    compute_gradient,
-    compute_gradient_error,
-    get_temp_dir,
-    gpu_device_name,
-    is_built_with_cuda,
-    is_built_with_gpu_support,
-    is_built_with_rocm,
-    is_built_with_xla,
-    is_gpu_available,
-    main,
-    mock,
-    test_src_dir_path,
+    TestCase as TestCase, compute_gradient as compute_gradient,
+    compute_gradient_error as compute_gradient_error, get_temp_dir as get_temp_dir,
+    gpu_device_name as gpu_device_name, is_built_with_cuda as is_built_with_cuda,
+    is_built_with_gpu_support as is_built_with_gpu_support,
+    is_built_with_rocm as is_built_with_rocm, is_built_with_xla as is_built_with_xla,
+    is_gpu_available as is_gpu_available, main as main, mock as mock,
+    test_src_dir_path as test_src_dir_path,
 )
-
-__all__ = [
-    "TestCase",
-    "compute_gradient",
-    "compute_gradient_error",
-    "get_temp_dir",
-    "gpu_device_name",
-    "is_built_with_cuda",
-    "is_built_with_gpu_support",
-    "is_built_with_rocm",
-    "is_built_with_xla",
-    "is_gpu_available",
-    "main",
-    "mock",
-    "test_src_dir_path",
-]

@@ -1,241 +1,283 @@
 """The functions of `tf`: what makes ops, by the names that TensorFlow has at its top."""
 
-# fmt: off
-# isort: off
 from gpugraph.checks import (
-    add_check_numerics_ops, assert_equal, assert_greater, assert_greater_equal, assert_integer,
-    assert_less, assert_less_equal, assert_near, assert_negative, assert_non_negative,
-    assert_non_positive, assert_none_equal, assert_positive, assert_proper_iterable, assert_rank,
-    assert_rank_at_least, assert_rank_in, assert_same_float_dtype, assert_scalar, assert_type,
-    is_non_decreasing, is_numeric_tensor, is_strictly_increasing, verify_tensor_all_finite,
+    add_check_numerics_ops as add_check_numerics_ops, assert_equal as assert_equal,
+    assert_greater as assert_greater, assert_greater_equal as assert_greater_equal,
+    assert_integer as assert_integer, assert_less as assert_less,
+    assert_less_equal as assert_less_equal, assert_near as assert_near,
+    assert_negative as assert_negative, assert_non_negative as assert_non_negative,
+    assert_non_positive as assert_non_positive, assert_none_equal as assert_none_equal,
+    assert_positive as assert_positive, assert_proper_iterable as assert_proper_iterable,
+    assert_rank as assert_rank, assert_rank_at_least as assert_rank_at_least,
+    assert_rank_in as assert_rank_in, assert_same_float_dtype as assert_same_float_dtype,
+    assert_scalar as assert_scalar, assert_type as assert_type,
+    is_non_decreasing as is_non_decreasing, is_numeric_tensor as is_numeric_tensor,
+    is_strictly_increasing as is_strictly_increasing,
+    verify_tensor_all_finite as verify_tensor_all_finite,
 )
 from gpugraph.api.math import (
-    accumulate_n, acos, acosh, angle, asin, asinh, atan, atan2, atanh, betainc, bincount,
-    confusion_matrix, cosh, count_nonzero, digamma, erfc, igamma, igammac, imag, lbeta, lgamma,
-    log_sigmoid, polygamma, real, scalar_mul, segment_max, segment_mean, segment_min,
-    segment_prod, segment_sum, sinh, unsorted_segment_max, unsorted_segment_mean,
-    unsorted_segment_min, unsorted_segment_prod, unsorted_segment_sqrt_n, unsorted_segment_sum,
-    zeta,
+    accumulate_n as accumulate_n, acos as acos, acosh as acosh, angle as angle, asin as asin,
+    asinh as asinh, atan as atan, atan2 as atan2, atanh as atanh, betainc as betainc,
+    bincount as bincount, confusion_matrix as confusion_matrix, cosh as cosh,
+    count_nonzero as count_nonzero, digamma as digamma, erfc as erfc, igamma as igamma,
+    igammac as igammac, imag as imag, lbeta as lbeta, lgamma as lgamma, log_sigmoid as log_sigmoid,
+    polygamma as polygamma, real as real, scalar_mul as scalar_mul, segment_max as segment_max,
+    segment_mean as segment_mean, segment_min as segment_min, segment_prod as segment_prod,
+    segment_sum as segment_sum, sinh as sinh, unsorted_segment_max as unsorted_segment_max,
+    unsorted_segment_mean as unsorted_segment_mean, unsorted_segment_min as unsorted_segment_min,
+    unsorted_segment_prod as unsorted_segment_prod,
+    unsorted_segment_sqrt_n as unsorted_segment_sqrt_n,
+    unsorted_segment_sum as unsorted_segment_sum, zeta as zeta,
 )
-from gpugraph.ops.reductions.argmax_and_argmin import argmax, argmin
+from gpugraph.ops.reductions.argmax_and_argmin import argmax as argmax, argmin as argmin
 from gpugraph.ops.elementwise.arithmetic_functions import (
-    add, add_n, div, div_no_nan, divide, floor_div, floordiv, floormod, maximum, minimum, mod,
-    multiply, pow, squared_difference, subtract, truediv, truncatediv, truncatemod,
+    add as add, add_n as add_n, div as div, div_no_nan as div_no_nan, divide as divide,
+    floor_div as floor_div, floordiv as floordiv, floormod as floormod, maximum as maximum,
+    minimum as minimum, mod as mod, multiply as multiply, pow as pow,
+    squared_difference as squared_difference, subtract as subtract, truediv as truediv,
+    truncatediv as truncatediv, truncatemod as truncatemod,
 )
 from gpugraph.ops.indexing.batch_gather_and_repeat import (
-    arg_max, arg_min, batch_gather, bitcast, realdiv, repeat, saturate_cast, to_complex128,
-    to_complex64,
+    arg_max as arg_max, arg_min as arg_min, batch_gather as batch_gather, bitcast as bitcast,
+    realdiv as realdiv, repeat as repeat, saturate_cast as saturate_cast,
+    to_complex128 as to_complex128, to_complex64 as to_complex64,
 )
 from gpugraph.ops.arrays.reshape_and_transpose import (
-    broadcast_to, expand_dims, invert_permutation, reshape, reverse, reverse as reverse_v2,
-    squeeze, transpose,
+    broadcast_to as broadcast_to, expand_dims as expand_dims,
+    invert_permutation as invert_permutation, reshape as reshape, reverse as reverse,
+    squeeze as squeeze, transpose as transpose,
 )
 from gpugraph.ops.framework.identity_and_shape import (
-    identity, rank, shape, shape_n, size, stop_gradient,
+    identity as identity, rank as rank, shape as shape, shape_n as shape_n, size as size,
+    stop_gradient as stop_gradient,
 )
-from gpugraph.ops.arrays.cast import cast, to_bfloat16, to_double, to_float, to_int32, to_int64
+from gpugraph.ops.arrays.cast import (
+    cast as cast, to_bfloat16 as to_bfloat16, to_double as to_double, to_float as to_float,
+    to_int32 as to_int32, to_int64 as to_int64,
+)
 from gpugraph.ops.reductions.clip_by_norm import (
-    clip_by_average_norm, clip_by_global_norm, clip_by_norm, clip_by_value, global_norm,
+    clip_by_average_norm as clip_by_average_norm, clip_by_global_norm as clip_by_global_norm,
+    clip_by_norm as clip_by_norm, clip_by_value as clip_by_value, global_norm as global_norm,
 )
-from gpugraph.ops.files.decode_csv import decode_csv
-from gpugraph.ops.elementwise.complex_conjugate import conj
-from gpugraph.ops.elementwise.complex_parts import complex
+from gpugraph.ops.files.decode_csv import decode_csv as decode_csv
+from gpugraph.ops.elementwise.complex_conjugate import conj as conj
+from gpugraph.ops.elementwise.complex_parts import complex as complex
 from gpugraph.ops.arrays.constants_and_placeholders import (
-    fill, ones, ones_like, placeholder, placeholder_with_default, zeros, zeros_like,
+    fill as fill, ones as ones, ones_like as ones_like, placeholder as placeholder,
+    placeholder_with_default as placeholder_with_default, zeros as zeros, zeros_like as zeros_like,
 )
-from gpugraph.ops.control.group_and_no_op import group, no_op, tuple
+from gpugraph.ops.control.group_and_no_op import group as group, no_op as no_op, tuple as tuple
 from gpugraph.ops.framework.tensor_conversion import (
-    constant, convert_to_tensor, register_tensor_conversion_function,
+    constant as constant, convert_to_tensor as convert_to_tensor,
+    register_tensor_conversion_function as register_tensor_conversion_function,
 )
-from gpugraph.ops.state.count_up_to import count_up_to
-from gpugraph.ops.framework.op_declaration import Attr, NO_GRADIENT, raw_ops, register_op
-from gpugraph.ops.linalg.matrix_diagonals_v2 import matrix_diag, matrix_diag_part, matrix_set_diag
-from gpugraph.ops.indexing.dynamic_partition import dynamic_partition
-from gpugraph.ops.strings.edit_distance import edit_distance
-from gpugraph.ops.linalg.einsum import einsum
-from gpugraph.ops.linalg.svd_qr_eigh import qr, self_adjoint_eig, self_adjoint_eigvals, svd
+from gpugraph.ops.state.count_up_to import count_up_to as count_up_to
+from gpugraph.ops.framework.op_declaration import (
+    Attr as Attr, NO_GRADIENT as NO_GRADIENT, raw_ops as raw_ops, register_op as register_op,
+)
+from gpugraph.ops.linalg.matrix_diagonals_v2 import (
+    matrix_diag as matrix_diag, matrix_diag_part as matrix_diag_part,
+    matrix_set_diag as matrix_set_diag,
+)
+from gpugraph.ops.indexing.dynamic_partition import dynamic_partition as dynamic_partition
+from gpugraph.ops.strings.edit_distance import edit_distance as edit_distance
+from gpugraph.ops.linalg.einsum import einsum as einsum
+from gpugraph.ops.linalg.svd_qr_eigh import (
+    qr as qr, self_adjoint_eig as self_adjoint_eig, self_adjoint_eigvals as self_adjoint_eigvals,
+    svd as svd,
+)
 from gpugraph.ops.elementwise.fake_quantization import (
-    fake_quant_with_min_max_args, fake_quant_with_min_max_args_gradient,
-    fake_quant_with_min_max_vars, fake_quant_with_min_max_vars_gradient,
-    fake_quant_with_min_max_vars_per_channel, fake_quant_with_min_max_vars_per_channel_gradient,
+    fake_quant_with_min_max_args as fake_quant_with_min_max_args,
+    fake_quant_with_min_max_args_gradient as fake_quant_with_min_max_args_gradient,
+    fake_quant_with_min_max_vars as fake_quant_with_min_max_vars,
+    fake_quant_with_min_max_vars_gradient as fake_quant_with_min_max_vars_gradient,
+    fake_quant_with_min_max_vars_per_channel as fake_quant_with_min_max_vars_per_channel,
+    fake_quant_with_min_max_vars_per_channel_gradient as \
+    fake_quant_with_min_max_vars_per_channel_gradient,
 )
-from gpugraph.ops.files.read_and_write_file import matching_files, read_file, write_file
-from gpugraph.ops.signal.fourier_transforms import fft, fft2d, fft3d, ifft, ifft2d, ifft3d
-from gpugraph.ops.indexing.gather import boolean_mask, gather
+from gpugraph.ops.files.read_and_write_file import (
+    matching_files as matching_files, read_file as read_file, write_file as write_file,
+)
+from gpugraph.ops.signal.fourier_transforms import (
+    fft as fft, fft2d as fft2d, fft3d as fft3d, ifft as ifft, ifft2d as ifft2d, ifft3d as ifft3d,
+)
+from gpugraph.ops.indexing.gather import boolean_mask as boolean_mask, gather as gather
 from gpugraph.ops.arrays.masks_and_coordinates import (
-    broadcast_dynamic_shape, broadcast_static_shape, meshgrid, sequence_mask, unravel_index,
+    broadcast_dynamic_shape as broadcast_dynamic_shape,
+    broadcast_static_shape as broadcast_static_shape, meshgrid as meshgrid,
+    sequence_mask as sequence_mask, unravel_index as unravel_index,
 )
 from gpugraph.ops.strings.fingerprint_and_guarantee import (
-    fingerprint, guarantee_const, parallel_stack, timestamp,
+    fingerprint as fingerprint, guarantee_const as guarantee_const,
+    parallel_stack as parallel_stack, timestamp as timestamp,
 )
-from gpugraph.ops.reductions.histograms import histogram_fixed_width, histogram_fixed_width_bins
-from gpugraph.ops.arrays.identity_n import identity_n
-from gpugraph.ops.arrays.indexed_slices_to_tensor import convert_to_tensor_or_indexed_slices
-from gpugraph.ops.random.variable_initializers import (
-    Constant as constant_initializer, GlorotNormal as glorot_normal_initializer, GlorotUniform
-    as glorot_uniform_initializer, Ones as ones_initializer, Orthogonal as
-    orthogonal_initializer, RandomNormal as random_normal_initializer, RandomUniform as
-    random_uniform_initializer, TruncatedNormal as truncated_normal_initializer,
-    UniformUnitScaling as uniform_unit_scaling_initializer, VarianceScaling as
-    variance_scaling_initializer, Zeros as zeros_initializer,
+from gpugraph.ops.reductions.histograms import (
+    histogram_fixed_width as histogram_fixed_width,
+    histogram_fixed_width_bins as histogram_fixed_width_bins,
 )
-from gpugraph.ops.arrays.concat_and_stack import concat, stack
-from gpugraph.ops.framework.kernel_registry import HostOnly, register_kernel
-from gpugraph.ops.linalg.matmul import matmul, matrix_transpose, tensordot
-from gpugraph.ops.linalg.cross_product import cross
+from gpugraph.ops.arrays.identity_n import identity_n as identity_n
+from gpugraph.ops.arrays.indexed_slices_to_tensor import (
+    convert_to_tensor_or_indexed_slices as convert_to_tensor_or_indexed_slices,
+)
+from gpugraph.ops.arrays.concat_and_stack import concat as concat, stack as stack
+from gpugraph.ops.framework.kernel_registry import (
+    HostOnly as HostOnly, register_kernel as register_kernel,
+)
+from gpugraph.ops.linalg.matmul import (
+    matmul as matmul, matrix_transpose as matrix_transpose, tensordot as tensordot,
+)
+from gpugraph.ops.linalg.cross_product import cross as cross
 from gpugraph.ops.linalg.matrix_compositions import (
-    cholesky_solve, eye, matrix_solve_ls, norm, trace,
+    cholesky_solve as cholesky_solve, eye as eye, matrix_solve_ls as matrix_solve_ls, norm as norm,
+    trace as trace,
 )
 from gpugraph.ops.elementwise.comparison_and_select import (
-    equal, greater, greater_equal, less, less_equal, logical_and, logical_not, logical_or,
-    logical_xor, not_equal, where, where_v2,
+    equal as equal, greater as greater, greater_equal as greater_equal, less as less,
+    less_equal as less_equal, logical_and as logical_and, logical_not as logical_not,
+    logical_or as logical_or, logical_xor as logical_xor, not_equal as not_equal, where as where,
+    where_v2 as where_v2,
 )
-from gpugraph.ops.linalg.matrix_exponential import matrix_square_root
-from gpugraph.ops.linalg.matrix_diag_and_band import diag, diag_part, matrix_band_part
-from gpugraph.ops.debugging.check_numerics import check_numerics
-from gpugraph.ops.indexing.sort_and_search import argsort, roll, searchsorted, sort
-from gpugraph.ops.arrays.tile_and_pad import pad, tile
-from gpugraph.ops.image.extract_patches import extract_image_patches, extract_volume_patches
-from gpugraph.ops.strings.print_ops import Print, print
+from gpugraph.ops.linalg.matrix_exponential import matrix_square_root as matrix_square_root
+from gpugraph.ops.linalg.matrix_diag_and_band import (
+    diag as diag, diag_part as diag_part, matrix_band_part as matrix_band_part,
+)
+from gpugraph.ops.debugging.check_numerics import check_numerics as check_numerics
+from gpugraph.ops.indexing.sort_and_search import (
+    argsort as argsort, roll as roll, searchsorted as searchsorted, sort as sort,
+)
+from gpugraph.ops.arrays.tile_and_pad import pad as pad, tile as tile
+from gpugraph.ops.image.extract_patches import (
+    extract_image_patches as extract_image_patches,
+    extract_volume_patches as extract_volume_patches,
+)
+from gpugraph.ops.strings.print_ops import Print as Print, print as print
 from gpugraph.ops.random.random_ops import (
-    random_normal, random_uniform, set_random_seed, truncated_normal,
+    random_normal as random_normal, random_uniform as random_uniform,
+    set_random_seed as set_random_seed, truncated_normal as truncated_normal,
 )
-from gpugraph.ops.random.multinomial_and_shuffle import multinomial, random_crop, random_shuffle
-from gpugraph.ops.random.gamma_and_poisson import random_gamma, random_poisson
-from gpugraph.ops.files.decode_raw import decode_raw
+from gpugraph.ops.random.multinomial_and_shuffle import (
+    multinomial as multinomial, random_crop as random_crop, random_shuffle as random_shuffle,
+)
+from gpugraph.ops.random.gamma_and_poisson import (
+    random_gamma as random_gamma, random_poisson as random_poisson,
+)
+from gpugraph.ops.files.decode_raw import decode_raw as decode_raw
 from gpugraph.ops.reductions.reduction_functions import (
-    reduce_all, reduce_any, reduce_logsumexp, reduce_max, reduce_mean, reduce_min, reduce_prod,
-    reduce_sum,
+    reduce_all as reduce_all, reduce_any as reduce_any, reduce_logsumexp as reduce_logsumexp,
+    reduce_max as reduce_max, reduce_mean as reduce_mean, reduce_min as reduce_min,
+    reduce_prod as reduce_prod, reduce_sum as reduce_sum,
 )
-from gpugraph.ops.strings.regex import regex_replace
-from gpugraph.ops.arrays.reverse_sequence import reverse_sequence
+from gpugraph.ops.strings.regex import regex_replace as regex_replace
+from gpugraph.ops.arrays.reverse_sequence import reverse_sequence as reverse_sequence
 from gpugraph.ops.state.scatter_updates import (
-    batch_scatter_update, scatter_add, scatter_div, scatter_max, scatter_min, scatter_mul,
-    scatter_nd_add, scatter_nd_sub, scatter_nd_update, scatter_sub, scatter_update,
+    batch_scatter_update as batch_scatter_update, scatter_add as scatter_add,
+    scatter_div as scatter_div, scatter_max as scatter_max, scatter_min as scatter_min,
+    scatter_mul as scatter_mul, scatter_nd_add as scatter_nd_add, scatter_nd_sub as scatter_nd_sub,
+    scatter_nd_update as scatter_nd_update, scatter_sub as scatter_sub,
+    scatter_update as scatter_update,
 )
 from gpugraph.ops.indexing.coordinate_gather_scatter import (
-    gather_nd, scatter_nd, tensor_scatter_add, tensor_scatter_add as tensor_scatter_nd_add,
-    tensor_scatter_sub as tensor_scatter_nd_sub, tensor_scatter_update as
-    tensor_scatter_nd_update, tensor_scatter_max as tensor_scatter_nd_max, tensor_scatter_min as
-    tensor_scatter_nd_min, tensor_scatter_sub, tensor_scatter_update,
+    gather_nd as gather_nd, scatter_nd as scatter_nd, tensor_scatter_add as tensor_scatter_add,
+    tensor_scatter_sub as tensor_scatter_sub, tensor_scatter_update as tensor_scatter_update,
 )
-from gpugraph.ops.control.py_func import numpy_function, py_func
+from gpugraph.ops.control.py_func import numpy_function as numpy_function, py_func as py_func
 from gpugraph.ops.indexing.one_hot_where_unique import (
-    dynamic_stitch, lin_space, linspace, one_hot, unique,
+    dynamic_stitch as dynamic_stitch, lin_space as lin_space, linspace as linspace,
+    one_hot as one_hot, unique as unique,
 )
-from gpugraph.ops.reductions.ranges_and_running_sums import cumprod, cumsum, range
-from gpugraph.ops.indexing.unique_counts_and_list_diff import setdiff1d, unique_with_counts
-from gpugraph.ops.debugging.ensure_shape import ensure_shape
-from gpugraph.ops.indexing.strided_slice import newaxis, slice, strided_slice
+from gpugraph.ops.reductions.ranges_and_running_sums import (
+    cumprod as cumprod, cumsum as cumsum, range as range,
+)
+from gpugraph.ops.indexing.unique_counts_and_list_diff import (
+    setdiff1d as setdiff1d, unique_with_counts as unique_with_counts,
+)
+from gpugraph.ops.debugging.ensure_shape import ensure_shape as ensure_shape
+from gpugraph.ops.indexing.strided_slice import (
+    newaxis as newaxis, slice as slice, strided_slice as strided_slice,
+)
 from gpugraph.ops.linalg.solve_and_cholesky import (
-    cholesky, matrix_determinant, matrix_inverse, matrix_solve, matrix_triangular_solve,
+    cholesky as cholesky, matrix_determinant as matrix_determinant,
+    matrix_inverse as matrix_inverse, matrix_solve as matrix_solve,
+    matrix_triangular_solve as matrix_triangular_solve,
 )
 from gpugraph.ops.sparse.sparse_functions import (
-    sparse_add, sparse_concat, sparse_fill_empty_rows, sparse_maximum, sparse_minimum,
-    sparse_reorder, sparse_reshape, sparse_retain, sparse_slice, sparse_softmax, sparse_split,
-    sparse_tensor_dense_matmul, sparse_tensor_to_dense, sparse_to_dense, sparse_to_indicator,
-    sparse_transpose,
+    sparse_add as sparse_add, sparse_concat as sparse_concat,
+    sparse_fill_empty_rows as sparse_fill_empty_rows, sparse_maximum as sparse_maximum,
+    sparse_minimum as sparse_minimum, sparse_reorder as sparse_reorder,
+    sparse_reshape as sparse_reshape, sparse_retain as sparse_retain, sparse_slice as sparse_slice,
+    sparse_softmax as sparse_softmax, sparse_split as sparse_split,
+    sparse_tensor_dense_matmul as sparse_tensor_dense_matmul,
+    sparse_tensor_to_dense as sparse_tensor_to_dense, sparse_to_dense as sparse_to_dense,
+    sparse_to_indicator as sparse_to_indicator, sparse_transpose as sparse_transpose,
 )
 from gpugraph.ops.sparse.sparse_reduce import (
-    sparse_reduce_max, sparse_reduce_max_sparse, sparse_reduce_sum, sparse_reduce_sum_sparse,
+    sparse_reduce_max as sparse_reduce_max, sparse_reduce_max_sparse as sparse_reduce_max_sparse,
+    sparse_reduce_sum as sparse_reduce_sum, sparse_reduce_sum_sparse as sparse_reduce_sum_sparse,
 )
 from gpugraph.ops.segments.sparse_segment_sum import (
-    sparse_segment_mean, sparse_segment_sqrt_n, sparse_segment_sum,
+    sparse_segment_mean as sparse_segment_mean, sparse_segment_sqrt_n as sparse_segment_sqrt_n,
+    sparse_segment_sum as sparse_segment_sum,
 )
-from gpugraph.ops.sparse.sparse_mask_and_merge import sparse_mask, sparse_merge, sparse_reset_shape
+from gpugraph.ops.sparse.sparse_mask_and_merge import (
+    sparse_mask as sparse_mask, sparse_merge as sparse_merge,
+    sparse_reset_shape as sparse_reset_shape,
+)
 from gpugraph.ops.sparse.sparse_tensor import (
-    SparseTensor, SparseTensorValue, convert_to_tensor_or_sparse_tensor, sparse_placeholder,
+    SparseTensor as SparseTensor, SparseTensorValue as SparseTensorValue,
+    convert_to_tensor_or_sparse_tensor as convert_to_tensor_or_sparse_tensor,
+    sparse_placeholder as sparse_placeholder,
 )
 from gpugraph.ops.arrays.space_to_batch_and_depth import (
-    batch_to_space, batch_to_space_nd, depth_to_space, space_to_batch, space_to_batch_nd,
-    space_to_depth,
+    batch_to_space as batch_to_space, batch_to_space_nd as batch_to_space_nd,
+    depth_to_space as depth_to_space, space_to_batch as space_to_batch,
+    space_to_batch_nd as space_to_batch_nd, space_to_depth as space_to_depth,
 )
-from gpugraph.ops.nn.convolution.with_space_to_batch import required_space_to_batch_paddings
-from gpugraph.ops.arrays.split_and_unstack import split, unstack
-from gpugraph.ops.state.reference_variable_ops import assign, assign_add, assign_sub
+from gpugraph.ops.nn.convolution.with_space_to_batch import (
+    required_space_to_batch_paddings as required_space_to_batch_paddings,
+)
+from gpugraph.ops.arrays.split_and_unstack import split as split, unstack as unstack
+from gpugraph.ops.state.reference_variable_ops import (
+    assign as assign, assign_add as assign_add, assign_sub as assign_sub,
+)
 from gpugraph.ops.strings.hash_buckets import (
-    string_to_hash_bucket, string_to_hash_bucket_fast, string_to_hash_bucket_strong,
+    string_to_hash_bucket as string_to_hash_bucket,
+    string_to_hash_bucket_fast as string_to_hash_bucket_fast,
+    string_to_hash_bucket_strong as string_to_hash_bucket_strong,
 )
-from gpugraph.ops.strings.string_join import reduce_join, string_join
-from gpugraph.ops.strings.string_to_number import as_string, string_to_number
-from gpugraph.ops.strings.string_split import string_split
-from gpugraph.ops.strings.string_ops import decode_base64, encode_base64, string_strip, substr
-from gpugraph.ops.tensor_arrays.tensor_array import TensorArray
+from gpugraph.ops.strings.string_join import reduce_join as reduce_join, string_join as string_join
+from gpugraph.ops.strings.string_to_number import (
+    as_string as as_string, string_to_number as string_to_number,
+)
+from gpugraph.ops.strings.string_split import string_split as string_split
+from gpugraph.ops.strings.string_ops import (
+    decode_base64 as decode_base64, encode_base64 as encode_base64, string_strip as string_strip,
+    substr as substr,
+)
+from gpugraph.ops.tensor_arrays.tensor_array import TensorArray as TensorArray
 from gpugraph.ops.elementwise.unary_functions import (
-    abs, ceil, cos, erf, exp, expm1, floor, is_finite, is_inf, is_nan, log, log1p, negative,
-    reciprocal, rint, round, rsqrt, sigmoid, sign, sin, sqrt, square, tan, tanh,
+    abs as abs, ceil as ceil, cos as cos, erf as erf, exp as exp, expm1 as expm1, floor as floor,
+    is_finite as is_finite, is_inf as is_inf, is_nan as is_nan, log as log, log1p as log1p,
+    negative as negative, reciprocal as reciprocal, rint as rint, round as round, rsqrt as rsqrt,
+    sigmoid as sigmoid, sign as sign, sin as sin, sqrt as sqrt, square as square, tan as tan,
+    tanh as tanh,
 )
+from gpugraph.ops.indexing import coordinate_gather_scatter as _coordinate_gather_scatter
+from gpugraph.ops.random import variable_initializers as _variable_initializers
 
-__all__ = [
-    "Attr", "HostOnly", "NO_GRADIENT", "Print", "SparseTensor", "SparseTensorValue", "TensorArray",
-    "abs", "accumulate_n", "acos", "acosh", "add", "add_check_numerics_ops", "add_n", "angle",
-    "arg_max", "arg_min", "argmax", "argmin", "argsort", "as_string", "asin", "asinh",
-    "assert_equal", "assert_greater", "assert_greater_equal", "assert_integer", "assert_less",
-    "assert_less_equal", "assert_near", "assert_negative", "assert_non_negative",
-    "assert_non_positive", "assert_none_equal", "assert_positive", "assert_proper_iterable",
-    "assert_rank", "assert_rank_at_least", "assert_rank_in", "assert_same_float_dtype",
-    "assert_scalar", "assert_type", "assign", "assign_add", "assign_sub", "atan", "atan2", "atanh",
-    "batch_gather", "batch_scatter_update", "batch_to_space", "batch_to_space_nd", "betainc",
-    "bincount", "bitcast", "boolean_mask", "broadcast_dynamic_shape", "broadcast_static_shape",
-    "broadcast_to", "cast", "ceil", "check_numerics", "cholesky", "cholesky_solve",
-    "clip_by_average_norm", "clip_by_global_norm", "clip_by_norm", "clip_by_value", "complex",
-    "concat", "confusion_matrix", "conj", "constant", "constant_initializer", "convert_to_tensor",
-    "convert_to_tensor_or_indexed_slices", "convert_to_tensor_or_sparse_tensor", "cos", "cosh",
-    "count_nonzero", "count_up_to", "cross", "cumprod", "cumsum", "decode_base64", "decode_csv",
-    "decode_raw",
-    "depth_to_space", "diag", "diag_part", "digamma", "div", "div_no_nan", "divide",
-    "dynamic_partition", "dynamic_stitch", "edit_distance", "einsum", "encode_base64",
-    "ensure_shape", "equal", "erf", "erfc", "exp", "expand_dims", "expm1", "extract_image_patches",
-    "extract_volume_patches",
-    "eye", "fake_quant_with_min_max_args", "fake_quant_with_min_max_args_gradient",
-    "fake_quant_with_min_max_vars", "fake_quant_with_min_max_vars_gradient",
-    "fake_quant_with_min_max_vars_per_channel",
-    "fake_quant_with_min_max_vars_per_channel_gradient", "fft", "fft2d", "fft3d", "fill",
-    "fingerprint", "floor", "floor_div", "floordiv", "floormod", "gather", "gather_nd",
-    "global_norm", "glorot_normal_initializer", "glorot_uniform_initializer", "greater",
-    "greater_equal", "group", "guarantee_const", "histogram_fixed_width",
-    "histogram_fixed_width_bins", "identity", "identity_n", "ifft", "ifft2d", "ifft3d", "igamma",
-    "igammac", "imag", "invert_permutation", "is_finite", "is_inf", "is_nan", "is_non_decreasing",
-    "is_numeric_tensor", "is_strictly_increasing", "lbeta", "less", "less_equal", "lgamma",
-    "lin_space", "linspace", "log", "log1p", "log_sigmoid", "logical_and", "logical_not",
-    "logical_or", "logical_xor", "matching_files", "matmul", "matrix_band_part",
-    "matrix_determinant", "matrix_diag", "matrix_diag_part", "matrix_inverse", "matrix_set_diag",
-    "matrix_solve", "matrix_solve_ls", "matrix_square_root", "matrix_transpose",
-    "matrix_triangular_solve", "maximum", "meshgrid", "minimum", "mod", "multinomial", "multiply",
-    "negative", "newaxis", "no_op", "norm", "not_equal", "numpy_function", "one_hot", "ones",
-    "ones_initializer", "ones_like", "orthogonal_initializer", "pad", "parallel_stack",
-    "placeholder", "placeholder_with_default", "polygamma", "pow", "print", "py_func", "qr",
-    "random_crop", "random_gamma", "random_normal", "random_normal_initializer", "random_poisson",
-    "random_shuffle", "random_uniform", "random_uniform_initializer", "range", "rank", "raw_ops",
-    "read_file", "real", "realdiv", "reciprocal", "reduce_all", "reduce_any", "reduce_join",
-    "reduce_logsumexp", "reduce_max", "reduce_mean", "reduce_min", "reduce_prod", "reduce_sum",
-    "regex_replace", "register_kernel", "register_op", "register_tensor_conversion_function",
-    "repeat", "required_space_to_batch_paddings", "reshape", "reverse", "reverse_sequence",
-    "reverse_v2", "rint", "roll", "round", "rsqrt", "saturate_cast", "scalar_mul", "scatter_add",
-    "scatter_div", "scatter_max", "scatter_min", "scatter_mul", "scatter_nd", "scatter_nd_add",
-    "scatter_nd_sub", "scatter_nd_update", "scatter_sub", "scatter_update", "searchsorted",
-    "segment_max", "segment_mean", "segment_min", "segment_prod", "segment_sum",
-    "self_adjoint_eig", "self_adjoint_eigvals", "sequence_mask", "set_random_seed", "setdiff1d",
-    "shape", "shape_n", "sigmoid", "sign", "sin", "sinh", "size", "slice", "sort",
-    "space_to_batch", "space_to_batch_nd", "space_to_depth", "sparse_add", "sparse_concat",
-    "sparse_fill_empty_rows", "sparse_mask", "sparse_maximum", "sparse_merge", "sparse_minimum",
-    "sparse_placeholder", "sparse_reduce_max", "sparse_reduce_max_sparse", "sparse_reduce_sum",
-    "sparse_reduce_sum_sparse", "sparse_reorder", "sparse_reset_shape", "sparse_reshape",
-    "sparse_retain", "sparse_segment_mean", "sparse_segment_sqrt_n", "sparse_segment_sum",
-    "sparse_slice", "sparse_softmax", "sparse_split", "sparse_tensor_dense_matmul",
-    "sparse_tensor_to_dense", "sparse_to_dense", "sparse_to_indicator", "sparse_transpose",
-    "split", "sqrt", "square", "squared_difference", "squeeze", "stack", "stop_gradient",
-    "strided_slice", "string_join", "string_split", "string_strip", "string_to_hash_bucket",
-    "string_to_hash_bucket_fast", "string_to_hash_bucket_strong", "string_to_number", "substr",
-    "subtract", "svd", "tan", "tanh", "tensor_scatter_add", "tensor_scatter_nd_add",
-    "tensor_scatter_nd_max", "tensor_scatter_nd_min", "tensor_scatter_nd_sub",
-    "tensor_scatter_nd_update", "tensor_scatter_sub", "tensor_scatter_update", "tensordot", "tile",
-    "timestamp", "to_bfloat16", "to_complex128", "to_complex64", "to_double", "to_float",
-    "to_int32", "to_int64", "trace", "transpose", "truediv", "truncated_normal",
-    "truncated_normal_initializer", "truncatediv", "truncatemod", "tuple",
-    "uniform_unit_scaling_initializer", "unique", "unique_with_counts", "unravel_index",
-    "unsorted_segment_max", "unsorted_segment_mean", "unsorted_segment_min",
-    "unsorted_segment_prod", "unsorted_segment_sqrt_n", "unsorted_segment_sum", "unstack",
-    "variance_scaling_initializer", "verify_tensor_all_finite", "where", "where_v2", "write_file",
-    "zeros", "zeros_initializer", "zeros_like", "zeta",
-]
+constant_initializer = _variable_initializers.Constant
+glorot_normal_initializer = _variable_initializers.GlorotNormal
+glorot_uniform_initializer = _variable_initializers.GlorotUniform
+ones_initializer = _variable_initializers.Ones
+orthogonal_initializer = _variable_initializers.Orthogonal
+random_normal_initializer = _variable_initializers.RandomNormal
+random_uniform_initializer = _variable_initializers.RandomUniform
+reverse_v2 = reverse
+tensor_scatter_nd_add = tensor_scatter_add
+tensor_scatter_nd_max = _coordinate_gather_scatter.tensor_scatter_max
+tensor_scatter_nd_min = _coordinate_gather_scatter.tensor_scatter_min
+tensor_scatter_nd_sub = tensor_scatter_sub
+tensor_scatter_nd_update = tensor_scatter_update
+truncated_normal_initializer = _variable_initializers.TruncatedNormal
+uniform_unit_scaling_initializer = _variable_initializers.UniformUnitScaling
+variance_scaling_initializer = _variable_initializers.VarianceScaling
+zeros_initializer = _variable_initializers.Zeros

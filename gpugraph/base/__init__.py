@@ -1,3 +1,1 @@
 """What every package may import: errors, dtypes, shapes, nested structures, records."""
-
-__all__: list[str] = []

@@ -17,7 +17,6 @@ try:
 except ImportError:
     _ML_DTYPES = None
 
-__all__ = ["BFLOAT16", "absent", "finfo"]
 
 BFLOAT16: type[Any] | None = None if _ML_DTYPES is None else _ML_DTYPES.bfloat16
 """NumPy's scalar type of bfloat16; None where `ml_dtypes` is not installed."""

@@ -12,8 +12,6 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["Dimension", "as_dimension", "as_size", "dimension_value"]
-
 
 def as_size(value: object) -> int | None:
     """The int or None that `value`, an int, None, a Dimension or a whole float, stands for.

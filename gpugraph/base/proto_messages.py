@@ -13,24 +13,6 @@ import operator
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ClassVar, Generic, TypeVar, overload
 
-__all__ = [
-    "Field",
-    "Message",
-    "anything",
-    "boolean",
-    "choice",
-    "integer",
-    "list_of",
-    "map_of",
-    "message",
-    "number",
-    "text",
-    "to_float",
-    "to_int",
-    "to_message",
-    "to_str",
-]
-
 T = TypeVar("T")
 M = TypeVar("M", bound="Message")
 Convert = Callable[[str, Any], T]

@@ -17,21 +17,12 @@ import operator
 from collections.abc import Callable, Iterator
 from typing import Any, SupportsIndex, overload
 
-from gpugraph.base.dimensions import Dimension, as_dimension, as_size, dimension_value
-
-__all__ = [
-    "Dimension",
-    "TensorShape",
-    "as_dimension",
-    "as_shape",
-    "broadcast_shapes",
-    "dimension_at_index",
-    "dimension_value",
-    "matrix",
-    "scalar",
-    "unknown_shape",
-    "vector",
-]
+from gpugraph.base.dimensions import (
+    Dimension as Dimension,
+    as_dimension as as_dimension,
+    as_size,
+    dimension_value as dimension_value,
+)
 
 
 class TensorShape:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import sys
 
-__all__ = ["COMPILER_VERSION", "GIT_VERSION", "VERSION"]
-
 VERSION = "0.1.0"
 """The version of gpugraph; the behaviour is TensorFlow 1.15's."""
 

@@ -7,8 +7,6 @@ from typing import Any
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.framework.constant_value import constant_value
 
-__all__ = ["prefix", "shown_shape", "static_value"]
-
 _SEEN_THROUGH = {
     "Const", "Shape", "Size", "Rank", "Range", "Cast", "ConcatV2", "Pack", "Fill", "Equal",
     "NotEqual", "StopGradient", "Identity",

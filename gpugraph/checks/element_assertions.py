@@ -27,20 +27,6 @@ from gpugraph.ops.elementwise.unary_functions import abs as magnitude
 from gpugraph.ops.framework.tensor_conversion import constant, convert_to_tensor
 from gpugraph.ops.reductions.reduction_functions import reduce_all
 
-__all__ = [
-    "assert_equal",
-    "assert_greater",
-    "assert_greater_equal",
-    "assert_less",
-    "assert_less_equal",
-    "assert_near",
-    "assert_negative",
-    "assert_non_negative",
-    "assert_non_positive",
-    "assert_none_equal",
-    "assert_positive",
-]
-
 # -- two tensors
 
 _COMPARISONS: dict[str, tuple[Callable[..., Tensor], Callable[..., Any]]] = {

@@ -16,8 +16,6 @@ from gpugraph.ops.control.group_and_no_op import group, with_dependencies
 from gpugraph.ops.debugging.check_numerics import check_numerics
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
-__all__ = ["add_check_numerics_ops", "verify_tensor_all_finite"]
-
 
 def verify_tensor_all_finite(
     t: Any = None,

@@ -17,8 +17,6 @@ from gpugraph.ops.framework.tensor_conversion import constant
 from gpugraph.ops.indexing.strided_slice import strided_slice
 from gpugraph.ops.reductions.reduction_functions import reduce_all
 
-__all__ = ["is_non_decreasing", "is_strictly_increasing"]
-
 
 def _ordered(x: Any, compare: Callable[..., Tensor]) -> Tensor:
     """Whether each element, in row-major order, compares so with the one before it."""

@@ -15,11 +15,8 @@ from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.control.group_and_no_op import no_op, with_dependencies
 from gpugraph.ops.elementwise.comparison_and_select import equal, greater_equal, logical_or
-from gpugraph.ops.framework.identity_and_shape import rank as rank_of
-from gpugraph.ops.framework.identity_and_shape import shape as shape_of
+from gpugraph.ops.framework.identity_and_shape import rank as rank_of, shape as shape_of
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
-
-__all__ = ["assert_rank", "assert_rank_at_least", "assert_rank_in", "assert_scalar"]
 
 _FINE = "static_checks_determined_all_ok"
 

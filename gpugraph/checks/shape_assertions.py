@@ -16,8 +16,6 @@ from gpugraph.ops.elementwise.comparison_and_select import equal
 from gpugraph.ops.framework.identity_and_shape import rank, shape
 from gpugraph.ops.framework.tensor_conversion import constant, convert_to_tensor
 
-__all__ = ["assert_shapes"]
-
 _ANY_NUMBER = (..., "*")
 _ANY_SIZE = (None, ".")
 

@@ -15,14 +15,6 @@ from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.control.group_and_no_op import no_op
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
-__all__ = [
-    "assert_integer",
-    "assert_proper_iterable",
-    "assert_same_float_dtype",
-    "assert_type",
-    "is_numeric_tensor",
-]
-
 
 def assert_integer(x: Any, message: str | None = None, name: str | None = None) -> Operation:
     """An operation that does nothing; TypeError unless `x` is of an integer dtype."""

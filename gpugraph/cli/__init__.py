@@ -1,5 +1,3 @@
 """The command line: one file a command."""
 
-from gpugraph.cli.command_line import main
-
-__all__ = ["main"]
+from gpugraph.cli.command_line import main as main

@@ -19,8 +19,6 @@ from gpugraph.session.explanation import Explanation
 from gpugraph.variable_scope import explain_variables
 from gpugraph.variables.variable import VARIABLE_LISTENERS, Variable
 
-__all__ = ["main"]
-
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command; the exit status."""

@@ -1,3 +1,1 @@
 """Programs for several versions of TensorFlow."""
-
-__all__: list[str] = []

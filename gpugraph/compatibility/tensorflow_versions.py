@@ -19,34 +19,6 @@ import numpy as np
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.variables import disable_resource_variables
 
-__all__ = [
-    "as_bytes",
-    "as_str",
-    "as_str_any",
-    "as_text",
-    "bytes_or_text_types",
-    "complex_types",
-    "control_flow_v2_enabled",
-    "disable_control_flow_v2",
-    "disable_eager_execution",
-    "disable_tensor_equality",
-    "disable_v2_behavior",
-    "disable_v2_tensorshape",
-    "enable_control_flow_v2",
-    "enable_eager_execution",
-    "enable_tensor_equality",
-    "enable_v2_behavior",
-    "enable_v2_tensorshape",
-    "executing_eagerly_outside_functions",
-    "forward_compatibility_horizon",
-    "forward_compatible",
-    "integral_types",
-    "is_symbolic_tensor",
-    "path_to_str",
-    "real_types",
-    "v1",
-]
-
 v1 = sys.modules[__name__.partition(".")[0]]
 """This package: `import gpugraph.compat.v1 as tf` and `from gpugraph.compat import v1 as tf`."""
 

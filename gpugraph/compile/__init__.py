@@ -46,15 +46,13 @@ from gpugraph.compile.rewriting.constant_folding import fold
 from gpugraph.compile.rewriting.dependency_optimization import dependencies
 from gpugraph.compile.rewriting.no_op_elimination import simplify
 from gpugraph.compile.rewriting.transpose_folding import transposes
-from gpugraph.compile.unit.compile_unit import FeedSpec, Target, Unit
+from gpugraph.compile.unit.compile_unit import FeedSpec as FeedSpec, Target as Target, Unit
 from gpugraph.compile.verification import verify
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.nodes.graph_text import format_node
 from gpugraph.plan import Plan, PlanKey
-
-__all__ = ["PASSES", "FeedSpec", "Target", "compile_plan", "partition_texts"]
 
 PASSES: tuple[Callable[[Unit], None], ...] = (
     reread,

@@ -13,8 +13,6 @@ from gpugraph.graph.nodes.runtime_graph import Edge, Node, NodeClass
 from gpugraph.memory import ArenaPlan, Lifetime, check_offsets
 from gpugraph.ops.framework.op_declaration import DECLARATIONS
 
-__all__ = ["verify"]
-
 
 def verify(unit: Unit, after: str) -> None:
     """Checks the invariants of pass `after` and of all before it. InternalError when one fails."""

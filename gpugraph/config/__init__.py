@@ -1,27 +1,14 @@
 """Settings: those of sessions and runs (`settings`), and of the whole process (`experimental`)."""
 
-from gpugraph.config import experimental
+from gpugraph.config import experimental as experimental
 from gpugraph.config.config_proto import (
-    ConfigProto,
-    GPUOptions,
-    GraphOptions,
-    Message,
-    OptimizerOptions,
-    RewriterConfig,
-    RunMetadata,
-    RunOptions,
-    SessionOptions,
+    ConfigProto as ConfigProto,
+    GPUOptions as GPUOptions,
+    GraphOptions as GraphOptions,
+    Message as Message,
+    OptimizerOptions as OptimizerOptions,
+    RewriterConfig as RewriterConfig,
+    RunMetadata as RunMetadata,
+    RunOptions as RunOptions,
+    SessionOptions as SessionOptions,
 )
-
-__all__ = [
-    "ConfigProto",
-    "GPUOptions",
-    "GraphOptions",
-    "Message",
-    "OptimizerOptions",
-    "RewriterConfig",
-    "RunMetadata",
-    "RunOptions",
-    "SessionOptions",
-    "experimental",
-]

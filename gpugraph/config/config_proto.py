@@ -18,7 +18,7 @@ from typing import Any
 
 from gpugraph.base.proto_messages import (
     Field,
-    Message,
+    Message as Message,
     anything,
     boolean,
     choice,
@@ -33,18 +33,6 @@ from gpugraph.base.proto_messages import (
     to_message,
     to_str,
 )
-
-__all__ = [
-    "ConfigProto",
-    "GPUOptions",
-    "GraphOptions",
-    "Message",
-    "OptimizerOptions",
-    "RewriterConfig",
-    "RunMetadata",
-    "RunOptions",
-    "SessionOptions",
-]
 
 _VIRTUAL_GPU_MEBIBYTES = 256
 

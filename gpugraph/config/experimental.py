@@ -10,13 +10,6 @@ import threading
 import weakref
 from typing import Protocol
 
-__all__ = [
-    "Watcher",
-    "enable_tensor_float_32_execution",
-    "tensor_float_32_execution_enabled",
-    "watch",
-]
-
 
 class Watcher(Protocol):
     """Who keeps what was made by the settings."""

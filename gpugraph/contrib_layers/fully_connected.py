@@ -16,8 +16,6 @@ from gpugraph.ops.random.variable_initializers import Zeros
 from gpugraph.variable_scope import variable_scope
 from gpugraph.variable_scope.arg_scope import add_arg_scope
 
-__all__ = ["XAVIER", "ZEROS", "finish", "fully_connected", "linear"]
-
 XAVIER = xavier_initializer()
 ZEROS = Zeros()
 """What weights and biases begin as by default."""

@@ -14,8 +14,6 @@ from gpugraph.variable_scope import get_variable_scope
 from gpugraph.variable_scope.variable_store import variable_store
 from gpugraph.variables import PartitionedVariable
 
-__all__ = ["collect_outputs", "collections_of", "layer_variable", "pair"]
-
 
 def collections_of(variables_collections: Any, name: str) -> list[str]:
     """Which collections a layer's variable `name` is to join: a dict says it of each."""

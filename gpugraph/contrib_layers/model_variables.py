@@ -12,19 +12,6 @@ from gpugraph.variable_scope import VariableScope, get_variable
 from gpugraph.variable_scope.arg_scope import add_arg_scope
 from gpugraph.variables.replication_modes import VariableAggregation, VariableSynchronization
 
-__all__ = [
-    "add_model_variable",
-    "get_local_variables",
-    "get_model_variables",
-    "get_trainable_variables",
-    "get_unique_variable",
-    "get_variables",
-    "get_variables_by_name",
-    "get_variables_by_suffix",
-    "model_variable",
-    "variable",
-]
-
 
 @add_arg_scope
 def variable(

@@ -21,14 +21,6 @@ from gpugraph.ops.elementwise.unary_functions import abs as absolute
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.reductions.reduction_functions import l2_loss, reduce_sum
 
-__all__ = [
-    "apply_regularization",
-    "l1_l2_regularizer",
-    "l1_regularizer",
-    "l2_regularizer",
-    "sum_regularizer",
-]
-
 _LOG = logging.getLogger("gpugraph")
 
 Regularizer = Callable[[Any], "Tensor | None"]

@@ -31,8 +31,6 @@ from gpugraph.ops.state.reference_variable_ops import assign_sub
 from gpugraph.variable_scope import get_variable_scope, variable_scope
 from gpugraph.variable_scope.arg_scope import add_arg_scope
 
-__all__ = ["assign_moving_average", "batch_norm"]
-
 
 def assign_moving_average(variable: Any, value: Tensor, decay: float) -> Tensor:
     """variable = variable * decay + value * (1 - decay): what writes it."""

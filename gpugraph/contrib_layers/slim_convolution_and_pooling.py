@@ -16,8 +16,6 @@ from gpugraph.ops.nn.normalization.bias_and_moments import bias_add
 from gpugraph.variable_scope import variable_scope
 from gpugraph.variable_scope.arg_scope import add_arg_scope
 
-__all__ = ["avg_pool2d", "conv2d", "convolution2d", "max_pool2d"]
-
 
 def _format(data_format: str | None) -> str:
     if data_format not in (None, "NHWC", "NCHW"):

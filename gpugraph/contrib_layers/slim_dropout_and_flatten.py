@@ -18,8 +18,6 @@ from gpugraph.ops.nn.activations import dropout as dropout_ops
 from gpugraph.variable_scope import get_variable_scope, variable_scope
 from gpugraph.variable_scope.arg_scope import add_arg_scope
 
-__all__ = ["dropout", "flatten", "repeat", "stack"]
-
 
 @add_arg_scope
 def dropout(

@@ -15,8 +15,6 @@ from gpugraph.base.dtypes import as_dtype
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.random.random_ops import random_uniform, truncated_normal
 
-__all__ = ["variance_scaling_initializer", "xavier_initializer", "xavier_initializer_conv2d"]
-
 _MODES = ("FAN_IN", "FAN_OUT", "FAN_AVG")
 _CUT = 1.3  # what a normal distribution loses of its variance where it is cut at two deviations
 

@@ -4,9 +4,7 @@
 of contexts that route what is used inside. This face re-exports; it defines nothing.
 """
 
-from gpugraph.control_flow.assertion import Assert
-from gpugraph.control_flow.case_and_switch_case import case, switch_case
-from gpugraph.control_flow.cond import cond
-from gpugraph.control_flow.while_loop import while_loop
-
-__all__ = ["Assert", "case", "cond", "switch_case", "while_loop"]
+from gpugraph.control_flow.assertion import Assert as Assert
+from gpugraph.control_flow.case_and_switch_case import case as case, switch_case as switch_case
+from gpugraph.control_flow.cond import cond as cond
+from gpugraph.control_flow.while_loop import while_loop as while_loop

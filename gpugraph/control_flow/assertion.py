@@ -12,8 +12,6 @@ from gpugraph.ops.control.group_and_no_op import no_op
 from gpugraph.ops.framework.op_declaration import raw_ops
 from gpugraph.ops.framework.tensor_conversion import convert_n_to_tensor, convert_to_tensor
 
-__all__ = ["Assert"]
-
 _MOST = 3
 
 

@@ -38,8 +38,6 @@ from gpugraph.ops.framework.identity_and_shape import value_shape
 from gpugraph.ops.framework.op_declaration import raw_ops
 from gpugraph.ops.framework.tensor_conversion import constant
 
-__all__ = ["LoopGradient"]
-
 
 class LoopGradient:
     """The two loops of one call of `gradients`.

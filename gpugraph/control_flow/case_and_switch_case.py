@@ -7,8 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from gpugraph.base.dtypes import bool as bool_type
-from gpugraph.base.dtypes import int32
+from gpugraph.base.dtypes import bool as bool_type, int32
 from gpugraph.base.nest import map_structure
 from gpugraph.control_flow.assertion import Assert
 from gpugraph.control_flow.cond import cond
@@ -23,8 +22,6 @@ from gpugraph.ops.framework.op_declaration import raw_ops
 from gpugraph.ops.framework.tensor_conversion import constant
 from gpugraph.ops.reductions.reduction_functions import reduce_sum
 from gpugraph.ops.tensor_arrays.tensor_array import TensorArray
-
-__all__ = ["case", "switch_case"]
 
 Action = Callable[[], Any]
 

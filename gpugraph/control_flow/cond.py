@@ -17,8 +17,6 @@ from gpugraph.graph.client.graph_collections import GraphKeys
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.framework.op_declaration import raw_ops
 
-__all__ = ["cond"]
-
 
 def cond(
     pred: Any,

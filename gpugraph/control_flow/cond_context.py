@@ -24,8 +24,6 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 if TYPE_CHECKING:
     from gpugraph.control_flow.while_context import WhileContext
 
-__all__ = ["CondContext"]
-
 
 class CondContext(ControlFlowContext):
     """The branch of `pred` that is taken where it is `branch` (0: false, 1: true)."""

@@ -29,16 +29,6 @@ if TYPE_CHECKING:
     from gpugraph.control_flow.backward_loop import LoopGradient
     from gpugraph.control_flow.while_context import WhileContext
 
-__all__ = [
-    "ControlFlowContext",
-    "current",
-    "in_scope_of",
-    "is_exit",
-    "loop_of",
-    "loop_of_op",
-    "output_context",
-    "within",
-]
 
 _WAYS_IN = ("Enter", "RefEnter", "Switch", "RefSwitch")
 _EXITS = ("Exit", "RefExit")

@@ -32,8 +32,6 @@ from gpugraph.ops.framework.identity_and_shape import value_shape
 from gpugraph.ops.framework.op_declaration import raw_ops
 from gpugraph.ops.framework.tensor_conversion import constant
 
-__all__ = ["LoopGradients", "find_loops", "is_cond_switch", "zeros_for_switch"]
-
 
 class LoopGradients:
     """The records of the loops, each with its backward loop, by the forward loop."""

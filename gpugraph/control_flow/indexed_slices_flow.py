@@ -17,8 +17,6 @@ from gpugraph.ops.control.group_and_no_op import with_dependencies
 from gpugraph.ops.framework.identity_and_shape import value_shape
 from gpugraph.ops.framework.tensor_conversion import constant
 
-__all__ = ["accumulated_slices", "can_accumulate", "merge_gradients", "switch_gradient"]
-
 
 def merge_gradients(grads: Sequence[Any], source: Tensor, name: str) -> Tensor | IndexedSlices:
     """The one of the gradients at `source` that is alive: as slices where one is of that kind.

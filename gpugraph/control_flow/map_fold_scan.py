@@ -20,8 +20,6 @@ from gpugraph.ops.framework.identity_and_shape import shape
 from gpugraph.ops.framework.tensor_conversion import constant, convert_to_tensor
 from gpugraph.ops.tensor_arrays.tensor_array import TensorArray
 
-__all__ = ["foldl", "foldr", "map_fn", "scan"]
-
 
 class _Elements:
     """What is looped over: tensors in the structure of `elems`, and how many elements they have.

@@ -9,8 +9,6 @@ from gpugraph.control_flow.cond import cond
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.framework.constant_value import constant_value
 
-__all__ = ["smart_cond", "static_bool"]
-
 
 def static_bool(value: Any) -> bool | None:
     """Whether it is true, if that is known while the graph is built."""

@@ -12,17 +12,6 @@ from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.framework.op_declaration import raw_ops
 
-__all__ = [
-    "constant_enter",
-    "enter",
-    "exit_loop",
-    "is_constant_enter",
-    "merge",
-    "next_iteration",
-    "same",
-    "switch",
-]
-
 
 def _is_ref(tensor: Tensor) -> bool:
     return tensor.dtype.is_ref_dtype

@@ -12,8 +12,6 @@ from typing import Any
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.tensor_arrays.tensor_array import TensorArray, build_ta_with_new_flow
 
-__all__ = ["as_flow", "with_flows"]
-
 
 def as_flow(value: Any) -> Any:
     """The flow of a TensorArray; anything else as it is."""

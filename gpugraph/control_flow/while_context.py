@@ -43,7 +43,6 @@ from gpugraph.ops.framework.op_declaration import raw_ops
 if TYPE_CHECKING:
     from gpugraph.control_flow.backward_loop import LoopGradient
 
-__all__ = ["WhileContext"]
 
 _OF_SHAPE = ("Shape", "Size", "Rank")
 

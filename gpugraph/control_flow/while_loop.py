@@ -19,8 +19,6 @@ from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.framework.op_declaration import raw_ops
 from gpugraph.ops.framework.tensor_conversion import constant, convert_to_tensor
 
-__all__ = ["while_loop"]
-
 
 def while_loop(
     cond: Callable[..., Any],

@@ -14,7 +14,6 @@ from gpugraph.memory import Allocator, AllocatorRegistry, AllocatorWrapper
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["CPUDevice", "CPUDeviceFactory", "GPUCompatibleCPUDeviceFactory"]
 
 _REPORTED_LIMIT = 256 << 20
 

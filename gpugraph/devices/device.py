@@ -25,8 +25,6 @@ from gpugraph.memory import Allocator, human_readable_bytes
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Block", "Device", "DeviceAttributes", "HostDevice"]
-
 
 class DeviceAttributes(NamedTuple):
     """What a device says of itself: full name, type, memory limit in bytes, incarnation."""

@@ -19,8 +19,6 @@ from gpugraph.base.errors import (
 from gpugraph.config import SessionOptions
 from gpugraph.devices.device import Device
 
-__all__ = ["DeviceFactory", "SupportsCreateDevices"]
-
 
 class SupportsCreateDevices(Protocol):
     """What a device factory has to have."""

@@ -7,8 +7,6 @@ from gpugraph.devices.cuda.detection.gpu_detection import detect
 from gpugraph.devices.device import DeviceAttributes
 from gpugraph.devices.device_factory import DeviceFactory
 
-__all__ = ["list_local_devices", "unusable_gpus"]
-
 
 def list_local_devices(session_config: ConfigProto | None = None) -> list[DeviceAttributes]:
     """Name, type, memory limit in bytes, incarnation and description of each device."""

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
 _PLAYED = "GPUGRAPH_VIRTUAL_GPUS"
 
-__all__ = ["GPUDeviceFactory", "VirtualGPUDevice", "no_gpu_reason"]
-
 
 def _is_emulating() -> bool:
     """Whether virtual GPUs are to be emulated ones. InvalidArgumentError for what is no answer."""

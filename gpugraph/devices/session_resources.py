@@ -16,8 +16,6 @@ from gpugraph.base.dtypes import DType
 from gpugraph.base.errors import FailedPreconditionError, InternalError
 from gpugraph.devices.device import Block, Device
 
-__all__ = ["Resources", "VariableState"]
-
 
 class Watcher(Protocol):
     """What holds a variable's memory (a plan), and must not use it any more when `stale`."""

@@ -3,20 +3,18 @@
 This face re-exports; it defines nothing.
 """
 
-from gpugraph.gradients.backpropagation import AggregationMethod, UnconnectedGradients, gradients
-from gpugraph.gradients.custom_gradient import custom_gradient
-from gpugraph.gradients.gradient_registry import NotDifferentiable, RegisterGradient
-from gpugraph.gradients.hessians import hessians
-from gpugraph.gradients.recompute_grad import grad_pass_through, recompute_grad
-
-__all__ = [
-    "AggregationMethod",
-    "NotDifferentiable",
-    "RegisterGradient",
-    "UnconnectedGradients",
-    "custom_gradient",
-    "grad_pass_through",
-    "gradients",
-    "hessians",
-    "recompute_grad",
-]
+from gpugraph.gradients.backpropagation import (
+    AggregationMethod as AggregationMethod,
+    UnconnectedGradients as UnconnectedGradients,
+    gradients as gradients,
+)
+from gpugraph.gradients.custom_gradient import custom_gradient as custom_gradient
+from gpugraph.gradients.gradient_registry import (
+    NotDifferentiable as NotDifferentiable,
+    RegisterGradient as RegisterGradient,
+)
+from gpugraph.gradients.hessians import hessians as hessians
+from gpugraph.gradients.recompute_grad import (
+    grad_pass_through as grad_pass_through,
+    recompute_grad as recompute_grad,
+)

@@ -37,9 +37,6 @@ from gpugraph.ops.framework.identity_and_shape import value_shape
 from gpugraph.ops.framework.op_declaration import DECLARATIONS, raw_ops
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
-__all__ = ["AggregationMethod", "UnconnectedGradients", "gradients"]
-
-
 Gradient = Tensor | IndexedSlices
 
 _TAKE_SLICES = frozenset(

@@ -22,8 +22,6 @@ from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.arrays.identity_n import identity_n
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
-__all__ = ["custom_gradient"]
-
 _NUMBER = count()
 
 

@@ -13,8 +13,6 @@ from typing import Any, TypeVar
 from gpugraph.graph.client.operation import Operation
 from gpugraph.ops.framework.op_declaration import DECLARATIONS
 
-__all__ = ["CUSTOM", "NotDifferentiable", "RegisterGradient", "gradient_function"]
-
 GradientFunction = Callable[..., Any]
 _Function = TypeVar("_Function", bound=GradientFunction)
 

@@ -14,8 +14,6 @@ from gpugraph.ops.framework.op_declaration import raw_ops
 from gpugraph.ops.framework.tensor_conversion import constant, convert_to_tensor
 from gpugraph.ops.tensor_arrays.tensor_array import TensorArray
 
-__all__ = ["hessians"]
-
 
 def hessians(
     ys: Any,

@@ -13,8 +13,6 @@ from gpugraph.graph.client.default_graph_functions import control_dependencies
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.framework.identity_and_shape import identity
 
-__all__ = ["grad_pass_through", "recompute_grad"]
-
 
 def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
     """`f`, a function of tensors, of which gradients compute again what it made on the way.

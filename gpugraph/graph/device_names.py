@@ -19,19 +19,6 @@ from typing import Any, NamedTuple, TypeAlias
 
 from gpugraph.base.errors import invalid_argument
 
-__all__ = [
-    "DeviceSpec",
-    "canonical_name",
-    "check_valid",
-    "combine_specs",
-    "is_full_name",
-    "is_specification_of",
-    "matches",
-    "merge_device",
-    "merge_specs",
-    "without_type_and_id",
-]
-
 _CACHE_SIZE = 4096
 
 

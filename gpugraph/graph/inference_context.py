@@ -14,8 +14,6 @@ from typing import Any
 from gpugraph.base.dtypes import DType
 from gpugraph.base.shapes import TensorShape
 
-__all__ = ["InferContext", "InferFunction", "as_output_shape"]
-
 
 def _nothing(_: int) -> Any:
     return None

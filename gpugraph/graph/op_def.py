@@ -16,16 +16,6 @@ from typing import Any, NamedTuple
 from gpugraph.base.dtypes import DType, as_dtype
 from gpugraph.base.shapes import as_shape
 
-__all__ = [
-    "ArgDef",
-    "AttrDef",
-    "NodeDef",
-    "OpDef",
-    "VersionDef",
-    "complete_attrs",
-    "host_slots",
-]
-
 
 class ArgDef(NamedTuple):
     """One named input or output of an op type.

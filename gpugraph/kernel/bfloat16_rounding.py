@@ -15,8 +15,6 @@ import numpy as np
 from gpugraph.base.bfloat16 import BFLOAT16
 from gpugraph.base.dtypes import DType, bfloat16, float32
 
-__all__ = ["bind_widened", "has_bfloat16"]
-
 Run = Callable[[], Any]
 Bind = Callable[[Any, Sequence[Any]], Run]
 

@@ -27,37 +27,6 @@ from typing import Any, NamedTuple, Protocol
 from gpugraph.base.dtypes import DType
 from gpugraph.kernel.bfloat16_rounding import bind_widened, has_bfloat16
 
-__all__ = [
-    "SIZES",
-    "At",
-    "Builder",
-    "Call",
-    "Elementwise",
-    "Failed",
-    "Finish",
-    "FusedProducts",
-    "HostSource",
-    "Kernel",
-    "KernelContext",
-    "Launch",
-    "Movable",
-    "Moves",
-    "Native",
-    "Products",
-    "Recipe",
-    "Reduction",
-    "Scratch",
-    "Signature",
-    "Sized",
-    "Source",
-    "State",
-    "Stored",
-    "note_op",
-    "noted_op",
-    "reference",
-    "with_reference",
-]
-
 
 class Signature(Protocol):
     """What is known of an op before it has arrays: sizes, attrs, and the host inputs' values."""

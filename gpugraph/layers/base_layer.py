@@ -27,8 +27,6 @@ from gpugraph.variable_scope import VariableScope, get_variable, variable_scope
 from gpugraph.variable_scope.variable_store import variable_store
 from gpugraph.variables import PartitionedVariable
 
-__all__ = ["Layer"]
-
 _NAMES = ("__layer_names",)  # the collection that counts the layers of a graph by class
 
 

@@ -21,12 +21,12 @@ from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.arrays.reshape_and_transpose import reshape
 from gpugraph.ops.framework.identity_and_shape import op_scope
 from gpugraph.ops.framework.tensor_conversion import constant, convert_to_tensor
-from gpugraph.ops.nn.normalization.bias_and_moments import batch_normalization as normalized_by
-from gpugraph.ops.nn.normalization.bias_and_moments import moments
+from gpugraph.ops.nn.normalization.bias_and_moments import (
+    batch_normalization as normalized_by,
+    moments,
+)
 from gpugraph.ops.nn.normalization.fused_batch_norm import fused_batch_norm
 from gpugraph.ops.state.reference_variable_ops import assign_sub
-
-__all__ = ["BatchNormalization", "batch_normalization"]
 
 _NARROW = (dtypes.float16, dtypes.bfloat16)
 """Inputs whose means and variances are float32."""

@@ -13,8 +13,6 @@ from gpugraph.ops.nn.convolution.conv2d_functions import conv2d as conv2d_of
 from gpugraph.ops.nn.convolution.conv3d_functions import conv3d as conv3d_of
 from gpugraph.ops.nn.normalization.bias_and_moments import bias_add
 
-__all__ = ["Conv1D", "Conv2D", "Conv3D", "Convolution", "conv1d", "conv2d", "conv3d"]
-
 _LAYOUTS = {1: ("NWC", "NCW"), 2: ("NHWC", "NCHW"), 3: ("NDHWC", "NCDHW")}
 
 

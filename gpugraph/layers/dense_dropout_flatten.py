@@ -16,8 +16,6 @@ from gpugraph.ops.linalg.matmul import matmul, tensordot
 from gpugraph.ops.nn.activations import dropout as dropout_ops
 from gpugraph.ops.nn.normalization.bias_and_moments import bias_add
 
-__all__ = ["Dense", "Dropout", "Flatten", "dense", "dropout", "flatten"]
-
 
 class Dense(Layer):
     """activation(inputs @ kernel + bias), along the last axis of inputs [..., size].

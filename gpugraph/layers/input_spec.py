@@ -8,8 +8,6 @@ from typing import Any
 from gpugraph.base.dtypes import as_dtype
 from gpugraph.base.shapes import TensorShape, as_shape
 
-__all__ = ["InputSpec", "check_inputs"]
-
 
 class InputSpec:
     """What is wanted of one input of a layer, which has it in `input_spec`.

@@ -8,16 +8,6 @@ from typing import Any
 from gpugraph.layers.base_layer import Layer
 from gpugraph.ops.random.variable_initializers import Ones, Zeros
 
-__all__ = [
-    "ONES",
-    "ZEROS",
-    "applied",
-    "channels_first",
-    "numbers",
-    "padding_of",
-]
-
-
 ONES, ZEROS = Ones(), Zeros()
 """What variables begin as by default, where it is not by the scope's initializer."""
 

@@ -12,21 +12,6 @@ from gpugraph.ops.arrays.reshape_and_transpose import expand_dims, squeeze
 from gpugraph.ops.nn.convolution.conv2d_functions import avg_pool, max_pool
 from gpugraph.ops.nn.convolution.conv3d_functions import avg_pool3d, max_pool3d
 
-__all__ = [
-    "AveragePooling1D",
-    "AveragePooling2D",
-    "AveragePooling3D",
-    "MaxPooling1D",
-    "MaxPooling2D",
-    "MaxPooling3D",
-    "average_pooling1d",
-    "average_pooling2d",
-    "average_pooling3d",
-    "max_pooling1d",
-    "max_pooling2d",
-    "max_pooling3d",
-]
-
 
 class _Pooling(Layer):
     """Windows over inputs [n, ..., channels] ("channels_first": [n, channels, ...]).

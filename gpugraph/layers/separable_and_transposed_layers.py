@@ -10,20 +10,11 @@ from gpugraph.layers.layer_arguments import ZEROS, applied
 from gpugraph.ops.arrays.concat_and_stack import stack
 from gpugraph.ops.arrays.reshape_and_transpose import expand_dims, squeeze
 from gpugraph.ops.framework.identity_and_shape import shape
-from gpugraph.ops.nn.convolution.conv2d_functions import conv2d_transpose as conv2d_transpose_of
-from gpugraph.ops.nn.convolution.conv2d_functions import separable_conv2d as separable_conv2d_of
+from gpugraph.ops.nn.convolution.conv2d_functions import (
+    conv2d_transpose as conv2d_transpose_of,
+    separable_conv2d as separable_conv2d_of,
+)
 from gpugraph.ops.nn.convolution.conv_transpose import conv3d_transpose as conv3d_transpose_of
-
-__all__ = [
-    "Conv2DTranspose",
-    "Conv3DTranspose",
-    "SeparableConv1D",
-    "SeparableConv2D",
-    "conv2d_transpose",
-    "conv3d_transpose",
-    "separable_conv1d",
-    "separable_conv2d",
-]
 
 
 class Transposed(Convolution):

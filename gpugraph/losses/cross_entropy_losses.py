@@ -18,8 +18,6 @@ from gpugraph.ops.nn.losses.cross_entropy_ops import (
 )
 from gpugraph.ops.nn.losses.loss_weights import squeezed, squeezed_weights
 
-__all__ = ["sigmoid_cross_entropy", "softmax_cross_entropy", "sparse_softmax_cross_entropy"]
-
 _BY_PRESENT = Reduction.SUM_BY_NONZERO_WEIGHTS
 
 

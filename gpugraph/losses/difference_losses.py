@@ -29,24 +29,13 @@ from gpugraph.ops.elementwise.arithmetic_functions import (
     subtract,
 )
 from gpugraph.ops.elementwise.comparison_and_select import where
-from gpugraph.ops.elementwise.unary_functions import abs as absolute
-from gpugraph.ops.elementwise.unary_functions import log, square
+from gpugraph.ops.elementwise.unary_functions import abs as absolute, log, square
 from gpugraph.ops.framework.identity_and_shape import rank
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.nn.activations.relu_and_elu import relu
 from gpugraph.ops.nn.losses.loss_weights import assert_broadcastable
 from gpugraph.ops.reductions.ranges_and_running_sums import range as range_of
 from gpugraph.ops.reductions.reduction_functions import reduce_sum
-
-__all__ = [
-    "absolute_difference",
-    "cosine_distance",
-    "hinge_loss",
-    "huber_loss",
-    "log_loss",
-    "mean_pairwise_squared_error",
-    "mean_squared_error",
-]
 
 _BY_PRESENT = Reduction.SUM_BY_NONZERO_WEIGHTS
 

@@ -11,14 +11,6 @@ from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.elementwise.arithmetic_functions import add_n
 from gpugraph.ops.framework.tensor_conversion import constant
 
-__all__ = [
-    "add_loss",
-    "get_losses",
-    "get_regularization_loss",
-    "get_regularization_losses",
-    "get_total_loss",
-]
-
 
 def add_loss(loss: Any, loss_collection: str | None = GraphKeys.LOSSES) -> None:
     """Adds a loss to a collection; to none where that is None."""

@@ -21,8 +21,6 @@ from gpugraph.ops.nn.losses.loss_weights import assert_broadcastable, broadcast_
 from gpugraph.ops.reductions.ranges_and_running_sums import range as range_of
 from gpugraph.ops.reductions.reduction_functions import reduce_sum
 
-__all__ = ["Reduction", "compute_weighted_loss", "count_present"]
-
 
 class Reduction:
     """What becomes of the weighted losses of elements.

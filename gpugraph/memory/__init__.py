@@ -8,70 +8,47 @@ it, where the memory is the host's. Importing this package registers "DefaultCPU
 """
 
 from gpugraph.memory.allocator import (
-    ALLOCATOR_ALIGNMENT,
-    MAX_ALLOCATION_BYTES,
-    Allocator,
-    AllocatorWrapper,
-    HostRegion,
-    LiveAllocation,
+    ALLOCATOR_ALIGNMENT as ALLOCATOR_ALIGNMENT,
+    MAX_ALLOCATION_BYTES as MAX_ALLOCATION_BYTES,
+    Allocator as Allocator,
+    AllocatorWrapper as AllocatorWrapper,
+    HostRegion as HostRegion,
+    LiveAllocation as LiveAllocation,
 )
-from gpugraph.memory.allocator_registry import AllocatorFactory, AllocatorRegistry
-from gpugraph.memory.allocator_stats import AllocatorStats, human_readable_bytes
+from gpugraph.memory.allocator_registry import (
+    AllocatorFactory as AllocatorFactory,
+    AllocatorRegistry as AllocatorRegistry,
+)
+from gpugraph.memory.allocator_stats import (
+    AllocatorStats as AllocatorStats,
+    human_readable_bytes as human_readable_bytes,
+)
 from gpugraph.memory.arena_planning import (
-    ArenaPlan,
-    Lifetime,
-    check_offsets,
-    lower_bound,
-    plan_offsets,
+    ArenaPlan as ArenaPlan,
+    Lifetime as Lifetime,
+    check_offsets as check_offsets,
+    lower_bound as lower_bound,
+    plan_offsets as plan_offsets,
 )
-from gpugraph.memory.bfc.bfc_allocator import BFCAllocator
-from gpugraph.memory.bfc.chunk_splitting import Region
+from gpugraph.memory.bfc.bfc_allocator import BFCAllocator as BFCAllocator
+from gpugraph.memory.bfc.chunk_splitting import Region as Region
 from gpugraph.memory.bfc.gpu_bfc_allocator import (
-    GPUBFCAllocator,
-    allow_growth_from_env,
-    garbage_collection_from_env,
+    GPUBFCAllocator as GPUBFCAllocator,
+    allow_growth_from_env as allow_growth_from_env,
+    garbage_collection_from_env as garbage_collection_from_env,
 )
-from gpugraph.memory.bfc.out_of_memory_log import BinDebugInfo
-from gpugraph.memory.host_allocator import new_cpu_allocator
-from gpugraph.memory.limiting_allocator import LimitingAllocator
+from gpugraph.memory.bfc.out_of_memory_log import BinDebugInfo as BinDebugInfo
+from gpugraph.memory.host_allocator import new_cpu_allocator as new_cpu_allocator
+from gpugraph.memory.limiting_allocator import LimitingAllocator as LimitingAllocator
 from gpugraph.memory.sub_allocator import (
-    FakeSubAllocator,
-    HostSubAllocator,
-    RegionVisitor,
-    SubAllocator,
+    FakeSubAllocator as FakeSubAllocator,
+    HostSubAllocator as HostSubAllocator,
+    RegionVisitor as RegionVisitor,
+    SubAllocator as SubAllocator,
 )
-from gpugraph.memory.tracking_allocator import AllocRecord, TrackingAllocator
-
-__all__ = [
-    "ALLOCATOR_ALIGNMENT",
-    "MAX_ALLOCATION_BYTES",
-    "AllocRecord",
-    "Allocator",
-    "AllocatorFactory",
-    "AllocatorRegistry",
-    "AllocatorStats",
-    "AllocatorWrapper",
-    "ArenaPlan",
-    "BFCAllocator",
-    "BinDebugInfo",
-    "FakeSubAllocator",
-    "GPUBFCAllocator",
-    "HostRegion",
-    "HostSubAllocator",
-    "Lifetime",
-    "LimitingAllocator",
-    "LiveAllocation",
-    "Region",
-    "RegionVisitor",
-    "SubAllocator",
-    "TrackingAllocator",
-    "allow_growth_from_env",
-    "check_offsets",
-    "garbage_collection_from_env",
-    "human_readable_bytes",
-    "lower_bound",
-    "new_cpu_allocator",
-    "plan_offsets",
-]
+from gpugraph.memory.tracking_allocator import (
+    AllocRecord as AllocRecord,
+    TrackingAllocator as TrackingAllocator,
+)
 
 AllocatorRegistry.register("DefaultCPUAllocator", 100, new_cpu_allocator)

@@ -24,17 +24,6 @@ from typing import NamedTuple
 from gpugraph.base.errors import FailedPreconditionError, InvalidArgumentError, invalid_argument
 from gpugraph.memory.allocator_stats import AllocatorStats
 
-__all__ = [
-    "ALLOCATOR_ALIGNMENT",
-    "MAX_ALLOCATION_BYTES",
-    "Allocator",
-    "AllocatorWrapper",
-    "HostRegion",
-    "LiveAllocation",
-    "unknown_address",
-    "validate_num_bytes",
-]
-
 ALLOCATOR_ALIGNMENT = 64
 MAX_ALLOCATION_BYTES = 2**63 - 1
 

@@ -22,8 +22,6 @@ from gpugraph.base.errors import (
 )
 from gpugraph.memory.allocator import Allocator
 
-__all__ = ["AllocatorFactory", "AllocatorRegistry"]
-
 AllocatorFactory = Callable[[], Allocator]
 
 

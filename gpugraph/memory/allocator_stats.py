@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["AllocatorStats", "human_readable_bytes"]
-
 
 @dataclass(slots=True)
 class AllocatorStats:

@@ -35,8 +35,6 @@ from typing import NamedTuple
 
 from gpugraph.base.errors import InternalError, InvalidArgumentError, invalid_argument
 
-__all__ = ["ArenaPlan", "Lifetime", "check_offsets", "lower_bound", "plan_offsets"]
-
 _REVERSE_SCAN_UP_TO = 50_000
 _PLACE_BY_RANK_UP_TO = 1_000
 

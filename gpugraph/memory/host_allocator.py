@@ -10,8 +10,6 @@ import os
 from gpugraph.memory.bfc.bfc_allocator import BFCAllocator
 from gpugraph.memory.sub_allocator import HostSubAllocator
 
-__all__ = ["new_cpu_allocator", "physical_memory_bytes"]
-
 _UNKNOWN_MEMORY_BYTES = 1 << 40
 
 

@@ -25,8 +25,6 @@ from gpugraph.memory.allocator import (
 )
 from gpugraph.memory.allocator_stats import AllocatorStats, human_readable_bytes
 
-__all__ = ["LimitingAllocator"]
-
 _logger = logging.getLogger(__name__)
 
 

@@ -23,8 +23,6 @@ from collections.abc import Callable, Sequence
 from gpugraph.base.errors import FailedPreconditionError, InvalidArgumentError, invalid_argument
 from gpugraph.memory.allocator import HostRegion
 
-__all__ = ["FakeSubAllocator", "HostSubAllocator", "RegionVisitor", "SubAllocator"]
-
 RegionVisitor = Callable[[int, int], None]
 """Called with the address and the bytes of a region."""
 

@@ -25,8 +25,6 @@ from typing import NamedTuple
 from gpugraph.base.errors import FailedPreconditionError
 from gpugraph.memory.allocator import Allocator, AllocatorWrapper, unknown_address
 
-__all__ = ["AllocRecord", "TrackingAllocator"]
-
 
 class AllocRecord(NamedTuple):
     """Bytes allocated, negative when freed, and when: microseconds since the epoch."""

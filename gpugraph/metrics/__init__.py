@@ -7,78 +7,47 @@ Counts are local variables, so `tf.local_variables_initializer` begins anew.
 
 from __future__ import annotations
 
-from gpugraph.metrics.auc_curves import auc, sensitivity_at_specificity, specificity_at_sensitivity
-from gpugraph.metrics.class_metrics import (
-    average_precision_at_k,
-    mean_iou,
-    precision_at_k,
-    precision_at_top_k,
-    recall_at_k,
-    recall_at_top_k,
+from gpugraph.metrics.auc_curves import (
+    auc as auc,
+    sensitivity_at_specificity as sensitivity_at_specificity,
+    specificity_at_sensitivity as specificity_at_sensitivity,
 )
-from gpugraph.metrics.class_metrics import average_precision_at_k as sparse_average_precision_at_k
-from gpugraph.metrics.class_metrics import precision_at_k as sparse_precision_at_k
+from gpugraph.metrics.class_metrics import (
+    average_precision_at_k as average_precision_at_k,
+    mean_iou as mean_iou,
+    precision_at_k as precision_at_k,
+    precision_at_top_k as precision_at_top_k,
+    recall_at_k as recall_at_k,
+    recall_at_top_k as recall_at_top_k,
+)
 from gpugraph.metrics.mean_metrics import (
-    accuracy,
-    mean,
-    mean_absolute_error,
-    mean_cosine_distance,
-    mean_per_class_accuracy,
-    mean_relative_error,
-    mean_squared_error,
-    mean_tensor,
-    percentage_below,
-    root_mean_squared_error,
+    accuracy as accuracy,
+    mean as mean,
+    mean_absolute_error as mean_absolute_error,
+    mean_cosine_distance as mean_cosine_distance,
+    mean_per_class_accuracy as mean_per_class_accuracy,
+    mean_relative_error as mean_relative_error,
+    mean_squared_error as mean_squared_error,
+    mean_tensor as mean_tensor,
+    percentage_below as percentage_below,
+    root_mean_squared_error as root_mean_squared_error,
 )
 from gpugraph.metrics.precision_and_recall import (
-    false_negatives,
-    false_positives,
-    precision,
-    recall,
-    true_negatives,
-    true_positives,
+    false_negatives as false_negatives,
+    false_positives as false_positives,
+    precision as precision,
+    recall as recall,
+    true_negatives as true_negatives,
+    true_positives as true_positives,
 )
 from gpugraph.metrics.threshold_metrics import (
-    false_negatives_at_thresholds,
-    false_positives_at_thresholds,
-    precision_at_thresholds,
-    recall_at_thresholds,
-    true_negatives_at_thresholds,
-    true_positives_at_thresholds,
+    false_negatives_at_thresholds as false_negatives_at_thresholds,
+    false_positives_at_thresholds as false_positives_at_thresholds,
+    precision_at_thresholds as precision_at_thresholds,
+    recall_at_thresholds as recall_at_thresholds,
+    true_negatives_at_thresholds as true_negatives_at_thresholds,
+    true_positives_at_thresholds as true_positives_at_thresholds,
 )
 
-__all__ = [
-    "accuracy",
-    "auc",
-    "average_precision_at_k",
-    "false_negatives",
-    "false_negatives_at_thresholds",
-    "false_positives",
-    "false_positives_at_thresholds",
-    "mean",
-    "mean_absolute_error",
-    "mean_cosine_distance",
-    "mean_iou",
-    "mean_per_class_accuracy",
-    "mean_relative_error",
-    "mean_squared_error",
-    "mean_tensor",
-    "percentage_below",
-    "precision",
-    "precision_at_k",
-    "precision_at_thresholds",
-    "precision_at_top_k",
-    "recall",
-    "recall_at_k",
-    "recall_at_thresholds",
-    "recall_at_top_k",
-    "root_mean_squared_error",
-    "sensitivity_at_specificity",
-    "sparse_average_precision_at_k",
-    "sparse_precision_at_k",
-    "specificity_at_sensitivity",
-    "true_negatives",
-    "true_negatives_at_thresholds",
-    "true_positives",
-    "true_positives_at_thresholds",
-]
+sparse_average_precision_at_k = average_precision_at_k
+sparse_precision_at_k = precision_at_k

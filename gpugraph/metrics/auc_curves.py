@@ -13,14 +13,11 @@ from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.arrays.constants_and_placeholders import ones_like
 from gpugraph.ops.elementwise.arithmetic_functions import div_no_nan, maximum, minimum, multiply
 from gpugraph.ops.elementwise.comparison_and_select import equal, logical_and, where
-from gpugraph.ops.elementwise.unary_functions import abs as absolute
-from gpugraph.ops.elementwise.unary_functions import log
+from gpugraph.ops.elementwise.unary_functions import abs as absolute, log
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.reductions.argmax_and_argmin import argmax, argmin
 from gpugraph.ops.reductions.reduction_functions import reduce_max, reduce_sum
 from gpugraph.variable_scope import variable_scope
-
-__all__ = ["auc", "sensitivity_at_specificity", "specificity_at_sensitivity"]
 
 _ALL = ("tp", "fn", "tn", "fp")
 _BEYOND = 1e-7  # thresholds below 0 and above 1, so that every prediction is between

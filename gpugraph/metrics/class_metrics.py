@@ -36,9 +36,6 @@ from gpugraph.ops.sparse.sparse_tensor import SparseTensor, SparseTensorValue, e
 from gpugraph.ops.state.reference_variable_ops import assign_add
 from gpugraph.variable_scope import variable_scope
 
-__all__ = ["average_precision_at_k", "mean_iou", "precision_at_k", "precision_at_top_k"]
-__all__ += ["recall_at_k", "recall_at_top_k"]
-
 
 def mean_iou(
     labels: Any,

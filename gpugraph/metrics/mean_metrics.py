@@ -20,8 +20,7 @@ from gpugraph.ops.elementwise.arithmetic_functions import (
     subtract,
 )
 from gpugraph.ops.elementwise.comparison_and_select import equal, less
-from gpugraph.ops.elementwise.unary_functions import abs as absolute
-from gpugraph.ops.elementwise.unary_functions import sqrt
+from gpugraph.ops.elementwise.unary_functions import abs as absolute, sqrt
 from gpugraph.ops.framework.identity_and_shape import size
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.nn.losses.loss_weights import broadcast_weights, squeezed_weights
@@ -29,19 +28,6 @@ from gpugraph.ops.reductions.reduction_functions import reduce_mean, reduce_sum
 from gpugraph.ops.state.reference_variable_ops import assign_add
 from gpugraph.ops.state.scatter_updates import scatter_add
 from gpugraph.variable_scope import variable_scope
-
-__all__ = [
-    "accuracy",
-    "mean",
-    "mean_absolute_error",
-    "mean_cosine_distance",
-    "mean_per_class_accuracy",
-    "mean_relative_error",
-    "mean_squared_error",
-    "mean_tensor",
-    "percentage_below",
-    "root_mean_squared_error",
-]
 
 
 def _quotient(total: Any, count: Any, name: str | None = None) -> Tensor:

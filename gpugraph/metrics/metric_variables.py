@@ -17,8 +17,6 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.nn.losses.loss_weights import broadcast_weights, squeezed, squeezed_weights
 from gpugraph.variables import Variable
 
-__all__ = ["Pair", "alike", "collected", "keep", "paired", "weighed"]
-
 Pair = tuple[Tensor, Tensor]
 """The value so far, and the tensor that updates it with this batch and is the value then."""
 

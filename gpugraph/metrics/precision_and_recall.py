@@ -14,15 +14,6 @@ from gpugraph.ops.reductions.reduction_functions import reduce_sum
 from gpugraph.ops.state.reference_variable_ops import assign_add
 from gpugraph.variable_scope import variable_scope
 
-__all__ = [
-    "false_negatives",
-    "false_positives",
-    "precision",
-    "recall",
-    "true_negatives",
-    "true_positives",
-]
-
 
 def _bools(labels: Any, predictions: Any, weights: Any) -> tuple[Any, Any, Any]:
     found = cast(predictions, dtypes.bool)

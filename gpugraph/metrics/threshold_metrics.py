@@ -24,17 +24,6 @@ from gpugraph.ops.reductions.reduction_functions import reduce_sum
 from gpugraph.ops.state.reference_variable_ops import assign_add
 from gpugraph.variable_scope import variable_scope
 
-__all__ = [
-    "Counts",
-    "counts_at",
-    "false_negatives_at_thresholds",
-    "false_positives_at_thresholds",
-    "precision_at_thresholds",
-    "recall_at_thresholds",
-    "true_negatives_at_thresholds",
-    "true_positives_at_thresholds",
-]
-
 Counts = dict[str, Any]
 """By "tp", "fn", "tn", "fp": how many there are at each threshold."""
 

@@ -25,28 +25,4 @@ from gpugraph.ops import (
 )
 from gpugraph.ops.framework.kernel_registry import note_ours
 
-__all__ = [
-    "framework",
-    "arrays",
-    "control",
-    "debugging",
-    "elementwise",
-    "reductions",
-    "special_functions",
-    "indexing",
-    "tensor_arrays",
-    "linalg",
-    "segments",
-    "signal",
-    "training",
-    "random",
-    "sparse",
-    "nn",
-    "strings",
-    "files",
-    "fusion",
-    "image",
-    "state",
-]
-
 note_ours()

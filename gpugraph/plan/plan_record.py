@@ -25,23 +25,6 @@ import numpy as np
 from gpugraph.base.dtypes import DType
 from gpugraph.base.errors import CancelledError, DeadlineExceededError
 
-__all__ = [
-    "Clock",
-    "FeedSlot",
-    "FetchSlot",
-    "Mailbox",
-    "PassReport",
-    "Placed",
-    "Plan",
-    "PlanKey",
-    "Step",
-    "Transfer",
-    "all_steps",
-    "blame",
-    "rendezvous_key",
-    "runs_of",
-]
-
 
 class PlanKey(NamedTuple):
     """What a plan is for: fed tensors with their (partly open) shapes, fetches, targets."""

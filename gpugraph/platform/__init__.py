@@ -1,3 +1,1 @@
 """What programs stand on: app, flags, logging, files."""
-
-__all__: list[str] = []

@@ -10,9 +10,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from gpugraph.platform import flags
-
-__all__ = ["flags", "run"]
+from gpugraph.platform import flags as flags
 
 _HELP = {"--help", "-help", "-h", "--helpshort", "--helpfull"}
 

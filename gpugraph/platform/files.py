@@ -18,24 +18,6 @@ from typing import Any, NamedTuple
 
 from gpugraph.base import errors
 
-__all__ = [
-    "Copy",
-    "DeleteRecursively",
-    "Exists",
-    "FileStatistics",
-    "GFile",
-    "Glob",
-    "IsDirectory",
-    "ListDirectory",
-    "MakeDirs",
-    "MkDir",
-    "Remove",
-    "Rename",
-    "Stat",
-    "Walk",
-    "system_errors",
-]
-
 _CLASSES = {
     errno.ENOENT: errors.NotFoundError,
     errno.EEXIST: errors.AlreadyExistsError,

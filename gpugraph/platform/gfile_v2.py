@@ -8,10 +8,7 @@ from typing import Any
 
 from gpugraph.base import errors
 from gpugraph.platform import files
-from gpugraph.platform.files import FileStatistics, GFile, system_errors
-
-__all__ = ["GFile", "copy", "exists", "glob", "isdir", "listdir", "makedirs", "mkdir", "remove"]
-__all__ += ["rename", "rmtree", "stat", "walk"]
+from gpugraph.platform.files import FileStatistics, GFile as GFile, system_errors
 
 
 def copy(src: Any, dst: Any, overwrite: bool = False) -> None:

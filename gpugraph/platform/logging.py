@@ -13,29 +13,6 @@ import threading
 from collections.abc import Iterator
 from typing import Any
 
-__all__ = [
-    "DEBUG",
-    "ERROR",
-    "FATAL",
-    "INFO",
-    "WARN",
-    "TaskLevelStatusMessage",
-    "debug",
-    "error",
-    "fatal",
-    "flush",
-    "get_verbosity",
-    "info",
-    "log",
-    "log_every_n",
-    "log_first_n",
-    "log_if",
-    "set_verbosity",
-    "vlog",
-    "warn",
-    "warning",
-]
-
 DEBUG = logging.DEBUG
 INFO = logging.INFO
 WARN = logging.WARN

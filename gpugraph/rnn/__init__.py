@@ -9,15 +9,10 @@ steps, and the bidirectional ones read a sequence from both ends.
 `sizes` the shapes of states. `rnn_cell` holds the public cells.
 """
 
-from gpugraph.rnn.bidirectional_rnn import bidirectional_dynamic_rnn, static_bidirectional_rnn
-from gpugraph.rnn.dynamic_rnn import dynamic_rnn
-from gpugraph.rnn.raw_rnn import raw_rnn
-from gpugraph.rnn.static_rnn import static_rnn
-
-__all__ = [
-    "bidirectional_dynamic_rnn",
-    "dynamic_rnn",
-    "raw_rnn",
-    "static_bidirectional_rnn",
-    "static_rnn",
-]
+from gpugraph.rnn.bidirectional_rnn import (
+    bidirectional_dynamic_rnn as bidirectional_dynamic_rnn,
+    static_bidirectional_rnn as static_bidirectional_rnn,
+)
+from gpugraph.rnn.dynamic_rnn import dynamic_rnn as dynamic_rnn
+from gpugraph.rnn.raw_rnn import raw_rnn as raw_rnn
+from gpugraph.rnn.static_rnn import static_rnn as static_rnn

@@ -12,8 +12,6 @@ from gpugraph.ops.nn.normalization.bias_and_moments import bias_add
 from gpugraph.ops.random.variable_initializers import Constant, Zeros
 from gpugraph.rnn.rnn_cell_base import LayerCell
 
-__all__ = ["BasicRNNCell", "GRUCell", "depth_of"]
-
 
 def depth_of(inputs_shape: Any) -> int:
     """The size of the last dimension of inputs; ValueError when it is open."""

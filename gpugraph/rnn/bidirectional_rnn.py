@@ -16,8 +16,6 @@ from gpugraph.rnn.rnn_cell_base import check_cell
 from gpugraph.rnn.static_rnn import check_inputs, static_rnn
 from gpugraph.variable_scope import variable_scope
 
-__all__ = ["bidirectional_dynamic_rnn", "static_bidirectional_rnn"]
-
 
 def bidirectional_dynamic_rnn(
     cell_fw: Any,

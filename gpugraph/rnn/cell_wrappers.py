@@ -28,8 +28,6 @@ from gpugraph.ops.tensor_arrays.tensor_array import TensorArray
 from gpugraph.rnn.lstm_cells import LSTMStateTuple
 from gpugraph.rnn.rnn_cell_base import RNNCell, check_cell
 
-__all__ = ["DeviceWrapper", "DropoutWrapper", "ResidualWrapper"]
-
 
 class _Wrapper(RNNCell):
     """A cell that calls another one, whose variables are its own."""

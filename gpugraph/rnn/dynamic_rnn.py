@@ -28,8 +28,6 @@ from gpugraph.rnn.rnn_step import Lengths, cache_reads, initial_state, limited, 
 from gpugraph.rnn.state_sizes import known_shape, shape_tensor
 from gpugraph.variable_scope import variable_scope
 
-__all__ = ["dynamic_rnn"]
-
 
 def dynamic_rnn(
     cell: Any,

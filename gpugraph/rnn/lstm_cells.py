@@ -23,8 +23,6 @@ from gpugraph.rnn.basic_and_gru_cells import depth_of
 from gpugraph.rnn.rnn_cell_base import LayerCell
 from gpugraph.variable_scope import fixed_size_partitioner
 
-__all__ = ["BasicLSTMCell", "LSTMCell", "LSTMStateTuple"]
-
 
 class LSTMStateTuple(NamedTuple):
     """The state of an LSTM cell: `c`, its memory, and `h`, its last output."""

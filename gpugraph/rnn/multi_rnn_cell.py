@@ -14,8 +14,6 @@ from gpugraph.ops.indexing.strided_slice import slice as slice_of
 from gpugraph.rnn.rnn_cell_base import RNNCell, check_cell
 from gpugraph.variable_scope import variable_scope
 
-__all__ = ["MultiRNNCell"]
-
 _log = logging.getLogger("gpugraph")
 
 

@@ -19,8 +19,6 @@ from gpugraph.rnn.rnn_step import cache_reads, keep_where
 from gpugraph.rnn.state_sizes import known_shape, shape_tensor
 from gpugraph.variable_scope import variable_scope
 
-__all__ = ["raw_rnn"]
-
 
 def raw_rnn(
     cell: Any,

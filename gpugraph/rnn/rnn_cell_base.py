@@ -15,8 +15,6 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.rnn.state_sizes import zero_state
 from gpugraph.variable_scope import get_variable_scope, variable_scope
 
-__all__ = ["LayerCell", "RNNCell", "check_cell"]
-
 
 class RNNCell(Layer):
     """A recurrent network's step: `cell(inputs, state)` gives `(output, next state)`.

@@ -21,8 +21,6 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.tensor_arrays.tensor_array import TensorArray
 from gpugraph.variable_scope import VariableScope
 
-__all__ = ["Lengths", "cache_reads", "initial_state", "keep_where", "limited", "state_dtype"]
-
 
 @dataclass(frozen=True)
 class Lengths:

@@ -14,8 +14,6 @@ from gpugraph.ops.arrays.reshape_and_transpose import expand_dims
 from gpugraph.ops.framework.constant_value import constant_value
 from gpugraph.ops.framework.tensor_conversion import constant
 
-__all__ = ["known_shape", "shape_tensor", "zero_state"]
-
 
 def zero_state(state_size: Any, batch_size: Any, dtype: Any) -> Any:
     """Zeros for each size in the structure `state_size`."""

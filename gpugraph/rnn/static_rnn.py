@@ -17,8 +17,6 @@ from gpugraph.rnn.rnn_step import Lengths, cache_reads, initial_state, limited, 
 from gpugraph.rnn.state_sizes import known_shape, shape_tensor
 from gpugraph.variable_scope import variable_scope
 
-__all__ = ["check_inputs", "static_rnn"]
-
 
 def static_rnn(
     cell: Any,

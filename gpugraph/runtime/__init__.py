@@ -2,15 +2,6 @@
 
 from __future__ import annotations
 
-from gpugraph.runtime.executor import execute, execute_traced
-from gpugraph.runtime.rendezvous import Rendezvous, parse_key
-from gpugraph.runtime.step_stats import NodeExecStats, StepStats
-
-__all__ = [
-    "NodeExecStats",
-    "Rendezvous",
-    "StepStats",
-    "execute",
-    "execute_traced",
-    "parse_key",
-]
+from gpugraph.runtime.executor import execute as execute, execute_traced as execute_traced
+from gpugraph.runtime.rendezvous import Rendezvous as Rendezvous, parse_key as parse_key
+from gpugraph.runtime.step_stats import NodeExecStats as NodeExecStats, StepStats as StepStats

@@ -15,8 +15,6 @@ from gpugraph.plan import FetchSlot, Plan, Step
 from gpugraph.runtime.step_failure import as_op_error
 from gpugraph.runtime.step_stats import StepStats, timed
 
-__all__ = ["execute", "execute_traced"]
-
 
 def execute(plan: Plan, feeds: Sequence[Any]) -> list[Any]:
     """Runs the plan with these arrays, in the order of `plan.feeds`; the fetches' values.

@@ -18,8 +18,6 @@ from gpugraph.base.errors import (
     invalid_argument,
 )
 
-__all__ = ["Rendezvous", "parse_key"]
-
 
 def parse_key(key: str) -> tuple[str, int, str, str, tuple[int, int]]:
     """(source, incarnation, target, edge, (frame, iteration)); InvalidArgumentError otherwise."""

@@ -16,8 +16,6 @@ from gpugraph.base.errors import (
 from gpugraph.kernel import noted_op
 from gpugraph.plan import FetchSlot, Step
 
-__all__ = ["as_op_error", "same_kind"]
-
 _CLASSES: tuple[tuple[type[Exception], type[OpError]], ...] = (
     (MemoryError, ResourceExhaustedError),
     (ValueError, InvalidArgumentError),

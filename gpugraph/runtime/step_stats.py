@@ -9,9 +9,6 @@ from typing import Any, NamedTuple
 
 from gpugraph.plan import Step
 
-__all__ = ["NodeExecStats", "StepStats", "timed"]
-
-
 _KINDS = {"native": ", native", "measure": ", its sizes"}
 
 

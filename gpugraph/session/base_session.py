@@ -27,8 +27,6 @@ from gpugraph.session.fetch_structures import FetchPlan
 from gpugraph.session.session_backend import Runner
 from gpugraph.session.session_factory import SessionFactory
 
-__all__ = ["LIVE", "BaseSession"]
-
 _LOG = logging.getLogger("gpugraph")
 
 LIVE: weakref.WeakSet[BaseSession] = weakref.WeakSet()

@@ -14,8 +14,6 @@ from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.default_stacks import graph_stack, session_stack
 from gpugraph.session.base_session import LIVE, BaseSession
 
-__all__ = ["InteractiveSession", "Session"]
-
 
 class Session(BaseSession):
     """Runs a graph; in a `with` block it and its graph are the thread's defaults.

@@ -38,8 +38,6 @@ from gpugraph.session.plan_cache import Kept, PlanStore, wait_for
 from gpugraph.session.session_backend import Runner, SessionBackend
 from gpugraph.session.session_factory import SessionFactory
 
-__all__ = ["DirectRunner", "DirectSession", "DirectSessionFactory"]
-
 EXACT_PLANS = 8
 """Shape sets of one runner that get a plan of their own before sizes are left open."""
 

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from gpugraph.memory import human_readable_bytes
 from gpugraph.plan import PassReport, Placed, Plan, Transfer
 
-__all__ = ["Explanation"]
-
 
 class Explanation:
     """Where each op of a run is and why, what goes between devices, what each pass did.

@@ -13,8 +13,6 @@ from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.framework.numpy_conversion import constant_array
 from gpugraph.session.fetch_structures import feed_conversion
 
-__all__ = ["feed_array", "feed_tensors", "flatten_feeds", "refuse_shape"]
-
 
 def flatten_feeds(feed_dict: Mapping[Any, Any]) -> tuple[list[Any], list[Any]]:
     """Keys and values, nested tuples of keys and registered types taken apart with their values.

@@ -17,8 +17,6 @@ from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.sparse.sparse_tensor import SparseTensor, SparseTensorValue
 
-__all__ = ["FetchPlan", "feed_conversion", "register_session_run_conversion_functions"]
-
 Expansion = Callable[[Any], tuple[Sequence[Any], Callable[[list[Any]], Any]]]
 Rebuild = Callable[[Sequence[Any]], Any]
 FeedConversion = Callable[[Any, Any], Sequence[tuple[Any, Any]]]

@@ -7,8 +7,6 @@ from typing import Any
 
 from gpugraph.plan import PlanKey
 
-__all__ = ["fits", "in_common"]
-
 
 def fits(key: PlanKey, shapes: Sequence[tuple[int, ...]]) -> bool:
     """Whether the plan of this key serves fed values of these shapes."""

@@ -18,8 +18,6 @@ from typing import NamedTuple
 
 from gpugraph.plan import Plan
 
-__all__ = ["Kept", "PlanStore", "wait_for"]
-
 
 class Kept(NamedTuple):
     """A plan, and what its owner does when it is dropped."""

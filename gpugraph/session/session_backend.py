@@ -12,8 +12,6 @@ from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
 
-__all__ = ["Runner", "SessionBackend"]
-
 
 class Runner(ABC):
     """One set of feeds, fetches and targets, ready to run with values."""

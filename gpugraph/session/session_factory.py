@@ -14,8 +14,6 @@ from gpugraph.base.errors import InternalError, NotFoundError
 from gpugraph.config import SessionOptions
 from gpugraph.session.session_backend import SessionBackend
 
-__all__ = ["SessionFactory", "SupportsNewSession"]
-
 _LOG = logging.getLogger("gpugraph")
 
 

@@ -14,8 +14,6 @@ import numpy as np
 from gpugraph.base.dtypes import as_dtype
 from gpugraph.graph.client.tensor import Tensor
 
-__all__ = ["Comparisons"]
-
 _MOST_SHOWN = 10
 
 

@@ -18,8 +18,6 @@ from gpugraph.ops.arrays.indexed_slices_to_tensor import dense
 from gpugraph.ops.framework.identity_and_shape import identity
 from gpugraph.ops.framework.tensor_conversion import constant
 
-__all__ = ["compute_gradient", "compute_gradient_error"]
-
 
 def _session() -> Any:
     session = session_stack.top()

@@ -7,8 +7,6 @@ import sys
 import unittest
 from types import ModuleType
 
-__all__ = ["mock"]
-
 _NAME = "unittest.mock"
 
 

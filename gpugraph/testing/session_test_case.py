@@ -27,8 +27,6 @@ from gpugraph.session import Session
 from gpugraph.testing.array_comparisons import Comparisons
 from gpugraph.testing.temp_dir_and_devices import get_temp_dir, gpu_device_name
 
-__all__ = ["TestCase", "main"]
-
 
 class TestCase(Comparisons):
     """A test case whose default graph is new, and seeded, before each test.

@@ -10,17 +10,6 @@ import tempfile
 
 from gpugraph.devices.device_listing import list_local_devices
 
-__all__ = [
-    "get_temp_dir",
-    "gpu_device_name",
-    "is_built_with_cuda",
-    "is_built_with_gpu_support",
-    "is_built_with_rocm",
-    "is_built_with_xla",
-    "is_gpu_available",
-    "test_src_dir_path",
-]
-
 _made: list[str] = []
 
 

@@ -3,64 +3,40 @@
 from __future__ import annotations
 
 from gpugraph.train.global_step import (
-    assert_global_step,
-    create_global_step,
-    get_global_step,
-    get_or_create_global_step,
-    global_step,
+    assert_global_step as assert_global_step,
+    create_global_step as create_global_step,
+    get_global_step as get_global_step,
+    get_or_create_global_step as get_or_create_global_step,
+    global_step as global_step,
 )
 from gpugraph.train.learning_rate_decay import (
-    cosine_decay,
-    cosine_decay_restarts,
-    exponential_decay,
-    inverse_time_decay,
-    linear_cosine_decay,
-    natural_exp_decay,
-    noisy_linear_cosine_decay,
-    piecewise_constant,
-    polynomial_decay,
+    cosine_decay as cosine_decay,
+    cosine_decay_restarts as cosine_decay_restarts,
+    exponential_decay as exponential_decay,
+    inverse_time_decay as inverse_time_decay,
+    linear_cosine_decay as linear_cosine_decay,
+    natural_exp_decay as natural_exp_decay,
+    noisy_linear_cosine_decay as noisy_linear_cosine_decay,
+    piecewise_constant as piecewise_constant,
+    polynomial_decay as polynomial_decay,
 )
-from gpugraph.train.learning_rate_decay import piecewise_constant as piecewise_constant_decay
-from gpugraph.train.moving_averages import ExponentialMovingAverage
-from gpugraph.train.optimizers.adadelta import AdadeltaOptimizer
+from gpugraph.train.moving_averages import ExponentialMovingAverage as ExponentialMovingAverage
+from gpugraph.train.optimizers.adadelta import AdadeltaOptimizer as AdadeltaOptimizer
 from gpugraph.train.optimizers.adagrad import (
-    AdagradDAOptimizer,
-    AdagradOptimizer,
-    ProximalAdagradOptimizer,
+    AdagradDAOptimizer as AdagradDAOptimizer,
+    AdagradOptimizer as AdagradOptimizer,
+    ProximalAdagradOptimizer as ProximalAdagradOptimizer,
 )
-from gpugraph.train.optimizers.adam import AdamOptimizer
-from gpugraph.train.optimizers.ftrl import FtrlOptimizer
-from gpugraph.train.optimizers.gradient_descent import GradientDescentOptimizer, MomentumOptimizer
-from gpugraph.train.optimizers.optimizer import Optimizer
-from gpugraph.train.optimizers.proximal_gradient_descent import ProximalGradientDescentOptimizer
-from gpugraph.train.optimizers.rmsprop import RMSPropOptimizer
+from gpugraph.train.optimizers.adam import AdamOptimizer as AdamOptimizer
+from gpugraph.train.optimizers.ftrl import FtrlOptimizer as FtrlOptimizer
+from gpugraph.train.optimizers.gradient_descent import (
+    GradientDescentOptimizer as GradientDescentOptimizer,
+    MomentumOptimizer as MomentumOptimizer,
+)
+from gpugraph.train.optimizers.optimizer import Optimizer as Optimizer
+from gpugraph.train.optimizers.proximal_gradient_descent import (
+    ProximalGradientDescentOptimizer as ProximalGradientDescentOptimizer,
+)
+from gpugraph.train.optimizers.rmsprop import RMSPropOptimizer as RMSPropOptimizer
 
-__all__ = [
-    "AdadeltaOptimizer",
-    "AdagradDAOptimizer",
-    "AdagradOptimizer",
-    "AdamOptimizer",
-    "ExponentialMovingAverage",
-    "FtrlOptimizer",
-    "GradientDescentOptimizer",
-    "MomentumOptimizer",
-    "Optimizer",
-    "ProximalAdagradOptimizer",
-    "ProximalGradientDescentOptimizer",
-    "RMSPropOptimizer",
-    "assert_global_step",
-    "cosine_decay",
-    "cosine_decay_restarts",
-    "create_global_step",
-    "exponential_decay",
-    "get_global_step",
-    "get_or_create_global_step",
-    "global_step",
-    "inverse_time_decay",
-    "linear_cosine_decay",
-    "natural_exp_decay",
-    "noisy_linear_cosine_decay",
-    "piecewise_constant",
-    "piecewise_constant_decay",
-    "polynomial_decay",
-]
+piecewise_constant_decay = piecewise_constant

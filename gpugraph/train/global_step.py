@@ -13,14 +13,6 @@ from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.arrays.constants_and_placeholders import zeros
 from gpugraph.variables import Variable
 
-__all__ = [
-    "assert_global_step",
-    "create_global_step",
-    "get_global_step",
-    "get_or_create_global_step",
-    "global_step",
-]
-
 
 def get_global_step(graph: Graph | None = None) -> Any:
     """The graph's global step, or None when there is none, or more than one.

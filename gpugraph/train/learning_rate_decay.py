@@ -16,8 +16,13 @@ from gpugraph.control_flow import cond
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.arrays.concat_and_stack import stack
-from gpugraph.ops.elementwise.arithmetic_functions import add as plus
-from gpugraph.ops.elementwise.arithmetic_functions import minimum, multiply, pow, truediv
+from gpugraph.ops.elementwise.arithmetic_functions import (
+    add as plus,
+    minimum,
+    multiply,
+    pow,
+    truediv,
+)
 from gpugraph.ops.elementwise.comparison_and_select import equal, greater, where
 from gpugraph.ops.elementwise.unary_functions import ceil, cos, exp, floor, log, negative, sqrt
 from gpugraph.ops.framework.identity_and_shape import op_scope
@@ -25,18 +30,6 @@ from gpugraph.ops.framework.tensor_conversion import convert_n_to_tensor, conver
 from gpugraph.ops.indexing.gather import gather
 from gpugraph.ops.random.random_ops import random_normal
 from gpugraph.ops.reductions.reduction_functions import reduce_sum
-
-__all__ = [
-    "cosine_decay",
-    "cosine_decay_restarts",
-    "exponential_decay",
-    "inverse_time_decay",
-    "linear_cosine_decay",
-    "natural_exp_decay",
-    "noisy_linear_cosine_decay",
-    "piecewise_constant",
-    "polynomial_decay",
-]
 
 
 @contextmanager

@@ -25,8 +25,6 @@ from gpugraph.variables import (
     trainable_variables,
 )
 
-__all__ = ["ExponentialMovingAverage"]
-
 
 class ExponentialMovingAverage:
     """Keeps `average -= (1 - decay) * (average - variable)` for each of some variables.

@@ -15,30 +15,28 @@ the scopes, `entering` the `with tf.variable_scope(...)` blocks, `messages` what
 `explain` tells of a graph which variables are where and which lines share them.
 """
 
-from gpugraph.variable_scope.create_partitioned_variables import create_partitioned_variables
-from gpugraph.variable_scope.explain_variables import explain_variables
-from gpugraph.variable_scope.get_variable import get_local_variable, get_variable
-from gpugraph.variable_scope.partitioners import (
-    fixed_size_partitioner,
-    min_max_variable_partitioner,
-    variable_axis_size_partitioner,
+from gpugraph.variable_scope.create_partitioned_variables import (
+    create_partitioned_variables as create_partitioned_variables,
 )
-from gpugraph.variable_scope.scope_entry_and_reuse import variable_op_scope, variable_scope
-from gpugraph.variable_scope.scope_settings import VariableScope, get_variable_scope
-from gpugraph.variable_scope.variable_request import AUTO_REUSE, no_regularizer
-
-__all__ = [
-    "AUTO_REUSE",
-    "VariableScope",
-    "create_partitioned_variables",
-    "explain_variables",
-    "fixed_size_partitioner",
-    "get_local_variable",
-    "get_variable",
-    "get_variable_scope",
-    "min_max_variable_partitioner",
-    "no_regularizer",
-    "variable_axis_size_partitioner",
-    "variable_op_scope",
-    "variable_scope",
-]
+from gpugraph.variable_scope.explain_variables import explain_variables as explain_variables
+from gpugraph.variable_scope.get_variable import (
+    get_local_variable as get_local_variable,
+    get_variable as get_variable,
+)
+from gpugraph.variable_scope.partitioners import (
+    fixed_size_partitioner as fixed_size_partitioner,
+    min_max_variable_partitioner as min_max_variable_partitioner,
+    variable_axis_size_partitioner as variable_axis_size_partitioner,
+)
+from gpugraph.variable_scope.scope_entry_and_reuse import (
+    variable_op_scope as variable_op_scope,
+    variable_scope as variable_scope,
+)
+from gpugraph.variable_scope.scope_settings import (
+    VariableScope as VariableScope,
+    get_variable_scope as get_variable_scope,
+)
+from gpugraph.variable_scope.variable_request import (
+    AUTO_REUSE as AUTO_REUSE,
+    no_regularizer as no_regularizer,
+)

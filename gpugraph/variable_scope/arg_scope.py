@@ -21,15 +21,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-__all__ = [
-    "add_arg_scope",
-    "arg_scope",
-    "arg_scope_func_key",
-    "arg_scoped_arguments",
-    "current_arg_scope",
-    "has_arg_scope",
-]
-
 Scope = dict[Any, dict[str, Any]]
 """From the key of a function to its arguments, by name."""
 

@@ -9,8 +9,6 @@ from gpugraph.base import dtypes
 from gpugraph.variable_scope.scope_entry_and_reuse import variable_scope
 from gpugraph.variables import Variable
 
-__all__ = ["create_partitioned_variables"]
-
 
 def create_partitioned_variables(
     shape: Sequence[int],

@@ -10,8 +10,6 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-__all__ = ["accepts", "needs_nothing", "nested", "passes"]
-
 
 def nested(inner: Callable[..., Any], outer: Callable[..., Any] | None) -> Callable[..., Any]:
     """The getter of a scope inside a scope that has one, too: `inner`, whose getter is `outer`."""

@@ -27,14 +27,6 @@ from gpugraph.memory import human_readable_bytes
 from gpugraph.variable_scope.variable_store import variable_store
 from gpugraph.variables import PartitionedVariable
 
-__all__ = [
-    "ExplainedScope",
-    "ExplainedVariable",
-    "Site",
-    "VariablesExplanation",
-    "explain_variables",
-]
-
 
 @dataclass(frozen=True)
 class Site:

@@ -10,8 +10,6 @@ from gpugraph.variable_scope.scope_settings import get_variable_scope
 from gpugraph.variable_scope.variable_store import variable_store
 from gpugraph.variables.replication_modes import VariableAggregation, VariableSynchronization
 
-__all__ = ["get_local_variable", "get_variable"]
-
 
 def get_variable(
     name: str,

@@ -31,8 +31,6 @@ from gpugraph.variable_scope import AUTO_REUSE, VariableScope, variable_scope
 from gpugraph.variable_scope.scope_entry_and_reuse import pure_variable_scope
 from gpugraph.variable_scope.scope_settings import scope_stack
 
-__all__ = ["Template", "make_template"]
-
 _LOG = logging.getLogger("gpugraph")
 
 

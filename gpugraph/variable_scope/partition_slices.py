@@ -14,8 +14,6 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.indexing.strided_slice import slice as slice_of
 from gpugraph.variable_scope.variable_request import VariableSpec
 
-__all__ = ["check_count", "cut", "full_shape", "partitions_of", "share"]
-
 
 def full_shape(spec: VariableSpec) -> TensorShape:
     """The shape of the whole, as it is given or as the initial tensor says."""

@@ -6,15 +6,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from gpugraph.base.dtypes import DType
-from gpugraph.base.dtypes import string as string_type
+from gpugraph.base.dtypes import DType, string as string_type
 from gpugraph.base.shapes import TensorShape
-
-__all__ = [
-    "fixed_size_partitioner",
-    "min_max_variable_partitioner",
-    "variable_axis_size_partitioner",
-]
 
 Partitioner = Callable[..., list[int]]
 

@@ -17,8 +17,6 @@ from gpugraph.variable_scope.custom_getters import nested
 from gpugraph.variable_scope.scope_settings import VariableScope, scope_stack
 from gpugraph.variable_scope.variable_request import AUTO_REUSE
 
-__all__ = ["pure_variable_scope", "variable_op_scope", "variable_scope"]
-
 _SETTINGS = (
     "initializer",
     "regularizer",

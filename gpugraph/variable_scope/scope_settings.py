@@ -23,8 +23,6 @@ from gpugraph.variables import PartitionedVariable
 from gpugraph.variables.reference_or_resource import SCOPE_CHOICE
 from gpugraph.variables.replication_modes import VariableAggregation, VariableSynchronization
 
-__all__ = ["ScopeStack", "VariableScope", "get_variable_scope", "scope_stack"]
-
 _KEY = ("__varscope",)  # TensorFlow's name for the collection that holds it
 _LOCK = threading.Lock()
 _ASKED = (

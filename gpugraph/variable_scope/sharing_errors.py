@@ -9,8 +9,6 @@ from typing import Any
 from gpugraph.graph.client.default_stacks import graph_stack
 from gpugraph.variables import PartitionedVariable
 
-__all__ = ["already_there", "made_at", "not_there", "other_dtype", "other_shape"]
-
 _NEAREST = 3  # so many names are suggested, at most
 
 

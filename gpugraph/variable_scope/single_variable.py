@@ -22,8 +22,6 @@ from gpugraph.variable_scope.sharing_errors import other_dtype, other_shape
 from gpugraph.variable_scope.variable_request import PartitionInfo, VariableSpec
 from gpugraph.variables import Variable
 
-__all__ = ["check_same", "default_initializer", "make_single"]
-
 
 def check_same(spec: VariableSpec, found: Any, kind: str = "variable") -> None:
     """ValueError where `found` has another shape or dtype than is asked for."""

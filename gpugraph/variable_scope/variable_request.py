@@ -10,8 +10,6 @@ from typing import Any
 from gpugraph.base import dtypes
 from gpugraph.variables.replication_modes import VariableAggregation, VariableSynchronization
 
-__all__ = ["AUTO_REUSE", "PartitionInfo", "VariableSpec", "no_regularizer"]
-
 
 class _ReuseMode(enum.Enum):
     AUTO_REUSE = 1

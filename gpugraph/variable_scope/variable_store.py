@@ -36,8 +36,6 @@ from gpugraph.variables.replication_modes import (
     trains,
 )
 
-__all__ = ["VariableStore", "variable_store"]
-
 _KEY = ("__variable_store",)  # TensorFlow's name for the collection that holds it
 _LOCK = threading.Lock()
 

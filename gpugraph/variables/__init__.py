@@ -6,55 +6,32 @@ the two is made, `creators` who may have a say then, `modes` how replicas would 
 them.
 """
 
-from gpugraph.variables.partitioned_variable import PartitionedVariable
+from gpugraph.variables.partitioned_variable import PartitionedVariable as PartitionedVariable
 from gpugraph.variables.reference_or_resource import (
-    disable_resource_variables,
-    enable_resource_variables,
-    resource_variables_enabled,
+    disable_resource_variables as disable_resource_variables,
+    enable_resource_variables as enable_resource_variables,
+    resource_variables_enabled as resource_variables_enabled,
 )
-from gpugraph.variables.replication_modes import VariableAggregation, VariableSynchronization
-from gpugraph.variables.resource_variable import ResourceVariable
-from gpugraph.variables.save_slice_info import SaveSliceInfo
-from gpugraph.variables.variable import Variable
+from gpugraph.variables.replication_modes import (
+    VariableAggregation as VariableAggregation,
+    VariableSynchronization as VariableSynchronization,
+)
+from gpugraph.variables.resource_variable import ResourceVariable as ResourceVariable
+from gpugraph.variables.save_slice_info import SaveSliceInfo as SaveSliceInfo
+from gpugraph.variables.variable import Variable as Variable
 from gpugraph.variables.variable_collections import (
-    assert_variables_initialized,
-    global_variables,
-    global_variables_initializer,
-    is_tensor,
-    is_variable_initialized,
-    local_variables,
-    local_variables_initializer,
-    model_variables,
-    moving_average_variables,
-    report_uninitialized_variables,
-    tables_initializer,
-    trainable_variables,
-    variables_initializer,
+    assert_variables_initialized as assert_variables_initialized,
+    global_variables as global_variables,
+    global_variables_initializer as global_variables_initializer,
+    is_tensor as is_tensor,
+    is_variable_initialized as is_variable_initialized,
+    local_variables as local_variables,
+    local_variables_initializer as local_variables_initializer,
+    model_variables as model_variables,
+    moving_average_variables as moving_average_variables,
+    report_uninitialized_variables as report_uninitialized_variables,
+    tables_initializer as tables_initializer,
+    trainable_variables as trainable_variables,
+    variables_initializer as variables_initializer,
 )
-from gpugraph.variables.variable_creators import variable_creator_scope
-
-__all__ = [
-    "PartitionedVariable",
-    "ResourceVariable",
-    "SaveSliceInfo",
-    "Variable",
-    "VariableAggregation",
-    "VariableSynchronization",
-    "assert_variables_initialized",
-    "disable_resource_variables",
-    "enable_resource_variables",
-    "global_variables",
-    "global_variables_initializer",
-    "is_tensor",
-    "is_variable_initialized",
-    "local_variables",
-    "local_variables_initializer",
-    "model_variables",
-    "moving_average_variables",
-    "report_uninitialized_variables",
-    "resource_variables_enabled",
-    "tables_initializer",
-    "trainable_variables",
-    "variable_creator_scope",
-    "variables_initializer",
-]
+from gpugraph.variables.variable_creators import variable_creator_scope as variable_creator_scope

@@ -15,8 +15,6 @@ from gpugraph.ops.framework.identity_and_shape import identity
 from gpugraph.ops.framework.tensor_conversion import register_tensor_conversion_function
 from gpugraph.variables.variable import Variable
 
-__all__ = ["PartitionedVariable"]
-
 
 class PartitionedVariable:
     """The parts of the variable `name`, in order: iterable, and usable wherever a tensor is.

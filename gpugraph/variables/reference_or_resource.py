@@ -4,14 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-__all__ = [
-    "SCOPE_CHOICE",
-    "disable_resource_variables",
-    "enable_resource_variables",
-    "resource_variables_enabled",
-    "uses_resource",
-]
-
 _enabled = [False]
 
 SCOPE_CHOICE: list[Callable[[], bool | None]] = []

@@ -8,8 +8,6 @@ from __future__ import annotations
 import enum
 from typing import Any
 
-__all__ = ["VariableAggregation", "VariableSynchronization", "checked_modes", "trains"]
-
 
 class VariableSynchronization(enum.Enum):
     """When replicas are made equal."""

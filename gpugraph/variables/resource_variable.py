@@ -21,8 +21,6 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.state.change_by_handle import change
 from gpugraph.variables.variable import KINDS, Variable
 
-__all__ = ["ResourceVariable", "UnreadVariable"]
-
 
 class ResourceVariable(Variable):
     """A variable behind a handle; see `Variable` for what it is made of.

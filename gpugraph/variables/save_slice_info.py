@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-__all__ = ["SaveSliceInfo"]
-
 
 @dataclass(frozen=True)
 class SaveSliceInfo:

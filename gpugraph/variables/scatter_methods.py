@@ -9,8 +9,6 @@ from gpugraph.graph.client.indexed_slices import IndexedSlices
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.state import scatter_updates
 
-__all__ = ["by_coordinates", "by_rows"]
-
 
 def by_rows(kind: str, doc: str) -> Callable[..., Tensor]:
     """The method `scatter_<kind>(sparse_delta, use_locking, name)`."""

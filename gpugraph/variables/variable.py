@@ -38,8 +38,6 @@ from gpugraph.variables.save_slice_info import SaveSliceInfo as _SaveSliceInfo
 from gpugraph.variables.scatter_methods import by_coordinates, by_rows
 from gpugraph.variables.variable_creators import CreatedByScopes
 
-__all__ = ["KINDS", "VARIABLE_LISTENERS", "Variable"]
-
 VARIABLE_LISTENERS: list[Callable[[Variable], None]] = []
 """What is called with each variable that is made, for tools that watch a program."""
 

@@ -18,22 +18,6 @@ from gpugraph.ops.indexing.gather import boolean_mask
 from gpugraph.ops.sparse.sparse_tensor import SparseTensor
 from gpugraph.variables.variable import Variable
 
-__all__ = [
-    "assert_variables_initialized",
-    "global_variables",
-    "global_variables_initializer",
-    "is_tensor",
-    "is_variable_initialized",
-    "local_variables",
-    "local_variables_initializer",
-    "model_variables",
-    "moving_average_variables",
-    "report_uninitialized_variables",
-    "tables_initializer",
-    "trainable_variables",
-    "variables_initializer",
-]
-
 
 def global_variables(scope: str | None = None) -> list[Any]:
     """The variables of collection GLOBAL_VARIABLES, of names that match `scope` if given."""

@@ -14,8 +14,6 @@ from typing import Any
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.default_stacks import graph_stack
 
-__all__ = ["CreatedByScopes", "variable_creator_scope"]
-
 
 class CreatedByScopes(type):
     """The type of classes whose instances are made by the creators around, if there are any.

@@ -5,10 +5,8 @@ import pickle
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from gpugraph.base import dimensions
 from gpugraph.base.dimensions import Dimension, as_dimension, as_size, dimension_value
 
 ARITHMETIC = [operator.add, operator.sub, operator.mul, operator.floordiv, operator.mod]
@@ -123,7 +121,3 @@ def test_as_size():
     assert as_size(3) == as_size(Dimension(3)) == as_size(3.0) == 3
     assert dimension_value("a") == "a"
     assert dimension_value(None) is None
-
-
-def test_exports():
-    assert all(hasattr(dimensions, name) for name in dimensions.__all__)

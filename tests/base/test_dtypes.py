@@ -222,7 +222,3 @@ def test_sets_hold_what_they_say():
     assert {d.name for d in dtypes.NUMERIC} == set(NUMERIC)
     assert {d.name for d in dtypes.ALL} == set(NUMBERS)
     assert len(dtypes.ALL) == len(NUMBERS)
-
-
-def test_exports():
-    assert all(hasattr(dtypes, name) for name in dtypes.__all__)

@@ -6,8 +6,7 @@ from collections import OrderedDict, defaultdict, namedtuple
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import gpugraph as tf
 from gpugraph.base import nest

@@ -5,8 +5,7 @@ import pickle
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from gpugraph.base import shapes
 from gpugraph.base.shapes import Dimension, TensorShape, as_shape, broadcast_shapes, unknown_shape
@@ -306,7 +305,3 @@ def test_broadcast_error_names_sizes_and_shapes():
     message = r"must be equal, but are 2 and 3, to broadcast \(4, 2\) and \(3,\)"
     with pytest.raises(ValueError, match=message):
         broadcast_shapes(TensorShape([4, 2]), TensorShape([3]))
-
-
-def test_exports():
-    assert all(hasattr(shapes, name) for name in shapes.__all__)

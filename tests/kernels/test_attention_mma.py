@@ -19,9 +19,7 @@ from gpugraph.base import dtypes
 from gpugraph.devices.cuda.transfers.gpu_array import Array
 from gpugraph.ops.framework.kernel_registry import find_kernel
 
-from ..devices.cuda.gpus import gpu as one_gpu
-from ..devices.cuda.gpus import needs_cxx
-from ..devices.cuda.gpus import on_gpu as on_one_gpu
+from ..devices.cuda.gpus import gpu as one_gpu, needs_cxx, on_gpu as on_one_gpu
 from .emulated import Machine, on_gpu
 
 pytestmark = needs_cxx

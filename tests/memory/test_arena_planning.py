@@ -4,8 +4,7 @@ import random
 import time
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from gpugraph.base.errors import InternalError, InvalidArgumentError
 from gpugraph.memory import ArenaPlan, Lifetime, check_offsets, lower_bound, plan_offsets

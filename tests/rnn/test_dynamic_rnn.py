@@ -7,8 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 from gpugraph.nn import rnn_cell
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import gpugraph as tf
 from gpugraph.base.nest import flatten

@@ -1,5 +1,3 @@
 """What programs take from `tf.contrib`: `framework`, `layers`, and `slim`, which has both."""
 
-from gpugraph.api.contrib import framework, layers, slim
-
-__all__ = ["framework", "layers", "slim"]
+from gpugraph.api.contrib import framework as framework, layers as layers, slim as slim

@@ -28,8 +28,6 @@ from gpugraph.graph.nodes.loop_frames import Frame, enters_once, is_loop_merge, 
 from gpugraph.graph.nodes.node_and_edge import Edge, origins
 from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
 
-__all__ = ["flow", "flow_of", "has_control_flow", "in_words"]
-
 _CLASSES = {NodeClass.SWITCH, NodeClass.MERGE, NodeClass.ENTER}
 _PASSING = {NodeClass.IDENTITY, NodeClass.SWITCH, NodeClass.LOOP_COND}
 

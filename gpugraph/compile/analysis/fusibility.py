@@ -21,8 +21,6 @@ from gpugraph.ops.framework.kernel_registry import HostOnly, find_kernel
 from gpugraph.ops.fusion.op_expressions import Texts, texts_of
 from gpugraph.ops.reductions.reduction_ops import reduced_axes
 
-__all__ = ["LARGE", "Said", "Shape", "Space", "fusible", "is_large", "said"]
-
 LARGE = 1 << 18
 """Elements from which a group is worth its tiles: smaller tensors stay in the cache anyway."""
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
 
-__all__ = ["is_pure"]
-
 _OF_THE_PROGRAM = {"PyFuncStateless"}
 """Python functions are called as often as the program says, and in its runs."""
 _CLASSES = (NodeClass.OTHER, NodeClass.CONSTANT, NodeClass.IDENTITY, NodeClass.METADATA)

@@ -20,8 +20,6 @@ from gpugraph.graph.inference_context import InferContext
 from gpugraph.graph.nodes.loop_frames import is_loop_merge
 from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
 
-__all__ = ["Inference", "container_of"]
-
 _UNKNOWN = TensorShape.of(None)
 _SCALAR = TensorShape.of(())
 _PASSING = {NodeClass.ENTER, NodeClass.IDENTITY, NodeClass.SWITCH, NodeClass.EXIT}

@@ -12,8 +12,6 @@ from gpugraph.compile.unit.compile_unit import TensorId, variable_key
 from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
 from gpugraph.ops.framework.op_declaration import DECLARATIONS
 
-__all__ = ["references"]
-
 
 def references(order: Iterable[Node]) -> dict[TensorId, Node]:
     """References to the VariableV2 nodes behind them. `order` has inputs first."""

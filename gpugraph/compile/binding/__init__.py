@@ -1,3 +1,1 @@
 """The plan is bound and frozen, with a report of each op's placement."""
-
-__all__: list[str] = []

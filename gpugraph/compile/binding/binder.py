@@ -41,8 +41,6 @@ from gpugraph.plan import (
     rendezvous_key,
 )
 
-__all__ = ["Binder", "bind"]
-
 _NO_STEP = {
     NodeClass.CONSTANT,
     NodeClass.VARIABLE,

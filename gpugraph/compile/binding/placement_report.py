@@ -9,8 +9,6 @@ from gpugraph.compile.unit.compile_unit import Unit
 from gpugraph.graph.nodes.runtime_graph import Node
 from gpugraph.plan import Placed, Step, all_steps
 
-__all__ = ["placed"]
-
 
 def placed(unit: Unit, steps: Sequence[Step]) -> tuple[Placed, ...]:
     """One record for each op, in the order of the plan."""

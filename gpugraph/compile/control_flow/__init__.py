@@ -1,3 +1,1 @@
 """Branches and loops as steps."""
-
-__all__: list[str] = []

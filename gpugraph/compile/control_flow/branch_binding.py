@@ -24,8 +24,6 @@ from gpugraph.graph.nodes.loop_frames import is_loop_merge
 from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
 from gpugraph.plan import Step
 
-__all__ = ["Branches"]
-
 
 class Branches:
     """The control flow of one plan in the making."""

@@ -14,8 +14,6 @@ from gpugraph.devices import Device
 from gpugraph.graph.nodes.runtime_graph import Node
 from gpugraph.plan import Step
 
-__all__ = ["Conditions"]
-
 
 class Conditions:
     """Which flags have their step, frame by frame: what is set around a loop is so inside."""

@@ -15,8 +15,6 @@ from typing import Any
 from gpugraph.compile.steps.kernel_context import Cell
 from gpugraph.plan import Clock, Step, blame, runs_of
 
-__all__ = ["Loop"]
-
 
 class Loop:
     """Runs a loop. The parts are steps, so that an error finds the one that raised it."""

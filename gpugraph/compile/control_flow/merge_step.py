@@ -7,8 +7,6 @@ from typing import Any
 
 from gpugraph.base.errors import InternalError
 
-__all__ = ["merger"]
-
 Move = Callable[[], Any]
 
 

@@ -27,8 +27,6 @@ from gpugraph.ops.framework.kernel_registry import find_kernel
 from gpugraph.ops.fusion.op_expressions import build
 from gpugraph.plan import Clock, blame
 
-__all__ = ["NativeLoop", "native_loop"]
-
 WORTHWHILE_S = 0.01
 """Seconds in steps after which a loop is compiled: about a tenth of what the compiler takes."""
 

@@ -19,8 +19,6 @@ from gpugraph.graph.nodes.node_and_edge import origins
 from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
 from gpugraph.plan import Step
 
-__all__ = ["LoopInMaking"]
-
 Place = tuple[TensorId, Home]
 Run = Callable[[], Any]
 

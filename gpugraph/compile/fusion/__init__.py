@@ -1,3 +1,1 @@
 """Groups of ops as one node."""
-
-__all__: list[str] = []

@@ -25,8 +25,6 @@ from gpugraph.compile.unit.rewrite_switches import why_off
 from gpugraph.graph.nodes.runtime_graph import Edge, Node
 from gpugraph.ops.nn.activations.fused_attention import attention_sizes, shared_bytes
 
-__all__ = ["attention"]
-
 _PRODUCTS = ("BatchMatMul", "BatchMatMulV2")
 _ADDITIONS = ("Add", "AddV2")
 

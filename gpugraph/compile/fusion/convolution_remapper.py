@@ -28,8 +28,6 @@ from gpugraph.graph.nodes.runtime_graph import Edge, Node
 from gpugraph.kernel import HostSource, Source
 from gpugraph.ops.nn.convolution.conv_bias_activation import ACTIVATIONS
 
-__all__ = ["remap"]
-
 _ADDITIONS = ("BiasAdd", "Add", "AddV2")
 
 

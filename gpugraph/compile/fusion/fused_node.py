@@ -14,8 +14,6 @@ from gpugraph.ops.framework.op_declaration import DECLARATIONS
 from gpugraph.ops.fusion.fused_members import Member
 from gpugraph.ops.fusion.op_expressions import build, texts_of
 
-__all__ = ["Record", "rewrite"]
-
 
 class Record:
     """The nodes of a group, inputs first, as members; which tensors they take and give."""

@@ -30,8 +30,6 @@ from gpugraph.graph.nodes.loop_frames import Frame
 from gpugraph.graph.nodes.node_and_edge import Edge
 from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
 
-__all__ = ["MOST", "Group", "fuse", "grouping"]
-
 MOST = 256
 """What a group may weigh: a compiler's time grows faster than the text."""
 

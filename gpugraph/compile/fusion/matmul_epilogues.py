@@ -38,8 +38,6 @@ from gpugraph.compile.unit.rewrite_switches import why_off
 from gpugraph.graph.nodes.runtime_graph import Edge, Node
 from gpugraph.ops.fusion.matmul_epilogue import FUSED_PRODUCTS
 
-__all__ = ["epilogues"]
-
 _ADDITIONS = ("Add", "AddV2", "AddN")
 
 

@@ -1,3 +1,1 @@
 """From the client's graph to nodes: pruned, resource variables lowered, reads made again."""
-
-__all__: list[str] = []

@@ -31,8 +31,6 @@ from gpugraph.graph.nodes.runtime_graph import Node, NodeClass, RuntimeGraph
 from gpugraph.ops.framework.op_declaration import DECLARATIONS
 from gpugraph.plan import PlanKey
 
-__all__ = ["prune"]
-
 
 def prune(
     graph: Graph,

@@ -27,8 +27,6 @@ from gpugraph.graph.nodes.node_and_edge import Edge
 from gpugraph.graph.nodes.runtime_graph import Node, NodeClass, RuntimeGraph
 from gpugraph.ops.framework.op_declaration import DECLARATIONS
 
-__all__ = ["reread"]
-
 Key = tuple[str, str]
 
 

@@ -10,8 +10,6 @@ from gpugraph.graph.nodes.node_and_edge import Edge
 from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
 from gpugraph.ops.framework.op_declaration import DECLARATIONS
 
-__all__ = ["Ways"]
-
 
 class Ways:
     """The ways in one graph."""

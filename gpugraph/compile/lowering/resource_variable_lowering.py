@@ -27,8 +27,6 @@ from gpugraph.graph.op_def import OpDef, host_slots
 from gpugraph.ops.framework.op_declaration import DECLARATIONS
 from gpugraph.ops.state.resource_variable_ops import LOWERED, Lowering
 
-__all__ = ["Lowered", "add_axis", "lowered", "ref_slots", "refuse_handle"]
-
 
 class Lowered(NamedTuple):
     """What an operation is as a node."""

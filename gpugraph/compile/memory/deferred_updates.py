@@ -23,8 +23,6 @@ from gpugraph.graph.nodes.loop_frames import Frame
 from gpugraph.graph.nodes.runtime_graph import Node
 from gpugraph.ops.framework.op_declaration import DECLARATIONS
 
-__all__ = ["later"]
-
 LARGE = 4 << 20
 """Bytes of a variable from which an update stays where it is."""
 

@@ -18,8 +18,6 @@ from gpugraph.graph.nodes.loop_frames import Frame, is_loop_merge
 from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
 from gpugraph.ops.framework.op_declaration import DECLARATIONS
 
-__all__ = ["order"]
-
 
 def order(unit: Unit) -> None:
     """Fills `unit.order` and `unit.depth`; InvalidArgumentError names the cycle if there is one."""

@@ -15,8 +15,6 @@ from gpugraph.graph.nodes.loop_frames import Frame, enters_once, is_loop_merge
 from gpugraph.graph.nodes.node_and_edge import Edge
 from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
 
-__all__ = ["Lifetimes"]
-
 
 class Lifetimes:
     """Positions in the order, and last uses.

@@ -13,8 +13,6 @@ from gpugraph.compile.unit.compile_unit import TensorId, Unit
 from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
 from gpugraph.ops.framework.op_declaration import DECLARATIONS
 
-__all__ = ["LoopVariables"]
-
 
 class LoopVariables:
     """The loops of a unit."""

@@ -34,8 +34,6 @@ from gpugraph.kernel import Sized, reference
 from gpugraph.memory import Lifetime, human_readable_bytes, plan_offsets
 from gpugraph.ops.framework.op_declaration import DECLARATIONS, OpDecl
 
-__all__ = ["memory", "passes_whole"]
-
 _NONE: Mapping[int, int] = {}
 _WHOLE = {
     NodeClass.IDENTITY,

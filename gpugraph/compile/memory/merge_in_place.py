@@ -15,8 +15,6 @@ from gpugraph.graph.nodes.loop_frames import is_loop_merge
 from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
 from gpugraph.ops.framework.op_declaration import DECLARATIONS
 
-__all__ = ["merge_places"]
-
 _ELSEWHERE = {NodeClass.CONSTANT, NodeClass.VARIABLE, NodeClass.ARG, NodeClass.MERGE}
 
 

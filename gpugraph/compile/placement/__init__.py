@@ -1,3 +1,1 @@
 """A device for every op, and Send and Recv between devices."""
-
-__all__: list[str] = []

@@ -13,8 +13,6 @@ from gpugraph.graph.device_names import matches
 from gpugraph.graph.nodes.loop_frames import is_loop_merge
 from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
 
-__all__ = ["counters", "followed"]
-
 _MOVERS = {
     NodeClass.SWITCH,
     NodeClass.ENTER,

@@ -12,8 +12,6 @@ from gpugraph.graph.device_names import combine_specs, matches, without_type_and
 from gpugraph.graph.nodes.runtime_graph import Node
 from gpugraph.ops.framework.kernel_registry import HostOnly, find_kernel, kernel_device_types
 
-__all__ = ["Candidates", "Group"]
-
 
 @dataclass(slots=True, eq=False)
 class Group:

@@ -19,8 +19,6 @@ from gpugraph.graph.op_def import host_slots
 from gpugraph.ops.framework.op_declaration import DECLARATIONS
 from gpugraph.plan import Transfer
 
-__all__ = ["is_crossing", "memory_of_output", "partition"]
-
 
 def memory_of_output(unit: Unit, node: Node, slot: int) -> str:
     """The device in whose memory output `slot` lies. Handles lie on the host."""

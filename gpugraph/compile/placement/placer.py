@@ -24,8 +24,6 @@ from gpugraph.compile.unit.compile_unit import Unit, variable_key
 from gpugraph.graph.nodes.loop_frames import enters_once, is_loop_merge
 from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
 
-__all__ = ["place"]
-
 
 def place(unit: Unit) -> None:
     """Sets `assigned_device` of every node and fills `unit.reasons`."""

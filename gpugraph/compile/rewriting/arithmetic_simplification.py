@@ -23,8 +23,6 @@ from gpugraph.compile.unit.compile_unit import Unit
 from gpugraph.compile.unit.rewrite_switches import why_off
 from gpugraph.graph.nodes.runtime_graph import Edge, Node
 
-__all__ = ["cancel"]
-
 LARGEST_NEUTRAL = 4096
 """Elements up to which a constant is looked at whether all of it is neutral."""
 

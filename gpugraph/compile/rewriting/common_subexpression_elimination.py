@@ -26,8 +26,6 @@ from gpugraph.compile.unit.rewrite_switches import why_off
 from gpugraph.graph.nodes.node_and_edge import SINK_ID
 from gpugraph.graph.nodes.runtime_graph import Node, NodeClass, RuntimeGraph
 
-__all__ = ["common"]
-
 LARGEST_CONSTANT = 1024
 """Bytes up to which constants are compared."""
 

@@ -28,8 +28,6 @@ from gpugraph.ops.framework.op_declaration import DECLARATIONS
 from gpugraph.ops.framework.op_evaluation import evaluate
 from gpugraph.ops.framework.tensor_conversion import CONST
 
-__all__ = ["fold"]
-
 LARGEST_FOLDED = 65536
 """Bytes up to which an output is folded: beyond, keeping it costs more than making it.
 `OptimizerOptions.max_folded_constant_in_bytes` says otherwise."""

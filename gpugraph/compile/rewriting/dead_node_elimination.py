@@ -5,8 +5,6 @@ from __future__ import annotations
 from gpugraph.compile.unit.compile_unit import Unit
 from gpugraph.graph.nodes.graph_walks import reachable_backwards
 
-__all__ = ["drop_unneeded"]
-
 
 def drop_unneeded(unit: Unit) -> int:
     """Removes what does not lead to `unit.roots`, but what is fed; how many nodes that were."""

@@ -14,8 +14,6 @@ from gpugraph.graph.nodes.graph_walks import topological_order
 from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
 from gpugraph.ops.framework.op_declaration import DECLARATIONS
 
-__all__ = ["dependencies"]
-
 _ALWAYS_THERE = {NodeClass.CONSTANT, NodeClass.ARG, NodeClass.VARIABLE}
 _MOST = 16
 """Control edges that may take the place of one op."""

@@ -18,8 +18,6 @@ from gpugraph.compile.unit.compile_unit import Unit
 from gpugraph.compile.unit.rewrite_switches import why_off
 from gpugraph.graph.nodes.runtime_graph import Node
 
-__all__ = ["simplify"]
-
 
 def simplify(unit: Unit) -> None:
     """Replaces nodes of the graph, and in `unit.roots` and `unit.shapes`."""

@@ -25,8 +25,6 @@ from gpugraph.ops.framework.kernel_registry import is_ours
 from gpugraph.ops.framework.op_declaration import DECLARATIONS
 from gpugraph.ops.framework.tensor_conversion import CONST
 
-__all__ = ["Replacing", "are_ours", "behind", "is_reference", "known_value", "only_taker"]
-
 Source = tuple[Node, int]
 """A node and one of its output slots."""
 

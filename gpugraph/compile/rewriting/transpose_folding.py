@@ -20,8 +20,6 @@ from gpugraph.compile.unit.compile_unit import Unit
 from gpugraph.compile.unit.rewrite_switches import why_off
 from gpugraph.graph.nodes.runtime_graph import Edge, Node
 
-__all__ = ["transposes"]
-
 _FLAGS = {
     "MatMul": ("transpose_a", "transpose_b", (float32, float64, complex64, complex128)),
     "BatchMatMulV2": ("adj_x", "adj_y", (float32, float64)),

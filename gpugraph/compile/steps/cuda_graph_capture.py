@@ -24,8 +24,6 @@ from gpugraph.compile.unit.rewrite_switches import CAPTURE, is_off
 from gpugraph.devices import DriverError, Enqueued, VariableState, is_blocking
 from gpugraph.plan import Step, blame
 
-__all__ = ["Captured", "Check", "captured"]
-
 _logger = logging.getLogger(__name__)
 
 Run = Callable[[], Any]

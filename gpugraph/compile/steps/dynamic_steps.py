@@ -22,8 +22,6 @@ from gpugraph.graph.inference_context import InferContext
 from gpugraph.graph.nodes.runtime_graph import Node
 from gpugraph.kernel import Kernel, reference
 
-__all__ = ["DynamicCopy", "DynamicStep", "Place", "dying_cells"]
-
 Place = tuple[TensorId, Home]
 
 

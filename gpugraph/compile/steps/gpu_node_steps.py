@@ -37,8 +37,6 @@ from gpugraph.kernel import (
 from gpugraph.ops.framework.op_declaration import DECLARATIONS
 from gpugraph.ops.reductions.reduction_ops import reduced_axes
 
-__all__ = ["at_run_time", "bound_on", "on_host"]
-
 
 def bound_on(
     runner: Device,

@@ -15,8 +15,6 @@ from gpugraph.compile.steps.native_node_code import Candidate
 from gpugraph.compile.unit.guards import ALWAYS, Atom, Guard, Is, holds_never, needed
 from gpugraph.plan import Step, blame, runs_of
 
-__all__ = ["Entry", "Flags", "Region", "grouped"]
-
 
 class Entry(NamedTuple):
     """A step and the guard under which it runs.

@@ -11,8 +11,6 @@ from gpugraph.base.dtypes import DType
 from gpugraph.base.errors import InternalError
 from gpugraph.devices import Block, Device, Resources, VariableState
 
-__all__ = ["Bound", "Cell"]
-
 
 class Cell:
     """A tensor of the plan that is allocated when it is made and freed after its last use."""

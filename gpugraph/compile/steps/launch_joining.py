@@ -21,8 +21,6 @@ from gpugraph.compile.unit.rewrite_switches import JOIN, is_off
 from gpugraph.devices import Touches, is_blocking
 from gpugraph.plan import Step
 
-__all__ = ["Command", "grouped", "joined"]
-
 LEAST = 3
 """Launches that are worth a text of their own."""
 

@@ -24,8 +24,6 @@ from gpugraph.devices.native import NotNativeError
 from gpugraph.graph.nodes.runtime_graph import Node
 from gpugraph.kernel import Kernel, Sized
 
-__all__ = ["SizedStep", "dynamic_step"]
-
 _logger = logging.getLogger(__name__)
 
 

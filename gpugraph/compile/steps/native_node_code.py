@@ -32,18 +32,6 @@ from gpugraph.ops.framework.kernel_registry import is_ours
 from gpugraph.ops.framework.op_declaration import DECLARATIONS
 from gpugraph.ops.fusion.op_expressions import Texts, build, texts_of
 
-__all__ = [
-    "Calls",
-    "Candidate",
-    "NativeCall",
-    "Piece",
-    "native_of",
-    "prepared",
-    "program_of",
-    "said_by",
-    "translate",
-]
-
 NativeCall = Callable[[], int]
 
 

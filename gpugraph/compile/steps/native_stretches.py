@@ -18,8 +18,6 @@ from gpugraph.compile.steps.guarded_regions import Entry
 from gpugraph.compile.steps.tiered_native_code import Code, Item
 from gpugraph.plan import Step, blame
 
-__all__ = ["Stretch", "stretched"]
-
 SMALL = 4096
 """Elements below which a single step is as fast by NumPy."""
 

@@ -19,8 +19,6 @@ from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
 from gpugraph.memory import human_readable_bytes
 from gpugraph.plan import Mailbox
 
-__all__ = ["Arrays", "Holdings", "at_node"]
-
 
 class Holdings:
     """What a plan holds while it lives: memory of its own, cells, what it shares with others."""

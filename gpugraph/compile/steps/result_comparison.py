@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["alike"]
-
 TOLERANCE = 1e-2
 """How far an element may be off, relative to the largest of its array: wrong code is further."""
 

@@ -26,8 +26,6 @@ from gpugraph.graph.nodes.node_and_edge import Edge, origins
 from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
 from gpugraph.plan import Clock, Step
 
-__all__ = ["Making"]
-
 
 class Making(Arrays):
     """`entries` is the list of the frame that is open: `frame`, None for the root."""

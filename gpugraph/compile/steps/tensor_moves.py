@@ -10,8 +10,6 @@ from gpugraph.compile.steps.plan_arrays import Arrays
 from gpugraph.compile.unit.compile_unit import Home, TensorId
 from gpugraph.devices import Device
 
-__all__ = ["move"]
-
 Place = tuple[TensorId, Home]
 
 

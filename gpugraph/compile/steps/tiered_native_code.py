@@ -35,8 +35,6 @@ from gpugraph.devices.native import (
 )
 from gpugraph.plan import Step, blame
 
-__all__ = ["Code", "Item"]
-
 WORTHWHILE_S = 0.01
 """Seconds in steps after which they are compiled: about a tenth of what the compiler takes."""
 

@@ -1,3 +1,1 @@
 """What passes hand on: the unit, guards, loops' levels; and which rewrites are asked for."""
-
-__all__: list[str] = []

@@ -24,8 +24,6 @@ from gpugraph.kernel import Kernel
 from gpugraph.ops.framework.kernel_registry import HostOnly, find_kernel
 from gpugraph.plan import Mailbox, PassReport, PlanKey, Transfer
 
-__all__ = ["Absorbed", "FeedSpec", "Home", "Storage", "Target", "Unit", "variable_key"]
-
 TensorId = tuple[int, int]
 """A tensor of the runtime graph: node id and output slot."""
 

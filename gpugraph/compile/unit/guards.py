@@ -20,19 +20,6 @@ from gpugraph.compile.unit.loop_levels import Level
 from gpugraph.graph.nodes.loop_frames import Frame, Frames
 from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
 
-__all__ = [
-    "ALWAYS",
-    "NEVER",
-    "Flow",
-    "Found",
-    "Guard",
-    "Is",
-    "apart",
-    "either",
-    "holds_never",
-    "needed",
-]
-
 
 class Is(NamedTuple):
     """The predicate, a tensor (node id and slot), has this value."""

@@ -14,8 +14,6 @@ from typing import NamedTuple
 from gpugraph.config import ConfigProto, OptimizerOptions
 from gpugraph.devices.codegen.c_compiler import compiler
 
-__all__ = ["Jit", "jit", "tell"]
-
 _TOLD: set[str] = set()
 
 

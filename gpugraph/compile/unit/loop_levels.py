@@ -16,8 +16,6 @@ from gpugraph.graph.nodes.loop_frames import Frame, Frames, loop_frames
 from gpugraph.graph.nodes.node_and_edge import origins
 from gpugraph.graph.nodes.runtime_graph import Node, RuntimeGraph
 
-__all__ = ["Item", "Level", "arranged", "flattened", "levels", "loops_whole"]
-
 Item = Node | Frame
 
 

@@ -16,8 +16,6 @@ from gpugraph.base.errors import invalid_argument
 from gpugraph.compile.unit.compile_unit import Unit
 from gpugraph.config import OptimizerOptions, RewriterConfig
 
-__all__ = ["CAPTURE", "JOIN", "is_off", "why_off"]
-
 CAPTURE, JOIN = "GPUGRAPH_CAPTURE", "GPUGRAPH_JOIN"
 """Variables of the environment that say 0 or 1 of how a GPU is told its steps."""
 

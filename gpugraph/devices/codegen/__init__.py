@@ -1,3 +1,1 @@
 """From ops on shapes to programs, and from sources to machine code, for CPU and GPU."""
-
-__all__: list[str] = []

@@ -40,8 +40,6 @@ from typing import NamedTuple
 
 from gpugraph.devices.codegen.object_cache import ObjectCache, cache_folder
 
-__all__ = ["FLAGS", "Compilation", "Compiler", "CompilerStatus", "compiler"]
-
 FLAGS = (
     "-std=gnu11",
     "-O3",

@@ -11,8 +11,6 @@ from gpugraph.devices.codegen.c_value_expressions import Values
 from gpugraph.devices.codegen.loop_schedule import Pass
 from gpugraph.devices.codegen.program import Program
 
-__all__ = ["Passes", "as_text", "indented"]
-
 
 class Passes:
     """Writes passes over a program's values."""

@@ -9,18 +9,6 @@ from typing import Any, NamedTuple
 from gpugraph.base import dtypes
 from gpugraph.base.dtypes import DType
 
-__all__ = [
-    "C_TYPES",
-    "EXPENSIVE",
-    "TRIGONOMETRY",
-    "NOT_NATIVE",
-    "CType",
-    "failure",
-    "literal",
-    "not_native",
-    "result_type",
-]
-
 
 class CType(NamedTuple):
     """memory: the type of an array's elements; value: what is computed with.

@@ -7,8 +7,6 @@ from collections.abc import Callable, Sequence
 from gpugraph.devices.codegen.c_types import C_TYPES, failure, result_type
 from gpugraph.devices.codegen.program import Apply, Constant, Index, Input, Program, Reduce
 
-__all__ = ["Values", "failure_of"]
-
 _TREE = """typedef struct {{ {T} of[GG_DEPTH]; int64_t depth, turn; }} {name}_tree;
 GG_INLINE void {name}_push({name}_tree *tree, {T} value) {{
     for (int64_t turn = tree->turn++; turn & 1; turn >>= 1)

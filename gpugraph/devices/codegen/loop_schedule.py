@@ -14,8 +14,6 @@ from dataclasses import dataclass, field
 from gpugraph.devices.codegen.c_types import EXPENSIVE
 from gpugraph.devices.codegen.program import Apply, Input, Program
 
-__all__ = ["Pass", "Schedule", "schedule"]
-
 Store = tuple[int, int]
 """A value and the output that it is."""
 

@@ -26,8 +26,6 @@ import threading
 import time
 from pathlib import Path
 
-__all__ = ["MOST_BYTES", "ObjectCache", "cache_folder"]
-
 MOST_BYTES = 256 << 20
 """What the objects in the folder may take together."""
 

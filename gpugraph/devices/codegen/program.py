@@ -13,18 +13,6 @@ from typing import NamedTuple
 
 from gpugraph.base.dtypes import DType
 
-__all__ = [
-    "Apply",
-    "Constant",
-    "Index",
-    "Input",
-    "Loop",
-    "NotNativeError",
-    "Program",
-    "Reduce",
-    "Value",
-]
-
 
 class NotNativeError(Exception):
     """What was asked for can't be a native kernel; the message says why."""

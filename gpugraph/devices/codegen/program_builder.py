@@ -31,8 +31,6 @@ from gpugraph.devices.codegen.program import (
 )
 from gpugraph.kernel import Elementwise, Reduction
 
-__all__ = ["Fused", "Fusion"]
-
 Shape = tuple[int, ...]
 
 NARROW = 64

@@ -1,5 +1,3 @@
 """CUDA GPUs: text to kernels, streams, captured work; over a driver: CuPy's or the host's."""
 
 from __future__ import annotations
-
-__all__: list[str] = []

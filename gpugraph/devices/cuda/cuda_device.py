@@ -29,7 +29,6 @@ from gpugraph.memory import BFCAllocator, GPUBFCAllocator, human_readable_bytes
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["CudaDevice"]
 
 PINNED_BYTES = 8 << 30
 """Pinned host memory at most."""

@@ -23,8 +23,6 @@ from gpugraph.devices.cuda.detection.gpu_detection import detect
 from gpugraph.devices.cuda.driver.driver_interface import Driver, DriverError
 from gpugraph.devices.cuda.driver.driver_opening import open_driver
 
-__all__ = ["Split", "create_cuda_devices", "splits"]
-
 _SMALL_GPU = 2 << 30
 _SMALL_RESERVE = 225 << 20
 _LEAST_RESERVE = 300 << 20

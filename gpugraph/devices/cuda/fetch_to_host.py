@@ -24,8 +24,6 @@ from gpugraph.devices.cuda.transfers.pinned_staging import LARGE, Staging
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Fetch", "LargeFetch", "SmallFetch", "fetching"]
-
 
 def fetching(staging: Staging, array: Array, lock: Any, owner: str) -> Fetch | None:
     """What fetches an array, run by run; None where no pinned memory is left for it.

@@ -21,8 +21,6 @@ from gpugraph.devices.cuda.launching.enqueued_work import is_blocking
 from gpugraph.kernel import note_op
 from gpugraph.memory import Allocator
 
-__all__ = ["Refusals", "Words", "late"]
-
 MOST = 16384
 """Kernels that may fail, of all plans of one GPU in one session."""
 

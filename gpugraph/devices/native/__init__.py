@@ -17,45 +17,36 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from gpugraph.devices.codegen.c_types import NOT_NATIVE, not_native
-from gpugraph.devices.codegen.c_value_expressions import failure_of
-from gpugraph.devices.codegen.program import Loop, NotNativeError, Program
-from gpugraph.devices.codegen.program_builder import Fused, Fusion
-from gpugraph.devices.native.background_compilation import Prepared, prepare, prepare_loops
-from gpugraph.devices.native.compiled_functions import Function, LoopFunction, estimate
-from gpugraph.devices.native.handwritten_kernels import SourceFile, prepare_source
+from gpugraph.devices.codegen.c_types import NOT_NATIVE as NOT_NATIVE, not_native as not_native
+from gpugraph.devices.codegen.c_value_expressions import failure_of as failure_of
+from gpugraph.devices.codegen.program import (
+    Loop as Loop,
+    NotNativeError as NotNativeError,
+    Program as Program,
+)
+from gpugraph.devices.codegen.program_builder import Fused as Fused, Fusion as Fusion
+from gpugraph.devices.native.background_compilation import (
+    Prepared as Prepared,
+    prepare as prepare,
+    prepare_loops as prepare_loops,
+)
+from gpugraph.devices.native.compiled_functions import (
+    Function as Function,
+    LoopFunction as LoopFunction,
+    estimate as estimate,
+)
+from gpugraph.devices.native.handwritten_kernels import (
+    SourceFile as SourceFile,
+    prepare_source as prepare_source,
+)
 from gpugraph.devices.native.native_runtime import RUNTIME
-from gpugraph.devices.native.numpy_blas import blas_reason, blas_threads_reason, product, products
-from gpugraph.devices.native.strided_copies import Axis, axes_of, move
-
-__all__ = [
-    "NOT_NATIVE",
-    "Axis",
-    "Function",
-    "Fused",
-    "Fusion",
-    "Loop",
-    "LoopFunction",
-    "NotNativeError",
-    "Prepared",
-    "Program",
-    "SourceFile",
-    "axes_of",
-    "blas_reason",
-    "blas_threads_reason",
-    "estimate",
-    "failed_at",
-    "failure_of",
-    "move",
-    "not_native",
-    "prepare",
-    "prepare_loops",
-    "prepare_source",
-    "product",
-    "products",
-    "runtime_reason",
-    "sequence",
-]
+from gpugraph.devices.native.numpy_blas import (
+    blas_reason as blas_reason,
+    blas_threads_reason as blas_threads_reason,
+    product as product,
+    products as products,
+)
+from gpugraph.devices.native.strided_copies import Axis as Axis, axes_of as axes_of, move as move
 
 
 def failed_at(call: Callable[[], int]) -> int:

@@ -14,8 +14,6 @@ from gpugraph.devices.native.c_while_loop_source import LoopText
 from gpugraph.devices.native.compiled_functions import Function, LoopFunction
 from gpugraph.devices.native.native_runtime import RUNTIME, Runtime, kernel_file
 
-__all__ = ["Prepared", "prepare", "prepare_loops", "unit_text"]
-
 UNIT = 16
 """Functions of one text: enough to share what each compilation costs, and soon done."""
 

@@ -14,8 +14,6 @@ from gpugraph.devices.codegen.c_value_expressions import Values
 from gpugraph.devices.codegen.loop_schedule import Schedule, schedule
 from gpugraph.devices.codegen.program import Input, Program
 
-__all__ = ["KernelText", "kernel_name"]
-
 _RUN = """    if (b->threads > 1) b->parallel({part}, b, b->parts, b->threads);
     else for (int64_t which = 0; which < b->parts; which++) {part}(b, which);
 """

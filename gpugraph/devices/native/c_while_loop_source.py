@@ -14,8 +14,6 @@ from gpugraph.devices.codegen.c_value_expressions import Values
 from gpugraph.devices.codegen.loop_schedule import Schedule, schedule
 from gpugraph.devices.codegen.program import Loop, NotNativeError, Program
 
-__all__ = ["LoopText"]
-
 SLICE = 20_000_000
 """Nanoseconds after which a loop comes back for Python's sake."""
 

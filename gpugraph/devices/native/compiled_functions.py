@@ -25,8 +25,6 @@ from gpugraph.devices.native.c_kernel_source import KernelText
 from gpugraph.devices.native.c_while_loop_source import LoopText
 from gpugraph.devices.native.native_runtime import Block, Runtime, address_of, thread_count
 
-__all__ = ["Function", "LoopFunction", "estimate"]
-
 PART = 16384
 """Elements of a part: a multiple of the block of a reduction (1,024)."""
 

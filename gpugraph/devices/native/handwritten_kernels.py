@@ -30,8 +30,6 @@ from gpugraph.devices.native.native_runtime import (
     thread_count,
 )
 
-__all__ = ["SourceFile", "prepare_source", "source_text"]
-
 _REALS = {"float32": ("float", "f32"), "float64": ("double", "f64")}
 """By dtype: the C type, and how functions of it end."""
 

@@ -19,8 +19,6 @@ from typing import Any
 
 from gpugraph.devices.codegen.c_compiler import Compilation, compiler
 
-__all__ = ["RUNTIME", "Block", "Runtime", "call_of", "kernel_file", "thread_count"]
-
 _PACKAGE = Path(__file__).resolve().parents[2]
 
 

@@ -25,8 +25,6 @@ from gpugraph.devices.codegen.program import NotNativeError
 from gpugraph.devices.native.native_runtime import RUNTIME, Call, Runtime, address_of, thread_count
 from gpugraph.devices.native.numpy_views import addresses, are_apart, overlap, said
 
-__all__ = ["blas_reason", "blas_threads_reason", "product", "products"]
-
 _NAMES = (
     ("scipy_cblas_{}64_", True),
     ("cblas_{}64_", True),

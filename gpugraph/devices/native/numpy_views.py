@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["addresses", "are_apart", "overlap", "said"]
-
 _MOST_WORK: Any = 10_000
 """Candidates that are looked at: a few microseconds."""
 

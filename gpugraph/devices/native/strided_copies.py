@@ -21,8 +21,6 @@ from gpugraph.devices.codegen.program import NotNativeError
 from gpugraph.devices.native.native_runtime import RUNTIME, Call, Runtime, address_of, thread_count
 from gpugraph.devices.native.numpy_views import are_apart, overlap, said
 
-__all__ = ["Axis", "axes_of", "move"]
-
 MOST_AXES = 8
 """Axes after collapsing: two of the plane and `GG_OUTSIDE` of kernels/host/host_strided_copy.c."""
 

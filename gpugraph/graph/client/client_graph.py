@@ -23,8 +23,6 @@ from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.graph.op_def import NodeDef, OpDef, VersionDef, complete_attrs
 
-__all__ = ["CONSTANT_VALUE", "OP_DEFS", "Graph"]
-
 OP_DEFS: dict[str, OpDef] = {}
 """Every declared op type's signature, filled by the op families."""
 

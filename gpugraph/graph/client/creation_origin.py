@@ -14,8 +14,6 @@ import sys
 from pathlib import Path
 from types import CodeType, FrameType
 
-__all__ = ["Origin", "here"]
-
 _PACKAGE = str(Path(__file__).resolve().parents[2]) + os.sep
 
 

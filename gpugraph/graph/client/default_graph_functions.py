@@ -11,24 +11,6 @@ from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.default_stacks import graph_stack, session_stack
 from gpugraph.graph.client.tensor import Tensor
 
-__all__ = [
-    "add_to_collection",
-    "add_to_collections",
-    "colocate_with",
-    "container",
-    "control_dependencies",
-    "device",
-    "executing_eagerly",
-    "get_collection",
-    "get_collection_ref",
-    "get_default_graph",
-    "get_default_session",
-    "graph_of",
-    "init_scope",
-    "name_scope",
-    "reset_default_graph",
-]
-
 
 def get_default_graph() -> Graph:
     """The thread's default graph."""

@@ -13,8 +13,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-__all__ = ["DefaultStack", "graph_stack", "session_for", "session_stack"]
-
 
 class DefaultStack(threading.local):
     """A per-thread stack of defaults whose context managers must nest."""

@@ -7,8 +7,6 @@ import threading
 from collections.abc import Iterable
 from typing import Any
 
-__all__ = ["Collections", "GraphKeys"]
-
 
 class GraphKeys:
     """Standard names of collections."""

@@ -20,14 +20,6 @@ from gpugraph.graph.device_names import check_valid, merge_specs
 if TYPE_CHECKING:
     from gpugraph.graph.client.client_graph import Graph
 
-__all__ = [
-    "ControlDependencies",
-    "DeviceFunction",
-    "ScopeState",
-    "Scopes",
-    "controls_of",
-    "is_name",
-]
 
 DeviceFunction = Callable[[Operation], Any]
 """From a new op to the device it asks for: a name, a spec, or None for no opinion."""

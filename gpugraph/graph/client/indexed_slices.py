@@ -14,8 +14,6 @@ from gpugraph.graph.client.client_graph import CONSTANT_VALUE, Graph
 from gpugraph.graph.client.default_graph_functions import graph_of
 from gpugraph.graph.client.operation import Operation
 
-__all__ = ["IndexedSlices", "IndexedSlicesValue"]
-
 
 class IndexedSlicesValue(NamedTuple):
     """The value of IndexedSlices: what fetching them gives, and what they are fed."""

@@ -19,8 +19,6 @@ from gpugraph.graph.op_def import NodeDef, OpDef
 if TYPE_CHECKING:
     from gpugraph.graph.client.client_graph import Graph
 
-__all__ = ["Operation"]
-
 
 class Operation:
     """A node: op type, input tensors, control inputs, attrs, requested device, outputs."""

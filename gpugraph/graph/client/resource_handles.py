@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from gpugraph.graph.client.operation import Operation
     from gpugraph.graph.client.tensor import Tensor
 
-__all__ = ["HANDLE_MOVES", "handle_maker", "value_dtype", "value_static_shape"]
 
 HANDLE_MOVES = frozenset(
     ("Identity", "Switch", "Merge", "Enter", "Exit", "NextIteration"),

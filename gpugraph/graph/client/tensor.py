@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from gpugraph.graph.client.client_graph import Graph
     from gpugraph.graph.client.operation import Operation
 
-__all__ = ["OPERATORS", "OPERATOR_NAMES", "Tensor"]
 
 OPERATORS: dict[str, Callable[..., Any]] = {}
 """Operator name (`"__add__"`) to the function that builds its op; filled by the op families."""

@@ -8,8 +8,6 @@ from gpugraph.base.dtypes import DType, as_dtype, float32
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 
-__all__ = ["TensorSpec"]
-
 
 class TensorSpec:
     """A shape, a dtype and perhaps a name. Equal ones are equal in all three.

@@ -1,3 +1,1 @@
 """The runtime graph: nodes and edges, walks, loops' frames, graphs as text."""
-
-__all__: list[str] = []

@@ -12,8 +12,6 @@ from gpugraph.base.errors import InvalidArgumentError, invalid_argument
 from gpugraph.graph.nodes.node_and_edge import Node, origins
 from gpugraph.graph.nodes.runtime_graph import RuntimeGraph
 
-__all__ = ["validate_no_cycle"]
-
 _NAMES_SHOWN = 20
 
 

@@ -32,8 +32,6 @@ from gpugraph.graph.nodes.node_and_edge import Node
 from gpugraph.graph.nodes.runtime_graph import RuntimeGraph
 from gpugraph.graph.op_def import ArgDef, OpDef
 
-__all__ = ["format_graph", "format_node", "parse_graph"]
-
 _NODE = re.compile(
     r"(?P<name>\S+) = (?P<type>\w+)(\((?P<inputs>[^()]*)\))?"
     r"( @(?P<device>[^@\s]\S*))?( @@(?P<assigned>\S+))?( \{(?P<attrs>.*)\})?"

@@ -19,14 +19,6 @@ from gpugraph.graph.nodes.cycle_check import validate_no_cycle
 from gpugraph.graph.nodes.node_and_edge import SINK_ID, Node, NodeClass
 from gpugraph.graph.nodes.runtime_graph import RuntimeGraph
 
-__all__ = [
-    "depths",
-    "reachable_backwards",
-    "reverse_dfs",
-    "reverse_topological_order",
-    "topological_order",
-]
-
 
 def topological_order(graph: RuntimeGraph) -> list[Node]:
     """Ops so that inputs come first; of those that are ready, the one made first.

@@ -22,8 +22,6 @@ from gpugraph.base.errors import InternalError, InvalidArgumentError
 from gpugraph.graph.nodes.node_and_edge import SINK_ID, Node, NodeClass, origins
 from gpugraph.graph.nodes.runtime_graph import RuntimeGraph
 
-__all__ = ["Frame", "Frames", "enters_once", "is_loop_merge", "loop_frames"]
-
 
 @dataclass(slots=True, eq=False)
 class Frame:

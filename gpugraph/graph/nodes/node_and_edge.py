@@ -28,17 +28,6 @@ from gpugraph.base.errors import (
 )
 from gpugraph.graph.op_def import NodeDef, OpDef
 
-__all__ = [
-    "CONTROL_SLOT",
-    "SINK_ID",
-    "SOURCE_ID",
-    "Edge",
-    "Node",
-    "NodeClass",
-    "class_of_type",
-    "origins",
-]
-
 CONTROL_SLOT = -1
 SOURCE_ID = 0
 SINK_ID = 1

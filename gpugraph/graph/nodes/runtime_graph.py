@@ -22,17 +22,15 @@ from typing import Any
 from gpugraph.base.dtypes import DType
 from gpugraph.base.errors import AlreadyExistsError, InvalidArgumentError, invalid_argument
 from gpugraph.graph.nodes.node_and_edge import (
-    CONTROL_SLOT,
+    CONTROL_SLOT as CONTROL_SLOT,
     SINK_ID,
     SOURCE_ID,
-    Edge,
-    Node,
-    NodeClass,
+    Edge as Edge,
+    Node as Node,
+    NodeClass as NodeClass,
     origins,
 )
 from gpugraph.graph.op_def import NodeDef, OpDef
-
-__all__ = ["CONTROL_SLOT", "Edge", "Node", "NodeClass", "RuntimeGraph"]
 
 _NAME = re.compile(r"[A-Za-z0-9._][A-Za-z0-9_.\-/>]*")
 _NO_OP = OpDef("NoOp")

@@ -1,3 +1,1 @@
 """Best-fit with coalescing: TensorFlow's allocator, to the address."""
-
-__all__: list[str] = []

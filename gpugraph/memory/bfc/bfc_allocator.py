@@ -1,15 +1,15 @@
 """Best-fit with coalescing: TensorFlow's allocator, to the address.
 
-`bfc_chunks` keeps the chunks; this module keeps the policy above them. Given the same requests
+`chunk_splitting` keeps the chunks; this module keeps the policy above them. Given the same requests
 and a sub-allocator that gives the same regions, every address is the one TensorFlow 1.15 gives.
 
 - Sizes are rounded up to multiples of 256 bytes. A request is served from the free chunks; else
   from a new region; else, with garbage collection, the regions without a chunk in use go back to
   the sub-allocator, if that can help, and a new region is tried once more. Else it fails.
-- `bfc_growth` says when a region is obtained and of what size: with `allow_growth` 1, 2, 4, 8 MiB
+- `region_growth` says when a region is obtained and of what size: with `allow_growth` 1, 2, 4, 8 MiB
   and so on, otherwise the whole limit at the first request.
-- A failure logs the report of `bfc_report` as a WARNING. An `optional` one logs a single line, and
-  only the first ten of the process.
+- A failure logs the report of `out_of_memory_log` as a WARNING; an `optional` one a single line,
+  and only the first ten of the process.
 - With `retry`, a request that fails waits for other threads to free memory, and is tried again at
   each deallocation until the time is up. It does not wait in vain: not if no other thread could
   free, if nothing is in use, or if the request exceeds the limit.
@@ -54,8 +54,6 @@ from gpugraph.memory.bfc.out_of_memory_log import (
 )
 from gpugraph.memory.bfc.region_growth import RegionSource
 from gpugraph.memory.sub_allocator import SubAllocator
-
-__all__ = ["BFCAllocator"]
 
 _MAX_OPTIONAL_WARNINGS = 10
 

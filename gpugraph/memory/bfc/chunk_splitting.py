@@ -26,17 +26,6 @@ from typing import NamedTuple
 
 from gpugraph.base.errors import InternalError
 
-__all__ = [
-    "MIN_ALLOCATION_BYTES",
-    "NUM_BINS",
-    "Chunk",
-    "ChunkStore",
-    "Region",
-    "bin_index",
-    "bin_size",
-    "round_up",
-]
-
 MIN_ALLOCATION_BYTES = 256
 NUM_BINS = 21
 _MAX_INTERNAL_FRAGMENTATION = 128 << 20

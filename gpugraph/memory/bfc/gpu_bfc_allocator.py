@@ -15,8 +15,6 @@ import os
 from gpugraph.memory.bfc.bfc_allocator import BFCAllocator
 from gpugraph.memory.sub_allocator import SubAllocator
 
-__all__ = ["GPUBFCAllocator", "allow_growth_from_env", "garbage_collection_from_env"]
-
 _ALLOW_GROWTH = "TF_FORCE_GPU_ALLOW_GROWTH"
 _GARBAGE_COLLECTION = "TF_ENABLE_GPU_GARBAGE_COLLECTION"
 

@@ -16,8 +16,6 @@ from typing import NamedTuple
 from gpugraph.memory.allocator_stats import AllocatorStats, human_readable_bytes
 from gpugraph.memory.bfc.chunk_splitting import NUM_BINS, Chunk, ChunkStore, bin_index, bin_size
 
-__all__ = ["BinDebugInfo", "ReportTotals", "bin_debug_info", "memory_log", "render_occupancy"]
-
 _NO_CHUNK = 2**64 - 1
 _BAR_LENGTH = 100
 

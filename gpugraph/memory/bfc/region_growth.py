@@ -18,8 +18,6 @@ import struct
 from gpugraph.memory.bfc.chunk_splitting import MIN_ALLOCATION_BYTES, Region, round_up
 from gpugraph.memory.sub_allocator import SubAllocator
 
-__all__ = ["RegionSource"]
-
 _FIRST_REGION_BYTES = 1 << 20
 
 

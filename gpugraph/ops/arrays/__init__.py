@@ -14,18 +14,3 @@ from gpugraph.ops.arrays import (
     split_and_unstack,
     tile_and_pad,
 )
-
-__all__ = [
-    "broadcast_gradient_args",
-    "cast",
-    "concat_and_stack",
-    "constants_and_placeholders",
-    "identity_n",
-    "indexed_slices_to_tensor",
-    "masks_and_coordinates",
-    "reshape_and_transpose",
-    "reverse_sequence",
-    "space_to_batch_and_depth",
-    "split_and_unstack",
-    "tile_and_pad",
-]

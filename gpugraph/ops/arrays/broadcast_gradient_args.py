@@ -14,8 +14,6 @@ from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, op
 from gpugraph.ops.framework.shape_functions import of_rank
 
-__all__ = ["repeated_axes"]
-
 
 def repeated_axes(s0: Sequence[int], s1: Sequence[int]) -> tuple[list[int], list[int]]:
     """The axes of the broadcast shape to sum over, for s0 and for s1.

@@ -19,8 +19,6 @@ from gpugraph.ops.framework.op_declaration import Attr, op
 from gpugraph.ops.framework.shape_functions import same_shape
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
-__all__ = ["cast", "to_bfloat16", "to_double", "to_float", "to_int32", "to_int64"]
-
 _CASTABLE = (*NUMERIC, dtypes.bool)
 
 

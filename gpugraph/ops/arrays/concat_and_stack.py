@@ -36,8 +36,6 @@ from gpugraph.ops.framework.tensor_conversion import (
     register_tensor_conversion_function,
 )
 
-__all__ = ["concat", "contains_tensor", "stack"]
-
 
 def _merge_all(shapes: Sequence[TensorShape]) -> TensorShape:
     whole = shapes[0]

@@ -19,9 +19,6 @@ from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
 from gpugraph.ops.framework.shape_functions import SCALAR, UNKNOWN, from_attr, same_shape
 from gpugraph.ops.framework.tensor_conversion import constant, convert_to_tensor, infer_const
 
-__all__ = ["fill", "ones", "ones_like", "placeholder", "placeholder_with_default", "zeros"]
-__all__ += ["zeros_like"]
-
 _SMALL = 1000
 """Below so many elements, zeros and ones are constants; else they are filled at run time."""
 

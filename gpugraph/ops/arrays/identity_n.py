@@ -12,8 +12,6 @@ from gpugraph.kernel import Signature
 from gpugraph.ops.framework.identity_and_shape import Pairs, copying
 from gpugraph.ops.framework.op_declaration import Attr, op
 
-__all__ = ["identity_n"]
-
 
 def _same_shapes(context: InferContext) -> Sequence[TensorShape]:
     return context.shapes

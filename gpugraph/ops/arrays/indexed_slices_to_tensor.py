@@ -18,9 +18,6 @@ from gpugraph.ops.framework.tensor_conversion import (
     register_tensor_conversion_function,
 )
 
-__all__ = ["as_slices", "convert_to_tensor_or_indexed_slices", "dense", "joined_slices"]
-__all__ += ["on_values"]
-
 _LARGE = 100_000_000
 """Elements from which on a dense tensor is worth a warning."""
 

@@ -24,9 +24,6 @@ from gpugraph.ops.framework.op_declaration import NO_GRADIENT, op, raw_ops
 from gpugraph.ops.framework.shape_functions import UNKNOWN, of_rank
 from gpugraph.ops.framework.tensor_conversion import constant, convert_to_tensor
 
-__all__ = ["broadcast_dynamic_shape", "broadcast_static_shape", "meshgrid", "sequence_mask"]
-__all__ += ["unravel_index"]
-
 
 def sequence_mask(
     lengths: Any, maxlen: Any = None, dtype: Any = dtypes.bool, name: str | None = None

@@ -30,16 +30,6 @@ from gpugraph.ops.framework.shape_functions import UNKNOWN, normalize_axis, of_r
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.framework.unbroadcasting import unbroadcast
 
-__all__ = [
-    "broadcast_to",
-    "expand_dims",
-    "invert_permutation",
-    "reshape",
-    "reverse",
-    "squeeze",
-    "transpose",
-]
-
 INDEX = (dtypes.int32, dtypes.int64)
 """The dtypes of sizes, axes and positions."""
 

@@ -20,8 +20,6 @@ from gpugraph.ops.framework.op_declaration import Attr, op, raw_ops
 from gpugraph.ops.framework.row_update_launches import columns_and_rows
 from gpugraph.ops.framework.shape_functions import UNKNOWN, normalize_axis, of_rank
 
-__all__ = ["reverse_sequence"]
-
 
 def _infer(context: InferContext) -> Sequence[TensorShape]:
     sizes = context.shapes[0].sizes

@@ -24,15 +24,6 @@ from gpugraph.ops.framework.numpy_conversion import zero_of
 from gpugraph.ops.framework.op_declaration import Attr, op, raw_ops
 from gpugraph.ops.framework.shape_functions import UNKNOWN, of_rank
 
-__all__ = [
-    "batch_to_space",
-    "batch_to_space_nd",
-    "depth_to_space",
-    "space_to_batch",
-    "space_to_batch_nd",
-    "space_to_depth",
-]
-
 # -- depth
 
 _DEPTH_ATTRS = {"block_size": Attr("int", required=True), "data_format": Attr("string", "NHWC")}

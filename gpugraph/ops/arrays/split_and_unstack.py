@@ -17,8 +17,6 @@ from gpugraph.ops.framework.op_declaration import Attr, op, raw_ops
 from gpugraph.ops.framework.shape_functions import UNKNOWN, normalize_axis
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
-__all__ = ["split", "unstack"]
-
 
 def _each(op: Any, dys: Sequence[Any]) -> list[Any]:
     """The outputs' gradients, zeros for those that have none."""

@@ -21,8 +21,6 @@ from gpugraph.ops.framework.numpy_conversion import zero_of
 from gpugraph.ops.framework.op_declaration import Attr, op, raw_ops
 from gpugraph.ops.framework.shape_functions import UNKNOWN, of_rank
 
-__all__ = ["pad", "tile"]
-
 Widths = list[tuple[int, int]]
 
 

@@ -21,8 +21,6 @@ from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
 from gpugraph.ops.framework.shape_functions import from_attr, no_outputs
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
-__all__ = ["group", "no_op", "tuple", "with_dependencies"]
-
 
 def _nothing() -> None:
     """Runs nothing."""

@@ -33,8 +33,6 @@ from gpugraph.ops.framework.numpy_conversion import constant_array
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
 from gpugraph.ops.framework.shape_functions import unknown
 
-__all__ = ["numpy_function", "py_func"]
-
 
 class _Function:
     """A Python function, in a form that can be referred to weakly whatever it is."""

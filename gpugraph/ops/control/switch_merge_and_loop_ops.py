@@ -19,8 +19,6 @@ from gpugraph.kernel import Call
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
 from gpugraph.ops.framework.shape_functions import SCALAR, UNKNOWN, no_outputs, of_rank, same_shape
 
-__all__: list[str] = []
-
 
 def _nothing() -> None:
     """Runs nothing."""

@@ -1,5 +1,3 @@
 """Asserts, and checks of numbers and shapes."""
 
 from gpugraph.ops.debugging import assert_kernel, check_numerics, ensure_shape
-
-__all__ = ["assert_kernel", "check_numerics", "ensure_shape"]

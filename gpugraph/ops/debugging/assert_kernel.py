@@ -14,8 +14,6 @@ from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
 from gpugraph.ops.framework.shape_functions import no_outputs
 
-__all__ = ["element_text", "summarize"]
-
 
 def summarize(array: Any, most: int) -> str:
     """The first `most` elements (below 0: all) as TensorFlow shows them: `[[1 2][3...]...]`."""

@@ -19,8 +19,6 @@ from gpugraph.ops.framework.cuda_grids import THREADS, grid_of
 from gpugraph.ops.framework.op_declaration import Attr, op, raw_ops
 from gpugraph.ops.framework.shape_functions import same_shape
 
-__all__ = ["check_numerics"]
-
 _FOUND = {
     (True, True): "Inf and NaN",
     (True, False): "Inf",

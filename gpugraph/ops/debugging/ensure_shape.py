@@ -20,8 +20,6 @@ from gpugraph.kernel import At, Call, KernelContext, Launch, Signature, Source
 from gpugraph.ops.framework.op_declaration import Attr, op
 from gpugraph.ops.framework.row_update_launches import copied
 
-__all__ = ["ensure_shape"]
-
 
 def _infer(context: InferContext) -> Sequence[TensorShape]:
     return [context.attrs["shape"].merge_with(context.shapes[0])]

@@ -18,22 +18,3 @@ from gpugraph.ops.elementwise import (
     unary_ops,
     xlogy_and_nextafter,
 )
-
-__all__ = [
-    "arithmetic_functions",
-    "arithmetic_ops",
-    "bitwise_integers",
-    "comparison_and_select",
-    "complex_conjugate",
-    "complex_parts",
-    "division",
-    "element_launches",
-    "error_function",
-    "fake_quantization",
-    "operator_overloads",
-    "trigonometry",
-    "unary_functions",
-    "unary_gradients",
-    "unary_ops",
-    "xlogy_and_nextafter",
-]

@@ -17,27 +17,6 @@ from gpugraph.ops.framework.identity_and_shape import op_scope
 from gpugraph.ops.framework.op_declaration import raw_ops
 from gpugraph.ops.framework.tensor_conversion import convert_n_to_tensor, convert_to_tensor
 
-__all__ = [
-    "add",
-    "add_n",
-    "div",
-    "div_no_nan",
-    "divide",
-    "floor_div",
-    "floordiv",
-    "floormod",
-    "maximum",
-    "minimum",
-    "mod",
-    "multiply",
-    "pow",
-    "squared_difference",
-    "subtract",
-    "truediv",
-    "truncatediv",
-    "truncatemod",
-]
-
 
 def add(x: Any, y: Any, name: str | None = None) -> Tensor:
     """x + y, elementwise, broadcast; strings are joined."""

@@ -24,19 +24,6 @@ from gpugraph.ops.framework.op_declaration import op, raw_ops
 from gpugraph.ops.framework.shape_functions import broadcast
 from gpugraph.ops.framework.unbroadcasting import unbroadcast_pair
 
-__all__ = [
-    "BINARY",
-    "add",
-    "add_n",
-    "add_v2",
-    "infer_one_shape",
-    "maximum",
-    "minimum",
-    "mul",
-    "power",
-]
-__all__ += ["squared_difference", "sub"]
-
 BINARY: dict[str, Any] = {
     "inputs": "x: T, y: T",
     "outputs": "z: T",

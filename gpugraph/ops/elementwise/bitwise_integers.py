@@ -15,8 +15,6 @@ from gpugraph.ops.elementwise.arithmetic_ops import BINARY
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, op
 from gpugraph.ops.framework.shape_functions import same_shape
 
-__all__ = ["bitwise_and", "bitwise_or", "bitwise_xor", "invert", "left_shift", "right_shift"]
-
 
 def _declare(name: str, function: Callable[..., Any], text: str, doc: str, **more: Any) -> Any:
     return op(

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gpugraph.base.dtypes import ALL, NUMERIC, REAL, string
-from gpugraph.base.dtypes import bool as boolean
+from gpugraph.base.dtypes import ALL, NUMERIC, REAL, bool as boolean, string
 from gpugraph.base.shapes import TensorShape, broadcast_shapes
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
@@ -20,10 +19,6 @@ from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
 from gpugraph.ops.framework.op_function import OpFunction
 from gpugraph.ops.framework.shape_functions import SCALAR, UNKNOWN, broadcast, same_shape
 from gpugraph.ops.framework.unbroadcasting import unbroadcast
-
-__all__ = ["equal", "greater", "greater_equal", "less", "less_equal", "logical_and"]
-__all__ += ["logical_not", "logical_or", "logical_xor", "not_equal", "where", "where_v2"]
-
 
 # -- comparisons
 

@@ -14,8 +14,6 @@ from gpugraph.ops.framework.op_declaration import op, raw_ops
 from gpugraph.ops.framework.shape_functions import same_shape
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
-__all__ = ["conj"]
-
 _conj = op(
     "Conj",
     inputs="input: T",

@@ -25,8 +25,6 @@ from gpugraph.ops.framework.shape_functions import broadcast
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.framework.unbroadcasting import unbroadcast_pair
 
-__all__ = ["angle", "complex", "complex_abs", "imag", "real"]
-
 _PARTS = {dtypes.complex64: dtypes.float32, dtypes.complex128: dtypes.float64}
 _WHOLE = {part: whole for whole, part in _PARTS.items()}
 

@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from gpugraph.base.dtypes import COMPLEX, FLOATING, INTEGRAL, NUMERIC, REAL
-from gpugraph.base.dtypes import bool as boolean
+from gpugraph.base.dtypes import COMPLEX, FLOATING, INTEGRAL, NUMERIC, REAL, bool as boolean
 from gpugraph.base.errors import invalid_argument
 from gpugraph.kernel import Call, Elementwise, KernelContext
 from gpugraph.ops.elementwise.arithmetic_ops import BINARY
@@ -21,9 +20,6 @@ from gpugraph.ops.elementwise.complex_conjugate import conj
 from gpugraph.ops.framework.kernel_registry import register_kernel
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, op, raw_ops
 from gpugraph.ops.framework.unbroadcasting import unbroadcast_pair
-
-__all__ = ["div", "div_no_nan", "floor_div", "floor_mod", "real_div", "truncate_div"]
-__all__ += ["truncate_mod"]
 
 Division = Callable[[Any, Any, Any], Any]
 

@@ -12,8 +12,6 @@ from math import prod
 from gpugraph.kernel import At, Call, Launch, Signature, Source
 from gpugraph.ops.framework.cuda_grids import THREADS, grid_of, shared_axes
 
-__all__ = ["complex_source", "special_pair_source", "special_source"]
-
 _BLOCK = THREADS, 1, 1
 _AXES = 4
 

@@ -14,8 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-__all__ = ["erf_into", "erfc_into"]
-
 _SMALL = (
     (3.20937758913846947e3, 3.77485237685302021e2, 1.13864154151050156e2, 3.16112374387056560,
      1.85777706184603153e-1),

@@ -21,15 +21,6 @@ from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.elementwise.arithmetic_ops import infer_one_shape
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
 
-__all__ = [
-    "fake_quant_with_min_max_args",
-    "fake_quant_with_min_max_args_gradient",
-    "fake_quant_with_min_max_vars",
-    "fake_quant_with_min_max_vars_gradient",
-    "fake_quant_with_min_max_vars_per_channel",
-    "fake_quant_with_min_max_vars_per_channel_gradient",
-]
-
 _BITS: dict[str, Any] = {"num_bits": Attr("int", 8), "narrow_range": Attr("bool", False)}
 _ENDS = {"min": Attr("float", -6.0), "max": Attr("float", 6.0)}
 

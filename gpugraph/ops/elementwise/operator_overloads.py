@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from gpugraph.base.dtypes import bool as boolean
-from gpugraph.base.dtypes import string
+from gpugraph.base.dtypes import bool as boolean, string
 from gpugraph.graph.client.tensor import OPERATORS, Tensor
 from gpugraph.ops.elementwise.arithmetic_functions import truediv
 from gpugraph.ops.elementwise.arithmetic_ops import add, add_v2, mul, power, sub
@@ -21,8 +20,6 @@ from gpugraph.ops.framework.composite_tensors import Composite
 from gpugraph.ops.framework.identity_and_shape import op_scope
 from gpugraph.ops.framework.op_declaration import raw_ops
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
-
-__all__: list[str] = []
 
 Binary = Callable[..., Any]
 

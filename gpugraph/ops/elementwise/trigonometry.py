@@ -16,8 +16,6 @@ from gpugraph.ops.framework.composite_tensors import of_values
 from gpugraph.ops.framework.op_declaration import op, raw_ops
 from gpugraph.ops.framework.unbroadcasting import unbroadcast_pair
 
-__all__ = ["acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cosh", "sinh"]
-
 
 def _x(op: Any) -> Any:
     return conj(op.inputs[0])

@@ -15,35 +15,6 @@ from gpugraph.ops.framework.identity_and_shape import op_scope
 from gpugraph.ops.framework.op_declaration import raw_ops
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
-__all__ = [
-    "abs",
-    "ceil",
-    "cos",
-    "erf",
-    "exp",
-    "expm1",
-    "floor",
-    "is_finite",
-    "is_inf",
-    "is_nan",
-    "log",
-    "log1p",
-    "log_sigmoid",
-    "negative",
-    "reciprocal",
-    "rint",
-    "round",
-    "rsqrt",
-    "sigmoid",
-    "sign",
-    "sin",
-    "softplus",
-    "sqrt",
-    "square",
-    "tan",
-    "tanh",
-]
-
 
 @of_values
 def negative(x: Any, name: str | None = None) -> Tensor:

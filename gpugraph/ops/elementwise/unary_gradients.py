@@ -23,8 +23,6 @@ from gpugraph.ops.framework.kernel_registry import register_kernel
 from gpugraph.ops.framework.op_declaration import op, raw_ops
 from gpugraph.ops.framework.op_function import OpFunction
 
-__all__: list[str] = []
-
 
 def _gradient_op(
     name: str,

@@ -21,8 +21,6 @@ from gpugraph.ops.framework.op_declaration import NO_GRADIENT, op, raw_ops
 from gpugraph.ops.framework.op_function import OpFunction
 from gpugraph.ops.framework.shape_functions import same_shape
 
-__all__ = ["INEXACT", "SIGNED", "absolute", "negate", "unary"]
-
 SIGNED = (*FLOATING, dtypes.int8, dtypes.int16, dtypes.int32, dtypes.int64)
 """Real types that have negative values."""
 INEXACT = FLOATING + COMPLEX

@@ -19,8 +19,6 @@ from gpugraph.ops.framework.op_declaration import op, raw_ops
 from gpugraph.ops.framework.tensor_conversion import constant, convert_to_tensor
 from gpugraph.ops.framework.unbroadcasting import unbroadcast_pair
 
-__all__ = ["multiply_no_nan", "nextafter", "reciprocal_no_nan", "xdivy", "xlog1py", "xlogy"]
-
 
 def _unless_zero(which: int, compute: Callable[..., Any]) -> Call:
     """`compute(x, y, out)`, but 0 where input `which` is 0."""

@@ -19,8 +19,6 @@ from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
 from gpugraph.ops.strings.string_ops import HOST
 from gpugraph.ops.strings.string_to_number import read_number
 
-__all__ = ["decode_csv"]
-
 _TYPES = (dtypes.float32, dtypes.float64, dtypes.int32, dtypes.int64, dtypes.string)
 _CALLED = {dtypes.float32: "float", dtypes.float64: "double"}
 

@@ -17,8 +17,6 @@ from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
 from gpugraph.ops.strings.string_ops import HOST
 
-__all__ = ["decode_raw"]
-
 _TYPES: tuple[DType, ...] = (*dtypes.FLOATING, *dtypes.COMPLEX, dtypes.bool, dtypes.int32)
 _TYPES += (dtypes.int8, dtypes.int16, dtypes.int64, dtypes.uint8, dtypes.uint16)
 

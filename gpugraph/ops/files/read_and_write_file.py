@@ -22,8 +22,6 @@ from gpugraph.ops.framework.op_declaration import NO_GRADIENT, op
 from gpugraph.ops.framework.shape_functions import of_rank
 from gpugraph.platform.files import Glob, system_errors
 
-__all__ = ["matching_files", "read_file", "write_file"]
-
 _HOST = HostOnly("files are read and written by the host")
 
 

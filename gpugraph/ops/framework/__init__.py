@@ -1,5 +1,3 @@
 """How ops are declared, called and registered, and what all families' kernels are made of."""
 
 from gpugraph.ops.framework import identity_and_shape
-
-__all__ = ["identity_and_shape"]

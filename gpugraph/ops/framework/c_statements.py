@@ -8,8 +8,6 @@ from typing import Any
 from gpugraph.base.dtypes import DType
 from gpugraph.kernel import Builder, Elementwise, Recipe, Reduction, Signature
 
-__all__ = ["statements"]
-
 
 class _Statements(Builder):
     """Values are expressions, by their numbers; all are scalars."""

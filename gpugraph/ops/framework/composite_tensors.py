@@ -13,8 +13,6 @@ from typing import Any, TypeVar, cast
 
 from gpugraph.graph.client.tensor import Tensor
 
-__all__ = ["Composite", "of_parts", "of_values"]
-
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 

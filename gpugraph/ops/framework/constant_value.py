@@ -22,7 +22,6 @@ from gpugraph.ops.framework.op_evaluation import evaluate
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["constant_value", "constant_value_as_shape"]
 
 _FOLDED = {
     "Add", "AddV2", "Sub", "Mul", "FloorDiv", "FloorMod", "RealDiv", "Maximum", "Minimum", "Neg",

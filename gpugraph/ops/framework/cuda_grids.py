@@ -9,8 +9,6 @@ from gpugraph.base import dtypes
 from gpugraph.base.dtypes import DType
 from gpugraph.kernel import At, Failed, Scratch
 
-__all__ = ["THREADS", "Arguments", "grid_of", "item_type", "shared_axes", "wide_type"]
-
 THREADS = 256
 """Threads of a block where nothing speaks for another number."""
 

@@ -16,8 +16,6 @@ from typing import Any
 from gpugraph.base.dtypes import DType
 from gpugraph.kernel import Builder, Recipe, Reduction, Signature
 
-__all__ = ["Formula", "Term", "recipe"]
-
 
 class Term:
     """A value of a builder. Operands are terms, or numbers: constants of this term's dtype."""

@@ -29,27 +29,6 @@ from gpugraph.ops.framework.tensor_conversion import constant, convert_to_tensor
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = [
-    "Pairs",
-    "attrs_of",
-    "copying",
-    "identity",
-    "int_argument",
-    "ints",
-    "op_scope",
-    "prevent_gradient",
-    "rank",
-    "run_all",
-    "same_bytes",
-    "shape",
-    "shape_n",
-    "shape_of",
-    "value_shape",
-    "size",
-    "size_at",
-    "stop_gradient",
-]
-
 
 # -- shared helpers
 

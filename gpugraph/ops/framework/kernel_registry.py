@@ -14,16 +14,6 @@ from gpugraph.base.dtypes import DType
 from gpugraph.base.errors import AlreadyExistsError, invalid_argument
 from gpugraph.kernel import Kernel
 
-__all__ = [
-    "HostOnly",
-    "KernelDef",
-    "find_kernel",
-    "is_ours",
-    "kernel_device_types",
-    "note_ours",
-    "register_kernel",
-]
-
 
 class HostOnly(NamedTuple):
     """The declared absence of a kernel, with its reason, which placement errors repeat."""

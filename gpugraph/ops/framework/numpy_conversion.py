@@ -20,8 +20,6 @@ from gpugraph.base.shapes import Dimension, TensorShape, as_shape
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["constant_array", "zero_of"]
-
 
 def zero_of(dtype: Any) -> Any:
     """The element that arrays of a NumPy dtype are cleared with: 0, of strings the empty one."""

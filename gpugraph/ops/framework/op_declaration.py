@@ -35,8 +35,6 @@ from gpugraph.kernel import (
 from gpugraph.ops.framework.kernel_registry import HostOnly, register_kernel
 from gpugraph.ops.framework.op_function import OpFunction
 
-__all__ = ["DECLARATIONS", "NO_GRADIENT", "Attr", "OpDecl", "op", "raw_ops", "register_op"]
-
 GradientFunction = Callable[..., Any]
 
 

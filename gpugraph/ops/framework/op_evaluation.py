@@ -24,8 +24,6 @@ from gpugraph.ops.framework.kernel_registry import find_kernel
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["ArrayContext", "evaluate", "run_kernel"]
-
 
 @dataclass
 class ArrayContext:

@@ -22,8 +22,6 @@ from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.op_def import ArgDef, AttrDef, OpDef
 from gpugraph.ops.framework.tensor_conversion import convert_n_to_tensor, convert_to_tensor
 
-__all__ = ["OpFunction"]
-
 _MOST_SHOWN = 8
 
 

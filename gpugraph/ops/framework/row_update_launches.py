@@ -23,28 +23,6 @@ from gpugraph.base.dtypes import DType
 from gpugraph.kernel import At, Failed, Launch, Scratch
 from gpugraph.ops.framework.cuda_grids import THREADS, Arguments, grid_of, item_type, wide_type
 
-__all__ = [
-    "ADD",
-    "FEW",
-    "MAX",
-    "MIN",
-    "MUL",
-    "SUB",
-    "Changes",
-    "Way",
-    "checked_order",
-    "columns_and_rows",
-    "combined",
-    "copied",
-    "filled",
-    "gathered",
-    "in_turn",
-    "ordered",
-    "put",
-    "radix_passes",
-    "spread",
-]
-
 FEW = 4096
 """What one block sorts."""
 _TILE = 4096

@@ -6,22 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from gpugraph.base.shapes import TensorShape, broadcast_shapes
-from gpugraph.graph.inference_context import InferContext, InferFunction, as_output_shape
-
-__all__ = [
-    "SCALAR",
-    "UNKNOWN",
-    "as_output_shape",
-    "broadcast",
-    "from_attr",
-    "from_value",
-    "no_outputs",
-    "normalize_axis",
-    "of_rank",
-    "same_shape",
-    "scalar",
-    "unknown",
-]
+from gpugraph.graph.inference_context import (
+    InferContext,
+    InferFunction,
+    as_output_shape as as_output_shape,
+)
 
 SCALAR = TensorShape.of(())
 UNKNOWN = TensorShape.of(None)

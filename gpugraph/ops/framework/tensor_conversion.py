@@ -21,15 +21,6 @@ from gpugraph.graph.inference_context import InferContext
 from gpugraph.graph.op_def import ArgDef, AttrDef, OpDef
 from gpugraph.ops.framework.numpy_conversion import constant_array
 
-__all__ = [
-    "CONST",
-    "constant",
-    "convert_n_to_tensor",
-    "convert_to_tensor",
-    "infer_const",
-    "register_tensor_conversion_function",
-]
-
 Conversion = Callable[..., Any]
 
 _CONVERSIONS: list[tuple[int, type | tuple[type, ...], Conversion]] = []

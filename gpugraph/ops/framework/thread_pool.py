@@ -10,8 +10,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["run_all", "thread_count"]
-
 Work = Callable[[], Any]
 
 

@@ -11,8 +11,6 @@ from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.framework.op_declaration import raw_ops
 from gpugraph.ops.framework.tensor_conversion import constant
 
-__all__ = ["unbroadcast", "unbroadcast_pair"]
-
 
 def unbroadcast(grad: Any, source: Tensor, other: Tensor) -> Any:
     """`grad`, of the shape of `source` and `other` broadcast, summed to the shape of `source`."""

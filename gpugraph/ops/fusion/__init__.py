@@ -7,5 +7,3 @@ from gpugraph.ops.fusion import (
     op_expressions,
     tiled_execution,
 )
-
-__all__ = ["fused_members", "fused_op", "matmul_epilogue", "op_expressions", "tiled_execution"]

@@ -12,8 +12,6 @@ from gpugraph.base.dtypes import DType
 from gpugraph.kernel import Call
 from gpugraph.ops.fusion.op_expressions import Texts
 
-__all__ = ["Member", "MemberContext"]
-
 Shape = tuple[int, ...]
 
 

@@ -20,8 +20,6 @@ from gpugraph.ops.fusion.fused_members import Member, MemberContext
 from gpugraph.ops.fusion.op_expressions import build
 from gpugraph.ops.fusion.tiled_execution import tiled
 
-__all__ = ["Steps"]
-
 Run = Callable[[], Any]
 
 

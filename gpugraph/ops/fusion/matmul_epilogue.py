@@ -30,8 +30,6 @@ from gpugraph.ops.linalg.matmul import (
 )
 from gpugraph.ops.nn.windows.window_geometry import check_equal, text
 
-__all__ = ["FINISHES", "FUSED_PRODUCTS"]
-
 FUSED_PRODUCTS = {"MatMul": "_FusedMatMul", "BatchMatMulV2": "_FusedBatchMatMulV2"}
 """Which op does what follows a product too, by the product's type."""
 

@@ -13,8 +13,6 @@ from gpugraph.ops.framework.kernel_registry import find_kernel, is_ours
 from gpugraph.ops.framework.op_declaration import DECLARATIONS
 from gpugraph.ops.reductions.reduction_ops import reduced_axes
 
-__all__ = ["Texts", "build", "texts_of"]
-
 Texts = Elementwise | Reduction | Recipe
 
 

@@ -20,8 +20,6 @@ from gpugraph.base.dtypes import DType
 from gpugraph.ops.framework.thread_pool import run_all, thread_count
 from gpugraph.ops.fusion.fused_members import Member, MemberContext
 
-__all__ = ["TILE", "TILES_A_THREAD", "slots", "tiled"]
-
 TILE = 1 << 15
 """Elements of a tile: with a handful of float32 temporaries it stays in a core's own cache."""
 

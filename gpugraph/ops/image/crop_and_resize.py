@@ -23,8 +23,6 @@ from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
 from gpugraph.ops.framework.shape_functions import of_rank
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
-__all__ = ["box_corners", "box_overlap", "crop_and_resize", "non_max_suppression"]
-
 _ON_HOST = HostOnly("where it reads depends on boxes, which the host must read")
 
 _IMAGE_TYPES = (float16, float32, float64, *INTEGRAL)

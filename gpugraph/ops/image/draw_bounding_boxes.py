@@ -19,8 +19,6 @@ from gpugraph.ops.framework.kernel_registry import HostOnly
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, op, raw_ops
 from gpugraph.ops.framework.shape_functions import of_rank
 
-__all__ = ["draw_bounding_boxes"]
-
 _COLORS = np.array(
     [
         [1, 1, 0, 1],

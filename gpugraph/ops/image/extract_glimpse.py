@@ -19,8 +19,6 @@ from gpugraph.ops.framework.shape_functions import of_rank
 from gpugraph.ops.random.bits_to_distributions import doubles
 from gpugraph.ops.random.philox import Philox
 
-__all__ = ["extract_glimpse"]
-
 _NOISES = ("uniform", "gaussian", "zero")
 
 

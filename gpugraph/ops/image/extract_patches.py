@@ -20,8 +20,6 @@ from gpugraph.ops.framework.shape_functions import of_rank
 from gpugraph.ops.nn.windows.window_geometry import Axis
 from gpugraph.ops.nn.windows.window_launches import Geometry
 
-__all__ = ["extract_image_patches", "extract_patches", "extract_volume_patches"]
-
 Window = tuple[int, int, int]
 """(size, stride, rate) along one dimension."""
 

@@ -24,23 +24,6 @@ from gpugraph.ops.image.resize_ops import (
 )
 from gpugraph.ops.random.random_ops import random_uniform
 
-__all__ = [
-    "ResizeMethod",
-    "as_images",
-    "central_crop",
-    "crop_to_bounding_box",
-    "flip_left_right",
-    "flip_up_down",
-    "pad_to_bounding_box",
-    "random_flip_left_right",
-    "random_flip_up_down",
-    "resize_image_with_crop_or_pad",
-    "resize_image_with_pad",
-    "resize_images",
-    "rot90",
-    "transpose_image",
-]
-
 
 def as_images(image: Any, name: str = "image") -> tuple[Tensor, int]:
     """The tensor, and where its height is; ValueError for other ranks than 3 and 4."""

@@ -26,13 +26,6 @@ from gpugraph.ops.framework.shape_functions import of_rank
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.image.crop_and_resize import box_corners, box_overlap
 
-__all__ = [
-    "combined_non_max_suppression",
-    "non_max_suppression_overlaps",
-    "non_max_suppression_padded",
-    "non_max_suppression_with_scores",
-]
-
 _ON_HOST = HostOnly("how many boxes it selects depends on values, which the host must read")
 _OPEN = TensorShape.of((None,))
 _SCALAR = TensorShape.of(())

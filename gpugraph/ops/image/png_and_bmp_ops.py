@@ -21,8 +21,6 @@ from gpugraph.ops.framework.op_function import OpFunction
 from gpugraph.ops.framework.shape_functions import of_rank
 from gpugraph.ops.image.png_format import PNG_SIGNATURE, decoded_png, encoded_png
 
-__all__ = ["decode_bmp", "decode_image", "decode_png", "encode_png"]
-
 _HOST = HostOnly("files are decoded and encoded by the host")
 _BMP_SIGNATURE = b"BM"
 _UNREAD = {b"\xff\xd8\xff": "JPEG", b"GIF8": "GIF", b"RIFF": "WebP"}

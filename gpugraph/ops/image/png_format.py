@@ -13,8 +13,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["PNG_SIGNATURE", "decoded_png", "encoded_png"]
-
 PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
 
 _GREY, _RGB, _PALETTE, _GREY_ALPHA, _RGB_ALPHA = 0, 2, 3, 4, 6

@@ -16,8 +16,6 @@ from gpugraph.ops.image.color_adjustments import convert_image_dtype
 from gpugraph.ops.image.flip_crop_pad_resize import as_images
 from gpugraph.ops.reductions.reduction_functions import reduce_mean, reduce_sum
 
-__all__ = ["image_gradients", "per_image_standardization", "psnr", "total_variation"]
-
 
 def per_image_standardization(image: Any) -> Tensor:
     """Each image less its mean, divided by its standard deviation, but by 1 / sqrt(pixels) at

@@ -11,8 +11,6 @@ from gpugraph.base.dtypes import DType, float32, float64, int32
 from gpugraph.kernel import At, Call, Launch, Scratch, Signature, Source
 from gpugraph.ops.framework.cuda_grids import THREADS, grid_of, item_type
 
-__all__ = ["nearest_gpu", "resize_back_gpu", "resize_gpu"]
-
 Scale = Callable[[int, int, Any], Any]
 """The step in the input from one pixel of the output to the next: of sizes and attrs."""
 

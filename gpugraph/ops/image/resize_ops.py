@@ -24,8 +24,6 @@ from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
 from gpugraph.ops.framework.shape_functions import of_rank
 from gpugraph.ops.image.resize_launches import nearest_gpu, resize_back_gpu, resize_gpu
 
-__all__ = ["resize_area", "resize_bicubic", "resize_bilinear", "resize_nearest_neighbor"]
-
 _REAL = (float64, float32, float16, bfloat16, *INTEGRAL)
 _BACK = {"Bilinear": (float32, float64, bfloat16), "Bicubic": (float32, float64)}
 _MODES = {"align_corners": Attr("bool", False), "half_pixel_centers": Attr("bool", False)}

@@ -22,8 +22,6 @@ from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
 from gpugraph.ops.framework.shape_functions import of_rank
 from gpugraph.ops.random.seeds_and_streams import SEED_ATTRS, stream_of
 
-__all__ = ["sample_distorted_bounding_box"]
-
 _EPSILON = 1e-7
 _RATIOS, _AREAS = (0.75, 1.33), (0.05, 1.0)
 

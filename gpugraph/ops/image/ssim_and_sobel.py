@@ -23,8 +23,6 @@ from gpugraph.ops.image.color_adjustments import convert_image_dtype
 from gpugraph.ops.nn.convolution.conv2d_functions import avg_pool, depthwise_conv2d
 from gpugraph.ops.reductions.reduction_functions import reduce_mean, reduce_prod
 
-__all__ = ["sobel_edges", "ssim", "ssim_multiscale"]
-
 _ONE_BY_ONE = [1, 1, 1, 1]
 _HALF = [1, 2, 2, 1]
 

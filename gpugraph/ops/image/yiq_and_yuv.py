@@ -10,8 +10,6 @@ from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.linalg.matmul import tensordot
 
-__all__ = ["rgb_to_yiq", "rgb_to_yuv", "yiq_to_rgb", "yuv_to_rgb"]
-
 # Rows are what one unit of a colour of the source contributes to those of the target.
 _RGB_TO_YIQ = [
     [0.299, 0.59590059, 0.2115],

@@ -16,20 +16,3 @@ from gpugraph.ops.indexing import (
     unique_counts_and_list_diff,
     where_and_unique_launches,
 )
-
-__all__ = [
-    "batch_gather_and_repeat",
-    "coordinate_gather_scatter",
-    "dynamic_partition",
-    "embedding_lookup",
-    "gather",
-    "one_hot_where_unique",
-    "partition_and_stitch_launches",
-    "slice_spec",
-    "sort_and_search",
-    "sort_launches",
-    "strided_slice",
-    "top_k",
-    "unique_counts_and_list_diff",
-    "where_and_unique_launches",
-]

@@ -24,10 +24,6 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.indexing.gather import gather
 from gpugraph.ops.reductions.argmax_and_argmin import argmax, argmin
 
-__all__ = ["arg_max", "arg_min", "batch_gather", "bitcast", "realdiv"]
-__all__ += ["repeat", "saturate_cast", "to_complex128", "to_complex64"]
-
-
 # -- the same bits
 
 

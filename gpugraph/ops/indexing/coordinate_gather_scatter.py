@@ -39,11 +39,6 @@ from gpugraph.ops.framework.row_update_launches import (
 )
 from gpugraph.ops.framework.shape_functions import UNKNOWN
 
-__all__ = ["Coordinates", "by_coordinates", "combine_rows", "gather_nd", "scatter_nd"]
-__all__ += ["tensor_scatter_add", "tensor_scatter_max", "tensor_scatter_min"]
-__all__ += ["tensor_scatter_sub", "tensor_scatter_update"]
-
-
 # -- gather and scatter by coordinates
 
 

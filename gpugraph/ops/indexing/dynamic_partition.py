@@ -15,8 +15,6 @@ from gpugraph.ops.framework.op_declaration import Attr, op, raw_ops
 from gpugraph.ops.framework.shape_functions import UNKNOWN
 from gpugraph.ops.indexing.partition_and_stitch_launches import partitioned
 
-__all__ = ["dynamic_partition"]
-
 
 def _infer(context: InferContext) -> Sequence[TensorShape]:
     data, parts = context.shapes

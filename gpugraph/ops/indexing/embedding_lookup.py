@@ -23,8 +23,6 @@ from gpugraph.ops.indexing.gather import gather
 from gpugraph.ops.reductions.ranges_and_running_sums import range as range_of
 from gpugraph.ops.reductions.reduction_functions import reduce_sum
 
-__all__ = ["embedding_lookup"]
-
 
 def embedding_lookup(
     params: Any,

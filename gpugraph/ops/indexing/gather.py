@@ -28,8 +28,6 @@ from gpugraph.ops.framework.op_declaration import Attr, op, raw_ops
 from gpugraph.ops.framework.shape_functions import UNKNOWN, normalize_axis
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
-__all__ = ["boolean_mask", "check_inside", "gather", "gathered_rows"]
-
 
 def check_inside(indices: Any, size: int, what: str = "indices") -> None:
     """InvalidArgumentError that names the first of `indices` outside [0, size)."""

@@ -30,10 +30,6 @@ from gpugraph.ops.framework.tensor_conversion import constant, convert_to_tensor
 from gpugraph.ops.indexing.partition_and_stitch_launches import stitched
 from gpugraph.ops.indexing.where_and_unique_launches import unique_elements, where_nonzero_elements
 
-__all__ = ["dynamic_stitch", "in_order_of_appearance", "lin_space", "linspace", "one_hot", "unique"]
-__all__ += ["where_nonzero"]
-
-
 # -- one hot
 
 

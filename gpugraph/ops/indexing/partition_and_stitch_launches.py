@@ -13,8 +13,6 @@ from gpugraph.kernel import SIZES, At, Call, Failed, Launch, Scratch, Signature,
 from gpugraph.ops.framework.cuda_grids import THREADS, grid_of, item_type
 from gpugraph.ops.framework.row_update_launches import columns_and_rows, filled, ordered
 
-__all__ = ["partitioned", "stitched"]
-
 _BLOCK = (THREADS, 1, 1)
 _MOVED = (*REAL, *COMPLEX, dtypes.bool)
 

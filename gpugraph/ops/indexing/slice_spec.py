@@ -16,8 +16,6 @@ from typing import Any, NamedTuple
 
 from gpugraph.base.shapes import TensorShape
 
-__all__ = ["MASKS", "Spec", "layout", "numpy_index", "sliced_shape"]
-
 MASKS = ("begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axis_mask")
 """The attrs of a strided slice, in TensorFlow's order."""
 

@@ -25,9 +25,6 @@ from gpugraph.ops.framework.shape_functions import UNKNOWN, normalize_axis
 from gpugraph.ops.framework.tensor_conversion import constant, convert_to_tensor
 from gpugraph.ops.indexing.sort_launches import nth_in_order
 
-__all__ = ["argsort", "roll", "searchsorted", "sort"]
-
-
 # -- roll
 
 

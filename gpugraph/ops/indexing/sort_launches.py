@@ -14,8 +14,6 @@ from gpugraph.kernel import At, Launch, Scratch
 from gpugraph.ops.framework.cuda_grids import THREADS, grid_of
 from gpugraph.ops.framework.row_update_launches import FEW, radix_passes
 
-__all__ = ["element_order", "first_in_order", "nth_in_order", "order_defines"]
-
 _MANY = 16
 """Rows from which a block for each is enough of them."""
 _SELECTED = 1024

@@ -32,8 +32,6 @@ from gpugraph.ops.framework.tensor_conversion import constant, convert_to_tensor
 from gpugraph.ops.indexing.gather import boolean_mask
 from gpugraph.ops.indexing.slice_spec import MASKS, numpy_index, sliced_shape
 
-__all__ = ["newaxis", "slice", "strided_slice"]
-
 newaxis = None
 """In `tensor[...]`: a new dimension of size 1."""
 

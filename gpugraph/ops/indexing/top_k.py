@@ -20,9 +20,6 @@ from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
 from gpugraph.ops.framework.shape_functions import UNKNOWN, of_rank
 from gpugraph.ops.indexing.sort_launches import first_in_order
 
-__all__ = ["in_top_k", "top_k"]
-
-
 # -- top k
 
 

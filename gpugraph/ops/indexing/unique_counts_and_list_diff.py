@@ -17,8 +17,6 @@ from gpugraph.ops.framework.shape_functions import of_rank
 from gpugraph.ops.indexing.one_hot_where_unique import in_order_of_appearance
 from gpugraph.ops.indexing.where_and_unique_launches import unique_elements
 
-__all__ = ["setdiff1d", "unique_with_counts"]
-
 
 def _infer_difference(context: InferContext) -> Sequence[TensorShape]:
     for shape, what in zip(context.shapes, ("x", "y"), strict=True):

@@ -13,8 +13,6 @@ from gpugraph.kernel import SIZES, At, Call, Launch, Scratch, Signature, Sized
 from gpugraph.ops.framework.cuda_grids import THREADS, Arguments, grid_of
 from gpugraph.ops.indexing.sort_launches import element_order, order_defines
 
-__all__ = ["unique_elements", "where_nonzero_elements"]
-
 _TILE = 4096
 _BLOCK = (THREADS, 1, 1)
 _TOTAL = Scratch(SIZES, 1, dtypes.int64)

@@ -14,18 +14,3 @@ from gpugraph.ops.linalg import (
     svd_qr_eigh,
     tridiagonal_solve,
 )
-
-__all__ = [
-    "cross_product",
-    "einsum",
-    "lu_factorization",
-    "matmul",
-    "matrix_compositions",
-    "matrix_diag_and_band",
-    "matrix_diagonals_v2",
-    "matrix_exponential",
-    "rank_and_pseudo_inverse",
-    "solve_and_cholesky",
-    "svd_qr_eigh",
-    "tridiagonal_solve",
-]

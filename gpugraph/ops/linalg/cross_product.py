@@ -16,8 +16,6 @@ from gpugraph.kernel import At, Call, Launch, Signature, Source
 from gpugraph.ops.framework.cuda_grids import THREADS, grid_of
 from gpugraph.ops.framework.op_declaration import op, raw_ops
 
-__all__ = ["cross"]
-
 
 def _infer_cross(context: InferContext) -> Sequence[TensorShape]:
     shape = context.shapes[0].merge_with(context.shapes[1]).with_rank_at_least(1)

@@ -25,8 +25,6 @@ from gpugraph.ops.linalg.matmul import matmul
 from gpugraph.ops.linalg.matrix_diagonals_v2 import matrix_diag_part
 from gpugraph.ops.reductions.reduction_functions import reduce_sum
 
-__all__ = ["einsum"]
-
 _EQUATION = re.compile(r"^([A-Za-z]*(?:,[A-Za-z]*)*)(->[A-Za-z]*)?$")
 
 

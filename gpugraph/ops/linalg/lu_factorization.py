@@ -35,8 +35,6 @@ from gpugraph.ops.linalg.solve_and_cholesky import (
     square,
 )
 
-__all__ = ["lu", "lu_matrix_inverse", "lu_reconstruct", "lu_solve"]
-
 
 def _infer_lu(context: InferContext) -> Sequence[TensorShape]:
     found = square(context.shapes[0])

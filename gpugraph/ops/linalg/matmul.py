@@ -20,18 +20,6 @@ from gpugraph.ops.framework.op_declaration import Attr, op, raw_ops
 from gpugraph.ops.framework.shape_functions import UNKNOWN, normalize_axis, of_rank
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
-__all__ = [
-    "batches_of_matrices",
-    "bind_batch_matmul",
-    "bind_matmul",
-    "infer_batch_matmul",
-    "infer_matmul",
-    "matmul",
-    "matrices_of",
-    "matrix_transpose",
-    "tensordot",
-]
-
 _TYPES = (*FLOATING, int32, int64, *COMPLEX)
 
 

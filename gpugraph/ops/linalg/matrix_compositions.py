@@ -28,17 +28,6 @@ from gpugraph.ops.linalg.solve_and_cholesky import LAPACK_TYPES, adjoint_view
 from gpugraph.ops.linalg.svd_qr_eigh import svd
 from gpugraph.ops.reductions.reduction_functions import reduce_max, reduce_sum
 
-__all__ = [
-    "adjoint",
-    "cholesky_solve",
-    "eye",
-    "logdet",
-    "matrix_solve_ls",
-    "matvec",
-    "norm",
-    "trace",
-]
-
 # -- simple ones
 
 

@@ -26,8 +26,6 @@ from gpugraph.ops.framework.op_declaration import op, raw_ops
 from gpugraph.ops.framework.row_update_launches import columns_and_rows
 from gpugraph.ops.framework.shape_functions import UNKNOWN
 
-__all__ = ["Sizes", "as_rows", "diag", "diag_part", "diagonal_of", "matrix_band_part"]
-
 Sizes = tuple[int | None, ...]
 
 

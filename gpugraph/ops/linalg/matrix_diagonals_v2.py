@@ -18,8 +18,6 @@ from gpugraph.ops.framework.op_declaration import op, raw_ops
 from gpugraph.ops.framework.shape_functions import UNKNOWN
 from gpugraph.ops.linalg.matrix_diag_and_band import Sizes, as_rows, diagonal_of
 
-__all__ = ["matrix_diag", "matrix_diag_part", "matrix_set_diag"]
-
 
 def _range_of(value: Any) -> tuple[int, int] | None:
     """The lowest and the highest diagonal that `k` names."""

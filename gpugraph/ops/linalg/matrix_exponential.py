@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
     Array = NDArray[Any]
 
-__all__ = ["matrix_exponential", "matrix_logarithm", "matrix_square_root"]
 
 _DEGREE = 13
 _SMALL = 5.0

@@ -17,8 +17,6 @@ from gpugraph.ops.linalg.matrix_compositions import norm
 from gpugraph.ops.linalg.svd_qr_eigh import svd
 from gpugraph.ops.reductions.reduction_functions import reduce_max, reduce_sum
 
-__all__ = ["matrix_rank", "normalize", "pinv"]
-
 
 def _matrices(a: Any, validate: bool) -> Tensor:
     """TypeError for other dtypes than those of floating point and complex numbers."""

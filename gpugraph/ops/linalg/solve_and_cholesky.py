@@ -21,19 +21,6 @@ from gpugraph.ops.framework.op_declaration import Attr, op, raw_ops
 from gpugraph.ops.framework.shape_functions import UNKNOWN
 from gpugraph.ops.linalg.matmul import matmul, matrix_transpose
 
-__all__ = [
-    "LAPACK_TYPES",
-    "adjoint_view",
-    "cholesky",
-    "matrix_determinant",
-    "matrix_inverse",
-    "matrix_solve",
-    "matrix_triangular_solve",
-    "refusing",
-    "slogdet",
-    "square",
-]
-
 LAPACK_TYPES = (float64, float32, *COMPLEX)
 """The dtypes of matrices that can be taken apart."""
 

@@ -21,8 +21,6 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.linalg.matmul import matmul, matrix_transpose
 from gpugraph.ops.linalg.solve_and_cholesky import LAPACK_TYPES, adjoint_view, refusing, square
 
-__all__ = ["qr", "self_adjoint_eig", "self_adjoint_eigvals", "svd"]
-
 _LAST = np.array(-1, np.int32)
 _BEFORE_LAST = np.array(-2, np.int32)
 

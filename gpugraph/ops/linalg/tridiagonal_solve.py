@@ -24,8 +24,6 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.linalg.matmul import matrix_transpose
 from gpugraph.ops.linalg.matrix_diagonals_v2 import matrix_diag_part
 
-__all__ = ["tridiagonal_matmul", "tridiagonal_solve"]
-
 _TYPES = (float64, float32, *COMPLEX)
 _LAST, _ROWS = np.array(-1, np.int32), np.array(-2, np.int32)
 

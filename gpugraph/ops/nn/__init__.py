@@ -1,5 +1,3 @@
 """Neural networks, op by op."""
 
 from gpugraph.ops.nn import activations, convolution, losses, normalization, pooling, windows
-
-__all__ = ["activations", "convolution", "losses", "normalization", "pooling", "windows"]

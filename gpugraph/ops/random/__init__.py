@@ -12,16 +12,3 @@ from gpugraph.ops.random import (
     stateless_random,
     variable_initializers,
 )
-
-__all__ = [
-    "bits_to_distributions",
-    "gamma_and_poisson",
-    "multinomial_and_shuffle",
-    "philox",
-    "random_launches",
-    "random_ops",
-    "rejection_sampling",
-    "seeds_and_streams",
-    "stateless_random",
-    "variable_initializers",
-]

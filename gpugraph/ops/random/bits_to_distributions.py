@@ -20,9 +20,6 @@ from gpugraph.base.bfloat16 import BFLOAT16
 from gpugraph.ops.framework.thread_pool import run_all, thread_count
 from gpugraph.ops.random.philox import CHUNK, Philox
 
-__all__ = ["Law", "doubles", "groups_of", "integers", "normal", "normal_pairs"]
-__all__ += ["truncated_normal", "uniform"]
-
 _FOR_A_THREAD = 8 * CHUNK
 """How many blocks a thread must have to do before it is worth waking one."""
 

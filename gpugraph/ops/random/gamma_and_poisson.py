@@ -24,8 +24,6 @@ from gpugraph.ops.random.random_ops import sizes_of
 from gpugraph.ops.random.rejection_sampling import gamma, poisson
 from gpugraph.ops.random.seeds_and_streams import INDEX, RESERVED, SEED_ATTRS, seeds_of, stream_of
 
-__all__ = ["random_gamma", "random_poisson"]
-
 _FLOATS = (dtypes.float16, dtypes.float32, dtypes.float64)
 _REAL = (*_FLOATS, dtypes.int32, dtypes.int64)
 

@@ -42,9 +42,6 @@ from gpugraph.ops.random.seeds_and_streams import (
 from gpugraph.ops.random.stateless_random import check_seed_shape, seed_shape_fault
 from gpugraph.ops.reductions.reduction_functions import reduce_all
 
-__all__ = ["categorical", "multinomial", "random_crop", "random_shuffle"]
-__all__ += ["stateless_categorical", "stateless_multinomial"]
-
 _SUMMARY = 1000
 
 

@@ -23,8 +23,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["CHUNK", "Philox"]
-
 CHUNK = 8192
 """How many blocks are computed at once: half a MiB of arrays."""
 

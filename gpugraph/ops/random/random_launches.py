@@ -14,8 +14,6 @@ from gpugraph.kernel import At, Launch, Signature
 from gpugraph.ops.framework.cuda_grids import THREADS, grid_of
 from gpugraph.ops.random.seeds_and_streams import RESERVED, stored_stream
 
-__all__ = ["seed_launches", "seed_type", "stream_launches"]
-
 _BITS = {float16: 10, bfloat16: 7}
 """Bits of the mantissa of what has few."""
 

@@ -23,23 +23,23 @@ from gpugraph.ops.framework.op_declaration import NO_GRADIENT, op, raw_ops
 from gpugraph.ops.framework.op_function import OpFunction
 from gpugraph.ops.framework.shape_functions import from_value
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
-from gpugraph.ops.random.bits_to_distributions import Law, integers, normal, uniform
-from gpugraph.ops.random.bits_to_distributions import truncated_normal as truncated
+from gpugraph.ops.random.bits_to_distributions import (
+    Law,
+    integers,
+    normal,
+    truncated_normal as truncated,
+    uniform,
+)
 from gpugraph.ops.random.random_launches import stream_launches
 from gpugraph.ops.random.seeds_and_streams import (
-    DEFAULT_GRAPH_SEED,
+    DEFAULT_GRAPH_SEED as DEFAULT_GRAPH_SEED,
     INDEX,
     SEED_ATTRS,
-    get_seed,
+    get_seed as get_seed,
     seeds_of,
-    set_random_seed,
+    set_random_seed as set_random_seed,
     stream_of,
 )
-
-__all__ = ["DEFAULT_GRAPH_SEED", "between", "bounds", "get_seed", "integer_bounds", "integer_law"]
-__all__ += ["random_normal", "random_uniform", "scaled", "set_random_seed", "sizes_of"]
-__all__ += ["truncated_normal"]
-
 
 # -- ops
 

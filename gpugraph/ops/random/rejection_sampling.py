@@ -20,8 +20,6 @@ import numpy as np
 from gpugraph.ops.random.bits_to_distributions import doubles, normal_pairs
 from gpugraph.ops.random.philox import Philox
 
-__all__ = ["gamma", "poisson"]
-
 _APART = 256
 _AT_ONCE = 1 << 16
 """How many numbers are drawn together."""

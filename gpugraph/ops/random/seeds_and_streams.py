@@ -22,9 +22,6 @@ from gpugraph.ops.framework.op_declaration import Attr
 from gpugraph.ops.random.bits_to_distributions import Law, groups_of
 from gpugraph.ops.random.philox import CHUNK, Philox
 
-__all__ = ["DEFAULT_GRAPH_SEED", "INDEX", "RESERVED", "SEED_ATTRS", "Stream", "get_seed"]
-__all__ += ["place_of_seed", "seeds_of", "set_random_seed", "stored_stream", "stream_of"]
-
 DEFAULT_GRAPH_SEED = 87654321
 """The graph's seed where only an op has one."""
 

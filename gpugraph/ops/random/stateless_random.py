@@ -33,9 +33,6 @@ from gpugraph.ops.random.random_ops import (
 )
 from gpugraph.ops.random.seeds_and_streams import INDEX, place_of_seed
 
-__all__ = ["check_seed_shape", "seed_shape_fault", "stateless_random_normal"]
-__all__ += ["stateless_random_uniform", "stateless_truncated_normal"]
-
 
 def seed_shape_fault(shape: TensorShape) -> str:
     """What is wrong with the shape of a seed; empty if nothing is."""

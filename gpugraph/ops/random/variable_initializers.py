@@ -22,26 +22,6 @@ from gpugraph.ops.framework.tensor_conversion import constant
 from gpugraph.ops.linalg.matmul import matrix_transpose
 from gpugraph.ops.random.random_ops import random_normal, random_uniform, truncated_normal
 
-__all__ = [
-    "Constant",
-    "GlorotNormal",
-    "GlorotUniform",
-    "Identity",
-    "Initializer",
-    "Ones",
-    "Orthogonal",
-    "RandomNormal",
-    "RandomUniform",
-    "TruncatedNormal",
-    "UniformUnitScaling",
-    "VarianceScaling",
-    "Zeros",
-    "he_normal",
-    "he_uniform",
-    "lecun_normal",
-    "lecun_uniform",
-]
-
 _TRUNCATED_STDDEV = 0.87962566103423978
 """The standard deviation of a standard normal cut off at two standard deviations."""
 

@@ -11,15 +11,3 @@ from gpugraph.ops.reductions import (
     reduction_gradients,
     reduction_ops,
 )
-
-__all__ = [
-    "argmax_and_argmin",
-    "axis_launches",
-    "clip_by_norm",
-    "composed_reductions",
-    "histograms",
-    "ranges_and_running_sums",
-    "reduction_functions",
-    "reduction_gradients",
-    "reduction_ops",
-]

@@ -21,8 +21,6 @@ from gpugraph.ops.framework.op_function import OpFunction
 from gpugraph.ops.framework.shape_functions import UNKNOWN, normalize_axis
 from gpugraph.ops.reductions.axis_launches import Axis, best_place
 
-__all__ = ["argmax", "argmin"]
-
 
 def _infer(context: InferContext) -> Sequence[TensorShape]:
     sizes, value = context.shapes[0].sizes, context.value(1)

@@ -15,8 +15,6 @@ from gpugraph.kernel import At, Launch, Scratch
 from gpugraph.ops.framework.cuda_grids import THREADS, grid_of, wide_type
 from gpugraph.ops.framework.row_update_launches import columns_and_rows
 
-__all__ = ["Axis", "best_place", "running"]
-
 _BLOCKS = 264
 """Blocks of 256 threads that keep a large GPU busy, at the least."""
 _MOST_PARTS = 256

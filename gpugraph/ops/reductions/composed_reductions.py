@@ -18,9 +18,6 @@ from gpugraph.ops.framework.op_declaration import raw_ops
 from gpugraph.ops.framework.tensor_conversion import convert_n_to_tensor, convert_to_tensor
 from gpugraph.ops.reductions.reduction_functions import either, reduce_mean, reduce_sum, reduce_with
 
-__all__ = ["accumulate_n", "count_nonzero", "lbeta", "polyval", "reduce_euclidean_norm"]
-__all__ += ["reduce_std", "reduce_variance", "scalar_mul", "zero_fraction"]
-
 
 def reduce_variance(
     input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None

@@ -27,8 +27,6 @@ from gpugraph.ops.framework.shape_functions import normalize_axis, of_rank, same
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.reductions.axis_launches import Axis, running
 
-__all__ = ["cumprod", "cumsum", "cumulative_logsumexp", "range"]
-
 # -- range
 
 

@@ -12,9 +12,6 @@ from gpugraph.ops.framework.op_declaration import raw_ops
 from gpugraph.ops.framework.op_function import OpFunction
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
-__all__ = ["l2_loss", "reduce_all", "reduce_any", "reduce_logsumexp", "reduce_max", "reduce_mean"]
-__all__ += ["either", "reduce_min", "reduce_prod", "reduce_sum", "reduce_with"]
-
 
 def either(value: Any, old: Any, name: str, old_name: str) -> Any:
     """The one of two names of an argument that is given; ValueError for both."""

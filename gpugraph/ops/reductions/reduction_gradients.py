@@ -13,8 +13,6 @@ from gpugraph.ops.framework.constant_value import constant_value
 from gpugraph.ops.framework.identity_and_shape import shape_of
 from gpugraph.ops.framework.op_declaration import raw_ops
 
-__all__ = ["chosen_gradient", "mean_gradient", "norm_gradient", "prod_gradient", "sum_gradient"]
-
 
 def _known_axes(op: Any) -> list[int] | None:
     """The reduced axes, counted from the front, where rank and axes are known."""

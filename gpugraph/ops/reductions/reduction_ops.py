@@ -34,8 +34,6 @@ from gpugraph.ops.reductions.reduction_gradients import (
     sum_gradient,
 )
 
-__all__ = ["MAX", "SUM", "reduced_axes"]
-
 INDEX = (dtypes.int32, dtypes.int64)
 
 

@@ -7,11 +7,3 @@ from gpugraph.ops.segments import (
     segment_ops,
     sparse_segment_sum,
 )
-
-__all__ = [
-    "segment_functions",
-    "segment_gradients",
-    "segment_launches",
-    "segment_ops",
-    "sparse_segment_sum",
-]

@@ -12,10 +12,6 @@ from gpugraph.ops.framework.op_declaration import raw_ops
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.segments.segment_ops import SORTED, UNSORTED
 
-__all__ = ["segment_max", "segment_mean", "segment_min", "segment_prod", "segment_sum"]
-__all__ += ["unsorted_segment_max", "unsorted_segment_mean", "unsorted_segment_min"]
-__all__ += ["unsorted_segment_prod", "unsorted_segment_sqrt_n", "unsorted_segment_sum"]
-
 
 def segment_sum(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
     """The sums of the runs of `data` along axis 0 whose `segment_ids` are equal.

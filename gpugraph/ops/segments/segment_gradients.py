@@ -15,8 +15,6 @@ from gpugraph.ops.elementwise.complex_conjugate import conj
 from gpugraph.ops.framework.identity_and_shape import shape_of
 from gpugraph.ops.framework.op_declaration import raw_ops
 
-__all__ = ["extreme_gradient", "mean_gradient", "prod_gradient", "sum_gradient"]
-
 
 class _Segments:
     """The segments of an op: what is gathered from, and summed into, them."""

@@ -19,8 +19,6 @@ from gpugraph.ops.framework.row_update_launches import (
     ordered,
 )
 
-__all__ = ["Rule", "counted_segments", "segment_gradient", "sized_segments"]
-
 _MOST = 1 << 31
 _BLOCK = (THREADS, 1, 1)
 

@@ -44,9 +44,6 @@ from gpugraph.ops.segments.segment_gradients import (
 )
 from gpugraph.ops.segments.segment_launches import Rule, sized_segments
 
-__all__ = ["SORTED", "UNSORTED"]
-
-
 # -- by numbers in any order
 
 

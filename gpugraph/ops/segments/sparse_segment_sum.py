@@ -35,8 +35,6 @@ from gpugraph.ops.segments.segment_launches import (
     sized_segments,
 )
 
-__all__ = ["sparse_segment_mean", "sparse_segment_sqrt_n", "sparse_segment_sum"]
-
 _FLOATS = (dtypes.float64, dtypes.float32, dtypes.bfloat16)
 _FIRST = np.array(0, np.int32)
 

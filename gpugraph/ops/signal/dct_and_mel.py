@@ -16,8 +16,7 @@ from gpugraph.base.dtypes import as_dtype
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.arrays.concat_and_stack import concat
-from gpugraph.ops.elementwise.complex_parts import complex as complex_of
-from gpugraph.ops.elementwise.complex_parts import real
+from gpugraph.ops.elementwise.complex_parts import complex as complex_of, real
 from gpugraph.ops.elementwise.unary_functions import exp
 from gpugraph.ops.framework.constant_value import constant_value
 from gpugraph.ops.framework.identity_and_shape import op_scope, size_at
@@ -26,15 +25,6 @@ from gpugraph.ops.framework.tensor_conversion import constant, convert_to_tensor
 from gpugraph.ops.indexing.sort_and_search import roll
 from gpugraph.ops.reductions.ranges_and_running_sums import range as count_up
 from gpugraph.ops.signal.fourier_transforms import irfft, rfft
-
-__all__ = [
-    "dct",
-    "fftshift",
-    "idct",
-    "ifftshift",
-    "linear_to_mel_weight_matrix",
-    "mfccs_from_log_mel_spectrograms",
-]
 
 # -- cosines
 

@@ -29,16 +29,6 @@ from gpugraph.ops.reductions.ranges_and_running_sums import range as count_up
 from gpugraph.ops.reductions.reduction_functions import reduce_sum
 from gpugraph.ops.signal.fourier_transforms import irfft, rfft
 
-__all__ = [
-    "frame",
-    "hamming_window",
-    "hann_window",
-    "inverse_stft",
-    "inverse_stft_window_fn",
-    "overlap_and_add",
-    "stft",
-]
-
 
 def _length(value: Any, name: str) -> Any:
     """An int, or a scalar tensor where it is known in a run only. ValueError for what has axes."""

@@ -12,16 +12,3 @@ from gpugraph.ops.sparse import (
     sparse_tensor,
     sparse_with_dense,
 )
-
-__all__ = [
-    "embedding_lookup_sparse",
-    "set_operations",
-    "sparse_arithmetic",
-    "sparse_functions",
-    "sparse_mask_and_merge",
-    "sparse_positions",
-    "sparse_reduce",
-    "sparse_reshape_concat_split",
-    "sparse_tensor",
-    "sparse_with_dense",
-]

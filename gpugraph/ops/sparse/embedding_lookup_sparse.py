@@ -19,8 +19,6 @@ from gpugraph.ops.indexing.one_hot_where_unique import unique
 from gpugraph.ops.sparse.sparse_functions import sparse_fill_empty_rows, sparse_retain
 from gpugraph.ops.sparse.sparse_tensor import SparseTensor, expect_sparse
 
-__all__ = ["embedding_lookup_sparse", "safe_embedding_lookup_sparse"]
-
 _LOG = logging.getLogger("gpugraph")
 _COMBINERS = {"sum": "Sum", "mean": "Mean", "sqrtn": "SqrtN"}
 _FIRST = np.array(0, np.int32)

@@ -24,8 +24,6 @@ from gpugraph.ops.sparse.sparse_positions import (
     rows_of,
 )
 
-__all__: list[str] = []
-
 _ONE = np.array(1, np.int32)
 
 # -- two of them

@@ -21,26 +21,6 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.indexing.gather import gather
 from gpugraph.ops.sparse.sparse_tensor import SparseTensor, SparseTensorValue, expect_sparse
 
-__all__ = [
-    "from_dense",
-    "sparse_add",
-    "sparse_concat",
-    "sparse_fill_empty_rows",
-    "sparse_maximum",
-    "sparse_minimum",
-    "sparse_reorder",
-    "sparse_reshape",
-    "sparse_retain",
-    "sparse_slice",
-    "sparse_softmax",
-    "sparse_split",
-    "sparse_tensor_dense_matmul",
-    "sparse_tensor_to_dense",
-    "sparse_to_dense",
-    "sparse_to_indicator",
-    "sparse_transpose",
-]
-
 # -- dense
 
 

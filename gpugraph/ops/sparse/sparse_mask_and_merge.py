@@ -28,14 +28,6 @@ from gpugraph.ops.reductions.ranges_and_running_sums import range as tensor_rang
 from gpugraph.ops.sparse.sparse_functions import sparse_reorder
 from gpugraph.ops.sparse.sparse_tensor import SparseTensor, expect_sparse
 
-__all__ = [
-    "sparse_expand_dims",
-    "sparse_eye",
-    "sparse_mask",
-    "sparse_merge",
-    "sparse_reset_shape",
-]
-
 
 def sparse_mask(a: IndexedSlices, mask_indices: Any, name: str | None = None) -> IndexedSlices:
     """IndexedSlices without the rows of the numbers in the vector `mask_indices`."""

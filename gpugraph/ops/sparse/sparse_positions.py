@@ -13,17 +13,6 @@ from gpugraph.graph.inference_context import InferContext
 from gpugraph.ops.framework.kernel_registry import HostOnly
 from gpugraph.ops.framework.shape_functions import of_rank
 
-__all__ = [
-    "BY_VALUE",
-    "COMPUTED",
-    "check_increasing",
-    "check_parts",
-    "positions",
-    "refuse",
-    "rows_of",
-    "same_size",
-]
-
 BY_VALUE = HostOnly("how large its outputs are depends on indices, which the host must read")
 COMPUTED = HostOnly("positions are checked, and elements of one place combined, on the host")
 

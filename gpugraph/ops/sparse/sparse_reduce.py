@@ -11,13 +11,6 @@ from gpugraph.ops.framework.op_declaration import raw_ops
 from gpugraph.ops.reductions.reduction_functions import either
 from gpugraph.ops.sparse.sparse_tensor import SparseTensor, expect_sparse
 
-__all__ = [
-    "sparse_reduce_max",
-    "sparse_reduce_max_sparse",
-    "sparse_reduce_sum",
-    "sparse_reduce_sum_sparse",
-]
-
 
 def _reduced(function: Any, sparse: Any, axis: Any, keepdims: Any, old: tuple[Any, Any]) -> Any:
     source = expect_sparse(sparse)

@@ -26,8 +26,6 @@ from gpugraph.ops.sparse.sparse_positions import (
     same_size,
 )
 
-__all__: list[str] = []
-
 
 def _vector(size: int | None) -> TensorShape:
     return TensorShape.of((size,))

@@ -26,14 +26,6 @@ from gpugraph.ops.framework.op_declaration import raw_ops
 from gpugraph.ops.framework.shape_functions import as_output_shape
 from gpugraph.ops.framework.tensor_conversion import constant, convert_to_tensor
 
-__all__ = [
-    "SparseTensor",
-    "SparseTensorValue",
-    "convert_to_tensor_or_sparse_tensor",
-    "expect_sparse",
-    "sparse_placeholder",
-]
-
 
 class SparseTensorValue(NamedTuple):
     """The value of a SparseTensor: what fetching one gives, and what it is fed."""

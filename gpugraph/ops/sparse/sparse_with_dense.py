@@ -29,8 +29,6 @@ from gpugraph.ops.sparse.sparse_positions import (
     refuse,
 )
 
-__all__: list[str] = []
-
 # -- dense
 
 

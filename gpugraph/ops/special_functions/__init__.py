@@ -7,11 +7,3 @@ from gpugraph.ops.special_functions import (
     inverse_error_function,
     uniform_expansions,
 )
-
-__all__ = [
-    "bessel_functions",
-    "gamma_and_zeta",
-    "incomplete_gamma_and_beta",
-    "inverse_error_function",
-    "uniform_expansions",
-]

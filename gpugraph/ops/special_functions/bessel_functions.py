@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     Array = NDArray[Any]
 
-__all__ = ["bessel_i0", "bessel_i0e", "bessel_i1", "bessel_i1e"]
 
 _FAR = 20.0
 

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
     Array = NDArray[Any]
 
-__all__ = ["digamma", "digamma_of", "erfc", "in_double", "lgamma", "log_gamma_of", "polygamma"]
-__all__ += ["zeta"]
 
 _DOUBLE = (dtypes.float32, dtypes.float64)
 

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     Array = NDArray[Any]
     Function = Callable[[Array, Array], Array]
 
-__all__ = ["betainc", "igamma", "igammac"]
 
 _DOUBLE = (dtypes.float32, dtypes.float64)
 _MOST = 20000

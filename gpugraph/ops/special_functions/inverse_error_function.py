@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
     Array = NDArray[Any]
 
-__all__ = ["erfcinv", "erfinv", "ndtri"]
 
 _ROOT = math.sqrt(math.pi)
 _SMALLEST = 5e-324

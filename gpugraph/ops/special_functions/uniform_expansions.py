@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     Array = NDArray[Any]
 
-__all__ = ["is_near", "lower", "lower_slope", "sample_slope", "upper"]
 
 _LARGE = 1e4
 _POWERS = 40

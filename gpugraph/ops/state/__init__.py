@@ -8,12 +8,3 @@ from gpugraph.ops.state import (
     resource_variable_ops,
     scatter_updates,
 )
-
-__all__ = [
-    "assign_to_slice",
-    "change_by_handle",
-    "count_up_to",
-    "reference_variable_ops",
-    "resource_variable_ops",
-    "scatter_updates",
-]

@@ -25,8 +25,6 @@ from gpugraph.ops.indexing.slice_spec import MASKS, numpy_index
 from gpugraph.ops.nn.activations.softmax import do_nothing
 from gpugraph.ops.state.change_by_handle import change_variable
 
-__all__ = ["sliced_variable"]
-
 
 def _infer(context: InferContext) -> Sequence[TensorShape]:
     for at in range(1, 4):

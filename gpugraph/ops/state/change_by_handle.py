@@ -14,8 +14,6 @@ from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.framework.op_declaration import DECLARATIONS
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
-__all__ = ["BY_HANDLE", "ByHandle", "change", "change_variable"]
-
 
 class ByHandle(NamedTuple):
     """The op for handles that does what one for references does; how it calls the dtype."""

@@ -17,8 +17,6 @@ from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
 from gpugraph.ops.framework.shape_functions import SCALAR, of_rank
 from gpugraph.ops.state.resource_variable_ops import LOWERED, Lowering
 
-__all__ = ["count_up_to"]
-
 _ATTRS = {"limit": Attr("int", required=True), "T": (dtypes.int32, dtypes.int64)}
 
 

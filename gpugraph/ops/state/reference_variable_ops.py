@@ -21,14 +21,6 @@ from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
 from gpugraph.ops.framework.shape_functions import SCALAR, from_attr
 from gpugraph.ops.state.change_by_handle import change_variable
 
-__all__ = [
-    "assign",
-    "assign_add",
-    "assign_sub",
-    "initialized_value",
-    "with_initialized_reads",
-]
-
 
 def _nothing(*_: Any) -> None:
     """A variable is memory: there is nothing to run."""

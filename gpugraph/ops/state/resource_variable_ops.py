@@ -25,15 +25,17 @@ from gpugraph.ops.framework.shape_functions import SCALAR, UNKNOWN, no_outputs
 from gpugraph.ops.indexing import coordinate_gather_scatter as scattering
 from gpugraph.ops.indexing.gather import gathered_rows
 from gpugraph.ops.indexing.slice_spec import MASKS
-from gpugraph.ops.state import assign_to_slice as slice_assignment
-from gpugraph.ops.state import reference_variable_ops as state
-from gpugraph.ops.state import scatter_updates
+from gpugraph.ops.state import (
+    assign_to_slice as slice_assignment,
+    reference_variable_ops as state,
+    scatter_updates,
+)
 from gpugraph.ops.state.change_by_handle import BY_HANDLE, ByHandle
-from gpugraph.ops.training import ftrl_and_proximal_updates as adaptive_training
-from gpugraph.ops.training import sparse_row_updates as sparse_training
+from gpugraph.ops.training import (
+    ftrl_and_proximal_updates as adaptive_training,
+    sparse_row_updates as sparse_training,
+)
 from gpugraph.ops.training.dense_updates import UPDATES
-
-__all__ = ["LOWERED", "Lowering"]
 
 assert adaptive_training and scatter_updates and scattering  # their ops are declared by now
 assert slice_assignment and sparse_training and state

@@ -43,20 +43,6 @@ from gpugraph.ops.indexing.coordinate_gather_scatter import (
 from gpugraph.ops.indexing.gather import check_inside
 from gpugraph.ops.state.change_by_handle import change_variable
 
-__all__ = [
-    "batch_scatter_update",
-    "scatter_add",
-    "scatter_div",
-    "scatter_max",
-    "scatter_min",
-    "scatter_mul",
-    "scatter_nd_add",
-    "scatter_nd_sub",
-    "scatter_nd_update",
-    "scatter_sub",
-    "scatter_update",
-]
-
 Combine = Callable[[Any, Any, Any], None]
 """combine(target, rows, values), where target and values are matrices."""
 

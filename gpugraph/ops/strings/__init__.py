@@ -15,19 +15,3 @@ from gpugraph.ops.strings import (
     tensor_formatting,
     unicode_transcode,
 )
-
-__all__ = [
-    "edit_distance",
-    "fingerprint_and_guarantee",
-    "hash_algorithms",
-    "hash_buckets",
-    "print_ops",
-    "regex",
-    "string_format",
-    "string_join",
-    "string_ops",
-    "string_split",
-    "string_to_number",
-    "tensor_formatting",
-    "unicode_transcode",
-]

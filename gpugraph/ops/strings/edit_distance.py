@@ -18,8 +18,6 @@ from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
 from gpugraph.ops.framework.shape_functions import of_rank
 from gpugraph.ops.sparse.sparse_tensor import expect_sparse
 
-__all__ = ["edit_distance"]
-
 
 def _infer(context: InferContext) -> Sequence[TensorShape]:
     for at, rank in enumerate((2, 1, 1, 2, 1, 1)):

@@ -21,8 +21,6 @@ from gpugraph.ops.framework.shape_functions import from_attr, same_shape, scalar
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.strings.hash_algorithms import farm_fingerprint
 
-__all__ = ["fingerprint", "guarantee_const", "parallel_stack", "timestamp"]
-
 
 def _copy(x: Any, out: Any) -> None:
     np.copyto(out, x)

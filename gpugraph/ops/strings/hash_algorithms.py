@@ -9,8 +9,6 @@ from __future__ import annotations
 import struct
 from typing import NamedTuple
 
-__all__ = ["farm_fingerprint", "murmur", "sip_hash"]
-
 _ALL = (1 << 64) - 1
 _KEYS = 0xC3A5C85C97CB3127, 0xB492B66FBE98F273, 0x9AE16A3B2F90404F
 

@@ -14,8 +14,6 @@ from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
 from gpugraph.ops.strings.hash_algorithms import farm_fingerprint, murmur, sip_hash
 from gpugraph.ops.strings.string_ops import HOST, each_string
 
-__all__ = ["string_to_hash_bucket", "string_to_hash_bucket_fast", "string_to_hash_bucket_strong"]
-
 
 def _infer(context: InferContext) -> Sequence[TensorShape]:
     count = context.attrs["num_buckets"]

@@ -13,8 +13,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from gpugraph.base.dtypes import ALL
-from gpugraph.base.dtypes import string as string_type
+from gpugraph.base.dtypes import ALL, string as string_type
 from gpugraph.base.errors import invalid_argument
 from gpugraph.base.nest import flatten, is_nested, pack_sequence_as
 from gpugraph.base.shapes import TensorShape
@@ -29,8 +28,6 @@ from gpugraph.ops.framework.shape_functions import no_outputs
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.strings.string_format import string_format
 from gpugraph.platform import logging
-
-__all__ = ["Print", "print"]
 
 _FILE = "file://"
 

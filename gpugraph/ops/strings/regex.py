@@ -21,8 +21,6 @@ from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
 from gpugraph.ops.framework.shape_functions import same_shape
 from gpugraph.ops.strings.string_ops import HOST, each_string
 
-__all__ = ["regex_full_match", "regex_replace"]
-
 _CLASSES = {
     "alnum": "0-9A-Za-z",
     "alpha": "A-Za-z",

@@ -15,8 +15,6 @@ from gpugraph.ops.framework.shape_functions import SCALAR
 from gpugraph.ops.framework.tensor_conversion import convert_n_to_tensor
 from gpugraph.ops.strings.tensor_formatting import formatted
 
-__all__ = ["string_format"]
-
 
 def _infer(context: InferContext) -> Sequence[TensorShape]:
     places = context.attrs["template"].count(context.attrs["placeholder"])

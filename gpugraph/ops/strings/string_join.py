@@ -20,8 +20,6 @@ from gpugraph.ops.framework.tensor_conversion import constant, convert_to_tensor
 from gpugraph.ops.reductions.ranges_and_running_sums import range as range_of
 from gpugraph.ops.strings.string_ops import HOST
 
-__all__ = ["reduce_join", "string_join", "unsorted_segment_join"]
-
 _SEPARATOR = Attr("string", "")
 
 

@@ -24,9 +24,6 @@ from gpugraph.ops.framework.kernel_registry import HostOnly
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
 from gpugraph.ops.framework.shape_functions import same_shape
 
-__all__ = ["HOST", "decode_base64", "each_string", "encode_base64", "string_length"]
-__all__ += ["string_lower", "string_strip", "string_upper", "substr"]
-
 HOST = HostOnly("strings live on the host")
 _UNITS = ("BYTE", "UTF8_CHAR")
 

@@ -22,8 +22,6 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.sparse.sparse_tensor import SparseTensor
 from gpugraph.ops.strings.string_ops import HOST
 
-__all__ = ["split", "string_split"]
-
 _SPACE = b" \t\n\v\f\r"
 Cut = Callable[[bytes], Sequence[bytes]]
 

@@ -18,8 +18,6 @@ from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
 from gpugraph.ops.framework.shape_functions import same_shape
 from gpugraph.ops.strings.string_ops import HOST, each_string
 
-__all__ = ["as_string", "read_number", "string_to_number"]
-
 
 def _refusal(message: str) -> InvalidArgumentError:
     return invalid_argument(message)

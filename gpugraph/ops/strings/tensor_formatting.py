@@ -9,8 +9,6 @@ import numpy as np
 
 from gpugraph.ops.debugging.assert_kernel import element_text
 
-__all__ = ["formatted"]
-
 
 def formatted(array: Any, summarize: int) -> str:
     """All of `array`, or the first and last `summarize` elements of each axis (below 0: all).

@@ -14,8 +14,6 @@ from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
 from gpugraph.ops.framework.shape_functions import same_shape
 from gpugraph.ops.strings.string_ops import HOST, each_string
 
-__all__ = ["unicode_transcode"]
-
 _ERRORS = ("strict", "replace", "ignore")
 _OUTPUTS = {"UTF-8": "utf-8", "UTF-16-BE": "utf-16-be", "UTF-32-BE": "utf-32-be"}
 _LAST_CONTROL = "\x1f"

@@ -11,15 +11,3 @@ from gpugraph.ops.tensor_arrays import (
     stack_ops,
     tensor_array,
 )
-
-__all__ = [
-    "element_array",
-    "element_stack",
-    "element_store",
-    "gather_scatter_split_ops",
-    "gradient_arrays",
-    "many_elements",
-    "read_write_ops",
-    "stack_ops",
-    "tensor_array",
-]

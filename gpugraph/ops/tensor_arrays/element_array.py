@@ -27,8 +27,6 @@ from gpugraph.ops.tensor_arrays.element_store import (
     Kind,
 )
 
-__all__ = ["ElementArray", "GradientArray", "Rules", "refusal", "shape_text"]
-
 _NO_ZEROS = (dtypes.string, dtypes.resource)
 
 

@@ -14,8 +14,6 @@ from gpugraph.base.dtypes import DType
 from gpugraph.base.errors import InvalidArgumentError, invalid_argument
 from gpugraph.ops.tensor_arrays.element_store import Allocate, Kind
 
-__all__ = ["ElementStack"]
-
 LARGEST_CHUNK = 16 << 20
 """Bytes up to which chunks grow; an element that is larger has one of its own."""
 

@@ -16,8 +16,6 @@ import numpy as np
 
 from gpugraph.base.dtypes import DType
 
-__all__ = ["CLEARED", "HELD", "READ", "Allocate", "ElementStore", "Kind", "as_slice"]
-
 Allocate = Callable[[tuple[int, ...], DType], Any]
 """Takes memory for an array: gives a block, with its `array` and `release()`."""
 

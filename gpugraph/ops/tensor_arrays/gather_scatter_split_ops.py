@@ -27,8 +27,6 @@ from gpugraph.ops.tensor_arrays.many_elements import (
 )
 from gpugraph.ops.tensor_arrays.read_write_ops import Run, container, element_kind, passing
 
-__all__: list[str] = []  # its ops are made through `raw_ops`
-
 
 def _declared(context: InferContext, key: str) -> TensorShape:
     return context.attrs[key]

@@ -13,17 +13,6 @@ from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.framework.op_declaration import raw_ops
 
-__all__ = [
-    "GradientHandle",
-    "concat_gradient",
-    "gather_gradient",
-    "gradient_handle",
-    "read_gradient",
-    "scatter_gradient",
-    "split_gradient",
-    "write_gradient",
-]
-
 
 class GradientHandle(NamedTuple):
     """A gradient array in the graph: its handle, and the flow after which it is there."""

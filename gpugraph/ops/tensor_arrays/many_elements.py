@@ -16,8 +16,6 @@ from gpugraph.base.shapes import TensorShape
 from gpugraph.ops.tensor_arrays.element_array import ElementArray, refusal, shape_text
 from gpugraph.ops.tensor_arrays.element_store import HELD, Kind, as_slice
 
-__all__ = ["concat", "concat_shapes", "gather", "gathered_shape", "scatter", "split"]
-
 Shape = tuple[int, ...]
 
 

@@ -24,8 +24,6 @@ from gpugraph.ops.tensor_arrays.element_array import ElementArray, Rules, refusa
 from gpugraph.ops.tensor_arrays.element_store import Kind
 from gpugraph.ops.tensor_arrays.gradient_arrays import read_gradient, write_gradient
 
-__all__ = ["Run", "container", "element_kind", "passing"]
-
 Run = Callable[[], Any]
 """What a kernel does in each run."""
 

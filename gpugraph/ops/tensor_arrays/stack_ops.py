@@ -17,8 +17,6 @@ from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
 from gpugraph.ops.framework.shape_functions import SCALAR, UNKNOWN, no_outputs, of_rank
 from gpugraph.ops.tensor_arrays.element_stack import ElementStack
 
-__all__: list[str] = []  # its ops are made through `raw_ops`
-
 Run = Callable[[], Any]
 
 

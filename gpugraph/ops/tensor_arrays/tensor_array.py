@@ -28,8 +28,6 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.reductions.ranges_and_running_sums import range as range_of
 from gpugraph.ops.tensor_arrays.gradient_arrays import gradient_handle
 
-__all__ = ["TensorArray", "build_ta_with_new_flow"]
-
 
 class TensorArray:
     """Tensors by index, of one dtype, each written once.

@@ -24,17 +24,6 @@ from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
 from gpugraph.ops.framework.op_function import OpFunction
 from gpugraph.ops.framework.shape_functions import SCALAR
 
-__all__ = [
-    "UPDATES",
-    "Update",
-    "apply_adagrad",
-    "apply_adam",
-    "apply_gradient_descent",
-    "apply_momentum",
-    "apply_rms_prop",
-    "declare_update",
-]
-
 _PIECE = 1 << 15
 """Elements updated at a time: a few arrays of them fit into a core's cache."""
 

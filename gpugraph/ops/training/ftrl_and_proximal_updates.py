@@ -14,16 +14,6 @@ from gpugraph.kernel import Signature
 from gpugraph.ops.framework.formula_terms import Term
 from gpugraph.ops.training.dense_updates import declare_update
 
-__all__ = [
-    "apply_adadelta",
-    "apply_adagrad_da",
-    "apply_centered_rms_prop",
-    "apply_ftrl",
-    "apply_ftrl_v2",
-    "apply_proximal_adagrad",
-    "apply_proximal_gradient_descent",
-]
-
 Scalars = Sequence[Any]
 Room = Sequence[Any]
 

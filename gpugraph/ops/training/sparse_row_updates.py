@@ -29,8 +29,6 @@ from gpugraph.ops.indexing.gather import check_inside
 from gpugraph.ops.training.dense_updates import UPDATES, Update
 from gpugraph.ops.training.ftrl_and_proximal_updates import apply_ftrl
 
-__all__ = ["sparse_update"]
-
 assert apply_ftrl  # its module declares what UPDATES has
 
 

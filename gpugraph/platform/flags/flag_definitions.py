@@ -8,24 +8,6 @@ from typing import Any
 
 from gpugraph.platform.flags.flag_values import FLAGS, Flag, FlagValues, Parser
 
-__all__ = [
-    "DEFINE_bool",
-    "DEFINE_boolean",
-    "DEFINE_enum",
-    "DEFINE_float",
-    "DEFINE_integer",
-    "DEFINE_list",
-    "DEFINE_multi_float",
-    "DEFINE_multi_integer",
-    "DEFINE_multi_string",
-    "DEFINE_spaceseplist",
-    "DEFINE_string",
-    "mark_flag_as_required",
-    "mark_flags_as_required",
-    "register_validator",
-    "validator",
-]
-
 
 def _bounded(
     convert: Callable[[Any], Any], what: str, lower: Any, upper: Any

@@ -8,18 +8,6 @@ import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-__all__ = [
-    "FLAGS",
-    "DuplicateFlagError",
-    "Error",
-    "Flag",
-    "FlagValues",
-    "IllegalFlagValueError",
-    "UnparsedFlagAccessError",
-    "UnrecognizedFlagError",
-    "ValidationError",
-]
-
 Parser = Callable[[str], Any]
 Check = Callable[[Any], Any]
 

@@ -1,3 +1,1 @@
 """Optimizers: one file an algorithm."""
-
-__all__: list[str] = []

@@ -8,8 +8,6 @@ from typing import Any
 from gpugraph.train.optimizers.optimizer_settings import OneOpOptimizer
 from gpugraph.variables import Variable
 
-__all__ = ["AdadeltaOptimizer"]
-
 
 class AdadeltaOptimizer(OneOpOptimizer):
     """var -= learning_rate * sqrt(accum_update + epsilon) / sqrt(accum + epsilon) * gradient.

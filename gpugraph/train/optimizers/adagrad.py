@@ -12,8 +12,6 @@ from gpugraph.ops.random.variable_initializers import Constant
 from gpugraph.train.optimizers.optimizer_settings import OneOpOptimizer
 from gpugraph.variables import Variable
 
-__all__ = ["AdagradDAOptimizer", "AdagradOptimizer", "ProximalAdagradOptimizer"]
-
 
 def _check_positive(name: str, value: float) -> None:
     if value <= 0.0:

@@ -19,8 +19,6 @@ from gpugraph.ops.state.scatter_updates import scatter_add
 from gpugraph.train.optimizers.optimizer import Optimizer
 from gpugraph.variables import Variable
 
-__all__ = ["AdamOptimizer"]
-
 
 class AdamOptimizer(Optimizer):
     """m and v are running means of the gradient and its square; var -= lr_t * m / (sqrt(v) + eps).

@@ -9,8 +9,6 @@ from gpugraph.ops.random.variable_initializers import Constant
 from gpugraph.train.optimizers.optimizer_settings import OneOpOptimizer, at_least_zero
 from gpugraph.variables import Variable
 
-__all__ = ["FtrlOptimizer"]
-
 
 class FtrlOptimizer(OneOpOptimizer):
     """Follows the regularized leader: elements whose gradients stay small become 0 by l1.

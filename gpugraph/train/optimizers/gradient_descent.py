@@ -14,8 +14,6 @@ from gpugraph.ops.state.change_by_handle import change
 from gpugraph.train.optimizers.optimizer import Optimizer
 from gpugraph.variables import Variable
 
-__all__ = ["GradientDescentOptimizer", "MomentumOptimizer"]
-
 
 class GradientDescentOptimizer(Optimizer):
     """var -= learning_rate * gradient."""

@@ -21,14 +21,11 @@ from gpugraph.graph.client.indexed_slices import IndexedSlices
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.arrays.constants_and_placeholders import zeros
-from gpugraph.ops.control.group_and_no_op import group
-from gpugraph.ops.control.group_and_no_op import tuple as gated
+from gpugraph.ops.control.group_and_no_op import group, tuple as gated
 from gpugraph.ops.framework.op_declaration import raw_ops
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.state.change_by_handle import change
 from gpugraph.variables import ResourceVariable, Variable
-
-__all__ = ["Optimizer", "summed_by_row"]
 
 
 class Optimizer:

@@ -13,8 +13,6 @@ from gpugraph.ops.state.change_by_handle import change
 from gpugraph.train.optimizers.optimizer import Optimizer
 from gpugraph.variables import Variable
 
-__all__ = ["OneOpOptimizer", "at_least_zero"]
-
 
 class OneOpOptimizer(Optimizer):
     """Applies `Apply<update>` to whole variables and `SparseApply<update>` to rows.

@@ -6,8 +6,6 @@ from typing import Any
 
 from gpugraph.train.optimizers.optimizer_settings import OneOpOptimizer
 
-__all__ = ["ProximalGradientDescentOptimizer"]
-
 
 class ProximalGradientDescentOptimizer(OneOpOptimizer):
     """var = sign(p) * max(|p| - rate * l1, 0) / (1 + rate * l2), p being var - rate * gradient.

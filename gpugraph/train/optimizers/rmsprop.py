@@ -9,8 +9,6 @@ from gpugraph.ops.random.variable_initializers import Ones
 from gpugraph.train.optimizers.optimizer_settings import OneOpOptimizer
 from gpugraph.variables import Variable
 
-__all__ = ["RMSPropOptimizer"]
-
 
 class RMSPropOptimizer(OneOpOptimizer):
     """mom = momentum * mom + learning_rate * gradient / sqrt(rms + epsilon); var -= mom.

@@ -12,8 +12,7 @@ from typing import Any
 from unittest import mock
 
 import numpy as np
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import gpugraph as tf
 from gpugraph.compile.memory.deferred_updates import later

@@ -17,8 +17,13 @@ import pytest
 import gpugraph as tf
 from gpugraph.base.errors import InternalError, InvalidArgumentError
 from gpugraph.devices.codegen import c_compiler as compiler_module
-from gpugraph.devices.native import Fusion, NotNativeError, prepare, sequence
-from gpugraph.devices.native import compiled_functions as function_module
+from gpugraph.devices.native import (
+    Fusion,
+    NotNativeError,
+    compiled_functions as function_module,
+    prepare,
+    sequence,
+)
 from gpugraph.devices.native.native_runtime import RUNTIME
 
 from ..native_programs import Made, needs_compiler, run_program

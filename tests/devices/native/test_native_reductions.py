@@ -9,8 +9,7 @@ import pytest
 
 import gpugraph as tf
 from gpugraph.devices.codegen.loop_schedule import schedule
-from gpugraph.devices.native import Fusion, NotNativeError
-from gpugraph.devices.native import compiled_functions as function_module
+from gpugraph.devices.native import Fusion, NotNativeError, compiled_functions as function_module
 from gpugraph.kernel import Call, Reduction
 
 from ..native_programs import MAX, MEAN, MIN, PROD, SUM, Made, needs_compiler, run_program

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import gpugraph as tf
 from gpugraph.base.errors import InternalError
@@ -19,12 +18,12 @@ from gpugraph.devices.native import (
     blas_reason,
     blas_threads_reason,
     move,
+    numpy_blas as blas,
     prepare,
     product,
     products,
     sequence,
 )
-from gpugraph.devices.native import numpy_blas as blas
 from gpugraph.devices.native.native_runtime import RUNTIME, call_of
 
 from ..native_programs import needs_compiler

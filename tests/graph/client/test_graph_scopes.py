@@ -6,8 +6,7 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from gpugraph.base import dtypes
 from gpugraph.graph.client.client_graph import Graph

@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from gpugraph.base.dtypes import bool as tf_bool
-from gpugraph.base.dtypes import float32, float64, int32
+from gpugraph.base.dtypes import bool as tf_bool, float32, float64, int32
 from gpugraph.base.errors import AlreadyExistsError, InvalidArgumentError
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.nodes.graph_text import format_graph, format_node, parse_graph

@@ -10,10 +10,12 @@ from gpugraph.base import dtypes
 from gpugraph.base.errors import InvalidArgumentError
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.client_graph import Graph
-from gpugraph.ops.arrays import concat_and_stack as joining
-from gpugraph.ops.arrays import reshape_and_transpose as array_shapes
-from gpugraph.ops.arrays import split_and_unstack as splitting
-from gpugraph.ops.arrays import tile_and_pad as padding
+from gpugraph.ops.arrays import (
+    concat_and_stack as joining,
+    reshape_and_transpose as array_shapes,
+    split_and_unstack as splitting,
+    tile_and_pad as padding,
+)
 from gpugraph.ops.arrays.constants_and_placeholders import placeholder
 from gpugraph.ops.framework import identity_and_shape as arrays
 from gpugraph.ops.framework.op_declaration import raw_ops

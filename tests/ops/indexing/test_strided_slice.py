@@ -15,11 +15,13 @@ from gpugraph.graph.client.client_graph import Graph
 from gpugraph.ops.arrays.constants_and_placeholders import placeholder
 from gpugraph.ops.framework.op_declaration import raw_ops
 from gpugraph.ops.framework.tensor_conversion import constant
-from gpugraph.ops.indexing import coordinate_gather_scatter as scattering
-from gpugraph.ops.indexing import gather as gathering
-from gpugraph.ops.indexing import one_hot_where_unique as selection
-from gpugraph.ops.indexing import strided_slice as slicing
-from gpugraph.ops.indexing import top_k as ranking
+from gpugraph.ops.indexing import (
+    coordinate_gather_scatter as scattering,
+    gather as gathering,
+    one_hot_where_unique as selection,
+    strided_slice as slicing,
+    top_k as ranking,
+)
 from gpugraph.ops.segments import segment_functions
 
 from ..evaluator import check_gradient, evaluate

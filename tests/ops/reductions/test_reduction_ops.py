@@ -11,9 +11,11 @@ from gpugraph.graph.client.client_graph import Graph
 from gpugraph.ops.arrays.constants_and_placeholders import placeholder
 from gpugraph.ops.framework.op_declaration import raw_ops
 from gpugraph.ops.framework.tensor_conversion import constant
-from gpugraph.ops.reductions import argmax_and_argmin as arg_reductions
-from gpugraph.ops.reductions import ranges_and_running_sums as sequences
-from gpugraph.ops.reductions import reduction_functions
+from gpugraph.ops.reductions import (
+    argmax_and_argmin as arg_reductions,
+    ranges_and_running_sums as sequences,
+    reduction_functions,
+)
 
 from ..evaluator import check_gradient, evaluate, gradients
 

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import gpugraph as tf
 from gpugraph.ops.strings.hash_algorithms import farm_fingerprint, murmur, sip_hash

@@ -6,8 +6,6 @@ from importlib import metadata
 from importlib.util import find_spec
 from typing import NamedTuple
 
-__all__ = ["CuPy", "find_cupy", "installed_version"]
-
 _WHEELS = {
     "cupy-cuda13x": 13,
     "cupy-cuda12x": 12,

@@ -36,8 +36,6 @@ from gpugraph.devices.cuda.driver.driver_opening import (
 )
 from gpugraph.devices.cuda.driver.libcuda import Gpu, LibCuda, version_text
 
-__all__ = ["SWITCH", "Detection", "detect", "forget"]
-
 SWITCH = "GPUGRAPH_GPU"
 VISIBLE = "CUDA_VISIBLE_DEVICES"
 OLDEST_CAPABILITY = (7, 0)

@@ -8,8 +8,6 @@ from collections.abc import Callable, Iterator
 
 from gpugraph.devices.cuda.driver.driver_interface import Driver, DriverError, Geometry
 
-__all__ = ["probe"]
-
 _TEXT = """\
 extern "C" __global__ void gpugraph_probe(long long *out, long long value, double factor) {
   out[threadIdx.x] = value * (long long)factor + (long long)threadIdx.x;

@@ -26,8 +26,6 @@ from typing import Any, NamedTuple
 from gpugraph.devices.cuda.driver.cuda_libraries import load_library
 from gpugraph.devices.cuda.driver.driver_interface import DriverError, Product
 
-__all__ = ["CublasLt", "HeuristicResult", "load_cublaslt"]
-
 # cudaDataType
 _R_32F, _R_64F, _R_16F, _R_16BF = 0, 1, 2, 14
 # cublasComputeType_t

@@ -14,8 +14,6 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 
-__all__ = ["LIBRARY_FOLDERS", "cuda_roots", "load_library"]
-
 LIBRARY_FOLDERS = ("lib64", "lib", os.path.join("targets", "*", "lib"))
 """Under a root; patterns."""
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from gpugraph.devices.cuda.driver.driver_interface import DriverError
 
-__all__ = ["FATAL", "NOT_READY", "OUT_OF_MEMORY", "PEER_ACCESS_ALREADY", "refusal"]
-
 OUT_OF_MEMORY = 2
 NOT_READY = 600
 PEER_ACCESS_ALREADY = 704

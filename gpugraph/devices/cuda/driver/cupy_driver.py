@@ -51,7 +51,6 @@ except Exception as error:  # a broken wheel may fail in any way
 else:
     PROBLEM = ""
 
-__all__ = ["PROBLEM", "Compiler", "CupyDriver", "Products", "runtime_version"]
 
 Compiler = Callable[[str, str, str], bytes]
 """From a CUDA text, an architecture (`sm_90`) and a name for messages to a cubin; DriverError."""

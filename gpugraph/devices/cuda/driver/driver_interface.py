@@ -17,8 +17,6 @@ from typing import Any, NamedTuple, Protocol
 from gpugraph.base.errors import InternalError
 from gpugraph.memory import HostRegion
 
-__all__ = ["Driver", "DriverError", "Geometry", "Product", "Properties", "Span", "Stream"]
-
 Stream = Any
 
 Span = tuple[int, int]

@@ -15,14 +15,6 @@ from gpugraph.devices.cuda.driver.cublaslt import CublasLt, load_cublaslt
 from gpugraph.devices.cuda.driver.driver_interface import Driver, DriverError, Product
 from gpugraph.devices.cuda.driver.nvrtc import find_nvrtc
 
-__all__ = [
-    "binding_problem",
-    "binding_version",
-    "compile_text",
-    "compiler_version",
-    "open_driver",
-]
-
 _logger = logging.getLogger(__name__)
 
 _CUDA_VERSIONS = (12, 13)

@@ -13,8 +13,6 @@ from pathlib import Path
 
 from gpugraph.devices.codegen.object_cache import cache_folder
 
-__all__ = ["keep_text"]
-
 
 def keep_text(text: str, name: str, ending: str) -> Path | None:
     """A file of this user that holds the text, or None where none can be written."""

@@ -11,8 +11,6 @@ from collections.abc import Callable
 
 from gpugraph.devices.native.native_runtime import kernel_file
 
-__all__ = ["with_includes"]
-
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+"([^"\n]+)"[^\n]*$', re.MULTILINE)
 _ONCE = re.compile(r"^[ \t]*#[ \t]*pragma[ \t]+once[ \t]*$", re.MULTILINE)
 

@@ -6,8 +6,6 @@ import ctypes
 from collections.abc import Sequence
 from typing import Any
 
-__all__ = ["Parameters"]
-
 
 class Parameters:
     """Arguments of one launch, for as long as this lives.

@@ -11,8 +11,6 @@ from typing import NamedTuple
 from gpugraph.devices.cuda.driver.cuda_statuses import FATAL
 from gpugraph.devices.cuda.driver.driver_interface import DriverError
 
-__all__ = ["Gpu", "LibCuda", "version_text"]
-
 _NAME = "libcuda.so.1"
 _MAJOR, _MINOR = 75, 76  # CUdevice_attribute: compute capability
 

@@ -34,8 +34,6 @@ from gpugraph.devices.cuda.driver.driver_interface import DriverError
 from gpugraph.devices.cuda.driver.failed_kernel_sources import keep_text
 from gpugraph.devices.cuda.driver.kernel_includes import with_includes
 
-__all__ = ["OPTIONS", "Cubin", "Found", "Nvrtc", "find_nvrtc", "header_folders", "library_paths"]
-
 OPTIONS = ("--std=c++17", "--ptxas-options=-v")
 """What every text is compiled with: C++17, and each kernel's registers in the log."""
 

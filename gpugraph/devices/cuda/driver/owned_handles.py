@@ -13,8 +13,6 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 
-__all__ = ["Owned", "nothing_collected"]
-
 _lock = threading.Lock()
 _waits: list[bool] = []
 """Whether the collector was on, for each who has it wait: the first knows."""

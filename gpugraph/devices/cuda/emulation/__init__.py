@@ -1,3 +1,1 @@
 """CUDA emulated on the host, where CI has no GPU."""
-
-__all__: list[str] = []

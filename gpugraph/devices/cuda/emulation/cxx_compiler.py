@@ -31,16 +31,6 @@ from gpugraph.devices.cuda.driver.kernel_includes import with_includes
 from gpugraph.devices.cuda.emulation import guarded_launches as guarded
 from gpugraph.devices.cuda.emulation.guarded_launches import is_sanitizing
 
-__all__ = [
-    "FLAGS",
-    "MOST_SHARED_BYTES",
-    "HostModule",
-    "host_compiler",
-    "host_source",
-    "kernel_names",
-    "load",
-]
-
 FLAGS = (
     "-std=c++17",
     "-O2",

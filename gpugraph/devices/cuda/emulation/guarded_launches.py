@@ -14,8 +14,6 @@ from collections.abc import Callable, Sequence
 
 from gpugraph.devices.cuda.driver.driver_interface import Span
 
-__all__ = ["FLAGS", "is_sanitizing", "on_copies"]
-
 FLAGS: tuple[str, ...] = ("-fsanitize=address", "-g1")
 """What else the C++ compiler is told."""
 

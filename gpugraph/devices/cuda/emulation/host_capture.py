@@ -12,8 +12,6 @@ from typing import NamedTuple
 from gpugraph.devices.cuda.driver.driver_interface import DriverError, Span
 from gpugraph.devices.cuda.emulation.stream_timeline import HostStream, Mark, Timeline
 
-__all__ = ["Graph", "HostCapture"]
-
 
 class Graph(NamedTuple):
     """What was captured, as one command."""

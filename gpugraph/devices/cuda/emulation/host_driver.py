@@ -26,10 +26,12 @@ from gpugraph.devices.cuda.emulation import host_matrix_products as host_product
 from gpugraph.devices.cuda.emulation.cxx_compiler import MOST_SHARED_BYTES, HostModule, load
 from gpugraph.devices.cuda.emulation.guarded_launches import is_sanitizing, on_copies
 from gpugraph.devices.cuda.emulation.host_capture import HostCapture
-from gpugraph.devices.cuda.emulation.host_gpu import HostEvent, HostGPU, HostMachine
+from gpugraph.devices.cuda.emulation.host_gpu import (
+    HostEvent as HostEvent,
+    HostGPU,
+    HostMachine as HostMachine,
+)
 from gpugraph.devices.cuda.emulation.stream_timeline import HostStream
-
-__all__ = ["HostDriver", "HostEvent", "HostMachine"]
 
 ILLEGAL_ADDRESS = 700
 

@@ -14,8 +14,6 @@ from gpugraph.devices.cuda.emulation.host_memory import Regions
 from gpugraph.devices.cuda.emulation.stream_timeline import HostStream, Mark, Timeline
 from gpugraph.memory import HostRegion
 
-__all__ = ["HostEvent", "HostGPU", "HostMachine"]
-
 INVALID, IN_CAPTURE = 1, 900
 
 

@@ -15,7 +15,6 @@ from gpugraph.devices.cuda.driver.driver_interface import Product, Span
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["compute", "item_bytes", "spans"]
 
 _SIZES = {"float16": 2, "bfloat16": 2, "float32": 4, "float64": 8}
 

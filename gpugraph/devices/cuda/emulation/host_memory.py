@@ -10,8 +10,6 @@ from bisect import bisect_right, insort
 from gpugraph.devices.cuda.driver.driver_interface import DriverError
 from gpugraph.memory import HostRegion
 
-__all__ = ["Regions"]
-
 
 class Regions:
     """Mappings of one kind, at most `limit` bytes together. fill: what new memory holds."""

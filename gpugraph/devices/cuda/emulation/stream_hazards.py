@@ -16,8 +16,6 @@ from typing import NamedTuple
 
 from gpugraph.devices.cuda.driver.driver_interface import Span
 
-__all__ = ["Access", "Clock", "Hazards", "join"]
-
 Clock = dict[int, int]
 """By a stream's number, how many of its commands come before."""
 

@@ -18,8 +18,6 @@ from typing import NamedTuple
 from gpugraph.devices.cuda.driver.driver_interface import DriverError, Span
 from gpugraph.devices.cuda.emulation.stream_hazards import Access, Clock, Hazards, join
 
-__all__ = ["Command", "HostStream", "Mark", "Timeline"]
-
 
 class Command(NamedTuple):
     """What a stream was told: something to run, or something to wait for."""

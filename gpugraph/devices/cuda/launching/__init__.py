@@ -1,3 +1,1 @@
 """What is enqueued on a GPU's stream: programs, copies, matrix products, kernels."""
-
-__all__: list[str] = []

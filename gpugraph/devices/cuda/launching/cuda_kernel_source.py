@@ -17,9 +17,11 @@ from collections.abc import Sequence
 from gpugraph.devices.codegen.c_pass_source import indented
 from gpugraph.devices.codegen.loop_schedule import Pass
 from gpugraph.devices.codegen.program import Program
-from gpugraph.devices.cuda.launching.cuda_source_fragments import Form, TextParts, Variant
-
-__all__ = ["CudaText", "Form", "Variant"]
+from gpugraph.devices.cuda.launching.cuda_source_fragments import (
+    Form as Form,
+    TextParts,
+    Variant as Variant,
+)
 
 
 class CudaText(TextParts):

@@ -10,8 +10,6 @@ from gpugraph.devices.codegen.c_value_expressions import Values
 from gpugraph.devices.codegen.loop_schedule import Pass, Schedule, schedule
 from gpugraph.devices.codegen.program import Input, Program
 
-__all__ = ["Form", "TextParts", "Variant"]
-
 
 class Variant(NamedTuple):
     """What a text depends on beside its program.

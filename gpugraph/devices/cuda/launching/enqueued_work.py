@@ -14,8 +14,6 @@ from typing import Any, NamedTuple
 from gpugraph.devices.cuda.launching.unbound_launch import Touches, Work
 from gpugraph.devices.session_resources import VariableState
 
-__all__ = ["Enqueued", "Part", "Waiting", "is_blocking"]
-
 MOST_BLOCKS = 1024
 """Blocks of a launch that is small enough to be joined with others: some microseconds of work."""
 

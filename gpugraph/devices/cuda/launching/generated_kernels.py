@@ -12,8 +12,6 @@ from gpugraph.devices.cuda.launching.cuda_kernel_source import CudaText, Form, V
 from gpugraph.devices.cuda.transfers.gpu_array import Array
 from gpugraph.devices.native import NotNativeError, Program
 
-__all__ = ["Launch", "Launches", "chosen", "launches"]
-
 THREADS = 256
 """Threads of a block, of all generated kernels."""
 

@@ -18,8 +18,6 @@ from gpugraph.devices.cuda.driver.driver_interface import Geometry
 from gpugraph.devices.cuda.launching.cuda_kernel_source import CudaText, Form, Variant
 from gpugraph.devices.cuda.launching.unbound_launch import Work
 
-__all__ = ["JoinedText", "join"]
-
 WORDS = 500
 """64-bit words of a table: nearly all that CUDA gives a kernel's parameters."""
 

@@ -41,8 +41,6 @@ from gpugraph.kernel import (
     State,
 )
 
-__all__ = ["Launcher", "Sizing"]
-
 TENSOR_CORES = 80
 """The least compute capability, times 10, of what kernels/cuda/shared/tensor_core_mma.cuh says."""
 

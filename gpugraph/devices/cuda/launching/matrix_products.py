@@ -19,8 +19,6 @@ from gpugraph.devices.cuda.launching.view_copies import StandIns
 from gpugraph.devices.native import NotNativeError
 from gpugraph.kernel import Finish
 
-__all__ = ["Multiplied", "products"]
-
 TILE = 64
 """Rows and columns of a block's tile in kernels/cuda/math/gemm.cu."""
 

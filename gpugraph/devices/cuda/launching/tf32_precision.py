@@ -6,8 +6,6 @@ import os
 
 from gpugraph.config.experimental import tensor_float_32_execution_enabled
 
-__all__ = ["is_tf32"]
-
 _ARCH = 80
 """The first GPUs whose tensor cores take float32 as TF32."""
 

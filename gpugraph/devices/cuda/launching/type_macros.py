@@ -8,8 +8,6 @@ from gpugraph.base.dtypes import DType
 from gpugraph.devices.codegen.c_types import C_TYPES, CType, not_native
 from gpugraph.devices.native import NotNativeError
 
-__all__ = ["cuda_type", "type_macros"]
-
 
 def cuda_type(dtype: DType) -> CType:
     """How a dtype lies in memory and what it is computed with. NotNativeError where it has none."""

@@ -12,8 +12,6 @@ from gpugraph.devices.cuda.driver.driver_interface import Geometry, Span
 from gpugraph.devices.cuda.launching.cuda_kernel_source import Variant
 from gpugraph.devices.cuda.transfers.gpu_array import Array
 
-__all__ = ["Touches", "Work", "number_words", "ranges"]
-
 
 class Touches(NamedTuple):
     """Memory that something reads and writes."""

@@ -19,8 +19,6 @@ from gpugraph.devices.cuda.launching.unbound_launch import Work, number_words
 from gpugraph.devices.cuda.transfers.gpu_array import Array
 from gpugraph.devices.native import Axis, NotNativeError, axes_of
 
-__all__ = ["Copy", "StandIns", "copies"]
-
 THREADS = 256
 BLOCKS = 132 * 32
 MOST_AXES = 8

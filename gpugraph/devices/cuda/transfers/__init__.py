@@ -1,3 +1,1 @@
 """Memory of a GPU, and the ways of values in and out."""
-
-__all__: list[str] = []

@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Array"]
-
 
 class Array:
     """A C-ordered array at `address` (0 where it has no bytes); `dtype` is NumPy's."""

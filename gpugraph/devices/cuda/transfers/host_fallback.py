@@ -15,8 +15,6 @@ from gpugraph.devices.cuda.transfers.gpu_array import Array
 from gpugraph.devices.device import Device
 from gpugraph.kernel import Call, KernelContext
 
-__all__ = ["OnHost"]
-
 
 class OnHost:
     """Runs a `Call` on host copies of a GPU's arrays."""

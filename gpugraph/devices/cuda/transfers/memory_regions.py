@@ -10,8 +10,6 @@ from gpugraph.base.errors import InvalidArgumentError, invalid_argument
 from gpugraph.devices.cuda.driver.driver_interface import Driver
 from gpugraph.memory import HostRegion, SubAllocator
 
-__all__ = ["DeviceSubAllocator", "PinnedSubAllocator"]
-
 _ALIGNMENT = 256
 """What CUDA aligns both kinds to at least."""
 

@@ -23,7 +23,6 @@ from gpugraph.memory import Allocator
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Staging"]
 
 LARGE = 1 << 18
 """Bytes from which a value goes in on a stream of its own."""

@@ -7,5 +7,3 @@ from gpugraph.ops.nn.activations import (
     selu_softsign_swish,
     softmax,
 )
-
-__all__ = ["dropout", "fused_attention", "relu_and_elu", "selu_softsign_swish", "softmax"]

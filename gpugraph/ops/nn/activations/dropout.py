@@ -13,8 +13,6 @@ from gpugraph.ops.framework.identity_and_shape import op_scope, shape
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.random.random_ops import random_uniform
 
-__all__ = ["dropout"]
-
 
 def dropout(
     x: Any,

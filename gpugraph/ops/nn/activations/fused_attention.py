@@ -20,8 +20,6 @@ from gpugraph.kernel import At, Call, KernelContext, Launch, Signature, Source
 from gpugraph.ops.framework.cuda_grids import shared_axes
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
 
-__all__ = ["attention_sizes", "shared_bytes"]
-
 _TILE, _STEP, _THREADS = 64, 32, 256  # of kernels/cuda/nn/attention.cu
 _HEADS = (64, 128)
 _MMA_THREADS, _MMA_HEADS = 128, (32, 64, 96, 128)  # of attention_mma.cu, whose tiles are as high

@@ -22,8 +22,6 @@ from gpugraph.ops.framework.op_declaration import Attr, op, raw_ops
 from gpugraph.ops.framework.shape_functions import same_shape
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
-__all__ = ["elu", "leaky_relu", "relu", "relu6"]
-
 
 def _infer_backprop(context: InferContext) -> list[TensorShape]:
     return [context.shapes[0].merge_with(context.shapes[1])]

@@ -20,8 +20,6 @@ from gpugraph.ops.framework.shape_functions import same_shape
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.nn.activations.relu_and_elu import relu
 
-__all__ = ["crelu", "selu", "softsign", "swish"]
-
 _SCALE = 1.0507009873554804934193349852946
 _ALPHA = 1.7580993408473768599402175208123
 """Of selu: the slope above 0, and how deep it goes below (Klambauer et al. 2017)."""

@@ -22,15 +22,6 @@ from gpugraph.ops.framework.op_declaration import op, raw_ops
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.reductions.reduction_ops import MAX, SUM
 
-__all__ = [
-    "Rows",
-    "do_nothing",
-    "last_axis_swapped",
-    "log_softmax",
-    "shifted_and_powers",
-    "softmax",
-]
-
 
 def _infer(context: InferContext) -> Sequence[TensorShape]:
     return [context.shapes[0].with_rank_at_least(1)]

@@ -15,19 +15,3 @@ from gpugraph.ops.nn.convolution import (
     pool_functions,
     with_space_to_batch,
 )
-
-__all__ = [
-    "conv1d",
-    "conv2d_functions",
-    "conv2d_ops",
-    "conv3d_functions",
-    "conv3d_ops",
-    "conv_bias_activation",
-    "conv_transpose",
-    "convolution_of_any_rank",
-    "depthwise_launches",
-    "depthwise_ops",
-    "morphological_dilation",
-    "pool_functions",
-    "with_space_to_batch",
-]

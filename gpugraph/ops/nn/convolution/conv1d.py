@@ -12,8 +12,6 @@ from gpugraph.ops.framework.identity_and_shape import op_scope
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.nn.convolution.conv2d_ops import conv2d_op
 
-__all__ = ["conv1d", "of_three", "sequence_format"]
-
 
 def of_three(value: Any, last: bool, name: str) -> list[int]:
     """`value` as an entry for each of the four dimensions of an image one pixel high."""

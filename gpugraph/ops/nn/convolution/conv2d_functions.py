@@ -20,20 +20,6 @@ from gpugraph.ops.nn.convolution.conv2d_ops import conv2d_op
 from gpugraph.ops.nn.convolution.depthwise_ops import depthwise_op
 from gpugraph.ops.nn.pooling.pool2d_ops import avg_pool_op, max_pool_op
 
-__all__ = [
-    "avg_pool",
-    "conv2d",
-    "conv2d_backprop_filter",
-    "conv2d_backprop_input",
-    "conv2d_transpose",
-    "depthwise_conv2d",
-    "depthwise_conv2d_native",
-    "max_pool",
-    "of_four",
-    "placing",
-    "separable_conv2d",
-]
-
 
 def of_four(value: Any, data_format: str, name: str) -> list[int]:
     """`value` as an entry for each dimension; ValueError unless it has 1, 2 or 4 entries."""

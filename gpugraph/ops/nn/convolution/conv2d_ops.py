@@ -38,8 +38,6 @@ from gpugraph.ops.nn.windows.window_geometry import (
 )
 from gpugraph.ops.nn.windows.window_launches import convolution_gpu
 
-__all__ = ["bind_convolution", "conv2d_op", "infer_convolution"]
-
 _TILE_BYTES = 1 << 20
 """Of a matrix of columns: about what a core's second cache holds."""
 

@@ -11,8 +11,6 @@ from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.nn.convolution.conv3d_ops import conv3d_op
 from gpugraph.ops.nn.pooling.pool3d_ops import avg_pool3d_op, max_pool3d_op
 
-__all__ = ["avg_pool3d", "conv3d", "max_pool3d", "of_five"]
-
 
 def _one_of(name: str, value: Any, newer: str, new_value: Any) -> Any:
     """The argument by its name or its newer one; ValueError for both, and for neither."""

@@ -33,8 +33,6 @@ from gpugraph.ops.nn.windows.volume_geometry import (
 from gpugraph.ops.nn.windows.window_geometry import PADDING, check_equal
 from gpugraph.ops.nn.windows.window_launches import convolution_gpu, of_volumes
 
-__all__ = ["conv3d_op"]
-
 _ATTRS = {
     "strides": Attr("list(int)", required=True),
     "padding": PADDING,

@@ -24,8 +24,6 @@ from gpugraph.ops.nn.windows.native_window_sources import biased_source
 from gpugraph.ops.nn.windows.window_geometry import CONV_ATTRS, channels_last, check_equal, text
 from gpugraph.ops.nn.windows.window_launches import convolution_gpu
 
-__all__ = ["ACTIVATIONS"]
-
 ACTIVATIONS = ("", "Relu", "Relu6")
 """What may follow the bias; their places here are their numbers in kernels/host/host_product.h."""
 

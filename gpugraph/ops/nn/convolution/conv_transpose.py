@@ -22,16 +22,6 @@ from gpugraph.ops.nn.convolution.conv2d_functions import (
 )
 from gpugraph.ops.nn.convolution.conv3d_functions import of_five
 
-__all__ = [
-    "atrous_conv2d_transpose",
-    "conv1d_transpose",
-    "conv3d_backprop_filter_v2",
-    "conv3d_transpose",
-    "conv_transpose",
-    "depthwise_conv2d_native_backprop_filter",
-    "depthwise_conv2d_native_backprop_input",
-]
-
 
 def conv1d_transpose(
     input: Any,

@@ -14,8 +14,6 @@ from gpugraph.ops.nn.convolution.conv3d_functions import avg_pool3d, conv3d, max
 from gpugraph.ops.nn.convolution.pool_functions import avg_pool1d, max_pool1d
 from gpugraph.ops.nn.convolution.with_space_to_batch import with_space_to_batch
 
-__all__ = ["atrous_conv2d", "convolution", "pool"]
-
 _LAST = {1: "NWC", 2: "NHWC", 3: "NDHWC"}
 _FIRST = {1: "NCW", 2: "NCHW", 3: "NCDHW"}
 _POOLING: dict[tuple[str, int], Any] = {

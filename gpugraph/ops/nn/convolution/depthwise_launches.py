@@ -9,8 +9,6 @@ from gpugraph.kernel import At, Call, Launch, Scratch, Signature, Source
 from gpugraph.ops.framework.cuda_grids import THREADS, grid_of, wide_type
 from gpugraph.ops.nn.windows.window_launches import Geometry, of_images
 
-__all__ = ["back_filter_gpu", "back_input_gpu", "forward_gpu"]
-
 _BLOCKS = 1056
 """Blocks that keep a GPU busy, several a processor: below, sums over windows are cut in parts."""
 

@@ -38,8 +38,6 @@ from gpugraph.ops.nn.windows.window_geometry import (
     plan_axes,
 )
 
-__all__ = ["depthwise_op"]
-
 _ATTRS = {key: attr for key, attr in CONV_ATTRS.items() if key != "use_cudnn_on_gpu"}
 
 

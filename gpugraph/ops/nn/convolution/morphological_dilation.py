@@ -27,8 +27,6 @@ from gpugraph.ops.framework.shape_functions import of_rank
 from gpugraph.ops.nn.activations.softmax import do_nothing
 from gpugraph.ops.nn.windows.window_geometry import PADDING, check_equal, out_sizes, plan_axes
 
-__all__ = ["dilation2d", "erosion2d"]
-
 _ATTRS = {
     "strides": Attr("list(int)", required=True),
     "rates": Attr("list(int)", required=True),

@@ -18,15 +18,6 @@ from gpugraph.ops.nn.convolution.conv1d import of_three, sequence_format
 from gpugraph.ops.nn.convolution.conv2d_functions import avg_pool, max_pool
 from gpugraph.ops.nn.convolution.conv3d_functions import avg_pool3d, max_pool3d
 
-__all__ = [
-    "avg_pool1d",
-    "avg_pool_v2",
-    "max_pool1d",
-    "max_pool2d",
-    "max_pool_v2",
-    "max_pool_with_argmax",
-]
-
 
 def max_pool1d(
     input: Any,

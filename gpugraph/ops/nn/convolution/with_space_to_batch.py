@@ -20,8 +20,6 @@ from gpugraph.ops.framework.identity_and_shape import op_scope, shape
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.indexing.gather import gather
 
-__all__ = ["required_space_to_batch_paddings", "with_space_to_batch"]
-
 
 def required_space_to_batch_paddings(
     input_shape: Any, block_shape: Any, base_paddings: Any = None, name: str | None = None

@@ -12,16 +12,3 @@ from gpugraph.ops.nn.losses import (
     nce_and_sampled_softmax,
     poisson_loss,
 )
-
-__all__ = [
-    "candidate_distributions",
-    "candidate_samplers",
-    "cross_entropy_ops",
-    "ctc_beam_search",
-    "ctc_decoders",
-    "ctc_loss",
-    "dense_label_ctc_loss",
-    "loss_weights",
-    "nce_and_sampled_softmax",
-    "poisson_loss",
-]

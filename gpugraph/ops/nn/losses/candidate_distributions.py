@@ -15,8 +15,6 @@ from gpugraph.base.errors import invalid_argument
 from gpugraph.ops.random.bits_to_distributions import doubles
 from gpugraph.ops.random.philox import Philox
 
-__all__ = ["Drawn", "Learned", "Law", "LogUniform", "Uniform", "Weighted", "Words", "draw"]
-
 _FRACTION = np.uint32(0x7FFFFF)
 
 

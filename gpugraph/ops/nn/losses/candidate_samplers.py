@@ -32,15 +32,6 @@ from gpugraph.ops.nn.losses.candidate_distributions import (
 from gpugraph.ops.nn.windows.window_geometry import text
 from gpugraph.ops.random.seeds_and_streams import SEED_ATTRS, Stream, seeds_of
 
-__all__ = [
-    "all_candidate_sampler",
-    "compute_accidental_hits",
-    "fixed_unigram_candidate_sampler",
-    "learned_unigram_candidate_sampler",
-    "log_uniform_candidate_sampler",
-    "uniform_candidate_sampler",
-]
-
 _RESERVED = 512
 """Blocks of random words for each candidate, whatever it takes."""
 

@@ -29,14 +29,6 @@ from gpugraph.ops.framework.unbroadcasting import unbroadcast
 from gpugraph.ops.nn.activations.softmax import Rows, last_axis_swapped, shifted_and_powers
 from gpugraph.ops.reductions.reduction_ops import SUM
 
-__all__ = [
-    "sigmoid_cross_entropy_with_logits",
-    "softmax_cross_entropy_with_logits",
-    "softmax_cross_entropy_with_logits_v2",
-    "sparse_softmax_cross_entropy_with_logits",
-]
-
-
 # -- kernels
 
 

@@ -15,8 +15,6 @@ import numpy as np
 
 from gpugraph.base.errors import invalid_argument
 
-__all__ = ["Found", "search"]
-
 _NEVER = -math.inf
 
 

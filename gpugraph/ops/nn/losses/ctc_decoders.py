@@ -34,13 +34,6 @@ from gpugraph.ops.reductions.ranges_and_running_sums import range as range_of
 from gpugraph.ops.reductions.reduction_functions import reduce_max, reduce_sum
 from gpugraph.ops.sparse.sparse_tensor import SparseTensor
 
-__all__ = [
-    "collapse_repeated",
-    "ctc_beam_search_decoder",
-    "ctc_beam_search_decoder_v2",
-    "ctc_greedy_decoder",
-]
-
 _FLOATS = (dtypes.float32, dtypes.float64)
 
 

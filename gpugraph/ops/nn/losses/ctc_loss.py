@@ -28,8 +28,6 @@ from gpugraph.ops.framework.shape_functions import of_rank
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.sparse.sparse_tensor import SparseTensor, SparseTensorValue, expect_sparse
 
-__all__ = ["ctc_loss"]
-
 _ATTRS = {
     "preprocess_collapse_repeated": Attr("bool", False),
     "ctc_merge_repeated": Attr("bool", True),

@@ -19,8 +19,6 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.nn.losses.ctc_loss import ctc_loss
 from gpugraph.ops.sparse.sparse_tensor import SparseTensor, SparseTensorValue, expect_sparse
 
-__all__ = ["ctc_loss_v2"]
-
 _FIRST, _LAST = np.array(0, np.int32), np.array(2, np.int32)
 
 

@@ -19,8 +19,6 @@ from gpugraph.ops.framework.identity_and_shape import op_scope, rank, shape
 from gpugraph.ops.framework.op_declaration import raw_ops
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
-__all__ = ["assert_broadcastable", "broadcast_weights", "squeezed", "squeezed_weights"]
-
 _WHY = "weights can not be broadcast to values."
 
 

@@ -31,8 +31,6 @@ from gpugraph.ops.nn.losses.cross_entropy_ops import (
 )
 from gpugraph.ops.sparse.sparse_functions import sparse_to_dense
 
-__all__ = ["nce_loss", "sampled_softmax_loss"]
-
 
 def nce_loss(
     weights: Any,

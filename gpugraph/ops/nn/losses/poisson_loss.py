@@ -12,8 +12,6 @@ from gpugraph.ops.elementwise.unary_functions import exp, log
 from gpugraph.ops.framework.identity_and_shape import op_scope
 from gpugraph.ops.framework.tensor_conversion import constant, convert_to_tensor
 
-__all__ = ["log_poisson_loss"]
-
 
 def log_poisson_loss(
     targets: Any, log_input: Any, compute_full_loss: bool = False, name: str | None = None

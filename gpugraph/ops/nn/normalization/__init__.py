@@ -8,12 +8,3 @@ from gpugraph.ops.nn.normalization import (
     l2_normalize,
     local_response_normalization,
 )
-
-__all__ = [
-    "batch_norm_gradients",
-    "batch_norm_launches",
-    "bias_and_moments",
-    "fused_batch_norm",
-    "l2_normalize",
-    "local_response_normalization",
-]

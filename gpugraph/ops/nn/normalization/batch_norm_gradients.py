@@ -22,8 +22,6 @@ from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.framework.identity_and_shape import attrs_of, shape_of, size_at
 from gpugraph.ops.framework.op_declaration import raw_ops
 
-__all__ = ["forward_gradient", "gradient_of_gradient"]
-
 
 class _Layout(NamedTuple):
     """How images lie, as what sums by channel and spreads it needs to know."""

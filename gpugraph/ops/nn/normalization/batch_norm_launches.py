@@ -10,8 +10,6 @@ from gpugraph.kernel import At, Call, Launch, Scratch, Signature, Source
 from gpugraph.ops.framework.cuda_grids import THREADS, grid_of
 from gpugraph.ops.nn.windows.window_geometry import channels_last
 
-__all__ = ["norm_back_gpu", "norm_gpu"]
-
 _MANY = (1 << 31) - (1 << 24)
 """Elements from which places need 64 bits."""
 _BLOCKS = 1056

@@ -26,9 +26,6 @@ from gpugraph.ops.linalg.matmul import matmul
 from gpugraph.ops.nn.activations.relu_and_elu import relu
 from gpugraph.ops.reductions.reduction_ops import SUM
 
-__all__ = ["batch_normalization", "bias_add", "moments", "relu_layer", "xw_plus_b"]
-
-
 # -- bias
 
 

@@ -35,8 +35,6 @@ from gpugraph.ops.nn.normalization.batch_norm_gradients import (
 from gpugraph.ops.nn.normalization.batch_norm_launches import norm_back_gpu, norm_gpu
 from gpugraph.ops.nn.windows.window_geometry import channels_last, check_equal, images, in_format
 
-__all__ = ["fused_batch_norm"]
-
 _SMALLEST_EPSILON = 1.001e-5  # what cuDNN asks for
 _NOTHING = TensorShape.of((0,))
 

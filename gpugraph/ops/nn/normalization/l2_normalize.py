@@ -19,23 +19,20 @@ from gpugraph.ops.elementwise.arithmetic_functions import (
     squared_difference,
     subtract,
 )
-from gpugraph.ops.elementwise.unary_functions import abs as absolute
-from gpugraph.ops.elementwise.unary_functions import exp, log1p, reciprocal, rsqrt, square
+from gpugraph.ops.elementwise.unary_functions import (
+    abs as absolute,
+    exp,
+    log1p,
+    reciprocal,
+    rsqrt,
+    square,
+)
 from gpugraph.ops.framework.identity_and_shape import op_scope, shape
 from gpugraph.ops.framework.tensor_conversion import constant, convert_to_tensor
 from gpugraph.ops.indexing.gather import gather
 from gpugraph.ops.nn.activations.relu_and_elu import relu
 from gpugraph.ops.nn.normalization.bias_and_moments import batch_normalization
 from gpugraph.ops.reductions.reduction_functions import reduce_prod, reduce_sum
-
-__all__ = [
-    "batch_norm_with_global_normalization",
-    "l2_normalize",
-    "normalize_moments",
-    "sufficient_statistics",
-    "weighted_cross_entropy_with_logits",
-    "weighted_moments",
-]
 
 
 def _newer(name: str, value: Any, older: str, old_value: Any) -> Any:

@@ -25,8 +25,6 @@ from gpugraph.ops.framework.op_declaration import Attr, op, raw_ops
 from gpugraph.ops.framework.shape_functions import of_rank
 from gpugraph.ops.nn.activations.softmax import do_nothing
 
-__all__ = ["local_response_normalization"]
-
 _ATTRS = {
     "depth_radius": Attr("int", 5),
     "bias": Attr("float", 1.0),

@@ -31,8 +31,6 @@ from gpugraph.ops.nn.windows.window_geometry import (
     spatial,
 )
 
-__all__: list[str] = []
-
 _INDEX = (dtypes.int32, dtypes.int64)
 _ATTRS = {
     "ksize": Attr("list(int)", required=True),

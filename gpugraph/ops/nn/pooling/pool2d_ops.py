@@ -41,8 +41,6 @@ from gpugraph.ops.nn.windows.window_geometry import (
     spatial,
 )
 
-__all__ = ["avg_pool_op", "max_pool_op"]
-
 _ATTRS = {
     "ksize": Attr("list(int)", required=True),
     "strides": Attr("list(int)", required=True),

@@ -40,8 +40,6 @@ from gpugraph.ops.nn.windows.volume_geometry import (
 from gpugraph.ops.nn.windows.window_geometry import PADDING, check_equal
 from gpugraph.ops.nn.windows.window_launches import of_volumes
 
-__all__ = ["avg_pool3d_op", "max_pool3d_op"]
-
 _ATTRS = {
     "ksize": Attr("list(int)", required=True),
     "strides": Attr("list(int)", required=True),

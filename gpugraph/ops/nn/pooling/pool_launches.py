@@ -11,8 +11,6 @@ from gpugraph.kernel import At, Call, Launch, Scratch, Signature, Source
 from gpugraph.ops.framework.cuda_grids import THREADS, grid_of
 from gpugraph.ops.nn.windows.window_launches import Geometries, Geometry, of_images
 
-__all__ = ["max_back_back_gpu", "max_back_gpu", "max_gpu", "mean_back_gpu", "mean_gpu"]
-
 Arguments = tuple[At | Scratch, ...]
 
 

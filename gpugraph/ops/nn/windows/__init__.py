@@ -6,5 +6,3 @@ from gpugraph.ops.nn.windows import (
     window_geometry,
     window_launches,
 )
-
-__all__ = ["native_window_sources", "volume_geometry", "window_geometry", "window_launches"]

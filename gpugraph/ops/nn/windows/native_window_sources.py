@@ -14,8 +14,6 @@ from gpugraph.base.dtypes import float32, float64
 from gpugraph.kernel import HostSource, Signature
 from gpugraph.ops.nn.windows.window_geometry import channels_last, plan_axes, spatial
 
-__all__ = ["biased_source", "convolution_source", "depthwise_source", "pooling_source"]
-
 Shapes = Callable[[Signature], Sequence[tuple[int, ...]]]
 
 

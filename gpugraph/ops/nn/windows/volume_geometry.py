@@ -14,19 +14,6 @@ from gpugraph.ops.framework.op_declaration import Attr
 from gpugraph.ops.framework.shape_functions import of_rank
 from gpugraph.ops.nn.windows.window_geometry import Axis, axis_of, check_equal, text
 
-__all__ = [
-    "VOLUME_FORMAT",
-    "Volumes",
-    "axes_of",
-    "check_volume_places",
-    "in_volume_format",
-    "last_volume_channels",
-    "out_volume",
-    "spatial_of",
-    "steps_of",
-    "volumes",
-]
-
 VOLUME_FORMAT = Attr("string", "NDHWC")
 
 Attrs = Mapping[str, Any]

@@ -18,26 +18,6 @@ from gpugraph.base.shapes import TensorShape
 from gpugraph.ops.framework.op_declaration import Attr
 from gpugraph.ops.framework.shape_functions import of_rank
 
-__all__ = [
-    "CONV_ATTRS",
-    "FORMAT",
-    "PADDING",
-    "Axis",
-    "Image",
-    "axis_of",
-    "channels_last",
-    "check_equal",
-    "check_places",
-    "images",
-    "in_format",
-    "last_channels",
-    "out_sizes",
-    "pieces",
-    "plan_axes",
-    "spatial",
-    "text",
-]
-
 FORMAT = Attr("string", "NHWC")
 PADDING = Attr("string", required=True)
 CONV_ATTRS = {

@@ -25,13 +25,6 @@ from gpugraph.ops.nn.windows.window_geometry import (
     text,
 )
 
-__all__ = [
-    "Geometry",
-    "convolution_gpu",
-    "of_images",
-    "of_volumes",
-]
-
 _MANY = (1 << 31) - (1 << 24)
 """Elements from which places need 64 bits."""
 _ONE = Axis(1, 1, 1, 1, 0, 1)

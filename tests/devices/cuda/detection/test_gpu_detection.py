@@ -14,10 +14,8 @@ import pytest
 
 import gpugraph as tf
 from gpugraph.devices import no_gpu_reason, unusable_gpus
-from gpugraph.devices.cuda.detection import cupy_packages as packages
-from gpugraph.devices.cuda.detection import gpu_detection as detection
-from gpugraph.devices.cuda.driver import driver_opening as opening
-from gpugraph.devices.cuda.driver import libcuda
+from gpugraph.devices.cuda.detection import cupy_packages as packages, gpu_detection as detection
+from gpugraph.devices.cuda.driver import driver_opening as opening, libcuda
 from gpugraph.devices.cuda.driver.driver_interface import DriverError
 
 from ..fake_cupy import FakeCuPy, answer_probe

@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from gpugraph.devices.cuda.driver.cublaslt import CublasLt, HeuristicResult, load_cublaslt
 from gpugraph.devices.cuda.driver.cuda_libraries import load_library

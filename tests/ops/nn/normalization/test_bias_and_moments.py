@@ -15,8 +15,7 @@ from gpugraph.ops.arrays.constants_and_placeholders import placeholder
 from gpugraph.ops.framework.kernel_registry import find_kernel
 from gpugraph.ops.framework.op_declaration import raw_ops
 from gpugraph.ops.framework.tensor_conversion import constant
-from gpugraph.ops.nn.activations import relu_and_elu as activations
-from gpugraph.ops.nn.activations import softmax
+from gpugraph.ops.nn.activations import relu_and_elu as activations, softmax
 from gpugraph.ops.nn.losses import cross_entropy_ops as nn_losses
 from gpugraph.ops.nn.normalization import bias_and_moments as nn
 
