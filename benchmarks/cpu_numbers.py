@@ -6,15 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = [
-    "Chain",
-    "Convnet",
-    "Expression",
-    "Mixed",
-    "Mlp",
-    "Transformer",
-    "EPSILON",
-]
+__all__ = ["Chain", "Convnet", "Expression", "Mixed", "Mlp", "Transformer", "EPSILON"]
 
 EPSILON = 1e-5
 """Of layer normalization."""

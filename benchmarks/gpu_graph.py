@@ -205,9 +205,7 @@ def copy(work: Copy) -> Work:
     x, y = made.resident(work.x()), made.resident(np.zeros(work.size, np.float32))
     step, session = tf.assign(y, x), made.session()
     return Work(
-        lambda: session.run(step.op),
-        lambda: wait(session),
-        lambda: session.run(step)[:SAMPLE],
+        lambda: session.run(step.op), lambda: wait(session), lambda: session.run(step)[:SAMPLE]
     )
 
 

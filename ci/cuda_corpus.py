@@ -47,11 +47,7 @@ class _Recorded(HostModule):
         pass
 
     def launch(
-        self,
-        function: str,
-        geometry: Geometry,
-        arguments: Sequence[Any],
-        backwards: bool = False,
+        self, function: str, geometry: Geometry, arguments: Sequence[Any], backwards: bool = False
     ) -> None:
         pass
 

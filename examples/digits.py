@@ -107,8 +107,7 @@ def main(arguments: list[str] | None = None) -> list[float]:
         tf.set_random_seed(1)
         network = Network(options.hidden, options.rate)
         config = tf.ConfigProto(
-            allow_soft_placement=True,
-            gpu_options=tf.GPUOptions(virtual_gpus=options.virtual_gpus),
+            allow_soft_placement=True, gpu_options=tf.GPUOptions(virtual_gpus=options.virtual_gpus)
         )
         with tf.Session(config=config) as session:
             session.run(tf.global_variables_initializer())

@@ -267,10 +267,7 @@ def built(program: Program, inputs: Sequence[Any]) -> dict[Op, list[Any]]:
     made: dict[Op, list[Any]] = {}
     left: list[tuple[Any, int, Output]] = []
     for op in _sorted({op: set(_forward(op)) for op in program.ops}):
-        with (
-            tf.control_dependencies([made[each][0] for each in op.after]),
-            tf.device(op.device),
-        ):
+        with tf.control_dependencies([made[each][0] for each in op.after]), tf.device(op.device):
             given = [made[source][slot] for source, slot in op.inputs if source in made]
             if op.kind == "arg":
                 made[op] = [inputs[op.arg]]

@@ -119,7 +119,7 @@ CUPY_NAMES = ("cupyx", "cupy_backends")
 DOORS = frozenset(
     {
         # CuPy is imported when a GPU is opened, not by all who import gpugraph.
-        ("gpugraph.devices.cuda.driver.driver_opening", "gpugraph.devices.cuda.driver.cupy_driver"),
+        ("gpugraph.devices.cuda.driver.driver_opening", "gpugraph.devices.cuda.driver.cupy_driver")
     }
 )
 

@@ -29,10 +29,7 @@ UNARY: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
         lambda x: tf.reduce_sum(x, axis=0, keepdims=True) if x.shape.ndims else tf.identity(x),
         lambda x: np.sum(x, axis=0, keepdims=True) if x.ndim else x,
     ),
-    "sized": (
-        lambda x: x * tf.cast(tf.size(x), tf.float64),
-        lambda x: x * x.size,
-    ),
+    "sized": (lambda x: x * tf.cast(tf.size(x), tf.float64), lambda x: x * x.size),
     "doubled": (
         lambda x: tf.concat([x, x], 0) if x.shape.ndims else tf.identity(x),
         lambda x: np.concatenate([x, x]) if x.ndim else x,

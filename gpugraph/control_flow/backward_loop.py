@@ -275,10 +275,7 @@ class LoopGradient:
         return entered
 
     def turn(
-        self,
-        op: Operation,
-        exit_grad: Tensor | None,
-        body_grad: Tensor | IndexedSlices | None,
+        self, op: Operation, exit_grad: Tensor | None, body_grad: Tensor | IndexedSlices | None
     ) -> Tensor | None:
         """The gradient at a loop variable's Switch, which is come to from both sides.
 

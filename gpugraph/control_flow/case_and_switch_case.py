@@ -117,10 +117,7 @@ def _at_most(predicates: Sequence[Tensor], count: int, message: str) -> Operatio
 
 
 def switch_case(
-    branch_index: Tensor,
-    branch_fns: Any,
-    default: Action | None = None,
-    name: str = "switch_case",
+    branch_index: Tensor, branch_fns: Any, default: Action | None = None, name: str = "switch_case"
 ) -> Any:
     """What the function at `branch_index` gives; `default`, or the last, where there is none.
 

@@ -46,7 +46,7 @@ def _of_host_memory(allocator: Allocator) -> Allocator:
         raise invalid_argument(
             f"The CPU needs an allocator of host memory, with `host_region`; ({allocator.name}), "
             f"a {type(asked).__name__}, has none. Give it one, or make it an AllocatorWrapper over "
-            f"BFCAllocator(HostSubAllocator(), limit_in_bytes, {allocator.name!r}), which has.",
+            f"BFCAllocator(HostSubAllocator(), limit_in_bytes, {allocator.name!r}), which has."
         )
     return allocator
 

@@ -11,11 +11,7 @@ import threading
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
-from gpugraph.base.errors import (
-    AlreadyExistsError,
-    NotFoundError,
-    invalid_argument,
-)
+from gpugraph.base.errors import AlreadyExistsError, NotFoundError, invalid_argument
 from gpugraph.config import SessionOptions
 from gpugraph.devices.device import Device
 
@@ -47,7 +43,7 @@ class DeviceFactory:
         if not device_type or priority < 0 or not hasattr(factory, "create_devices"):
             raise invalid_argument(
                 f"A device factory needs a device type, a priority of 0 or more and a method "
-                f"create_devices; given: {device_type!r}, {priority}, {factory!r}",
+                f"create_devices; given: {device_type!r}, {priority}, {factory!r}"
             )
         with cls._lock:
             present = cls._entries.get(device_type)

@@ -105,7 +105,7 @@ def _refuse_what_has_no_meaning(options: GPUOptions) -> None:
         if value:
             raise invalid_argument(
                 f"{asked} says how many GPUs there are and their limits in MiB; "
-                f"{other} ({value!r}) has no meaning beside it",
+                f"{other} ({value!r}) has no meaning beside it"
             )
 
 

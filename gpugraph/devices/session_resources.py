@@ -26,16 +26,7 @@ class Watcher(Protocol):
 class VariableState:
     """A variable of a session: its device, its memory, and whether it is initialized."""
 
-    __slots__ = (
-        "block",
-        "device",
-        "dtype",
-        "initialized",
-        "lock",
-        "name",
-        "resizing",
-        "watchers",
-    )
+    __slots__ = ("block", "device", "dtype", "initialized", "lock", "name", "resizing", "watchers")
 
     def __init__(self, name: str, device: Device, dtype: DType) -> None:
         self.name = name

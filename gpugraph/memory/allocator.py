@@ -187,5 +187,5 @@ def unknown_address(name: str, wanted: str, address: object) -> InvalidArgumentE
     shown = f"{address:#x}" if isinstance(address, int) else repr(address)
     return invalid_argument(
         f"Allocator ({name}) was asked {wanted} {shown}, "
-        "an address it never allocated or has already taken back.",
+        "an address it never allocated or has already taken back."
     )

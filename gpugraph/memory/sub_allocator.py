@@ -62,7 +62,7 @@ class HostSubAllocator(SubAllocator):
         if alignment > mmap.PAGESIZE:
             raise invalid_argument(
                 f"Host regions are aligned to pages of {mmap.PAGESIZE} bytes, "
-                f"an alignment of {alignment} cannot be had.",
+                f"an alignment of {alignment} cannot be had."
             )
         buffer = _map(num_bytes)
         if buffer is None:
@@ -166,5 +166,5 @@ def _no_such_region(
     sub_allocator: SubAllocator, address: int, num_bytes: int
 ) -> InvalidArgumentError:
     return invalid_argument(
-        f"{type(sub_allocator).__name__} has no region of {num_bytes} bytes at {address:#x}.",
+        f"{type(sub_allocator).__name__} has no region of {num_bytes} bytes at {address:#x}."
     )

@@ -12,11 +12,7 @@ import threading
 from collections import deque
 from typing import Any
 
-from gpugraph.base.errors import (
-    DeadlineExceededError,
-    OpError,
-    invalid_argument,
-)
+from gpugraph.base.errors import DeadlineExceededError, OpError, invalid_argument
 
 
 def parse_key(key: str) -> tuple[str, int, str, str, tuple[int, int]]:

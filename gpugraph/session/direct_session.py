@@ -15,12 +15,7 @@ from collections.abc import Callable, Sequence
 from operator import attrgetter
 from typing import Any
 
-from gpugraph.base.errors import (
-    AlreadyExistsError,
-    CancelledError,
-    OpError,
-    invalid_argument,
-)
+from gpugraph.base.errors import AlreadyExistsError, CancelledError, OpError, invalid_argument
 from gpugraph.compile import FeedSpec, Target, compile_plan, partition_texts
 from gpugraph.config import RunMetadata, RunOptions, SessionOptions
 from gpugraph.config.experimental import watch
@@ -211,7 +206,7 @@ class DirectRunner(Runner):
         if chosen.inter_op_thread_pool not in (-1, 0):
             raise invalid_argument(
                 f"Invalid inter_op_thread_pool: {chosen.inter_op_thread_pool}. There is 0, the "
-                "session's, and -1, the calling thread",
+                "session's, and -1, the calling thread"
             )
         trace = metadata is not None and chosen.trace_level != RunOptions.NO_TRACE
         limit = chosen.timeout_in_ms or self.limit_ms

@@ -48,9 +48,7 @@ class CreatedByScopes(type):
         return signature.replace(parameters=list(signature.parameters.values())[1:])
 
 
-def variable_creator_scope(
-    variable_creator: Callable[..., Any],
-) -> AbstractContextManager[None]:
+def variable_creator_scope(variable_creator: Callable[..., Any]) -> AbstractContextManager[None]:
     """Inside, variables of the default graph are made by `variable_creator`, in this thread.
 
     variable_creator: `creator(next_creator, **arguments)`, given all arguments of `tf.Variable`

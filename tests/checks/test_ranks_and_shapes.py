@@ -28,11 +28,7 @@ def unknown() -> Any:
 
 RANKS: dict[str, tuple[Any, list[int], str]] = {
     "assert_rank": (lambda x: tf.assert_rank(x, 2), [2], "rank 2"),
-    "assert_rank_at_least": (
-        lambda x: tf.assert_rank_at_least(x, 2),
-        [2, 3],
-        "rank at least 2",
-    ),
+    "assert_rank_at_least": (lambda x: tf.assert_rank_at_least(x, 2), [2, 3], "rank at least 2"),
     "assert_rank_in": (lambda x: tf.assert_rank_in(x, (1, 2)), [1, 2], "rank in (1, 2)"),
 }
 
@@ -83,21 +79,9 @@ def test_a_rank_may_come_in_the_run() -> None:
         (lambda: tf.assert_scalar(known(1)), ValueError, "Expected scalar shape for X:0, saw shap"),
         (lambda: tf.assert_scalar(unknown(), message="m"), ValueError, "m.  Expected scalar shape"),
         (lambda: tf.assert_integer(known()), TypeError, 'Expected "x" to be integer type.  Found:'),
-        (
-            lambda: tf.assert_type(known(), tf.int32),
-            TypeError,
-            "X:0 must be of type tf.int32",
-        ),
-        (
-            lambda: tf.assert_proper_iterable("ab"),
-            TypeError,
-            '"values" to be a "proper" iterable',
-        ),
-        (
-            lambda: tf.assert_proper_iterable(5),
-            TypeError,
-            '"values" to be iterable',
-        ),
+        (lambda: tf.assert_type(known(), tf.int32), TypeError, "X:0 must be of type tf.int32"),
+        (lambda: tf.assert_proper_iterable("ab"), TypeError, '"values" to be a "proper" iterable'),
+        (lambda: tf.assert_proper_iterable(5), TypeError, '"values" to be iterable'),
         (lambda: tf.assert_proper_iterable(known()), TypeError, '"proper" iterable'),
         (lambda: tf.assert_proper_iterable(np.zeros(2)), TypeError, '"proper" iterable'),
     ],
@@ -154,10 +138,7 @@ def test_sizes_of_one_name_are_the_same() -> None:
             "Specified by tensor X:0 dimension 0.  Tensor X_1:0 dimension 0 must have size 5.  "
             "Received size 4, shape (4, 3)",
         ),
-        (
-            lambda x: [(x, (5, 2))],
-            "Specified explicitly.  Tensor X:0 dimension 1 must have size 2",
-        ),
+        (lambda x: [(x, (5, 2))], "Specified explicitly.  Tensor X:0 dimension 1 must have size 2"),
         (lambda x: [(x, (..., 4))], "Tensor X:0 dimension -1 must have size 4."),
         (lambda x: [(x, ("N",))], "Tensor X:0 must have rank in (0, 1).  Received rank 2"),
         (lambda x: {x: "abc"}, "Tensor X:0 must have rank 3."),

@@ -126,11 +126,7 @@ LOOPS: dict[str, Case] = {
         TypeError,
         "loop_vars must be a list or tuple",
     ),
-    "cond no function": (
-        lambda: tf.while_loop(1, again, [0]),
-        TypeError,
-        "cond must be callable",
-    ),
+    "cond no function": (lambda: tf.while_loop(1, again, [0]), TypeError, "cond must be callable"),
     "body no function": (lambda: tf.while_loop(below, 1, [0]), TypeError, "body must be callable"),
     "no parallel iterations": (
         lambda: tf.while_loop(below, again, [0], parallel_iterations=0),
@@ -147,11 +143,7 @@ LOOPS: dict[str, Case] = {
         ValueError,
         "maximum_iterations must be a scalar",
     ),
-    "too few results": (
-        lambda: tf.while_loop(below, lambda i, j: i, [0, 1]),
-        ValueError,
-        ALIKE,
-    ),
+    "too few results": (lambda: tf.while_loop(below, lambda i, j: i, [0, 1]), ValueError, ALIKE),
     "too many results": (
         lambda: tf.while_loop(below, lambda i, j: (i, j, j), [0, 1]),
         ValueError,

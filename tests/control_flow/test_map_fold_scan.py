@@ -297,12 +297,7 @@ def test_options_reach_the_loop(graph: tf.Graph) -> None:
 # -- errors
 
 
-FUNCTIONS = {
-    "map": tf.map_fn,
-    "foldl": tf.foldl,
-    "foldr": tf.foldr,
-    "scan": tf.scan,
-}
+FUNCTIONS = {"map": tf.map_fn, "foldl": tf.foldl, "foldr": tf.foldr, "scan": tf.scan}
 
 
 @pytest.mark.parametrize("function", FUNCTIONS.values(), ids=FUNCTIONS)

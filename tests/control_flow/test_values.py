@@ -158,10 +158,7 @@ def test_collatz(n: int) -> None:
 def test_as_often_as_the_condition_holds(times: int, parallel: int) -> None:
     n, x = number(), vector()
     i, y = tf.while_loop(
-        lambda i, a: i < n,
-        lambda i, a: (i + 1, a * 0.5 + x),
-        (0, x),
-        parallel_iterations=parallel,
+        lambda i, a: i < n, lambda i, a: (i + 1, a * 0.5 + x), (0, x), parallel_iterations=parallel
     )
     wanted = X
     for _ in range(times):

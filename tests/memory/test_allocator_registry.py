@@ -10,12 +10,7 @@ from gpugraph.base.errors import (
     InvalidArgumentError,
     NotFoundError,
 )
-from gpugraph.memory import (
-    AllocatorRegistry,
-    BFCAllocator,
-    FakeSubAllocator,
-    HostSubAllocator,
-)
+from gpugraph.memory import AllocatorRegistry, BFCAllocator, FakeSubAllocator, HostSubAllocator
 
 
 def factory(name: str) -> BFCAllocator:

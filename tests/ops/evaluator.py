@@ -193,8 +193,7 @@ def check_gradient(
         with graph.as_default():
             xs = [
                 raw_ops.Placeholder(
-                    dtype=dtypes.float64,
-                    shape=TensorShape.of(array.shape if known else None),
+                    dtype=dtypes.float64, shape=TensorShape.of(array.shape if known else None)
                 )
                 for array in arrays
             ]

@@ -80,8 +80,7 @@ UNSAMPLED = {
         "it works on what a run keeps: test_tensor_array.py has it run",
     ),
     **dict.fromkeys(
-        LOWERED,
-        "compilation puts another op in its place: test_resource_variables.py has it run",
+        LOWERED, "compilation puts another op in its place: test_resource_variables.py has it run"
     ),
     "Timestamp": "it is another number each time: test_guarantees.py has it run",
     **dict.fromkeys(
@@ -89,8 +88,7 @@ UNSAMPLED = {
         "it works on what a run keeps: test_stacks.py has it run",
     ),
     **dict.fromkeys(
-        ("MatchingFiles", "ReadFile", "WriteFile"),
-        "it works on files: test_files.py has it run",
+        ("MatchingFiles", "ReadFile", "WriteFile"), "it works on files: test_files.py has it run"
     ),
     "EncodePng": "another file is as good: test_image_files.py reads what it writes",
     **dict.fromkeys(

@@ -314,10 +314,7 @@ add(
     "StridedSliceGrad",
     *(
         lambda v, shape=shape, entries=entries, masks=masks, index=index: case(
-            np.array(shape, np.int32),
-            *_vectors(entries),
-            v(*np.zeros(shape)[index].shape),
-            **masks,
+            np.array(shape, np.int32), *_vectors(entries), v(*np.zeros(shape)[index].shape), **masks
         )
         for shape, entries, masks, index in _STRIDED
     ),

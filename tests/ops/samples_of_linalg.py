@@ -57,11 +57,7 @@ add(
     lambda v: case(v(2, 1, 2)),
     reference=_embedded,
 )
-add(
-    "MatrixDiagPart",
-    *_MATRICES,
-    reference=lambda x: np.diagonal(x, axis1=-2, axis2=-1),
-)
+add("MatrixDiagPart", *_MATRICES, reference=lambda x: np.diagonal(x, axis1=-2, axis2=-1))
 add(
     "MatrixSetDiag",
     lambda v: case(v(2, 3), v(2)),
@@ -217,13 +213,7 @@ add(
     types=MATRICES,
     tolerance=LOOSE,
 )
-add(
-    "MatrixDeterminant",
-    *_SQUARE,
-    reference=np.linalg.det,
-    types=MATRICES,
-    tolerance=LOOSE,
-)
+add("MatrixDeterminant", *_SQUARE, reference=np.linalg.det, types=MATRICES, tolerance=LOOSE)
 add(
     "LogMatrixDeterminant",
     lambda v: case(regular(v, 2, 2), smooth=v.dtype is not dtypes.complex64),

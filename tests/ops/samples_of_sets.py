@@ -193,11 +193,7 @@ add(
     types=representatives(ALL),
     reference=lambda values, shape: np.concatenate(values),
 )
-add(
-    "CountUpTo",
-    lambda v: case(np.abs(v()), limit=10),
-    reference=lambda ref, limit: ref + 1,
-)
+add("CountUpTo", lambda v: case(np.abs(v()), limit=10), reference=lambda ref, limit: ref + 1)
 
 
 def _fingerprint(data: Any, _: Any) -> Any:

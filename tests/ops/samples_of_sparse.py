@@ -238,10 +238,7 @@ add(
     lambda v: case(i64(), v(2)),
     lambda v: case(i64(), v(0)),
     types=representatives(dtypes.NUMERIC),
-    reference=lambda where, grads: (
-        grads[where],
-        np.delete(grads, where).sum(dtype=grads.dtype),
-    ),
+    reference=lambda where, grads: (grads[where], np.delete(grads, where).sum(dtype=grads.dtype)),
 )
 
 # -- two of them
@@ -338,10 +335,7 @@ _REDUCED: list[Any] = [
     lambda v: case(ROWS, v(4), SHAPE, np.array(0, np.int32)),
     lambda v: case(NOWHERE, v(0), SHAPE, i32(0)),
 ]
-for _name, _function, _kinds in (
-    ("Sum", np.add, dtypes.NUMERIC),
-    ("Max", np.maximum, dtypes.REAL),
-):
+for _name, _function, _kinds in (("Sum", np.add, dtypes.NUMERIC), ("Max", np.maximum, dtypes.REAL)):
     add(
         f"SparseReduce{_name}",
         *_REDUCED,

@@ -42,14 +42,7 @@ def _verified(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GPUGRAPH_VERIFY", "1")
 
 
-NEVER_EMPTY = {
-    "ConcatOffset",
-    "CountUpTo",
-    "DecodeBmp",
-    "DecodeImage",
-    "DecodePng",
-    "LinSpace",
-}
+NEVER_EMPTY = {"ConcatOffset", "CountUpTo", "DecodeBmp", "DecodeImage", "DecodePng", "LinSpace"}
 """Ops that have neither inputs nor outputs without elements."""
 
 

@@ -28,9 +28,7 @@ def test_it_can_be_dynamic_rnn():
             state = cell.zero_state(BATCH, tf.float32)
         finished = time >= tf.constant(LENGTHS)
         inputs = tf.cond(
-            tf.reduce_all(finished),
-            lambda: tf.zeros([BATCH, DEPTH]),
-            lambda: elements.read(time),
+            tf.reduce_all(finished), lambda: tf.zeros([BATCH, DEPTH]), lambda: elements.read(time)
         )
         inputs.set_shape([BATCH, DEPTH])
         return finished, inputs, state, output, None

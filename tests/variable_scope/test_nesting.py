@@ -35,12 +35,7 @@ def test_an_exception_leaves_every_scope_as_it_was(kinds):
     with tf.Graph().as_default() as graph:
         with tf.variable_scope("target") as target:
             pass
-        arguments = {
-            "name": ("a",),
-            "default": (None, "d"),
-            "jump": (target,),
-            "flat": ("f",),
-        }
+        arguments = {"name": ("a",), "default": (None, "d"), "jump": (target,), "flat": ("f",)}
         with tf.name_scope("n"), tf.variable_scope("start"):
             before = tf.get_variable_scope(), graph.get_name_scope()
 

@@ -269,8 +269,7 @@ def test_what_was_made_as_one_is_not_got_in_parts():
 
 
 @pytest.mark.parametrize(
-    ("parts", "message"),
-    [(2, "so was the extra shard w/part_2"), (4, "w/part_3 was not")],
+    ("parts", "message"), [(2, "so was the extra shard w/part_2"), (4, "w/part_3 was not")]
 )
 def test_parts_made_by_hand_must_be_as_many(parts, message):
     for index in range(3):

@@ -32,21 +32,9 @@ from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
 from gpugraph.graph.op_def import host_slots
 from gpugraph.kernel import Kernel, Sized, reference
 from gpugraph.ops.framework.op_declaration import DECLARATIONS
-from gpugraph.plan import (
-    FeedSlot,
-    FetchSlot,
-    Plan,
-    Step,
-    all_steps,
-    rendezvous_key,
-)
+from gpugraph.plan import FeedSlot, FetchSlot, Plan, Step, all_steps, rendezvous_key
 
-_NO_STEP = {
-    NodeClass.CONSTANT,
-    NodeClass.VARIABLE,
-    NodeClass.ARG,
-    NodeClass.RETVAL,
-}
+_NO_STEP = {NodeClass.CONSTANT, NodeClass.VARIABLE, NodeClass.ARG, NodeClass.RETVAL}
 
 
 def bind(unit: Unit) -> Plan:
@@ -175,10 +163,7 @@ class Binder(Making):
             node.name,
             node.attrs,
             (node.input_types, node.output_types),
-            (
-                [home.shape or () for _, home in inputs],
-                [home.shape or () for _, home in outputs],
-            ),
+            ([home.shape or () for _, home in inputs], [home.shape or () for _, home in outputs]),
             {slot: values[keys[slot]] for slot in host if keys[slot] in values},
             variables,
             self.runner(node),
@@ -320,7 +305,7 @@ def _alive(flags: list[bool], flag: int, node: Node, read: Callable[[], Any]) ->
         if not flags[flag]:
             raise invalid_argument(
                 f"Retval[{node.attrs['index']}] does not have value: "
-                f"'{node.input_edge(0).src.name}' is of a branch that was not taken",
+                f"'{node.input_edge(0).src.name}' is of a branch that was not taken"
             )
         return read()
 

@@ -11,10 +11,7 @@ Move = Callable[[], Any]
 
 
 def merger(
-    flags: list[bool],
-    inputs: Sequence[tuple[int | None, Move]],
-    found: int | None,
-    index: Any,
+    flags: list[bool], inputs: Sequence[tuple[int | None, Move]], found: int | None, index: Any
 ) -> Move:
     """What runs a Merge. `inputs` are flags (None: always alive) and what moves them.
 

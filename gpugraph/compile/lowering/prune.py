@@ -191,12 +191,7 @@ def _add_arg(unit: Unit, tensor: Tensor, feed: FeedSpec) -> Node:
     node = unit.graph.add_node(
         f"_arg_{tensor.op.name}_{tensor.value_index}_{index}",
         DECLARATIONS["_Arg"].op_def,
-        attrs={
-            "T": tensor.dtype.base_dtype,
-            "index": index,
-            "shape": shape,
-            "tensor": tensor.name,
-        },
+        attrs={"T": tensor.dtype.base_dtype, "index": index, "shape": shape, "tensor": tensor.name},
         output_types=[tensor.dtype.base_dtype],
         origin=tensor.op.origin,
     )
@@ -226,11 +221,7 @@ def _add_edges(graph: RuntimeGraph, nodes: dict[Operation, Node], args: dict[Ten
 
 
 def _add_retval(
-    unit: Unit,
-    index: int,
-    tensor: Tensor,
-    nodes: dict[Operation, Node],
-    args: dict[Tensor, Node],
+    unit: Unit, index: int, tensor: Tensor, nodes: dict[Operation, Node], args: dict[Tensor, Node]
 ) -> None:
     node = unit.graph.add_node(
         f"_retval_{tensor.op.name}_{tensor.value_index}_{index}",

@@ -246,13 +246,7 @@ class _Planner:
         )
 
     def _in_place(
-        self,
-        at: int,
-        node: Node,
-        decl: OpDecl,
-        slot: int,
-        shape: object,
-        taken: set[Storage],
+        self, at: int, node: Node, decl: OpDecl, slot: int, shape: object, taken: set[Storage]
     ) -> Storage | None:
         """The storage of an input that dies here and has the output's shape and element size."""
         for index in self._alias_inputs(node, decl.alias[slot]):
@@ -339,9 +333,5 @@ def _totals(unit: Unit, storages: list[Storage]) -> dict[str, tuple[int, int, in
     totals: dict[str, tuple[int, int, int]] = {}
     for storage in storages:
         _, count, total = totals.get(storage.device, (0, 0, 0))
-        totals[storage.device] = (
-            unit.arena_sizes[storage.device],
-            count + 1,
-            total + storage.size,
-        )
+        totals[storage.device] = (unit.arena_sizes[storage.device], count + 1, total + storage.size)
     return totals

@@ -189,7 +189,6 @@ _VISITS: Mapping[str, Callable[[Replacing, Node], None]] = {
     "Cast": _visit_cast,
     **dict.fromkeys(("Neg", "LogicalNot", "Conj"), _visit_inverse),
     **dict.fromkeys(
-        ("Mul", "Add", "AddV2", "Sub", "RealDiv", "Div", "TruncateDiv", "FloorDiv"),
-        _visit_neutral,
+        ("Mul", "Add", "AddV2", "Sub", "RealDiv", "Div", "TruncateDiv", "FloorDiv"), _visit_neutral
     ),
 }

@@ -26,13 +26,7 @@ from gpugraph.compile.steps.native_node_code import (
 )
 from gpugraph.compile.steps.result_comparison import alike
 from gpugraph.compile.unit.jit_settings import tell
-from gpugraph.devices.native import (
-    NotNativeError,
-    Prepared,
-    failed_at,
-    runtime_reason,
-    sequence,
-)
+from gpugraph.devices.native import NotNativeError, Prepared, failed_at, runtime_reason, sequence
 from gpugraph.plan import Step, blame
 
 WORTHWHILE_S = 0.01

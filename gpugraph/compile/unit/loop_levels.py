@@ -103,7 +103,7 @@ def _measure(level: Level, graph: RuntimeGraph, ways: Collection[tuple[Node, Nod
 
 def _needs_itself(frame: Frame) -> InvalidArgumentError:
     return invalid_argument(
-        f"The loop '{frame.name}' needs its own result before it can start{origins(*frame.enters)}",
+        f"The loop '{frame.name}' needs its own result before it can start{origins(*frame.enters)}"
     )
 
 

@@ -48,6 +48,6 @@ def is_off(switch: str) -> bool:
     if said not in ("", "0", "1"):
         raise invalid_argument(
             f"{switch} is {said!r}; possible are 0 ({_WHAT[switch]}) and 1 (they are, as when it "
-            "is not set)",
+            "is not set)"
         )
     return said == "0"

@@ -84,9 +84,7 @@ def _close(devices: Sequence[CudaDevice], drivers: Sequence[Driver]) -> None:
 
 
 def splits(
-    options: SessionOptions,
-    ordinals: Sequence[int],
-    memory: Callable[[int], tuple[int, int]],
+    options: SessionOptions, ordinals: Sequence[int], memory: Callable[[int], tuple[int, int]]
 ) -> list[Split]:
     """The devices of these options. `memory` tells the free and all bytes of a GPU.
 
@@ -118,11 +116,11 @@ def _check(options: GPUOptions) -> None:
     if not 0 <= fraction <= 1:
         raise invalid_argument(
             f"GPUOptions.per_process_gpu_memory_fraction is {fraction}; it is the part of a GPU's "
-            "memory that may be used, from 0 (the default: nearly all that is free) to 1",
+            "memory that may be used, from 0 (the default: nearly all that is free) to 1"
         )
     if options.allocator_type not in ("", "BFC"):
         raise invalid_argument(
-            f"GPUOptions.allocator_type is {options.allocator_type!r}; GPUs have 'BFC' only",
+            f"GPUOptions.allocator_type is {options.allocator_type!r}; GPUs have 'BFC' only"
         )
 
 
@@ -155,13 +153,13 @@ def _check_parts(options: GPUOptions, divided: int, used: int, visible: int) -> 
     if options.per_process_gpu_memory_fraction > 0:
         raise invalid_argument(
             f"{what} and says how much memory each part has; per_process_gpu_memory_fraction "
-            f"({options.per_process_gpu_memory_fraction}) has no meaning beside it",
+            f"({options.per_process_gpu_memory_fraction}) has no meaning beside it"
         )
     if used < divided:
         raise UnknownError(None, None, f"{what}, but only {used} can be used")
     if options.visible_device_list and visible != divided:
         raise invalid_argument(
-            f"{what}, but visible_device_list ({options.visible_device_list!r}) names {visible}",
+            f"{what}, but visible_device_list ({options.visible_device_list!r}) names {visible}"
         )
     if visible != divided:
         raise UnknownError(
@@ -175,7 +173,7 @@ def _part_bytes(mebibytes: float) -> int:
     if not mebibytes >= 1:
         raise invalid_argument(
             f"GPUOptions.experimental.virtual_devices has a memory_limit_mb of {mebibytes}; a part "
-            "of a GPU has 1 MiB or more",
+            "of a GPU has 1 MiB or more"
         )
     return int(mebibytes) << 20
 

@@ -155,11 +155,7 @@ class LoopFunction:
         self._wanted = [(at, spans[at]) for at in text.inputs]
 
     def bind(
-        self,
-        arrays: Sequence[Any],
-        sizes: Sequence[int],
-        limit: int = -1,
-        stop: Any = None,
+        self, arrays: Sequence[Any], sizes: Sequence[int], limit: int = -1, stop: Any = None
     ) -> Callable[[], int]:
         """What runs the loop when called, and returns how many turns it took.
 

@@ -16,9 +16,7 @@ if TYPE_CHECKING:
     from gpugraph.graph.client.tensor import Tensor
 
 
-HANDLE_MOVES = frozenset(
-    ("Identity", "Switch", "Merge", "Enter", "Exit", "NextIteration"),
-)
+HANDLE_MOVES = frozenset(("Identity", "Switch", "Merge", "Enter", "Exit", "NextIteration"))
 """Op types that give a handle on."""
 
 

@@ -21,11 +21,7 @@ from collections.abc import KeysView
 from typing import Any
 
 from gpugraph.base.dtypes import DType
-from gpugraph.base.errors import (
-    InternalError,
-    NotFoundError,
-    invalid_argument,
-)
+from gpugraph.base.errors import InternalError, NotFoundError, invalid_argument
 from gpugraph.graph.op_def import NodeDef, OpDef
 
 CONTROL_SLOT = -1
@@ -219,7 +215,7 @@ class Node:
         if not 0 <= index < len(self.input_types):
             raise invalid_argument(
                 f"Invalid input_edge index: {index}, Node {self.name} only has "
-                f"{self.num_inputs} inputs.",
+                f"{self.num_inputs} inputs."
             )
         for edge in self._in:
             if edge.dst_input == index:

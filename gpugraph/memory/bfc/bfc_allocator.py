@@ -31,11 +31,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from itertools import count
 
-from gpugraph.base.errors import (
-    FailedPreconditionError,
-    InternalError,
-    invalid_argument,
-)
+from gpugraph.base.errors import FailedPreconditionError, InternalError, invalid_argument
 from gpugraph.memory.allocator import (
     MAX_ALLOCATION_BYTES,
     Allocator,

@@ -174,11 +174,7 @@ _split_v = op(
 
 
 def split(
-    value: Any,
-    num_or_size_splits: Any,
-    axis: Any = 0,
-    num: int | None = None,
-    name: str = "split",
+    value: Any, num_or_size_splits: Any, axis: Any = 0, num: int | None = None, name: str = "split"
 ) -> Any:
     """`value` cut along `axis`, a list of tensors.
 

@@ -300,10 +300,7 @@ _mirror_pad = op(
     attrs={"T": ALL, "Tpaddings": INDEX, "mode": Attr("string", required=True)},
     infer=_infer_mirror_pad,
     **copying(_mirrored),
-    grad=lambda op, dy: [
-        raw_ops.MirrorPadGrad(dy, op.inputs[1], mode=op.get_attr("mode")),
-        None,
-    ],
+    grad=lambda op, dy: [raw_ops.MirrorPadGrad(dy, op.inputs[1], mode=op.get_attr("mode")), None],
     doc="The input padded by its own mirror image, with (SYMMETRIC) or without its border.",
 )
 

@@ -40,12 +40,7 @@ _MOVED = Call(_nothing)
 op(
     "_Arg",
     outputs="output: T",
-    attrs={
-        "T": ALL,
-        "index": Attr("int"),
-        "shape": Attr("shape"),
-        "tensor": Attr("string"),
-    },
+    attrs={"T": ALL, "index": Attr("int"), "shape": Attr("shape"), "tensor": Attr("string")},
     infer=from_attr("shape"),
     cpu=_MOVED,
     gpu=_MOVED,

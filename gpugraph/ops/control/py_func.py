@@ -84,9 +84,7 @@ def _as_op_error(error: Exception) -> OpError:
     trace = error.__traceback__.tb_next if error.__traceback__ is not None else None
     frames = "".join(traceback.format_tb(trace))
     return chosen(
-        None,
-        None,
-        f"{type(error).__name__}: {error}\nTraceback (most recent call last):\n{frames}",
+        None, None, f"{type(error).__name__}: {error}\nTraceback (most recent call last):\n{frames}"
     )
 
 

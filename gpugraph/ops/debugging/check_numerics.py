@@ -19,11 +19,7 @@ from gpugraph.ops.framework.cuda_grids import THREADS, grid_of
 from gpugraph.ops.framework.op_declaration import Attr, op, raw_ops
 from gpugraph.ops.framework.shape_functions import same_shape
 
-_FOUND = {
-    (True, True): "Inf and NaN",
-    (True, False): "Inf",
-    (False, True): "NaN",
-}
+_FOUND = {(True, True): "Inf and NaN", (True, False): "Inf", (False, True): "NaN"}
 """What a tensor had, by whether it had infinities and whether NaNs."""
 
 

@@ -49,13 +49,7 @@ register_kernel(
     "Add", "GPU", HostOnly("strings live on the host"), types={"T": (string,)}, priority=1
 )
 
-add_v2 = op(
-    "AddV2",
-    **_ADDITION,
-    attrs={"T": NUMERIC},
-    commutative=True,
-    doc="x + y, elementwise.",
-)
+add_v2 = op("AddV2", **_ADDITION, attrs={"T": NUMERIC}, commutative=True, doc="x + y, elementwise.")
 
 sub = op(
     "Sub",

@@ -76,10 +76,7 @@ def _equality(name: str, function: Any, text: str, otherwise: bool) -> OpFunctio
         name,
         inputs="x: T, y: T",
         outputs="z: bool",
-        attrs={
-            "T": (*NUMERIC, boolean, string),
-            "incompatible_shape_error": Attr("bool", True),
-        },
+        attrs={"T": (*NUMERIC, boolean, string), "incompatible_shape_error": Attr("bool", True)},
         infer=_infer_equal,
         commutative=True,
         cpu=_compare_or(function, otherwise),

@@ -85,10 +85,7 @@ def _sqrt_grad(y: Any, dy: Any, out: Any) -> None:
 
 def _sqrt_grad_gradient(op: Any, dz: Any) -> list[Any]:
     slope = raw_ops.RealDiv(dz, op.inputs[0])
-    return [
-        raw_ops.Neg(raw_ops.Mul(conj(slope), op.outputs[0])),
-        raw_ops.Mul(slope, 0.5),
-    ]
+    return [raw_ops.Neg(raw_ops.Mul(conj(slope), op.outputs[0])), raw_ops.Mul(slope, 0.5)]
 
 
 _gradient_op(

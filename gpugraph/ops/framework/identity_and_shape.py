@@ -133,11 +133,7 @@ _SAME: dict[str, Any] = {
 }
 
 identity_op = op(
-    "Identity",
-    **_SAME,
-    attrs={"T": ALL},
-    grad=lambda op, dy: dy,
-    doc="The input as it is.",
+    "Identity", **_SAME, attrs={"T": ALL}, grad=lambda op, dy: dy, doc="The input as it is."
 )
 
 stop_gradient_op = op(

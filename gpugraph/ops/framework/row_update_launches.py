@@ -129,10 +129,7 @@ def ordered(
 
 
 def radix_passes(
-    count: int,
-    bits: int,
-    keys: Scratch,
-    order: Scratch,
+    count: int, bits: int, keys: Scratch, order: Scratch
 ) -> tuple[list[Launch], Scratch, Scratch]:
     """Launches that sort pairs (key, number) by the lowest `bits` of the keys, and where they are
     then."""

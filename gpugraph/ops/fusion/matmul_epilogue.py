@@ -123,12 +123,7 @@ def _declare(
 
 
 _declare(
-    "MatMul",
-    "a: T, b: T",
-    ("transpose_a", "transpose_b"),
-    infer_matmul,
-    bind_matmul,
-    matrices_of,
+    "MatMul", "a: T, b: T", ("transpose_a", "transpose_b"), infer_matmul, bind_matmul, matrices_of
 )
 _declare(
     "BatchMatMulV2",

@@ -86,11 +86,7 @@ def _infer_overlaps(context: InferContext) -> Sequence[TensorShape]:
 
 def _of_overlaps(overlaps: Any, scores: Any, most: Any, threshold: Any, least: Any) -> list[Any]:
     chosen = _choose(
-        scores,
-        int(most),
-        float(least),
-        float(threshold),
-        lambda at, others: overlaps[at, others],
+        scores, int(most), float(least), float(threshold), lambda at, others: overlaps[at, others]
     )
     return [np.array([at for at, _ in chosen], np.int32)]
 
@@ -217,11 +213,7 @@ def non_max_suppression_padded(
     with op_scope(name, "non_max_suppression_padded", boxes, scores):
         limits = _limits(iou_threshold=iou_threshold, score_threshold=score_threshold)
         found, count = raw_ops.NonMaxSuppressionV4(
-            boxes,
-            scores,
-            max_output_size,
-            *limits,
-            pad_to_max_output_size=pad_to_max_output_size,
+            boxes, scores, max_output_size, *limits, pad_to_max_output_size=pad_to_max_output_size
         )
         return found, count
 

@@ -80,10 +80,7 @@ def _resize(taps: int, scale: Scale, signature: Signature) -> list[Launch]:
 def _nearest(scale: Scale, signature: Signature) -> list[Launch]:
     work = _Resize(1, scale, signature, False)
     launches, ((y, _), (x, _)) = work.tables()
-    return [
-        *launches,
-        work.launch("gg_nearest", work.sizes[0], At(0), At(1), y, x, *work.sizes),
-    ]
+    return [*launches, work.launch("gg_nearest", work.sizes[0], At(0), At(1), y, x, *work.sizes)]
 
 
 def _resize_back(taps: int, scale: Scale, out: int, signature: Signature) -> list[Launch]:

@@ -310,11 +310,7 @@ def resize_bilinear(
     ValueError for other ranks and sizes that are not positive.
     """
     return raw_ops.ResizeBilinear(
-        images,
-        size,
-        align_corners=align_corners,
-        half_pixel_centers=half_pixel_centers,
-        name=name,
+        images, size, align_corners=align_corners, half_pixel_centers=half_pixel_centers, name=name
     )
 
 
@@ -327,11 +323,7 @@ def resize_bicubic(
 ) -> Tensor:
     """Images of another size by cubic convolution, as float32; see `resize_bilinear`."""
     return raw_ops.ResizeBicubic(
-        images,
-        size,
-        align_corners=align_corners,
-        half_pixel_centers=half_pixel_centers,
-        name=name,
+        images, size, align_corners=align_corners, half_pixel_centers=half_pixel_centers, name=name
     )
 
 
@@ -345,11 +337,7 @@ def resize_nearest_neighbor(
     """Images of another size, each pixel the nearest of the input, in their own dtype; see
     `resize_bilinear`."""
     return raw_ops.ResizeNearestNeighbor(
-        images,
-        size,
-        align_corners=align_corners,
-        half_pixel_centers=half_pixel_centers,
-        name=name,
+        images, size, align_corners=align_corners, half_pixel_centers=half_pixel_centers, name=name
     )
 
 

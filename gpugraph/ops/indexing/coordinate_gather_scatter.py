@@ -86,7 +86,7 @@ class Coordinates:
         at = int(np.flatnonzero(outside)[0])
         raise invalid_argument(
             f"indices[{at}] = {self.indices[at].tolist()} is not inside the shape "
-            f"{self.sizes.tolist()}",
+            f"{self.sizes.tolist()}"
         )
 
 

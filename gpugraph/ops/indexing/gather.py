@@ -190,12 +190,7 @@ _gather = op(
     "GatherV2",
     inputs="params: Tparams, indices: Tindices, axis: Taxis",
     outputs="output: Tparams",
-    attrs={
-        "batch_dims": Attr("int", 0),
-        "Tparams": ALL,
-        "Tindices": INDEX,
-        "Taxis": INDEX,
-    },
+    attrs={"batch_dims": Attr("int", 0), "Tparams": ALL, "Tindices": INDEX, "Taxis": INDEX},
     infer=_infer_gather,
     host=[2],
     cpu=Call(make=_bind_gather),

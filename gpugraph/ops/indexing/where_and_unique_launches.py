@@ -21,11 +21,7 @@ Shapes = list[tuple[int, ...]]
 
 
 def _counted(
-    function: str,
-    arguments: Arguments,
-    count: int,
-    how: Mapping[str, Any],
-    name: str = "starts",
+    function: str, arguments: Arguments, count: int, how: Mapping[str, Any], name: str = "starts"
 ) -> tuple[list[Launch], Scratch]:
     """Launches that count what is chosen among `count` elements, and where that of each tile
     begins then."""

@@ -69,11 +69,7 @@ matmul_op = op(
     "MatMul",
     inputs="a: T, b: T",
     outputs="product: T",
-    attrs={
-        "transpose_a": Attr("bool", False),
-        "transpose_b": Attr("bool", False),
-        "T": _TYPES,
-    },
+    attrs={"transpose_a": Attr("bool", False), "transpose_b": Attr("bool", False), "T": _TYPES},
     infer=infer_matmul,
     cpu=Call(make=bind_matmul),
     gpu=Call(make=bind_matmul),

@@ -219,11 +219,7 @@ def stateless_multinomial(
 
 
 def stateless_categorical(
-    logits: Any,
-    num_samples: Any,
-    seed: Any,
-    dtype: Any = dtypes.int64,
-    name: str | None = None,
+    logits: Any, num_samples: Any, seed: Any, dtype: Any = dtypes.int64, name: str | None = None
 ) -> Tensor:
     """The same as `stateless_multinomial`, under its newer name."""
     scope, given = (name, "stateless_categorical"), (logits, num_samples)

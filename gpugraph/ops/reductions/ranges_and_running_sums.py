@@ -238,11 +238,7 @@ def _cumulative_logsumexp_gradient(op: Any, dy: Any) -> list[Any]:
 
 
 _cumsum = _declare(
-    "Cumsum",
-    _running(np.add, _identity(np.add)),
-    ("((a) + (b))", "0"),
-    _cumsum_gradient,
-    "sum",
+    "Cumsum", _running(np.add, _identity(np.add)), ("((a) + (b))", "0"), _cumsum_gradient, "sum"
 )
 _cumprod = _declare(
     "Cumprod",

@@ -63,7 +63,7 @@ def _check_sets(indices: Any, sizes: Any) -> None:
     if outside.any():
         number = int(np.argmax(outside))
         raise invalid_argument(
-            f"indices[{number}] = {indices[number].tolist()} is out of bounds of {sizes.tolist()}",
+            f"indices[{number}] = {indices[number].tolist()} is out of bounds of {sizes.tolist()}"
         )
 
 

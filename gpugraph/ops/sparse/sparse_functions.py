@@ -49,10 +49,7 @@ def sparse_to_dense(
 
 
 def sparse_tensor_to_dense(
-    sp_input: Any,
-    default_value: Any = None,
-    validate_indices: bool = True,
-    name: str | None = None,
+    sp_input: Any, default_value: Any = None, validate_indices: bool = True, name: str | None = None
 ) -> Tensor:
     """A SparseTensor as a tensor, with `default_value` (0, of strings "") where it has no element.
 
@@ -66,12 +63,7 @@ def sparse_tensor_to_dense(
             zero: Any = b"" if element is dtypes.string else element.as_numpy_dtype(0)
             default_value = convert_to_tensor(zero, element, name="zeros")
     return sparse_to_dense(
-        source.indices,
-        source.dense_shape,
-        source.values,
-        default_value,
-        validate_indices,
-        name,
+        source.indices, source.dense_shape, source.values, default_value, validate_indices, name
     )
 
 

@@ -43,7 +43,7 @@ def _bind(context: KernelContext, ref: Any, *others: Any) -> Callable[[], Any]:
     if set(value.shape[:extra]) - {1} or not _fits(value.shape[extra:], target.shape):
         raise invalid_argument(
             f"Cannot broadcast input shape {list(value.shape)} into final shape "
-            f"{list(target.shape)}",
+            f"{list(target.shape)}"
         )
     return partial(np.copyto, target, value.reshape(value.shape[extra:]))
 

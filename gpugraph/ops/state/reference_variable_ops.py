@@ -81,11 +81,7 @@ op(
     "Assign",
     inputs="ref: Ref(T), value: T",
     outputs="output_ref: Ref(T)",
-    attrs={
-        "T": ALL,
-        "validate_shape": Attr("bool", True),
-        "use_locking": Attr("bool", True),
-    },
+    attrs={"T": ALL, "validate_shape": Attr("bool", True), "use_locking": Attr("bool", True)},
     infer=_infer_assign,
     view={0: 0},
     writes=[0],

@@ -58,11 +58,7 @@ op(
 
 
 def string_format(
-    template: str,
-    inputs: Any,
-    placeholder: str = "{}",
-    summarize: int = 3,
-    name: str | None = None,
+    template: str, inputs: Any, placeholder: str = "{}", summarize: int = 3, name: str | None = None
 ) -> Tensor:
     """`template` with its placeholders replaced by the text of `inputs`, a tensor or a list.
 

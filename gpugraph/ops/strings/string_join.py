@@ -256,11 +256,7 @@ op(
 
 
 def unsorted_segment_join(
-    inputs: Any,
-    segment_ids: Any,
-    num_segments: Any,
-    separator: str = "",
-    name: str | None = None,
+    inputs: Any, segment_ids: Any, num_segments: Any, separator: str = "", name: str | None = None
 ) -> Tensor:
     """output[i]: the strings of `inputs` whose `segment_ids` are i, joined with `separator`.
 

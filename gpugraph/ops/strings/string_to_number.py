@@ -186,9 +186,7 @@ _string_to_number = op(
     "StringToNumber",
     inputs="string_tensor: string",
     outputs="output: out_type",
-    attrs={
-        "out_type": Attr("type", dtypes.float32),
-    },
+    attrs={"out_type": Attr("type", dtypes.float32)},
     infer=same_shape(0),
     cpu=each_string(_reader),
     gpu=HOST,

@@ -195,13 +195,7 @@ apply_momentum = declare_update(
 
 
 def _adam(
-    attrs: Any,
-    scalars: Sequence[Any],
-    room: Sequence[Any],
-    var: Any,
-    m: Any,
-    v: Any,
-    grad: Any,
+    attrs: Any, scalars: Sequence[Any], room: Sequence[Any], var: Any, m: Any, v: Any, grad: Any
 ) -> None:
     beta1_power, beta2_power, rate, beta1, beta2, epsilon = scalars
     step, other = room
@@ -303,13 +297,7 @@ apply_adagrad = declare_update(
 
 
 def _rms_prop(
-    _: Any,
-    scalars: Sequence[Any],
-    room: Sequence[Any],
-    var: Any,
-    ms: Any,
-    mom: Any,
-    grad: Any,
+    _: Any, scalars: Sequence[Any], room: Sequence[Any], var: Any, ms: Any, mom: Any, grad: Any
 ) -> None:
     rate, rho, momentum, epsilon = scalars
     step, other = room

@@ -218,10 +218,7 @@ sparse_update(
     "ApplyCenteredRMSProp",
 )
 sparse_update(
-    "Ftrl",
-    _TWO + "grad: T, indices: Tindices, lr: T, l1: T, l2: T, lr_power: T",
-    3,
-    "ApplyFtrl",
+    "Ftrl", _TWO + "grad: T, indices: Tindices, lr: T, l1: T, l2: T, lr_power: T", 3, "ApplyFtrl"
 )
 sparse_update(
     "FtrlV2",

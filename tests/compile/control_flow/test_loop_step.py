@@ -61,10 +61,7 @@ def test_an_inner_loop_begins_with_what_grows(size: int):
         return times(2, lambda x: [x + 1.0], [tf.concat([x, x], 0)])
 
     (y,) = times(
-        3,
-        body,
-        [tf.ones([size])],
-        shape_invariants=[tf.TensorShape([]), tf.TensorShape([None])],
+        3, body, [tf.ones([size])], shape_invariants=[tf.TensorShape([]), tf.TensorShape([None])]
     )
     assert run([y])[0].tolist() == [7.0] * 8 * size
 

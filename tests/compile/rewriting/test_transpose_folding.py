@@ -143,9 +143,7 @@ def test_what_the_transpose_waited_for_the_product_waits_for():
 def test_in_a_loop_and_in_a_branch():
     x, n = fed((3, 3)), fed((), tf.int32, "n")
     loop = tf.while_loop(
-        lambda i, a: i < n,
-        lambda i, a: (i + 1, tf.matmul(tf.transpose(a), x) / 4.0),
-        [0, x],
+        lambda i, a: i < n, lambda i, a: (i + 1, tf.matmul(tf.transpose(a), x) / 4.0), [0, x]
     )[1]
     y = tf.cond(n > 1, lambda: tf.matmul(tf.transpose(loop), x), lambda: tf.transpose(x))
     unit = after([y], {x: (3, 3), n: ()})

@@ -19,9 +19,7 @@ needs_cxx = pytest.mark.skipif(bool(host_compiler().reason), reason=host_compile
 
 spans = st.tuples(st.integers(0, 12), st.integers(0, 3))
 touched = st.builds(
-    Touches,
-    st.lists(spans, max_size=3).map(tuple),
-    st.lists(spans, max_size=2).map(tuple),
+    Touches, st.lists(spans, max_size=3).map(tuple), st.lists(spans, max_size=2).map(tuple)
 )
 commands = st.builds(
     Command,

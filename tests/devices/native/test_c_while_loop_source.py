@@ -184,9 +184,7 @@ def test_integers_divided_by_zero_are_an_error() -> None:
     quotient = loop.apply("y == (T)0 ? (T)0 : x / y", [y, x], tf.int32)
     condition = loop.apply("x > (T)-3", [x], tf.bool)
     run = loop.bind(
-        condition,
-        {x: loop.apply("x - (T)1", [x], tf.int32), y: quotient},
-        [number(2), number(9)],
+        condition, {x: loop.apply("x - (T)1", [x], tf.int32), y: quotient}, [number(2), number(9)]
     )
     with pytest.raises(InvalidArgumentError, match="Integer division by zero"):
         run()

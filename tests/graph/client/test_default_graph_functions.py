@@ -19,11 +19,7 @@ def g() -> Any:
 
 def test_functions_reach_the_default_graph(g: Graph) -> None:
     first = constant(0, name="first")
-    with (
-        graph.device("/gpu:0"),
-        graph.control_dependencies([first]),
-        graph.container("c"),
-    ):
+    with graph.device("/gpu:0"), graph.control_dependencies([first]), graph.container("c"):
         op = constant(0).op
     assert (op.device, op.control_inputs) == ("/device:GPU:0", [first.op])
     with graph.colocate_with(first):

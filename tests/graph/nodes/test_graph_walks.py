@@ -203,9 +203,7 @@ def test_depth_first_enters_before_and_leaves_after_the_inputs() -> None:
     graph = parse_graph("a = A()\nb = B(a)\nc = C(b, a)\nd = D()", {})
     seen: list[str] = []
     reverse_dfs(
-        graph,
-        enter=lambda n: seen.append(f"+{n.name}"),
-        leave=lambda n: seen.append(f"-{n.name}"),
+        graph, enter=lambda n: seen.append(f"+{n.name}"), leave=lambda n: seen.append(f"-{n.name}")
     )
     assert seen == ["+c", "+b", "+a", "-a", "-b", "-c", "+d", "-d"]
 

@@ -42,12 +42,7 @@ def free(allocator: BFCAllocator, address: int | None) -> None:
 
 def counts(allocator: BFCAllocator) -> tuple[int, int, int, int]:
     stats = allocator.get_stats()
-    return (
-        stats.num_allocs,
-        stats.bytes_in_use,
-        stats.peak_bytes_in_use,
-        stats.largest_alloc_size,
-    )
+    return (stats.num_allocs, stats.bytes_in_use, stats.peak_bytes_in_use, stats.largest_alloc_size)
 
 
 def test_every_size_up_to_1023_without_duplicates_or_overlap() -> None:
@@ -204,9 +199,7 @@ def test_chunks_never_span_regions_that_touch() -> None:
     assert [info.total_chunks_in_bin for info in allocator.bin_debug_info()][12] == 2
 
 
-def test_what_the_limit_leaves_when_garbage_is_collected(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+def test_what_the_limit_leaves_when_garbage_is_collected(caplog: pytest.LogCaptureFixture) -> None:
     allocator = make(8 * MIB, growth=True)
     held = get(allocator, MIB)
     other = get(allocator, MIB)

@@ -191,11 +191,7 @@ OF_TENSORFLOW = {
 
 SETTINGS = {
     "random_uniform": {"minval": -1, "maxval": 1},
-    "variance_scaling": {
-        "scale": 2.0,
-        "mode": "fan_avg",
-        "distribution": "untruncated_normal",
-    },
+    "variance_scaling": {"scale": 2.0, "mode": "fan_avg", "distribution": "untruncated_normal"},
 }
 
 

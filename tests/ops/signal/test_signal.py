@@ -133,11 +133,7 @@ def test_cosine_transform_refuses():
 def test_gradients_of_transforms():
     """Of linear functions: the gradient of half the square is the transposed of the result."""
     x = tf.constant(np.random.default_rng(3).normal(size=8))
-    results = [
-        tf.signal.dct(x, norm="ortho"),
-        tf.signal.frame(x, 4, 4),
-        tf.signal.fftshift(x),
-    ]
+    results = [tf.signal.dct(x, norm="ortho"), tf.signal.frame(x, 4, 4), tf.signal.fftshift(x)]
     slopes = [tf.gradients(0.5 * tf.reduce_sum(each**2), x)[0] for each in results]
     with tf.Session() as session:
         value, found = session.run([x, slopes])

@@ -6,12 +6,7 @@ from importlib import metadata
 from importlib.util import find_spec
 from typing import NamedTuple
 
-_WHEELS = {
-    "cupy-cuda13x": 13,
-    "cupy-cuda12x": 12,
-    "cupy-cuda11x": 11,
-    "cupy": 0,
-}
+_WHEELS = {"cupy-cuda13x": 13, "cupy-cuda12x": 12, "cupy-cuda11x": 11, "cupy": 0}
 """The names that CuPy is installed under, and the CUDA each is for; 0: which it was built with."""
 _OTHERS = ("cupy-rocm-7-0", "cupy-rocm-5-0", "cupy-rocm-4-3")
 _EXTRAS = {12: "cuda12", 13: "cuda13"}

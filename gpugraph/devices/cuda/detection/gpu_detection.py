@@ -76,7 +76,7 @@ def detect() -> Detection:
     if switch not in ("", "0", "1"):
         raise invalid_argument(
             f"{SWITCH} is {switch!r}; possible are 0 (no CUDA GPU is used) and 1 (all that are "
-            "there, as when it is not set)",
+            "there, as when it is not set)"
         )
     if switch == "0":
         return Detection(reason=f"{SWITCH} is 0, which switches CUDA GPUs off")

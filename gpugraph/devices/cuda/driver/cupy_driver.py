@@ -77,10 +77,7 @@ class CupyDriver:
     """
 
     def __init__(
-        self,
-        ordinal: int,
-        compiler: Compiler,
-        make_products: Callable[[], Products] | None = None,
+        self, ordinal: int, compiler: Compiler, make_products: Callable[[], Products] | None = None
     ) -> None:
         if PROBLEM:
             raise DriverError(f"CuPy can't be used: {PROBLEM}")

@@ -196,11 +196,7 @@ class HostModule:
                 )
 
     def launch(
-        self,
-        function: str,
-        geometry: Geometry,
-        arguments: Sequence[Any],
-        backwards: bool = False,
+        self, function: str, geometry: Geometry, arguments: Sequence[Any], backwards: bool = False
     ) -> None:
         """Runs a kernel to its end. DriverError as `check` says, and where the kernel failed."""
         self.check(function, geometry, arguments)

@@ -91,11 +91,11 @@ def _check_alignment(sub_allocator: Any, alignment: int) -> None:
     if alignment > _ALIGNMENT:
         raise invalid_argument(
             f"{type(sub_allocator).__name__} gives regions aligned to {_ALIGNMENT} bytes, an "
-            f"alignment of {alignment} cannot be had.",
+            f"alignment of {alignment} cannot be had."
         )
 
 
 def _no_such_region(sub_allocator: Any, address: int, num_bytes: int) -> InvalidArgumentError:
     return invalid_argument(
-        f"{type(sub_allocator).__name__} has no region of {num_bytes} bytes at {address:#x}.",
+        f"{type(sub_allocator).__name__} has no region of {num_bytes} bytes at {address:#x}."
     )

@@ -74,10 +74,7 @@ op(
     alias={0: 0},
     cpu=Call(make=_bind_relu_grad),
     elementwise="x * (T)(y > (T)0)",
-    grad=lambda op, ddy: [
-        raw_ops.ReluGrad(ddy, op.inputs[1]),
-        raw_ops.ZerosLike(op.inputs[1]),
-    ],
+    grad=lambda op, ddy: [raw_ops.ReluGrad(ddy, op.inputs[1]), raw_ops.ZerosLike(op.inputs[1])],
     doc="gradients where features > 0, else 0",
 )
 
@@ -126,10 +123,7 @@ op(
     alias={0: 0},
     cpu=Call(make=_bind_relu6_grad),
     elementwise="x * (T)(y > (T)0 && y < (T)6)",
-    grad=lambda op, ddy: [
-        raw_ops.Relu6Grad(ddy, op.inputs[1]),
-        raw_ops.ZerosLike(op.inputs[1]),
-    ],
+    grad=lambda op, ddy: [raw_ops.Relu6Grad(ddy, op.inputs[1]), raw_ops.ZerosLike(op.inputs[1])],
     doc="gradients where 0 < features < 6, else 0",
 )
 
@@ -243,10 +237,7 @@ def _elu_grad_back(op: Any, ddy: Any) -> list[Any]:
     dy, outputs = op.inputs
     zeros = raw_ops.ZerosLike(outputs)
     negative = raw_ops.Less(outputs, zeros)
-    return [
-        raw_ops.EluGrad(ddy, outputs),
-        raw_ops.Select(negative, raw_ops.Mul(ddy, dy), zeros),
-    ]
+    return [raw_ops.EluGrad(ddy, outputs), raw_ops.Select(negative, raw_ops.Mul(ddy, dy), zeros)]
 
 
 _elu_op = op(

@@ -321,8 +321,7 @@ conv2d_op = op(
     cpu=Call(make=bind_convolution),
     gpu=convolution_gpu(Call(make=bind_convolution), 0),
     native=convolution_source(
-        "gg_conv2d",
-        lambda given: (*given.input_shapes, given.output_shapes[0]),
+        "gg_conv2d", lambda given: (*given.input_shapes, given.output_shapes[0])
     ),
     grad=_conv_back,
     doc="Each window of the images (n, h, w, c) times the filter (kh, kw, c, outputs), summed up.",
@@ -338,8 +337,7 @@ op(
     cpu=Call(make=_bind_back_input),
     gpu=convolution_gpu(Call(make=_bind_back_input), 1),
     native=convolution_source(
-        "gg_conv2d_back_input",
-        lambda given: (given.output_shapes[0], *given.input_shapes[1:]),
+        "gg_conv2d_back_input", lambda given: (given.output_shapes[0], *given.input_shapes[1:])
     ),
     grad=_back_input_back,
     doc="The gradient of Conv2D by its images, of the sizes `input_sizes`.",

@@ -207,8 +207,7 @@ depthwise_op = op(
     cpu=Call(make=_bind_forward),
     gpu=forward_gpu(Call(make=_bind_forward)),
     native=depthwise_source(
-        "gg_depthwise",
-        lambda given: (*given.input_shapes, given.output_shapes[0]),
+        "gg_depthwise", lambda given: (*given.input_shapes, given.output_shapes[0])
     ),
     grad=_forward_back,
     doc="Each channel's windows times its own filters (kh, kw, c, m): c * m channels.",
@@ -224,8 +223,7 @@ op(
     cpu=Call(make=_bind_back_input),
     gpu=back_input_gpu(Call(make=_bind_back_input)),
     native=depthwise_source(
-        "gg_depthwise_back_input",
-        lambda given: (given.output_shapes[0], *given.input_shapes[1:]),
+        "gg_depthwise_back_input", lambda given: (given.output_shapes[0], *given.input_shapes[1:])
     ),
     grad=_back_input_back,
     doc="The gradient of DepthwiseConv2dNative by its images, of the sizes `input_sizes`.",

@@ -242,7 +242,7 @@ def draw(
     """
     if unique and count > law.possible:
         raise invalid_argument(
-            f"Sampler's range is too small: {count} different classes of {law.possible}",
+            f"Sampler's range is too small: {count} different classes of {law.possible}"
         )
     _check(true, law.range)
     with lock:

@@ -148,7 +148,7 @@ def _check_labels(labels: Any, classes: int) -> None:
         wrong = labels[(labels < 0) | (labels >= classes)]
         raise invalid_argument(
             f"The label {wrong[0]} is outside of the valid range [0, {classes}); in all, "
-            f"{wrong.size} of {labels.size} labels are",
+            f"{wrong.size} of {labels.size} labels are"
         )
 
 

@@ -83,11 +83,7 @@ _bias_add = op(
 # Along the last axis it is broadcasting as in any addition, and can be fused.
 _LAST_AXIS: Any = {"data_format": ["NHWC", b"NHWC"]}
 register_kernel(
-    "BiasAdd",
-    "GPU",
-    Elementwise("x + y", Call(make=_bind_bias_add)),
-    types=_LAST_AXIS,
-    priority=1,
+    "BiasAdd", "GPU", Elementwise("x + y", Call(make=_bind_bias_add)), types=_LAST_AXIS, priority=1
 )
 
 

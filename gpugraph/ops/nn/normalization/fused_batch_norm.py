@@ -100,7 +100,7 @@ def _check_empty(mean: Any, variance: Any) -> None:
     if mean.size or variance.size:
         raise invalid_argument(
             "mean and variance must be empty where is_training is True, but have "
-            f"{mean.size} and {variance.size} elements",
+            f"{mean.size} and {variance.size} elements"
         )
 
 

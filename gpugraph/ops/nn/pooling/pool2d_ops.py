@@ -59,11 +59,7 @@ def _steps(axes: tuple[Axis, Axis], image: Any, *results: Any) -> list[tuple[Any
     """(view of the image, of each of the results, number) for each element of the window."""
     y, x = axes
     return [
-        (
-            image[:, rows, columns],
-            *(each[:, down, across] for each in results),
-            i * x.window + j,
-        )
+        (image[:, rows, columns], *(each[:, down, across] for each in results), i * x.window + j)
         for i, down, rows in y.elements()
         for j, across, columns in x.elements()
     ]

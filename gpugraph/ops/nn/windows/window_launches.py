@@ -209,10 +209,7 @@ _WARPS = _Way("convolution_mma", _BY_WARPS, 8)
 
 
 def _by_warps(
-    mode: int,
-    geometry: Geometries,
-    cut: Callable[[Signature], int] | None,
-    signature: Signature,
+    mode: int, geometry: Geometries, cut: Callable[[Signature], int] | None, signature: Signature
 ) -> list[Launch]:
     """By tensor cores, of dtypes that they don't round."""
     if signature.output_types[0].base_dtype not in (float16, bfloat16):

@@ -48,10 +48,7 @@ print("closed")
 """
 
 needs_compiler = pytest.mark.skipif(bool(host_compiler().reason), reason=host_compiler().reason)
-DRIVERS = [
-    pytest.param("host", marks=needs_compiler),
-    pytest.param("cuda", marks=pytest.mark.gpu),
-]
+DRIVERS = [pytest.param("host", marks=needs_compiler), pytest.param("cuda", marks=pytest.mark.gpu)]
 
 
 @pytest.fixture(params=DRIVERS)

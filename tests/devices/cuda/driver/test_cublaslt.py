@@ -248,11 +248,7 @@ def test_all_is_given_back(library: ctypes.CDLL) -> None:
     ],
 )
 def test_wheels_and_toolkits_are_searched(
-    library: ctypes.CDLL,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    place: str,
-    name: str,
+    library: ctypes.CDLL, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str, name: str
 ) -> None:
     folder = tmp_path / place
     folder.mkdir(parents=True)

@@ -339,12 +339,7 @@ def test_products_are_bound_with_the_gpu_current(cupy: FakeCuPy) -> None:
         if launch is not None:
             launch()
     current = ("ctxSetCurrent", 77)
-    assert asked == [
-        "made",
-        (2, (256, 1024), 9, current),
-        "launched",
-        (1, (256, 1024), 9, current),
-    ]
+    assert asked == ["made", (2, (256, 1024), 9, current), "launched", (1, (256, 1024), 9, current)]
     assert made(cupy).product(product, (256, 1024), 9) is None
 
 
