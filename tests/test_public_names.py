@@ -1154,7 +1154,8 @@ flags.IllegalFlagValueError flags.UnparsedFlagAccessError flags.UnrecognizedFlag
 flags.ValidationError
 initialize_local_variables initialize_variables initializers.Initializer register_kernel
 SparseTensorValue image.ResizeMethod
-register_op errors.InaccessibleTensorError errors.invalid_argument errors.OperatorNotAllowedInGraphError
+register_op errors.InaccessibleTensorError errors.invalid_argument
+errors.OperatorNotAllowedInGraphError
 losses.Reduction nn.rnn_cell.LSTMStateTuple
 """
 

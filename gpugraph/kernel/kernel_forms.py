@@ -7,10 +7,10 @@
     Sized        the same where sizes depend on values: launches that find them, then launches
                  that fill what has them
 
-Beside its kernels an op may say what native code for the CPU is made of (`Native`): texts for the
-same fused kernels as those of elementwise ops (`Recipe`), matrix products (`Products`), what is
-copied where (`Moves`), or a C function (`HostSource`); and what a GPU does to its products before
-they go to memory (`FusedProducts`).
+Beside its kernels an op may declare what its native code is generated from (`Native`): expressions
+and reductions that fuse with those of other ops (`Decomposition`), matrix products
+(`MatrixProducts`), copies between views (`ViewCopies`), or a C function (`CSource`); and the
+epilogue of its matrix products on GPUs (`MatmulWithEpilogue`).
 
 A device turns a kernel into a callable when a plan is bound. Every kernel that is text carries
 the `Call` that says the same in NumPy: host devices (virtual GPUs too) run that one, and tests
@@ -139,7 +139,7 @@ class Reduction(NamedTuple):
     finish: str = "a"
 
 
-class At(int):
+class Arg(int):
     """Which array an argument of a launch is: inputs but those on the host, then outputs."""
 
 
@@ -151,12 +151,12 @@ class Scratch(NamedTuple):
     dtype: DType
 
 
-class Failed(str):
+class ErrorFlag(str):
     """Where, as an argument of a launch (`int *`), a kernel writes 1 when it meets what this says:
     the run then ends in InvalidArgumentError."""
 
 
-class Stored(Protocol):
+class DeviceState(Protocol):
     """Numbers in a device's memory, where kernels change them."""
 
     @property
@@ -168,10 +168,10 @@ class Stored(Protocol):
     def write(self, value: Any) -> None: ...
 
 
-class Movable(Protocol):
+class MovableState(Protocol):
     """A state of numbers, which may be in a device's memory instead of the host's."""
 
-    def move(self, device: str, put: Callable[[Any], Stored]) -> Stored:
+    def move(self, device: str, put: Callable[[Any], DeviceState]) -> DeviceState:
         """Where they are on this device: moved there by `put`, if they were on the host.
         NotImplementedError, with the reason, where they are another device's."""
 
@@ -180,13 +180,13 @@ class State(NamedTuple):
     """The op's state in the session (see `KernelContext.state`), as an argument of launches: all
     plans that run the op go on with the same numbers, captured or not."""
 
-    make: Callable[[], Movable]
+    make: Callable[[], MovableState]
 
 
 class Launch(NamedTuple):
     """One launch of a CUDA function: `grid` blocks of `block` threads each.
 
-    arguments: arrays (`At`, `Scratch`, `State`), `Failed`, integers (64 bits) and floats (double).
+    arguments: arrays (`Arg`, `Scratch`, `State`), `ErrorFlag`, 64-bit integers, doubles.
     types: macros that stand for element types: of `T` the text gets T (in memory), T_VALUE (what
     is computed with), T_LOAD(x), T_STORE(x). defines: other macros. file: another one than that
     of the source.
@@ -195,7 +195,7 @@ class Launch(NamedTuple):
     function: str
     grid: tuple[int, int, int]
     block: tuple[int, int, int]
-    arguments: Sequence[At | Scratch | State | Failed | int | float]
+    arguments: Sequence[Arg | Scratch | State | ErrorFlag | int | float]
     types: Mapping[str, DType] = MappingProxyType({})
     defines: Mapping[str, str | int] = MappingProxyType({})
     shared_bytes: int = 0
@@ -206,7 +206,7 @@ class Source(NamedTuple):
     """Functions of the CUDA file `kernels/<file>`: `launches(signature)` says what is launched, in
     order. It raises NotImplementedError, with the reason, for attrs, dtypes or shapes that the file
     has no function for: then the `host` Call runs, on copies in host memory. `optional`: arrays
-    (as in `At`) that may be empty; where others are, the host runs, too. `tensor_cores`: the same
+    (as in `Arg`) that may be empty; where others are, the host runs, too. `tensor_cores`: the same
     on GPUs whose tensor cores tensor_core_mma.cuh knows; no launches where they lack the dtype."""
 
     file: str
@@ -279,7 +279,7 @@ class Builder(Protocol):
         """A value's dtype."""
 
 
-class Recipe(NamedTuple):
+class Decomposition(NamedTuple):
     """An op said in texts.
 
     `build(builder, signature, inputs)` gives the values of the op's outputs; of an op that writes
@@ -292,7 +292,7 @@ class Recipe(NamedTuple):
     build: Callable[[Builder, Signature, Sequence[int]], Sequence[int]]
 
 
-class Moves(NamedTuple):
+class ViewCopies(NamedTuple):
     """An op that only copies: `views(signature, *inputs, *outputs)` gives pairs of NumPy arrays,
     views of these or numbers of the same dtype, each of which is copied (and broadcast) to the
     second of its pair, in turn. Host inputs are not given, as in a `Call`."""
@@ -300,14 +300,14 @@ class Moves(NamedTuple):
     views: Callable[..., Sequence[tuple[Any, Any]]]
 
 
-class Products(NamedTuple):
+class MatrixProducts(NamedTuple):
     """An op that is matrix products: `matrices(signature, *inputs, *outputs)` gives triples
     (a, b, out) of views of these with equal leading axes: out = a @ b."""
 
     matrices: Callable[..., Sequence[tuple[Any, Any, Any]]]
 
 
-class Finish(NamedTuple):
+class Epilogue(NamedTuple):
     """What is done to a matrix product before it goes to memory: + bias, a vector along its last
     axis, + addend, of the product's shape, then, with `relu`, what is negative becomes 0."""
 
@@ -316,15 +316,15 @@ class Finish(NamedTuple):
     relu: bool = False
 
 
-class FusedProducts(NamedTuple):
-    """An op that is one `Products` triple and what is done to it then, on GPUs with kernels of
-    their own: `finish(signature, *inputs, *outputs)` says it by views of the arrays."""
+class MatmulWithEpilogue(NamedTuple):
+    """An op that is one `MatrixProducts` triple with an `Epilogue`, on GPUs with kernels of their
+    own: `finish(signature, *inputs, *outputs)` returns the epilogue, as views of the arrays."""
 
-    products: Products
-    finish: Callable[..., Finish]
+    products: MatrixProducts
+    finish: Callable[..., Epilogue]
 
 
-class HostSource(NamedTuple):
+class CSource(NamedTuple):
     """The C function `function` of the file `kernels/<file>`, given the arrays' addresses and the
     integers that `parameters(signature)` gives. It raises NotImplementedError, with the reason,
     for attrs or shapes that the function does not do."""
@@ -334,7 +334,7 @@ class HostSource(NamedTuple):
     parameters: Callable[[Signature], Sequence[int]]
 
 
-Native = Recipe | Moves | Products | FusedProducts | HostSource
+Native = Decomposition | ViewCopies | MatrixProducts | MatmulWithEpilogue | CSource
 
 
 def with_reference(kernel: Kernel, change: Callable[[Call], Call]) -> Kernel:

@@ -17,7 +17,7 @@ import gpugraph as tf
 from gpugraph.base.dtypes import as_dtype
 from gpugraph.devices.codegen.c_compiler import compiler
 from gpugraph.devices.native import Fused, Fusion, NotNativeError, Prepared, not_native, prepare
-from gpugraph.kernel import Call, Moves, Products, Recipe
+from gpugraph.kernel import Call, Decomposition, MatrixProducts, ViewCopies
 from gpugraph.ops.framework.op_declaration import DECLARATIONS
 
 from .one_op import Alone, kernels, same_bits
@@ -87,8 +87,8 @@ class Native:
         self.alone = Alone(op_type, sample, Call(make=self._bind, direct=True))
 
     def _bind(self, context: Any, *arrays: Any) -> Callable[[], None]:
-        recipe, fusion = self.decl.native, Fusion()
-        assert isinstance(recipe, Recipe)
+        decomposition, fusion = self.decl.native, Fusion()
+        assert isinstance(decomposition, Decomposition)
         self.outputs = arrays[len(arrays) - len(context.output_shapes) :]
         self.inputs = arrays[: len(arrays) - len(self.outputs)]
         if self.decl.writes:
@@ -97,7 +97,9 @@ class Native:
         if reason:
             raise NotNativeError(reason)
         values = [fusion.input(as_dtype(each.dtype), each.shape) for each in self.inputs]
-        for value, array in zip(recipe.build(fusion, context, values), self.outputs, strict=True):
+        for value, array in zip(
+            decomposition.build(fusion, context, values), self.outputs, strict=True
+        ):
             without_ones = [size for size in fusion.shape(value) if size != 1]
             assert without_ones == [size for size in array.shape if size != 1]
             fusion.output(value)
@@ -119,7 +121,7 @@ class Native:
 
 
 def samples() -> Iterator[tuple[str, Sample]]:
-    for op_type in native_ops(Recipe):
+    for op_type in native_ops(Decomposition):
         yield from ((op_type, sample) for sample in TABLE[op_type].samples)
     yield from large()
 
@@ -150,7 +152,7 @@ def differs(found: np.ndarray, wanted: np.ndarray, ulps: int) -> str:
 @compiled
 def test_recipes_compute_what_the_host_does(recipes: list[Native]) -> None:
     failures = []
-    assert {each.op_type for each in recipes} == set(native_ops(Recipe))
+    assert {each.op_type for each in recipes} == set(native_ops(Decomposition))
     for each in recipes:
         wanted = Alone(each.op_type, each.sample, host_kernel(each.op_type, each.sample))()
         for slot, (one, other) in enumerate(zip(each.alone(), wanted, strict=True)):
@@ -190,9 +192,9 @@ def test_a_label_outside_of_its_range_is_an_error() -> None:
 
 
 def copies(op_type: str) -> Call:
-    """The host kernel that does what an op's `Moves` say, and holds them to it."""
+    """The host kernel that does what an op's `ViewCopies` say, and holds them to it."""
     moves = DECLARATIONS[op_type].native
-    assert isinstance(moves, Moves)
+    assert isinstance(moves, ViewCopies)
 
     def bind(context: Any, *arrays: Any) -> Callable[[], None]:
         pairs = moves.views(context, *arrays)
@@ -215,7 +217,7 @@ def _is_view(array: np.ndarray, whole: np.ndarray) -> bool:
     return not array.size or np.shares_memory(array, whole)
 
 
-@pytest.mark.parametrize("op_type", native_ops(Moves))
+@pytest.mark.parametrize("op_type", native_ops(ViewCopies))
 def test_moves_copy_what_the_host_does(op_type: str) -> None:
     for sample in TABLE[op_type].samples:
         wanted = Alone(op_type, sample, host_kernel(op_type, sample))()
@@ -225,7 +227,7 @@ def test_moves_copy_what_the_host_does(op_type: str) -> None:
 
 def multiplied(op_type: str) -> Call:
     products = DECLARATIONS[op_type].native
-    assert isinstance(products, Products)
+    assert isinstance(products, MatrixProducts)
 
     def bind(context: Any, *arrays: Any) -> Callable[[], None]:
         triples = products.matrices(context, *arrays)
@@ -241,7 +243,7 @@ def multiplied(op_type: str) -> Call:
     return Call(make=bind)
 
 
-@pytest.mark.parametrize("op_type", native_ops(Products))
+@pytest.mark.parametrize("op_type", native_ops(MatrixProducts))
 def test_products_are_those_of_the_host(op_type: str) -> None:
     for sample in TABLE[op_type].samples:
         wanted = Alone(op_type, sample, host_kernel(op_type, sample))()
@@ -258,6 +260,8 @@ def test_products_are_those_of_the_host(op_type: str) -> None:
 
 
 def test_ops_have_declared_what_native_code_needs() -> None:
-    assert {"MatMul", "BatchMatMulV2"} <= set(native_ops(Products))
-    assert {"Transpose", "ConcatV2", "Slice", "Reshape", "Pad", "Split"} <= set(native_ops(Moves))
-    assert len(native_ops(Recipe)) >= 20
+    assert {"MatMul", "BatchMatMulV2"} <= set(native_ops(MatrixProducts))
+    assert {"Transpose", "ConcatV2", "Slice", "Reshape", "Pad", "Split"} <= set(
+        native_ops(ViewCopies)
+    )
+    assert len(native_ops(Decomposition)) >= 20

@@ -16,7 +16,7 @@ from gpugraph.compile.unit.compile_unit import Unit
 from gpugraph.devices.native import Fusion, NotNativeError, not_native
 from gpugraph.graph.nodes.runtime_graph import Node
 from gpugraph.graph.op_def import host_slots
-from gpugraph.kernel import Elementwise, Recipe, Reduction, reference
+from gpugraph.kernel import Decomposition, Elementwise, Reduction, reference
 from gpugraph.ops.framework.kernel_registry import HostOnly, find_kernel
 from gpugraph.ops.fusion.op_expressions import Texts, texts_of
 from gpugraph.ops.reductions.reduction_ops import reduced_axes
@@ -176,13 +176,13 @@ def _kept(sizes: Shape, axes: frozenset[int]) -> Shape:
     return tuple(1 if axis in axes else size for axis, size in enumerate(sizes))
 
 
-def _of_recipe(recipe: Recipe, node: Said, gpu: bool) -> Space | None:
+def _of_recipe(decomposition: Decomposition, node: Said, gpu: bool) -> Space | None:
     """Found out by following the recipe."""
     probe = Fusion(gpu)
     types = [(at, each) for at, each in enumerate(node.input_types) if at not in node.on_host]
     given = [probe.input(dtype.base_dtype, node.input_shapes[at]) for at, dtype in types]
     try:
-        made = recipe.build(probe, node, given)
+        made = decomposition.build(probe, node, given)
         for value in made:
             probe.output(value)
         probe.finish()

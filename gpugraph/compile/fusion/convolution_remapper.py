@@ -25,7 +25,7 @@ from gpugraph.compile.unit.compile_unit import Unit
 from gpugraph.compile.unit.jit_settings import jit
 from gpugraph.compile.unit.rewrite_switches import why_off
 from gpugraph.graph.nodes.runtime_graph import Edge, Node
-from gpugraph.kernel import HostSource, Source
+from gpugraph.kernel import CSource, Source
 from gpugraph.ops.nn.convolution.conv_bias_activation import ACTIVATIONS
 
 _ADDITIONS = ("BiasAdd", "Add", "AddV2")
@@ -83,7 +83,7 @@ def _is_native(unit: Unit, node: Node) -> bool:
     on_gpu = unit.device_types[node.assigned_device] != "CPU"
     native = unit.kernel(node) if on_gpu else said_by(node, "CPU")
     signature = said(unit, node)
-    if signature is None or not isinstance(native, (HostSource, Source)):
+    if signature is None or not isinstance(native, (CSource, Source)):
         return False
     if any(0 in shape for shape in (*signature.input_shapes, *signature.output_shapes)):
         return False

@@ -24,14 +24,14 @@ from gpugraph.devices import Block, Device
 from gpugraph.devices.native import Fusion, NotNativeError
 from gpugraph.graph.nodes.runtime_graph import Node
 from gpugraph.kernel import (
-    FusedProducts,
-    HostSource,
+    CSource,
     Kernel,
-    Moves,
-    Products,
+    MatmulWithEpilogue,
+    MatrixProducts,
     Reduction,
     Source,
     State,
+    ViewCopies,
     reference,
 )
 from gpugraph.ops.framework.op_declaration import DECLARATIONS
@@ -125,11 +125,11 @@ def _by_kind(
         stored = partial(_stored, runner, context)
         return launcher.source(kernel, context, arrays, context.scratch, refused, stored)
     native = said_by(node, runner.device_type)
-    if native is None or isinstance(native, HostSource):
+    if native is None or isinstance(native, CSource):
         raise NotNativeError("it has no kernel for GPUs")
-    if isinstance(native, Moves):
+    if isinstance(native, ViewCopies):
         return launcher.moves(native, context, arrays)
-    if isinstance(native, (Products, FusedProducts)):
+    if isinstance(native, (MatrixProducts, MatmulWithEpilogue)):
         return launcher.products(native, context, arrays)
     count = len(taken)
     writes = sorted(DECLARATIONS[node.type].writes)
@@ -176,7 +176,9 @@ def _turned(
     dtype = context.input_types[0].base_dtype
     copy = context.scratch(tuple(source.shape[axis] for axis in order), dtype)
     columns = prod(source.shape[axis] for axis in axes)
-    turn = launcher.moves(Moves(lambda _, x, y: [(x.transpose(order), y)]), context, [source, copy])
+    turn = launcher.moves(
+        ViewCopies(lambda _, x, y: [(x.transpose(order), y)]), context, [source, copy]
+    )
     rows = copy.reshape((copy.size // columns, columns))
     fusion = Fusion(gpu=True)
     fusion.output(fusion.reduce(kernel, fusion.input(dtype, rows.shape), [1]))

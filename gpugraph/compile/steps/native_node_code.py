@@ -27,7 +27,7 @@ from gpugraph.devices.native import (
     products,
 )
 from gpugraph.graph.nodes.runtime_graph import Node
-from gpugraph.kernel import FusedProducts, HostSource, Moves, Native, Products
+from gpugraph.kernel import CSource, MatmulWithEpilogue, MatrixProducts, Native, ViewCopies
 from gpugraph.ops.framework.kernel_registry import is_ours
 from gpugraph.ops.framework.op_declaration import DECLARATIONS
 from gpugraph.ops.fusion.op_expressions import Texts, build, texts_of
@@ -117,7 +117,7 @@ def native_of(node: Node) -> Native | Texts | None:
     moves."""
     found = said_by(node, "CPU")
     types = (*node.input_types, *node.output_types)
-    if not isinstance(found, Moves) and any(each.base_dtype is bfloat16 for each in types):
+    if not isinstance(found, ViewCopies) and any(each.base_dtype is bfloat16 for each in types):
         return None
     return found
 
@@ -130,14 +130,14 @@ def translate(step: Candidate) -> Piece:
     if not all(each.size for each in arrays):
         raise NotNativeError("a tensor is empty")
     native = step.native
-    if isinstance(native, FusedProducts):
+    if isinstance(native, MatmulWithEpilogue):
         raise NotNativeError("what follows its product is done with it on GPUs alone")
     try:
-        if isinstance(native, Moves):
+        if isinstance(native, ViewCopies):
             return Piece(None, lambda _: _moved(native, step))
-        if isinstance(native, Products):
+        if isinstance(native, MatrixProducts):
             return _products(native, step)
-        if isinstance(native, HostSource):
+        if isinstance(native, CSource):
             numbers = native.parameters(step.context)
             return Piece(native.file, partial(_of_source, native.function, numbers, arrays))
         return _program(native, step)
@@ -145,12 +145,12 @@ def translate(step: Candidate) -> Piece:
         raise NotNativeError(str(error)) from error
 
 
-def _moved(native: Moves, step: Candidate) -> Calls:
+def _moved(native: ViewCopies, step: Candidate) -> Calls:
     pairs = native.views(step.context, *step.arrays)
     return Calls([move(source, target) for source, target in pairs])
 
 
-def _products(native: Products, step: Candidate) -> Piece:
+def _products(native: MatrixProducts, step: Candidate) -> Piece:
     triples = native.matrices(step.context, *step.arrays)
 
     def bound(_: Any) -> Calls:

@@ -1,4 +1,4 @@
-"""C functions of single ops (`HostSource`): files of `kernels/`, compiled and bound to arrays.
+"""C functions of single ops (`CSource`): files of `kernels/`, compiled and bound to arrays.
 
     file = prepare_source("host_convolution.h").get()      None while it is compiled
     run = file.bind("gg_conv2d", parameters, arrays)        a call, as of other kernels

@@ -6,8 +6,8 @@ and a sub-allocator that gives the same regions, every address is the one Tensor
 - Sizes are rounded up to multiples of 256 bytes. A request is served from the free chunks; else
   from a new region; else, with garbage collection, the regions without a chunk in use go back to
   the sub-allocator, if that can help, and a new region is tried once more. Else it fails.
-- `region_growth` says when a region is obtained and of what size: with `allow_growth` 1, 2, 4, 8 MiB
-  and so on, otherwise the whole limit at the first request.
+- `region_growth` decides when a region is obtained and its size: with `allow_growth` 1, 2, 4, 8
+  MiB and so on, otherwise the whole limit at the first request.
 - A failure logs the report of `out_of_memory_log` as a WARNING; an `optional` one a single line,
   and only the first ten of the process.
 - With `retry`, a request that fails waits for other threads to free memory, and is tried again at

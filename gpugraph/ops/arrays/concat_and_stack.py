@@ -17,7 +17,7 @@ from gpugraph.base.shapes import Dimension, TensorShape
 from gpugraph.graph.client.indexed_slices import IndexedSlices
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import Call, KernelContext, Moves, Signature
+from gpugraph.kernel import Call, KernelContext, Signature, ViewCopies
 from gpugraph.ops.arrays.reshape_and_transpose import INDEX
 from gpugraph.ops.framework.constant_value import constant_value
 from gpugraph.ops.framework.identity_and_shape import (
@@ -146,7 +146,7 @@ _concat = op(
     host=[1],
     cpu=Call(make=_bind_concat),
     gpu=Call(make=_bind_concat),
-    native=Moves(_joined),
+    native=ViewCopies(_joined),
     grad=_concat_back,
     doc="The tensors joined along an axis.",
 )
@@ -243,7 +243,7 @@ _pack = op(
     infer=_infer_pack,
     cpu=Call(make=_bind_pack),
     gpu=Call(make=_bind_pack),
-    native=Moves(_stacked),
+    native=ViewCopies(_stacked),
     grad=_pack_back,
     doc="N tensors of one shape, stacked along a new axis.",
 )

@@ -13,7 +13,7 @@ from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import At, Call, Failed, KernelContext, Launch, Signature, Source
+from gpugraph.kernel import Arg, Call, ErrorFlag, KernelContext, Launch, Signature, Source
 from gpugraph.ops.arrays.reshape_and_transpose import INDEX
 from gpugraph.ops.framework.cuda_grids import item_type
 from gpugraph.ops.framework.op_declaration import Attr, op, raw_ops
@@ -72,13 +72,13 @@ def _launch(signature: Signature) -> list[Launch]:
     rows, inner = prod(sizes[: second + 1]), prod(sizes[second + 1 :])
     middle = prod(sizes[first + 1 : second])
     grid, block = columns_and_rows(rows, inner)
-    failed = Failed(f"one of seq_lengths is not in [0, {sizes[axes[1]]}]")
+    failed = ErrorFlag(f"one of seq_lengths is not in [0, {sizes[axes[1]]}]")
     numbers = rows, sizes[first], middle, sizes[second], inner, int(axes[0] == first)
     defines: dict[str, str | int] = {
         "ITEM": item_type(signature.output_types[0]),
         "INDEX": f"int{8 * signature.input_types[1].size}_t",
     }
-    arguments = (At(0), At(1), At(2), failed, *numbers)
+    arguments = (Arg(0), Arg(1), Arg(2), failed, *numbers)
     return [Launch("gg_reverse", grid, block, arguments, defines=defines)]
 
 

@@ -12,7 +12,7 @@ from gpugraph.base.dtypes import ALL, NUMERIC, as_dtype
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import At, Call, KernelContext, Launch, Signature, Source
+from gpugraph.kernel import Arg, Call, KernelContext, Launch, Signature, Source
 from gpugraph.ops.arrays.reshape_and_transpose import INDEX
 from gpugraph.ops.framework.constant_value import constant_value
 from gpugraph.ops.framework.cuda_grids import THREADS, grid_of
@@ -282,7 +282,7 @@ def _launch_mirror_pad_grad(signature: Signature) -> list[Launch]:
             "gg_mirror_back",
             grid_of(count),
             (THREADS, 1, 1),
-            (At(0), At(1), *numbers),
+            (Arg(0), Arg(1), *numbers),
             {"T": signature.output_types[0]},
         )
     ]

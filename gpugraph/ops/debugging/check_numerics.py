@@ -14,7 +14,7 @@ import numpy as np
 from gpugraph.base.dtypes import FLOATING
 from gpugraph.base.errors import invalid_argument
 from gpugraph.graph.client.tensor import Tensor
-from gpugraph.kernel import At, Call, Failed, KernelContext, Launch, Signature, Source
+from gpugraph.kernel import Arg, Call, ErrorFlag, KernelContext, Launch, Signature, Source
 from gpugraph.ops.framework.cuda_grids import THREADS, grid_of
 from gpugraph.ops.framework.op_declaration import Attr, op, raw_ops
 from gpugraph.ops.framework.shape_functions import same_shape
@@ -40,11 +40,11 @@ def _bind(context: KernelContext, tensor: Any, out: Any) -> Callable[[], Any]:
 def _launch(signature: Signature) -> list[Launch]:
     """What it may fail with: the first that did is said."""
     failures = [
-        Failed(f"{signature.attrs['message']} : Tensor had {found} values")
+        ErrorFlag(f"{signature.attrs['message']} : Tensor had {found} values")
         for found in _FOUND.values()
     ]
     total, types = prod(signature.input_shapes[0]), {"T": signature.input_types[0].base_dtype}
-    arguments: tuple[Any, ...] = (At(0), At(1), *failures, total)
+    arguments: tuple[Any, ...] = (Arg(0), Arg(1), *failures, total)
     return [Launch("gg_check", grid_of(total), (THREADS, 1, 1), arguments, types)]
 
 

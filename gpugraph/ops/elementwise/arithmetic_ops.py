@@ -18,7 +18,7 @@ from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext, Signature
 from gpugraph.ops.elementwise.complex_conjugate import conj
-from gpugraph.ops.framework.formula_terms import Term, recipe
+from gpugraph.ops.framework.formula_terms import Term, decomposition
 from gpugraph.ops.framework.kernel_registry import HostOnly, register_kernel
 from gpugraph.ops.framework.op_declaration import op, raw_ops
 from gpugraph.ops.framework.shape_functions import broadcast
@@ -222,7 +222,7 @@ add_n = op(
     commutative=True,
     cpu=Call(make=_sum_all),
     gpu=Call(make=_sum_all),
-    native=recipe(_sum_in_turn),
+    native=decomposition(_sum_in_turn),
     grad=lambda op, dy: [dy] * len(op.inputs),
     doc="The sum of N tensors of one shape.",
 )

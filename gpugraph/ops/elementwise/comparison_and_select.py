@@ -13,7 +13,7 @@ from gpugraph.base.shapes import TensorShape, broadcast_shapes
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext, Signature
-from gpugraph.ops.framework.formula_terms import Term, recipe
+from gpugraph.ops.framework.formula_terms import Term, decomposition
 from gpugraph.ops.framework.kernel_registry import HostOnly, register_kernel
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
 from gpugraph.ops.framework.op_function import OpFunction
@@ -223,7 +223,7 @@ _select_op = op(
     alias={0: 2},
     cpu=Call(make=_select),
     elementwise="x ? y : z",
-    native=recipe(_chosen),
+    native=decomposition(_chosen),
     grad=lambda op, dy: _select_gradient(op, dy),
     doc="t where the condition holds, else e; a vector condition chooses along the first axis.",
 )

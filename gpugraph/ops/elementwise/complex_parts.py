@@ -15,7 +15,7 @@ from gpugraph.base.dtypes import COMPLEX
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import Call, Moves
+from gpugraph.kernel import Call, ViewCopies
 from gpugraph.ops.arrays.constants_and_placeholders import zeros_like
 from gpugraph.ops.elementwise.element_launches import complex_source
 from gpugraph.ops.framework.identity_and_shape import op_scope
@@ -43,7 +43,7 @@ def _part(
     doc: str,
     input: str,
     gpu: str = "",
-    native: Moves | None = None,
+    native: ViewCopies | None = None,
 ) -> OpFunction:
     call = Call(function)
     return op(
@@ -86,7 +86,7 @@ _real = _part(
     lambda op, dy: _complex_of(dy, raw_ops.ZerosLike(dy)),
     "The real part",
     "input",
-    native=Moves(lambda _, x, out: [(x.real, out)]),
+    native=ViewCopies(lambda _, x, out: [(x.real, out)]),
 )
 _imag = _part(
     "Imag",
@@ -94,7 +94,7 @@ _imag = _part(
     lambda op, dy: _complex_of(raw_ops.ZerosLike(dy), dy),
     "The imaginary part",
     "input",
-    native=Moves(lambda _, x, out: [(x.imag, out)]),
+    native=ViewCopies(lambda _, x, out: [(x.imag, out)]),
 )
 _angle = _part(
     "Angle",
@@ -132,7 +132,7 @@ _complex = op(
     infer=_infer_complex,
     cpu=Call(_join),
     gpu=Call(_join),
-    native=Moves(lambda _, real, imag, out: [(real, out.real), (imag, out.imag)]),
+    native=ViewCopies(lambda _, real, imag, out: [(real, out.real), (imag, out.imag)]),
     grad=_complex_gradient,
     doc="real + i imag, elementwise.",
 )

@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import partial
 from math import prod
 
-from gpugraph.kernel import At, Call, Launch, Signature, Source
+from gpugraph.kernel import Arg, Call, Launch, Signature, Source
 from gpugraph.ops.framework.cuda_grids import THREADS, grid_of, shared_axes
 
 _BLOCK = THREADS, 1, 1
@@ -28,7 +28,7 @@ def special_pair_source(function: str, host: Call) -> Source:
 
 def _launch_special(function: str, signature: Signature) -> list[Launch]:
     shape, types = signature.output_shapes[0], {"T": signature.output_types[0].base_dtype}
-    arguments, total = (At(0), At(1), prod(shape)), prod(shape)
+    arguments, total = (Arg(0), Arg(1), prod(shape)), prod(shape)
     return [Launch("gg_unary", grid_of(total), _BLOCK, arguments, types, {"CALL": function})]
 
 
@@ -36,7 +36,7 @@ def _launch_special_pair(function: str, signature: Signature) -> list[Launch]:
     shape, types = signature.output_shapes[0], {"T": signature.output_types[0].base_dtype}
     total = prod(shape)
     sizes, steps = shared_axes(signature.input_shapes, shape, _AXES)
-    arguments = (At(0), At(1), At(2), total, *sizes[1:], *steps[0], *steps[1])
+    arguments = (Arg(0), Arg(1), Arg(2), total, *sizes[1:], *steps[0], *steps[1])
     return [Launch("gg_binary", grid_of(total), _BLOCK, arguments, types, {"CALL": function})]
 
 
@@ -48,5 +48,5 @@ def complex_source(function: str, host: Call) -> Source:
 def _launch_complex(function: str, signature: Signature) -> list[Launch]:
     total = prod(signature.output_shapes[0])
     part = "float" if signature.input_types[0].base_dtype.size == 8 else "double"
-    arguments = (At(0), At(1), total)
+    arguments = (Arg(0), Arg(1), total)
     return [Launch(function, grid_of(total), _BLOCK, arguments, {}, {"PART": part})]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gpugraph.base.dtypes import DType
-from gpugraph.kernel import Builder, Elementwise, Recipe, Reduction, Signature
+from gpugraph.kernel import Builder, Decomposition, Elementwise, Reduction, Signature
 
 
 class _Statements(Builder):
@@ -59,7 +59,7 @@ class _Statements(Builder):
 
 
 def statements(
-    recipe: Recipe,
+    decomposition: Decomposition,
     signature: Signature,
     inputs: Sequence[tuple[str, DType]],
     outputs: Sequence[str],
@@ -71,6 +71,6 @@ def statements(
     recipe has more than elementwise texts.
     """
     builder = _Statements()
-    found = recipe.build(builder, signature, [builder.named(*each) for each in inputs])
+    found = decomposition.build(builder, signature, [builder.named(*each) for each in inputs])
     given = [f"{name} = {builder.values[i][0]};" for name, i in zip(outputs, found, strict=True)]
     return " ".join([*builder.lines, *given])

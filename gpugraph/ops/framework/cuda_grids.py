@@ -7,12 +7,12 @@ from math import ceil, prod
 
 from gpugraph.base import dtypes
 from gpugraph.base.dtypes import DType
-from gpugraph.kernel import At, Failed, Scratch
+from gpugraph.kernel import Arg, ErrorFlag, Scratch
 
 THREADS = 256
 """Threads of a block where nothing speaks for another number."""
 
-Arguments = Sequence[At | Scratch | Failed | int | float]
+Arguments = Sequence[Arg | Scratch | ErrorFlag | int | float]
 """What a launch is given."""
 
 _BLOCKS = 132 * 32

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from gpugraph.base.dtypes import DType
-from gpugraph.kernel import Builder, Recipe, Reduction, Signature
+from gpugraph.kernel import Builder, Decomposition, Reduction, Signature
 
 
 class Term:
@@ -89,11 +89,11 @@ Formula = Callable[..., Sequence[Term]]
 """formula(signature, *terms): the outputs (or new values of variables) of the inputs."""
 
 
-def recipe(formula: Formula) -> Recipe:
+def decomposition(formula: Formula) -> Decomposition:
     """The recipe that a formula says."""
 
     def build(builder: Builder, signature: Signature, inputs: Sequence[int]) -> Sequence[int]:
         made = formula(signature, *(Term(builder, value) for value in inputs))
         return [each.value for each in made]
 
-    return Recipe(build)
+    return Decomposition(build)

@@ -20,7 +20,7 @@ from gpugraph.graph.client.default_stacks import graph_stack
 from gpugraph.graph.client.resource_handles import handle_maker, value_static_shape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import Call, KernelContext, Moves, Signature
+from gpugraph.kernel import Call, KernelContext, Signature, ViewCopies
 from gpugraph.ops.framework.composite_tensors import Composite, of_parts
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
 from gpugraph.ops.framework.shape_functions import same_shape, scalar
@@ -94,18 +94,18 @@ def op_scope(name: str | None, default: str, *values: Any) -> Iterator[str]:
 
 
 Pairs = Sequence[tuple[Any, Any]]
-"""What is copied where, as `Moves` say it."""
+"""What is copied where, as `ViewCopies` say it."""
 
 
 def copying(views: Callable[..., Pairs]) -> dict[str, Any]:
-    """All kernels of an op that only copies; `views` as in `Moves`."""
+    """All kernels of an op that only copies; `views` as in `ViewCopies`."""
 
     def bind(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
         pairs = views(context, *arrays)
         return run_all([partial(np.copyto, target, source) for source, target in pairs])
 
     call = Call(make=bind)
-    return {"cpu": call, "gpu": call, "native": Moves(views)}
+    return {"cpu": call, "gpu": call, "native": ViewCopies(views)}
 
 
 def _same_bytes(_: Signature, source: Any, out: Any) -> Pairs:

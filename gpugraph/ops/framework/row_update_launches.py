@@ -20,7 +20,7 @@ import numpy as np
 
 from gpugraph.base import dtypes
 from gpugraph.base.dtypes import DType
-from gpugraph.kernel import At, Failed, Launch, Scratch
+from gpugraph.kernel import Arg, ErrorFlag, Launch, Scratch
 from gpugraph.ops.framework.cuda_grids import THREADS, Arguments, grid_of, item_type, wide_type
 
 FEW = 4096
@@ -77,7 +77,7 @@ def columns_and_rows(
 
 
 def ordered(
-    indices: At,
+    indices: Arg,
     dtype: DType,
     count: int,
     width: int,
@@ -101,7 +101,7 @@ def ordered(
         raise NotImplementedError(f"positions have {len(sizes)} coordinates, more than 8")
     keys, order = Scratch("keys", count, dtypes.uint32), Scratch("order", count, dtypes.int32)
     inside = "inside the shape " + str(list(sizes)) if len(sizes) != 1 else f"in [0, {sizes[0]})"
-    failed = Failed(said or f"an index is not {inside}")
+    failed = ErrorFlag(said or f"an index is not {inside}")
     padded = [*sizes, *(1,) * (8 - len(sizes))]
     arguments: Arguments = (
         indices,
@@ -171,8 +171,8 @@ def _other(buffer: Scratch) -> Scratch:
 
 
 def combined(
-    target: At | Scratch,
-    updates: At | Scratch,
+    target: Arg | Scratch,
+    updates: Arg | Scratch,
     changes: Changes,
     dtype: DType,
     way: Way,
@@ -209,14 +209,14 @@ def combined(
 
 
 def in_turn(
-    target: At, updates: At, changes: Changes, dtype: DType, finish: str, refuses: str, said: str
+    target: Arg, updates: Arg, changes: Changes, dtype: DType, finish: str, refuses: str, said: str
 ) -> list[Launch]:
     """target[row] = finish(target[row], change) for each change; where it `refuses` one, the run
     fails with what is `said`."""
     grid, block = columns_and_rows(changes.size, changes.width)
     sizes = changes.size, changes.width, changes.rows, changes.step
     defines = {"COMBINE(a, b)": "a", "FINISH(a, b)": f"({finish})", "REFUSES(a)": f"({refuses})"}
-    arguments = (target, updates, *changes.sorted, Failed(said), *sizes)
+    arguments = (target, updates, *changes.sorted, ErrorFlag(said), *sizes)
     return [
         Launch(
             "gg_each", grid, block, arguments, {"ELEMENT": dtype}, defines, 0, "scatter_combine.cu"
@@ -224,7 +224,7 @@ def in_turn(
     ]
 
 
-def put(target: At, updates: At, changes: Changes, dtype: DType) -> list[Launch]:
+def put(target: Arg, updates: Arg, changes: Changes, dtype: DType) -> list[Launch]:
     """target[row] = its last change."""
     grid, block = columns_and_rows(changes.size, changes.width)
     sizes = changes.size, changes.width, changes.rows, changes.step
@@ -233,9 +233,9 @@ def put(target: At, updates: At, changes: Changes, dtype: DType) -> list[Launch]
 
 
 def gathered(
-    params: At,
-    indices: At,
-    out: At,
+    params: Arg,
+    indices: Arg,
+    out: Arg,
     index_type: DType,
     dtype: DType,
     sizes: Sequence[int],
@@ -246,7 +246,7 @@ def gathered(
     if len(sizes) > 8:
         raise NotImplementedError(f"positions have {len(sizes)} coordinates, more than 8")
     grid, block = columns_and_rows(count, width)
-    failed = Failed(f"an index is not inside the shape {list(sizes)}")
+    failed = ErrorFlag(f"an index is not inside the shape {list(sizes)}")
     padded = [*sizes, *(1,) * (8 - len(sizes))]
     arguments: Arguments = (params, indices, out, failed, count, width, len(sizes), *padded)
     return Launch("gg_gather_nd", grid, block, arguments, **_bits(dtype, index_type))
@@ -257,13 +257,13 @@ def _bits(dtype: DType, index_type: DType = dtypes.int32) -> dict[str, Any]:
     return {"defines": defines, "file": "row_gather_and_put.cu"}
 
 
-def copied(source: At, target: At, count: int, dtype: DType) -> Launch:
+def copied(source: Arg, target: Arg, count: int, dtype: DType) -> Launch:
     """target[...] = source, if they are not one."""
     arguments = (source, target, count)
     return Launch("gg_copy", grid_of(count), (THREADS, 1, 1), arguments, **_bits(dtype))
 
 
-def spread(value: At, target: At, count: int, dtype: DType) -> Launch:
+def spread(value: Arg, target: Arg, count: int, dtype: DType) -> Launch:
     """target[...] = a value of the device."""
     block = (THREADS, 1, 1)
     return Launch("gg_spread", grid_of(count), block, (value, target, count), **_bits(dtype))
@@ -271,12 +271,12 @@ def spread(value: At, target: At, count: int, dtype: DType) -> Launch:
 
 def checked_order(changes: Changes, said: str) -> Launch:
     """Fails where changes do not come in the order of their rows, each of which has one."""
-    arguments = (*changes.sorted, Failed(said), changes.size)
+    arguments = (*changes.sorted, ErrorFlag(said), changes.size)
     block = (THREADS, 1, 1)
     return Launch("gg_in_order", grid_of(changes.size), block, arguments, **_bits(dtypes.int32))
 
 
-def filled(target: At | Scratch, value: Any, count: int, dtype: DType) -> Launch:
+def filled(target: Arg | Scratch, value: Any, count: int, dtype: DType) -> Launch:
     """target[...] = value. NotImplementedError for elements of 16 bytes other than 0."""
     raw = np.asarray(value, dtype.as_numpy_dtype).tobytes()
     if len(raw) > 8:

@@ -14,7 +14,7 @@ from typing import Any
 
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import Builder, Call, KernelContext, Recipe, Signature, note_op
+from gpugraph.kernel import Builder, Call, Decomposition, KernelContext, Signature, note_op
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
 from gpugraph.ops.fusion.fused_members import Member, MemberContext
 from gpugraph.ops.fusion.op_expressions import build
@@ -159,7 +159,7 @@ op(
     infer=_infer,
     cpu=Call(make=_bind),
     gpu=Call(make=_bind),
-    native=Recipe(_build),
+    native=Decomposition(_build),
     grad=NO_GRADIENT,
     doc="Several ops as one step.",
 )

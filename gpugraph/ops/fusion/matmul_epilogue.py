@@ -17,7 +17,14 @@ import numpy as np
 from gpugraph.base.dtypes import FLOATING
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.inference_context import InferContext, InferFunction
-from gpugraph.kernel import Call, Finish, FusedProducts, KernelContext, Products, Signature
+from gpugraph.kernel import (
+    Call,
+    Epilogue,
+    KernelContext,
+    MatmulWithEpilogue,
+    MatrixProducts,
+    Signature,
+)
 from gpugraph.ops.framework.identity_and_shape import run_all
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
 from gpugraph.ops.linalg.matmul import (
@@ -66,13 +73,13 @@ def _inferred(infer: InferFunction) -> InferFunction:
     return inferred
 
 
-def _finish(signature: Signature, *arrays: Any) -> Finish:
+def _finish(signature: Signature, *arrays: Any) -> Epilogue:
     """What follows, as views: a vector, and a tensor of the product's shape."""
     fused = _finishes(signature.attrs)
     args, out = list(arrays[2:-1]), arrays[-1]
     bias = args.pop(0).reshape(-1) if "BiasAdd" in fused else None
     addend = args.pop(0).reshape(out.shape) if "Add" in fused else None
-    return Finish(bias, addend, "Relu" in fused)
+    return Epilogue(bias, addend, "Relu" in fused)
 
 
 def _bound(bind: Callable[..., Callable[[], Any]]) -> Callable[..., Callable[[], Any]]:
@@ -116,7 +123,7 @@ def _declare(
         infer=_inferred(infer),
         cpu=call,
         gpu=call,
-        native=FusedProducts(Products(views), _finish),
+        native=MatmulWithEpilogue(MatrixProducts(views), _finish),
         grad=NO_GRADIENT,
         doc=f"{product}, then what `fused_ops` names: BiasAdd and Add of `args`, Relu.",
     )

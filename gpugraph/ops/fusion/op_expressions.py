@@ -1,6 +1,6 @@
 """Texts of ops: what fused kernels, for the CPU or a GPU, are made of.
 
-An op is said in texts by its `Elementwise` or `Reduction` kernel, or by a `Recipe`.
+An op is said in texts by its `Elementwise` or `Reduction` kernel, or by a `Decomposition`.
 """
 
 from __future__ import annotations
@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from gpugraph.kernel import Builder, Elementwise, Recipe, Reduction, Signature
+from gpugraph.kernel import Builder, Decomposition, Elementwise, Reduction, Signature
 from gpugraph.ops.framework.kernel_registry import find_kernel, is_ours
 from gpugraph.ops.framework.op_declaration import DECLARATIONS
 from gpugraph.ops.reductions.reduction_ops import reduced_axes
 
-Texts = Elementwise | Reduction | Recipe
+Texts = Elementwise | Reduction | Decomposition
 
 
 def texts_of(op_type: str, attrs: Mapping[str, Any], device_type: str) -> Texts | None:
@@ -23,7 +23,7 @@ def texts_of(op_type: str, attrs: Mapping[str, Any], device_type: str) -> Texts 
         own = None if entry is None else entry.kernel
         return own if isinstance(own, (Elementwise, Reduction)) else None
     decl = DECLARATIONS.get(op_type)
-    if decl is not None and isinstance(decl.native, Recipe):
+    if decl is not None and isinstance(decl.native, Decomposition):
         return decl.native
     entry = find_kernel(op_type, "GPU", attrs)
     if entry is not None and isinstance(entry.kernel, (Elementwise, Reduction)):
@@ -39,7 +39,7 @@ def build(
     `inputs` are the values of the inputs that are not on the host. NotImplementedError where there
     are no texts for these attrs or shapes.
     """
-    if isinstance(texts, Recipe):
+    if isinstance(texts, Decomposition):
         return texts.build(builder, signature, inputs)
     if isinstance(texts, Elementwise):
         return [builder.apply(texts, inputs, signature.output_types[0].base_dtype)]

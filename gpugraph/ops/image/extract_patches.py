@@ -13,7 +13,7 @@ from gpugraph.base.dtypes import REAL
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext, InferFunction
-from gpugraph.kernel import At, Call, KernelContext, Launch, Signature, Source
+from gpugraph.kernel import Arg, Call, KernelContext, Launch, Signature, Source
 from gpugraph.ops.framework.cuda_grids import THREADS, grid_of, item_type
 from gpugraph.ops.framework.op_declaration import Attr, op, raw_ops
 from gpugraph.ops.framework.shape_functions import of_rank
@@ -121,7 +121,7 @@ def _launch_patches(signature: Signature) -> list[Launch]:
             "gg_patches",
             grid_of(count),
             (THREADS, 1, 1),
-            (At(0), At(1), count, channels, *work.numbers),
+            (Arg(0), Arg(1), count, channels, *work.numbers),
             {},
             {**work.macros(count), "ITEM": item_type(signature.output_types[0])},
         )

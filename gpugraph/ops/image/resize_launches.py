@@ -8,7 +8,7 @@ from math import prod
 from typing import Any
 
 from gpugraph.base.dtypes import DType, float32, float64, int32
-from gpugraph.kernel import At, Call, Launch, Scratch, Signature, Source
+from gpugraph.kernel import Arg, Call, Launch, Scratch, Signature, Source
 from gpugraph.ops.framework.cuda_grids import THREADS, grid_of, item_type
 
 Scale = Callable[[int, int, Any], Any]
@@ -40,7 +40,7 @@ class _Resize:
             return 1
         return 2 if attrs["align_corners"] else 0
 
-    def launch(self, function: str, count: int, *arguments: At | Scratch | int | float) -> Launch:
+    def launch(self, function: str, count: int, *arguments: Arg | Scratch | int | float) -> Launch:
         types = {"T": self.source, "R": self.target, "S": self.real}
         defines: dict[str, str | int] = {"TAPS": self.taps, "ITEM": item_type(self.target)}
         return Launch(function, grid_of(count), (THREADS, 1, 1), arguments, types, defines)
@@ -73,21 +73,21 @@ class _Resize:
 def _resize(taps: int, scale: Scale, signature: Signature) -> list[Launch]:
     work = _Resize(taps, scale, signature, False)
     launches, ((y, y_weight), (x, x_weight)) = work.tables()
-    count, arrays = work.sizes[0], (At(0), At(1), y, y_weight, x, x_weight)
+    count, arrays = work.sizes[0], (Arg(0), Arg(1), y, y_weight, x, x_weight)
     return [*launches, work.launch("gg_resize", count, *arrays, *work.sizes)]
 
 
 def _nearest(scale: Scale, signature: Signature) -> list[Launch]:
     work = _Resize(1, scale, signature, False)
     launches, ((y, _), (x, _)) = work.tables()
-    return [*launches, work.launch("gg_nearest", work.sizes[0], At(0), At(1), y, x, *work.sizes)]
+    return [*launches, work.launch("gg_nearest", work.sizes[0], Arg(0), Arg(1), y, x, *work.sizes)]
 
 
 def _resize_back(taps: int, scale: Scale, out: int, signature: Signature) -> list[Launch]:
     work = _Resize(taps, scale, signature, True)
     launches, ((y, y_weight), (x, x_weight)) = work.tables()
     more, (y_starts, x_starts) = work.starts([y, x])
-    count, arrays = work.sizes[0], (At(0), At(out), y_starts, y_weight, x_starts, x_weight)
+    count, arrays = work.sizes[0], (Arg(0), Arg(out), y_starts, y_weight, x_starts, x_weight)
     return [*launches, *more, work.launch("gg_resize_back", count, *arrays, *work.sizes)]
 
 

@@ -13,7 +13,7 @@ from gpugraph.base.dtypes import NUMERIC, as_dtype
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import At, Call, KernelContext, Launch, Signature, Source
+from gpugraph.kernel import Arg, Call, KernelContext, Launch, Signature, Source
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.framework.constant_value import constant_value
 from gpugraph.ops.framework.identity_and_shape import op_scope
@@ -52,8 +52,8 @@ def _launch_bitcast(signature: Signature) -> list[Launch]:
     """By the largest of the elements that fit."""
     given, made = signature.input_types[0], signature.output_types[0]
     if given.size > made.size:
-        return [copied(At(0), At(1), prod(signature.input_shapes[0]), given)]
-    return [copied(At(0), At(1), prod(signature.output_shapes[0]), made)]
+        return [copied(Arg(0), Arg(1), prod(signature.input_shapes[0]), given)]
+    return [copied(Arg(0), Arg(1), prod(signature.output_shapes[0]), made)]
 
 
 _bitcast = op(

@@ -19,7 +19,7 @@ from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import At, Call, KernelContext, Launch, Signature, Source
+from gpugraph.kernel import Arg, Call, KernelContext, Launch, Signature, Source
 from gpugraph.ops.arrays.reshape_and_transpose import INDEX
 from gpugraph.ops.framework.identity_and_shape import shape_of
 from gpugraph.ops.framework.op_declaration import op, raw_ops
@@ -106,11 +106,11 @@ def _launch_gather_nd(signature: Signature) -> list[Launch]:
     depth = indices[-1]
     count, width = prod(indices[:-1]), prod(params[depth:])
     types = signature.input_types[1], signature.output_types[0]
-    return [gathered(At(0), At(1), At(2), *types, params[:depth], count, width)]
+    return [gathered(Arg(0), Arg(1), Arg(2), *types, params[:depth], count, width)]
 
 
 def by_coordinates(
-    indices: At, index_type: DType, shape: Sequence[int], sizes: Sequence[int]
+    indices: Arg, index_type: DType, shape: Sequence[int], sizes: Sequence[int]
 ) -> tuple[list[Launch], Changes]:
     """Launches that sort changes of a tensor of these `sizes` by their places (`ordered`).
 
@@ -207,9 +207,9 @@ def _bind_scatter_nd(
 def _launch_scatter_nd(signature: Signature) -> list[Launch]:
     indices, out = signature.input_shapes[0], signature.output_shapes[0]
     dtype = signature.output_types[0]
-    order, changes = by_coordinates(At(0), signature.input_types[0], indices, out)
-    empty = filled(At(2), 0, prod(out), dtype)
-    return [*order, empty, *combined(At(2), At(1), changes, dtype, ADD)]
+    order, changes = by_coordinates(Arg(0), signature.input_types[0], indices, out)
+    empty = filled(Arg(2), 0, prod(out), dtype)
+    return [*order, empty, *combined(Arg(2), Arg(1), changes, dtype, ADD)]
 
 
 _scatter_nd = op(
@@ -277,11 +277,11 @@ def _tensor_scattering(combine: Any) -> Call:
 def _launch_tensor_scatter(way: Way | None, signature: Signature) -> list[Launch]:
     sizes, indices = signature.input_shapes[:2]
     dtype = signature.output_types[0]
-    order, changes = by_coordinates(At(1), signature.input_types[1], indices, sizes)
-    launches = [*order, copied(At(0), At(3), prod(sizes), dtype)]
+    order, changes = by_coordinates(Arg(1), signature.input_types[1], indices, sizes)
+    launches = [*order, copied(Arg(0), Arg(3), prod(sizes), dtype)]
     if way is None:
-        return launches + put(At(3), At(2), changes, dtype)
-    return launches + combined(At(3), At(2), changes, dtype, way)
+        return launches + put(Arg(3), Arg(2), changes, dtype)
+    return launches + combined(Arg(3), Arg(2), changes, dtype, way)
 
 
 def _update_back(op: Any, dy: Any) -> list[Any]:

@@ -19,7 +19,7 @@ from gpugraph.graph.client.indexed_slices import IndexedSlices
 from gpugraph.graph.client.resource_handles import value_static_shape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import At, Call, Failed, KernelContext, Launch, Signature, Source
+from gpugraph.kernel import Arg, Call, ErrorFlag, KernelContext, Launch, Signature, Source
 from gpugraph.ops.arrays.reshape_and_transpose import INDEX
 from gpugraph.ops.framework.constant_value import constant_value
 from gpugraph.ops.framework.cuda_grids import THREADS, grid_of, item_type
@@ -94,13 +94,13 @@ def _launch_gather(signature: Signature) -> list[Launch]:
     size, total = params[axis], prod(signature.output_shapes[0])
     outer, inner = prod(params[batch:axis]), prod(params[axis + 1 :])
     count = prod(indices[batch:])
-    failed = Failed(f"an index is not in [0, {size})")
+    failed = ErrorFlag(f"an index is not in [0, {size})")
     return [
         Launch(
             "gg_gather",
             grid_of(total),
             (THREADS, 1, 1),
-            (At(0), At(1), At(2), failed, total, outer, size, count, inner),
+            (Arg(0), Arg(1), Arg(2), failed, total, outer, size, count, inner),
             {"INDEX": signature.input_types[1]},
             {"ITEM": item_type(signature.output_types[0])},
         )

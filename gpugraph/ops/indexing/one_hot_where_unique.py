@@ -17,10 +17,10 @@ from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import At, Call, KernelContext, Launch, Signature, Source
+from gpugraph.kernel import Arg, Call, KernelContext, Launch, Signature, Source
 from gpugraph.ops.arrays.reshape_and_transpose import INDEX
 from gpugraph.ops.framework.cuda_grids import item_type
-from gpugraph.ops.framework.formula_terms import Term, recipe
+from gpugraph.ops.framework.formula_terms import Term, decomposition
 from gpugraph.ops.framework.identity_and_shape import ints, op_scope
 from gpugraph.ops.framework.numpy_conversion import zero_of
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
@@ -68,7 +68,7 @@ def _launch_one_hot(signature: Signature) -> list[Launch]:
     outer, depth, inner = prod(shape[:axis]), shape[axis], prod(shape[axis + 1 :])
     defines: dict[str, str | int] = {"ITEM": item_type(signature.output_types[0])}
     how: dict[str, Any] = {"types": {"INDEX": signature.input_types[0]}, "defines": defines}
-    arrays = At(0), At(1), At(2), At(3)
+    arrays = Arg(0), Arg(1), Arg(2), Arg(3)
     if inner == 1:
         grid, block = columns_and_rows(outer, depth)
         return [Launch("gg_one_hot_rows", grid, block, (*arrays, outer, depth), **how)]
@@ -99,7 +99,7 @@ _one_hot = op(
     host=[1],
     cpu=Call(make=_bind_one_hot),
     gpu=Source("one_hot.cu", _launch_one_hot, Call(make=_bind_one_hot)),
-    native=recipe(_hot_terms),
+    native=decomposition(_hot_terms),
     grad=NO_GRADIENT,
     doc="on_value at the index along a new axis of size `depth`, off_value everywhere else.",
 )
@@ -321,7 +321,7 @@ _lin_space = op(
     host=[2],
     cpu=Call(make=_bind_lin_space),
     gpu=Call(make=_bind_lin_space),
-    native=recipe(_lin_space_terms),
+    native=decomposition(_lin_space_terms),
     grad=NO_GRADIENT,
     doc="`num` evenly spaced values from `start` to `stop`.",
 )

@@ -9,7 +9,7 @@ from typing import Any
 
 from gpugraph.base import dtypes
 from gpugraph.base.dtypes import COMPLEX, REAL, DType
-from gpugraph.kernel import SIZES, At, Call, Failed, Launch, Scratch, Signature, Sized
+from gpugraph.kernel import SIZES, Arg, Call, ErrorFlag, Launch, Scratch, Signature, Sized
 from gpugraph.ops.framework.cuda_grids import THREADS, grid_of, item_type
 from gpugraph.ops.framework.row_update_launches import columns_and_rows, filled, ordered
 
@@ -30,7 +30,7 @@ def _in_parts(signature: Signature) -> tuple[list[Launch], Any]:
     """Launches that sort the rows by their parts, and the order that they leave."""
     count, parts = prod(signature.input_shapes[1]), len(signature.output_types)
     said = f"partitions hold a number that is not in [0, {parts})"
-    return ordered(At(1), dtypes.int32, count, 1, (parts,), said=said)
+    return ordered(Arg(1), dtypes.int32, count, 1, (parts,), said=said)
 
 
 def _count_parts(signature: Signature) -> list[Launch]:
@@ -69,7 +69,7 @@ def _fill_parts(signature: Signature, numbers: Sequence[int]) -> list[Launch]:
     for part, (start, size) in enumerate(zip(numbers, sizes, strict=True)):
         if size:
             grid, block = columns_and_rows(size, width)
-            given = (At(0), order, At(2 + part), start, size, width)
+            given = (Arg(0), order, Arg(2 + part), start, size, width)
             launches.append(Launch("gg_part_rows", grid, block, given, **how))
     return launches
 
@@ -99,13 +99,13 @@ def _count_stitch(signature: Signature) -> list[Launch]:
         raise NotImplementedError(f"{sum(counts)} rows are more than 31 bits count")
     if not sum(counts):
         return []
-    largest, failed = Scratch(SIZES, 1, dtypes.int32), Failed("indices can't be negative")
+    largest, failed = Scratch(SIZES, 1, dtypes.int32), ErrorFlag("indices can't be negative")
     how = _how(signature.output_types[0])
     return [
         filled(largest, -1, 1, dtypes.int32),
         *(
             Launch(
-                "gg_stitch_size", grid_of(count), _BLOCK, (At(at), largest, failed, count), **how
+                "gg_stitch_size", grid_of(count), _BLOCK, (Arg(at), largest, failed, count), **how
             )
             for at, count in enumerate(counts)
             if count
@@ -126,14 +126,14 @@ def _fill_stitch(signature: Signature, numbers: Sequence[int]) -> list[Launch]:
     launches, moves, base = [filled(last, -1, rows, dtypes.int32)], [], 0
     for at, count in enumerate(counts):
         if count:
-            named = (At(at), last, count, base)
+            named = (Arg(at), last, count, base)
             launches.append(Launch("gg_stitch_last", grid_of(count), _BLOCK, named, **how))
             grid, block = columns_and_rows(count, width)
-            given = (At(at), last, At(len(counts) + at), At(2 * len(counts)), count, base, width)
+            given = (Arg(at), last, Arg(len(counts) + at), Arg(2 * len(counts)), count, base, width)
             moves.append(Launch("gg_stitch_rows", grid, block, given, **how))
         base += count
     grid, block = columns_and_rows(rows, width)
-    gaps = Launch("gg_stitch_gaps", grid, block, (last, At(2 * len(counts)), rows, width), **how)
+    gaps = Launch("gg_stitch_gaps", grid, block, (last, Arg(2 * len(counts)), rows, width), **how)
     return [*launches, *moves, gaps]
 
 

@@ -15,7 +15,7 @@ from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import At, Call, KernelContext, Launch, Signature, Source
+from gpugraph.kernel import Arg, Call, KernelContext, Launch, Signature, Source
 from gpugraph.ops.arrays.reshape_and_transpose import INDEX, reshape, transpose
 from gpugraph.ops.framework.constant_value import constant_value
 from gpugraph.ops.framework.cuda_grids import THREADS, grid_of
@@ -191,7 +191,7 @@ def _launch_nth(signature: Signature) -> list[Launch]:
     rows, dtype = prod(sizes[:-1]), signature.input_types[0]
     if not 0 <= n < sizes[-1]:
         raise NotImplementedError(f"n must be in [0, {sizes[-1]}), but is {n}")
-    return nth_in_order(At(0), At(1), rows, sizes[-1], n, dtype, signature.attrs["reverse"])
+    return nth_in_order(Arg(0), Arg(1), rows, sizes[-1], n, dtype, signature.attrs["reverse"])
 
 
 def _nth_back(op: Any, dy: Any) -> list[Any]:
@@ -232,7 +232,7 @@ def _infer_bound(context: InferContext) -> Sequence[TensorShape]:
 def _launch_bound(side: str, signature: Signature) -> list[Launch]:
     (rows, size), count = signature.input_shapes[0], signature.input_shapes[1][1]
     total = rows * count
-    arguments = (At(0), At(1), At(2), total, size, count, int(side == "right"))
+    arguments = (Arg(0), Arg(1), Arg(2), total, size, count, int(side == "right"))
     types = {"ELEMENT": signature.input_types[0]}
     defines = {"OUTPUT": f"int{8 * signature.output_types[0].size}_t"}
     block = (THREADS, 1, 1)

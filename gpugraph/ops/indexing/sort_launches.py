@@ -10,7 +10,7 @@ from typing import Any
 
 from gpugraph.base import dtypes
 from gpugraph.base.dtypes import DType
-from gpugraph.kernel import At, Launch, Scratch
+from gpugraph.kernel import Arg, Launch, Scratch
 from gpugraph.ops.framework.cuda_grids import THREADS, grid_of
 from gpugraph.ops.framework.row_update_launches import FEW, radix_passes
 
@@ -60,7 +60,7 @@ def _threads(size: int) -> tuple[int, int, int]:
 
 
 def element_order(
-    x: At, count: int, dtype: DType, descending: bool = False
+    x: Arg, count: int, dtype: DType, descending: bool = False
 ) -> tuple[list[Launch], Scratch, Scratch]:
     """Launches that sort all elements, equal ones as they come, and their keys and numbers then."""
     if count >= 1 << 31:
@@ -75,14 +75,14 @@ def element_order(
 
 
 def first_in_order(
-    x: At, out: At, places: At, rows: int, size: int, count: int, dtype: DType, descending: bool
+    x: Arg, out: Arg, places: Arg, rows: int, size: int, count: int, dtype: DType, descending: bool
 ) -> list[Launch]:
     """The `count` first elements of each row, and their places."""
     return _in_order((x, out, places), (rows, size, 0, count), dtype, descending)
 
 
 def nth_in_order(
-    x: At, out: At, rows: int, size: int, n: int, dtype: DType, descending: bool
+    x: Arg, out: Arg, rows: int, size: int, n: int, dtype: DType, descending: bool
 ) -> list[Launch]:
     """Of each row the element that has n others before it."""
     if size > FEW and rows >= _MANY:
@@ -93,7 +93,7 @@ def nth_in_order(
 
 
 def _in_order(
-    arrays: tuple[At, At, At], sizes: tuple[int, int, int, int], dtype: DType, descending: bool
+    arrays: tuple[Arg, Arg, Arg], sizes: tuple[int, int, int, int], dtype: DType, descending: bool
 ) -> list[Launch]:
     rows, size, first, count = sizes
     blocks = min(rows, 1 << 16), 1, 1
@@ -107,7 +107,7 @@ def _in_order(
 
 
 def _all_in_order(
-    arrays: tuple[At, At, At], sizes: tuple[int, int, int, int], dtype: DType, descending: bool
+    arrays: tuple[Arg, Arg, Arg], sizes: tuple[int, int, int, int], dtype: DType, descending: bool
 ) -> list[Launch]:
     rows, size, first, count = sizes
     total = rows * size

@@ -12,7 +12,7 @@ from gpugraph.base.dtypes import REAL
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import At, Call, KernelContext, Launch, Signature, Source
+from gpugraph.kernel import Arg, Call, KernelContext, Launch, Signature, Source
 from gpugraph.ops.arrays.reshape_and_transpose import INDEX
 from gpugraph.ops.framework.cuda_grids import THREADS
 from gpugraph.ops.framework.identity_and_shape import ints, op_scope, size_at
@@ -97,7 +97,7 @@ def _top_k_back(op: Any, dvalues: Any, dindices: Any) -> list[Any]:
 def _launch_top_k(signature: Signature) -> list[Launch]:
     sizes, count = signature.input_shapes[0], signature.output_shapes[0][-1]
     rows, dtype = prod(sizes[:-1]), signature.input_types[0]
-    return first_in_order(At(0), At(1), At(2), rows, sizes[-1], count, dtype, True)
+    return first_in_order(Arg(0), Arg(1), Arg(2), rows, sizes[-1], count, dtype, True)
 
 
 _top_k = op(
@@ -151,7 +151,7 @@ def _bind_in_top_k(
 def _launch_in_top_k(signature: Signature) -> list[Launch]:
     rows, classes = signature.input_shapes[0]
     k = signature.attrs["k"] if "k" in signature.attrs else ints(signature.value(2))[0]
-    arguments = (At(0), At(1), At(2), rows, classes, k)
+    arguments = (Arg(0), Arg(1), Arg(2), rows, classes, k)
     grid = min(rows, 1 << 16), 1, 1
     defines = {"INDEX": f"int{8 * signature.input_types[1].size}_t"}
     return [Launch("gg_in_top", grid, (THREADS, 1, 1), arguments, defines=defines)]

@@ -9,7 +9,7 @@ from typing import Any
 
 from gpugraph.base import dtypes
 from gpugraph.base.dtypes import COMPLEX, REAL, DType
-from gpugraph.kernel import SIZES, At, Call, Launch, Scratch, Signature, Sized
+from gpugraph.kernel import SIZES, Arg, Call, Launch, Scratch, Signature, Sized
 from gpugraph.ops.framework.cuda_grids import THREADS, Arguments, grid_of
 from gpugraph.ops.indexing.sort_launches import element_order, order_defines
 
@@ -57,7 +57,7 @@ def _count_where(signature: Signature) -> list[Launch]:
     count = prod(sizes)
     if not count:
         return []
-    return _counted("gg_where_counts", (At(0),), count, _how_where(signature.input_types[0]))[0]
+    return _counted("gg_where_counts", (Arg(0),), count, _how_where(signature.input_types[0]))[0]
 
 
 def _shape_where(signature: Signature, numbers: Sequence[int]) -> Shapes:
@@ -71,7 +71,7 @@ def _fill_where(signature: Signature, numbers: Sequence[int]) -> list[Launch]:
     how, count = _how_where(signature.input_types[0]), prod(sizes)
     starts = Scratch("starts", ceil(count / _TILE), dtypes.int64)
     padded = [*sizes, *(1,) * (8 - len(sizes))]
-    arguments: Arguments = (At(0), starts, At(1), count, len(sizes), *padded)
+    arguments: Arguments = (Arg(0), starts, Arg(1), count, len(sizes), *padded)
     return [_each("gg_where", arguments, count, how)]
 
 
@@ -88,7 +88,7 @@ def _count_unique(signature: Signature) -> list[Launch]:
     (count,) = signature.input_shapes[0]
     if not count:
         return []
-    launches, keys, order = element_order(At(0), count, signature.input_types[0])
+    launches, keys, order = element_order(Arg(0), count, signature.input_types[0])
     how, (run, first, begins) = _how_unique(signature), _runs(count)
     heads, starts = _counted("gg_head_counts", (keys,), count, how)
     runs = (keys, order, starts, run, first, begins, count)
@@ -124,14 +124,14 @@ def _fill_unique(signature: Signature, numbers: Sequence[int]) -> list[Launch]:
     run, first, begins = _runs(count)
     ranks = Scratch("ranks", total, dtypes.int32)
     starts = Scratch("firsts", ceil(count / _TILE), dtypes.int64)
-    ranked = (At(0), run, first, starts, ranks, At(1), count)
-    index = (run, ranks, At(2), count)
+    ranked = (Arg(0), run, first, starts, ranks, Arg(1), count)
+    index = (run, ranks, Arg(2), count)
     launches = [
         _each("gg_unique_ranks", ranked, count, how),
         Launch("gg_unique_index", grid_of(count), _BLOCK, index, **how),
     ]
     if len(signature.output_types) > 2:
-        sizes = (begins, ranks, At(3), count, total)
+        sizes = (begins, ranks, Arg(3), count, total)
         launches.append(Launch("gg_unique_sizes", grid_of(total), _BLOCK, sizes, **how))
     return launches
 

@@ -12,7 +12,7 @@ from gpugraph.base.dtypes import REAL
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import At, Call, Launch, Signature, Source
+from gpugraph.kernel import Arg, Call, Launch, Signature, Source
 from gpugraph.ops.framework.cuda_grids import THREADS, grid_of
 from gpugraph.ops.framework.op_declaration import op, raw_ops
 
@@ -33,7 +33,7 @@ def _launch(signature: Signature) -> list[Launch]:
     count = prod(signature.output_shapes[0]) // 3
     types = {"ELEMENT": signature.output_types[0]}
     block = (THREADS, 1, 1)
-    return [Launch("gg_cross", grid_of(count), block, (At(0), At(1), At(2), count), types)]
+    return [Launch("gg_cross", grid_of(count), block, (Arg(0), Arg(1), Arg(2), count), types)]
 
 
 _cross_op = op(

@@ -13,7 +13,7 @@ from gpugraph.base.dtypes import COMPLEX, FLOATING, int32, int64
 from gpugraph.base.shapes import TensorShape, broadcast_shapes
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import Call, KernelContext, Products, Signature
+from gpugraph.kernel import Call, KernelContext, MatrixProducts, Signature
 from gpugraph.ops.elementwise.complex_conjugate import conj
 from gpugraph.ops.framework.identity_and_shape import op_scope
 from gpugraph.ops.framework.op_declaration import Attr, op, raw_ops
@@ -73,7 +73,7 @@ matmul_op = op(
     infer=infer_matmul,
     cpu=Call(make=bind_matmul),
     gpu=Call(make=bind_matmul),
-    native=Products(matrices_of),
+    native=MatrixProducts(matrices_of),
     grad=_matmul_back,
     doc="The product of two matrices, each transposed first if its attr says so.",
 )
@@ -174,7 +174,7 @@ batch_matmul_op = op(
     infer=infer_batch_matmul,
     cpu=Call(make=bind_batch_matmul),
     gpu=Call(make=bind_batch_matmul),
-    native=Products(batches_of_matrices),
+    native=MatrixProducts(batches_of_matrices),
     grad=_batch_matmul_back,
     doc="Matrix products of the last two dimensions, the others broadcast; adjoints by attr.",
 )

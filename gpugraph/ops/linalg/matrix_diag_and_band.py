@@ -17,7 +17,7 @@ from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import At, Call, KernelContext, Launch, Signature, Source
+from gpugraph.kernel import Arg, Call, KernelContext, Launch, Signature, Source
 from gpugraph.ops.arrays.reshape_and_transpose import INDEX
 from gpugraph.ops.framework.cuda_grids import item_type
 from gpugraph.ops.framework.identity_and_shape import Pairs, copying, ints
@@ -177,7 +177,7 @@ def _launch_band(signature: Signature) -> list[Launch]:
     total = prod(sizes[:-1])
     grid, block = columns_and_rows(total, columns)
     least = -lower if lower >= 0 else -rows
-    arguments = (At(0), At(1), total, rows, columns, least, upper if upper >= 0 else columns)
+    arguments = (Arg(0), Arg(1), total, rows, columns, least, upper if upper >= 0 else columns)
     defines: dict[str, str | int] = {"ITEM": item_type(signature.output_types[0])}
     return [Launch("gg_band", grid, block, arguments, defines=defines)]
 

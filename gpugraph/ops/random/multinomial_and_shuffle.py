@@ -17,7 +17,7 @@ from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import At, Call, KernelContext, Launch, Scratch, Signature, Source
+from gpugraph.kernel import Arg, Call, KernelContext, Launch, Scratch, Signature, Source
 from gpugraph.ops.control.group_and_no_op import with_dependencies
 from gpugraph.ops.framework.cuda_grids import THREADS, grid_of
 from gpugraph.ops.framework.identity_and_shape import op_scope, shape
@@ -114,13 +114,13 @@ def _stateless(_: KernelContext, logits: Any, seed: Any, out: Any) -> Callable[[
 
 def _launch_multinomial(signature: Signature) -> list[Launch]:
     blocks = _blocks(*signature.output_shapes[0])
-    given = At(1), stored_stream(signature), blocks
+    given = Arg(1), stored_stream(signature), blocks
     return _launch_classes("gg_classes", signature, given, "int32_t")
 
 
 def _launch_stateless(signature: Signature) -> list[Launch]:
     check_seed_shape(signature.input_shapes[2])
-    given = At(2), At(1)
+    given = Arg(2), Arg(1)
     return _launch_classes("gg_stateless_classes", signature, given, seed_type(signature, 2))
 
 
@@ -133,7 +133,7 @@ def _launch_classes(
     types = {"T": signature.input_types[0].base_dtype}
     defines = {"OUT": f"{signature.output_types[0].name}_t", "SEED": seed}
     sizes, block = (rows * count, count, classes), (THREADS, 1, 1)
-    summed, pairs = (At(0), sums, rows, classes), grid_of(-(-rows * count // 2))
+    summed, pairs = (Arg(0), sums, rows, classes), grid_of(-(-rows * count // 2))
     return [
         Launch("gg_class_sums", grid_of(rows, 1), block, summed, types, defines),
         Launch(function, pairs, block, (sums, *given, *sizes), types, defines),

@@ -10,7 +10,7 @@ from math import ceil, prod
 from typing import Any
 
 from gpugraph.base.dtypes import bfloat16, float16
-from gpugraph.kernel import At, Launch, Signature
+from gpugraph.kernel import Arg, Launch, Signature
 from gpugraph.ops.framework.cuda_grids import THREADS, grid_of
 from gpugraph.ops.random.seeds_and_streams import RESERVED, stored_stream
 
@@ -25,13 +25,13 @@ def stream_launches(law: str, signature: Signature, bounds: Bounds = (0, 0)) -> 
     """Fills the output with the next numbers of the op's stream."""
     total = prod(signature.output_shapes[0])
     further = (stored_stream(signature), total, total * RESERVED)
-    return [_launch("gg_random", law, signature, (At(0), *further, *_span(bounds)), "int32_t")]
+    return [_launch("gg_random", law, signature, (Arg(0), *further, *_span(bounds)), "int32_t")]
 
 
 def seed_launches(law: str, signature: Signature, bounds: Bounds = (0, 0)) -> list[Launch]:
     """Fills the output with the numbers of the seed, the one input that is not on the host."""
     total = prod(signature.output_shapes[0])
-    arguments = (At(0), At(1), total, *_span(bounds))
+    arguments = (Arg(0), Arg(1), total, *_span(bounds))
     return [_launch("gg_stateless", law, signature, arguments, seed_type(signature, 1))]
 
 

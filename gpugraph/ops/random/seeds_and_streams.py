@@ -17,7 +17,7 @@ import numpy as np
 from gpugraph.base import dtypes
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.default_stacks import graph_stack
-from gpugraph.kernel import KernelContext, Signature, State, Stored
+from gpugraph.kernel import DeviceState, KernelContext, Signature, State
 from gpugraph.ops.framework.op_declaration import Attr
 from gpugraph.ops.random.bits_to_distributions import Law, groups_of
 from gpugraph.ops.random.philox import CHUNK, Philox
@@ -88,9 +88,9 @@ class Stream:
         self._ahead = np.empty((0, 0))
         self._used = 0
         self._kind: Any = None  # what the rows ahead are for; None if the place is not theirs
-        self._moved: tuple[str, Stored] | None = None
+        self._moved: tuple[str, DeviceState] | None = None
 
-    def move(self, device: str, put: Callable[[Any], Stored]) -> Stored:
+    def move(self, device: str, put: Callable[[Any], DeviceState]) -> DeviceState:
         """Where the stream is in a device's memory, from now on (see `kernel.Movable`)."""
         with self._lock:
             if self._moved is None:

@@ -15,7 +15,7 @@ from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import At, Call, KernelContext, Launch, Signature, Source
+from gpugraph.kernel import Arg, Call, KernelContext, Launch, Signature, Source
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, op
 from gpugraph.ops.framework.op_function import OpFunction
 from gpugraph.ops.framework.shape_functions import UNKNOWN, normalize_axis
@@ -87,7 +87,7 @@ def _launch(most: bool, signature: Signature) -> list[Launch]:
     sizes = signature.input_shapes[0]
     axis = Axis.of(sizes, normalize_axis(signature.value(1), len(sizes), "Dimension"))
     dtype, out_type = signature.input_types[0], signature.output_types[0]
-    return best_place(At(0), At(1), axis, dtype, out_type, most)
+    return best_place(Arg(0), Arg(1), axis, dtype, out_type, most)
 
 
 def _declare(name: str, cpu: Call, what: str) -> OpFunction:

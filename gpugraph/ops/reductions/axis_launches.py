@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from gpugraph.base import dtypes
 from gpugraph.base.dtypes import DType
-from gpugraph.kernel import At, Launch, Scratch
+from gpugraph.kernel import Arg, Launch, Scratch
 from gpugraph.ops.framework.cuda_grids import THREADS, grid_of, wide_type
 from gpugraph.ops.framework.row_update_launches import columns_and_rows
 
@@ -41,7 +41,7 @@ def _cut(size: int, blocks: int, least: int) -> tuple[int, int]:
 
 
 def best_place(
-    x: At, out: At, axis: Axis, dtype: DType, out_type: DType, most: bool
+    x: Arg, out: Arg, axis: Axis, dtype: DType, out_type: DType, most: bool
 ) -> list[Launch]:
     """The index of the largest (`most`) or smallest element."""
     wide = _power(min(axis.after, 32))
@@ -53,7 +53,7 @@ def best_place(
     worst = "0"
     if dtype.is_floating:
         worst = "(-INFINITY)" if most else "INFINITY"
-    found: At | Scratch = out
+    found: Arg | Scratch = out
     kind = out_type
     if parts > 1:
         found, kind = Scratch("found", rows * axis.after, dtypes.int64), dtypes.int64
@@ -86,8 +86,8 @@ _SHORT = 64
 
 
 def running(
-    x: At,
-    out: At,
+    x: Arg,
+    out: Arg,
     axis: Axis,
     dtype: DType,
     combine: str,

@@ -14,7 +14,7 @@ from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import At, Call, Failed, KernelContext, Launch, Scratch, Signature, Source
+from gpugraph.kernel import Arg, Call, ErrorFlag, KernelContext, Launch, Scratch, Signature, Source
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.framework.constant_value import constant_value
 from gpugraph.ops.framework.cuda_grids import THREADS, Arguments, grid_of
@@ -71,23 +71,23 @@ def _counting(
     types = {"ELEMENT": signature.input_types[0], "OUTPUT": signature.output_types[0]}
     block = (THREADS, 1, 1)
     grid = min(grid_of(count)[0], 528), 1, 1
-    arguments = (*before, counts, Failed(said), count, bins)
+    arguments = (*before, counts, ErrorFlag(said), count, bins)
     return [
         filled(counts, 0, bins, dtypes.uint32),
         Launch(function, grid, block, arguments, types),
-        Launch("gg_counted", grid_of(bins), block, (counts, At(at), bins), types),
+        Launch("gg_counted", grid_of(bins), block, (counts, Arg(at), bins), types),
     ]
 
 
 def _launch_bincount(signature: Signature) -> list[Launch]:
     said = "Input arr must be non-negative!"
-    arr, weights, bins = signature.input_shapes[0], signature.input_shapes[2], At(2)
+    arr, weights, bins = signature.input_shapes[0], signature.input_shapes[2], Arg(2)
     if not prod(weights):
-        return _counting("gg_bincount", (At(0),), bins, said, signature)
+        return _counting("gg_bincount", (Arg(0),), bins, said, signature)
     (size,), dtype = signature.output_shapes[0], signature.output_types[0]
-    given = At(0), dtypes.int32, prod(arr), 1, (size,)
+    given = Arg(0), dtypes.int32, prod(arr), 1, (size,)
     order, changes = ordered(*given, drops=2, said=said)
-    return [*order, filled(bins, 0, size, dtype), *combined(bins, At(1), changes, dtype, ADD)]
+    return [*order, filled(bins, 0, size, dtype), *combined(bins, Arg(1), changes, dtype, ADD)]
 
 
 _bincount = op(
@@ -194,7 +194,7 @@ def _infer_histogram(context: InferContext) -> Sequence[TensorShape]:
 
 def _launch_histogram(signature: Signature) -> list[Launch]:
     said = "value_range should satisfy value_range[0] < value_range[1]"
-    return _counting("gg_histogram", (At(0), At(1)), At(2), said, signature)
+    return _counting("gg_histogram", (Arg(0), Arg(1)), Arg(2), said, signature)
 
 
 _histogram = op(
@@ -271,7 +271,7 @@ def _launch_bucketize(signature: Signature) -> list[Launch]:
     text = ", ".join(f"{each!r}f" for each in limits) or "0.0f"
     total = prod(signature.output_shapes[0])
     types, block = {"ELEMENT": signature.input_types[0]}, (THREADS, 1, 1)
-    arguments, defines = (At(0), At(1), total, len(limits)), {"BOUNDARIES": text}
+    arguments, defines = (Arg(0), Arg(1), total, len(limits)), {"BOUNDARIES": text}
     return [Launch("gg_bucketize", grid_of(total), block, arguments, types, defines)]
 
 

@@ -15,7 +15,16 @@ from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import At, Builder, Call, KernelContext, Launch, Recipe, Signature, Source
+from gpugraph.kernel import (
+    Arg,
+    Builder,
+    Call,
+    Decomposition,
+    KernelContext,
+    Launch,
+    Signature,
+    Source,
+)
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.elementwise.complex_conjugate import conj
 from gpugraph.ops.framework.formula_terms import Term
@@ -77,7 +86,7 @@ _range = op(
     host=[0, 1, 2],
     cpu=Call(make=_count_up),
     gpu=Call(make=_count_up),
-    native=Recipe(_counted),
+    native=Decomposition(_counted),
     grad=NO_GRADIENT,
     doc="start, start + delta, start + 2 delta, ... before limit.",
 )
@@ -157,7 +166,7 @@ def _launch(text: str, start: str, signature: Signature) -> list[Launch]:
     sizes, attrs = signature.input_shapes[0], signature.attrs
     axis = Axis.of(sizes, normalize_axis(signature.value(1), len(sizes), "Axis"))
     how = attrs["reverse"], attrs["exclusive"]
-    return running(At(0), At(1), axis, signature.input_types[0], text, start, *how)
+    return running(Arg(0), Arg(1), axis, signature.input_types[0], text, start, *how)
 
 
 _SUM_OF_LOGS = (

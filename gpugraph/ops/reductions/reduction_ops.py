@@ -21,7 +21,7 @@ from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext, Reduction, Signature
-from gpugraph.ops.framework.formula_terms import Term, recipe
+from gpugraph.ops.framework.formula_terms import Term, decomposition
 from gpugraph.ops.framework.kernel_registry import register_kernel
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
 from gpugraph.ops.framework.op_function import OpFunction
@@ -320,7 +320,7 @@ op(
     host=[1],
     cpu=Call(make=_norm),
     gpu=Call(make=_norm),
-    native=recipe(_norm_terms),
+    native=decomposition(_norm_terms),
     grad=norm_gradient,
     doc="The root of the sum of squares along `reduction_indices`; `keep_dims` leaves size 1.",
 )

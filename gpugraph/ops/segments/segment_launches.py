@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from gpugraph.base import dtypes
 from gpugraph.base.dtypes import REAL, DType
-from gpugraph.kernel import SIZES, At, Call, Failed, Launch, Scratch, Signature, Sized
+from gpugraph.kernel import SIZES, Arg, Call, ErrorFlag, Launch, Scratch, Signature, Sized
 from gpugraph.ops.framework.cuda_grids import THREADS, grid_of, wide_type
 from gpugraph.ops.framework.row_update_launches import (
     Changes,
@@ -63,11 +63,11 @@ def _keys(signature: Signature, by: bool, most: int = -1) -> list[Launch]:
         raise NotImplementedError(f"{count} of {size} rows are more than 31 bits count")
     if by and not size:
         raise NotImplementedError("there are no rows to take")
-    falls = Failed("segment ids are not increasing, or one is negative")
-    above = Failed(f"a segment id is not in [0, {most}), the number of segments")
-    outside = Failed(f"an index is not in [0, {size})")
+    falls = ErrorFlag("segment ids are not increasing, or one is negative")
+    above = ErrorFlag(f"a segment id is not in [0, {most}), the number of segments")
+    outside = ErrorFlag(f"an index is not in [0, {size})")
     total = Scratch(SIZES, 1, dtypes.int64)
-    given = (At(1 + by), At(1), *_changes(count, 0, 0).sorted)
+    given = (Arg(1 + by), Arg(1), *_changes(count, 0, 0).sorted)
     arguments = (*given, total, falls, above, outside)
     types = signature.input_types
     how = _how(types[0], types[1 + by], types[1] if by else dtypes.int32)
@@ -76,7 +76,7 @@ def _keys(signature: Signature, by: bool, most: int = -1) -> list[Launch]:
 
 
 def _combined(
-    rule: Rule, signature: Signature, by: bool, out: At, shape: Sequence[int]
+    rule: Rule, signature: Signature, by: bool, out: Arg, shape: Sequence[int]
 ) -> list[Launch]:
     """Launches over what `_keys` left."""
     types, dtype = signature.input_types, signature.input_types[0]
@@ -87,7 +87,7 @@ def _combined(
     summed = wide if apart else dtype
     launches = [
         filled(sums, rule.empty, segments * width, summed),
-        *combined(sums, At(0), changes, dtype, Way(rule.combine, "(b)"), summed),
+        *combined(sums, Arg(0), changes, dtype, Way(rule.combine, "(b)"), summed),
     ]
     if rule.divided:
         how = _how(dtype, types[1 + by], dtypes.int32, rule.divided)
@@ -113,7 +113,7 @@ def sized_segments(rule: Rule, by: bool, host: Call) -> Sized:
 
     def fill(signature: Signature, numbers: Sequence[int]) -> list[Launch]:
         (shape,) = shapes(signature, numbers)
-        return _combined(rule, signature, by, At(2 + by), shape) if prod(shape) else []
+        return _combined(rule, signature, by, Arg(2 + by), shape) if prod(shape) else []
 
     return Sized("segments.cu", count, shapes, fill, host, REAL, _known)
 
@@ -128,8 +128,8 @@ def counted_segments(rule: Rule, signature: Signature) -> list[Launch]:
     if signature.input_shapes[1] != signature.input_shapes[2]:
         raise NotImplementedError("ids and rows do not fit together")
     if not count:
-        return [filled(At(3), rule.empty, prod(shape), signature.output_types[0])]
-    return [*_keys(signature, True, shape[0]), *_combined(rule, signature, True, At(3), shape)]
+        return [filled(Arg(3), rule.empty, prod(shape), signature.output_types[0])]
+    return [*_keys(signature, True, shape[0]), *_combined(rule, signature, True, Arg(3), shape)]
 
 
 def segment_gradient(divided: str, signature: Signature) -> list[Launch]:
@@ -138,7 +138,7 @@ def segment_gradient(divided: str, signature: Signature) -> list[Launch]:
     (segments, *_), (count,) = signature.input_shapes[0], signature.input_shapes[1]
     shape, dtype = signature.output_shapes[0], signature.input_types[0]
     width, wide = prod(shape[1:]), wide_type(dtype)
-    zeros = filled(At(3), 0, prod(shape), dtype)
+    zeros = filled(Arg(3), 0, prod(shape), dtype)
     if not count:
         return [zeros]
     if not segments or signature.input_shapes[2] != (count,):
@@ -147,8 +147,8 @@ def segment_gradient(divided: str, signature: Signature) -> list[Launch]:
     sizes = Scratch("sizes of segments", segments, dtypes.uint32)
     weighted = Scratch("weighted", segments * width, wide)
     named = Scratch("segments", count, dtypes.int32)
-    outside = Failed(f"a segment id is not in [0, {segments})")
-    order, changes = ordered(At(1), signature.input_types[1], count, width, shape[:1])
+    outside = ErrorFlag(f"a segment id is not in [0, {segments})")
+    order, changes = ordered(Arg(1), signature.input_types[1], count, width, shape[:1])
     grid, block = columns_and_rows(segments, width)
     return [
         filled(sizes, 0, segments, dtypes.uint32),
@@ -156,22 +156,22 @@ def segment_gradient(divided: str, signature: Signature) -> list[Launch]:
             "gg_segment_sizes",
             grid_of(count),
             _BLOCK,
-            (At(2), sizes, outside, count, segments),
+            (Arg(2), sizes, outside, count, segments),
             **how,
         ),
         Launch(
-            "gg_segment_weighted", grid, block, (At(0), sizes, weighted, segments, width), **how
+            "gg_segment_weighted", grid, block, (Arg(0), sizes, weighted, segments, width), **how
         ),
         *order,
         Launch(
             "gg_segment_of",
             grid_of(count),
             _BLOCK,
-            (changes.order, At(2), named, count, segments),
+            (changes.order, Arg(2), named, count, segments),
             **how,
         ),
         zeros,
-        *combined(At(3), weighted, changes._replace(order=named), wide, _ADDED, dtype),
+        *combined(Arg(3), weighted, changes._replace(order=named), wide, _ADDED, dtype),
     ]
 
 

@@ -19,7 +19,7 @@ from gpugraph.base.dtypes import NUMERIC, REAL, DType
 from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import At, Call, KernelContext, Launch, Signature, Source
+from gpugraph.kernel import Arg, Call, KernelContext, Launch, Signature, Source
 from gpugraph.ops.arrays.reshape_and_transpose import INDEX
 from gpugraph.ops.framework.identity_and_shape import ints
 from gpugraph.ops.framework.op_declaration import op
@@ -72,9 +72,9 @@ def _launch_unsorted(way: Way, start: Callable[[Any], Any], signature: Signature
     ids, out = signature.input_shapes[1], signature.output_shapes[0]
     dtype, count, width = signature.output_types[0], prod(ids), prod(out[1:])
     index_type = signature.input_types[1]
-    order, changes = ordered(At(1), index_type, count, width, out[:1], drops=1)
-    neutral = filled(At(2), start(np.dtype(dtype.as_numpy_dtype)), prod(out), dtype)
-    return [*order, neutral, *combined(At(2), At(0), changes, dtype, way)]
+    order, changes = ordered(Arg(1), index_type, count, width, out[:1], drops=1)
+    neutral = filled(Arg(2), start(np.dtype(dtype.as_numpy_dtype)), prod(out), dtype)
+    return [*order, neutral, *combined(Arg(2), Arg(0), changes, dtype, way)]
 
 
 def _unsorted_kernel(combine: Any, start: Callable[[Any], Any], way: Way) -> Source:

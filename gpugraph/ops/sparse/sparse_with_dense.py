@@ -12,7 +12,7 @@ import numpy as np
 from gpugraph.base.dtypes import ALL, COMPLEX, NUMERIC, bfloat16, float32, float64, int32
 from gpugraph.base.shapes import TensorShape, broadcast_shapes
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import At, Call, KernelContext, Launch, Signature, Source
+from gpugraph.kernel import Arg, Call, KernelContext, Launch, Signature, Source
 from gpugraph.ops.arrays.reshape_and_transpose import INDEX
 from gpugraph.ops.elementwise.complex_conjugate import conj
 from gpugraph.ops.framework.identity_and_shape import ints
@@ -75,12 +75,12 @@ def _launch_to_dense(signature: Signature) -> list[Launch]:
     count, dtype = prod(indices) // depth, signature.output_types[0]
     step = int(prod(signature.input_shapes[2]) == count)
     index_type = signature.input_types[0]
-    order, changes = ordered(At(0), index_type, count, 1, sizes, step=step)
-    launches = [*order, spread(At(2), At(3), prod(sizes), dtype)]
+    order, changes = ordered(Arg(0), index_type, count, 1, sizes, step=step)
+    launches = [*order, spread(Arg(2), Arg(3), prod(sizes), dtype)]
     if signature.attrs["validate_indices"]:
         said = "indices are out of order or repeated; see tf.sparse.reorder"
         launches.append(checked_order(changes, said))
-    return launches + put(At(3), At(1), changes, dtype)
+    return launches + put(Arg(3), Arg(1), changes, dtype)
 
 
 def _to_dense_back(op: Any, dy: Any) -> list[Any]:

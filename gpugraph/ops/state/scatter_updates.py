@@ -18,7 +18,7 @@ from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import At, Call, KernelContext, Launch, Signature, Source
+from gpugraph.kernel import Arg, Call, KernelContext, Launch, Signature, Source
 from gpugraph.ops.arrays.reshape_and_transpose import INDEX
 from gpugraph.ops.framework.identity_and_shape import op_scope, shape
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
@@ -68,11 +68,11 @@ def _divide(target: Any, rows: Any, values: Any) -> None:
 
 # -- on a GPU
 
-Launched = Callable[[At, At, Changes, DType], list[Launch]]
+Launched = Callable[[Arg, Arg, Changes, DType], list[Launch]]
 """launched(target, updates, changes, dtype): what changes the rows, once they are sorted."""
 
 
-def _divided(target: At, updates: At, changes: Changes, dtype: DType) -> list[Launch]:
+def _divided(target: Arg, updates: Arg, changes: Changes, dtype: DType) -> list[Launch]:
     text, refuses = "(a) / (b)", "false"
     if dtype.is_integer:
         refuses = "(a) == 0"
@@ -99,14 +99,14 @@ def _launch_rows(what: str, signature: Signature) -> list[Launch]:
     count, width = prod(indices), prod(ref[1:])
     step = int(prod(updates) == count * width)
     index_type = signature.input_types[1]
-    order, changes = ordered(At(1), index_type, count, width, ref[:1], step=step)
-    return order + _LAUNCHED[what](At(0), At(2), changes, dtype)
+    order, changes = ordered(Arg(1), index_type, count, width, ref[:1], step=step)
+    return order + _LAUNCHED[what](Arg(0), Arg(2), changes, dtype)
 
 
 def _launch_coordinates(what: str, signature: Signature) -> list[Launch]:
     ref, indices = signature.input_shapes[:2]
-    order, changes = by_coordinates(At(1), signature.input_types[1], indices, ref)
-    return order + _LAUNCHED[what](At(0), At(2), changes, signature.input_types[0].base_dtype)
+    order, changes = by_coordinates(Arg(1), signature.input_types[1], indices, ref)
+    return order + _LAUNCHED[what](Arg(0), Arg(2), changes, signature.input_types[0].base_dtype)
 
 
 # -- rows of the first dimension

@@ -19,7 +19,7 @@ from gpugraph.base.dtypes import FLOATING
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, Elementwise, Kernel, KernelContext, Signature
-from gpugraph.ops.framework.formula_terms import Formula, Term, recipe
+from gpugraph.ops.framework.formula_terms import Formula, Term, decomposition
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
 from gpugraph.ops.framework.op_function import OpFunction
 from gpugraph.ops.framework.shape_functions import SCALAR
@@ -109,7 +109,7 @@ def declare_update(
         infer=_infer(arrays),
         writes=arrays[:-1],
         **_kernels(update, arrays, temporaries),
-        native=recipe(formula),
+        native=decomposition(formula),
         **_COMMON,
         doc=doc,
     )

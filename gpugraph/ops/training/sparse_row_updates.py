@@ -17,7 +17,7 @@ import numpy as np
 from gpugraph.base.dtypes import FLOATING
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import At, Call, KernelContext, Launch, Recipe, Signature, Source
+from gpugraph.kernel import Arg, Call, Decomposition, KernelContext, Launch, Signature, Source
 from gpugraph.ops.arrays.reshape_and_transpose import INDEX
 from gpugraph.ops.framework.c_statements import statements
 from gpugraph.ops.framework.cuda_grids import Arguments
@@ -122,7 +122,7 @@ def _launch(name: str, places: tuple[int, int, int], signature: Signature) -> li
     dtype = signature.input_types[0].base_dtype
     count, shape = signature.input_shapes[at][0], signature.input_shapes[0]
     width = prod(shape[1:])
-    order, changes = ordered(At(at), signature.input_types[at], count, width, shape[:1])
+    order, changes = ordered(Arg(at), signature.input_types[at], count, width, shape[:1])
     scalars = [i for i in range(refs, len(signature.input_shapes)) if i not in (grad, at)]
     names = {index: f"v{index}" for index in range(refs)}
     names[grad] = "g"
@@ -131,15 +131,15 @@ def _launch(name: str, places: tuple[int, int, int], signature: Signature) -> li
         load = f"ELEMENT_LOAD(*(const ELEMENT *)s{number})"
         names[index] = load if type is dtype else f"(*(const int64_t *)s{number})"
     native = DECLARATIONS[f"Apply{name}"].native
-    assert isinstance(native, Recipe)
+    assert isinstance(native, Decomposition)
     given = [(names[i], signature.input_types[i].base_dtype) for i in sorted(names)]
     text = statements(native, signature, given, [names[i] for i in range(refs)])
     grid, block = columns_and_rows(count, width)
-    variables = [At(min(index, refs - 1)) for index in range(4)]
-    more = [At(index) for index in scalars] + [At(0)] * (5 - len(scalars))
+    variables = [Arg(min(index, refs - 1)) for index in range(4)]
+    more = [Arg(index) for index in scalars] + [Arg(0)] * (5 - len(scalars))
     arguments: Arguments = (
         *variables,
-        At(grad),
+        Arg(grad),
         *more,
         *changes.sorted,
         count,

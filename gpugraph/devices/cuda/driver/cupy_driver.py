@@ -55,7 +55,7 @@ else:
 Compiler = Callable[[str, str, str], bytes]
 """From a CUDA text, an architecture (`sm_90`) and a name for messages to a cubin; DriverError."""
 
-Products = Callable[[Product, tuple[int, int], int], Callable[[], None] | None]
+ProductBinder = Callable[[Product, tuple[int, int], int], Callable[[], None] | None]
 """Binds a product to a workspace and a stream's handle; None where there is no algorithm."""
 
 _MULTIPROCESSORS, _MAJOR, _MINOR, _SHARED_BYTES = 16, 75, 76, 97
@@ -77,13 +77,16 @@ class CupyDriver:
     """
 
     def __init__(
-        self, ordinal: int, compiler: Compiler, make_products: Callable[[], Products] | None = None
+        self,
+        ordinal: int,
+        compiler: Compiler,
+        make_products: Callable[[], ProductBinder] | None = None,
     ) -> None:
         if PROBLEM:
             raise DriverError(f"CuPy can't be used: {PROBLEM}")
         self._compiler = compiler
         self._make_products = make_products
-        self._products: Products | None = None
+        self._products: ProductBinder | None = None
         self._lock = threading.Lock()
         self._closed = False
         self._held: dict[int, Callable[[int], None]] = {}

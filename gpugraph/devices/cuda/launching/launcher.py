@@ -27,18 +27,18 @@ from gpugraph.devices.cuda.transfers.gpu_array import Array
 from gpugraph.devices.native import NotNativeError, Program
 from gpugraph.kernel import (
     SIZES,
-    At,
-    Failed,
-    Finish,
-    FusedProducts,
+    Arg,
+    Epilogue,
+    ErrorFlag,
     Launch,
-    Moves,
-    Products,
+    MatmulWithEpilogue,
+    MatrixProducts,
     Scratch,
     Signature,
     Sized,
     Source,
     State,
+    ViewCopies,
 )
 
 TENSOR_CORES = 80
@@ -101,7 +101,7 @@ class Launcher:
             [self._call(Work(made.text, *each, reads, writes, parts)) for each in made.launches]
         )
 
-    def moves(self, native: Moves, signature: Signature, arrays: Sequence[Array]) -> Enqueued:
+    def moves(self, native: ViewCopies, signature: Signature, arrays: Sequence[Array]) -> Enqueued:
         """What copies, and fills, views of arrays."""
         places = StandIns(arrays)
         parts = []
@@ -117,13 +117,16 @@ class Launcher:
         return Part(partial(self.driver.copy, *made, self.stream), touches)
 
     def products(
-        self, native: Products | FusedProducts, signature: Signature, arrays: Sequence[Array]
+        self,
+        native: MatrixProducts | MatmulWithEpilogue,
+        signature: Signature,
+        arrays: Sequence[Array],
     ) -> Enqueued:
         """What multiplies matrices, and does what follows: by the vendor's library, with a kernel
         of ours after it, or by one of ours alone."""
         places = StandIns(arrays)
-        finish = Finish()
-        if isinstance(native, FusedProducts):
+        finish = Epilogue()
+        if isinstance(native, MatmulWithEpilogue):
             finish = native.finish(signature, *places.arrays)
             native = native.products
         parts: list[Part] = []
@@ -271,17 +274,17 @@ class _Given(NamedTuple):
         arguments: list[int | float] = []
         touched: list[Array] = []
         for each in launch.arguments:
-            if isinstance(each, Failed):
+            if isinstance(each, ErrorFlag):
                 arguments.append(self.words[each])
-            elif isinstance(each, (At, Scratch, State)):
+            elif isinstance(each, (Arg, Scratch, State)):
                 touched.append(self._array(each))
                 arguments.append(touched[-1].address)
             else:
                 arguments.append(each)
         return arguments, touched
 
-    def _array(self, each: At | Scratch | State) -> Array:
-        if isinstance(each, At):
+    def _array(self, each: Arg | Scratch | State) -> Array:
+        if isinstance(each, Arg):
             return self.arrays[each]
         if isinstance(each, State):
             return self.stored(each)

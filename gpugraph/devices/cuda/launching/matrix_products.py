@@ -17,7 +17,7 @@ from gpugraph.devices.cuda.launching.type_macros import type_macros
 from gpugraph.devices.cuda.launching.unbound_launch import Work
 from gpugraph.devices.cuda.launching.view_copies import StandIns
 from gpugraph.devices.native import NotNativeError
-from gpugraph.kernel import Finish
+from gpugraph.kernel import Epilogue
 
 TILE = 64
 """Rows and columns of a block's tile in kernels/cuda/math/gemm.cu."""
@@ -61,7 +61,7 @@ class Multiplied(NamedTuple):
 
 
 def products(
-    places: StandIns, a: Any, b: Any, out: Any, finish: Finish, tf32: bool
+    places: StandIns, a: Any, b: Any, out: Any, finish: Epilogue, tf32: bool
 ) -> Iterator[Multiplied]:
     """out = a @ b for views with equal leading axes, of stand-ins, and then `finish`."""
     if not out.size:
@@ -140,7 +140,7 @@ def _multiplied(
     matrices: list[_Matrix],
     places: StandIns,
     views: tuple[Any, Any, Any],
-    finish: Finish,
+    finish: Epilogue,
     tf32: bool,
 ) -> Multiplied:
     product = plain._replace(

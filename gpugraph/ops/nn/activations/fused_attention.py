@@ -16,7 +16,7 @@ import numpy as np
 from gpugraph.base.dtypes import FLOATING, bfloat16, float16, float32
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import At, Call, KernelContext, Launch, Signature, Source
+from gpugraph.kernel import Arg, Call, KernelContext, Launch, Signature, Source
 from gpugraph.ops.framework.cuda_grids import shared_axes
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
 
@@ -150,13 +150,13 @@ def _launch_mma(signature: Signature) -> list[Launch]:
     ]
 
 
-def _arguments(signature: Signature, sizes: _Sizes) -> tuple[At | int | float, ...]:
+def _arguments(signature: Signature, sizes: _Sizes) -> tuple[Arg | int | float, ...]:
     """Of both kernels."""
     attrs = signature.attrs
     by_key = (sizes.d, 1) if attrs["adj_y"] else (1, sizes.n)
-    mask = (At(3), At(4)) if len(signature.input_shapes) > 3 else (At(0), At(3))
+    mask = (Arg(3), Arg(4)) if len(signature.input_shapes) > 3 else (Arg(0), Arg(3))
     return (
-        *(At(0), At(1), At(2), *mask, sizes.inner, *sizes[1:5], *by_key, *sizes.mask),
+        *(Arg(0), Arg(1), Arg(2), *mask, sizes.inner, *sizes[1:5], *by_key, *sizes.mask),
         float(attrs["scale"]),
     )
 

@@ -16,7 +16,7 @@ from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.graph.op_def import OpDef
 from gpugraph.kernel import Call, KernelContext, Signature
-from gpugraph.ops.framework.formula_terms import Term, recipe
+from gpugraph.ops.framework.formula_terms import Term, decomposition
 from gpugraph.ops.framework.identity_and_shape import op_scope, run_all
 from gpugraph.ops.framework.op_declaration import op, raw_ops
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
@@ -157,7 +157,7 @@ _softmax_op = op(
     infer=_infer,
     cpu=Call(make=_bind_softmax),
     gpu=Call(make=_bind_softmax),
-    native=recipe(_softmax_terms),
+    native=decomposition(_softmax_terms),
     grad=_softmax_back,
     doc="exp(logits) / sum(exp(logits)) along the last axis.",
 )
@@ -170,7 +170,7 @@ _log_softmax_op = op(
     infer=_infer,
     cpu=Call(make=_bind_log_softmax),
     gpu=Call(make=_bind_log_softmax),
-    native=recipe(_log_softmax_terms),
+    native=decomposition(_log_softmax_terms),
     grad=_log_softmax_back,
     doc="logits - log(sum(exp(logits))) along the last axis.",
 )

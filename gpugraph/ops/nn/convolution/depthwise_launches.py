@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from math import ceil, prod
 
-from gpugraph.kernel import At, Call, Launch, Scratch, Signature, Source
+from gpugraph.kernel import Arg, Call, Launch, Scratch, Signature, Source
 from gpugraph.ops.framework.cuda_grids import THREADS, grid_of, wide_type
 from gpugraph.ops.nn.windows.window_launches import Geometry, of_images
 
@@ -27,7 +27,7 @@ def _launch(signature: Signature, function: str, work: Geometry, times: int, cou
         function,
         grid_of(count // pack),
         (THREADS, 1, 1),
-        (At(0), At(1), At(2), *numbers),
+        (Arg(0), Arg(1), Arg(2), *numbers),
         {"T": dtype},
         _macros(work, times, pack),
     )
@@ -66,13 +66,13 @@ def _back_filter(signature: Signature) -> list[Launch]:
             "gg_depthwise_back_filter",
             (groups * elements, parts, 1),
             (width, THREADS // width, 1),
-            (At(0), At(1), At(2), sums, *numbers),
+            (Arg(0), Arg(1), Arg(2), sums, *numbers),
             types,
             macros,
         )
     ]
     if parts > 1:
-        arguments = (sums, At(2), count, parts)
+        arguments = (sums, Arg(2), count, parts)
         grid = grid_of(count)
         made.append(Launch("gg_sum_parts", grid, (THREADS, 1, 1), arguments, types, macros))
     return made

@@ -20,7 +20,7 @@ from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext, Signature
 from gpugraph.ops.arrays.reshape_and_transpose import INDEX
-from gpugraph.ops.framework.formula_terms import Term, recipe
+from gpugraph.ops.framework.formula_terms import Term, decomposition
 from gpugraph.ops.framework.identity_and_shape import op_scope, run_all, shape_of, size_at
 from gpugraph.ops.framework.op_declaration import op, raw_ops
 from gpugraph.ops.framework.shape_functions import of_rank
@@ -131,7 +131,7 @@ _dense = op(
     infer=_infer_dense,
     cpu=Call(make=_bind_dense),
     gpu=Call(make=_bind_dense),
-    native=recipe(_dense_terms),
+    native=decomposition(_dense_terms),
     grad=_dense_back,
     doc="loss = -sum(labels * log(softmax(features))) by row; backprop = softmax - labels.",
 )
@@ -195,7 +195,7 @@ _sparse = op(
     infer=_infer_sparse,
     cpu=Call(make=_bind_sparse),
     gpu=Call(make=_bind_sparse),
-    native=recipe(_sparse_terms),
+    native=decomposition(_sparse_terms),
     grad=lambda op, dloss, dbackprop: [_logits_back(op, dloss, dbackprop), None],
     doc="loss = -log(softmax(features))[label] by row; backprop = softmax - one_hot(labels).",
 )

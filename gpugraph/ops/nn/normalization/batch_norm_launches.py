@@ -6,7 +6,7 @@ from math import ceil, prod
 from typing import NamedTuple
 
 from gpugraph.base.dtypes import DType, float32, float64
-from gpugraph.kernel import At, Call, Launch, Scratch, Signature, Source
+from gpugraph.kernel import Arg, Call, Launch, Scratch, Signature, Source
 from gpugraph.ops.framework.cuda_grids import THREADS, grid_of
 from gpugraph.ops.nn.windows.window_geometry import channels_last
 
@@ -64,7 +64,7 @@ class _Work(NamedTuple):
         self,
         function: str,
         shape: tuple[tuple[int, int, int], tuple[int, int, int]],
-        *arguments: At | Scratch | int | float,
+        *arguments: Arg | Scratch | int | float,
     ) -> Launch:
         types = self.signature.input_types
         images, vectors = types[0].base_dtype, types[2].base_dtype
@@ -103,15 +103,15 @@ def _forward(signature: Signature) -> list[Launch]:
     """Inputs: x, scale, offset, mean, variance; outputs: y and four by channel."""
     work, epsilon = _work(signature, 0), float(signature.attrs["epsilon"])
     factor, channels, inner = work.vector("factor"), work.channels, work.inner
-    made = At(6), At(7), At(8), At(9)
+    made = Arg(6), Arg(7), Arg(8), Arg(9)
     last = work.launch(
         "gg_normalize",
         work.whole,
-        *(At(0), At(8), factor, At(2), At(5)),
+        *(Arg(0), Arg(8), factor, Arg(2), Arg(5)),
         *(work.total * channels // work.pack, channels, inner),
     )
     if not signature.attrs["is_training"]:
-        given = (At(3), At(4), At(1), *made, factor, channels, epsilon)
+        given = (Arg(3), Arg(4), Arg(1), *made, factor, channels, epsilon)
         shape = grid_of(channels), (THREADS, 1, 1)
         return [work.launch("gg_norm_given", shape, *given), last]
     if prod(signature.input_shapes[3]) or prod(signature.input_shapes[4]):
@@ -120,9 +120,9 @@ def _forward(signature: Signature) -> list[Launch]:
     sizes = work.outer, channels, inner, work.each
     merged = work.parts, work.each, work.total, epsilon, channels
     return [
-        work.launch("gg_norm_moments", work.columns, At(0), means, squares, *sizes),
+        work.launch("gg_norm_moments", work.columns, Arg(0), means, squares, *sizes),
         work.launch(
-            "gg_norm_finish", work.by_channel, means, squares, At(1), *made, factor, *merged
+            "gg_norm_finish", work.by_channel, means, squares, Arg(1), *made, factor, *merged
         ),
         last,
     ]
@@ -138,19 +138,19 @@ def _backward(signature: Signature) -> list[Launch]:
         work.launch(
             "gg_norm_back_sums",
             work.columns,
-            *(At(0), At(1), At(3), slopes, products),
+            *(Arg(0), Arg(1), Arg(3), slopes, products),
             *(work.outer, channels, inner, work.each),
         ),
         work.launch(
             "gg_norm_back_finish",
             work.by_channel,
-            *(slopes, products, At(2), At(4), At(out + 1), At(out + 2), factor, less, tilt),
+            *(slopes, products, Arg(2), Arg(4), Arg(out + 1), Arg(out + 2), factor, less, tilt),
             *(work.parts, work.total, epsilon, channels),
         ),
         work.launch(
             "gg_norm_back",
             work.whole,
-            *(At(0), At(1), At(3), factor, less, tilt, At(out)),
+            *(Arg(0), Arg(1), Arg(3), factor, less, tilt, Arg(out)),
             *(work.total * channels // work.pack, channels, inner),
         ),
     ]

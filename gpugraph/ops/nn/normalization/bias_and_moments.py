@@ -16,7 +16,7 @@ from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, Elementwise, KernelContext, Signature
 from gpugraph.ops.arrays.cast import cast
-from gpugraph.ops.framework.formula_terms import Term, recipe
+from gpugraph.ops.framework.formula_terms import Term, decomposition
 from gpugraph.ops.framework.identity_and_shape import int_argument, op_scope, shape_of
 from gpugraph.ops.framework.kernel_registry import register_kernel
 from gpugraph.ops.framework.op_declaration import Attr, op, raw_ops
@@ -75,7 +75,7 @@ _bias_add = op(
     alias={0: 0},
     cpu=Call(make=_bind_bias_add),
     gpu=Call(make=_bind_bias_add),
-    native=recipe(_biased),
+    native=decomposition(_biased),
     grad=_bias_add_back,
     doc="value + bias, one bias a channel: the last axis (NHWC) or the second (NCHW).",
 )
@@ -137,7 +137,7 @@ op(
     infer=_infer_bias_grad,
     cpu=Call(make=_bind_bias_grad),
     gpu=Call(make=_bind_bias_grad),
-    native=recipe(_summed_by_channel),
+    native=decomposition(_summed_by_channel),
     grad=_bias_grad_back,
     doc="The sum over all axes but the channels'.",
 )

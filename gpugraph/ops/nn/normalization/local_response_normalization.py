@@ -17,7 +17,7 @@ from gpugraph.base.dtypes import FLOATING, float16, float32
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import At, Call, KernelContext, Launch, Scratch, Signature, Source
+from gpugraph.kernel import Arg, Call, KernelContext, Launch, Scratch, Signature, Source
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.framework.cuda_grids import THREADS, grid_of, wide_type
 from gpugraph.ops.framework.identity_and_shape import attrs_of, shape_of, size_at
@@ -113,13 +113,13 @@ _MANY = (1 << 31) - (1 << 24)
 """Elements from which places need 64 bits."""
 
 
-def _launch(signature: Signature, function: str, *arguments: At | Scratch | float) -> Launch:
+def _launch(signature: Signature, function: str, *arguments: Arg | Scratch | float) -> Launch:
     """A function over all elements, told their count, the channels and the radius too."""
     shape, attrs = signature.output_shapes[0], signature.attrs
     count, depth = prod(shape), shape[-1]
     radius = min(int(attrs["depth_radius"]), depth - 1)
-    arrays = [each for each in arguments if isinstance(each, (At, Scratch))]
-    numbers = [each for each in arguments if not isinstance(each, (At, Scratch))]
+    arrays = [each for each in arguments if isinstance(each, (Arg, Scratch))]
+    numbers = [each for each in arguments if not isinstance(each, (Arg, Scratch))]
     return Launch(
         function,
         grid_of(count),
@@ -132,15 +132,15 @@ def _launch(signature: Signature, function: str, *arguments: At | Scratch | floa
 
 def _launch_forward(signature: Signature) -> list[Launch]:
     numbers = [float(signature.attrs[key]) for key in ("bias", "alpha", "beta")]
-    return [_launch(signature, "gg_response", At(0), At(1), *numbers)]
+    return [_launch(signature, "gg_response", Arg(0), Arg(1), *numbers)]
 
 
 def _launch_backward(signature: Signature) -> list[Launch]:
     bias, alpha, beta = (float(signature.attrs[key]) for key in ("bias", "alpha", "beta"))
     dtype, count = wide_type(signature.output_types[0]), prod(signature.output_shapes[0])
     norms, shares = (Scratch(name, count, dtype) for name in ("norms", "shares"))
-    first = At(0), At(1), At(2), norms, shares, bias, alpha
-    then = At(0), At(1), norms, shares, At(3), beta, 2 * alpha * beta
+    first = Arg(0), Arg(1), Arg(2), norms, shares, bias, alpha
+    then = Arg(0), Arg(1), norms, shares, Arg(3), beta, 2 * alpha * beta
     return [
         _launch(signature, "gg_response_shares", *first),
         _launch(signature, "gg_response_back", *then),

@@ -7,11 +7,11 @@ from functools import partial
 import numpy as np
 
 from gpugraph.base.dtypes import DType, int32, uint8
-from gpugraph.kernel import At, Call, Launch, Scratch, Signature, Source
+from gpugraph.kernel import Arg, Call, Launch, Scratch, Signature, Source
 from gpugraph.ops.framework.cuda_grids import THREADS, grid_of
 from gpugraph.ops.nn.windows.window_launches import Geometries, Geometry, of_images
 
-Arguments = tuple[At | Scratch, ...]
+Arguments = tuple[Arg | Scratch, ...]
 
 
 def _lowest(dtype: DType) -> str:
@@ -49,27 +49,27 @@ def _dtype(signature: Signature) -> DType:
 
 def _forward(function: str, geometry: Geometries, signature: Signature) -> list[Launch]:
     work = geometry(signature, signature.input_shapes[0], None)
-    return [_launch(function, work, work.places, (At(0), At(1)), _dtype(signature))]
+    return [_launch(function, work, work.places, (Arg(0), Arg(1)), _dtype(signature))]
 
 
 def _max_back(geometry: Geometries, signature: Signature) -> list[Launch]:
     work, dtype = geometry(signature, signature.input_shapes[0], None), _dtype(signature)
     numbers = Scratch("numbers", max(1, work.places * work.channels), _number(work))
-    back = _launch("gg_max_pool_back", work, work.pixels, (numbers, At(2), At(3)), dtype)
+    back = _launch("gg_max_pool_back", work, work.pixels, (numbers, Arg(2), Arg(3)), dtype)
     if not work.places:
         return [back]
-    return [_launch("gg_max_places", work, work.places, (At(0), numbers), dtype), back]
+    return [_launch("gg_max_places", work, work.places, (Arg(0), numbers), dtype), back]
 
 
 def _max_back_back(geometry: Geometries, signature: Signature) -> list[Launch]:
     work = geometry(signature, signature.input_shapes[0], None)
-    arrays = At(0), At(2), At(3)
+    arrays = Arg(0), Arg(2), Arg(3)
     return [_launch("gg_max_pool_back_back", work, work.places, arrays, _dtype(signature))]
 
 
 def _mean_back(geometry: Geometries, signature: Signature) -> list[Launch]:
     work = geometry(signature, signature.output_shapes[0], None)
-    return [_launch("gg_mean_pool_back", work, work.pixels, (At(0), At(1)), _dtype(signature))]
+    return [_launch("gg_mean_pool_back", work, work.pixels, (Arg(0), Arg(1)), _dtype(signature))]
 
 
 def max_gpu(host: Call, geometry: Geometries = of_images) -> Source:

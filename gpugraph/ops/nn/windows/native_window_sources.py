@@ -11,7 +11,7 @@ from functools import partial
 from math import prod
 
 from gpugraph.base.dtypes import float32, float64
-from gpugraph.kernel import HostSource, Signature
+from gpugraph.kernel import CSource, Signature
 from gpugraph.ops.nn.windows.window_geometry import channels_last, plan_axes, spatial
 
 Shapes = Callable[[Signature], Sequence[tuple[int, ...]]]
@@ -26,12 +26,12 @@ def _check(signature: Signature) -> None:
         raise NotImplementedError(f"native windows are of float32 or float64, not {dtype.name}")
 
 
-def convolution_source(function: str, shapes: Shapes) -> HostSource:
+def convolution_source(function: str, shapes: Shapes) -> CSource:
     """A convolution or a gradient of it; `shapes` gives those of images, filter and results."""
-    return HostSource("host_convolution.h", function, partial(_windows, shapes))
+    return CSource("host_convolution.h", function, partial(_windows, shapes))
 
 
-def biased_source(function: str, shapes: Shapes, cut: Callable[[Signature], int]) -> HostSource:
+def biased_source(function: str, shapes: Shapes, cut: Callable[[Signature], int]) -> CSource:
     """A convolution with a bias; `cut` gives how its results are cut, of host_product.h."""
 
     def parameters(signature: Signature) -> list[int]:
@@ -40,10 +40,10 @@ def biased_source(function: str, shapes: Shapes, cut: Callable[[Signature], int]
             raise NotImplementedError("native convolutions with a bias are not of nothing")
         return [*_windows(shapes, signature), cut(signature)]
 
-    return HostSource("host_convolution.h", function, parameters)
+    return CSource("host_convolution.h", function, parameters)
 
 
-def depthwise_source(function: str, shapes: Shapes) -> HostSource:
+def depthwise_source(function: str, shapes: Shapes) -> CSource:
     """The same of each channel by itself, with one filter a channel."""
 
     def parameters(signature: Signature) -> list[int]:
@@ -52,7 +52,7 @@ def depthwise_source(function: str, shapes: Shapes) -> HostSource:
             raise NotImplementedError(f"native filters by channel are one a channel, not {filters}")
         return _windows(shapes, signature)
 
-    return HostSource("host_depthwise.h", function, parameters)
+    return CSource("host_depthwise.h", function, parameters)
 
 
 def _windows(shapes: Shapes, signature: Signature) -> list[int]:
@@ -64,7 +64,7 @@ def _windows(shapes: Shapes, signature: Signature) -> list[int]:
     return [*sizes, y.stride, x.stride, y.dilation, x.dilation, y.before, x.before]
 
 
-def pooling_source(function: str, shapes: Shapes) -> HostSource:
+def pooling_source(function: str, shapes: Shapes) -> CSource:
     """Pooling or a gradient of it; `shapes` gives those of images and windows."""
 
     def parameters(signature: Signature) -> list[int]:
@@ -75,4 +75,4 @@ def pooling_source(function: str, shapes: Shapes) -> HostSource:
         sizes = [*images, y.window, x.window, windows[1], windows[2]]
         return [*sizes, y.stride, x.stride, y.before, x.before]
 
-    return HostSource("host_pooling.h", function, parameters)
+    return CSource("host_pooling.h", function, parameters)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from gpugraph.base.dtypes import bfloat16, float16, float64
 from gpugraph.base.shapes import TensorShape
-from gpugraph.kernel import At, Call, Launch, Scratch, Signature, Source
+from gpugraph.kernel import Arg, Call, Launch, Scratch, Signature, Source
 from gpugraph.ops.framework.cuda_grids import THREADS, grid_of, wide_type
 from gpugraph.ops.nn.windows.volume_geometry import axes_of, spatial_of, volumes
 from gpugraph.ops.nn.windows.window_geometry import (
@@ -256,8 +256,8 @@ def _convolve(
         "GG_CUT": cut(signature) if cut is not None else 0,
         **({"BRAIN": int(dtype is bfloat16)} if way is _WARPS else {}),
     }
-    source, other = (At(1), At(0)) if mode == 1 else (At(0), At(1))
-    out, bias = (At(2), 0) if cut is None else (At(3), At(2))
+    source, other = (Arg(1), Arg(0)) if mode == 1 else (Arg(0), Arg(1))
+    out, bias = (Arg(2), 0) if cut is None else (Arg(3), Arg(2))
     sizes = (work.batch, work.channels, outputs, parts, each, *work.numbers)
     launch = partial(Launch, types={"T": dtype}, defines=defines, file=f"{way.name}.cu")
     made = [

@@ -17,7 +17,7 @@ from gpugraph.devices.cuda.launching.enqueued_work import MOST_BLOCKS
 from gpugraph.devices.cuda.launching.joined_launches import WORDS, join
 from gpugraph.devices.cuda.transfers.gpu_array import Array
 from gpugraph.devices.native import Fused, NotNativeError
-from gpugraph.kernel import Moves
+from gpugraph.kernel import ViewCopies
 
 from ...native.test_random_programs import draw_program
 from ...native_programs import SUM, Made
@@ -163,14 +163,14 @@ def test_what_is_large_or_several_launches_stays_alone() -> None:
             step = bound(device, fused, [y, y, rate, y], 3)
             assert (step.kind() is not None) == is_small
             assert device.kernels.both(step, step).kind() is None
-        copy = device.kernels.moves(Moves(lambda _, x, z: [(x, z)]), None, [y, y])
+        copy = device.kernels.moves(ViewCopies(lambda _, x, z: [(x, z)]), None, [y, y])
         assert copy.kind() is None
 
 
 def test_what_a_step_touches_is_what_its_parts_touch() -> None:
     with closing(gpu()) as device:
         x, z = (on_gpu(device, np.zeros(8, np.float32)) for _ in range(2))
-        copy = device.kernels.moves(Moves(lambda _, x, z: [(x[:4], z[4:])]), None, [x, z])
+        copy = device.kernels.moves(ViewCopies(lambda _, x, z: [(x[:4], z[4:])]), None, [x, z])
         assert copy.touches() == (((x.address, 16),), ((z.address + 16, 16),))
         product = Product(1, 1, 1, "float32", x.address, x.address, z.address, 1, 1, 1)
         part = device.kernels._by_library(product)

@@ -17,7 +17,7 @@ from gpugraph.devices.cuda.driver.driver_interface import DriverError
 from gpugraph.devices.cuda.emulation.host_driver import HostMachine
 from gpugraph.devices.cuda.transfers.pinned_staging import LARGE
 from gpugraph.devices.native import NotNativeError
-from gpugraph.kernel import Finish, FusedProducts, Moves, Products
+from gpugraph.kernel import Epilogue, MatmulWithEpilogue, MatrixProducts, ViewCopies
 from gpugraph.ops.framework.op_declaration import raw_ops
 
 from ..gpus import gpu, needs_cxx, on_gpu
@@ -46,7 +46,7 @@ def without_epilogues() -> Iterator[CudaDevice]:
 def moved(device: CudaDevice, views: Callable[..., Any], *arrays: np.ndarray) -> np.ndarray:
     """The last array after the moves between views of the arrays."""
     places = [on_gpu(device, array) for array in arrays]
-    device.kernels.moves(Moves(lambda _, *given: views(*given)), None, places)()
+    device.kernels.moves(ViewCopies(lambda _, *given: views(*given)), None, places)()
     return device.read(places[-1])
 
 
@@ -122,7 +122,7 @@ def test_more_axes_than_a_copy_has_are_refused(device: CudaDevice) -> None:
 
 def multiplied(device: CudaDevice, views: Callable[..., Any], *arrays: np.ndarray) -> np.ndarray:
     places = [on_gpu(device, array) for array in arrays]
-    device.kernels.products(Products(lambda _, *given: [views(*given)]), None, places)()
+    device.kernels.products(MatrixProducts(lambda _, *given: [views(*given)]), None, places)()
     return device.read(places[-1])
 
 
@@ -173,13 +173,13 @@ def test_what_follows_a_product_is_done_with_it_or_after_it(
     bias, addend = numbers(wanted.shape[-1]), numbers(*wanted.shape)
     wanted += bias * ("bias" in finishes) + addend * ("addend" in finishes)
     wanted = np.maximum(wanted, 0) if "relu" in finishes else wanted
-    native = FusedProducts(
-        Products(
+    native = MatmulWithEpilogue(
+        MatrixProducts(
             lambda _, a, b, bias, addend, out: [
                 (a, np.broadcast_to(b, (*out.shape[:-2], *b.shape[-2:])), out)
             ]
         ),
-        lambda _, a, b, bias, addend, out: Finish(
+        lambda _, a, b, bias, addend, out: Epilogue(
             bias if "bias" in finishes else None,
             addend if "addend" in finishes else None,
             "relu" in finishes,
@@ -227,7 +227,9 @@ def test_no_number_survives_a_product_and_its_relu(
     device: CudaDevice = request.getfixturevalue(which)
     a = np.array([[np.nan, 1], [-1, 0], [1, 2]], dtype)
     places = [on_gpu(device, each) for each in (a, np.eye(2, dtype=dtype), np.zeros_like(a))]
-    native = FusedProducts(Products(lambda _, *given: [given]), lambda *_: Finish(relu=True))
+    native = MatmulWithEpilogue(
+        MatrixProducts(lambda _, *given: [given]), lambda *_: Epilogue(relu=True)
+    )
     device.kernels.products(native, None, places)()
     wanted = np.array([[np.nan, np.nan], [0, 0], [1, 2]], dtype)
     np.testing.assert_array_equal(device.read(places[-1]), wanted)
@@ -257,7 +259,7 @@ def test_values_that_follow_each_other_do_not_mix() -> None:
         for turn in range(12):
             device.write(array, np.full(LARGE, turn, np.float32))
             copies.append(on_gpu(device, np.zeros(LARGE, np.float32)))
-            device.kernels.moves(Moves(lambda _, x, y: [(x, y)]), None, [array, copies[-1]])()
+            device.kernels.moves(ViewCopies(lambda _, x, y: [(x, y)]), None, [array, copies[-1]])()
         for turn, copy in enumerate(copies):
             assert (device.read(copy) == turn).all()
 
@@ -280,9 +282,9 @@ def test_another_gpu_gets_what_was_computed_before_and_not_what_comes_after() ->
     with closing(gpu(machine=machine)) as one, closing(gpu(machine=machine, ordinal=1)) as other:
         source, target = on_gpu(one, numbers(9)), on_gpu(other, np.zeros(9, np.float32))
         copy = other.copy_from(one, source, target)
-        one.kernels.moves(Moves(lambda _, x: [(1.0, x)]), None, [source])()
+        one.kernels.moves(ViewCopies(lambda _, x: [(1.0, x)]), None, [source])()
         copy()
-        one.kernels.moves(Moves(lambda _, x: [(2.0, x)]), None, [source])()
+        one.kernels.moves(ViewCopies(lambda _, x: [(2.0, x)]), None, [source])()
         assert (other.read(target) == 1).all()
         assert (one.read(source) == 2).all()
 

@@ -20,7 +20,7 @@ from gpugraph.devices.codegen.c_compiler import compiler
 from gpugraph.devices.native import prepare_source
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.graph.op_def import host_slots
-from gpugraph.kernel import HostSource
+from gpugraph.kernel import CSource
 from gpugraph.ops.framework.kernel_registry import find_kernel
 from gpugraph.ops.framework.op_declaration import DECLARATIONS
 from gpugraph.ops.framework.op_evaluation import ArrayContext, run_kernel
@@ -46,7 +46,7 @@ def signature(op_type: str, attrs: dict[str, Any], flat: list[np.ndarray]) -> Ar
 def native(op_type: str, attrs: dict[str, Any], flat: list[np.ndarray]) -> np.ndarray:
     """What the native function gives; NotImplementedError where it does none of it."""
     decl = DECLARATIONS[op_type]
-    assert isinstance(decl.native, HostSource)
+    assert isinstance(decl.native, CSource)
     known = signature(op_type, attrs, flat)
     parameters = decl.native.parameters(known)
     prepared = prepare_source(decl.native.file)
