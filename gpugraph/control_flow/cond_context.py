@@ -8,10 +8,10 @@ without inputs wait for the branch's pivot instead.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gpugraph.base.nest import map_structure
-from gpugraph.control_flow.context_base import ControlFlowContext, current
+from gpugraph.control_flow.context_base import ControlFlowContext, LoopContext, current
 from gpugraph.control_flow.indexed_slices_flow import merge_gradients, switch_gradient
 from gpugraph.control_flow.switch_merge_enter_exit import switch
 from gpugraph.control_flow.tensor_array_flow import as_flow
@@ -20,9 +20,6 @@ from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.control.group_and_no_op import with_dependencies
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
-
-if TYPE_CHECKING:
-    from gpugraph.control_flow.while_context import WhileContext
 
 
 class CondContext(ControlFlowContext):
@@ -37,7 +34,7 @@ class CondContext(ControlFlowContext):
         pivot.op._control_flow_context = self
 
     @property
-    def loop(self) -> WhileContext | None:
+    def loop(self) -> LoopContext | None:
         return None if self.outer is None else self.outer.loop
 
     @property

@@ -19,16 +19,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from gpugraph.graph.client.client_graph import Graph
+from gpugraph.graph.client.indexed_slices import IndexedSlices
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
-
-if TYPE_CHECKING:
-    from gpugraph.control_flow.backward_loop import LoopGradient
-    from gpugraph.control_flow.while_context import WhileContext
-
 
 _WAYS_IN = ("Enter", "RefEnter", "Switch", "RefSwitch")
 _EXITS = ("Exit", "RefExit")
@@ -49,7 +45,7 @@ class ControlFlowContext(ABC):
 
     @property
     @abstractmethod
-    def loop(self) -> WhileContext | None:
+    def loop(self) -> LoopContext | None:
         """The innermost loop that this is, or is in."""
 
     @property
@@ -68,7 +64,7 @@ class ControlFlowContext(ABC):
     # -- what they share
 
     @property
-    def grad_state(self) -> LoopGradient | None:
+    def grad_state(self) -> LoopRecord | None:
         """That of the innermost loop, where that is the backward loop of another."""
         loop = self.loop
         return None if loop is None else loop.own_grad_state
@@ -128,9 +124,51 @@ class ControlFlowContext(ABC):
         raise ValueError(_refusal(tensor.op, op, loop, source_loop))
 
 
-def _refusal(
-    maker: Operation, op: Operation, loop: WhileContext | None, source: WhileContext
-) -> str:
+class LoopContext(ControlFlowContext):
+    """The inside of a loop. `own_grad_state`: in a backward loop, the record of the two loops."""
+
+    name: str
+    own_grad_state: LoopRecord | None
+
+    @abstractmethod
+    def adopt(self, op: Operation) -> None:
+        """Makes the op one of this loop."""
+
+    @abstractmethod
+    def switch(self, merged: Tensor) -> tuple[Tensor, Tensor]:
+        """A loop variable on the way out, and on the way to the body."""
+
+
+class LoopRecord(Protocol):
+    """A forward loop and the backward loop that computes its gradient (`LoopGradient`)."""
+
+    @property
+    def forward_context(self) -> LoopContext:
+        """The loop whose gradient is computed."""
+
+    @property
+    def grad_context(self) -> LoopContext:
+        """The loop that computes it."""
+
+    def value(self, tensor: Tensor) -> Tensor:
+        """The value of a forward tensor in the iteration that the backward loop goes through."""
+
+    def predicate(self, pred: Tensor) -> Tensor:
+        """The value of a branch's predicate in that iteration."""
+
+    def begin(self, op: Operation, grad: Tensor) -> Tensor:
+        """The gradient at an Exit, in the first backward iteration."""
+
+    def turn(
+        self, op: Operation, exit_grad: Tensor | None, body_grad: Tensor | IndexedSlices | None
+    ) -> Tensor | None:
+        """The gradient at the Switch of a loop variable."""
+
+    def end(self, op: Operation, grad: Tensor | IndexedSlices) -> Tensor | IndexedSlices:
+        """The gradient at an Enter, after the last backward iteration."""
+
+
+def _refusal(maker: Operation, op: Operation, loop: LoopContext | None, source: LoopContext) -> str:
     if loop is None:
         said = (
             f"Cannot use '{maker.name}' as input to '{op.name}' because '{maker.name}' is in a "
@@ -152,7 +190,7 @@ def _is_inside(context: ControlFlowContext, outer: ControlFlowContext | None) ->
     return outer is None or any(each is outer for each in context.outwards())
 
 
-def _meets_in_gradients(loop: WhileContext, source: WhileContext | None) -> bool:
+def _meets_in_gradients(loop: LoopContext, source: LoopContext | None) -> bool:
     """Whether one of the two loops is the backward loop of the other, or of one around it."""
     own = loop.own_grad_state
     if own is not None:
@@ -209,10 +247,10 @@ def output_context(op: Operation) -> ControlFlowContext | None:
     return context
 
 
-def loop_of(context: ControlFlowContext | None) -> WhileContext | None:
+def loop_of(context: ControlFlowContext | None) -> LoopContext | None:
     return None if context is None else context.loop
 
 
-def loop_of_op(op: Operation) -> WhileContext | None:
+def loop_of_op(op: Operation) -> LoopContext | None:
     """The innermost loop that the op itself is in; of an Exit, the loop that it leaves."""
     return loop_of(op._control_flow_context)

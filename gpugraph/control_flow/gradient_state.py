@@ -23,6 +23,7 @@ from gpugraph.control_flow.context_base import (
     within,
 )
 from gpugraph.control_flow.switch_merge_enter_exit import switch
+from gpugraph.control_flow.while_context import WhileContext
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.resource_handles import value_dtype, value_static_shape
@@ -44,11 +45,11 @@ class LoopGradients:
     def add(self, op: Operation) -> list[Operation]:
         """Begins the backward loop of the loop that an Exit leaves; all Exits of a new loop."""
         forward = loop_of_op(op)
-        if forward is None or forward in self._by_loop:
+        if not isinstance(forward, WhileContext) or forward in self._by_loop:
             return []
         outer = self._by_loop.get(loop_of(forward.outer))  # type: ignore[arg-type]
         state = self._by_loop[forward] = LoopGradient(forward, outer, self.home)
-        return [each.op for each in state.forward_exits]
+        return [tensor.op for tensor in state.forward_exits]
 
     def __bool__(self) -> bool:
         return bool(self._by_loop)

@@ -15,10 +15,12 @@ would run without end: they wait for a pivot, the first loop variable of the ite
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gpugraph.control_flow.context_base import (
     ControlFlowContext,
+    LoopContext,
+    LoopRecord,
     current,
     in_scope_of,
     loop_of,
@@ -40,14 +42,10 @@ from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.arrays.indexed_slices_to_tensor import dense
 from gpugraph.ops.framework.op_declaration import raw_ops
 
-if TYPE_CHECKING:
-    from gpugraph.control_flow.backward_loop import LoopGradient
-
-
 _OF_SHAPE = ("Shape", "Size", "Rank")
 
 
-class WhileContext(ControlFlowContext):
+class WhileContext(LoopContext):
     """One loop; `name` is that of its frame.
 
     own_grad_state: where this is the backward loop of another, the record of the two.
@@ -61,7 +59,7 @@ class WhileContext(ControlFlowContext):
         swap_memory: bool = False,
         maximum_iterations: Tensor | None = None,
         name: str = "while_context",
-        own_grad_state: LoopGradient | None = None,
+        own_grad_state: LoopRecord | None = None,
     ) -> None:
         super().__init__(graph)
         self.name = graph.unique_name(name)
@@ -236,7 +234,7 @@ class WhileContext(ControlFlowContext):
             return grad
         return state.end(op, grad)
 
-    def _backward(self) -> LoopGradient:
+    def _backward(self) -> LoopRecord:
         """The record of this loop and of the backward loop in which ops are made now."""
         now = current(self.graph)
         state = None if now is None else now.grad_state

@@ -6,7 +6,7 @@ The runtime graph (`RuntimeGraph`, `Node`, `Edge`) is copied from it for a run. 
 re-exports what other rooms and users of the room need; it defines nothing.
 """
 
-from gpugraph.graph.client.client_graph import OP_DEFS as OP_DEFS, Graph as Graph
+from gpugraph.graph.client.client_graph import Graph as Graph
 from gpugraph.graph.client.creation_origin import Origin as Origin
 from gpugraph.graph.client.default_graph_functions import (
     add_to_collection as add_to_collection,
@@ -38,3 +38,4 @@ from gpugraph.graph.op_def import (
     OpDef as OpDef,
     VersionDef as VersionDef,
 )
+from gpugraph.graph.op_library import OP_DEFS as OP_DEFS

@@ -8,7 +8,8 @@ from typing import Any
 from gpugraph.base.dtypes import DType, as_dtype
 from gpugraph.base.shapes import TensorShape, as_shape
 from gpugraph.graph.client.client_graph import Graph
-from gpugraph.graph.client.tensor import OPERATOR_NAMES, OPERATORS, Tensor
+from gpugraph.graph.client.tensor import OPERATOR_NAMES, Tensor
+from gpugraph.graph.op_library import OPERATORS
 from gpugraph.ops.arrays.concat_and_stack import concat
 from gpugraph.ops.arrays.split_and_unstack import split
 from gpugraph.ops.framework.identity_and_shape import identity

@@ -16,7 +16,8 @@ from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.default_stacks import graph_stack, session_for
 from gpugraph.graph.client.graph_collections import GraphKeys
 from gpugraph.graph.client.operation import Operation
-from gpugraph.graph.client.tensor import OPERATOR_NAMES, OPERATORS, Tensor
+from gpugraph.graph.client.tensor import OPERATOR_NAMES, Tensor
+from gpugraph.graph.op_library import OPERATORS
 from gpugraph.ops.framework.op_declaration import raw_ops
 from gpugraph.ops.framework.tensor_conversion import (
     convert_to_tensor,

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import gpugraph as tf
-from gpugraph.graph.client.client_graph import OP_DEFS
 from gpugraph.graph.inference_context import InferContext
+from gpugraph.graph.op_library import OP_DEFS
 from gpugraph.ops.framework.kernel_registry import _KERNELS
 from gpugraph.ops.framework.op_declaration import DECLARATIONS, register_op
 from gpugraph.ops.framework.shape_functions import same_shape

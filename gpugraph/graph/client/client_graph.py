@@ -6,8 +6,7 @@ the order in which they were made, and making one costs the same whatever the si
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -16,18 +15,13 @@ from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.creation_origin import Origin, here
 from gpugraph.graph.client.default_stacks import graph_stack
 from gpugraph.graph.client.graph_collections import Collections
-from gpugraph.graph.client.graph_scopes import Scopes, is_name
+from gpugraph.graph.client.graph_scopes import Scopes, name_in_use
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.resource_handles import handle_maker
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.graph.op_def import NodeDef, OpDef, VersionDef, complete_attrs
-
-OP_DEFS: dict[str, OpDef] = {}
-"""Every declared op type's signature, filled by the op families."""
-
-CONSTANT_VALUE: list[Callable[[Tensor, bool], Any]] = []
-"""The one function `(tensor, as_shape)` that finds constant values; set by the op families."""
+from gpugraph.graph.op_library import OP_DEFS, constant_value
 
 _VERSIONS = VersionDef(producer=134)
 """What TensorFlow 1.15 writes into its graphs."""
@@ -39,11 +33,7 @@ class Graph(Scopes, Collections):
     def __init__(self) -> None:
         Collections.__init__(self)
         Scopes.__init__(self)
-        self._lock = threading.RLock()
         self._origins: dict[tuple[int, ...], Origin] = {}
-        self._ops: list[Operation] = []
-        self._by_name: dict[str, Operation] = {}
-        self._names: dict[str, int] = {}
         self._changed: list[Operation] = []  # since they were made, in this order
         self._noted = 0  # how many of the operations their inputs know as consumers
         self._unfeedable: set[Tensor] = set()
@@ -57,26 +47,6 @@ class Graph(Scopes, Collections):
         return graph_stack.using(self)
 
     # -- growing
-
-    def unique_name(self, name: str, mark_as_used: bool = True) -> str:
-        """`name` under the current name scope, with `_1`, `_2`, ... where it is taken."""
-        scope = self._scope.name
-        if scope:
-            name = f"{scope}/{name}"
-        key = name.lower()
-        names = self._names
-        with self._lock:
-            count = names.get(key, 0)
-            if count == 0:
-                if mark_as_used:
-                    names[key] = 1
-                return name
-            while (unique := f"{key}_{count}") in names:
-                count += 1
-            if mark_as_used:
-                names[key] = count + 1
-                names[unique] = 1
-            return unique if key == name else f"{name}_{count}"
 
     def create_op(
         self,
@@ -139,7 +109,7 @@ class Graph(Scopes, Collections):
         self._enter_scopes(op)
         with self._lock:
             if self._by_name.setdefault(name, op) is not op:
-                raise _taken(name)
+                raise name_in_use(name)
             op._id = len(self._ops)
             self._ops.append(op)
         for block in self._scope.controls:
@@ -153,19 +123,6 @@ class Graph(Scopes, Collections):
             context = tensor.op._control_flow_context
             if context is not None and context is not user:
                 context.check_use(tensor, op, user)
-
-    def _op_name(self, name: str) -> str:
-        if not is_name(name, bool(self._scope.name)):
-            raise ValueError(f"'{name}' is not a valid node name")
-        if name[-1] != "/":
-            return self.unique_name(name)
-        name = name[:-1]
-        if name in self._by_name:
-            raise _taken(name)
-        if not is_name(name, False):
-            raise ValueError(f"'{name}' is not a valid node name")
-        self._names.setdefault(name.lower(), 1)
-        return name
 
     def _note_consumers(self) -> None:
         """Tells tensors of the operations that were made since somebody last asked."""
@@ -210,88 +167,12 @@ class Graph(Scopes, Collections):
         """False: this is no function's graph."""
         return False
 
-    def get_operations(self) -> list[Operation]:
-        """All operations, in the order they were made."""
-        return list(self._ops)
-
     def __iter__(self) -> Iterator[Operation]:
         return iter(self.get_operations())
 
     def as_graph_def(self) -> list[NodeDef]:
         """The graph as data: a NodeDef for each operation."""
         return [op.node_def for op in self._ops]
-
-    def get_operation_by_name(self, name: str) -> Operation:
-        """The operation; KeyError if there is none, ValueError for a tensor's name."""
-        if not isinstance(name, str):
-            raise TypeError(f"Operation names are strings, not {type(name).__name__}.")
-        found = self.as_graph_element(name, allow_tensor=False)
-        assert isinstance(found, Operation)
-        return found
-
-    def get_tensor_by_name(self, name: str) -> Tensor:
-        """The tensor `"op:index"`; KeyError if there is none, ValueError for an op's name."""
-        if not isinstance(name, str):
-            raise TypeError(f"Tensor names are strings, not {type(name).__name__}.")
-        found = self.as_graph_element(name, allow_operation=False)
-        assert isinstance(found, Tensor)
-        return found
-
-    def as_graph_element(
-        self, obj: Any, allow_tensor: bool = True, allow_operation: bool = True
-    ) -> Tensor | Operation:
-        """The tensor or operation that `obj` (itself, a variable, or a name) stands for.
-
-        TypeError for what can stand for none, ValueError for one of another graph or of the
-        kind that isn't allowed, KeyError for a name that isn't there.
-        """
-        if not (allow_tensor or allow_operation):
-            raise ValueError("allow_tensor and allow_operation can't both be False.")
-        if not isinstance(obj, (Tensor, Operation, str)) and hasattr(obj, "_as_graph_element"):
-            obj = obj._as_graph_element()
-        if isinstance(obj, (str, bytes)):
-            name = obj if isinstance(obj, str) else obj.decode()
-            return self._by_text(name, allow_tensor, allow_operation)
-        if not (isinstance(obj, Tensor) and allow_tensor) and not (
-            isinstance(obj, Operation) and allow_operation
-        ):
-            allowed = " or ".join(["Tensor"] * allow_tensor + ["Operation"] * allow_operation)
-            raise TypeError(f"Can not convert a {type(obj).__name__} into a {allowed}.")
-        if obj.graph is not self:
-            raise ValueError(f"{obj!r} is not an element of this graph.")
-        return obj
-
-    def _by_text(self, name: str, allow_tensor: bool, allow_operation: bool) -> Tensor | Operation:
-        op_name, colon, index = name.partition(":")
-        op = self._by_name.get(op_name)
-        if not colon:
-            if not allow_operation:
-                raise ValueError(
-                    f"The name '{name}' is not a Tensor's: tensor names have the form "
-                    '"<op_name>:<output_index>"'
-                    + (f"; '{name}' is an Operation." if op is not None else ".")
-                )
-            if op is None:
-                raise KeyError(f"The name '{name}' refers to an Operation not in the graph.")
-            return op
-        if not (index.isascii() and index.isdigit()):
-            raise ValueError(
-                f"The name '{name}' looks like a tensor name, but is not of the form "
-                '"<op_name>:<output_index>".'
-            )
-        if not allow_tensor:
-            raise ValueError(f"The name '{name}' refers to a Tensor, not an Operation.")
-        if op is None:
-            raise KeyError(
-                f"The name '{name}' refers to a Tensor which does not exist. The operation, "
-                f"'{op_name}', does not exist in the graph."
-            )
-        if int(index) >= len(op._outputs):
-            raise KeyError(
-                f"The name '{name}' refers to a Tensor which does not exist. The operation, "
-                f"'{op_name}', exists but only has {len(op._outputs)} outputs."
-            )
-        return op._outputs[int(index)]
 
     # -- what a session may feed and fetch
 
@@ -329,10 +210,6 @@ def output_types(op_def: OpDef, attrs: dict[str, Any]) -> list[DType]:
     return types
 
 
-def _taken(name: str) -> ValueError:
-    return ValueError(f"An operation named '{name}' is already in the graph")
-
-
 class _OpContext(InferContext):
     """What inference may know of an operation that is being made."""
 
@@ -349,10 +226,10 @@ class _OpContext(InferContext):
         return [tensor._dtype for tensor in self._inputs]
 
     def value(self, index: int) -> Any:
-        return CONSTANT_VALUE[0](self._inputs[index], False)
+        return constant_value(self._inputs[index], as_shape=False)
 
     def partial(self, index: int) -> TensorShape | None:
-        return CONSTANT_VALUE[0](self._inputs[index], True)
+        return constant_value(self._inputs[index], as_shape=True)
 
     def variable_shape(self, index: int) -> TensorShape:
         maker = handle_maker(self._inputs[index])

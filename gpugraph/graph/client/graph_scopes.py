@@ -1,7 +1,7 @@
 """Scopes of a graph: names, devices, control dependencies, colocation.
 
-All of it is one small record per graph and thread, `ScopeState`, which the context managers
-below change and put back, exceptions or not. `Graph` inherits them from `Scopes`.
+One small record per graph and thread, `ScopeState`, holds them all. The context managers below
+change it and restore it, also after an exception. `Graph` inherits them from `Scopes`.
 """
 
 from __future__ import annotations
@@ -11,15 +11,12 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from gpugraph.graph.client.graph_elements import GraphElements
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.device_names import check_valid, merge_specs
-
-if TYPE_CHECKING:
-    from gpugraph.graph.client.client_graph import Graph
-
 
 DeviceFunction = Callable[[Operation], Any]
 """From a new op to the device it asks for: a name, a spec, or None for no opinion."""
@@ -78,11 +75,13 @@ class ControlDependencies:
         self.seen: set[Operation] = set()
 
 
-class Scopes:
-    """The context managers of a graph."""
+class Scopes(GraphElements):
+    """The context managers of a graph, and the unique names that follow from its name scopes."""
 
     def __init__(self) -> None:
+        super().__init__()
         self._threads = _PerThread()
+        self._names: dict[str, int] = {}  # in lower case: how many names begin with it
 
     @property
     def _scope(self) -> ScopeState:
@@ -95,6 +94,39 @@ class Scopes:
         """The current name scope without its slash, such as `"a/b"`; `""` at the root."""
         return self._scope.name
 
+    def unique_name(self, name: str, mark_as_used: bool = True) -> str:
+        """`name` under the current name scope, with `_1`, `_2`, ... if it is in use already."""
+        scope = self._scope.name
+        if scope:
+            name = f"{scope}/{name}"
+        key = name.lower()
+        names = self._names
+        with self._lock:
+            count = names.get(key, 0)
+            if count == 0:
+                if mark_as_used:
+                    names[key] = 1
+                return name
+            while (unique := f"{key}_{count}") in names:
+                count += 1
+            if mark_as_used:
+                names[key] = count + 1
+                names[unique] = 1
+            return unique if key == name else f"{name}_{count}"
+
+    def _op_name(self, name: str) -> str:
+        if not is_name(name, bool(self._scope.name)):
+            raise ValueError(f"'{name}' is not a valid node name")
+        if name[-1] != "/":
+            return self.unique_name(name)
+        name = name[:-1]
+        if name in self._by_name:
+            raise name_in_use(name)
+        if not is_name(name, False):
+            raise ValueError(f"'{name}' is not a valid node name")
+        self._names.setdefault(name.lower(), 1)
+        return name
+
     @contextmanager
     def name_scope(self, name: str | None) -> Iterator[str]:
         """Prefixes the names of the ops made inside; yields the prefix with its slash.
@@ -102,7 +134,6 @@ class Scopes:
         A name is made unique, `"a/"` re-enters a scope as it is, None or `""` goes to the root.
         ValueError for a name that is no scope name.
         """
-        graph: Graph = self  # type: ignore[assignment]
         state = self._scope
         old = state.name
         if name is not None and not isinstance(name, str):
@@ -112,7 +143,7 @@ class Scopes:
         else:
             if not is_name(name, bool(old)):
                 raise ValueError(f"'{name}' is not a valid scope name")
-            new = name[:-1] if name[-1] == "/" else graph.unique_name(name)
+            new = name[:-1] if name[-1] == "/" else self.unique_name(name)
         state.name = new
         try:
             yield new + "/" if new else ""
@@ -157,7 +188,6 @@ class Scopes:
             state.controls, state.control_flow = old
 
     def _ops_of(self, control_inputs: Any) -> list[Operation]:
-        graph: Graph = self  # type: ignore[assignment]
         if isinstance(control_inputs, (Operation, Tensor, str)) or hasattr(
             control_inputs, "_as_graph_element"
         ):
@@ -169,7 +199,7 @@ class Scopes:
                 element = getattr(item, "op", item.handle)
             if not isinstance(element, (Operation, Tensor, str, bytes)):
                 element = getattr(element, "op", element)  # of what is made of tensors
-            element = graph.as_graph_element(element)
+            element = self.as_graph_element(element)
             ops[element.op if isinstance(element, Tensor) else element] = None
         return list(ops)
 
@@ -181,11 +211,10 @@ class Scopes:
         """
         if op is None and not ignore_existing:
             raise ValueError("Trying to reset colocation (op is None) but ignore_existing is False")
-        graph: Graph = self  # type: ignore[assignment]
         state = self._scope
         groups = () if ignore_existing else state.colocate
         if op is not None:
-            element = graph.as_graph_element(getattr(op, "handle", op))
+            element = self.as_graph_element(getattr(op, "handle", op))
             groups = (*groups, element.op if isinstance(element, Tensor) else element)
         old = state.colocate, state.devices, state.device
         state.colocate, state.devices, state.device = groups, (), ""
@@ -310,3 +339,8 @@ def _merged(requests: Sequence[str | DeviceFunction | None]) -> str | None:
             return None
         merged = merge_specs(merged, request)
     return merged
+
+
+def name_in_use(name: str) -> ValueError:
+    """The error of an operation whose name another operation of the graph has."""
+    return ValueError(f"An operation named '{name}' is already in the graph")

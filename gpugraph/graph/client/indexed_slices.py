@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 
 from gpugraph.base.dtypes import DType
 from gpugraph.base.shapes import TensorShape
-from gpugraph.graph.client.client_graph import CONSTANT_VALUE, Graph
+from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.default_graph_functions import graph_of
 from gpugraph.graph.client.operation import Operation
+from gpugraph.graph.op_library import constant_value
 
 
 class IndexedSlicesValue(NamedTuple):
@@ -57,16 +58,16 @@ class IndexedSlices:
         """What is known of the dense tensor's shape."""
         if self._dense_shape is None:
             return self._known
-        return self._known.merge_with(self._said())
+        return self._known.merge_with(self._static_dense_shape())
 
-    def _said(self) -> TensorShape:
+    def _static_dense_shape(self) -> TensorShape:
         """What follows from `dense_shape`."""
-        value = CONSTANT_VALUE[0](self._dense_shape, False)
+        value = constant_value(self._dense_shape, as_shape=False)
         if value is not None:
             return TensorShape.of(tuple(value.tolist()))
-        found: TensorShape | None = CONSTANT_VALUE[0](self._dense_shape, True)
-        if found is not None:
-            return found
+        shape: TensorShape | None = constant_value(self._dense_shape, as_shape=True)
+        if shape is not None:
+            return shape
         sizes = self._dense_shape.shape.sizes
         return TensorShape.of((None,) * sizes[0] if sizes and sizes[0] is not None else None)
 

@@ -6,15 +6,12 @@ it stands for is found by going back to the VarHandleOp that made it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gpugraph.base.dtypes import DType, resource
 from gpugraph.base.shapes import TensorShape
-
-if TYPE_CHECKING:
-    from gpugraph.graph.client.operation import Operation
-    from gpugraph.graph.client.tensor import Tensor
-
+from gpugraph.graph.client.operation import Operation
+from gpugraph.graph.client.tensor import Tensor
 
 HANDLE_MOVES = frozenset(("Identity", "Switch", "Merge", "Enter", "Exit", "NextIteration"))
 """Op types that give a handle on."""

@@ -1,26 +1,22 @@
 """Tensor: the symbolic output of an operation.
 
-Tensors compare and hash by identity. Python operators are looked up in `OPERATORS`, which the
-op families fill when they are imported: the graph itself knows no op.
+Tensors compare and hash by identity. Python's operators are looked up in `OPERATORS`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from gpugraph.base.dtypes import DType
 from gpugraph.base.errors import OperatorNotAllowedInGraphError
 from gpugraph.base.shapes import TensorShape, as_shape
 from gpugraph.graph.client.default_stacks import session_for
+from gpugraph.graph.op_library import OPERATORS
 
 if TYPE_CHECKING:
     from gpugraph.graph.client.client_graph import Graph
     from gpugraph.graph.client.operation import Operation
-
-
-OPERATORS: dict[str, Callable[..., Any]] = {}
-"""Operator name (`"__add__"`) to the function that builds its op; filled by the op families."""
 
 
 class _SymbolicTensorError(NotImplementedError, TypeError):

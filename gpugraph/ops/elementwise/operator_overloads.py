@@ -10,7 +10,8 @@ from collections.abc import Callable
 from typing import Any
 
 from gpugraph.base.dtypes import bool as boolean, string
-from gpugraph.graph.client.tensor import OPERATORS, Tensor
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.graph.op_library import OPERATORS
 from gpugraph.ops.elementwise.arithmetic_functions import truediv
 from gpugraph.ops.elementwise.arithmetic_ops import add, add_v2, mul, power, sub
 from gpugraph.ops.elementwise.comparison_and_select import logical_xor

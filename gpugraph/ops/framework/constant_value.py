@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpugraph.base.shapes import TensorShape
-from gpugraph.graph.client.client_graph import CONSTANT_VALUE
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
+from gpugraph.graph.op_library import register_constant_value
 from gpugraph.ops.framework.op_declaration import DECLARATIONS
 from gpugraph.ops.framework.op_evaluation import evaluate
 
@@ -183,4 +183,4 @@ def _resolve(tensor: Tensor, as_shape: bool) -> Any:
     return constant_value_as_shape(tensor) if as_shape else constant_value(tensor)
 
 
-CONSTANT_VALUE[:] = [_resolve]
+register_constant_value(_resolve)

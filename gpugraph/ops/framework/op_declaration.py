@@ -19,9 +19,9 @@ from typing import Any, NamedTuple
 
 from gpugraph.base.dtypes import DType, as_dtype, bfloat16, string
 from gpugraph.base.errors import AlreadyExistsError, InvalidArgumentError, invalid_argument
-from gpugraph.graph.client.client_graph import OP_DEFS
 from gpugraph.graph.inference_context import InferFunction
 from gpugraph.graph.op_def import ArgDef, AttrDef, OpDef
+from gpugraph.graph.op_library import OP_DEFS
 from gpugraph.kernel import (
     Call,
     Elementwise,

@@ -14,11 +14,12 @@ import numpy as np
 from gpugraph.base import dtypes
 from gpugraph.base.dtypes import DType, as_dtype
 from gpugraph.base.shapes import Dimension, TensorShape
-from gpugraph.graph.client.client_graph import OP_DEFS, Graph
+from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.default_stacks import graph_stack
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.graph.op_def import ArgDef, AttrDef, OpDef
+from gpugraph.graph.op_library import OP_DEFS
 from gpugraph.ops.framework.numpy_conversion import constant_array
 
 Conversion = Callable[..., Any]

@@ -11,8 +11,9 @@ import numpy as np
 from gpugraph.base import dtypes
 from gpugraph.base.dtypes import ALL, DType
 from gpugraph.base.shapes import TensorShape
-from gpugraph.graph.client.tensor import OPERATORS, Tensor
+from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
+from gpugraph.graph.op_library import OPERATORS
 from gpugraph.kernel import Signature
 from gpugraph.ops.arrays.concat_and_stack import stack
 from gpugraph.ops.arrays.reshape_and_transpose import INDEX

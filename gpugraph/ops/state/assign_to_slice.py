@@ -14,8 +14,9 @@ import numpy as np
 from gpugraph.base.dtypes import ALL
 from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape
-from gpugraph.graph.client.tensor import OPERATORS, Tensor
+from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
+from gpugraph.graph.op_library import OPERATORS
 from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.arrays.reshape_and_transpose import INDEX
 from gpugraph.ops.framework.identity_and_shape import ints

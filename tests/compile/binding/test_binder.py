@@ -11,7 +11,7 @@ from gpugraph.base.errors import (
     InvalidArgumentError,
     ResourceExhaustedError,
 )
-from gpugraph.graph.client.client_graph import OP_DEFS
+from gpugraph.graph.op_library import OP_DEFS
 from gpugraph.kernel import Call
 from gpugraph.ops.framework import kernel_registry as kernels
 from gpugraph.ops.framework.kernel_registry import HostOnly

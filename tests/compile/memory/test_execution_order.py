@@ -9,8 +9,8 @@ import gpugraph as tf
 from gpugraph.base.errors import InvalidArgumentError
 from gpugraph.compile.memory.execution_order import order
 from gpugraph.compile.unit.compile_unit import Unit
-from gpugraph.graph.client.client_graph import OP_DEFS
 from gpugraph.graph.nodes.graph_text import parse_graph
+from gpugraph.graph.op_library import OP_DEFS
 from gpugraph.plan import PlanKey
 
 from ..stages import compiled, make_target

@@ -7,7 +7,7 @@ import pytest
 
 import gpugraph as tf
 from gpugraph.base.errors import InternalError, InvalidArgumentError
-from gpugraph.graph.client.client_graph import OP_DEFS
+from gpugraph.graph.op_library import OP_DEFS
 from gpugraph.kernel import Call
 from gpugraph.ops.framework import kernel_registry as kernels
 from gpugraph.ops.framework.kernel_registry import HostOnly

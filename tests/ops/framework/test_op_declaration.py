@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import gpugraph as tf
-from gpugraph.graph.client.client_graph import OP_DEFS
+from gpugraph.graph.op_library import OP_DEFS
 from gpugraph.kernel import Call, Elementwise
 from gpugraph.ops.framework import kernel_registry as kernels
 from gpugraph.ops.framework.kernel_registry import (

@@ -1,0 +1,125 @@
+"""The environment variables that gpugraph reads: one table, one parser (docs/switches.md).
+
+A value that a variable of ours cannot have is an InvalidArgumentError that lists the values it
+can have. The variables of CUDA, TensorFlow and the desktop keep the meaning they have there.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from gpugraph.base.errors import invalid_argument
+
+
+class Variable(NamedTuple):
+    """A variable of the environment.
+
+    values: what it may be, with the meaning of each; empty where any value is possible.
+    default: what it is when it is not set, or empty.
+    """
+
+    meaning: str
+    values: Mapping[str, str] = {}
+    default: str = ""
+
+
+VARIABLES: Mapping[str, Variable] = {
+    "GPUGRAPH_GPU": Variable(
+        "CUDA GPUs", {"0": "none is used", "1": "all that are there are used"}, "1"
+    ),
+    "GPUGRAPH_VIRTUAL_GPUS": Variable(
+        "the devices that `GPUOptions.virtual_gpus` asks for",
+        {"numpy": "they run NumPy kernels", "emulated": "they run CUDA kernels on the host"},
+        "numpy",
+    ),
+    "GPUGRAPH_NATIVE": Variable(
+        "native code of the CPU",
+        {
+            "0": "no compiler is called and no compiled object is loaded",
+            "1": "code is compiled in the background, as `global_jit_level` asks",
+            "wait": "what needs a kernel waits until it is compiled",
+        },
+        "1",
+    ),
+    "GPUGRAPH_CC": Variable("the C compiler: a name on the `PATH`, or a path", {}, "cc"),
+    "GPUGRAPH_CXX": Variable(
+        "the C++ compiler that compiles CUDA sources for emulated GPUs", {}, "c++"
+    ),
+    "GPUGRAPH_THREADS": Variable(
+        "the number of threads of a kernel; unset, one for each processor of the process"
+    ),
+    "GPUGRAPH_CAPTURE": Variable(
+        "CUDA graphs",
+        {"0": "steps of a GPU are not captured", "1": "steps of a GPU are captured"},
+        "1",
+    ),
+    "GPUGRAPH_JOIN": Variable(
+        "small launches of one kernel",
+        {"0": "launches of a GPU are not joined", "1": "independent ones are joined into one"},
+        "1",
+    ),
+    "GPUGRAPH_VERIFY": Variable(
+        "the check of the graph between compiler passes", {"0": "off", "1": "on"}, "0"
+    ),
+    "GPUGRAPH_CUDA_SANITIZE": Variable(
+        "AddressSanitizer in the kernels of emulated GPUs", {"0": "off", "1": "on"}, "0"
+    ),
+    "CUDA_VISIBLE_DEVICES": Variable("CUDA's: the GPUs that the process sees"),
+    "CUDA_PATH": Variable("CUDA's: a folder with CUDA's libraries and headers"),
+    "CUDA_HOME": Variable("CUDA's: the same, if CUDA_PATH has none"),
+    "CUDA_LAUNCH_BLOCKING": Variable(
+        "CUDA's: anything but `0` makes each launch wait for its end, so that an error names its op"
+    ),
+    "NVIDIA_TF32_OVERRIDE": Variable(
+        "NVIDIA's: `0` forbids TF32 in float32 matrix products, `1` demands it"
+    ),
+    "TF_FORCE_GPU_ALLOW_GROWTH": Variable(
+        "TensorFlow's: `true` or `false` overrides `GPUOptions.allow_growth`"
+    ),
+    "TF_ENABLE_GPU_GARBAGE_COLLECTION": Variable(
+        "TensorFlow's: `false` keeps free regions when GPU memory runs out"
+    ),
+    "XDG_CACHE_HOME": Variable(
+        "the folder in which `gpugraph/` holds compiled kernels; unset, `~/.cache`"
+    ),
+}
+"""Each variable by its name."""
+
+
+def setting(name: str) -> str:
+    """The value of a variable of the table, or its default if it is not set or empty.
+
+    Raises InvalidArgumentError for a value that is not in its table of values.
+    """
+    variable = VARIABLES[name]
+    value = os.environ.get(name) or variable.default
+    if variable.values and value not in variable.values:
+        possible = "; ".join(f"{key} ({meaning})" for key, meaning in variable.values.items())
+        raise invalid_argument(
+            f"{name} is {value!r}; possible are: {possible}. Unset it is {variable.default}."
+        )
+    return value
+
+
+def is_on(name: str) -> bool:
+    """Whether a variable whose values are 0 and 1 is 1."""
+    return setting(name) == "1"
+
+
+def thread_count() -> int:
+    """The number of threads a kernel may use: GPUGRAPH_THREADS, else one for each processor.
+
+    Raises InvalidArgumentError if GPUGRAPH_THREADS is not a positive integer.
+    """
+    value = setting("GPUGRAPH_THREADS")
+    if value:
+        if not value.isdecimal() or int(value) < 1:
+            raise invalid_argument(
+                f"GPUGRAPH_THREADS is {value!r}; it must be a positive number of threads"
+            )
+        return int(value)
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

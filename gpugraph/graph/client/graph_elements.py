@@ -1,0 +1,96 @@
+"""The elements of a graph by name: its operations, and the tensors they output."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from gpugraph.graph.client.operation import Operation
+from gpugraph.graph.client.tensor import Tensor
+
+
+class GraphElements:
+    """The operations of a graph in creation order and by name; `Graph` inherits from it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._ops: list[Operation] = []
+        self._by_name: dict[str, Operation] = {}
+
+    def get_operations(self) -> list[Operation]:
+        """All operations, in creation order."""
+        return list(self._ops)
+
+    def get_operation_by_name(self, name: str) -> Operation:
+        """The operation; KeyError if there is none, ValueError for a tensor's name."""
+        if not isinstance(name, str):
+            raise TypeError(f"Operation names are strings, not {type(name).__name__}.")
+        operation = self.as_graph_element(name, allow_tensor=False)
+        assert isinstance(operation, Operation)
+        return operation
+
+    def get_tensor_by_name(self, name: str) -> Tensor:
+        """The tensor `"op:index"`; KeyError if there is none, ValueError for an op's name."""
+        if not isinstance(name, str):
+            raise TypeError(f"Tensor names are strings, not {type(name).__name__}.")
+        tensor = self.as_graph_element(name, allow_operation=False)
+        assert isinstance(tensor, Tensor)
+        return tensor
+
+    def as_graph_element(
+        self, obj: Any, allow_tensor: bool = True, allow_operation: bool = True
+    ) -> Tensor | Operation:
+        """The tensor or operation that `obj` is, names, or (a variable) stands for.
+
+        Raises TypeError if `obj` is none of these, ValueError if the element belongs to another
+        graph or is of a kind that is not allowed, KeyError if the graph has no such name.
+        """
+        if not (allow_tensor or allow_operation):
+            raise ValueError("allow_tensor and allow_operation can't both be False.")
+        if not isinstance(obj, (Tensor, Operation, str)) and hasattr(obj, "_as_graph_element"):
+            obj = obj._as_graph_element()
+        if isinstance(obj, (str, bytes)):
+            name = obj if isinstance(obj, str) else obj.decode()
+            return self._element_named(name, allow_tensor, allow_operation)
+        if not (isinstance(obj, Tensor) and allow_tensor) and not (
+            isinstance(obj, Operation) and allow_operation
+        ):
+            allowed = " or ".join(["Tensor"] * allow_tensor + ["Operation"] * allow_operation)
+            raise TypeError(f"Can not convert a {type(obj).__name__} into a {allowed}.")
+        if obj.graph is not self:
+            raise ValueError(f"{obj!r} is not an element of this graph.")
+        return obj
+
+    def _element_named(
+        self, name: str, allow_tensor: bool, allow_operation: bool
+    ) -> Tensor | Operation:
+        op_name, colon, index = name.partition(":")
+        op = self._by_name.get(op_name)
+        if not colon:
+            if not allow_operation:
+                raise ValueError(
+                    f"The name '{name}' is not a Tensor's: tensor names have the form "
+                    '"<op_name>:<output_index>"'
+                    + (f"; '{name}' is an Operation." if op is not None else ".")
+                )
+            if op is None:
+                raise KeyError(f"The name '{name}' refers to an Operation not in the graph.")
+            return op
+        if not (index.isascii() and index.isdigit()):
+            raise ValueError(
+                f"The name '{name}' looks like a tensor name, but is not of the form "
+                '"<op_name>:<output_index>".'
+            )
+        if not allow_tensor:
+            raise ValueError(f"The name '{name}' refers to a Tensor, not an Operation.")
+        if op is None:
+            raise KeyError(
+                f"The name '{name}' refers to a Tensor which does not exist. The operation, "
+                f"'{op_name}', does not exist in the graph."
+            )
+        if int(index) >= len(op._outputs):
+            raise KeyError(
+                f"The name '{name}' refers to a Tensor which does not exist. The operation, "
+                f"'{op_name}', exists but only has {len(op._outputs)} outputs."
+            )
+        return op._outputs[int(index)]

@@ -1,0 +1,29 @@
+"""What the op library gives to graphs: signatures, Python's operators, values of constants.
+
+The graph knows no op. The families of `ops/` enter what a graph needs here when they are imported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from gpugraph.graph.op_def import OpDef
+
+OP_DEFS: dict[str, OpDef] = {}
+"""The signature of each declared op, by op type."""
+
+OPERATORS: dict[str, Callable[..., Any]] = {}
+"""The function that builds the op of a Python operator, by the operator's name (`"__add__"`)."""
+
+_constant_values: list[Callable[[Any, bool], Any]] = []
+
+
+def register_constant_value(function: Callable[[Any, bool], Any]) -> None:
+    """Registers `function(tensor, as_shape)`, which finds the value that a tensor always has."""
+    _constant_values[:] = [function]
+
+
+def constant_value(tensor: Any, as_shape: bool) -> Any:
+    """The value that a tensor has in every run, as a shape on request; None if it varies."""
+    return _constant_values[0](tensor, as_shape)
