@@ -288,17 +288,17 @@ def as_dtype(type_value: object) -> DType:
     """
     if type(type_value) is DType:
         return type_value
-    found: DType | None = None
+    dtype: DType | None = None
     if isinstance(type_value, np.dtype):
-        found = _BY_NUMPY_TYPE.get(type_value.type)
+        dtype = _BY_NUMPY_TYPE.get(type_value.type)
     elif isinstance(type_value, str):
-        found = _BY_NAME.get(type_value)
+        dtype = _BY_NAME.get(type_value)
     elif isinstance(type_value, type):
-        found = _BY_TYPE.get(type_value)
+        dtype = _BY_TYPE.get(type_value)
     elif isinstance(type_value, (np.ndarray, np.generic)):
-        found = _BY_NUMPY_TYPE.get(type_value.dtype.type)
+        dtype = _BY_NUMPY_TYPE.get(type_value.dtype.type)
     elif isinstance(type_value, int) and not isinstance(type_value, builtins.bool):
-        found = _BY_NUMBER.get(type_value)
-    if found is None:
+        dtype = _BY_NUMBER.get(type_value)
+    if dtype is None:
         raise TypeError(f"Cannot convert value {type_value!r} to a TensorFlow DType.")
-    return found
+    return dtype

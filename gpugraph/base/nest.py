@@ -21,17 +21,17 @@ def flatten(structure: Any) -> list[Any]:
     """The leaves of `structure`, in order; a leaf gives a list of itself."""
     if not is_nested(structure):
         return [structure]
-    found: list[Any] = []
-    _collect(structure, found)
-    return found
+    leaves: list[Any] = []
+    _collect(structure, leaves)
+    return leaves
 
 
-def _collect(structure: Any, found: list[Any]) -> None:
+def _collect(structure: Any, leaves: list[Any]) -> None:
     for part in _parts(structure):
         if is_nested(part):
-            _collect(part, found)
+            _collect(part, leaves)
         else:
-            found.append(part)
+            leaves.append(part)
 
 
 def pack_sequence_as(structure: Any, flat_sequence: Sequence[Any]) -> Any:
@@ -72,8 +72,8 @@ def map_structure(func: Callable[..., Any], *structures: Any, check_types: bool 
         raise ValueError("Must provide at least one structure")
     for other in structures[1:]:
         assert_same_structure(structures[0], other, check_types=check_types)
-    leaves = zip(*[flatten(each) for each in structures])
-    return _packed(structures[0], iter([func(*each) for each in leaves]))
+    leaves = zip(*[flatten(item) for item in structures])
+    return _packed(structures[0], iter([func(*item) for item in leaves]))
 
 
 def assert_same_structure(nest1: Any, nest2: Any, check_types: bool = True) -> None:

@@ -41,8 +41,8 @@ def enable_tensor_float_32_execution(enabled: bool) -> None:
     if _settings["tensor_float_32"] != enabled:
         _settings["tensor_float_32"] = enabled
         with _lock:
-            told = list(_watchers)
-        for watcher in told:
+            watchers = list(_watchers)
+        for watcher in watchers:
             watcher.settings_changed()
 
 

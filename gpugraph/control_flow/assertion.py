@@ -31,13 +31,13 @@ def Assert(
     if not data:
         raise ValueError("Assert needs data to show: a list of at least one tensor")
     most = _MOST if summarize is None else summarize
-    given = list(data)
-    with name_scope(name, "Assert", [condition, *given]):
+    tensors = list(data)
+    with name_scope(name, "Assert", [condition, *tensors]):
 
         def check() -> Operation:
-            return raw_ops.Assert(condition, given, summarize=most, name="Assert")
+            return raw_ops.Assert(condition, tensors, summarize=most, name="Assert")
 
-        if all(each.dtype in (string, int32) for each in convert_n_to_tensor(given)):
+        if all(tensor.dtype in (string, int32) for tensor in convert_n_to_tensor(tensors)):
             return check()
         condition = convert_to_tensor(condition, name="Condition")
         return cond(condition, no_op, check, name="AssertGuard").op

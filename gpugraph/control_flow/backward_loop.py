@@ -155,19 +155,19 @@ class LoopGradient:
 
     def _trigger(self, name: str, context: WhileContext) -> Operation:
         with self.graph.control_dependencies(None):
-            made: Operation = raw_ops.ControlTrigger(name=name)
-        made._control_flow_context = context
-        return made
+            trigger: Operation = raw_ops.ControlTrigger(name=name)
+        trigger._control_flow_context = context
+        return trigger
 
     # -- what the backward loop knows of the forward loop
 
     def value(self, tensor: Tensor) -> Tensor:
         """What `tensor`, of the forward loop, was in the iteration that is gone back through."""
-        found = self._history.get(tensor)
-        if found is None:
+        history = self._history.get(tensor)
+        if history is None:
             with within(self.graph, self.grad_context):
-                found = self._history[tensor] = self._kept(tensor)
-        return found
+                history = self._history[tensor] = self._kept(tensor)
+        return history
 
     def _kept(self, tensor: Tensor) -> Tensor:
         source = tensor
@@ -179,15 +179,15 @@ class LoopGradient:
             state = state.outer
         if source.op.type == "Const":
             return constant(source.op._attrs["value"], source.dtype)
-        found = state.pop(state.push(source), source)
-        return found if state is self else self.grad_context.capture(found)
+        value = state.pop(state.push(source), source)
+        return value if state is self else self.grad_context.capture(value)
 
     def predicate(self, pred: Tensor) -> Tensor:
         """What the predicate of a branch in the forward loop was in that iteration."""
-        found = self._history.get(pred)
-        if found is None:
-            found = self._history[pred] = self.pop(self.push(pred), pred)
-        return found
+        value = self._history.get(pred)
+        if value is None:
+            value = self._history[pred] = self.pop(self.push(pred), pred)
+        return value
 
     def push(self, value: Tensor, dead_branch: bool = False) -> Tensor:
         """Keeps `value` of each forward iteration on a stack; the stack's handle.

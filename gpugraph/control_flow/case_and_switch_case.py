@@ -58,15 +58,15 @@ def case(
             return chosen()
 
 
-def _pairs(given: Any) -> tuple[list[Tensor], list[Action]]:
-    if not isinstance(given, (list, tuple, dict)):
-        raise TypeError(f"pred_fn_pairs must be a list, tuple, or dict, not {type(given)}")
-    pairs: Sequence[Any] = list(given.items()) if isinstance(given, dict) else given
+def _pairs(cases: Any) -> tuple[list[Tensor], list[Action]]:
+    if not isinstance(cases, (list, tuple, dict)):
+        raise TypeError(f"pred_fn_pairs must be a list, tuple, or dict, not {type(cases)}")
+    pairs: Sequence[Any] = list(cases.items()) if isinstance(cases, dict) else cases
     for pair in pairs:
         _check_pair(pair)
     if not pairs:
         raise ValueError("pred_fn_pairs must hold at least one pair")
-    if isinstance(given, dict) and not isinstance(given, OrderedDict):
+    if isinstance(cases, dict) and not isinstance(cases, OrderedDict):
         pairs = sorted(pairs, key=lambda pair: str(pair[0].name))
     return [pair[0] for pair in pairs], [pair[1] for pair in pairs]
 
@@ -91,11 +91,11 @@ def _last_as_default(
 
     def default() -> Any:
         everyone = stack(predicates, name="preds_c")
-        said = (
+        message = (
             f"Implementation error: selected default action #{len(others)} was called, but some "
             "of other predicates are True: "
         )
-        none_true = _at_most(others, 0, said)
+        none_true = _at_most(others, 0, message)
         data = ["Input error: None of conditions evaluated as True:", everyone]
         with graph.control_dependencies([none_true, Assert(last, data)]):
             return actions[-1]()
@@ -111,7 +111,7 @@ def _at_most(predicates: Sequence[Tensor], count: int, message: str) -> Operatio
         values = constant([], bool_type, name="preds_c")
     true = reduce_sum(cast(values, int32), name="num_true_conds")
     holds = raw_ops.LessEqual(true, constant(count, name="n_true_conds"))
-    names = ", ".join(each.name for each in predicates)
+    names = ", ".join(predicate.name for predicate in predicates)
     data = [f"{message}: more than {count} conditions ({names}) evaluated as True:", values]
     return Assert(holds, data, summarize=len(predicates))
 

@@ -50,38 +50,38 @@ def cond(
         graph: Graph = graph_stack.top()
         pred, pivots = _forked(graph, pred)
         contexts = [CondContext(pred, pivot, branch) for branch, pivot in enumerate(pivots)]
-        taken, taken_tensors = _branch(contexts[1], true_fn, "true_fn")
-        other, other_tensors = _branch(contexts[0], false_fn, "false_fn")
+        true_result, true_tensors = _branch(contexts[1], true_fn, "true_fn")
+        false_result, false_tensors = _branch(contexts[0], false_fn, "false_fn")
         if not strict:
-            taken, other = _lone(taken), _lone(other)
-        _check_alike(taken, other, taken_tensors, other_tensors)
-        merged = [merge(pair) for pair in zip(other_tensors, taken_tensors)]
+            true_result, false_result = _lone(true_result), _lone(false_result)
+        _check_alike(true_result, false_result, true_tensors, false_tensors)
+        merged = [merge(pair) for pair in zip(false_tensors, true_tensors)]
         if contexts[1].outer is None:
             graph.add_to_collection(GraphKeys.COND_CONTEXT, contexts[1])
             graph.add_to_collection(GraphKeys.COND_CONTEXT, contexts[0])
-        result = pack_sequence_as(taken, with_flows(flatten(taken), merged))
+        result = pack_sequence_as(true_result, with_flows(flatten(true_result), merged))
         return result if strict else _lone(result)
 
 
-def _argument(given: Any, older: Any, name: str, older_name: str) -> Any:
+def _argument(value: Any, older: Any, name: str, older_name: str) -> Any:
     if older is not None:
-        if given is not None:
+        if value is not None:
             raise TypeError(f"cond(): {name} and {older_name} may not be set simultaneously.")
-        given = older
-    elif given is None:
+        value = older
+    elif value is None:
         raise TypeError(f"cond(): {name} argument required")
-    if not callable(given):
-        raise TypeError(f"{name} must be callable, but it is {given!r}")
-    return given
+    if not callable(value):
+        raise TypeError(f"{name} must be callable, but it is {value!r}")
+    return value
 
 
 def _forked(graph: Graph, pred: Any) -> tuple[Tensor, tuple[Tensor, Tensor]]:
     """The predicate, and what is alive in the false branch and in the true one."""
-    made = raw_ops.Switch(pred, pred)
-    if_true: Tensor = raw_ops.Identity(made.output_true, name="switch_t")
-    if_false: Tensor = raw_ops.Identity(made.output_false, name="switch_f")
+    switch = raw_ops.Switch(pred, pred)
+    if_true: Tensor = raw_ops.Identity(switch.output_true, name="switch_t")
+    if_false: Tensor = raw_ops.Identity(switch.output_false, name="switch_f")
     kept: Tensor = raw_ops.Identity(pred, name="pred_id")
-    for tensor in (made.output_true, if_true, if_false, kept):
+    for tensor in (switch.output_true, if_true, if_false, kept):
         graph.prevent_fetching(tensor.op)
     return kept, (if_false, if_true)
 
@@ -106,9 +106,11 @@ def _lone(structure: Any) -> Any:
     return structure
 
 
-def _check_alike(taken: Any, other: Any, tensors: list[Tensor], others: list[Tensor]) -> None:
+def _check_alike(
+    true_result: Any, false_result: Any, tensors: list[Tensor], others: list[Tensor]
+) -> None:
     try:
-        assert_same_structure(taken, other)
+        assert_same_structure(true_result, false_result)
     except (TypeError, ValueError) as error:
         raise type(error)(f"Incompatible return types of true_fn and false_fn: {error}") from error
     if not tensors:

@@ -50,13 +50,13 @@ class CondContext(ControlFlowContext):
             return self.stand_ins.get(tensor, tensor)
         source = self._from_outer(tensor)
         with self.graph.control_dependencies(None):
-            found = switch(source, self.pred)[self.branch]
-        found.op._control_flow_context = self
-        self.hide(found.op)
+            switched = switch(source, self.pred)[self.branch]
+        switched.op._control_flow_context = self
+        self.hide(switched.op)
         for context in self.outwards():
-            context.known.add(found)
-        self.stand_ins[tensor] = found
-        return found
+            context.known.add(switched)
+        self.stand_ins[tensor] = switched
+        return switched
 
     def _from_outer(self, tensor: Tensor) -> Tensor:
         """The tensor as the outer context sees it, known here from now on."""
@@ -71,7 +71,7 @@ class CondContext(ControlFlowContext):
     def add_op(self, op: Operation) -> None:
         self.add_inputs(op)
         self.drop_outer_controls(op)
-        if not op._inputs and not any(self._holds(each) for each in op._control_inputs):
+        if not op._inputs and not any(self._holds(control) for control in op._control_inputs):
             op._control_inputs = (*op._control_inputs, self.pivot.op)
         for context in self.outwards():
             context.known.update(op._outputs)
@@ -97,9 +97,9 @@ class CondContext(ControlFlowContext):
         if tensor in self.known:
             return self.stand_ins.get(tensor, tensor)
         source = self._from_outer(tensor)
-        found = switch(source, self.pred)[self.branch]
-        self.stand_ins[tensor] = found
-        return found
+        switched = switch(source, self.pred)[self.branch]
+        self.stand_ins[tensor] = switched
+        return switched
 
     # -- gradients
 

@@ -96,9 +96,15 @@ class ControlFlowContext(ABC):
         loop = self.loop
         if loop is None or not op._control_inputs:
             return []
-        outer = [each for each in op._control_inputs if loop_of(output_context(each)) is not loop]
+        outer = [
+            control
+            for control in op._control_inputs
+            if loop_of(output_context(control)) is not loop
+        ]
         if outer:
-            op._control_inputs = tuple([each for each in op._control_inputs if each not in outer])
+            op._control_inputs = tuple(
+                [control for control in op._control_inputs if control not in outer]
+            )
         return outer
 
     def hide(self, op: Operation) -> None:
@@ -170,33 +176,33 @@ class LoopRecord(Protocol):
 
 def _refusal(maker: Operation, op: Operation, loop: LoopContext | None, source: LoopContext) -> str:
     if loop is None:
-        said = (
+        reason = (
             f"Cannot use '{maker.name}' as input to '{op.name}' because '{maker.name}' is in a "
             f"while loop."
         )
     else:
-        said = (
+        reason = (
             f"Cannot use '{maker.name}' as input to '{op.name}' because they are in different "
             f"while loops, '{source.name}' and '{loop.name}'."
         )
     return (
-        f"{said} '{maker.name}' was made at {maker.origin}, '{op.name}' at {op.origin}. What is "
+        f"{reason} '{maker.name}' was made at {maker.origin}, '{op.name}' at {op.origin}. What is "
         f"needed outside of the loop '{source.name}' must be one of its loop variables."
     )
 
 
 def _is_inside(context: ControlFlowContext, outer: ControlFlowContext | None) -> bool:
     """Whether `context` is `outer` or somewhere in it; everything is inside of None."""
-    return outer is None or any(each is outer for each in context.outwards())
+    return outer is None or any(around is outer for around in context.outwards())
 
 
 def _meets_in_gradients(loop: LoopContext, source: LoopContext | None) -> bool:
     """Whether one of the two loops is the backward loop of the other, or of one around it."""
-    own = loop.own_grad_state
-    if own is not None:
-        if _is_inside(own.forward_context, source):
+    record = loop.own_grad_state
+    if record is not None:
+        if _is_inside(record.forward_context, source):
             return True
-        if source is not None and source.outer is own.forward_context:
+        if source is not None and source.outer is record.forward_context:
             return True
     theirs = None if source is None else source.own_grad_state
     while theirs is not None:

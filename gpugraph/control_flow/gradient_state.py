@@ -76,7 +76,7 @@ class LoopGradients:
 
     def first_exits(self, pending: dict[Operation, int], ys: set[Operation]) -> list[Tensor]:
         """Exits on which nothing depends, of the loops of which no other Exit is waited for."""
-        found: list[Tensor] = []
+        exits: list[Tensor] = []
         for state in self._by_loop.values():
             for tensor in state.forward_exits:
                 if pending.get(tensor.op, 0) == 0:
@@ -84,11 +84,11 @@ class LoopGradients:
                     if tensor.op not in ys:
                         state.unused_exits.append(tensor)
                     if state.pending_exits == 0:
-                        found += state.unused_exits
+                        exits += state.unused_exits
             for entered in state.forward_context.enters:
                 if pending.get(entered.op, 0) == 0:
                     pending[entered.op] = 1
-        return found
+        return exits
 
     def exit_reached(
         self, tensor: Tensor, has_gradient: Callable[[Operation], bool]
@@ -104,11 +104,11 @@ class LoopGradients:
         if state.pending_exits:
             return [], []
         used: list[Tensor] = []
-        for each in state.deferred_exits:
-            (used if has_gradient(each.op) else state.unused_exits).append(each)
+        for deferred in state.deferred_exits:
+            (used if has_gradient(deferred.op) else state.unused_exits).append(deferred)
         return used, state.unused_exits
 
-    def finish(self, found: Iterable[Tensor], since: int) -> None:
+    def finish(self, grads: Iterable[Tensor], since: int) -> None:
         """Closes the backward loops. `found` are the gradients, made of ops from `since` on.
 
         What is computed on the way to a gradient that nobody asked for, such as that at a constant
@@ -116,13 +116,13 @@ class LoopGradients:
         """
         for state in self._by_loop.values():
             state.finish()
-        needed = self._needed(found, since)
+        needed = self._needed(grads, since)
         for state in self._by_loop.values():
             state.forget(needed)
 
-    def _needed(self, found: Iterable[Tensor], since: int) -> set[Operation]:
+    def _needed(self, grads: Iterable[Tensor], since: int) -> set[Operation]:
         """The ops made since then of which the gradients, and the loops themselves, are made."""
-        stack = [tensor.op for tensor in found]
+        stack = [tensor.op for tensor in grads]
         stack += [op for op in self.graph._ops[since:] if op.type in ("NextIteration", "LoopCond")]
         needed = set(stack)
         while stack:
@@ -166,10 +166,10 @@ class LoopGradients:
         branch = context if is_cond_switch(op) and isinstance(context, CondContext) else None
         dtype, known = value_dtype(tensor), value_static_shape(tensor)
         if known.is_fully_defined():
-            made = constant(0, dtype, known)
+            zeros_like_value = constant(0, dtype, known)
             if branch is None:
-                return made
-            return switch(made, state.predicate(branch.pred))[1 - branch.branch]
+                return zeros_like_value
+            return switch(zeros_like_value, state.predicate(branch.pred))[1 - branch.branch]
         if branch is None:
             with within(self.graph, context):
                 shape = value_shape(tensor, optimize=False)

@@ -28,9 +28,9 @@ def merge_gradients(grads: Sequence[Any], source: Tensor, name: str) -> Tensor |
         return merge(grads, name)
     with source.graph.name_scope(name):
         parts = [as_slices(grad) for grad in grads]
-        values = merge([each.values for each in parts])
+        values = merge([part.values for part in parts])
         # indices may be constants too, so that they are made to die with their values
-        rows = [with_dependencies([each.values], each.indices) for each in parts]
+        rows = [with_dependencies([part.values], part.indices) for part in parts]
         return IndexedSlices(values, merge(rows), value_shape(source))
 
 
@@ -70,10 +70,10 @@ def accumulated_slices(
         entered[0]._shape = TensorShape.of((None,))
         entered[1]._shape = TensorShape.of((None,)).concatenate(rest)
         loop.enters += entered
-        merged = [merge([each, each], name="b_acc") for each in entered]
-        sides = [loop.plain_switch(each) for each in merged]
-        for each, (_, so_far), new in zip(merged, sides, (grad.indices, grad.values)):
-            loop.close(each, concat([so_far, new], 0))
+        merged = [merge([tensor, tensor], name="b_acc") for tensor in entered]
+        sides = [loop.plain_switch(tensor) for tensor in merged]
+        for tensor, (_, so_far), new in zip(merged, sides, (grad.indices, grad.values)):
+            loop.close(tensor, concat([so_far, new], 0))
         left = [exit_loop(done, name="b_acc") for done, _ in sides]
         loop.exits += left
         loop.leave(left)

@@ -47,7 +47,7 @@ class _Elements:
 
     def unstack(self, infer_shape: bool = True) -> None:
         """Makes the TensorArrays that `read` reads."""
-        made = [
+        arrays = [
             TensorArray(
                 tensor.dtype,
                 size=self.count,
@@ -57,7 +57,7 @@ class _Elements:
             )
             for tensor in self.tensors
         ]
-        self.arrays = [array.unstack(tensor) for array, tensor in zip(made, self.tensors)]
+        self.arrays = [array.unstack(tensor) for array, tensor in zip(arrays, self.tensors)]
 
     def read(self, index: Any) -> list[Tensor]:
         """The elements at `index`."""
@@ -98,20 +98,20 @@ def map_fn(
     _check_callable(fn)
     with name_scope(name, "map", flatten(elems)):
         elements = _Elements(elems)
-        wanted = dtype or elements.packed([each.dtype for each in elements.tensors])
+        wanted = dtype or elements.packed([element.dtype for element in elements.tensors])
         elements.unstack(infer_shape)
         start = constant(0)
         results = [
             TensorArray(
-                as_dtype(each), size=elements.count, dynamic_size=False, infer_shape=infer_shape
+                as_dtype(element), size=elements.count, dynamic_size=False, infer_shape=infer_shape
             )
-            for each in flatten(wanted)
+            for element in flatten(wanted)
         ]
 
         def compute(index: Tensor, arrays: list[TensorArray]) -> Any:
-            made = fn(elements.packed(elements.read(index)))
-            assert_same_structure(wanted, made)
-            arrays = _written(arrays, index, flatten(made))
+            result = fn(elements.packed(elements.read(index)))
+            assert_same_structure(wanted, result)
+            arrays = _written(arrays, index, flatten(result))
             return index + 1, arrays
 
         _, results = while_loop(
@@ -153,8 +153,8 @@ def foldl(
             start = constant(1)
 
         def compute(index: Tensor, held: Any) -> Any:
-            made = fn(held, elements.packed(elements.read(index)))
-            return index + 1, made
+            result = fn(held, elements.packed(elements.read(index)))
+            return index + 1, result
 
         _, result = while_loop(
             lambda index, _: index < elements.count,
@@ -232,7 +232,7 @@ def scan(
         if initializer is None:
             held = elements.read(elements.count - 1 if reverse else 0)
         else:
-            held = [convert_to_tensor(each) for each in flatten(initializer)]
+            held = [convert_to_tensor(value) for value in flatten(initializer)]
         arrays = _results_of(held, elements.count, infer_shape)
         start: Any = 0
         if initializer is None:
@@ -241,10 +241,10 @@ def scan(
 
         def compute(index: Tensor, held: list[Tensor], arrays: list[TensorArray]) -> Any:
             element = elements.packed(elements.read(index))
-            made = fn(pack_sequence_as(structure, held), element)
-            assert_same_structure(structure, made)
-            arrays = _written(arrays, index, flatten(made))
-            return index - 1 if reverse else index + 1, flatten(made), arrays
+            result = fn(pack_sequence_as(structure, held), element)
+            assert_same_structure(structure, result)
+            arrays = _written(arrays, index, flatten(result))
+            return index - 1 if reverse else index + 1, flatten(result), arrays
 
         _, _, results = while_loop(
             (lambda index, *_: index >= 0)
@@ -269,13 +269,13 @@ def _results_of(held: Sequence[Tensor], count: Any, infer_shape: bool) -> list[T
     """TensorArrays for `count` tensors like each of `held`."""
     return [
         TensorArray(
-            each.dtype,
+            tensor.dtype,
             size=count,
-            element_shape=each.shape if infer_shape else None,
+            element_shape=tensor.shape if infer_shape else None,
             dynamic_size=False,
             infer_shape=infer_shape,
         )
-        for each in held
+        for tensor in held
     ]
 
 

@@ -21,8 +21,8 @@ def switch(data: Tensor, pred: Tensor, name: str | None = None) -> tuple[Tensor,
     """`data` where `pred` is false, and `data` where it is true: one of them is dead."""
     make = raw_ops.RefSwitch if _is_ref(data) else raw_ops.Switch
     with data.graph.colocate_with(data.op, ignore_existing=True):
-        made = make(data, pred, name=name or "Switch")
-    return made.output_false, made.output_true
+        outputs = make(data, pred, name=name or "Switch")
+    return outputs.output_false, outputs.output_true
 
 
 def merge(inputs: Sequence[Tensor], name: str | None = None) -> Tensor:

@@ -89,11 +89,11 @@ class WhileContext(LoopContext):
         if tensor in self.known:
             return self.stand_ins.get(tensor, tensor)
         self.known.add(tensor)
-        found = self._history(tensor)
-        if found is None:
-            found = self._entered(tensor)
-        self.stand_ins[tensor] = found
-        return found
+        captured = self._history(tensor)
+        if captured is None:
+            captured = self._entered(tensor)
+        self.stand_ins[tensor] = captured
+        return captured
 
     def _history(self, tensor: Tensor) -> Tensor | None:
         """In a backward loop: what the forward loop had for `tensor` in the same iteration."""
@@ -105,11 +105,11 @@ class WhileContext(LoopContext):
     def _entered(self, tensor: Tensor) -> Tensor:
         source = tensor if self.outer is None else self.outer.capture(tensor)
         with self.graph.control_dependencies(None):
-            found = self.enter(source, is_constant=True)
-            self.graph.prevent_feeding(found)
-        self.adopt_enter(found)
-        self.known.add(found)
-        return found
+            entered = self.enter(source, is_constant=True)
+            self.graph.prevent_feeding(entered)
+        self.adopt_enter(entered)
+        self.known.add(entered)
+        return entered
 
     def enter(self, tensor: Tensor, is_constant: bool = False, name: str | None = None) -> Tensor:
         """An Enter of `tensor` into this loop's frame."""
@@ -119,7 +119,9 @@ class WhileContext(LoopContext):
         """Makes an Enter, which was made outside of all contexts, one of this loop."""
         state = self.graph._scope
         op = entered.op
-        waited = [each for each in controls_of(op._inputs, state) if self._is_waited_for(each)]
+        waited = [
+            control for control in controls_of(op._inputs, state) if self._is_waited_for(control)
+        ]
         op._control_flow_context = self
         op._add_control_inputs(waited)
         for block in state.controls:
@@ -176,7 +178,9 @@ class WhileContext(LoopContext):
     def _wait_for(self, op: Operation, outer: Sequence[Operation]) -> None:
         """Makes the op wait for ops outside of the loop, by way of their outputs."""
         with in_scope_of(op), self.graph.control_dependencies(None), within(self.graph, self):
-            waited = [raw_ops.Identity(each._outputs[0]).op for each in outer if each._outputs]
+            waited = [
+                raw_ops.Identity(control._outputs[0]).op for control in outer if control._outputs
+            ]
         op._control_inputs = tuple(dict.fromkeys([*op._control_inputs, *waited]))
 
     # -- parts of a loop
@@ -188,15 +192,15 @@ class WhileContext(LoopContext):
     def switch(self, merged: Tensor) -> tuple[Tensor, Tensor]:
         """A loop variable on the way out, and on the way to the body; on its own device."""
         assert self.pred is not None
-        found = switch(merged, self.pred)
-        self.switches.add(found[0].op)
-        return found
+        outputs = switch(merged, self.pred)
+        self.switches.add(outputs[0].op)
+        return outputs
 
     def plain_switch(self, merged: Tensor) -> tuple[Tensor, Tensor]:
         """The same, wherever the Switch is placed."""
-        made = raw_ops.Switch(merged, self.pred)
-        self.switches.add(made.output_false.op)
-        return made.output_false, made.output_true
+        outputs = raw_ops.Switch(merged, self.pred)
+        self.switches.add(outputs.output_false.op)
+        return outputs.output_false, outputs.output_true
 
     # -- gradients: of this loop's ops, made in its backward loop
 

@@ -124,7 +124,7 @@ class _Loop:
         self.graph = context.graph
         self.structure = loop_vars
         self.originals = flatten(loop_vars)
-        self.tensors = [convert_to_tensor(as_flow(each)) for each in self.originals]
+        self.tensors = [convert_to_tensor(as_flow(original)) for original in self.originals]
         self.invariants = None if shape_invariants is None else flatten(shape_invariants)
 
     def build(self, cond: Callable[..., Any], body: Callable[..., Any]) -> Any:
@@ -135,7 +135,7 @@ class _Loop:
             context.pred = raw_ops.LoopCond(
                 convert_to_tensor(cond(*self._packed(merged))), name="LoopCond"
             )
-            switches = [context.switch(each) for each in merged]
+            switches = [context.switch(tensor) for tensor in merged]
             inside = [same(switch[1]) for switch in switches]
             context.body_pivot = inside[0].op
             arguments = self._packed(inside)
@@ -158,15 +158,15 @@ class _Loop:
         context.known = set(self.tensors)
         sources = self.tensors
         if context.outer is not None:
-            sources = [context.outer.capture(each) for each in sources]
+            sources = [context.outer.capture(tensor) for tensor in sources]
         with self.graph.control_dependencies(None):
-            entered = [context.enter(each) for each in sources]
-        for each in entered:
-            self.graph.prevent_feeding(each)
+            entered = [context.enter(tensor) for tensor in sources]
+        for tensor in entered:
+            self.graph.prevent_feeding(tensor)
         self._guard(entered)
         self._open_shapes(sources, entered)
-        for each in entered:
-            context.adopt_enter(each)
+        for tensor in entered:
+            context.adopt_enter(tensor)
         context.enters = entered
         return entered
 
@@ -177,15 +177,15 @@ class _Loop:
             context = context.outer
         if context is None or context.control_pivot is None:
             return
-        for each in entered:
-            if is_constant_enter(each.op._inputs[0]):
-                each.op._add_control_input(context.control_pivot)
+        for tensor in entered:
+            if is_constant_enter(tensor.op._inputs[0]):
+                tensor.op._add_control_input(context.control_pivot)
 
     def _open_shapes(self, sources: Sequence[Tensor], entered: Sequence[Tensor]) -> None:
         """Gives the Enters the shapes that hold in each iteration."""
         if self.invariants is None:
             return
-        for source, each, shape in zip(sources, entered, self.invariants):
+        for source, tensor, shape in zip(sources, entered, self.invariants):
             if shape is None:
                 continue
             if not isinstance(shape, TensorShape):
@@ -199,18 +199,18 @@ class _Loop:
                     f"initial shape of the loop variable. It enters the loop with shape "
                     f"{source.shape}, but the specified shape invariant is {shape}."
                 )
-            each._shape = shape
+            tensor._shape = shape
 
     def _merged(self, entered: Sequence[Tensor]) -> list[Tensor]:
         context = self.context
         context.known = set(entered)
-        merged = [merge([each, each]) for each in entered]
+        merged = [merge([tensor, tensor]) for tensor in entered]
         context.pred_pivot = merged[0].op
         return merged
 
     def _close(self, merged: Sequence[Tensor], result: Any) -> None:
         """The way back, from the body's results to the next iteration."""
-        results = [convert_to_tensor(as_flow(each)) for each in flatten(result)]
+        results = [convert_to_tensor(as_flow(value)) for value in flatten(result)]
         for before, after, source in zip(merged, results, self.tensors):
             if before.dtype.base_dtype is not after.dtype.base_dtype:
                 raise TypeError(
@@ -234,4 +234,4 @@ def is_subshape(shape: TensorShape, wider: TensorShape) -> bool:
         return True
     if shape.sizes is None or len(shape.sizes) != len(wider.sizes):
         return False
-    return all(size is None or size == own for own, size in zip(shape.sizes, wider.sizes))
+    return all(size is None or size == narrow for narrow, size in zip(shape.sizes, wider.sizes))

@@ -33,8 +33,8 @@ class _Fields(NamedTuple):
 
     def over(self, outer: _Fields) -> _Fields:
         """These fields, and those of `outer` where they say nothing."""
-        said = {key: value for key, value in self._asdict().items() if value is not None}
-        return outer._replace(**said)
+        fields = {key: value for key, value in self._asdict().items() if value is not None}
+        return outer._replace(**fields)
 
     def within(self, narrow: _Fields) -> bool:
         """Whether whatever is called `narrow` is what these fields ask for."""

@@ -80,15 +80,15 @@ def host_slots(
     if not any(arg.is_list for arg in args):
         return host
     slots: set[int] = set()
-    at = 0
+    start = 0
     for index, arg in enumerate(args):
         if arg.type_list_attr:
             count = len(attrs[arg.type_list_attr])
         else:
             count = attrs[arg.number_attr] if arg.number_attr else 1
         if index in host:
-            slots.update(range(at, at + count))
-        at += count
+            slots.update(range(start, start + count))
+        start += count
     return frozenset(slots)
 
 
@@ -128,18 +128,18 @@ def complete_attrs(
     ValueError for attrs that are missing and for inputs that don't fit the signature.
     """
     known = {key: attr.default for key, attr in op_def.attrs.items() if attr.has_default}
-    told = {key for arg in op_def.inputs for key in (arg.type_attr, arg.type_list_attr)}
-    known = {key: value for key, value in known.items() if key not in told}
+    inferred = {key for arg in op_def.inputs for key in (arg.type_attr, arg.type_list_attr)}
+    known = {key: value for key, value in known.items() if key not in inferred}
     for key, value in attrs.items():
         kind = op_def.attrs[key].kind if key in op_def.attrs else ""
         known[key] = _READ[kind](value) if kind in _READ else value
-    at = 0
+    start = 0
     for arg in op_def.inputs:
-        part = types[at : at + _count(op_def, arg, len(types), known)]
+        part = types[start : start + _count(op_def, arg, len(types), known)]
         _bind_arg(op_def, arg, part, known)
-        at += len(part)
-    if at != len(types):
-        raise ValueError(f"Op type '{op_def.name}' takes {at} inputs here, not {len(types)}")
+        start += len(part)
+    if start != len(types):
+        raise ValueError(f"Op type '{op_def.name}' takes {start} inputs here, not {len(types)}")
     missing = [key for key in op_def.attrs if key not in known]
     if missing:
         raise ValueError(f"Op type '{op_def.name}' needs the attrs {missing}")
@@ -155,7 +155,7 @@ _READ: dict[str, Callable[[Any], Any]] = {
 """What reads an attr's value, by the attr's kind; values of other kinds stay as they are."""
 
 
-def _count(op_def: OpDef, arg: ArgDef, given: int, known: dict[str, Any]) -> int:
+def _count(op_def: OpDef, arg: ArgDef, available: int, known: dict[str, Any]) -> int:
     """How many of the inputs an argument has; a lone list has what the others leave."""
     if not arg.is_list:
         return 1
@@ -167,15 +167,15 @@ def _count(op_def: OpDef, arg: ArgDef, given: int, known: dict[str, Any]) -> int
         raise ValueError(
             f"Op type '{op_def.name}' needs the attr '{arg.number_attr or arg.type_list_attr}'"
         )
-    return max(0, given - len(op_def.inputs) + 1)
+    return max(0, available - len(op_def.inputs) + 1)
 
 
 def _bind_arg(op_def: OpDef, arg: ArgDef, types: Sequence[DType], known: dict[str, Any]) -> None:
     """Adds the attrs that the inputs of one argument tell; ValueError where they don't fit."""
 
     def refuse(why: str) -> None:
-        given = [dtype.name for dtype in types]
-        raise ValueError(f"Input '{arg.name}' of op type '{op_def.name}' {why}, not {given}")
+        names = [dtype.name for dtype in types]
+        raise ValueError(f"Input '{arg.name}' of op type '{op_def.name}' {why}, not {names}")
 
     if not arg.is_list and not types:
         refuse("is missing: there must be a tensor")

@@ -203,9 +203,9 @@ def IsDirectory(dirname: Any) -> bool:
 def Stat(filename: Any) -> FileStatistics:
     """Size and age. NotFoundError where there is nothing."""
     with system_errors(filename):
-        found = os.stat(_text(filename))
+        status = os.stat(_text(filename))
     folder = os.path.isdir(_text(filename))
-    return FileStatistics(found.st_size, found.st_mtime_ns, folder)
+    return FileStatistics(status.st_size, status.st_mtime_ns, folder)
 
 
 def Glob(filename: Any) -> list[str]:
@@ -213,14 +213,14 @@ def Glob(filename: Any) -> list[str]:
     of it, `[^...]` and `[!...]` for other signs, a backslash for the very sign after it; sorted for
     each. Names that begin with a dot match too."""
     patterns = [filename] if isinstance(filename, (str, bytes, os.PathLike)) else filename
-    return [path for each in patterns for path in sorted(_matching(_text(each)))]
+    return [path for pattern in patterns for path in sorted(_matching(_text(pattern)))]
 
 
 def _as_python(pattern: str) -> str:
     """The same pattern for `fnmatch`, which knows neither `^` nor the backslash."""
 
-    def changed(found: re.Match[str]) -> str:
-        sign, others, kept = found.groups()
+    def changed(match: re.Match[str]) -> str:
+        sign, others, kept = match.groups()
         if sign is not None:
             return f"[{sign}]" if sign in "*?[" else sign
         return kept if others is None else f"[!{others}"
@@ -233,15 +233,15 @@ def _matching(pattern: str) -> list[str]:
         return [pattern] if os.path.lexists(pattern) else []
     head, tail = os.path.split(pattern)
     if not tail:
-        return [os.path.join(each, "") for each in _matching(head) if os.path.isdir(each)]
-    found = []
+        return [os.path.join(parent, "") for parent in _matching(head) if os.path.isdir(parent)]
+    paths = []
     for folder in _matching(head) if head else [""]:
         try:
             names = os.listdir(folder or ".")
         except OSError:
             continue
-        found += [os.path.join(folder, name) for name in fnmatch.filter(names, _as_python(tail))]
-    return found
+        paths += [os.path.join(folder, name) for name in fnmatch.filter(names, _as_python(tail))]
+    return paths
 
 
 def ListDirectory(dirname: Any) -> list[str]:

@@ -88,22 +88,22 @@ def arg_scope(list_ops_or_scope: Any, **kwargs: Any) -> Iterator[Scope]:
         stack.pop()
 
 
-def _entered(given: Any, arguments: Mapping[str, Any]) -> Scope:
+def _entered(target: Any, arguments: Mapping[str, Any]) -> Scope:
     """What holds inside."""
-    if isinstance(given, dict):
+    if isinstance(target, dict):
         if arguments:
             raise ValueError(
                 "A scope that is entered again holds its own arguments, so kwargs must be empty, "
                 f"but they are: {', '.join(arguments)}. Enter it first, then arg_scope([...], ...)."
             )
-        return _copy(given)
-    if not isinstance(given, (list, tuple)):
+        return _copy(target)
+    if not isinstance(target, (list, tuple)):
         raise TypeError(
             "list_ops_or_scope must either be a list/tuple or reused scope (i.e. dict), but it is "
-            f"{given!r}"
+            f"{target!r}"
         )
     scope = _copy(current_arg_scope())
-    for op in given:
+    for op in target:
         _check_decorated(op)
         scope.setdefault(arg_scope_func_key(op), {}).update(arguments)
     return scope
@@ -126,7 +126,7 @@ def add_arg_scope(func: _F) -> _F:
     """The function with its arguments open to `arg_scope`; its name and docstring are kept."""
     key = arg_scope_func_key(func)
     parameters = _parameters(func)
-    names = [each.name for each in parameters if each.kind in _POSITIONAL]
+    names = [parameter.name for parameter in parameters if parameter.kind in _POSITIONAL]
 
     @functools.wraps(func)
     def func_with_args(*args: Any, **kwargs: Any) -> Any:
@@ -140,8 +140,12 @@ def add_arg_scope(func: _F) -> _F:
         return func(*args, **kwargs)
 
     if key not in _DECORATED:
-        with_default = (each for each in parameters if each.default is not inspect.Parameter.empty)
-        _DECORATED[key] = tuple(each.name for each in with_default)
+        with_default = (
+            parameter
+            for parameter in parameters
+            if parameter.default is not inspect.Parameter.empty
+        )
+        _DECORATED[key] = tuple(parameter.name for parameter in with_default)
     func_with_args._key_op = key  # type: ignore[attr-defined]
     return func_with_args  # type: ignore[return-value]
 

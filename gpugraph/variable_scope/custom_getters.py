@@ -34,8 +34,8 @@ def needs_nothing(function: Callable[..., Any]) -> bool:
     """Whether `function` can be called without arguments."""
     optional = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     return all(
-        each.kind in optional or each.default is not inspect.Parameter.empty
-        for each in _parameters(function).values()
+        parameter.kind in optional or parameter.default is not inspect.Parameter.empty
+        for parameter in _parameters(function).values()
     )
 
 
@@ -50,5 +50,6 @@ def _parameters(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
 def passes(custom_getter: Callable[..., Any], name: str) -> bool:
     """Whether a custom getter takes this argument, by its name or among any others."""
     return accepts(custom_getter, name) or any(
-        each.kind is inspect.Parameter.VAR_KEYWORD for each in _parameters(custom_getter).values()
+        parameter.kind is inspect.Parameter.VAR_KEYWORD
+        for parameter in _parameters(custom_getter).values()
     )

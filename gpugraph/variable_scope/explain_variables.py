@@ -33,24 +33,24 @@ class Site:
     """A line that got a variable: it made it, or found it, so many `times`."""
 
     origin: Origin
-    made: bool
+    created: bool
     times: int = 1
 
     @property
     def lines(self) -> list[tuple[str, int, str]]:
         """(file, line, function) of the line and of up to two that called it, up to a module's."""
-        found = []
+        site_lines = []
         for file, line, function, _ in self.origin.frames:
-            found.append((file, line, function))
+            site_lines.append((file, line, function))
             if function == "<module>":
                 break  # beyond it is who runs or imports the program
-        return found
+        return site_lines
 
     def __str__(self) -> str:
         places = [f"{os.path.basename(file)}:{line} (in {name})" for file, line, name in self.lines]
         way = " < ".join(places)
         often = f", {self.times} times" if self.times > 1 else ""
-        return f"{'made' if self.made else 'reused':<7} {way or 'an unknown line'}{often}"
+        return f"{'made' if self.created else 'reused':<7} {way or 'an unknown line'}{often}"
 
 
 @dataclass(frozen=True)
@@ -83,12 +83,12 @@ class ExplainedVariable:
     def facts(self) -> str:
         """Shape, dtype, size, and what else there is to say, in one line."""
         size = "size unknown" if self.num_bytes is None else human_readable_bytes(self.num_bytes)
-        told = [
+        parts = [
             f"{self.shape} {self.dtype}", size, f"in {self.parts} parts" if self.parts > 1 else "",
             "trainable" if self.trainable else "not trainable", self.device,
             "" if self.shared else "a tf.Variable, not shared by name",
         ]  # fmt: skip
-        return "  ".join(filter(None, told))
+        return "  ".join(filter(None, parts))
 
 
 @dataclass
@@ -105,16 +105,16 @@ class ExplainedScope:
 
     def all_variables(self) -> Iterator[ExplainedVariable]:
         """Those of this scope, with their slots, and of the scopes inside."""
-        for each in self.variables:
-            yield each
-            yield from self.slots.get(each.name, ())
+        for variable in self.variables:
+            yield variable
+            yield from self.slots.get(variable.name, ())
         for scope in self.scopes.values():
             yield from scope.all_variables()
 
     @property
     def num_bytes(self) -> int:
         """Of all variables whose size is known."""
-        return sum(each.num_bytes or 0 for each in self.all_variables())
+        return sum(variable.num_bytes or 0 for variable in self.all_variables())
 
     def summary(self) -> str:
         """How many variables of what size."""
@@ -125,10 +125,11 @@ class ExplainedScope:
     def text(self, depth: int = 0) -> Iterator[str]:
         """A line for each variable, site and scope, those inside further to the right."""
         indent = "  " * depth
-        width = max([len(each.short_name) for each in self.variables], default=0)
-        for each in self.variables:
-            yield f"{indent}{each.short_name:<{width}}  {each.facts()}{self._slots_of(each)}"
-            for site in each.sites:
+        width = max([len(variable.short_name) for variable in self.variables], default=0)
+        for variable in self.variables:
+            facts = f"{variable.facts()}{self._slots_of(variable)}"
+            yield f"{indent}{variable.short_name:<{width}}  {facts}"
+            for site in variable.sites:
                 yield f"{indent}    {site}"
         for name, scope in self.scopes.items():
             yield f"{indent}{name}/  {scope.summary()}"
@@ -138,8 +139,8 @@ class ExplainedScope:
         slots = self.slots.get(variable.name)
         if not slots:
             return ""
-        size = human_readable_bytes(sum(each.num_bytes or 0 for each in slots))
-        return f"  + {', '.join(each.short_name for each in slots)} ({size})"
+        size = human_readable_bytes(sum(slot.num_bytes or 0 for slot in slots))
+        return f"  + {', '.join(slot.short_name for slot in slots)} ({size})"
 
 
 class VariablesExplanation:
@@ -148,13 +149,13 @@ class VariablesExplanation:
     def __init__(self, variables: list[ExplainedVariable]) -> None:
         self.variables = variables
         self.root = ExplainedScope("")
-        names = {each.name for each in variables}
-        for each in variables:
-            owner = each.name.rpartition("/")[0]
-            if owner in names and not each.shared:
-                self._make_scope(owner).slots.setdefault(owner, []).append(each)
+        names = {variable.name for variable in variables}
+        for variable in variables:
+            owner = variable.name.rpartition("/")[0]
+            if owner in names and not variable.shared:
+                self._make_scope(owner).slots.setdefault(owner, []).append(variable)
             else:
-                self._make_scope(each.name).variables.append(each)
+                self._make_scope(variable.name).variables.append(variable)
 
     def _make_scope(self, variable_name: str) -> ExplainedScope:
         """The scope that a variable of this name is right under."""
@@ -166,17 +167,17 @@ class VariablesExplanation:
 
     def variable(self, name: str) -> ExplainedVariable:
         """The variable of this full name; KeyError when there is none."""
-        for each in self.variables:
-            if each.name == name:
-                return each
+        for candidate in self.variables:
+            if candidate.name == name:
+                return candidate
         raise KeyError(name)
 
     def scope(self, name: str) -> ExplainedScope:
         """The scope of this full name, the root for an empty one; KeyError when there is none."""
-        found = self.root
+        explained = self.root
         for part in filter(None, name.split("/")):
-            found = found.scopes[part]
-        return found
+            explained = explained.scopes[part]
+        return explained
 
     def __str__(self) -> str:
         return "\n".join([self.root.summary(), *self.root.text()])
@@ -189,18 +190,20 @@ def explain_variables(graph: Graph | None = None) -> VariablesExplanation:
     graph = graph_stack.top() if graph is None else graph
     store = variable_store(graph)
     shared = {**store.variables, **store.partitioned}
-    parts = {id(part) for each in store.partitioned.values() for part in each}
-    found = {name: each for name, each in shared.items() if id(each) not in parts}
-    known = {id(each) for each in shared.values()}
+    parts = {id(part) for partitioned in store.partitioned.values() for part in partitioned}
+    unpartitioned = {
+        name: variable for name, variable in shared.items() if id(variable) not in parts
+    }
+    known = {id(variable) for variable in shared.values()}
     for key in graph.collections:
-        for each in graph.get_collection(key):
-            if _is_variable(each) and id(each) not in known | parts:
-                known.add(id(each))
-                found[each.op.name] = each
+        for variable in graph.get_collection(key):
+            if _is_variable(variable) and id(variable) not in known | parts:
+                known.add(id(variable))
+                unpartitioned[variable.op.name] = variable
     return VariablesExplanation(
         [
-            _explained(graph, name, each, name in shared, store.sites.get(name, {}))
-            for name, each in found.items()
+            _explained(graph, name, variable, name in shared, store.sites.get(name, {}))
+            for name, variable in unpartitioned.items()
         ]
     )
 
@@ -216,18 +219,18 @@ def _explained(
     collections = _collections_of(graph, pieces[0])
     shape, dtype = as_shape(variable.shape), variable.dtype.base_dtype
     count = None if dtype is dtypes.string else shape.num_elements()
-    told = tuple(Site(origin, made, times) for (origin, made), times in sites.items())
+    found_sites = tuple(Site(origin, created, times) for (origin, created), times in sites.items())
     return ExplainedVariable(
         name=name,
         shape=shape,
         dtype=dtype.name,
-        device=", ".join(dict.fromkeys(getattr(each, "device", "") for each in pieces)),
+        device=", ".join(dict.fromkeys(getattr(piece, "device", "") for piece in pieces)),
         num_bytes=None if count is None else count * dtype.size,
         parts=len(pieces),
         shared=shared,
         trainable=GraphKeys.TRAINABLE_VARIABLES in collections,
         collections=collections,
-        sites=told or (Site(pieces[0].op.origin, made=True),),
+        sites=found_sites or (Site(pieces[0].op.origin, created=True),),
     )
 
 
@@ -235,5 +238,5 @@ def _collections_of(graph: Graph, variable: Any) -> tuple[str, ...]:
     return tuple(
         key
         for key in graph.get_all_collection_keys()
-        if any(each is variable for each in graph.get_collection(key))
+        if any(member is variable for member in graph.get_collection(key))
     )

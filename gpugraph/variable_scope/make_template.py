@@ -143,10 +143,10 @@ class Template:
         scopes = scope_stack().scopes
         mine = _FirstCall(scopes, len(scopes) - 1)
         with self._lock:
-            others = [each for each in self._going_on if each.scopes is not scopes]
+            others = [call for call in self._going_on if call.scopes is not scopes]
             self._going_on.append(mine)
-        for each in [*others, mine] if others else []:
-            each.share()
+        for call in [*others, mine] if others else []:
+            call.share()
         return mine
 
     def _call_again(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -155,17 +155,17 @@ class Template:
         Other threads may make variables meanwhile: only what is made in this one counts.
         """
         graph: Graph = graph_stack.top()
-        made: list[Any] = []
+        variables: list[Any] = []
 
         def keep(next_creator: Callable[..., Any], **arguments: Any) -> Any:
-            made.append(next_creator(**arguments))
-            return made[-1]
+            variables.append(next_creator(**arguments))
+            return variables[-1]
 
         before = _ids(graph, GraphKeys.TRAINABLE_VARIABLES, GraphKeys.GLOBAL_VARIABLES)
         with graph._variable_creator_scope(keep):
             result = self._func(*args, **kwargs)
         trained = _ids(graph, GraphKeys.TRAINABLE_VARIABLES) - before
-        wrong = [each for each in made if id(each) in trained]
+        wrong = [variable for variable in variables if id(variable) in trained]
         if wrong:
             raise ValueError(
                 "Trainable variable created when calling a template after the first time, perhaps "
@@ -173,7 +173,7 @@ class Template:
                 f"'{self.variable_scope_name}'"
             )
         others = _ids(graph, GraphKeys.GLOBAL_VARIABLES) - before
-        new = [each for each in made if id(each) in others]
+        new = [variable for variable in variables if id(variable) in others]
         if new:
             _LOG.info("The template '%s' was called again and made variables: %s", self._name, new)
         return result
@@ -227,7 +227,7 @@ class Template:
     def non_trainable_variables(self) -> list[Any]:
         """Its global variables that are not trainable."""
         trained = set(map(id, self.trainable_variables))
-        return [each for each in self.global_variables if id(each) not in trained]
+        return [variable for variable in self.global_variables if id(variable) not in trained]
 
     non_trainable_weights = non_trainable_variables
 
@@ -247,7 +247,7 @@ class Template:
 
 
 def _ids(graph: Graph, *keys: str) -> set[int]:
-    return {id(each) for key in keys for each in graph.get_collection(key)}
+    return {id(variable) for key in keys for variable in graph.get_collection(key)}
 
 
 def _tell_where(error: Exception, origin: Origin) -> None:

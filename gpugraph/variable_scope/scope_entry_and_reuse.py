@@ -77,13 +77,13 @@ def _scope(
 ) -> VariableScope:
     """A new scope that says what the one it jumps to, or is opened in, says."""
     if isinstance(name_or_scope, VariableScope):
-        source, name, own = name_or_scope, name_or_scope.name, name_or_scope._name_scope
+        source, name, op_scope = name_or_scope, name_or_scope.name, name_or_scope._name_scope
     else:
         source, name = current, current._prefix() + name_or_scope
-        own = name_or_scope if name_scope is None else name_scope
+        op_scope = name_or_scope if name_scope is None else name_scope
     inherited = {key: getattr(source, key) for key in _SETTINGS}
     return VariableScope(
-        reuse or source.reuse, name=name, name_scope=own, constraint=constraint, **inherited
+        reuse or source.reuse, name=name, name_scope=op_scope, constraint=constraint, **inherited
     )
 
 

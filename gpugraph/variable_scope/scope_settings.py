@@ -211,7 +211,7 @@ class VariableScope:
         return VariableSpec(full_name, **asked)
 
     def _get_partitioned_variable(
-        self, name: str | None, shape: Any, partitioner: Any, **given: Any
+        self, name: str | None, shape: Any, partitioner: Any, **arguments: Any
     ) -> PartitionedVariable:
         """A variable in parts; with no name, it is called as the scope is.
 
@@ -223,15 +223,15 @@ class VariableScope:
                 f"is set ({self._custom_getter!r}). Use tf.get_variable with a partitioner."
             )
         full_name = "/".join(filter(None, [self._name, name]))
-        spec = self._spec(full_name, shape=shape, partitioner=partitioner, **given)
+        spec = self._spec(full_name, shape=shape, partitioner=partitioner, **arguments)
         return variable_store().get(spec)
 
 
 def _check_dtype(initializer: Any, dtype: Any) -> None:
     """ValueError where an initial value is of another dtype than is asked for."""
-    wanted, found = as_dtype(dtype).base_dtype, convert_to_tensor(initializer).dtype.base_dtype
-    if found is not wanted:
-        raise ValueError(f"Initializer type '{found}' and explicit dtype '{wanted}' don't match.")
+    wanted, actual = as_dtype(dtype).base_dtype, convert_to_tensor(initializer).dtype.base_dtype
+    if actual is not wanted:
+        raise ValueError(f"Initializer type '{actual}' and explicit dtype '{wanted}' don't match.")
 
 
 class ScopeStack(threading.local):
@@ -251,9 +251,9 @@ class ScopeStack(threading.local):
 
     def close_inside(self, name: str) -> None:
         """Forgets what was opened under `name`."""
-        for each in self.counts:
-            if not name or each.startswith(f"{name}/"):
-                self.counts[each] = 0
+        for scope_name in self.counts:
+            if not name or scope_name.startswith(f"{name}/"):
+                self.counts[scope_name] = 0
 
     def unique(self, prefix: str) -> str:
         """`prefix`, or `prefix_1` and so on, that was not opened under the current scope."""
@@ -269,11 +269,11 @@ class ScopeStack(threading.local):
 
         What was entered inside it and is still there goes with it.
         """
-        at = next((at for at, each in enumerate(self.scopes) if each is scope), None)
-        innermost = at == len(self.scopes) - 1
-        inside = [each.name for each in self.scopes[at + 1 :]] if at is not None else []
-        if at is not None:
-            del self.scopes[at:]
+        depth = next((index for index, inner in enumerate(self.scopes) if inner is scope), None)
+        innermost = depth == len(self.scopes) - 1
+        inside = [inner.name for inner in self.scopes[depth + 1 :]] if depth is not None else []
+        if depth is not None:
+            del self.scopes[depth:]
         if not innermost:
             raise RuntimeError(
                 f"Improper nesting of variable_scope. '{scope.name}' is left "

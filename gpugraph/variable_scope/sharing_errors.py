@@ -19,10 +19,10 @@ def made_at(variable: Any) -> str:
     return "" if origin is None else f" It was made at {origin}."
 
 
-def already_there(name: str, found: Any) -> ValueError:
+def already_there(name: str, existing: Any) -> ValueError:
     """It must not exist, but it does."""
     return ValueError(
-        f"Variable {name} already exists, disallowed.{made_at(found)} To get that one, set "
+        f"Variable {name} already exists, disallowed.{made_at(existing)} To get that one, set "
         "reuse=True or reuse=tf.AUTO_REUSE in the variable_scope; to make another, give it "
         "another name or scope."
     )
@@ -43,17 +43,17 @@ def not_there(name: str, known: Iterable[str], kind: str = "Variable") -> ValueE
     return ValueError(text)
 
 
-def other_shape(name: str, given: Any, found: Any, kind: str = "variable") -> ValueError:
+def other_shape(name: str, requested: Any, existing: Any, kind: str = "variable") -> ValueError:
     """It exists with another shape."""
     return ValueError(
-        f"Trying to share {kind} {name}, but specified shape {given} and found shape "
-        f"{found.shape}.{made_at(found)} Leave the shape out, or give that one."
+        f"Trying to share {kind} {name}, but specified shape {requested} and found shape "
+        f"{existing.shape}.{made_at(existing)} Leave the shape out, or give that one."
     )
 
 
-def other_dtype(name: str, given: Any, found: Any, kind: str = "variable") -> ValueError:
+def other_dtype(name: str, requested: Any, existing: Any, kind: str = "variable") -> ValueError:
     """It exists with another dtype."""
     return ValueError(
-        f"Trying to share {kind} {name}, but specified dtype {given.name} and found dtype "
-        f"{found.dtype.name}.{made_at(found)} Give dtype=tf.{found.dtype.base_dtype.name}."
+        f"Trying to share {kind} {name}, but specified dtype {requested.name} and found dtype "
+        f"{existing.dtype.name}.{made_at(existing)} Give dtype=tf.{existing.dtype.base_dtype.name}."
     )

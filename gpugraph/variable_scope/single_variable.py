@@ -23,13 +23,13 @@ from gpugraph.variable_scope.variable_request import PartitionInfo, VariableSpec
 from gpugraph.variables import Variable
 
 
-def check_same(spec: VariableSpec, found: Any, kind: str = "variable") -> None:
+def check_same(spec: VariableSpec, existing: Any, kind: str = "variable") -> None:
     """ValueError where `found` has another shape or dtype than is asked for."""
     shape, dtype = as_shape(spec.shape), as_dtype(spec.dtype)
-    if not shape.is_compatible_with(found.shape):
-        raise other_shape(spec.name, shape, found, kind)
-    if not dtype.is_compatible_with(found.dtype):
-        raise other_dtype(spec.name, dtype, found, kind)
+    if not shape.is_compatible_with(existing.shape):
+        raise other_shape(spec.name, shape, existing, kind)
+    if not dtype.is_compatible_with(existing.dtype):
+        raise other_dtype(spec.name, dtype, existing, kind)
 
 
 def make_single(spec: VariableSpec, part: PartitionInfo | None = None) -> Any:

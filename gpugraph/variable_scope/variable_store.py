@@ -78,10 +78,10 @@ class VariableStore:
             return self._find_or_make(spec)
         if not callable(custom_getter):
             raise ValueError(f"Passed a custom_getter which is not callable: {custom_getter!r}")
-        given = dict(vars(spec))
+        arguments = dict(vars(spec))
         if not passes(custom_getter, "constraint"):
-            del given["constraint"]
-        return custom_getter(getter=self._getter, **given)
+            del arguments["constraint"]
+        return custom_getter(getter=self._getter, **arguments)
 
     def _getter(
         self,
@@ -149,25 +149,25 @@ class VariableStore:
                 f"If initializer is a constant, do not specify shape (variable {spec.name}: shape "
                 f"{spec.shape}, initializer {spec.initializer!r})."
             )
-        found = self.variables.get(spec.name)
-        if found is not None:
+        existing = self.variables.get(spec.name)
+        if existing is not None:
             if spec.reuse is False:
-                raise already_there(spec.name, found)
-            check_same(spec, found)
-            self._note(spec.name, made=False)
-            return found
+                raise already_there(spec.name, existing)
+            check_same(spec, existing)
+            self._note(spec.name, created=False)
+            return existing
         if spec.reuse is True:
             raise not_there(spec.name, [*self.variables, *self.partitioned])
-        made = make_single(spec, part)
-        self.variables[spec.name] = made
-        self._note(spec.name, made=True)
-        return made
+        variable = make_single(spec, part)
+        self.variables[spec.name] = variable
+        self._note(spec.name, created=True)
+        return variable
 
-    def _note(self, name: str, made: bool) -> None:
+    def _note(self, name: str, created: bool) -> None:
         """Keeps which line got the variable just now."""
         graph: Graph = graph_stack.top()
         sites = self.sites.setdefault(name, {})
-        site = here(graph._origins), made
+        site = here(graph._origins), created
         sites[site] = sites.get(site, 0) + 1
 
     # -- in parts
@@ -184,11 +184,11 @@ class VariableStore:
         partitions = None
         if spec.partitioner is not None:
             partitions = partitions_of(spec, shape, dtype)
-        found = self.partitioned.get(name)
-        if found is not None:
-            _check_found(replace(spec, shape=shape), found, partitions)
-            self._note(name, made=False)
-            return found
+        existing = self.partitioned.get(name)
+        if existing is not None:
+            _check_found(replace(spec, shape=shape), existing, partitions)
+            self._note(name, created=False)
+            return existing
         if spec.reuse is True or partitions is None:
             raise not_there(name, self.partitioned, "PartitionedVariable")
         count = max(partitions)
@@ -198,10 +198,10 @@ class VariableStore:
             self._part(spec, index, sizes, offset, size)
             for index, (offset, size) in enumerate(cut(sizes, partitions))
         ]
-        made = PartitionedVariable(name, shape, parts[0].dtype.base_dtype, parts, partitions)
-        self.partitioned[name] = made
-        self._note(name, made=True)
-        return made
+        variable = PartitionedVariable(name, shape, parts[0].dtype.base_dtype, parts, partitions)
+        self.partitioned[name] = variable
+        self._note(name, created=True)
+        return variable
 
     def _part(
         self, spec: VariableSpec, index: int, sizes: list[int], offset: list[int], size: list[int]
@@ -220,17 +220,17 @@ class VariableStore:
 
 
 def _check_found(
-    spec: VariableSpec, found: PartitionedVariable, partitions: list[int] | None
+    spec: VariableSpec, existing: PartitionedVariable, partitions: list[int] | None
 ) -> None:
     """ValueError where the variable in parts that is there is not what is asked for."""
-    first = next(iter(found))
+    first = next(iter(existing))
     if spec.reuse is False:
         raise ValueError(
             f"Partitioned variable with name {spec.name} already exists.{made_at(first)} To get "
             "it, set reuse=True or reuse=tf.AUTO_REUSE in the variable_scope."
         )
-    check_same(spec, found, "partitioned variable")
-    there = list(found._get_partitions())
+    check_same(spec, existing, "partitioned variable")
+    there = list(existing._get_partitions())
     if partitions is not None and partitions != there:
         raise ValueError(
             f"Trying to reuse partitioned variable {spec.name}, but specified partitions "

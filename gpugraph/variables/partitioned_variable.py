@@ -39,7 +39,7 @@ class PartitionedVariable:
             info = part._get_save_slice_info()
             if info is None or info.full_name != name:
                 raise ValueError(f"'{part.name}' is no part of '{name}': it says {info}")
-        if not isinstance(partitions, (list, tuple)) or any(each < 1 for each in partitions):
+        if not isinstance(partitions, (list, tuple)) or any(count < 1 for count in partitions):
             raise ValueError(f"The partitions of '{name}' must be positive: {partitions!r}")
         self._name = name
         self._shape = as_shape(shape)

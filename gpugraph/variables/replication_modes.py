@@ -39,7 +39,7 @@ def _checked(modes: type[enum.Enum], mode: Any, kind: str, name: object) -> enum
     try:
         return modes(0 if mode is None else mode)
     except ValueError:
-        known = ", ".join(each.name for each in modes)
+        known = ", ".join(known_mode.name for known_mode in modes)
         raise ValueError(
             f"Invalid variable {kind} mode: {mode!r} for variable: {name}; there are {known}"
         ) from None

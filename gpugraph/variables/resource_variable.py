@@ -44,10 +44,10 @@ class ResourceVariable(Variable):
         with self._graph.name_scope("IsInitialized"):
             self._is_initialized_op: Tensor = raw_ops.VarIsInitializedOp(self._variable)
         with self._graph.colocate_with(None, ignore_existing=True):
-            made: Operation = raw_ops.AssignVariableOp(
+            assignment: Operation = raw_ops.AssignVariableOp(
                 self._variable, self._guarded_initial_value, name="Assign"
             )
-        return made
+        return assignment
 
     def _read(self) -> Tensor:
         """What is fetched for the variable; with a caching device, what all users read."""
@@ -94,26 +94,26 @@ class ResourceVariable(Variable):
     def sparse_read(self, indices: Any, name: str | None = None) -> Tensor:
         """The rows at `indices`, as `tf.gather`."""
         with self._after():
-            made: Tensor = raw_ops.ResourceGather(
+            rows: Tensor = raw_ops.ResourceGather(
                 self._variable, indices, dtype=self._dtype, name=name or "Gather"
             )
-        return made
+        return rows
 
     def gather_nd(self, indices: Any, name: str | None = None) -> Tensor:
         """The slices at `indices`, as `tf.gather_nd`."""
         with self._after():
-            made: Tensor = raw_ops.ResourceGatherNd(
+            slices: Tensor = raw_ops.ResourceGatherNd(
                 self._variable, indices, dtype=self._dtype, name=name or "GatherNd"
             )
-        return identity(made)
+        return identity(slices)
 
     def initialized_value(self) -> Tensor:
         """The value, or the initial value as long as nothing was assigned: for initializers."""
         with self._graph.control_dependencies(None):
-            found: Tensor = cond(
+            value: Tensor = cond(
                 self.is_initialized(), self.read_value, lambda: self._initial_value
             )
-        return found
+        return value
 
     def is_initialized(self, name: str | None = None) -> Tensor:
         """A bool scalar: whether the variable has a value in the session."""
@@ -146,15 +146,15 @@ class ResourceVariable(Variable):
 
     def _changed_by(self, op_type: str, value: Any, read_value: bool, **attrs: Any) -> Any:
         with self._after():
-            given = convert_to_tensor(value, self._dtype)
-            if not self._shape.is_compatible_with(given.shape):
+            tensor = convert_to_tensor(value, self._dtype)
+            if not self._shape.is_compatible_with(tensor.shape):
                 raise ValueError(
                     f"Cannot assign value to variable '{self.name}' (made at "
                     f"{self._variable.op.origin}): Shape mismatch. The variable shape "
-                    f"{self._shape}, and the assigned value shape {given.shape} are incompatible."
+                    f"{self._shape}, and the assigned value shape {tensor.shape} are incompatible."
                 )
-            made = change(op_type, self._variable, given, **attrs)
-        return self._after_change(made) if read_value else made
+            operation = change(op_type, self._variable, tensor, **attrs)
+        return self._after_change(operation) if read_value else operation
 
     def _after_change(self, op: Operation) -> UnreadVariable:
         """The variable as it is after an op that changed it."""

@@ -116,12 +116,12 @@ class Variable(metaclass=CreatedByScopes):
         graph = self._graph
         wanted = None if dtype is None else as_dtype(dtype)
         with graph.name_scope(name) as scope:
-            made = graph.version
+            first_version = graph.version
             inner = ""
             if callable(initial_value) or self._initializer_scope:
                 with graph.name_scope("Initializer") as inner, graph.device(None):
-                    given = initial_value() if callable(initial_value) else initial_value
-                    value = convert_to_tensor(given, wanted, name="initial_value")
+                    initial = initial_value() if callable(initial_value) else initial_value
+                    value = convert_to_tensor(initial, wanted, name="initial_value")
             else:
                 value = convert_to_tensor(initial_value, wanted, name="initial_value")
             if not callable(initial_value):
@@ -135,7 +135,7 @@ class Variable(metaclass=CreatedByScopes):
                 )
             self._variable = self._hold(known, scope)
             if inner:
-                self._take_along(graph._ops[made:], inner)
+                self._take_along(graph._ops[first_version:], inner)
                 self._variable.op._attrs["_class"] = self._variable.op.colocation_groups()
             self._guarded_initial_value = self._safe_initial_value()
             self._initializer: Operation = self._initialize()
@@ -150,13 +150,13 @@ class Variable(metaclass=CreatedByScopes):
         )
 
     def _initialize(self) -> Operation:
-        made: Tensor = raw_ops.Assign(
+        assignment: Tensor = raw_ops.Assign(
             self._variable,
             self._guarded_initial_value,
             validate_shape=self._validate_shape,
             name="Assign",
         )
-        return made.op
+        return assignment.op
 
     def _take_along(self, ops: Sequence[Operation], scope: str) -> None:
         """Puts the ops of an initializer, made before the variable was, beside it."""
@@ -307,8 +307,8 @@ class Variable(metaclass=CreatedByScopes):
         return self._changed_by("AssignSub", delta, read_value, use_locking=use_locking, name=name)
 
     def _changed_by(self, op_type: str, value: Any, read_value: bool, **attrs: Any) -> Any:
-        made = change(op_type, self._variable, value, **attrs)
-        return made if read_value else made.op
+        operation = change(op_type, self._variable, value, **attrs)
+        return operation if read_value else operation.op
 
     def _is_initialized(self) -> Tensor:
         return raw_ops.IsVariableInitialized(self._variable)

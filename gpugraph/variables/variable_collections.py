@@ -81,12 +81,12 @@ def report_uninitialized_variables(
     chosen = list(global_variables() + local_variables()) if var_list is None else list(var_list)
     graph: Graph = graph_stack.top()
     with graph.name_scope(name):
-        flags = [is_variable_initialized(each) for each in chosen]
+        flags = [is_variable_initialized(variable) for variable in chosen]
         with graph.device("/cpu:0"):
             if not chosen:
                 return convert_to_tensor([], "string")
             missing = raw_ops.LogicalNot(raw_ops.Pack(flags, name="stack"))
-            names = convert_to_tensor([each.op.name for each in chosen])
+            names = convert_to_tensor([variable.op.name for variable in chosen])
             return boolean_mask(names, missing)
 
 
@@ -103,7 +103,7 @@ def assert_variables_initialized(var_list: Sequence[Any] | None = None) -> Tenso
             # a rank is known beforehand: what fails is the reading it waits for
             with graph.control_dependencies([variable.read_value()]):
                 ranks.append(raw_ops.Rank(variable))
-    found: Tensor | None = None
+    uninitialized: Tensor | None = None
     if ranks:
-        found = ranks[0] if len(ranks) == 1 else raw_ops.Pack(ranks, name="stack")
-    return found
+        uninitialized = ranks[0] if len(ranks) == 1 else raw_ops.Pack(ranks, name="stack")
+    return uninitialized

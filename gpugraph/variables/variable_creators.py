@@ -37,8 +37,8 @@ class CreatedByScopes(type):
 
     def _make(cls, *args: Any, **kwargs: Any) -> Any:
         """An instance of the class, or of the subclass that its `_kind` chooses."""
-        given = cls.__signature__.bind(*args, **kwargs).arguments
-        chosen: Any = cls._kind(given.get("use_resource"))  # type: ignore[attr-defined]
+        arguments = cls.__signature__.bind(*args, **kwargs).arguments
+        chosen: Any = cls._kind(arguments.get("use_resource"))  # type: ignore[attr-defined]
         return type.__call__(chosen, *args, **kwargs)
 
     @property

@@ -51,8 +51,12 @@ def test_it_tells_who_made_a_variable_and_who_shares_it():
     others()
     for name in ("tower/w", "tower/b"):
         made, shared = tf.explain_variables().variable(name).sites
-        assert (made.made, made.times, lines_of(made)[:2]) == (True, 1, ["tower", "first"])
-        assert (shared.made, shared.times, lines_of(shared)[:2]) == (False, 3, ["tower", "others"])
+        assert (made.created, made.times, lines_of(made)[:2]) == (True, 1, ["tower", "first"])
+        assert (shared.created, shared.times, lines_of(shared)[:2]) == (
+            False,
+            3,
+            ["tower", "others"],
+        )
         assert str(made).startswith("made    test_explain_variables.py:")
         assert str(shared).endswith(", 3 times")
 
@@ -64,7 +68,7 @@ def test_what_is_refused_has_no_site():
             tf.get_variable("v", **arguments)
     with pytest.raises(ValueError):
         tf.get_variable("v", [1])
-    assert [site.made for site in tf.explain_variables().variable("v").sites] == [True]
+    assert [site.created for site in tf.explain_variables().variable("v").sites] == [True]
 
 
 def test_scopes_are_a_tree():
@@ -91,7 +95,7 @@ def test_a_variable_in_parts_is_one():
         tf.get_variable("e")
     (told,) = tf.explain_variables().variables
     assert (told.name, told.shape, told.parts, told.num_bytes) == ("s/e", [8, 2], 3, 64)
-    assert told.trainable and [site.made for site in told.sites] == [True, False]
+    assert told.trainable and [site.created for site in told.sites] == [True, False]
 
 
 def test_variables_that_are_not_shared_are_there_too():
@@ -141,5 +145,5 @@ def test_every_asking_is_counted_once(asked):
         told = tf.explain_variables()
     counted = {each.name: sum(site.times for site in each.sites) for each in told.variables}
     assert counted == {f"{name}/v": asked.count(name) for name in asked}
-    assert all(sum(site.made for site in each.sites) == 1 for each in told.variables)
+    assert all(sum(site.created for site in each.sites) == 1 for each in told.variables)
     assert {each.name for each in told.root.all_variables()} == set(counted)

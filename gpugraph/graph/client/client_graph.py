@@ -248,9 +248,9 @@ def _infer_shapes(op: Operation) -> None:
             tensor._shape = shape
     except Exception as error:
         plain = isinstance(error, (TypeError, ValueError))
-        said = str(error) if plain else f"{type(error).__name__}: {error}"
-        given = ", ".join(str(shape) for shape in context.shapes)
+        message = str(error) if plain else f"{type(error).__name__}: {error}"
+        shapes_text = ", ".join(str(shape) for shape in context.shapes)
         raise (TypeError if isinstance(error, TypeError) else ValueError)(
-            f"{said} for '{op.name}' (op: '{op.type}') with input shapes: {given}. "
+            f"{message} for '{op.name}' (op: '{op.type}') with input shapes: {shapes_text}. "
             f"Made at {op.origin}"
         ) from error

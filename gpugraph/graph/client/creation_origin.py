@@ -79,7 +79,7 @@ def here(known: dict[tuple[int, ...], Origin]) -> Origin:
 
 
 def _origin(*frames: FrameType | None) -> Origin:
-    return Origin(tuple([(each.f_code, each.f_lasti) for each in frames if each is not None]))
+    return Origin(tuple([(frame.f_code, frame.f_lasti) for frame in frames if frame is not None]))
 
 
 def _outside(frame: FrameType | None) -> FrameType | None:

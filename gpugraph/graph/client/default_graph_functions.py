@@ -136,11 +136,11 @@ def graph_of(values: Iterable[Any]) -> Graph:
     graph: Graph | None = None
     first: Any = None
     for value in values:
-        own = value.graph if isinstance(value, Tensor) else getattr(value, "graph", None)
-        if not isinstance(own, Graph):
+        value_graph = value.graph if isinstance(value, Tensor) else getattr(value, "graph", None)
+        if not isinstance(value_graph, Graph):
             continue
         if graph is None:
-            graph, first = own, value
-        elif own is not graph:
+            graph, first = value_graph, value
+        elif value_graph is not graph:
             raise ValueError(f"{value!r} must be from the same graph as {first!r}.")
     return graph if graph is not None else get_default_graph()

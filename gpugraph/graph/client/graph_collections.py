@@ -83,8 +83,8 @@ class Collections:
 
     def add_to_collections(self, names: Any, value: Any) -> None:
         """Appends `value` to each of the collections (a name or some names), each once."""
-        each: Iterable[Any] = (names,) if isinstance(names, str) else dict.fromkeys(names)
-        for name in each:
+        keys: Iterable[Any] = (names,) if isinstance(names, str) else dict.fromkeys(names)
+        for name in keys:
             self.add_to_collection(name, value)
 
     def get_collection_ref(self, name: Any) -> list[Any]:
@@ -95,11 +95,11 @@ class Collections:
     def get_collection(self, name: Any, scope: str | None = None) -> list[Any]:
         """A copy; with `scope`, the items whose name starts with a match of that regex."""
         with self._lock:
-            found = list(self._collections.get(name, ()))
+            items = list(self._collections.get(name, ()))
         if scope is None:
-            return found
+            return items
         pattern = re.compile(scope)
-        return [item for item in found if hasattr(item, "name") and pattern.match(item.name)]
+        return [item for item in items if hasattr(item, "name") and pattern.match(item.name)]
 
     def get_all_collection_keys(self) -> list[str]:
         """The names of all collections that are strings."""

@@ -313,11 +313,11 @@ def _device_name(device: Any) -> str:
 def controls_of(inputs: Sequence[Tensor], state: ScopeState) -> tuple[Operation, ...]:
     """Control inputs of a new op: a block adds none where an input was made inside it."""
     makers = {tensor.op for tensor in inputs}
-    found: dict[Operation, None] = {}
+    controls: dict[Operation, None] = {}
     for block in state.controls:
         if block.seen.isdisjoint(makers):
-            found.update(dict.fromkeys(block.inputs))
-    return tuple([op for op in found if op not in makers])
+            controls.update(dict.fromkeys(block.inputs))
+    return tuple([op for op in controls if op not in makers])
 
 
 def _colocate(op: Operation, state: ScopeState) -> None:

@@ -35,7 +35,7 @@ class IndexedSlices:
     """
 
     def __init__(self, values: Any, indices: Any, dense_shape: Any = None) -> None:
-        graph_of(each for each in (values, indices, dense_shape) if each is not None)
+        graph_of(part for part in (values, indices, dense_shape) if part is not None)
         self._values = values
         self._indices = indices
         self._dense_shape = dense_shape

@@ -63,7 +63,7 @@ class Operation:
             self._outputs: tuple[Tensor, ...] = (Tensor(self, 0, output_types[0]),)
         else:
             self._outputs = tuple(
-                [Tensor(self, at, dtype) for at, dtype in enumerate(output_types)]
+                [Tensor(self, index, dtype) for index, dtype in enumerate(output_types)]
             )
 
     @property
@@ -178,9 +178,9 @@ class Operation:
 
     def _remove_control_inputs(self, ops: Sequence[Operation]) -> None:
         """Takes control inputs off that are there."""
-        kept = tuple([each for each in self._control_inputs if each not in ops])
-        if len(kept) < len(self._control_inputs):
-            self._control_inputs = kept
+        remaining = tuple([op for op in self._control_inputs if op not in ops])
+        if len(remaining) < len(self._control_inputs):
+            self._control_inputs = remaining
             self.graph._changed.append(self)
 
     def _add_control_input(self, op: Operation) -> None:

@@ -31,8 +31,8 @@ def handle_maker(tensor: Tensor) -> Operation | None:
 def value_dtype(tensor: Tensor) -> DType:
     """The tensor's dtype; of a variable's handle, the variable's."""
     maker = handle_maker(tensor)
-    found: Any = tensor._dtype if maker is None else maker._attrs["dtype"]
-    return found.base_dtype
+    dtype: Any = tensor._dtype if maker is None else maker._attrs["dtype"]
+    return dtype.base_dtype
 
 
 def value_static_shape(tensor: Tensor) -> TensorShape:

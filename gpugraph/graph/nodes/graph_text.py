@@ -181,7 +181,7 @@ def _size(text: str) -> int | None:
 def _split(text: str) -> list[str]:
     """The parts between commas that stand outside quotes and brackets."""
     parts, start, depth, quote, skip = [], 0, 0, "", False
-    for at, char in enumerate(text):
+    for index, char in enumerate(text):
         if skip:
             skip = False
         elif quote:
@@ -190,8 +190,8 @@ def _split(text: str) -> list[str]:
         elif char in "'\"":
             quote = char
         elif char == "," and depth == 0:
-            parts.append(text[start:at].strip())
-            start = at + 1
+            parts.append(text[start:index].strip())
+            start = index + 1
         else:
             depth += (char in _OPENING) - (char in _CLOSING)
     parts.append(text[start:].strip())
@@ -254,17 +254,17 @@ def _type_of(graph: RuntimeGraph, item: _Input) -> DType | None:
     return src.output_types[item.slot].base_dtype if src is not None and known else None
 
 
-def _infer_attrs(op_def: OpDef, attrs: dict[str, Any], given: list[DType | None]) -> None:
+def _infer_attrs(op_def: OpDef, attrs: dict[str, Any], dtypes: list[DType | None]) -> None:
     """Adds the attrs that the line leaves out: from the inputs, then from defaults."""
-    at = 0
+    start = 0
     for place, arg in enumerate(op_def.inputs):
         count = 1
         if arg.is_list:
-            left = len(given) - at - (len(op_def.inputs) - place - 1)
+            left = len(dtypes) - start - (len(op_def.inputs) - place - 1)
             known = attrs.get(arg.number_attr, attrs.get(arg.type_list_attr))
             count = left if known is None else known if arg.number_attr else len(known)
-        types = given[at : at + count]
-        at += count
+        types = dtypes[start : start + count]
+        start += count
         if arg.number_attr:
             attrs.setdefault(arg.number_attr, count)
         if arg.type_list_attr and None not in types:
@@ -284,11 +284,11 @@ def _arg_types(args: Sequence[ArgDef], attrs: Mapping[str, Any]) -> list[DType]:
             if name and name not in attrs:
                 raise ValueError(f"attr {name} must be written")
         if arg.type_list_attr:
-            own = [as_dtype(dtype) for dtype in attrs[arg.type_list_attr]]
+            arg_types = [as_dtype(dtype) for dtype in attrs[arg.type_list_attr]]
         else:
-            own = [as_dtype(attrs[arg.type_attr] if arg.type_attr else arg.type)]
-            own *= int(attrs[arg.number_attr]) if arg.number_attr else 1
-        types += [dtype._as_ref for dtype in own] if arg.is_ref else own
+            arg_types = [as_dtype(attrs[arg.type_attr] if arg.type_attr else arg.type)]
+            arg_types *= int(attrs[arg.number_attr]) if arg.number_attr else 1
+        types += [dtype._as_ref for dtype in arg_types] if arg.is_ref else arg_types
     return types
 
 

@@ -137,17 +137,17 @@ def _frame_of_inputs(frames: Frames, node: Node, send: Node | None) -> Frame:
     if send is not None:
         return frames.of[send.id]
     first: Node | None = None
-    found = frames.root
+    innermost = frames.root
     for edge in node._in:
         source = edge.src
         if source.id <= SINK_ID or edge.is_back_edge or is_free(source):
             continue
         frame = _left(frames, source)
         if first is None:
-            first, found = source, frame
-        elif frame is not found:
-            raise _different(node, source, frame, first, found)
-    return found
+            first, innermost = source, frame
+        elif frame is not innermost:
+            raise _different(node, source, frame, first, innermost)
+    return innermost
 
 
 def is_free(node: Node) -> bool:
@@ -206,10 +206,10 @@ def _note(frame: Frame, node: Node) -> None:
 
 
 def _different(
-    node: Node, source: Node, frame: Frame, first: Node | None, found: Frame
+    node: Node, source: Node, frame: Frame, first: Node | None, other: Frame
 ) -> InvalidArgumentError:
-    where = f" The input {{{{node {first.name}}}}} is in frame '{found.name}'." if first else (
-        f" {{{{node {node.name}}}}} itself is in frame '{found.name}'."
+    where = f" The input {{{{node {first.name}}}}} is in frame '{other.name}'." if first else (
+        f" {{{{node {node.name}}}}} itself is in frame '{other.name}'."
     )  # fmt: skip
     return _refusal(
         node,

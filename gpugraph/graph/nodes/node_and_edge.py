@@ -228,18 +228,18 @@ class Node:
         Raises InternalError when two edges meet one input, InvalidArgumentError when an input
         has none.
         """
-        found: list[Edge | None] = [None] * len(self.input_types)
+        by_slot: list[Edge | None] = [None] * len(self.input_types)
         for edge in self._in:
             index = edge.dst_input
             if index == CONTROL_SLOT:
                 continue
-            if found[index] is not None:
+            if by_slot[index] is not None:
                 message = f"Duplicate edge input number: {index} of node {self.name}"
                 raise InternalError(None, None, message)
-            found[index] = edge
-        edges = [edge for edge in found if edge is not None]
-        if len(edges) < len(found):
-            message = f"Missing edge input number: {found.index(None)} of node {self.name}"
+            by_slot[index] = edge
+        edges = [edge for edge in by_slot if edge is not None]
+        if len(edges) < len(by_slot):
+            message = f"Missing edge input number: {by_slot.index(None)} of node {self.name}"
             raise invalid_argument(message)
         return edges
 

@@ -72,8 +72,8 @@ class RuntimeGraph:
             raise AlreadyExistsError(None, None, f"Node already exists: {name}{where}")
         if not _NAME.fullmatch(name):
             raise invalid_argument(f"Node name is not valid: '{name}'")
-        own, takes, makes = dict(attrs or ()), tuple(input_types), tuple(output_types)
-        return self._insert(name, op_def, own, takes, makes, requested_device, origin)
+        node_attrs, takes, makes = dict(attrs or ()), tuple(input_types), tuple(output_types)
+        return self._insert(name, op_def, node_attrs, takes, makes, requested_device, origin)
 
     def copy_node(self, node: Node, name: str | None = None) -> Node:
         """Adds a node like `node`, of this graph or another, with its cost id and no edges.
@@ -296,8 +296,8 @@ class RuntimeGraph:
         raise _edge_error(src, src_output, dst, dst_input)
 
 
-def _fits(given: DType, expected: DType) -> bool:
-    return given is expected or given == expected or given.base_dtype == expected
+def _fits(actual: DType, expected: DType) -> bool:
+    return actual is expected or actual == expected or actual.base_dtype == expected
 
 
 def _edge_error(src: Node, src_output: int, dst: Node, dst_input: int) -> InvalidArgumentError:

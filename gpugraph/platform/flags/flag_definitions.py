@@ -23,55 +23,55 @@ def _bounded(
     return parse
 
 
-def _integer(given: Any) -> int:
-    if isinstance(given, str):
-        text = given.lower()
+def _integer(value: Any) -> int:
+    if isinstance(value, str):
+        text = value.lower()
         return int(text, 8 if text.startswith("0o") else 16 if text.startswith("0x") else 10)
-    if isinstance(given, bool) or int(given) != given:
-        raise TypeError(f"expected an integer, got {given!r}")
-    return int(given)
+    if isinstance(value, bool) or int(value) != value:
+        raise TypeError(f"expected an integer, got {value!r}")
+    return int(value)
 
 
-def _float(given: Any) -> float:
-    if isinstance(given, bool):
-        raise TypeError(f"expected a number, got {given!r}")
-    return float(given)
+def _float(value: Any) -> float:
+    if isinstance(value, bool):
+        raise TypeError(f"expected a number, got {value!r}")
+    return float(value)
 
 
 _TRUTH = {"true": True, "t": True, "1": True, "false": False, "f": False, "0": False}
 
 
-def _boolean(given: Any) -> bool:
-    text = str(given).lower()
+def _boolean(value: Any) -> bool:
+    text = str(value).lower()
     if text not in _TRUTH:
-        raise ValueError(f"expected true or false, got {given!r}")
+        raise ValueError(f"expected true or false, got {value!r}")
     return _TRUTH[text]
 
 
-def _text(given: Any) -> str:
-    if not isinstance(given, str):
-        raise TypeError(f"flag value must be a string, found {given!r}")
-    return given
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"flag value must be a string, found {value!r}")
+    return value
 
 
 def _parts(separator: str | None) -> Callable[[Any], list[str]]:
-    def parse(given: Any) -> list[str]:
-        if isinstance(given, (list, tuple)):
-            return list(given)
-        parts = [part.strip() for part in str(given).split(separator)]
-        return parts if str(given) else []
+    def parse(value: Any) -> list[str]:
+        if isinstance(value, (list, tuple)):
+            return list(value)
+        parts = [part.strip() for part in str(value).split(separator)]
+        return parts if str(value) else []
 
     return parse
 
 
 def _one_of(values: Any, case_sensitive: bool) -> Parser:
-    known = {each if case_sensitive else each.lower(): each for each in values}
+    known = {value if case_sensitive else value.lower(): value for value in values}
 
-    def parse(given: Any) -> Any:
-        found = known.get(given if case_sensitive else str(given).lower())
-        if found is None:
+    def parse(value: Any) -> Any:
+        match = known.get(value if case_sensitive else str(value).lower())
+        if match is None:
             raise ValueError(f"value should be one of <{'|'.join(values)}>")
-        return found
+        return match
 
     return parse
 

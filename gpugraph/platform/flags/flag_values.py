@@ -60,20 +60,20 @@ class Flag:
         self._parse = parse
         self.default = self.value = self._read_default(default)
 
-    def _read_default(self, given: Any) -> Any:
-        if given is None:
+    def _read_default(self, default: Any) -> Any:
+        if default is None:
             return None
         if self.multiple:
-            values = given if isinstance(given, (list, tuple)) else [given]
+            values = default if isinstance(default, (list, tuple)) else [default]
             return [self._read(value) for value in values]
-        return self._read(given)
+        return self._read(default)
 
-    def _read(self, given: Any) -> Any:
+    def _read(self, value: Any) -> Any:
         """The value of what the program or the command line gives."""
         try:
-            return self._parse(given)
+            return self._parse(value)
         except (TypeError, ValueError) as error:
-            raise IllegalFlagValueError(f"flag --{self.name}={given}: {error}") from error
+            raise IllegalFlagValueError(f"flag --{self.name}={value}: {error}") from error
 
     def parse(self, text: str) -> None:
         """Takes a value from the command line."""
@@ -122,7 +122,7 @@ class FlagValues:
         self.validate_all_flags()
         return rest
 
-    def _take(self, argument: str, more: Iterator[str]) -> bool:
+    def _take(self, argument: str, rest: Iterator[str]) -> bool:
         """Whether this is a flag of ours, and read now; its value may be the next argument."""
         name, has_value, value = argument.lstrip("-").partition("=")
         flag = self._flags.get(name)
@@ -133,7 +133,7 @@ class FlagValues:
             negated.parse("false")
             return True
         if not has_value:
-            following = "true" if flag.boolean else next(more, None)
+            following = "true" if flag.boolean else next(rest, None)
             if following is None:
                 raise Error(f"Missing value for flag --{name}")
             value = following
