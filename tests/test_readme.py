@@ -1,4 +1,4 @@
-"""The Python of README.md runs as it stands there."""
+"""The Python of README.md and docs/extending.md runs as it stands there."""
 
 from __future__ import annotations
 
@@ -14,11 +14,13 @@ from gpugraph.ops.framework import kernel_registry as kernels
 from gpugraph.ops.framework.op_declaration import DECLARATIONS
 from gpugraph.session import SessionFactory
 
-README = pathlib.Path(__file__).parent.parent / "README.md"
+ROOT = pathlib.Path(__file__).parent.parent
+PAGES = ("README.md", "docs/extending.md")
 
 
 def blocks() -> list[str]:
-    return re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
+    text = "".join((ROOT / page).read_text(encoding="utf-8") for page in PAGES)
+    return re.findall(r"```python\n(.*?)```", text, re.DOTALL)
 
 
 def test_the_first_example_learns(capsys: pytest.CaptureFixture[str]) -> None:
