@@ -105,10 +105,12 @@ class Message:
 
 
 def wrong(where: str, expected: str, value: object) -> TypeError:
+    """The error of a value that is not what a field at `where` expects."""
     return TypeError(f"{where} must be {expected}, got {value!r} of type {type(value).__name__}")
 
 
 def to_bool(where: str, value: Any) -> bool:
+    """`value` as a bool; TypeError for anything but a bool or an int."""
     try:
         return bool(operator.index(value))
     except TypeError:
@@ -116,6 +118,7 @@ def to_bool(where: str, value: Any) -> bool:
 
 
 def to_int(where: str, value: Any) -> int:
+    """`value` as an int; TypeError for a bool and for anything without `__index__`."""
     if isinstance(value, bool):
         raise wrong(where, "an int", value)
     try:
@@ -125,34 +128,41 @@ def to_int(where: str, value: Any) -> int:
 
 
 def to_float(where: str, value: Any) -> float:
+    """`value` as a float; TypeError for a bool and for anything but a real number."""
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise wrong(where, "a number", value)
     return float(value)
 
 
 def to_str(where: str, value: Any) -> str:
+    """`value`, which must be a string; TypeError if it is not."""
     if not isinstance(value, str):
         raise wrong(where, "a string", value)
     return value
 
 
 def boolean() -> Field[bool]:
+    """A field that is True or False, False by default."""
     return Field(bool, to_bool)
 
 
 def integer() -> Field[int]:
+    """A field that is an int, 0 by default."""
     return Field(int, to_int)
 
 
 def number() -> Field[float]:
+    """A field that is a float, 0.0 by default."""
     return Field(float, to_float)
 
 
 def text() -> Field[str]:
+    """A field that is a string, empty by default."""
     return Field(str, to_str)
 
 
 def anything() -> Field[Any]:
+    """A field of any value, None by default."""
     return Field(lambda: None, lambda where, value: value)
 
 
@@ -170,6 +180,8 @@ def choice(**numbers_by_name: int) -> Field[int]:
 
 
 def list_of(convert: Convert[T]) -> Field[list[T]]:
+    """A repeated field whose items `convert` checks, empty by default."""
+
     def convert_all(where: str, value: Any) -> list[T]:
         if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
             raise wrong(where, "a list", value)
@@ -179,6 +191,8 @@ def list_of(convert: Convert[T]) -> Field[list[T]]:
 
 
 def map_of(convert: Convert[T]) -> Field[dict[str, T]]:
+    """A map field with string keys whose values `convert` checks, empty by default."""
+
     def convert_all(where: str, value: Any) -> dict[str, T]:
         if not isinstance(value, Mapping):
             raise wrong(where, "a dict", value)
@@ -191,6 +205,8 @@ def map_of(convert: Convert[T]) -> Field[dict[str, T]]:
 
 
 def to_message(cls: type[M]) -> Convert[M]:
+    """A conversion to messages of a class: a message is copied, a mapping is its fields."""
+
     def convert(where: str, value: Any) -> M:
         if isinstance(value, Mapping):
             return cls(**value)
@@ -202,4 +218,5 @@ def to_message(cls: type[M]) -> Convert[M]:
 
 
 def message(cls: type[M]) -> Field[M]:
+    """A field that is a message of its own, created when it is first read."""
     return Field(cls, to_message(cls))

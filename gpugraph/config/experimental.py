@@ -14,7 +14,8 @@ from typing import Protocol
 class Watcher(Protocol):
     """Who keeps what was made by the settings."""
 
-    def settings_changed(self) -> None: ...
+    def settings_changed(self) -> None:
+        """A setting of the process has changed: what depends on it is made again."""
 
 
 _watchers: weakref.WeakSet[Watcher] = weakref.WeakSet()

@@ -35,17 +35,21 @@ class CondContext(ControlFlowContext):
 
     @property
     def loop(self) -> LoopContext | None:
+        """The loop around this branch, or None."""
         return None if self.outer is None else self.outer.loop
 
     @property
     def back_prop(self) -> bool:  # type: ignore[override]
+        """Whether gradients go through the loop around this branch."""
         return self.loop is not None and self.loop.back_prop
 
     @property
     def control_pivot(self) -> Operation:
+        """The operation that runs exactly if the branch is taken."""
         return self.pivot.op
 
     def capture(self, tensor: Tensor) -> Tensor:
+        """What stands for `tensor` in the branch: itself, or a Switch of it."""
         if tensor in self.known:
             return self.stand_ins.get(tensor, tensor)
         source = self._from_outer(tensor)
@@ -69,6 +73,7 @@ class CondContext(ControlFlowContext):
         return source
 
     def add_op(self, op: Operation) -> None:
+        """Captures the inputs of a new op; one without inputs waits for the pivot."""
         self.add_inputs(op)
         self.drop_outer_controls(op)
         if not op._inputs and not any(self._holds(control) for control in op._control_inputs):

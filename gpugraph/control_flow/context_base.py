@@ -242,6 +242,7 @@ def in_scope_of(op: Operation) -> Iterator[None]:
 
 
 def is_exit(op: Operation) -> bool:
+    """Whether the op is an Exit: its output is outside of its loop."""
     return op._op_def.name in _EXITS
 
 
@@ -254,6 +255,7 @@ def output_context(op: Operation) -> ControlFlowContext | None:
 
 
 def loop_of(context: ControlFlowContext | None) -> LoopContext | None:
+    """The innermost loop of a context; None outside of all contexts."""
     return None if context is None else context.loop
 
 

@@ -77,15 +77,18 @@ class WhileContext(LoopContext):
 
     @property
     def loop(self) -> WhileContext:
+        """This loop itself."""
         return self
 
     @property
     def control_pivot(self) -> Operation | None:
+        """The operation that runs once in each iteration, before ops without inputs."""
         return self.body_pivot or self.pred_pivot
 
     # -- what the inside sees of the outside
 
     def capture(self, tensor: Tensor) -> Tensor:
+        """What stands for `tensor` in the loop: itself, or a constant Enter of it."""
         if tensor in self.known:
             return self.stand_ins.get(tensor, tensor)
         self.known.add(tensor)
@@ -141,6 +144,7 @@ class WhileContext(LoopContext):
     # -- new ops
 
     def add_op(self, op: Operation) -> None:
+        """Makes a new op one of this loop, or the shape of a forward tensor one of that loop."""
         if op.type in _OF_SHAPE and self._leave_to_forward_loop(op):
             return
         self.adopt(op)

@@ -85,6 +85,7 @@ class DeviceSpec:
 
     @property
     def job(self) -> str | None:
+        """The job's name, or None."""
         return self._fields.job
 
     @job.setter
@@ -93,6 +94,7 @@ class DeviceSpec:
 
     @property
     def replica(self) -> int | None:
+        """The replica's number, or None."""
         return self._fields.replica
 
     @replica.setter
@@ -101,6 +103,7 @@ class DeviceSpec:
 
     @property
     def task(self) -> int | None:
+        """The task's number, or None."""
         return self._fields.task
 
     @task.setter
@@ -109,6 +112,7 @@ class DeviceSpec:
 
     @property
     def device_type(self) -> str | None:
+        """The device type in capitals, such as `"GPU"`, or None."""
         return self._fields.device_type
 
     @device_type.setter
@@ -117,6 +121,7 @@ class DeviceSpec:
 
     @property
     def device_index(self) -> int | None:
+        """The device's number among those of its type, or None."""
         return self._fields.device_index
 
     @device_index.setter

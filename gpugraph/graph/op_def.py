@@ -33,6 +33,7 @@ class ArgDef(NamedTuple):
 
     @property
     def is_list(self) -> bool:
+        """Whether the argument is a list of tensors."""
         return bool(self.number_attr or self.type_list_attr)
 
 

@@ -219,6 +219,7 @@ class Template:
 
     @property
     def trainable_variables(self) -> list[Any]:
+        """The trainable variables under the template's scope."""
         return self._collected(GraphKeys.TRAINABLE_VARIABLES)
 
     trainable_weights = trainable_variables
@@ -233,10 +234,12 @@ class Template:
 
     @property
     def global_variables(self) -> list[Any]:
+        """The global variables under the template's scope."""
         return self._collected(GraphKeys.GLOBAL_VARIABLES)
 
     @property
     def local_variables(self) -> list[Any]:
+        """The local variables under the template's scope."""
         return self._collected(GraphKeys.LOCAL_VARIABLES)
 
     def _collected(self, key: str) -> list[Any]:

@@ -69,6 +69,7 @@ class VariableScope:
 
     @property
     def name(self) -> str:
+        """The scope's name, without a slash at its end."""
         return self._name
 
     @property
@@ -78,38 +79,47 @@ class VariableScope:
 
     @property
     def reuse(self) -> Any:
+        """False, True or AUTO_REUSE: whether variables must be new, exist, or either."""
         return self._reuse
 
     @property
     def initializer(self) -> Any:
+        """The default initializer of variables, or None."""
         return self._initializer
 
     @property
     def regularizer(self) -> Any:
+        """The default regularizer of variables, or None."""
         return self._regularizer
 
     @property
     def caching_device(self) -> Any:
+        """The device, or device function, on which reads are cached, or None."""
         return self._caching_device
 
     @property
     def partitioner(self) -> Any:
+        """The default partitioner of variables, or None."""
         return self._partitioner
 
     @property
     def custom_getter(self) -> Callable[..., Any] | None:
+        """The function that `get_variable` calls in place of the true getter, or None."""
         return self._custom_getter
 
     @property
     def dtype(self) -> Any:
+        """The default dtype of variables."""
         return self._dtype
 
     @property
     def use_resource(self) -> bool | None:
+        """Whether variables are resource variables; None for the default."""
         return self._use_resource
 
     @property
     def constraint(self) -> Callable[..., Any] | None:
+        """The function that projects a variable after an update, or None."""
         return self._constraint
 
     def reuse_variables(self) -> None:
@@ -117,24 +127,31 @@ class VariableScope:
         self._reuse = True
 
     def set_initializer(self, initializer: Any) -> None:
+        """Sets the default initializer of this scope."""
         self._initializer = initializer
 
     def set_regularizer(self, regularizer: Any) -> None:
+        """Sets the default regularizer of this scope."""
         self._regularizer = regularizer
 
     def set_caching_device(self, caching_device: Any) -> None:
+        """Sets the default caching device of this scope."""
         self._caching_device = caching_device
 
     def set_partitioner(self, partitioner: Any) -> None:
+        """Sets the default partitioner of this scope."""
         self._partitioner = partitioner
 
     def set_custom_getter(self, custom_getter: Callable[..., Any] | None) -> None:
+        """Sets the custom getter of this scope."""
         self._custom_getter = custom_getter
 
     def set_dtype(self, dtype: Any) -> None:
+        """Sets the default dtype of this scope."""
         self._dtype = dtype
 
     def set_use_resource(self, use_resource: bool | None) -> None:
+        """Sets whether this scope makes resource variables."""
         self._use_resource = use_resource
 
     # -- the variables under it
@@ -243,6 +260,7 @@ class ScopeStack(threading.local):
 
     @property
     def current(self) -> VariableScope:
+        """The innermost scope of this thread."""
         return self.scopes[-1]
 
     def open(self, name: str) -> None:

@@ -49,21 +49,26 @@ class PartitionedVariable:
 
     @property
     def name(self) -> str:
+        """The name of the whole variable."""
         return self._name
 
     @property
     def dtype(self) -> DType:
+        """The dtype of the elements."""
         return self._dtype
 
     @property
     def shape(self) -> TensorShape:
+        """The shape of the whole variable."""
         return self._shape
 
     def get_shape(self) -> TensorShape:
+        """The shape of the whole variable, as `shape`."""
         return self._shape
 
     @property
     def graph(self) -> Graph:
+        """The graph of the parts."""
         return self._parts[0].graph
 
     def __len__(self) -> int:

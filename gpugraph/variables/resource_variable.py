@@ -75,6 +75,7 @@ class ResourceVariable(Variable):
 
     @property
     def handle(self) -> Tensor:
+        """The resource tensor that stands for the variable."""
         return self._variable
 
     def value(self) -> Tensor:
@@ -124,13 +125,16 @@ class ResourceVariable(Variable):
 
     @property
     def dtype(self) -> DType:
+        """The dtype of the value."""
         return self._dtype
 
     @property
     def shape(self) -> TensorShape:
+        """The static shape of the value."""
         return self._shape
 
     def get_shape(self) -> TensorShape:
+        """The static shape of the value, as `shape`."""
         return self._shape
 
     @property
@@ -139,6 +143,7 @@ class ResourceVariable(Variable):
         return self._initializer
 
     def set_shape(self, shape: Any) -> None:
+        """Refines the static shape; ValueError where the two contradict each other."""
         self._shape = self._shape.merge_with(shape)
         self._snapshot.set_shape(shape)
 
@@ -176,10 +181,12 @@ class UnreadVariable(ResourceVariable):
 
     @property
     def op(self) -> Operation:
+        """The operation that changes the variable."""
         return self._changed
 
     @property
     def name(self) -> str:
+        """The variable's name."""
         return self._changed.name
 
     @property

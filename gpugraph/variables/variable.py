@@ -218,6 +218,7 @@ class Variable(metaclass=CreatedByScopes):
 
     @property
     def initial_value(self) -> Tensor:
+        """The tensor that initializes the variable."""
         return self._initial_value
 
     def initialized_value(self) -> Tensor:
@@ -231,29 +232,36 @@ class Variable(metaclass=CreatedByScopes):
 
     @property
     def name(self) -> str:
+        """The name of the reference tensor, such as `"w:0"`."""
         return self._variable.name
 
     @property
     def op(self) -> Operation:
+        """The operation that holds the variable."""
         return self._variable.op
 
     @property
     def dtype(self) -> DType:
+        """The dtype of the reference tensor, such as `float32_ref`."""
         return self._variable.dtype
 
     @property
     def shape(self) -> TensorShape:
+        """The static shape."""
         return self._variable.shape
 
     def get_shape(self) -> TensorShape:
+        """The static shape, as `shape`."""
         return self._variable.shape
 
     @property
     def device(self) -> str:
+        """The requested device of the variable, or the empty string."""
         return self._variable.device
 
     @property
     def graph(self) -> Graph:
+        """The graph of the variable."""
         return self._graph
 
     @property
@@ -335,6 +343,7 @@ class Variable(metaclass=CreatedByScopes):
         return self._as_graph_element().eval(session=session)
 
     def set_shape(self, shape: Any) -> None:
+        """Refines the static shape; ValueError where the two contradict each other."""
         self._variable.set_shape(shape)
         self._snapshot.set_shape(shape)
 

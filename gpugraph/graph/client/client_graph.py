@@ -187,9 +187,11 @@ class Graph(Scopes, Collections):
         self._barred += 1
 
     def is_feedable(self, tensor: Tensor) -> bool:
+        """Whether a session may feed the tensor."""
         return tensor not in self._unfeedable
 
     def is_fetchable(self, tensor_or_op: Tensor | Operation) -> bool:
+        """Whether a session may fetch the operation, or the operation of the tensor."""
         op = tensor_or_op.op if isinstance(tensor_or_op, Tensor) else tensor_or_op
         return op not in self._unfetchable
 

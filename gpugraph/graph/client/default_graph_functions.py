@@ -103,6 +103,7 @@ class name_scope:
 
     @property
     def name(self) -> Any:
+        """The name of the scope: `name`, or `default_name` if that is None."""
         return self._name
 
     def __enter__(self) -> str:

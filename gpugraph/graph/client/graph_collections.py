@@ -61,6 +61,7 @@ class Collections:
 
     @property
     def finalized(self) -> bool:
+        """Whether the graph is read-only."""
         return self._finalized
 
     def _unsafe_unfinalize(self) -> None:

@@ -43,14 +43,17 @@ class IndexedSlices:
 
     @property
     def values(self) -> Any:
+        """The rows: a tensor of shape [n, ...]."""
         return self._values
 
     @property
     def indices(self) -> Any:
+        """The positions of the rows along axis 0: an integer tensor of shape [n]."""
         return self._indices
 
     @property
     def dense_shape(self) -> Any:
+        """The shape of the dense tensor, as a tensor; None if it is not known."""
         return self._dense_shape
 
     @property
@@ -72,6 +75,7 @@ class IndexedSlices:
         return TensorShape.of((None,) * sizes[0] if sizes and sizes[0] is not None else None)
 
     def get_shape(self) -> TensorShape:
+        """The static shape of the dense tensor."""
         return self.shape
 
     def set_shape(self, shape: Any) -> None:
@@ -95,10 +99,12 @@ class IndexedSlices:
 
     @property
     def dtype(self) -> DType:
+        """The dtype of the values."""
         return self._values.dtype
 
     @property
     def graph(self) -> Graph:
+        """The graph of the values."""
         return self._values.graph
 
     def _parts(self) -> list[Any]:

@@ -73,14 +73,17 @@ class Operation:
 
     @property
     def op_def(self) -> OpDef:
+        """The signature of the op."""
         return self._op_def
 
     @property
     def inputs(self) -> tuple[Tensor, ...]:
+        """The input tensors, in order."""
         return self._inputs
 
     @property
     def outputs(self) -> list[Tensor]:
+        """The output tensors, in order."""
         return list(self._outputs)
 
     def values(self) -> tuple[Tensor, ...]:

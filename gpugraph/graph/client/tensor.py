@@ -52,10 +52,12 @@ class Tensor:
 
     @property
     def dtype(self) -> DType:
+        """The dtype of the elements."""
         return self._dtype
 
     @property
     def graph(self) -> Graph:
+        """The graph of the operation that outputs this tensor."""
         return self.op.graph
 
     @property
@@ -69,6 +71,7 @@ class Tensor:
         return self._shape
 
     def get_shape(self) -> TensorShape:
+        """The static shape, as `shape`."""
         return self._shape
 
     def set_shape(self, shape: Any) -> None:

@@ -34,14 +34,17 @@ class TensorSpec:
 
     @property
     def shape(self) -> TensorShape:
+        """The static shape."""
         return self._shape
 
     @property
     def dtype(self) -> DType:
+        """The dtype of the elements."""
         return self._dtype
 
     @property
     def name(self) -> str | None:
+        """The name, or None."""
         return self._name
 
     def is_compatible_with(self, spec_or_tensor: Any) -> bool:

@@ -92,15 +92,18 @@ _OP_TYPES: dict[NodeClass, tuple[str, ...]] = {
     NodeClass.RETVAL: ("_Retval", "_DeviceRetval"),
 }
 _CLASS_BY_TYPE = {name: key for key, names in _OP_TYPES.items() for name in names}
-_SENDS = (NodeClass.SEND, NodeClass.HOST_SEND)
-_RECVS = (NodeClass.RECV, NodeClass.HOST_RECV)
+_TRANSFERS = (NodeClass.SEND, NodeClass.HOST_SEND, NodeClass.RECV, NodeClass.HOST_RECV)
 _LOOPS = (NodeClass.ENTER, NodeClass.EXIT, NodeClass.NEXT_ITERATION)
-_CONTROL_FLOW = (NodeClass.SWITCH, NodeClass.MERGE, *_LOOPS)
 
 
 def class_of_type(op_type: str) -> NodeClass:
     """The class of an op type; `NodeClass.OTHER` for all the table does not name."""
     return _CLASS_BY_TYPE.get(op_type, NodeClass.OTHER)
+
+
+def _is_of(*classes: NodeClass) -> Any:
+    """The property of a node: whether its class is one of these."""
+    return property(lambda node: node.node_class in classes, doc=f"Whether it is of {classes}.")
 
 
 class Edge:
@@ -117,6 +120,7 @@ class Edge:
 
     @property
     def is_control(self) -> bool:
+        """Whether it is a control edge, which carries no value."""
         return self.src_output == CONTROL_SLOT
 
     @property
@@ -128,6 +132,7 @@ class Edge:
         )
 
     def debug_string(self) -> str:
+        """The edge in one line, as TensorFlow's `Edge::DebugString`."""
         ends = f"{self.src.name}:{self.src_output} -> {self.dst.name}:{self.dst_input}"
         return f"[id={self.id} {ends}]"
 
@@ -200,10 +205,12 @@ class Node:
 
     @property
     def num_inputs(self) -> int:
+        """The number of data inputs."""
         return len(self.input_types)
 
     @property
     def num_outputs(self) -> int:
+        """The number of outputs."""
         return len(self.output_types)
 
     def input_edge(self, index: int) -> Edge:
@@ -252,10 +259,12 @@ class Node:
 
     @property
     def is_source(self) -> bool:
+        """Whether it is _SOURCE, before all nodes."""
         return self.id == SOURCE_ID
 
     @property
     def is_sink(self) -> bool:
+        """Whether it is _SINK, after all nodes."""
         return self.id == SINK_ID
 
     @property
@@ -263,80 +272,24 @@ class Node:
         """Whether this is an op of the program: neither _SOURCE nor _SINK."""
         return self.id > SINK_ID
 
-    @property
-    def is_switch(self) -> bool:
-        return self.node_class is NodeClass.SWITCH
-
-    @property
-    def is_merge(self) -> bool:
-        return self.node_class is NodeClass.MERGE
-
-    @property
-    def is_enter(self) -> bool:
-        return self.node_class is NodeClass.ENTER
-
-    @property
-    def is_exit(self) -> bool:
-        return self.node_class is NodeClass.EXIT
-
-    @property
-    def is_next_iteration(self) -> bool:
-        return self.node_class is NodeClass.NEXT_ITERATION
-
-    @property
-    def is_loop_cond(self) -> bool:
-        return self.node_class is NodeClass.LOOP_COND
-
-    @property
-    def is_control_trigger(self) -> bool:
-        return self.node_class is NodeClass.CONTROL_TRIGGER
-
-    @property
-    def is_control_flow(self) -> bool:
-        """Switch, Merge, Enter, Exit or NextIteration."""
-        return self.node_class in _CONTROL_FLOW
-
-    @property
-    def is_send(self) -> bool:
-        return self.node_class in _SENDS
-
-    @property
-    def is_recv(self) -> bool:
-        return self.node_class in _RECVS
-
-    @property
-    def is_host_send(self) -> bool:
-        return self.node_class is NodeClass.HOST_SEND
-
-    @property
-    def is_host_recv(self) -> bool:
-        return self.node_class is NodeClass.HOST_RECV
-
-    @property
-    def is_transfer(self) -> bool:
-        return self.is_send or self.is_recv
-
-    @property
-    def is_constant(self) -> bool:
-        return self.node_class is NodeClass.CONSTANT
-
-    @property
-    def is_variable(self) -> bool:
-        """Variable and VariableV2 only: a resource handle op is not a variable."""
-        return self.node_class is NodeClass.VARIABLE
-
-    @property
-    def is_identity(self) -> bool:
-        return self.node_class is NodeClass.IDENTITY
-
-    @property
-    def is_metadata(self) -> bool:
-        """Size, Shape or Rank: reads only what is known about a tensor, not its values."""
-        return self.node_class is NodeClass.METADATA
-
-    @property
-    def is_collective(self) -> bool:
-        return self.node_class is NodeClass.COLLECTIVE
+    is_switch = _is_of(NodeClass.SWITCH)
+    is_merge = _is_of(NodeClass.MERGE)
+    is_enter = _is_of(NodeClass.ENTER)
+    is_exit = _is_of(NodeClass.EXIT)
+    is_next_iteration = _is_of(NodeClass.NEXT_ITERATION)
+    is_loop_cond = _is_of(NodeClass.LOOP_COND)
+    is_control_trigger = _is_of(NodeClass.CONTROL_TRIGGER)
+    is_control_flow = _is_of(NodeClass.SWITCH, NodeClass.MERGE, *_LOOPS)
+    is_send = _is_of(NodeClass.SEND, NodeClass.HOST_SEND)
+    is_recv = _is_of(NodeClass.RECV, NodeClass.HOST_RECV)
+    is_host_send = _is_of(NodeClass.HOST_SEND)
+    is_host_recv = _is_of(NodeClass.HOST_RECV)
+    is_transfer = _is_of(*_TRANSFERS)
+    is_constant = _is_of(NodeClass.CONSTANT)
+    is_variable = _is_of(NodeClass.VARIABLE)  # a resource handle op is none
+    is_identity = _is_of(NodeClass.IDENTITY)
+    is_metadata = _is_of(NodeClass.METADATA)  # reads the shape of a tensor, not its values
+    is_collective = _is_of(NodeClass.COLLECTIVE)
 
     # As data and as text
 
@@ -363,6 +316,7 @@ class Node:
         )
 
     def debug_string(self) -> str:
+        """The node in one line, as TensorFlow's `Node::DebugString`."""
         head = f"{{name:'{self.name}' id:{self.id}"
         if not self.is_op:
             return f"{head} {'source' if self.is_source else 'sink'}}}"

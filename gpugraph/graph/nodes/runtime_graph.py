@@ -217,6 +217,7 @@ class RuntimeGraph:
 
     @property
     def num_edges(self) -> int:
+        """The number of edges."""
         return len(self._edges)
 
     def fix_source_and_sink_edges(self) -> bool:
