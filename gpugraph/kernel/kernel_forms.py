@@ -122,7 +122,7 @@ class Call(NamedTuple):
 class Elementwise(NamedTuple):
     """One output element as a C expression: inputs are `x`, `y`, `z`, their type is `T`."""
 
-    text: str
+    expression: str
     host: Call
 
 
@@ -321,7 +321,7 @@ class MatmulWithEpilogue(NamedTuple):
     own: `finish(signature, *inputs, *outputs)` returns the epilogue, as views of the arrays."""
 
     products: MatrixProducts
-    finish: Callable[..., Epilogue]
+    epilogue: Callable[..., Epilogue]
 
 
 class CSource(NamedTuple):

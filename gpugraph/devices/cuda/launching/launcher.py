@@ -127,7 +127,7 @@ class Launcher:
         places = StandIns(arrays)
         finish = Epilogue()
         if isinstance(native, MatmulWithEpilogue):
-            finish = native.finish(signature, *places.arrays)
+            finish = native.epilogue(signature, *places.arrays)
             native = native.products
         parts: list[Part] = []
         notes: list[str] = []
