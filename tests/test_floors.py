@@ -54,6 +54,11 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "bfc",
         "host_allocator",
     ),
+    "kernel": (
+        "bfloat16_rounding failed_op kernel_context launch_records",
+        "kernel_forms",
+        "native_forms",
+    ),
     "ops": (
         "framework",
         "arrays control debugging",
