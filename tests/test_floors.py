@@ -55,7 +55,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "host_allocator",
     ),
     "kernel": (
-        "bfloat16_rounding failed_op kernel_context launch_records",
+        "bfloat16_rounding failed_op launch_records signature_and_context",
         "kernel_forms",
         "native_forms",
     ),
@@ -72,6 +72,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
     ),
     "ops/nn": ("activations windows", "losses normalization pooling", "convolution"),
     "devices": (
+        "out_of_memory",
         "device codegen",
         "device_factory session_resources native",
         "cpu_device cuda",

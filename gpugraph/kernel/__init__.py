@@ -1,7 +1,6 @@
 """Kernels as data: what computes an op, without where or how it is launched."""
 
 from gpugraph.kernel.failed_op import note_op as note_op, noted_op as noted_op
-from gpugraph.kernel.kernel_context import KernelContext as KernelContext, Signature as Signature
 from gpugraph.kernel.kernel_forms import (
     Call as Call,
     Elementwise as Elementwise,
@@ -31,4 +30,8 @@ from gpugraph.kernel.native_forms import (
     MatrixProducts as MatrixProducts,
     Native as Native,
     ViewCopies as ViewCopies,
+)
+from gpugraph.kernel.signature_and_context import (
+    KernelContext as KernelContext,
+    Signature as Signature,
 )

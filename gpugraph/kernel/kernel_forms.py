@@ -21,8 +21,8 @@ from typing import Any, NamedTuple
 
 from gpugraph.base.dtypes import DType
 from gpugraph.kernel.bfloat16_rounding import bind_widened, has_bfloat16
-from gpugraph.kernel.kernel_context import KernelContext, Signature
 from gpugraph.kernel.launch_records import Launch
+from gpugraph.kernel.signature_and_context import KernelContext, Signature
 
 
 class Call(NamedTuple):

@@ -13,8 +13,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from gpugraph.base.dtypes import DType
-from gpugraph.kernel.kernel_context import Signature
 from gpugraph.kernel.kernel_forms import Elementwise, Reduction
+from gpugraph.kernel.signature_and_context import Signature
 
 
 class Builder(Protocol):
