@@ -55,6 +55,11 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "bfc",
         "host_allocator",
     ),
+    "kernel": (
+        "bfloat16_rounding failed_op launch_records signature_and_context",
+        "kernel_forms",
+        "native_forms",
+    ),
     "ops": (
         "framework",
         "arrays control debugging",
@@ -68,6 +73,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
     ),
     "ops/nn": ("activations windows", "losses normalization pooling", "convolution"),
     "devices": (
+        "out_of_memory",
         "device codegen",
         "device_factory session_resources native",
         "cpu_device cuda",

@@ -15,7 +15,6 @@ from gpugraph.devices.device import (
     Device as Device,
     DeviceAttributes as DeviceAttributes,
     HostDevice as HostDevice,
-    out_of_memory as out_of_memory,
 )
 from gpugraph.devices.device_factory import (
     DeviceFactory as DeviceFactory,
@@ -30,6 +29,7 @@ from gpugraph.devices.gpu_devices import (
     VirtualGPUDevice as VirtualGPUDevice,
     no_gpu_reason as no_gpu_reason,
 )
+from gpugraph.devices.out_of_memory import out_of_memory as out_of_memory
 from gpugraph.devices.session_resources import (
     Resources as Resources,
     VariableState as VariableState,

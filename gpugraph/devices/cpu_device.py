@@ -1,4 +1,4 @@
-"""The CPU: host memory by the allocator registry's best factory, kernels on NumPy."""
+"""The CPU: host memory from the allocator registry's best factory, kernels on NumPy."""
 
 from __future__ import annotations
 
@@ -31,39 +31,40 @@ class CPUDevice(HostDevice):
         )
 
     def constant(self, value: NDArray[Any]) -> NDArray[Any] | None:
+        """`value` if it is contiguous."""
         return value if value.flags.c_contiguous else None
 
 
 def _of_host_memory(allocator: Allocator) -> Allocator:
-    """The allocator itself; InvalidArgumentError when it can't lead to the bytes it hands out."""
-    asked = allocator
+    """The allocator itself; InvalidArgumentError if it does not implement `host_region`."""
+    inner = allocator
     while (
-        isinstance(asked, AllocatorWrapper)
-        and type(asked).host_region is AllocatorWrapper.host_region
+        isinstance(inner, AllocatorWrapper)
+        and type(inner).host_region is AllocatorWrapper.host_region
     ):
-        asked = asked.inner
-    if type(asked).host_region is Allocator.host_region:
+        inner = inner.inner
+    if type(inner).host_region is Allocator.host_region:
         raise invalid_argument(
             f"The CPU needs an allocator of host memory, with `host_region`; ({allocator.name}), "
-            f"a {type(asked).__name__}, has none. Give it one, or make it an AllocatorWrapper over "
+            f"a {type(inner).__name__}, has none. Give it one, or make it an AllocatorWrapper over "
             f"BFCAllocator(HostSubAllocator(), limit_in_bytes, {allocator.name!r}), which has."
         )
     return allocator
 
 
 class CPUDeviceFactory:
-    """Makes `device_count["CPU"]` devices, one by default."""
+    """Creates `device_count["CPU"]` devices, one by default."""
 
     def create_devices(self, options: SessionOptions, name_prefix: str) -> list[CPUDevice]:
+        """The CPU devices of a session."""
         count = options.config.device_count.get("CPU", 1)
         return [CPUDevice(f"{name_prefix}/device:CPU:{index}") for index in range(count)]
 
 
 class GPUCompatibleCPUDeviceFactory(CPUDeviceFactory):
-    """The CPU beside GPUs: the same devices, on memory that GPU devices can copy from.
+    """The CPU beside GPUs: the same devices, in memory that GPU devices can copy from.
 
-    Virtual GPUs copy from any host memory, so today nothing differs but the priority, under which
-    a device with pinned memory takes this place.
+    Today only the priority differs: virtual GPUs copy from any host memory.
     """
 
 

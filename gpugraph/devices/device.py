@@ -1,9 +1,9 @@
-"""Device: a memory space and the way kernels run in it.
+"""Device: a memory space, and how kernels run in it.
 
-A device owns an allocator; every array it gives is a view of bytes that came from there. It
-binds kernels (data) to callables, moves arrays in and out, and says whose memory an array is.
-`HostDevice` does all of it with NumPy over host memory; the CPU is one, and so is each virtual
-GPU. Others derive from `Device`.
+A device owns an allocator; its arrays are views of memory from that allocator. It binds kernels to
+callables, copies arrays in and out, and knows whether an array lies in its memory. `HostDevice`
+does so with NumPy in host memory; the CPU is one, and so is each virtual GPU. Others derive from
+`Device`.
 """
 
 from __future__ import annotations
@@ -18,16 +18,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from gpugraph.base.dtypes import DType, resource, string
-from gpugraph.base.errors import InternalError, InvalidArgumentError, ResourceExhaustedError
+from gpugraph.base.errors import InternalError, InvalidArgumentError
+from gpugraph.devices.out_of_memory import out_of_memory
 from gpugraph.kernel import Kernel, KernelContext, reference
-from gpugraph.memory import Allocator, human_readable_bytes
+from gpugraph.memory import Allocator
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
 class DeviceAttributes(NamedTuple):
-    """What a device says of itself: full name, type, memory limit in bytes, incarnation."""
+    """A device's full name, type, memory limit in bytes, incarnation and description."""
 
     name: str
     device_type: str
@@ -37,10 +38,10 @@ class DeviceAttributes(NamedTuple):
 
 
 class Block:
-    """An array and the allocation it views.
+    """An array and the allocation that it views.
 
-    `release` gives the bytes back, once; so does the end of the last reference to the block, so
-    that what several hold (a variable's memory, by plans) is freed when none of them needs it.
+    `release` deallocates the memory, once; so does the end of the last reference to the block:
+    memory that several plans hold (a variable's) is freed when the last of them drops it.
     """
 
     __slots__ = ("address", "array", "device")
@@ -51,7 +52,7 @@ class Block:
         self.array = array
 
     def read(self) -> Any:
-        """A copy of the array on the host, after what its device was told."""
+        """A host copy of the array, after all work that is enqueued on its device."""
         return self.device.read(self.array)
 
     def write(self, value: Any) -> None:
@@ -59,10 +60,11 @@ class Block:
         self.device.write(self.array, value)
 
     def release(self) -> None:
+        """Drops the array and deallocates its memory."""
         self.array = None
         address, self.address = self.address, None
         if address is not None:
-            self.device.held.pop(address, None)
+            self.device.owners.pop(address, None)
             self.device.allocator.deallocate_raw(address)
 
     def __del__(self) -> None:
@@ -73,8 +75,8 @@ class Block:
 class Device(ABC):
     """A device of a session: memory, kernels, name (`/job:j/replica:r/task:t/device:TYPE:0`).
 
-    has_kernels: whether steps may be bound by its `kernels` instead of `bind` (a CUDA GPU).
-    shared_bytes: of shared memory that a block of such a kernel may have.
+    has_kernels: whether its `kernels` may bind steps instead of `bind` (a CUDA GPU).
+    shared_bytes: the shared memory that a block of such a kernel may have.
     """
 
     has_kernels = False
@@ -94,13 +96,13 @@ class Device(ABC):
             description,
         )
         self.reclaim: Callable[[], object] = _nothing_to_reclaim
-        """Gives up memory that is held for later, when it runs out."""
-        self.held: dict[int, tuple[int, str]] = {}
-        """Address to bytes and owner of what is allocated, for messages."""
+        """Releases memory that is kept for later runs; called when memory is out."""
+        self.owners: dict[int, tuple[int, str]] = {}
+        """The bytes and the owner of each allocation by address, for messages."""
 
     @abstractmethod
     def view(self, address: int | None, shape: tuple[int, ...], dtype: DType) -> Any:
-        """The C-ordered array at `address`; `address` is None for an array of no bytes."""
+        """The C-ordered array at `address`, which is None for an array of no bytes."""
 
     @abstractmethod
     def owns(self, array: Any) -> bool:
@@ -116,52 +118,52 @@ class Device(ABC):
 
     @abstractmethod
     def copy_from(self, source: Device, array: Any, target: Any) -> Callable[[], Any]:
-        """What copies `array`, of device `source`, into `target`, of this one, when called."""
+        """A callable that copies `array`, of device `source`, into `target`, of this device."""
 
     @abstractmethod
     def bind(
         self, kernel: Kernel, context: KernelContext, arrays: Sequence[Any]
     ) -> Callable[[], Any]:
-        """What runs `kernel` on these arrays (device inputs, then outputs) when called."""
+        """A callable that runs `kernel` on these arrays: device inputs, then outputs."""
 
     def constant(self, value: NDArray[Any]) -> Any:
-        """`value` itself where kernels of this device can read it as it is, else None."""
+        """`value` itself if kernels of this device can read it as it is, else None."""
         return None
 
     def refusals(self) -> Any:
-        """Of a device with kernels: where those of one plan note what they refuse. `check()`
-        raises that, `wait()` when all are done, `release()` gives it up."""
+        """For a device with kernels, the error flags of one plan: `check()` raises the error of a
+        flag that is set, `wait()` does so when all kernels are done, `release()` frees them."""
         return None
 
     def fetching(self, array: Any) -> Any:
-        """What brings an array to the host in two parts, or None where `read` does it at once:
-        `begin`, a step that has it copied; `read()`, which gives the copy; `release()`."""
+        """A fetch of an array to the host in two parts: `begin`, a step that enqueues the copy;
+        `read()`, which returns it; `release()`. None if `read` is all that the device has."""
         return None
 
     def memory_note(self) -> str:
-        """What else there is to say where memory is out."""
+        """What else there is to report when memory is out."""
         return ""
 
     def synchronize(self) -> None:  # noqa: B027 - not every device has something to wait for
-        """Waits until all that was launched is done."""
+        """Waits until all enqueued work is done."""
 
-    def close(self) -> None:  # noqa: B027 - or to give back
-        """Gives back what the device holds beside its allocations."""
+    def close(self) -> None:  # noqa: B027 - or to release
+        """Releases what the device holds beside its allocations."""
 
     def take(self, num_bytes: int, owner: str) -> int | None:
-        """The address of that many bytes, idle plans given up for them if need be, or None."""
+        """The address of so many bytes, for which idle plans may be released, or None."""
         address = self.allocator.allocate_raw(num_bytes, optional=True)  # not final yet
         if address is None:
             self.reclaim()
             address = self.allocator.allocate_raw(num_bytes)
         if address is not None:
-            self.held[address] = (num_bytes, owner)
+            self.owners[address] = (num_bytes, owner)
         return address
 
     def allocate(self, shape: tuple[int, ...], dtype: DType, owner: str) -> Block:
         """A new array for `owner` (a node's name, for messages).
 
-        ResourceExhaustedError naming owner, shape, limit and largest hole when memory is out.
+        ResourceExhaustedError, with owner, shape, limit and largest hole, when memory is out.
         """
         if dtype.base_dtype in (string, resource):
             return Block(self, None, np.empty(shape, object))
@@ -182,34 +184,14 @@ class Device(ABC):
 
 
 def _nothing_to_reclaim() -> None:
-    """What a device without a session has to give up."""
-
-
-def out_of_memory(device: Device, num_bytes: int, what: str) -> ResourceExhaustedError:
-    """The error that `what` did not fit, with the figures that tell why."""
-    stats = device.allocator.get_stats()
-    hole = device.allocator.largest_free_chunk()
-    if hole is not None and stats.bytes_limit is not None:
-        hole = max(hole, stats.bytes_limit - stats.bytes_reserved)  # what is not yet reserved
-    limit = "no limit" if stats.bytes_limit is None else f"limit {stats.bytes_limit} bytes"
-    holders = sorted(device.held.values(), reverse=True)[:5]
-    held = ", ".join(f"{human_readable_bytes(size)} by '{owner}'" for size, owner in holders)
-    return ResourceExhaustedError(
-        None,
-        None,
-        f"OOM when allocating {num_bytes} bytes for {what} on {device.name} by allocator "
-        f"{device.allocator.name}: {stats.bytes_in_use} bytes in use, {limit}, largest hole "
-        f"{hole if hole is not None else 'unknown'} bytes"
-        + (f"; most is held: {held}" if held else "")
-        + device.memory_note()
-        + ". The session stays usable.",
-    )
+    """The default of `Device.reclaim`: a device without a session keeps nothing."""
 
 
 class HostDevice(Device):
-    """A device in host memory, on NumPy. Kernels run by their NumPy `Call`."""
+    """A device in host memory, whose kernels run by their NumPy `Call`."""
 
     def view(self, address: int | None, shape: tuple[int, ...], dtype: DType) -> NDArray[Any]:
+        """The NumPy array at `address`."""
         numpy_type = dtype.base_dtype.as_numpy_dtype
         if address is None:
             return np.empty(shape, numpy_type)
@@ -217,6 +199,7 @@ class HostDevice(Device):
         return np.ndarray(shape, numpy_type, region.buffer, address - region.base)
 
     def owns(self, array: NDArray[Any]) -> bool:
+        """Whether the allocator's memory holds the array."""
         if array.size == 0 or array.dtype == object:
             return True
         try:
@@ -226,17 +209,20 @@ class HostDevice(Device):
         return True
 
     def write(self, array: NDArray[Any], value: NDArray[Any]) -> None:
+        """Assigns `value` to the array."""
         if array.dtype.hasobject:
-            array[...] = value  # by () a string would become an array within this one
+            array[...] = value  # with () a string would become an array within this one
         else:
-            array[()] = value  # a quarter of what np.copyto takes for a scalar
+            array[()] = value  # a quarter of the time of np.copyto for a scalar
 
     def read(self, array: NDArray[Any]) -> NDArray[Any]:
+        """A copy of the array."""
         return array.copy()
 
     def copy_from(
         self, source: Device, array: NDArray[Any], target: NDArray[Any]
     ) -> Callable[[], Any]:
+        """An assignment, or from a device with other memory a `read` and a `write`."""
         if not isinstance(source, HostDevice):
             return lambda: self.write(target, source.read(array))
         return partial(target.__setitem__, ... if target.dtype.hasobject else (), array)
@@ -244,11 +230,12 @@ class HostDevice(Device):
     def bind(
         self, kernel: Kernel, context: KernelContext, arrays: Sequence[NDArray[Any]]
     ) -> Callable[[], Any]:
+        """The kernel's NumPy `Call`, bound."""
         self.check_memory(context, arrays)
         return reference(kernel).bind(context, arrays)
 
     def check_memory(self, context: KernelContext, arrays: Sequence[NDArray[Any]]) -> None:
-        """Hook: devices with a memory space of their own refuse foreign arrays here."""
+        """Hook: devices with a memory space of their own refuse other devices' arrays here."""
 
     def refuse_foreign(self, name: str, arrays: Sequence[NDArray[Any]]) -> None:
         """InternalError when an array lies in another device's memory."""

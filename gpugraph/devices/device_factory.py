@@ -1,8 +1,8 @@
-"""The registry of device factories, and the devices of a session made by it.
+"""The registry of device factories, which creates the devices of a session.
 
-A factory has `create_devices(options, name_prefix)`, which returns its devices in order. One
-factory serves a device type: of several the highest priority. The priority also ranks device
-types when ops are placed: a GPU (210) goes before the CPU (70).
+A factory has `create_devices(options, name_prefix)`, which returns its devices in order. The
+factory of the highest priority serves a device type. The priority also ranks device types for
+placement: a GPU (210) goes before the CPU (70).
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ from gpugraph.devices.device import Device
 
 
 class SupportsCreateDevices(Protocol):
-    """What a device factory has to have."""
+    """The interface of a device factory."""
 
-    def create_devices(self, options: SessionOptions, name_prefix: str) -> Sequence[Device]: ...
+    def create_devices(self, options: SessionOptions, name_prefix: str) -> Sequence[Device]:
+        """The devices for these options; their names begin with `name_prefix`."""
 
 
 class _Entry(NamedTuple):
@@ -28,17 +29,17 @@ class _Entry(NamedTuple):
 
 
 class DeviceFactory:
-    """Process-wide: device type to factory and priority."""
+    """The process's factories and their priorities, by device type."""
 
     _entries: dict[str, _Entry] = {}  # noqa: RUF012
     _lock = threading.Lock()
 
     @classmethod
     def register(cls, device_type: str, factory: SupportsCreateDevices, priority: int = 50) -> None:
-        """Makes `factory` serve `device_type`, unless one of higher priority does.
+        """Registers the factory of `device_type`, unless it has one of higher priority.
 
-        AlreadyExistsError when one of the same priority does, InvalidArgumentError for no name,
-        a negative priority, or a factory without `create_devices`.
+        AlreadyExistsError if it has one of the same priority, InvalidArgumentError for an empty
+        type, a negative priority, or a factory without `create_devices`.
         """
         if not device_type or priority < 0 or not hasattr(factory, "create_devices"):
             raise invalid_argument(
@@ -59,7 +60,7 @@ class DeviceFactory:
 
     @classmethod
     def unregister(cls, device_type: str) -> None:
-        """Forgets the factory of a device type; NotFoundError when there is none."""
+        """Removes the factory of a device type; NotFoundError if there is none."""
         with cls._lock:
             if cls._entries.pop(device_type, None) is None:
                 raise NotFoundError(None, None, f"No device factory for type {device_type}")
@@ -72,13 +73,13 @@ class DeviceFactory:
 
     @classmethod
     def device_priority(cls, device_type: str) -> int:
-        """The priority of a device type; -1 when nothing makes such devices."""
+        """The priority of a device type; -1 without a factory."""
         entry = cls._entries.get(device_type)
         return entry.priority if entry is not None else -1
 
     @classmethod
     def device_types(cls) -> list[str]:
-        """Device types as placement ranks them: by priority, then by name."""
+        """Device types in the order of placement: by priority, then by name."""
         entries = cls._entries
         return sorted(
             entries, key=lambda device_type: (-entries[device_type].priority, device_type)
@@ -88,7 +89,7 @@ class DeviceFactory:
     def add_devices(cls, options: SessionOptions, name_prefix: str) -> list[Device]:
         """All devices for these options, the CPU's first.
 
-        NotFoundError when there is no CPU factory or it makes no device, AlreadyExistsError for
+        NotFoundError if there is no CPU factory or it creates no device, AlreadyExistsError for
         two devices of one name.
         """
         cpu = cls.get_factory("CPU")

@@ -1,4 +1,4 @@
-"""The devices that a session of some config would have, without making a session."""
+"""The devices that a session would have, without a session."""
 
 from __future__ import annotations
 
@@ -20,5 +20,5 @@ def list_local_devices(session_config: ConfigProto | None = None) -> list[Device
 
 
 def unusable_gpus() -> tuple[str, ...]:
-    """A sentence for each GPU that is left out although others of this machine are used."""
+    """The reason, as a sentence, for each GPU that is left out while others are used."""
     return detect().left_out

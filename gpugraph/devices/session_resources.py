@@ -1,7 +1,7 @@
-"""What outlives a run: a session's variables, kernel states and device-resident constants.
+"""A session's resources, which outlive a run: variables, kernel states, constants on devices.
 
-A `Variable` is a named array on one device and whether anything was assigned to it. Plans bind
-its memory; when it must move to another shape, plans that hold the old memory become stale.
+A `VariableState` is a named array on one device, and whether it is initialized. Plans bind its
+memory; when it gets another shape, plans that hold the old memory become stale.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from gpugraph.devices.device import Block, Device
 
 
 class Watcher(Protocol):
-    """What holds a variable's memory (a plan), and must not use it any more when `stale`."""
+    """A holder of a variable's memory (a plan), which must not use it any more when `stale`."""
 
     stale: bool
 
@@ -46,9 +46,9 @@ class VariableState:
         return self.block.array
 
     def reserve(self, shape: tuple[int, ...]) -> Block:
-        """The memory, which has `shape` from now on; plans bound to another become stale.
+        """The memory, with `shape` from now on; plans that are bound to other memory become stale.
 
-        The old memory is freed when the last plan that holds it is.
+        The old memory is freed when the last plan that holds it is released.
         """
         with self.resizing:
             block = self.block
@@ -59,13 +59,13 @@ class VariableState:
             return block
 
     def release(self) -> None:
-        """Gives the memory up; the variable is uninitialized again."""
+        """Drops the memory; the variable is uninitialized again."""
         self.initialized = False
         self.block = None
 
 
 def uninitialized(name: str) -> FailedPreconditionError:
-    """The error that a variable was read before anything was assigned to it."""
+    """The error of a variable that is read before its first assignment."""
     return FailedPreconditionError(
         None,
         None,
@@ -75,7 +75,7 @@ def uninitialized(name: str) -> FailedPreconditionError:
 
 
 class Resources:
-    """All of a session's lasting state."""
+    """The variables, kernel states and constants of a session."""
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
@@ -85,9 +85,9 @@ class Resources:
         self._unused: deque[tuple[str, int]] = deque()
 
     def variable(self, container: str, name: str, device: Device, dtype: DType) -> VariableState:
-        """The variable of that name, made on `device` when there is none.
+        """The variable of that name, created on `device` if there is none.
 
-        InternalError when it lives on another device: variables keep their home.
+        InternalError if it is on another device: variables do not move.
         """
         with self.lock:
             state = self.variables.get((container, name))
@@ -103,21 +103,21 @@ class Resources:
             return state
 
     def home(self, container: str, name: str) -> str | None:
-        """The device on which the variable lives already, or None."""
+        """The name of the device that holds the variable, or None."""
         state = self.variables.get((container, name))
         return state.device.name if state is not None else None
 
     def state(self, key: str, make: Callable[[], Any]) -> Any:
-        """A kernel's state under its node's name, made at first use."""
+        """A kernel's state by its node's name, created by `make` at first use."""
         with self.lock:
             if key not in self.states:
                 self.states[key] = make()
             return self.states[key]
 
     def constant(self, device: Device, value: Any, dtype: DType, owner: str) -> Any:
-        """`value` in the device's memory, once per device however many plans use it.
+        """`value` in the device's memory, one copy per device for all plans.
 
-        It is given back once nobody holds `value` any more: neither the graph nor a plan.
+        The copy is freed when neither the graph nor a plan holds `value` any more.
         """
         key = (device.name, id(value))
         with self.lock:
@@ -130,7 +130,7 @@ class Resources:
             return self.constants[key][1].array
 
     def release_unused(self) -> None:
-        """Frees the constants whose values are gone: here, where a collector does no harm."""
+        """Frees the constants whose values are gone. (A weak reference's callback must not.)"""
         with self.lock:
             while self._unused:
                 _, block = self.constants.pop(self._unused.popleft(), (None, None))
@@ -138,9 +138,9 @@ class Resources:
                     block.release()
 
     def clear(self, containers: Sequence[str] | None = None) -> None:
-        """Forgets the variables of these containers; everything when None.
+        """Drops the variables of these containers; with None, all resources.
 
-        `"localhost"` is TensorFlow's name for the container of variables that name none.
+        `"localhost"` is TensorFlow's name for the default container.
         """
         with self.lock:
             for key in list(self.variables):

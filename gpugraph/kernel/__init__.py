@@ -1,32 +1,37 @@
 """Kernels as data: what computes an op, without where or how it is launched."""
 
+from gpugraph.kernel.failed_op import note_op as note_op, noted_op as noted_op
 from gpugraph.kernel.kernel_forms import (
-    SIZES as SIZES,
-    Arg as Arg,
-    Builder as Builder,
     Call as Call,
-    CSource as CSource,
-    Decomposition as Decomposition,
-    DeviceState as DeviceState,
     Elementwise as Elementwise,
-    Epilogue as Epilogue,
-    ErrorFlag as ErrorFlag,
     Kernel as Kernel,
-    KernelContext as KernelContext,
-    Launch as Launch,
-    MatmulWithEpilogue as MatmulWithEpilogue,
-    MatrixProducts as MatrixProducts,
-    MovableState as MovableState,
-    Native as Native,
     Reduction as Reduction,
-    Scratch as Scratch,
-    Signature as Signature,
     Sized as Sized,
     Source as Source,
-    State as State,
-    ViewCopies as ViewCopies,
-    note_op as note_op,
-    noted_op as noted_op,
     reference as reference,
     with_reference as with_reference,
+)
+from gpugraph.kernel.launch_records import (
+    SIZES as SIZES,
+    Arg as Arg,
+    DeviceState as DeviceState,
+    ErrorFlag as ErrorFlag,
+    Launch as Launch,
+    MovableState as MovableState,
+    Scratch as Scratch,
+    State as State,
+)
+from gpugraph.kernel.native_forms import (
+    Builder as Builder,
+    CSource as CSource,
+    Decomposition as Decomposition,
+    Epilogue as Epilogue,
+    MatmulWithEpilogue as MatmulWithEpilogue,
+    MatrixProducts as MatrixProducts,
+    Native as Native,
+    ViewCopies as ViewCopies,
+)
+from gpugraph.kernel.signature_and_context import (
+    KernelContext as KernelContext,
+    Signature as Signature,
 )

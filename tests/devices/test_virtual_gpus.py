@@ -91,7 +91,7 @@ def test_memory_is_freed_with_the_last_reference_to_its_block() -> None:
     assert gpu.allocator.get_stats().bytes_in_use == 4096
     del also
     assert gpu.allocator.get_stats().bytes_in_use == 0
-    assert gpu.held == {}
+    assert gpu.owners == {}
 
 
 def test_a_kernel_with_foreign_memory_is_refused() -> None:

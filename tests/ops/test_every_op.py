@@ -121,7 +121,7 @@ def test_op_is_described_and_has_kernels(op_type: str) -> None:
             said = {
                 HostOnly: lambda k: [k.reason],
                 Call: lambda k: [k.function or k.make],
-                Elementwise: lambda k: [k.text, k.host],
+                Elementwise: lambda k: [k.expression, k.host],
                 Reduction: lambda k: [k.start, k.combine, k.map, k.finish, k.host],
                 Source: lambda k: [k.file, k.launches, k.host],
                 Sized: lambda k: [k.file, k.measure, k.shapes, k.fill, k.host, k.types],

@@ -87,7 +87,7 @@ class Fusion:
         InvalidArgumentError, and what that says. NotNativeError where the dtypes have no C type,
         ValueError where shapes don't fit.
         """
-        text = kernel if isinstance(kernel, str) else kernel.text
+        text = kernel if isinstance(kernel, str) else kernel.expression
         operands = [self._values[each].dtype for each in inputs]
         chosen = type or (operands[-1] if operands else dtype)
         self._check(dtype, chosen)

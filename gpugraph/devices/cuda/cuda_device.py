@@ -1,8 +1,7 @@
-"""A CUDA GPU as a device: its memory by BFC, its kernels on one stream, values in and out.
+"""A CUDA GPU as a device: its memory by BFC, its kernels on one stream, transfers in and out.
 
-Kernels that are told to the stream come from `kernels` (a `Launcher`). What has none runs by its
-NumPy `Call` on copies in host memory, which `bind` does: whoever compiles a plan asks `kernels`
-first and reports why not.
+`kernels` (a `Launcher`) binds the kernels that are enqueued on the stream. `bind` is the fallback:
+the NumPy `Call` on copies in host memory. The compiler asks `kernels` first and reports a fallback.
 """
 
 from __future__ import annotations
@@ -31,10 +30,10 @@ if TYPE_CHECKING:
 
 
 PINNED_BYTES = 8 << 30
-"""Pinned host memory at most."""
+"""The limit of pinned host memory."""
 
 WORKSPACE_BYTES = 32 << 20
-"""Memory for the vendor's matrix products: what it recommends for the newest GPUs."""
+"""Memory for cublasLt's matrix products: its recommendation for the newest GPUs."""
 
 
 class CudaDevice(Device):
@@ -69,7 +68,7 @@ class CudaDevice(Device):
 
     @property
     def kernels(self) -> Launcher:
-        """What binds kernels; the workspace of products is taken when it is first asked for."""
+        """The launcher; its first use allocates the workspace of matrix products."""
         if self._kernels is None:
             size = min(WORKSPACE_BYTES, self.attributes.memory_limit_bytes // 16)
             self._workspace = self.take(size, "workspace of matrix products")
@@ -78,10 +77,10 @@ class CudaDevice(Device):
         return self._kernels
 
     def take(self, num_bytes: int, owner: str) -> int | None:
-        """As `Device.take`; what is kept for values on their way in is given up first."""
+        """As `Device.take`; memory that staging keeps is released first."""
         address = self.allocator.allocate_raw(num_bytes, optional=True)
         if address is not None:
-            self.held[address] = (num_bytes, owner)
+            self.owners[address] = (num_bytes, owner)
             return address
         with self.lock:
             self.staging.give_up()
@@ -90,18 +89,19 @@ class CudaDevice(Device):
     # -- arrays
 
     def has_array(self, array: Any) -> bool:
-        """Whether an array lies in this GPU's memory, and not on the host."""
+        """Whether an array lies in this GPU's memory and not on the host."""
         return isinstance(array, Array)
 
     def view(self, address: int | None, shape: tuple[int, ...], dtype: DType) -> Array:
+        """The GPU array at `address`."""
         return Array(address or 0, shape, dtype.base_dtype.as_numpy_dtype)
 
     def owns(self, array: Any) -> bool:
-        if not isinstance(array, Array):
-            return bool(array.dtype == object or array.size == 0)
-        return True
+        """Whether the array is a GPU array, or one of strings or of no bytes."""
+        return isinstance(array, Array) or bool(array.dtype == object or array.size == 0)
 
     def write(self, array: Any, value: NDArray[Any]) -> None:
+        """Enqueues the copy of a host array into the array."""
         if isinstance(array, Array):
             with self.lock:
                 self.staging.write(array, value)
@@ -109,21 +109,24 @@ class CudaDevice(Device):
             array[...] = value
 
     def read(self, array: Any) -> NDArray[Any]:
+        """A host copy, after all enqueued work; DriverError if an earlier launch failed."""
         if not isinstance(array, Array):
             return array.copy()
         with self.lock:
             try:
-                value = self.staging.read(array)
+                return self.staging.read(array)
             except DriverError as error:
                 raise late(error, self.name) from error
-        return value
 
     def fetching(self, array: Any) -> Any:
+        """A fetch by way of pinned memory; None for a host array or one of no bytes."""
         with self.lock:
-            found = isinstance(array, Array) and array.nbytes > 0
-            return fetching(self.staging, array, self.lock, self.name) if found else None
+            if isinstance(array, Array) and array.nbytes > 0:
+                return fetching(self.staging, array, self.lock, self.name)
+            return None
 
     def copy_from(self, source: Device, array: Any, target: Any) -> Callable[[], Any]:
+        """Between two GPUs a copy from peer to peer, else through host memory."""
         if isinstance(source, CudaDevice) and isinstance(target, Array):
             return lambda: self._copy_peer(source, array, target)
         if isinstance(source, HostDevice):
@@ -131,7 +134,7 @@ class CudaDevice(Device):
         return lambda: self.write(target, source.read(array))
 
     def _copy_peer(self, source: CudaDevice, array: Array, target: Array) -> None:
-        """From another GPU: after what was told to it, before what will be."""
+        """Copies from another GPU: after the work enqueued on it, before work enqueued later."""
         if not array.nbytes:
             return
         driver, other = self.driver, source.driver
@@ -148,10 +151,11 @@ class CudaDevice(Device):
     def bind(
         self, kernel: Kernel, context: KernelContext, arrays: Sequence[Any]
     ) -> Callable[[], Any]:
-        """What runs the kernel's NumPy `Call` on copies in host memory."""
+        """The kernel's NumPy `Call` on copies in host memory."""
         return OnHost(self, reference(kernel), context, arrays)
 
     def memory_note(self) -> str:
+        """The GPU's own free memory."""
         about = self.driver.properties
         return (
             f"; the GPU itself has {human_readable_bytes(self.driver.free_bytes())} free of "
@@ -159,28 +163,30 @@ class CudaDevice(Device):
         )
 
     def capture(self, work: Callable[[], Any]) -> Callable[[], None]:
-        """What does at once all that `work` tells the stream; the work is not done by this.
+        """Captures what `work` enqueues, which is not run, and returns what launches it at once.
 
-        DriverError where it can't be captured, or is not to be.
+        DriverError if it can't be captured, or with CUDA_LAUNCH_BLOCKING.
         """
         if is_blocking():
             raise DriverError("CUDA_LAUNCH_BLOCKING is set: launches are waited for one by one")
         return self.driver.capture(self.compute, work)
 
     def synchronize(self) -> None:
+        """Waits until all enqueued work is done."""
         with self.lock:  # a stream that another thread captures can't be waited for
             self.driver.synchronize()
 
     def refusals(self) -> Refusals:
-        """Words for what the kernels of a plan refuse."""
+        """The error flags of a plan's kernels."""
         return Refusals(self._words)
 
     def close(self) -> None:
-        with suppress(DriverError):  # the run that met it has said it
+        """Releases staging, error flags and workspace, and closes the driver."""
+        with suppress(DriverError):  # the run that met it has raised it
             self.staging.give_up()
         self._words.close()
         if self._workspace is not None:
-            self.held.pop(self._workspace, None)
+            self.owners.pop(self._workspace, None)
             self.allocator.deallocate_raw(self._workspace)
             self._workspace = None
         self.driver.close()

@@ -1,14 +1,14 @@
-"""From a session's options to its GPU devices: which GPUs, cut up how, with how much memory each.
+"""The CUDA devices of a session by its options: which GPUs, which parts of them, their memory.
 
-Read as TensorFlow reads them (`gpu_device.cc`): `visible_device_list` chooses and orders the GPUs,
-`device_count["GPU"]` says how many of these are used, `experimental.virtual_devices` divides them,
+As in TensorFlow (`gpu_device.cc`), `visible_device_list` selects and orders the GPUs,
+`device_count["GPU"]` is how many of these are used, `experimental.virtual_devices` divides them,
 and `per_process_gpu_memory_fraction` limits those that are not divided; without it a device may
-take what is free, but for a reserve. Devices are numbered through, over all GPUs.
+use the free memory but for a reserve. Devices are numbered over all GPUs.
 
-Two things differ. A fraction above 1 asks TensorFlow for memory that moves between GPU and host;
-here it is refused. And memory is taken as it is needed, `allow_growth` or not: the sessions of
-TensorFlow share what the first of them took at once, sessions here have memory of their own, and
-the first would leave nothing to the others.
+Two things differ. In TensorFlow, a fraction above 1 means unified memory; here it is refused. And
+memory is allocated as it is needed, with or without `allow_growth`: TensorFlow's sessions share the
+memory that the first of them allocates at once; sessions here have memory of their own, and the
+first would leave none to the others.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _RESERVED_PART = 0.05
 
 
 class Split(NamedTuple):
-    """One device of a session: a GPU, or a part of it. number: among the GPUs of the session."""
+    """One device of a session, a GPU or a part of it. number: among the session's GPU devices."""
 
     ordinal: int
     memory_limit: int
@@ -38,10 +38,10 @@ class Split(NamedTuple):
 
 
 def create_cuda_devices(options: SessionOptions, name_prefix: str) -> list[CudaDevice]:
-    """The CUDA devices of a session; none where there are none (`detect` knows why).
+    """The CUDA devices of a session; none without GPUs (`detect` has the reason).
 
     Each has a driver of its own, so that each can be closed by itself. InternalError for a GPU
-    that was detected and yet can't be used; what was opened before it is closed.
+    that was detected but can't be used; drivers opened before it are closed.
     """
     if options.config.device_count.get("GPU", 1) <= 0:
         return []
@@ -49,9 +49,9 @@ def create_cuda_devices(options: SessionOptions, name_prefix: str) -> list[CudaD
     if not ordinals:
         return []
     opened: list[Driver] = []
-    made: list[CudaDevice] = []
+    devices: list[CudaDevice] = []
 
-    def opened_driver(ordinal: int) -> Driver:
+    def open_and_note(ordinal: int) -> Driver:
         opened.append(open_driver(ordinal))
         return opened[-1]
 
@@ -59,37 +59,37 @@ def create_cuda_devices(options: SessionOptions, name_prefix: str) -> list[CudaD
 
     def memory(ordinal: int) -> tuple[int, int]:
         if ordinal not in spare:
-            spare[ordinal] = opened_driver(ordinal)
-        about = spare[ordinal].properties
-        return about.free_bytes, about.total_bytes
+            spare[ordinal] = open_and_note(ordinal)
+        properties = spare[ordinal].properties
+        return properties.free_bytes, properties.total_bytes
 
     try:
         for ordinal, limit, number in splits(options, ordinals, memory):
-            driver = spare.pop(ordinal, None) or opened_driver(ordinal)
+            driver = spare.pop(ordinal, None) or open_and_note(ordinal)
             name = f"{name_prefix}/device:GPU:{number}"
-            made.append(CudaDevice(name, number, driver, limit, allow_growth=True))
+            devices.append(CudaDevice(name, number, driver, limit, allow_growth=True))
     except BaseException as error:
-        _close(made, opened)
+        _close(devices, opened)
         if isinstance(error, DriverError):
             raise InternalError(None, None, f"A GPU can't be used: {error}") from error
         raise
-    return made
+    return devices
 
 
 def _close(devices: Sequence[CudaDevice], drivers: Sequence[Driver]) -> None:
     for device in devices:
         device.close()
     for driver in drivers:
-        driver.close()  # twice for a device's: nothing is left to do
+        driver.close()  # a device's driver a second time, which does nothing
 
 
 def splits(
     options: SessionOptions, ordinals: Sequence[int], memory: Callable[[int], tuple[int, int]]
 ) -> list[Split]:
-    """The devices of these options. `memory` tells the free and all bytes of a GPU.
+    """The devices for these options. `memory` returns a GPU's free and total bytes.
 
-    InvalidArgumentError for options that mean nothing or contradict each other, UnknownError where
-    more GPUs are to be divided than there are, or other ones: TensorFlow's classes.
+    InvalidArgumentError for options that are invalid or contradict each other, UnknownError if
+    more GPUs, or other GPUs, are to be divided than there are: TensorFlow's classes.
     """
     gpu_options = options.config.gpu_options
     most = options.config.device_count.get("GPU", len(ordinals))
@@ -97,14 +97,15 @@ def splits(
         return []
     _check(gpu_options)
     visible = _visible(gpu_options.visible_device_list, ordinals)
-    parts = [list(each.memory_limit_mb) for each in gpu_options.experimental.virtual_devices]
+    virtual = gpu_options.experimental.virtual_devices
+    parts = [list(device.memory_limit_mb) for device in virtual]
     if parts:
         _check_parts(gpu_options, len(parts), min(most, len(visible)), len(visible))
         most = len(parts)
     limits: list[tuple[int, int]] = []
-    for place, ordinal in enumerate(visible[:most]):
-        if parts and parts[place]:
-            limits += [(ordinal, _part_bytes(mebibytes)) for mebibytes in parts[place]]
+    for index, ordinal in enumerate(visible[:most]):
+        if parts and parts[index]:
+            limits += [(ordinal, _part_bytes(mebibytes)) for mebibytes in parts[index]]
         else:
             fraction = gpu_options.per_process_gpu_memory_fraction
             limits.append((ordinal, _limit(fraction, *memory(ordinal))))
@@ -125,7 +126,7 @@ def _check(options: GPUOptions) -> None:
 
 
 def _visible(text: str, ordinals: Sequence[int]) -> list[int]:
-    """The GPUs that `visible_device_list` names, in its order; all of them if it names none."""
+    """The GPUs of `visible_device_list`, in its order; all GPUs if it is empty."""
     if not text:
         return list(ordinals)
     chosen: list[int] = []
@@ -135,20 +136,20 @@ def _visible(text: str, ordinals: Sequence[int]) -> list[int]:
         except ValueError:
             raise _bad_list(text, f"could not parse entry {entry!r}: it is no number") from None
         if ordinal not in ordinals:
-            there = ", ".join(map(str, ordinals)) or "none"
-            raise _bad_list(text, f"there is no GPU {ordinal} that can be used, only: {there}")
+            usable = ", ".join(map(str, ordinals)) or "none"
+            raise _bad_list(text, f"there is no GPU {ordinal} that can be used, only: {usable}")
         if ordinal in chosen:
             raise _bad_list(text, f"GPU {ordinal} is in it twice")
         chosen.append(ordinal)
     return chosen
 
 
-def _bad_list(text: str, why: str) -> InvalidArgumentError:
-    return invalid_argument(f"GPUOptions.visible_device_list is {text!r}: {why}")
+def _bad_list(text: str, reason: str) -> InvalidArgumentError:
+    return invalid_argument(f"GPUOptions.visible_device_list is {text!r}: {reason}")
 
 
 def _check_parts(options: GPUOptions, divided: int, used: int, visible: int) -> None:
-    """`divided` GPUs are to be divided, `used` may be used by their count, of all `visible`."""
+    """Raises an error if `divided` GPUs can't be divided. used: how many of `visible` are used."""
     what = f"GPUOptions.experimental.virtual_devices divides {divided} GPUs"
     if options.per_process_gpu_memory_fraction > 0:
         raise invalid_argument(
@@ -179,7 +180,7 @@ def _part_bytes(mebibytes: float) -> int:
 
 
 def _limit(fraction: float, free: int, total: int) -> int:
-    """The bytes of a device that has a GPU to itself."""
+    """The memory limit of a device that is a whole GPU."""
     if fraction > 0:
         return int(total * fraction)
     reserve = (

@@ -36,7 +36,7 @@ class _Statements(Builder):
         type: DType | None = None,
         fails: tuple[str, str] = ("", ""),
     ) -> int:
-        text = kernel.text if isinstance(kernel, Elementwise) else kernel
+        text = kernel.expression if isinstance(kernel, Elementwise) else kernel
         if fails[0]:
             raise NotImplementedError(f"{text} may fail")
         name = f"t{len(self.values)}"

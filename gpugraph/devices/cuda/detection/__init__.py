@@ -1,1 +1,1 @@
-"""Is there a GPU, and if not, why."""
+"""Which GPUs there are; if none, why."""

@@ -1,4 +1,4 @@
-"""Which CuPy is installed, found out without importing it."""
+"""Which CuPy is installed, without importing it."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from importlib.util import find_spec
 from typing import NamedTuple
 
 _WHEELS = {"cupy-cuda13x": 13, "cupy-cuda12x": 12, "cupy-cuda11x": 11, "cupy": 0}
-"""The names that CuPy is installed under, and the CUDA each is for; 0: which it was built with."""
+"""CuPy's packages, and the CUDA version of each; 0: whichever it was built with."""
 _OTHERS = ("cupy-rocm-7-0", "cupy-rocm-5-0", "cupy-rocm-4-3")
 _EXTRAS = {12: "cuda12", 13: "cuda13"}
 _OLDEST, _NEWEST = min(_EXTRAS), max(_EXTRAS)
 
 
 class CuPy(NamedTuple):
-    """name: as pip knows it. cuda: the major version it is for, 0 if its name does not tell.
+    """An installed CuPy. name: of its package. cuda: its major version, 0 if unknown.
 
-    reason: why it can't be used, or nothing.
+    reason: why it can't be used, or the empty string.
     """
 
     name: str
@@ -34,7 +34,7 @@ def installed_version(name: str) -> str | None:
 
 
 def extra_for(driver_version: int | None) -> str:
-    """What to install for a driver that serves this CUDA, None: there is no driver."""
+    """The command that installs CuPy for a driver of this CUDA version; None: without a driver."""
     if driver_version is None:
         return f"pip install 'gpugraph[{_EXTRAS[_OLDEST]}]' or 'gpugraph[{_EXTRAS[_NEWEST]}]'"
     fitting = min(max(driver_version // 1000, _OLDEST), _NEWEST)
@@ -42,16 +42,16 @@ def extra_for(driver_version: int | None) -> str:
 
 
 def find_cupy(driver_version: int | None) -> CuPy:
-    """The CuPy that an import would find. What it says of installing fits the driver's version."""
-    found = {name: version for name in _WHEELS if (version := installed_version(name))}
-    strange = [name for name in _OTHERS if installed_version(name)]
-    if len(found) + len(strange) > 1:
-        return _several([*found, *strange], driver_version)
-    if strange:
-        why = f"{strange[0]} is for GPUs of AMD, gpugraph is for those of NVIDIA"
-        return CuPy(strange[0], "", 0, why)
+    """The CuPy that an import would find, with advice that fits the driver's version."""
+    versions = {name: version for name in _WHEELS if (version := installed_version(name))}
+    foreign = [name for name in _OTHERS if installed_version(name)]
+    if len(versions) + len(foreign) > 1:
+        return _several([*versions, *foreign], driver_version)
+    if foreign:
+        reason = f"{foreign[0]} is for GPUs of AMD, gpugraph is for those of NVIDIA"
+        return CuPy(foreign[0], "", 0, reason)
     reason = _unimportable(driver_version)
-    for name, version in found.items():
+    for name, version in versions.items():
         cuda = _WHEELS[name]
         if not reason and cuda and cuda < _OLDEST:
             reason = (
@@ -63,16 +63,16 @@ def find_cupy(driver_version: int | None) -> CuPy:
 
 
 def _several(names: list[str], driver_version: int | None) -> CuPy:
-    """They share their folder: whichever came last has overwritten the others' files."""
-    why = (
+    """The error of several packages: they share a folder and overwrite each other's files."""
+    reason = (
         f"{len(names)} packages of CuPy are installed over each other ({', '.join(names)}): "
         f"pip uninstall {' '.join(names)}, then {extra_for(driver_version)}"
     )
-    return CuPy(names[0], "", 0, why)
+    return CuPy(names[0], "", 0, reason)
 
 
 def _unimportable(driver_version: int | None) -> str:
-    """Why `cupy_backends`, the part of CuPy that is used, can't be imported, or nothing."""
+    """Why `cupy_backends`, the part of CuPy that is used, can't be imported, or an empty string."""
     try:
         spec = find_spec("cupy_backends")
         whole = find_spec("cupy")

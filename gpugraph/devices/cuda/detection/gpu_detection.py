@@ -1,12 +1,12 @@
-"""Is there a GPU to compute on, and if not, why: one sentence that says what to do.
+"""Which GPUs can compute; if there is none, a sentence that says why and what to do.
 
     GPUGRAPH_GPU=0?  ->  driver?  ->  CuPy?  ->  they fit?  ->  GPUs visible?  ->  CuPy imports?
-                     ->  a tiny kernel compiles, runs and answers right
+                     ->  a small kernel compiles, runs and has the right result
 
-The first questions are cheap, so that a machine without a GPU pays next to nothing, and CuPy is
-imported only where there is a GPU. The answer is kept for the process. That the last question was
-answered well is kept in the user's cache folder too, by the versions of all that takes part; what
-a GPU lost since then would answer is asked each time.
+The first checks are cheap, so that they cost a machine without a GPU almost nothing, and CuPy is
+imported only if there is a GPU. The result is kept for the process. The success of the last check
+is kept in the user's cache folder too, by the versions of all packages that take part; that the GPU
+can be opened is checked each time.
 """
 
 from __future__ import annotations
@@ -44,15 +44,16 @@ _PARTS = (
     *("nvidia-cuda-nvrtc-cu12", "nvidia-cuda-runtime-cu12"),
     *("nvidia-cuda-nvrtc", "nvidia-cuda-runtime"),
 )
-"""The packages besides CuPy that take part in compiling a kernel."""
+"""The packages besides CuPy that take part in the compilation of a kernel."""
 
 _logger = logging.getLogger(__name__)
 
 
 class Detection(NamedTuple):
-    """The GPUs that can compute; or none, and why. left_out: of each that can't, why.
+    """The GPUs that can compute; if none, the reason.
 
-    surprising: whether who has an NVIDIA driver would not have thought so.
+    left_out: the reason for each GPU that can't compute. surprising: whether a user with an NVIDIA
+    driver would not expect the result.
     """
 
     gpus: tuple[Gpu, ...] = ()
@@ -62,13 +63,13 @@ class Detection(NamedTuple):
 
 
 _lock = threading.Lock()
-_known: dict[tuple[int, str | None], Detection] = {}
+_detections: dict[tuple[int, str | None], Detection] = {}
 _started_in: list[int] = []
-"""The process that started the driver: one that is forked from it can't."""
+"""The process that started the driver: a process forked from it can't use it."""
 
 
 def detect() -> Detection:
-    """What GPUs this process has, found out once.
+    """The GPUs of this process, detected once.
 
     InvalidArgumentError for a GPUGRAPH_GPU that is neither 0 nor 1.
     """
@@ -82,26 +83,25 @@ def detect() -> Detection:
         return Detection(reason=f"{SWITCH} is 0, which switches CUDA GPUs off")
     key = os.getpid(), os.environ.get(VISIBLE)
     with _lock:
-        if key not in _known:
-            _known[key] = _detect()
-            _tell(_known[key])
-        return _known[key]
+        if key not in _detections:
+            _detections[key] = _detect()
+            _log(_detections[key])
+        return _detections[key]
 
 
 def forget() -> None:
-    """Lets the next `detect` ask again."""
+    """Makes the next `detect` detect again."""
     with _lock:
-        _known.clear()
+        _detections.clear()
 
 
-def _tell(found: Detection) -> None:
-    """Once: nobody shall wonder where the program runs."""
-    for gpu in found.gpus:
+def _log(detection: Detection) -> None:
+    for gpu in detection.gpus:
         _logger.info("GPU %d is used: %s, %s", gpu.ordinal, gpu.name, gpu.bus_id)
-    for sentence in found.left_out:
+    for sentence in detection.left_out:
         _logger.warning("A GPU is left out: %s", sentence)
-    if found.surprising:
-        _logger.warning("No CUDA GPU is used: %s", found.reason)
+    if detection.surprising:
+        _logger.warning("No CUDA GPU is used: %s", detection.reason)
 
 
 def _detect() -> Detection:
@@ -111,24 +111,24 @@ def _detect() -> Detection:
         return Detection(reason=_no_driver(str(error)))
     if reason := _hidden():
         return Detection(reason=reason)
-    reason, found = "", Detection()
+    reason, detection = "", Detection()
     try:
         version = library.version()
         cupy = find_cupy(version)
         reason = cupy.reason or _too_old(version, cupy.cuda, cupy.name)
         if not reason:
-            found = _usable(_visible_gpus(library), version, cupy)
+            detection = _usable(_visible_gpus(library), version, cupy)
     except DriverError as error:
         reason = _not_started(error)
-    return found._replace(reason=reason or found.reason, surprising=not found.gpus)
+    return detection._replace(reason=reason or detection.reason, surprising=not detection.gpus)
 
 
-def _usable(found: list[Gpu], version: int, cupy: CuPy) -> Detection:
-    """Of the GPUs that are there."""
-    if not found:
+def _usable(visible: list[Gpu], version: int, cupy: CuPy) -> Detection:
+    """Which of the visible GPUs can compute."""
+    if not visible:
         return Detection(reason=f"the NVIDIA driver is here, but shows no GPU{_as_visible()}")
-    gpus = tuple(gpu for gpu in found if gpu.capability >= OLDEST_CAPABILITY)
-    left_out = tuple(_too_weak(gpu) for gpu in found if gpu.capability < OLDEST_CAPABILITY)
+    gpus = tuple(gpu for gpu in visible if gpu.capability >= OLDEST_CAPABILITY)
+    left_out = tuple(_too_weak(gpu) for gpu in visible if gpu.capability < OLDEST_CAPABILITY)
     if not gpus:
         return Detection(reason="; ".join(left_out))
     if problem := binding_problem():
@@ -150,18 +150,18 @@ def _visible_gpus(library: LibCuda) -> list[Gpu]:
     return library.gpus()
 
 
-# -- the last question
+# -- the last check
 
 
 def _try_out(gpu: Gpu, version: int, cupy: CuPy) -> None:
-    """Compiles and runs a kernel, unless that is known to go well. DriverError says what failed."""
+    """Compiles and runs a kernel, unless the cache has its success. DriverError if it fails."""
     cache = ObjectCache(cache_folder().with_name("gpu"))
     key = _key(gpu, version, cupy)
     driver = open_driver(gpu.ordinal)  # a GPU that is lost shows here
     try:
         if cache.find(key) is None:
             probe(driver)
-            with contextlib.suppress(OSError):  # nowhere to keep it: it is asked again
+            with contextlib.suppress(OSError):  # without a cache the check is repeated
                 cache.store(key, f"{gpu.name} answered right\n".encode())
             if cache.reason:
                 _logger.info("The trial of %s is repeated in each process: %s", gpu, cache.reason)
@@ -173,8 +173,8 @@ def _key(gpu: Gpu, version: int, cupy: CuPy) -> str:
     parts = [f"{name} {installed_version(name)}" for name in _PARTS]
     parts.append(f"NVRTC {compiler_version()}")
     homes = [f"{name}={os.environ.get(name)}" for name in (VISIBLE, "CUDA_HOME", "CUDA_PATH")]
-    asked = [repr(gpu), str(version), f"{cupy.name} {cupy.version}", *parts, *homes]
-    return hashlib.sha256("\n".join(asked).encode()).hexdigest()
+    lines = [repr(gpu), str(version), f"{cupy.name} {cupy.version}", *parts, *homes]
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 
 # -- reasons
@@ -197,7 +197,7 @@ def _too_old(version: int, needed: int, package: str) -> str:
 
 
 def _hidden() -> str:
-    """Why CUDA_VISIBLE_DEVICES hides all GPUs, if it does: what follows a bad entry is hidden."""
+    """Why CUDA_VISIBLE_DEVICES hides all GPUs, if it does: a bad entry hides those after it."""
     visible = os.environ.get(VISIBLE)
     if visible is None:
         return ""

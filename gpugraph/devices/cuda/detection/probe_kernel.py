@@ -1,4 +1,4 @@
-"""One tiny kernel, compiled and run, to know whether a GPU does what it is told."""
+"""A small kernel, compiled and run, to check that a GPU works."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 
 from gpugraph.devices.cuda.driver.driver_interface import Driver, DriverError, Geometry
 
-_TEXT = """\
+_SOURCE = """\
 extern "C" __global__ void gpugraph_probe(long long *out, long long value, double factor) {
   out[threadIdx.x] = value * (long long)factor + (long long)threadIdx.x;
 }
@@ -18,8 +18,8 @@ _BYTES = 8 * _THREADS
 
 
 def probe(driver: Driver) -> None:
-    """DriverError that says what failed: the compiler, memory, the launch, a copy or the answer."""
-    module = driver.compile(_TEXT, "gpugraph_probe")
+    """Runs the kernel. DriverError if compiler, memory, launch, copy or result is wrong."""
+    module = driver.compile(_SOURCE, "gpugraph_probe")
     with _memory(driver) as (device, host):
         stream = driver.stream("probe")
         geometry = Geometry((1, 1, 1), (_THREADS, 1, 1))
@@ -51,6 +51,6 @@ def _memory(driver: Driver) -> Iterator[tuple[int, int]]:
 
 
 def _free(call: Callable[[int], None], address: int) -> None:
-    """After a fatal error nothing can be given back, and the error itself says more."""
+    """Frees memory, which fails after a fatal error; that error says more."""
     with contextlib.suppress(DriverError):
         call(address)

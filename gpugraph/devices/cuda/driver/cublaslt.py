@@ -1,17 +1,17 @@
 """Matrix products by NVIDIA's cublasLt, called by ctypes.
 
-CuPy's own products can't be captured; cublasLt's can, for it is told its stream and its workspace
-at each call and keeps nothing. What a product is, and which algorithm computes it, is settled when
-it is bound; a call then is one call of C.
+CuPy's products can't be captured; cublasLt's can: each call has the stream and the workspace as
+arguments and keeps no state. The binding of a product chooses its algorithm; a call then is one
+call of C.
 
-cublasLt thinks by columns. A row-major matrix is its transpose by columns, so out = a @ b by rows
-is out' = b' @ a' by columns: the operands change places, and no matrix is moved. The bias, one
-number for each column of `out`, is one for each row of out', as cublasLt wants it; it is of the
-output's dtype, and the same for the whole batch. What is added besides is cublasLt's C, by beta 1.
+cublasLt is column-major. A row-major matrix is its transpose in column-major order, so out = a @ b
+is out' = b' @ a': the operands are exchanged, and no matrix is copied. The bias, one number for
+each column of `out`, is one for each row of out', as cublasLt requires; it has the output's dtype,
+and is the same for the whole batch. The addend is cublasLt's C, with beta 1.
 
 Accuracy: float32 is computed in float32 throughout, unless `Product.tf32` allows 10 bits of
-mantissa; float16 and bfloat16 are summed up in float32, to which bias and addend are added before
-the one rounding. GELU is left out: cublasLt does not say how exact its tanh is.
+mantissa; float16 and bfloat16 are summed in float32, to which bias and addend are added before the
+only rounding. GELU is left out: the accuracy of cublasLt's tanh is not documented.
 
 Numbers and layouts: https://docs.nvidia.com/cuda/cublas/#using-the-cublaslt-api
 """
@@ -39,7 +39,7 @@ _LAYOUT_BATCH_COUNT, _LAYOUT_STRIDED_BATCH_OFFSET = 5, 6
 # cublasLtMatmulPreferenceAttributes_t
 _PREF_MAX_WORKSPACE_BYTES = 1
 _PREF_MIN_ALIGNMENTS = (5, 6, 7, 8)  # of A, B, C and D
-# cublasLtEpilogue_t, of which the last two may be joined
+# cublasLtEpilogue_t, of which the last two may be combined
 _EPILOGUE_DEFAULT, _EPILOGUE_RELU, _EPILOGUE_BIAS = 1, 2, 4
 # cublasStatus_t
 _STATUSES = {
@@ -54,12 +54,12 @@ _STATUSES = {
     16: "license error",
 }
 _NO_ALGORITHM = (7, 8, 15)
-"""What the heuristic says of a product that it has nothing for."""
+"""The heuristic's statuses for a product without an algorithm."""
 
 _BEST_ALIGNMENT = 256
 
 _BIAS_ALIGNMENT = 16
-"""Bytes. The heuristic is not told how a bias is aligned, and may choose a kernel that loads so
+"""Bytes. The heuristic does not know how a bias is aligned, and may choose a kernel that loads so
 many at once (https://github.com/pytorch/pytorch/pull/194497)."""
 
 
@@ -79,7 +79,7 @@ _TYPES = {
 
 
 class Algorithm(ctypes.Structure):
-    """cublasLtMatmulAlgo_t: 64 bytes that only cublasLt reads."""
+    """cublasLtMatmulAlgo_t: 64 opaque bytes."""
 
     _fields_ = (("data", ctypes.c_uint64 * 8),)
 
@@ -121,12 +121,12 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
 
 
 def load_cublaslt(versions: Sequence[int]) -> ctypes.CDLL:
-    """The library of one of these CUDA versions, best first; OSError."""
+    """The library of the first of these CUDA versions that there is. Raises OSError."""
     return load_library("cublasLt", versions)
 
 
 class CublasLt:
-    """cublasLt on the GPU that is current while it is made and used. DriverError throughout."""
+    """cublasLt on the GPU that is current when it is created and used. Raises DriverError."""
 
     def __init__(self, library: ctypes.CDLL) -> None:
         self._library = library
@@ -138,23 +138,23 @@ class CublasLt:
     def bind(
         self, product: Product, workspace: tuple[int, int], stream: int
     ) -> Callable[[], None] | None:
-        """What launches the product on a stream when called, with a workspace (address, bytes).
+        """A callable that launches the product on a stream, with a workspace (address, bytes).
 
-        None where cublasLt has no algorithm for it, or none that can be trusted.
+        None if cublasLt has no algorithm for it, or none that is correct.
         """
         if product.dtype not in _TYPES or not _is_safe_bias(product):
             return None
         types = _TYPES[product.dtype]
         description = self._description(product, types)
         a, b, out = self._layouts(product, types)
-        found = self._heuristic(product, description, (a, b, out), workspace[1])
-        if found is None:
+        choice = self._heuristic(product, description, (a, b, out), workspace[1])
+        if choice is None:
             return None
         alpha, beta = types.scalar(1.0), types.scalar(1.0 if product.addend else 0.0)
-        kept = (description, a, b, out, found, alpha, beta, self._handle)
+        objects = (description, a, b, out, choice, alpha, beta, self._handle)
         return _launcher(
             self._library.cublasLtMatmul,
-            kept,
+            objects,
             (
                 _P(self._handle.value),
                 _P(description.value),
@@ -168,7 +168,7 @@ class CublasLt:
                 _P(out.value),
                 _P(product.out),
                 _P(out.value),
-                ctypes.byref(found.algorithm),
+                ctypes.byref(choice.algorithm),
                 _P(workspace[0]),
                 _SIZE(workspace[1]),
                 _P(stream),
@@ -178,33 +178,31 @@ class CublasLt:
     def _description(self, product: Product, types: _Types) -> _Handle:
         fast = product.tf32 and product.dtype == "float32"
         compute = _COMPUTE_32F_FAST_TF32 if fast else types.compute
-        made = self._make("MatmulDesc", compute, types.scale)
-        made.set(_DESC_TRANSA, _I(_OP_T if product.transpose_b else _OP_N))
-        made.set(_DESC_TRANSB, _I(_OP_T if product.transpose_a else _OP_N))
-        made.set(_DESC_EPILOGUE, ctypes.c_uint32(_epilogue(product)))
+        description = self._make("MatmulDesc", compute, types.scale)
+        description.set(_DESC_TRANSA, _I(_OP_T if product.transpose_b else _OP_N))
+        description.set(_DESC_TRANSB, _I(_OP_T if product.transpose_a else _OP_N))
+        description.set(_DESC_EPILOGUE, ctypes.c_uint32(_epilogue(product)))
         if product.bias:
-            made.set(_DESC_BIAS_POINTER, _P(product.bias))
-        return made
+            description.set(_DESC_BIAS_POINTER, _P(product.bias))
+        return description
 
     def _layouts(self, product: Product, types: _Types) -> tuple[_Handle, _Handle, _Handle]:
-        """Of a, b and out, each (columns, rows) of the row-major matrix as it lies."""
-        m, n, k = product.m, product.n, product.k
-        a = (m, k) if product.transpose_a else (k, m)
-        b = (k, n) if product.transpose_b else (n, k)
+        """The layouts of a, b and out: (columns, rows) of the row-major matrix in memory."""
+        a, b, out = product.stored_shapes()
         return (
             self._layout(types, a, product.lda, product.batch, product.stride_a),
             self._layout(types, b, product.ldb, product.batch, product.stride_b),
-            self._layout(types, (n, m), product.ldo, product.batch, product.stride_out),
+            self._layout(types, out, product.ldo, product.batch, product.stride_out),
         )
 
     def _layout(
-        self, types: _Types, size: tuple[int, int], leading: int, batch: int, stride: int
+        self, types: _Types, shape: tuple[int, int], leading: int, batch: int, stride: int
     ) -> _Handle:
-        made = self._make("MatrixLayout", types.data, *size, leading)
+        layout = self._make("MatrixLayout", types.data, shape[1], shape[0], leading)
         if batch > 1:
-            made.set(_LAYOUT_BATCH_COUNT, ctypes.c_int32(batch))
-            made.set(_LAYOUT_STRIDED_BATCH_OFFSET, ctypes.c_int64(stride))
-        return made
+            layout.set(_LAYOUT_BATCH_COUNT, ctypes.c_int32(batch))
+            layout.set(_LAYOUT_STRIDED_BATCH_OFFSET, ctypes.c_int64(stride))
+        return layout
 
     def _heuristic(
         self,
@@ -213,7 +211,7 @@ class CublasLt:
         layouts: tuple[_Handle, _Handle, _Handle],
         workspace_bytes: int,
     ) -> HeuristicResult | None:
-        """The first algorithm that cublasLt names, within the workspace and these alignments."""
+        """The first algorithm that cublasLt proposes for the workspace and these alignments."""
         preference = self._make("MatmulPreference")
         preference.set(_PREF_MAX_WORKSPACE_BYTES, ctypes.c_uint64(workspace_bytes))
         addresses = (product.b, product.a, product.addend or product.out, product.out)
@@ -243,7 +241,7 @@ class CublasLt:
 
 
 class _Handle:
-    """What cublasLt makes, and takes back with the last reference to it."""
+    """An object of cublasLt, destroyed with the last reference to it."""
 
     __slots__ = ("_kind", "_library", "value")
 
@@ -251,11 +249,12 @@ class _Handle:
         self._library = library
         self._kind = kind
         self.value: int | None = None
-        made = ctypes.c_void_p()
-        _check(f"make a {kind}", getattr(library, create)(ctypes.byref(made), *arguments))
-        self.value = made.value
+        handle = ctypes.c_void_p()
+        _check(f"create a {kind}", getattr(library, create)(ctypes.byref(handle), *arguments))
+        self.value = handle.value
 
     def set(self, attribute: int, value: Any) -> None:
+        """Sets an attribute to a ctypes value."""
         call = getattr(self._library, f"cublasLt{self._kind}SetAttribute")
         status = call(_P(self.value), attribute, ctypes.byref(value), ctypes.sizeof(value))
         _check(f"set attribute {attribute} of a {self._kind}", status)
@@ -267,9 +266,9 @@ class _Handle:
 
 
 def _launcher(
-    call: Callable[..., int], kept: object, arguments: tuple[Any, ...]
+    call: Callable[..., int], objects: object, arguments: tuple[Any, ...]
 ) -> Callable[[], None]:
-    def launch(_kept: object = kept) -> None:
+    def launch(_keep_alive: object = objects) -> None:
         status = call(*arguments)
         if status:
             _check("launch a product", status)
@@ -278,18 +277,18 @@ def _launcher(
 
 
 def _epilogue(product: Product) -> int:
-    found = (_EPILOGUE_BIAS if product.bias else 0) | (_EPILOGUE_RELU if product.relu else 0)
-    return found or _EPILOGUE_DEFAULT
+    flags = (_EPILOGUE_BIAS if product.bias else 0) | (_EPILOGUE_RELU if product.relu else 0)
+    return flags or _EPILOGUE_DEFAULT
 
 
 def _is_safe_bias(product: Product) -> bool:
-    """Whether there is none, or one that cublasLt adds everywhere and reads where it lies. One of
-    a single number was not always added (https://github.com/dfyz/cublaslt-bias-epilogue)."""
+    """Whether there is no bias, or one that cublasLt adds correctly. One of a single number was not
+    always added (https://github.com/dfyz/cublaslt-bias-epilogue)."""
     return not product.bias or (product.n > 1 and product.bias % _BIAS_ALIGNMENT == 0)
 
 
 def _alignment(address: int) -> int:
-    """The largest power of two that divides it, up to what cublasLt cares for."""
+    """The largest power of two that divides an address, up to the largest that matters."""
     return min(address & -address, _BEST_ALIGNMENT) or _BEST_ALIGNMENT
 
 

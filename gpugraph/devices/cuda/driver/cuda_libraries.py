@@ -1,9 +1,9 @@
-"""Where CUDA's libraries lie: NVIDIA's wheels, the toolkit that CUDA_HOME names, the system.
+"""Where CUDA's libraries lie: in NVIDIA's wheels, the toolkit of CUDA_HOME, the system.
 
 nvidia/cublas/lib/libcublasLt.so.12      wheels for CUDA 12: a folder for each library
 nvidia/cu13/lib/libcublasLt.so.13        wheels for CUDA 13: one folder for all
 $CUDA_PATH/lib64, $CUDA_HOME/lib64       a toolkit
-libcublasLt.so.12                        what the system's loader finds
+libcublasLt.so.12                        by the system's loader
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ import sys
 from collections.abc import Iterator, Sequence
 
 LIBRARY_FOLDERS = ("lib64", "lib", os.path.join("targets", "*", "lib"))
-"""Under a root; patterns."""
+"""Patterns of folders below a root."""
 
 
 def cuda_roots() -> Iterator[str]:
-    """Folders that may have lib/ and include/ of a CUDA in them, the likeliest first."""
+    """Folders that may hold lib/ and include/ of a CUDA version, the likeliest first."""
     for place in sys.path:
         yield from sorted(glob.glob(os.path.join(glob.escape(place), "nvidia", "*")), reverse=True)
     for variable in ("CUDA_PATH", "CUDA_HOME"):
@@ -31,7 +31,7 @@ def cuda_roots() -> Iterator[str]:
 def load_library(stem: str, versions: Sequence[int]) -> ctypes.CDLL:
     """A CUDA library by its stem (`cublasLt`), of one of these CUDA versions, best first.
 
-    OSError that says where it was looked for, and what the loader said of those found.
+    OSError with the places that were searched and the loader's errors.
     """
     failures = []
     for version in versions:

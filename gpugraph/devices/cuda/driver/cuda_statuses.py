@@ -1,4 +1,4 @@
-"""CUDA's error numbers: which of them end all work on a GPU, and what a refusal is told as."""
+"""CUDA's error numbers: which of them end all work on a GPU, and the DriverError of each."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ FATAL = frozenset(
         999,  # unknown, seen after a GPU fell off the bus
     )
 )
-"""After these every further call in the process fails as well, or nothing was there to begin with.
+"""After these all further calls in the process fail too, or no GPU could be used before.
 
 From the descriptions of `cudaError` in the CUDA Runtime API: "leaves the process in an inconsistent
 state and any further CUDA work will return the same error".
@@ -42,7 +42,7 @@ state and any further CUDA work will return the same error".
 
 
 def refusal(what: str, error: BaseException) -> DriverError:
-    """What CuPy raised while `what` was tried, as a DriverError with CUDA's number."""
+    """An error of CuPy, raised by the attempt to `what`, as a DriverError with CUDA's number."""
     status = int(getattr(error, "status", 0) or 0)
     text = str(error).strip() or type(error).__name__
     fatal = status in FATAL

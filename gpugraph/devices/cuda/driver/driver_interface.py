@@ -1,12 +1,12 @@
-"""What a CUDA device needs of what drives it: a dozen verbs, said once.
+"""The interface between a CUDA device and its driver.
 
-`CupyDriver` (in `cupy_driver`, the one file that imports CuPy) says them to CUDA. `HostDriver` (in
-`host_driver`) plays them on the host: the same kernel texts compiled by the C++ compiler, streams
-that run what they were told as late as events allow, so that a missing event shows. All that is
-above is the same code for both.
+`CupyDriver` (in `cupy_driver`, the one file that imports CuPy) calls CUDA. `HostDriver` (in
+`host_driver`) emulates a GPU on the host: the same kernel sources, compiled by the C++ compiler, on
+streams that run their commands as late as events allow, so that a missing event shows. The code
+above the interface is the same for both.
 
 Addresses are integers. Streams, events, modules, functions and graphs are the driver's own objects.
-What is launched on a stream runs in order; streams wait for each other by events alone.
+Work on a stream runs in order; streams wait for each other by events alone.
 """
 
 from __future__ import annotations
@@ -20,14 +20,16 @@ from gpugraph.memory import HostRegion
 Stream = Any
 
 Span = tuple[int, int]
-"""Address and bytes of what a launch reads or writes."""
+"""Address and number of bytes of memory that a launch reads or writes."""
+
+ITEM_BYTES = {"float16": 2, "bfloat16": 2, "float32": 4, "float64": 8}
+"""The dtypes that `Driver.product` may multiply, and the bytes of an element."""
 
 
 class DriverError(InternalError):
     """A call that CUDA refused, or an earlier launch that failed: `status` is CUDA's number.
 
-    fatal: nothing can be done on this GPU any longer by this process (a lost GPU, a kernel that
-    wrote where it must not).
+    fatal: this process can't use the GPU any longer (a lost GPU, an invalid write of a kernel).
     """
 
     def __init__(self, message: str, status: int = 0, fatal: bool = False) -> None:
@@ -37,7 +39,7 @@ class DriverError(InternalError):
 
 
 class Properties(NamedTuple):
-    """What is known of a GPU. arch: `sm_90`. peers: the ordinals whose memory it can copy."""
+    """Properties of a GPU. arch: `sm_90`. peers: the ordinals of GPUs whose memory it can copy."""
 
     ordinal: int
     name: str
@@ -57,7 +59,7 @@ class Properties(NamedTuple):
 
 
 class Geometry(NamedTuple):
-    """How a kernel is launched: blocks, threads of a block, bytes of dynamic shared memory."""
+    """The geometry of a launch: blocks, threads per block, bytes of dynamic shared memory."""
 
     grid: tuple[int, int, int]
     block: tuple[int, int, int]
@@ -65,12 +67,13 @@ class Geometry(NamedTuple):
 
 
 class Product(NamedTuple):
-    """out = a @ b + bias + addend, where there are such, then Relu, if asked; `batch` times.
+    """A matrix product: out = a @ b, + bias and + addend unless these are 0, then Relu if `relu`.
 
-    Row-major. a: (m, k), or (k, m) where transpose_a; b likewise; leading sizes are those of a row
-    in elements, strides from one of the batch to the next, 0: the same for all. dtype: NumPy's or
-    `bfloat16`. bias: n numbers, for each row of each of the batch. addend: a matrix that lies as
-    `out` does, and elsewhere. tf32: float32 may be rounded to 10 bits of mantissa first.
+    Row-major. a: (m, k), or (k, m) with transpose_a; b likewise; lda, ldb, ldo: elements from row
+    to row; strides: elements from one matrix of the batch to the next, 0 for the same matrix.
+    dtype: NumPy's name or `bfloat16`. bias: the address of n numbers, added to each row. addend:
+    the address of matrices with the layout of `out`, in other memory. tf32: float32 may be rounded
+    to 10 bits of mantissa first.
     """
 
     m: int
@@ -96,72 +99,111 @@ class Product(NamedTuple):
 
     @property
     def is_plain(self) -> bool:
-        """Whether a @ b is all that it is."""
+        """Whether it has no epilogue."""
         return not (self.bias or self.addend or self.relu)
 
     def plain(self) -> Product:
-        """The same without what comes after a @ b."""
+        """The product without its epilogue."""
         return self._replace(bias=0, addend=0, relu=False)
+
+    @property
+    def item_bytes(self) -> int:
+        """Bytes of an element; 0 for a dtype that no driver multiplies."""
+        return ITEM_BYTES.get(self.dtype, 0)
+
+    def stored_shapes(self) -> tuple[tuple[int, int], tuple[int, int], tuple[int, int]]:
+        """The shapes of a, b and out as they are in memory."""
+        a = (self.k, self.m) if self.transpose_a else (self.m, self.k)
+        b = (self.n, self.k) if self.transpose_b else (self.k, self.n)
+        return a, b, (self.m, self.n)
+
+    def extent(self, shape: tuple[int, int], leading: int, stride: int) -> int:
+        """Elements from the first to the last of a batch of matrices, inclusive."""
+        if not self.batch or not all(shape):
+            return 0
+        return (self.batch - 1) * stride + (shape[0] - 1) * leading + shape[1]
+
+    def spans(self) -> tuple[tuple[Span, ...], tuple[Span, ...]]:
+        """The memory that it reads and writes; of a batch all from first to last element."""
+        size = self.item_bytes
+        a, b, out = self.stored_shapes()
+        out_bytes = self.extent(out, self.ldo, self.stride_out) * size
+        reads = [
+            (self.a, self.extent(a, self.lda, self.stride_a) * size),
+            (self.b, self.extent(b, self.ldb, self.stride_b) * size),
+        ]
+        if self.bias:
+            reads.append((self.bias, self.n * size))
+        if self.addend:
+            reads.append((self.addend, out_bytes))
+        return tuple(reads), ((self.out, out_bytes),)
 
 
 class Driver(Protocol):
-    """One GPU. Methods raise DriverError; those that only enqueue may raise what failed earlier."""
+    """One GPU. Methods raise DriverError, those that only enqueue also for earlier launches."""
 
     @property
-    def properties(self) -> Properties: ...
+    def properties(self) -> Properties:
+        """The GPU's name, architecture, memory and limits."""
 
     # -- memory
 
     def free_bytes(self) -> int:
-        """The GPU's memory that no process has, now."""
+        """The GPU's memory that no process has allocated."""
 
     def malloc(self, num_bytes: int) -> int | None:
-        """Device memory aligned to 256 bytes, or None where there is not so much."""
+        """Device memory aligned to 256 bytes, or None if there is not so much."""
 
-    def free(self, address: int) -> None: ...
+    def free(self, address: int) -> None:
+        """Frees device memory."""
 
     def malloc_host(self, num_bytes: int) -> HostRegion | None:
-        """Pinned host memory as a buffer, or None where there is not so much."""
+        """Pinned host memory as a buffer, or None if there is not so much."""
 
-    def free_host(self, address: int) -> None: ...
+    def free_host(self, address: int) -> None:
+        """Frees pinned host memory."""
 
     # -- streams
 
     def stream(self, name: str) -> Stream:
         """A new stream that waits for no other."""
 
-    def event(self) -> Any: ...
+    def event(self) -> Any:
+        """A new event."""
 
-    def record(self, event: Any, stream: Stream) -> None: ...
+    def record(self, event: Any, stream: Stream) -> None:
+        """Records the event on the stream: it occurs when all work enqueued so far is done."""
 
     def wait(self, stream: Stream, event: Any) -> None:
-        """What comes next on the stream runs after what the event was recorded after."""
+        """Work enqueued on the stream later runs after the event."""
 
-    def is_done(self, event: Any) -> bool: ...
+    def is_done(self, event: Any) -> bool:
+        """Whether the event has occurred."""
 
     def synchronize(self, stream: Stream | None = None) -> None:
-        """Waits for a stream, or for all; raises what failed on the way."""
+        """Waits for a stream, or for all; raises the error of a launch that failed."""
 
     # -- copies, all asynchronous
 
     def copy_in(self, target: int, source: int, num_bytes: int, stream: Stream) -> None:
-        """From host memory (pinned: truly asynchronous) to the device's."""
+        """Copies host memory (pinned, to be truly asynchronous) to the device's."""
 
-    def copy_out(self, target: int, source: int, num_bytes: int, stream: Stream) -> None: ...
+    def copy_out(self, target: int, source: int, num_bytes: int, stream: Stream) -> None:
+        """Copies the device's memory to host memory."""
 
     def copy(self, target: int, source: int, num_bytes: int, stream: Stream) -> None:
-        """Within the device."""
+        """Copies within the device."""
 
     def copy_peer(
         self, target: int, source: int, source_driver: Driver, num_bytes: int, stream: Stream
     ) -> None:
-        """From another GPU's memory, on a stream of this one."""
+        """Copies another GPU's memory, on a stream of this one."""
 
     # -- kernels
 
-    def compile(self, text: str, name: str) -> Any:
-        """A module of a CUDA text; DriverError with the compiler's log, the text kept in a file
-        whose path is named. Compiled once: a cache on disk keeps it."""
+    def compile(self, source: str, name: str) -> Any:
+        """The module of a CUDA source, which a cache on disk keeps. DriverError with the compiler's
+        log and the path of a file that has the source."""
 
     def launcher(
         self,
@@ -173,25 +215,26 @@ class Driver(Protocol):
         reads: Sequence[Span] = (),
         writes: Sequence[Span] = (),
     ) -> Callable[[], None]:
-        """What launches the function when called. Arguments: `int` (a 64-bit one or an address),
-        `float` (a double); what a last parameter that is a structure of 64-bit words takes, word
-        by word. All that can be prepared is.
+        """A callable that launches the function, prepared as far as possible.
 
-        reads, writes: the memory it touches, for drivers that look for hazards between streams."""
+        arguments: `int` (64 bits, or an address) and `float` (a double); for a last parameter that
+        is a structure of 64-bit words, its words. reads, writes: the memory that it touches, for
+        drivers that detect hazards between streams.
+        """
 
     # -- matrix products
 
     def product(
         self, product: Product, workspace: tuple[int, int], stream: Stream
     ) -> Callable[[], None] | None:
-        """What computes a product when called, by the vendor's library with a workspace (address,
-        bytes) of ours; None where it has none for it (the caller has a kernel of its own)."""
+        """A callable that computes a product by cublasLt, with a workspace (address, bytes); None
+        if cublasLt has no algorithm for it (the caller has a kernel of its own)."""
 
     # -- captured work
 
     def capture(self, stream: Stream, work: Callable[[], None]) -> Callable[[], None]:
-        """Calls `work`, which enqueues on the stream (and on what is joined to it by events), and
-        returns what launches all of that at once on the same stream."""
+        """Calls `work`, which enqueues on the stream (and on streams that events join to it), and
+        returns a callable that launches all of that at once on the same stream."""
 
     def close(self) -> None:
-        """Gives back what the driver holds."""
+        """Releases what the driver holds."""

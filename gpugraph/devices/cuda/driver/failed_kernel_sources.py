@@ -1,6 +1,6 @@
-"""Texts that did not compile, kept where one can look at them: in the user's cache folder.
+"""Keeps kernel sources that did not compile in the user's cache folder, to be looked at.
 
-The same text has the same file, so a program that fails again and again keeps one.
+Equal sources have the same file, so a program that fails repeatedly keeps one.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from pathlib import Path
 from gpugraph.devices.codegen.object_cache import cache_folder
 
 
-def keep_text(text: str, name: str, ending: str) -> Path | None:
-    """A file of this user that holds the text, or None where none can be written."""
-    key = hashlib.sha256(text.encode()).hexdigest()[:12]
-    plain = re.sub(r"\W+", "_", name)[:60]
+def keep_source(source: str, name: str, ending: str) -> Path | None:
+    """Writes the source to a file of this user and returns its path; None if that fails."""
+    key = hashlib.sha256(source.encode()).hexdigest()[:12]
+    file = re.sub(r"\W+", "_", name)[:60] + f"-{key}{ending}"
     with contextlib.suppress(OSError):
-        return _write(cache_folder().parent / "refused", f"{plain}-{key}{ending}", text)
+        return _write(cache_folder().parent / "refused", file, source)
     with contextlib.suppress(OSError):
-        return _write(Path(tempfile.mkdtemp(prefix="gpugraph-")), f"{plain}-{key}{ending}", text)
+        return _write(Path(tempfile.mkdtemp(prefix="gpugraph-")), file, source)
     return None
 
 
-def _write(folder: Path, name: str, text: str) -> Path:
+def _write(folder: Path, name: str, source: str) -> Path:
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    (folder / name).write_text(text, "utf-8")
+    (folder / name).write_text(source, "utf-8")
     return folder / name

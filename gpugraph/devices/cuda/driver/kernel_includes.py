@@ -1,7 +1,7 @@
-"""One text of several: `#include "x.cuh"` becomes the file of `kernels/` that it names.
+"""Inlines the includes of a kernel source: `#include "x.cuh"` becomes that file of `kernels/`.
 
-So a text that is compiled is whole: what its cache key is made of, and what is kept in a file when
-it does not compile. Each file is taken once. `#include <...>` stays: it is the compiler's.
+The compiled source is complete, so it serves as the cache key and can be kept in a file when it
+does not compile. Each file is included once. `#include <...>` stays for the compiler.
 """
 
 from __future__ import annotations
@@ -16,30 +16,30 @@ _ONCE = re.compile(r"^[ \t]*#[ \t]*pragma[ \t]+once[ \t]*$", re.MULTILINE)
 
 
 def with_includes(
-    text: str,
+    source: str,
     name: str = "text.cu",
     read: Callable[[str], str] = kernel_file,
-    taken: set[str] | None = None,
+    included: set[str] | None = None,
 ) -> str:
-    """The text with the files that it includes in their place, each line known by its own file.
+    """The source with its includes inlined; `#line` names the file of each line.
 
-    taken: files that are there already, to which those taken now are added.
-    KeyError of the file's name where there is none.
+    included: files that are not to be included again, to which the included files are added.
+    KeyError with the file's name if there is none.
     """
-    done = set() if taken is None else taken
+    done = set() if included is None else included
 
-    def included(text: str, name: str) -> str:
-        def one(found: re.Match[str]) -> str:
-            other = found.group(1)
+    def inlined(source: str, name: str) -> str:
+        def replacement(include: re.Match[str]) -> str:
+            other = include.group(1)
             if other in done:
                 return ""
             done.add(other)
-            line = text.count("\n", 0, found.start()) + 2
-            return f'{included(_read(read, other), other)}\n#line {line} "{name}"'
+            line = source.count("\n", 0, include.start()) + 2
+            return f'{inlined(_read(read, other), other)}\n#line {line} "{name}"'
 
-        return f'#line 1 "{name}"\n{_INCLUDE.sub(one, _ONCE.sub("", text))}'
+        return f'#line 1 "{name}"\n{_INCLUDE.sub(replacement, _ONCE.sub("", source))}'
 
-    return included(text, name)
+    return inlined(source, name)
 
 
 def _read(read: Callable[[str], str], name: str) -> str:

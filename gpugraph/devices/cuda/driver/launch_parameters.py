@@ -1,4 +1,4 @@
-"""A kernel's arguments as CUDA takes them: an array of pointers to values that stay in place."""
+"""A kernel's arguments in CUDA's form: an array of pointers to values."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 
 
 class Parameters:
-    """Arguments of one launch, for as long as this lives.
+    """The arguments of a launch, valid as long as this object lives.
 
-    Integers (addresses, too) are 64-bit ones, floats are doubles. `address` is that of the array of
-    pointers, the `kernelParams` of cuLaunchKernel. Values lie side by side, so that a structure of
-    several, a kernel's last parameter, is where its first one is. TypeError for an argument that is
-    neither, OverflowError for an integer that has not 64 bits.
+    Integers and addresses have 64 bits, floats are doubles. `address` is the address of the array
+    of pointers, the `kernelParams` of cuLaunchKernel. Values lie side by side, so that a structure
+    of several words, a kernel's last parameter, begins at its first word. TypeError for an argument
+    of another type, OverflowError for an integer of more than 64 bits.
     """
 
     __slots__ = ("_pointers", "_values", "address")

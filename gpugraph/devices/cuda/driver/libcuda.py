@@ -1,6 +1,6 @@
-"""What NVIDIA's driver says of itself and of its GPUs, asked of libcuda.so.1 without any package.
+"""Properties of NVIDIA's driver and of its GPUs, read from libcuda.so.1 by ctypes.
 
-Nothing here makes a context: a GPU that is only looked at gives up no memory.
+Nothing here creates a context, which would take memory of the GPU.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ _TEXTS = {
     804: "the compatibility libraries of CUDA do not support this GPU",
     999: "unknown error",
 }
-"""For drivers too old or broken to tell."""
+"""Messages for drivers too old or broken to have them."""
 
 
 class Gpu(NamedTuple):
-    """A GPU as the driver shows it. ordinal: among the visible ones. capability: (9, 0)."""
+    """A GPU as the driver lists it. ordinal: among the visible GPUs. capability: (9, 0)."""
 
     ordinal: int
     name: str
@@ -40,32 +40,33 @@ class Gpu(NamedTuple):
 
     @property
     def capability_text(self) -> str:
+        """The compute capability as NVIDIA writes it: `9.0`."""
         return f"{self.capability[0]}.{self.capability[1]}"
 
 
 def version_text(number: int) -> str:
-    """CUDA's way to write versions, read: 12090 is 12.9."""
+    """CUDA's version number as text: 12090 is 12.9."""
     return f"{number // 1000}.{number % 1000 // 10}"
 
 
 class LibCuda:
-    """The driver's library. OSError, with the loader's text, where there is none."""
+    """The driver's library. OSError, with the loader's message, if there is none."""
 
     def __init__(self) -> None:
         self._library = ctypes.CDLL(_NAME)
 
     def version(self) -> int:
-        """The newest CUDA that the driver serves: 13000 is 13.0."""
+        """The newest CUDA version that the driver supports: 13000 is 13.0."""
         number = ctypes.c_int(0)
         self._call("cuDriverGetVersion", ctypes.byref(number))
         return number.value
 
     def initialize(self) -> None:
-        """Starts the driver in this process. DriverError with CUDA's status where it can't."""
+        """Starts the driver in this process. DriverError with CUDA's status if it fails."""
         self._call("cuInit", ctypes.c_uint(0))
 
     def gpus(self) -> list[Gpu]:
-        """The visible GPUs, as CUDA_VISIBLE_DEVICES leaves and orders them."""
+        """The visible GPUs, in the order of CUDA_VISIBLE_DEVICES."""
         count = ctypes.c_int(0)
         self._call("cuDeviceGetCount", ctypes.byref(count))
         return [self._gpu(ordinal) for ordinal in range(count.value)]

@@ -1,15 +1,15 @@
-"""NVRTC by ctypes: CUDA text to cubins, without a driver, a GPU or CuPy.
+"""NVRTC by ctypes: compiles CUDA sources to cubins, without a driver, a GPU or CuPy.
 
-    text, its includes in place -> key -> cubin in the cache, or compiled -> kept by its key
+    source with its includes -> key -> cubin in the cache, or compiled -> stored by its key
 
-For a GPU that is newer than NVRTC it compiles for the newest one that it knows of the same
-generation, whose cubins run there; for one of another generation to PTX, from which the driver
-makes the rest.
+For a GPU that is newer than NVRTC, it compiles for the newest architecture of the same generation
+that it knows, whose cubins run there; for a GPU of another generation to PTX, which the driver
+compiles further.
 
 The library is looked for in NVIDIA's wheels (nvidia-cuda-nvrtc-cu12, nvidia-cuda-nvrtc), then under
-CUDA_PATH and CUDA_HOME, then where the system has libraries. Why there is none is said once. The
-key is the digest of the text, the architecture, the options and NVRTC's version; cubins lie in
-$XDG_CACHE_HOME/gpugraph/cuda, as compiled C does (`devices.object_cache`).
+CUDA_PATH and CUDA_HOME, then among the system's libraries. The key is the digest of the source, the
+architecture, the options and NVRTC's version; cubins lie in $XDG_CACHE_HOME/gpugraph/cuda, like
+compiled C (`codegen.object_cache`).
 """
 
 from __future__ import annotations
@@ -31,34 +31,33 @@ from typing import NamedTuple
 from gpugraph.devices.codegen.object_cache import ObjectCache, cache_folder
 from gpugraph.devices.cuda.driver.cuda_libraries import LIBRARY_FOLDERS, cuda_roots
 from gpugraph.devices.cuda.driver.driver_interface import DriverError
-from gpugraph.devices.cuda.driver.failed_kernel_sources import keep_text
+from gpugraph.devices.cuda.driver.failed_kernel_sources import keep_source
 from gpugraph.devices.cuda.driver.kernel_includes import with_includes
 
 OPTIONS = ("--std=c++17", "--ptxas-options=-v")
-"""What every text is compiled with: C++17, and each kernel's registers in the log."""
-
+"""Options of every compilation: C++17, and each kernel's registers in the log."""
 
 _ARCH = re.compile(r"sm_(\d+)[af]?")
 _GENERATION = 10
-"""Capabilities of one generation: 90 and 93 have the first digit in common, 100 and 103 two."""
+"""Capabilities are of one generation if they are equal but for the last digit: 90 and 93."""
 
 
 class Cubin(NamedTuple):
-    """A compiled text: what a driver loads (a cubin, or PTX), and what the compiler said."""
+    """A compiled source: what a driver loads (a cubin, or PTX), and the compiler's log."""
 
     content: bytes
     log: str
 
 
-class Found(NamedTuple):
-    """NVRTC, or why there is none."""
+class NvrtcSearch(NamedTuple):
+    """NVRTC, or None and the reason."""
 
     nvrtc: Nvrtc | None
     reason: str
 
 
 class Nvrtc:
-    """A loaded NVRTC. version: (12, 9). archs: (50, ..., 120), what it compiles for."""
+    """A loaded NVRTC. version: (12, 9). archs: the capabilities that it knows, (50, ..., 120)."""
 
     def __init__(self, library: ctypes.CDLL, path: str, folder: Path | None = None) -> None:
         self.path = path
@@ -70,69 +69,68 @@ class Nvrtc:
         self.cache = ObjectCache(folder or cache_folder().parent / "cuda", ending=".cubin")
 
     def with_cache(self, folder: Path) -> Nvrtc:
-        """The same NVRTC with cubins in another folder."""
+        """The same NVRTC with its cache in another folder."""
         return Nvrtc(self._library, self.path, folder)
 
-    def compile(self, text: str, name: str, arch: str, options: Sequence[str] = ()) -> Cubin:
-        """The cubin of a CUDA text for `sm_90`, say.
+    def compile(self, source: str, name: str, arch: str, options: Sequence[str] = ()) -> Cubin:
+        """The cubin of a CUDA source for an architecture like `sm_90`.
 
-        DriverError with NVRTC's log and the file that keeps the text.
+        DriverError with NVRTC's log and the file that has the source.
         """
         try:
-            whole = with_includes(text)
+            source = with_includes(source)
         except KeyError as error:
             raise DriverError(f"{name} includes {error}, which is not in kernels/") from None
-        every = (*OPTIONS, *options)
+        options = (*OPTIONS, *options)
         target = self.target(arch)
-        key = self._key(whole, target, every)
+        key = self._key(source, target, options)
         stored = self.cache.content(key)
         if stored is not None:
             return _unpacked(stored)
-        made = self._compile(whole, name, [f"-arch={target}", *every, *self._includes()])
+        cubin = self._compile(source, name, [f"-arch={target}", *options, *self._includes()])
         with contextlib.suppress(OSError):  # no room for it: it is compiled again next time
-            self.cache.store(key, _packed(made))
-        return made
+            self.cache.store(key, _packed(cubin))
+        return cubin
 
     def target(self, arch: str) -> str:
-        """What to compile for, so that a GPU of this architecture can run it: the architecture
-        itself where NVRTC knows it. DriverError where all that it knows are newer."""
-        found = _ARCH.fullmatch(arch)
-        if found is None or int(found[1]) in self.archs:
+        """The architecture to compile for, so that a GPU of `arch` can run the result: `arch` if
+        NVRTC knows it. DriverError if NVRTC knows only newer ones."""
+        match = _ARCH.fullmatch(arch)
+        if match is None or int(match[1]) in self.archs:
             return arch
-        number = int(found[1])
-        older = [each for each in self.archs if each < number]
-        if not older:
+        number = int(match[1])
+        newest = max((known for known in self.archs if known < number), default=None)
+        if newest is None:
             raise DriverError(
                 f"NVRTC {self.version[0]}.{self.version[1]} ({self.path}) compiles for "
-                f"sm_{min(self.archs)} and later, not for {arch}: an older CUDA has what does"
+                f"sm_{min(self.archs)} and later, not for {arch}; an older CUDA does"
             )
-        newest = max(older)
-        same = newest // _GENERATION == number // _GENERATION
-        return f"sm_{newest}" if same else f"compute_{newest}"
+        is_same_generation = newest // _GENERATION == number // _GENERATION
+        return f"sm_{newest}" if is_same_generation else f"compute_{newest}"
 
-    def _key(self, text: str, arch: str, options: Sequence[str]) -> str:
-        parts = text, arch, tuple(options), self.version, self._includes()
+    def _key(self, source: str, arch: str, options: Sequence[str]) -> str:
+        parts = source, arch, tuple(options), self.version, self._includes()
         return hashlib.sha256(repr(parts).encode()).hexdigest()[:40]
 
     def _includes(self) -> list[str]:
         return [f"-I{folder}" for folder in self.headers]
 
-    def _compile(self, text: str, name: str, options: Sequence[str]) -> Cubin:
+    def _compile(self, source: str, name: str, options: Sequence[str]) -> Cubin:
         program = ctypes.c_void_p()
-        source = text.encode()
-        self._call("nvrtcCreateProgram", ctypes.byref(program), source, b"text.cu", 0, None, None)
+        content = source.encode()
+        self._call("nvrtcCreateProgram", ctypes.byref(program), content, b"text.cu", 0, None, None)
         try:
-            given = (ctypes.c_char_p * len(options))(*(each.encode() for each in options))
-            status = self._library.nvrtcCompileProgram(program, len(options), given)
+            strings = (ctypes.c_char_p * len(options))(*(option.encode() for option in options))
+            status = self._library.nvrtcCompileProgram(program, len(options), strings)
             log = self._bytes(program, "ProgramLog").rstrip(b"\0").decode(errors="replace")
             if status:
-                kept = keep_text(text, name, ".cu")
+                path = keep_source(source, name, ".cu")
                 raise DriverError(
                     f"{name} does not compile by NVRTC {self.version[0]}.{self.version[1]} "
-                    f"({options[0]}): {self._said(status)}; its text: {kept}\n{log}"
+                    f"({options[0]}): {self._message(status)}; its source: {path}\n{log}"
                 )
-            made = "PTX" if options[0].startswith("-arch=compute") else "CUBIN"
-            return Cubin(self._bytes(program, made), log)
+            kind = "PTX" if options[0].startswith("-arch=compute") else "CUBIN"
+            return Cubin(self._bytes(program, kind), log)
         finally:
             self._library.nvrtcDestroyProgram(ctypes.byref(program))
 
@@ -151,18 +149,18 @@ class Nvrtc:
     def _archs(self) -> tuple[int, ...]:
         count = ctypes.c_int()
         self._call("nvrtcGetNumSupportedArchs", ctypes.byref(count))
-        found = (ctypes.c_int * count.value)()
-        self._call("nvrtcGetSupportedArchs", found)
-        return tuple(found)
+        archs = (ctypes.c_int * count.value)()
+        self._call("nvrtcGetSupportedArchs", archs)
+        return tuple(archs)
 
     def _call(self, function: str, *arguments: object) -> None:
         status = getattr(self._library, function)(*arguments)
         if status:
-            raise DriverError(f"{function} of {self.path}: {self._said(status)}", status)
+            raise DriverError(f"{function} of {self.path}: {self._message(status)}", status)
 
-    def _said(self, status: int) -> str:
-        said = self._library.nvrtcGetErrorString(status)
-        return said.decode() if isinstance(said, bytes) else f"status {status}"
+    def _message(self, status: int) -> str:
+        message = self._library.nvrtcGetErrorString(status)
+        return message.decode() if isinstance(message, bytes) else f"status {status}"
 
 
 def _packed(cubin: Cubin) -> bytes:
@@ -175,23 +173,23 @@ def _unpacked(stored: bytes) -> Cubin:
     return Cubin(stored[end:], stored[4:end].decode())
 
 
-# -- where it is
+# -- the search for the library
 
 
 def library_paths() -> Iterator[str]:
-    """Files and names that may be NVRTC, the likeliest first."""
+    """Files and library names that may be NVRTC, the likeliest first."""
     for root in cuda_roots():
         for folder in LIBRARY_FOLDERS:
             pattern = os.path.join(glob.escape(root), folder, "libnvrtc.so*")
             yield from sorted(glob.glob(pattern), key=len)[:1]
-    system = ctypes.util.find_library("nvrtc")  # asks other programs: only if need be
+    system = ctypes.util.find_library("nvrtc")  # runs other programs: only if needed
     if system:
         yield system
     yield "libnvrtc.so"
 
 
 def header_folders(library: str, major: int) -> tuple[str, ...]:
-    """The folder that has cuda_fp16.h: beside the library, else of the same CUDA elsewhere."""
+    """The folder of cuda_fp16.h: beside the library, or elsewhere of the same CUDA version."""
     beside = os.path.dirname(os.path.dirname(library))
     for root in (beside, *cuda_roots()):
         for folder in ("include", os.path.join("targets", "*", "include")):
@@ -202,7 +200,7 @@ def header_folders(library: str, major: int) -> tuple[str, ...]:
 
 
 def _headers_major(folder: str) -> int:
-    """Which CUDA the headers are of, by what cuda_runtime_api.h or cuda.h says; 0: not known."""
+    """The CUDA version of headers, from cuda_runtime_api.h or cuda.h; 0: unknown."""
     for name in ("cuda_runtime_api.h", "cuda.h"):
         try:
             with open(os.path.join(folder, name), encoding="utf-8", errors="replace") as file:
@@ -214,36 +212,34 @@ def _headers_major(folder: str) -> int:
     return 0
 
 
-_LOOKING = threading.Lock()
+_search_lock = threading.Lock()
 
 
-def find_nvrtc() -> Found:
+def find_nvrtc() -> NvrtcSearch:
     """This process's NVRTC, looked for once; or the reason why there is none."""
-    with _LOOKING:
-        return _found()
+    with _search_lock:
+        return _search()
 
 
 @cache
-def _found() -> Found:
-    said = []
+def _search() -> NvrtcSearch:
+    failures = []
     for path in library_paths():
         try:
-            _load_beside(path)
-            return Found(Nvrtc(ctypes.CDLL(path), path), "")
+            _load_builtins(path)
+            return NvrtcSearch(Nvrtc(ctypes.CDLL(path), path), "")
         except (OSError, AttributeError, DriverError) as error:
-            said.append(f"{path}: {error}")
-    return Found(
-        None,
-        "no NVRTC was found (pip install nvidia-cuda-nvrtc-cu12, or CUDA_PATH): " + "; ".join(said),
-    )
+            failures.append(f"{path}: {error}")
+    reason = "no NVRTC was found (pip install nvidia-cuda-nvrtc-cu12, or CUDA_PATH): "
+    return NvrtcSearch(None, reason + "; ".join(failures))
 
 
-def _load_beside(path: str) -> None:
-    """Loads what NVRTC asks the loader for by its bare name at its first compilation: that of CUDA
+def _load_builtins(path: str) -> None:
+    """Loads the library that NVRTC loads by its bare name at its first compilation: NVRTC of CUDA
     13.0 does not look for it in its own folder."""
     folder, _ = os.path.split(path)
     if not folder:
         return
     for other in sorted(glob.glob(os.path.join(glob.escape(folder), "libnvrtc-builtins.so*"))):
-        with contextlib.suppress(OSError):  # then it may be found all the same, or NVRTC says so
+        with contextlib.suppress(OSError):  # NVRTC may find it all the same, or fails with a reason
             ctypes.CDLL(other)

@@ -1,8 +1,8 @@
-"""A handle of CUDA's that goes with the last reference to it, but not while a stream is captured.
+"""Handles of CUDA that are destroyed with their last reference, but not during a capture.
 
-CUDA lets a thread that captures a stream destroy no graph, free no memory and wait for nothing: the
-capture would fail. Python's collector may do all of it at any line, by finalizers of what it finds
-(a session that nobody has closed); so it waits.
+While a thread captures a stream, it must not destroy graphs, free memory or wait: the capture would
+fail. Python's garbage collector may do all of that at any line, by finalizers (of a session that
+was not closed); so it is disabled meanwhile.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from collections.abc import Callable, Iterator
 
 _lock = threading.Lock()
 _waits: list[bool] = []
-"""Whether the collector was on, for each who has it wait: the first knows."""
+"""For each `nothing_collected` in progress, whether the collector was enabled before it."""
 
 
 class Owned:
     """An event, a graph: `destroy` is called with the handle, once.
 
-    What it raises is dropped: a finalizer has nobody to tell, and a lost GPU has destroyed all.
+    Its errors are dropped: a finalizer has no caller, and on a lost GPU all is destroyed already.
     """
 
     __slots__ = ("_destroy", "handle")
@@ -38,7 +38,7 @@ class Owned:
 
 @contextlib.contextmanager
 def nothing_collected() -> Iterator[None]:
-    """Python's collector waits meanwhile, in all threads."""
+    """Disables Python's garbage collector meanwhile, in all threads."""
     with _lock:
         _waits.append(gc.isenabled())
         gc.disable()

@@ -1,13 +1,13 @@
-"""CUDA text to a library that runs on the host: the C++ compiler behind cuda_on_host.h.
+"""From CUDA source to a library that runs on the host: the C++ compiler and cuda_on_host.h.
 
-    shim + namespace { text, its includes in place } + an entry for each kernel
+    shim + namespace { source with its includes } + an entry for each kernel
       -> key -> object in the cache, or compiled -> loaded by ctypes
 
-Found, cached and stopped as C texts are (`devices.compiler`), but whatever GPUGRAPH_NATIVE says: a
-device that computes by CUDA text alone has nothing else. A text that does not compile is kept in a
-file that the error names, with the compiler's log.
+The object is found and cached as those of native code are (`codegen.c_compiler`), but whatever
+GPUGRAPH_NATIVE is: an emulated GPU has no other kernels. A source that does not compile is kept in
+a file, which the error names beside the compiler's log.
 
-    GPUGRAPH_CXX   the compiler, a name on the PATH or a path; unset: c++
+    GPUGRAPH_CXX   the compiler, a name on the PATH or a path; by default c++
 """
 
 from __future__ import annotations
@@ -21,12 +21,11 @@ import threading
 from collections.abc import Sequence
 from functools import cache
 from math import prod
-from pathlib import Path
 from typing import Any
 
 from gpugraph.devices.codegen.c_compiler import Compiler
 from gpugraph.devices.cuda.driver.driver_interface import DriverError, Geometry
-from gpugraph.devices.cuda.driver.failed_kernel_sources import keep_text
+from gpugraph.devices.cuda.driver.failed_kernel_sources import keep_source
 from gpugraph.devices.cuda.driver.kernel_includes import with_includes
 from gpugraph.devices.cuda.emulation import guarded_launches as guarded
 from gpugraph.devices.cuda.emulation.guarded_launches import is_sanitizing
@@ -49,7 +48,7 @@ FLAGS = (
 
 MOST_THREADS = 1024
 THREADS_OF_ANY = 256
-"""Threads for which a GPU has the registers, whatever a kernel takes: 255 of 65536 each."""
+"""Threads for which a GPU always has the registers: at most 255 each, of 65536."""
 STACK_BYTES = 128 << 10
 MOST_SHARED_BYTES = 227 << 10
 _MESSAGE_BYTES = 1000
@@ -70,7 +69,7 @@ _SYSTEM = re.compile(r"^[ \t]*#[ \t]*include[ \t]+<[^>\n]*>[^\n]*$", re.MULTILIN
 
 
 class _CudaCompiler(Compiler):
-    """The C++ compiler, which no switch turns off."""
+    """The C++ compiler, which no switch disables."""
 
     flags: tuple[str, ...] = FLAGS
     language = "c++"
@@ -78,62 +77,63 @@ class _CudaCompiler(Compiler):
 
     @property
     def reason(self) -> str:
+        """Why there is no compiler, or the empty string."""
         if not self.path:
             return f"no C++ compiler was found ('{self.command}' is not on the PATH)"
         return ""
 
-    def preprocessed(self, text: str) -> str:
-        """What macros make of the text; the text itself where it can't be told."""
+    def preprocessed(self, source: str) -> str:
+        """The source with its macros expanded; the source itself if that fails."""
         flags = ["-E", "-P", "-x", "c++", "-DGPUGRAPH_ON_HOST=1", "-"]
-        code, said = self._run([self.path, *flags], _SYSTEM.sub("", text))
-        return text if code else said
+        code, output = self._run([self.path, *flags], _SYSTEM.sub("", source))
+        return source if code else output
 
 
 @cache
 def host_compiler() -> _CudaCompiler:
-    """This process's C++ compiler for CUDA texts."""
-    made = _CudaCompiler(os.environ.get("GPUGRAPH_CXX") or "c++")
+    """This process's C++ compiler for CUDA sources."""
+    compiler = _CudaCompiler(os.environ.get("GPUGRAPH_CXX") or "c++")
     if is_sanitizing():
-        made.flags = (*FLAGS, *guarded.FLAGS)
-    return made
+        compiler.flags = (*FLAGS, *guarded.FLAGS)
+    return compiler
 
 
-def kernel_names(text: str) -> tuple[str, ...]:
-    """The `__global__` functions of a text whose includes are in place, in order."""
-    plain = _COMMENT.sub(" ", text)
+def kernel_names(source: str) -> tuple[str, ...]:
+    """The `__global__` functions of a source that has its includes, in order."""
+    plain = _COMMENT.sub(" ", source)
     if _MACRO_KERNEL.search(plain) and not host_compiler().reason:
         plain = host_compiler().preprocessed(plain)
     return tuple(dict.fromkeys(_KERNEL.findall(plain)))
 
 
-def host_source(text: str) -> tuple[str, tuple[str, ...]]:
-    """The C++ text that holds a CUDA text and its kernels' entries; the kernels' names.
+def host_source(source: str) -> tuple[str, tuple[str, ...]]:
+    """The C++ source of a CUDA source with entries for its kernels, and the kernels' names.
 
-    DriverError where it includes a file that is not there, or has no kernel.
+    DriverError if it includes a file that does not exist, or has no kernel.
     """
-    taken: set[str] = set()
+    included: set[str] = set()
     try:
-        shim = with_includes('#include "cuda_on_host.h"', "host.cpp", taken=taken)
-        whole = with_includes(text, taken=taken)
+        shim = with_includes('#include "cuda_on_host.h"', "host.cpp", included=included)
+        whole = with_includes(source, included=included)
     except KeyError as error:
-        raise DriverError(f"the CUDA text includes {error}, which is not in kernels/") from None
+        raise DriverError(f"the CUDA source includes {error}, which is not in kernels/") from None
     names = kernel_names(whole)
     if not names:
-        raise DriverError('the CUDA text has no kernel (extern "C" __global__ void name(...))')
+        raise DriverError('the CUDA source has no kernel (extern "C" __global__ void name(...))')
     whole = _DYNAMIC.sub(_dynamic, _SYSTEM.sub("", whole))
     entries = "".join(f"GG_ENTRY({name})\n" for name in names)
     return f"{shim}\nnamespace {{\n{whole}\n}}  // namespace\n{entries}", names
 
 
-def _dynamic(found: re.Match[str]) -> str:
-    """`extern __shared__ T name[];` as a pointer to what a launch asks for."""
-    _, element, _, name = found.groups()
+def _dynamic(declaration: re.Match[str]) -> str:
+    """`extern __shared__ T name[];` as a pointer to the launch's dynamic shared memory."""
+    _, element, _, name = declaration.groups()
     return f"{element}* const {name} = ({element}*)gg_host::dynamic_shared();"
 
 
 @cache
 def _stacks() -> mmap.mmap:
-    """Stacks of a block's threads: launches, one at a time in a process, share them."""
+    """Stacks of a block's threads, which all launches share: one runs at a time in a process."""
     return mmap.mmap(-1, (MOST_THREADS + 1) * STACK_BYTES, flags=mmap.MAP_PRIVATE)
 
 
@@ -150,10 +150,10 @@ _ONE_LAUNCH = threading.Lock()
 
 
 class HostModule:
-    """A loaded text. kernels: each kernel's parameters, a letter for each 64-bit word of them:
-    `p`ointer, `i`nteger, `d`ouble, `w`ord of a structure.
+    """A loaded CUDA source.
 
-    bounded: those that say in `__launch_bounds__` how many threads they are for.
+    kernels: by name, a letter for each 64-bit word of the kernel's parameters: `p`ointer,
+    `i`nteger, `d`ouble, `w`ord of a structure. bounded: kernels that have `__launch_bounds__`.
     """
 
     def __init__(
@@ -163,17 +163,17 @@ class HostModule:
         self.bounded = frozenset(bounded)
         self.kernels: dict[str, str] = {}
         self._library = library
-        for each in names:
-            kinds = getattr(library, f"gg_kinds_{each}")
+        for kernel in names:
+            kinds = getattr(library, f"gg_kinds_{kernel}")
             kinds.restype = ctypes.c_char_p
-            self.kernels[each] = kinds().decode()
+            self.kernels[kernel] = kinds().decode()
 
     def check(self, function: str, geometry: Geometry, arguments: Sequence[Any]) -> None:
-        """DriverError where CUDA would refuse to launch it."""
+        """DriverError if CUDA would refuse the launch."""
         kinds = self.kernels.get(function)
         if kinds is None:
-            there = ", ".join(self.kernels)
-            raise DriverError(f"{self.name} has no kernel {function} (it has {there})", 500)
+            names = ", ".join(self.kernels)
+            raise DriverError(f"{self.name} has no kernel {function} (it has {names})", 500)
         _check_geometry(function, geometry)
         threads = prod(geometry.block)
         if threads > THREADS_OF_ANY and function not in self.bounded:
@@ -186,27 +186,27 @@ class HostModule:
             raise DriverError(
                 f"kernel {function} takes {len(kinds)} arguments, not {len(arguments)}", 1
             )
-        for at, (kind, given) in enumerate(zip(kinds, arguments)):
-            wanted = float if kind == "d" else int
-            if not isinstance(given, wanted) or isinstance(given, bool):
+        for index, (kind, argument) in enumerate(zip(kinds, arguments)):
+            python_type = float if kind == "d" else int
+            if not isinstance(argument, python_type) or isinstance(argument, bool):
                 raise DriverError(
-                    f"kernel {function}: argument {at} is {given!r} ({type(given).__name__}), the "
-                    f"parameter's type is {_KINDS[kind]}",
+                    f"kernel {function}: argument {index} is {argument!r} "
+                    f"({type(argument).__name__}), the parameter's type is {_KINDS[kind]}",
                     1,
                 )
 
     def launch(
         self, function: str, geometry: Geometry, arguments: Sequence[Any], backwards: bool = False
     ) -> None:
-        """Runs a kernel to its end. DriverError as `check` says, and where the kernel failed."""
+        """Runs a kernel to its end. DriverError as by `check`, and if the kernel fails."""
         self.check(function, geometry, arguments)
         words = b"".join(
-            struct.pack("=d" if kind == "d" else "=q", _signed(given, kind))
-            for kind, given in zip(self.kernels[function], arguments)
+            struct.pack("=d" if kind == "d" else "=q", _signed(argument, kind))
+            for kind, argument in zip(self.kernels[function], arguments)
         )
         message = ctypes.create_string_buffer(_MESSAGE_BYTES)
         with _ONE_LAUNCH:
-            how = struct.pack(
+            launch_options = struct.pack(
                 "=12q",
                 *geometry.grid,
                 *geometry.block,
@@ -217,7 +217,7 @@ class HostModule:
                 _address(_shared()),
                 ctypes.addressof(message),
             )
-            status = getattr(self._library, f"gg_launch_{function}")(how, words)
+            status = getattr(self._library, f"gg_launch_{function}")(launch_options, words)
         if status:
             raise DriverError(message.value.decode(errors="replace"), status, fatal=True)
 
@@ -230,9 +230,9 @@ _KINDS = {
 }
 
 
-def _signed(given: Any, kind: str) -> Any:
-    """A word's value as a signed one: unsigned parameters take the upper half too."""
-    return given - (1 << 64) if kind != "d" and given >= 1 << 63 else given
+def _signed(argument: Any, kind: str) -> Any:
+    """A word as a signed number: arguments for unsigned parameters may be 2**63 or more."""
+    return argument - (1 << 64) if kind != "d" and argument >= 1 << 63 else argument
 
 
 def _check_geometry(function: str, geometry: Geometry) -> None:
@@ -248,14 +248,14 @@ def _check_geometry(function: str, geometry: Geometry) -> None:
         )
 
 
-def load(text: str, name: str) -> HostModule:
-    """A CUDA text, ready to be launched on the host. `name` is for messages.
+def load(source: str, name: str) -> HostModule:
+    """A CUDA source, compiled for the host and loaded. `name` is for messages.
 
-    DriverError with the compiler's log and the file that keeps the text.
+    DriverError with the compiler's log and the file that has the source.
     """
-    source, names = host_source(text)
+    source, names = host_source(source)
     library, reason = host_compiler().make(source, name)
     if library is None:
-        kept: Path | None = keep_text(source, name, ".cpp")
-        raise DriverError(f"{name} does not compile for the host; its text: {kept}\n{reason}")
+        path = keep_source(source, name, ".cpp")
+        raise DriverError(f"{name} does not compile for the host; its source: {path}\n{reason}")
     return HostModule(name, library, names, _BOUNDED.findall(_COMMENT.sub(" ", source)))

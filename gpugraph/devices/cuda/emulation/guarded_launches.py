@@ -1,8 +1,8 @@
-"""Launches on memory of their own, so that AddressSanitizer sees what is out of bounds.
+"""Launches on copies of their arrays, so that AddressSanitizer sees accesses out of bounds.
 
 Arrays of a GPU lie side by side in large regions, where a read behind one of them is a read of
 another. With GPUGRAPH_CUDA_SANITIZE=1 kernels are compiled for AddressSanitizer, and each array
-that a launch says it touches is copied to memory by malloc before, and back after it. ci/sanitize
+that a launch declares is copied to memory from malloc before it, and back after it. ci/sanitize
 runs tests so, with the sanitizer's library preloaded.
 """
 
@@ -15,11 +15,11 @@ from collections.abc import Callable, Sequence
 from gpugraph.devices.cuda.driver.driver_interface import Span
 
 FLAGS: tuple[str, ...] = ("-fsanitize=address", "-g1")
-"""What else the C++ compiler is told."""
+"""Further flags of the C++ compiler."""
 
 
 def is_sanitizing() -> bool:
-    """Whether the environment asks for it."""
+    """Whether GPUGRAPH_CUDA_SANITIZE is set."""
     return os.environ.get("GPUGRAPH_CUDA_SANITIZE", "0") not in ("", "0")
 
 
@@ -30,20 +30,23 @@ def on_copies(
     reads: Sequence[Span],
     writes: Sequence[Span],
 ) -> None:
-    """Launches with what it touches elsewhere. pointers: which arguments may be addresses."""
+    """Calls `launch` with the memory of `reads` and `writes` copied, and copies it back.
+
+    pointers: the indices and values of the arguments that may be addresses.
+    """
     library = ctypes.CDLL(None)
     library.malloc.restype, library.malloc.argtypes = ctypes.c_void_p, (ctypes.c_size_t,)
     library.free.argtypes = (ctypes.c_void_p,)
     moved = [(*span, library.malloc(span[1])) for span in _joined([*reads, *writes])]
-    given = list(arguments)
-    for at, address in pointers:
+    replaced = list(arguments)
+    for index, address in pointers:
         for start, size, copy in moved:
             if start <= address < start + size:
-                given[at] = copy + address - start
+                replaced[index] = copy + address - start
     try:
         for start, size, copy in moved:
             ctypes.memmove(copy, start, size)
-        launch(given)
+        launch(replaced)
         for start, size, copy in moved:
             ctypes.memmove(start, copy, size)
     finally:
@@ -52,11 +55,11 @@ def on_copies(
 
 
 def _joined(spans: Sequence[Span]) -> list[Span]:
-    """The spans, those that overlap as one."""
-    found: list[Span] = []
+    """The spans, with those that overlap as one."""
+    joined: list[Span] = []
     for start, size in sorted({span for span in spans if span[1]}):
-        if found and start < sum(found[-1]):
-            before = found.pop()
+        if joined and start < sum(joined[-1]):
+            before = joined.pop()
             start, size = before[0], max(sum(before), start + size) - before[0]
-        found.append((start, size))
-    return found
+        joined.append((start, size))
+    return joined

@@ -1,7 +1,8 @@
-"""A capture on the host: a timeline of its own, whose commands are run again by each launch.
+"""A capture on the host: a timeline of its own, whose commands each launch runs again.
 
-A stream comes into it by waiting for an event that was recorded in it, and has to be waited for by
-the stream that it began with before it ends. Events from outside can't be waited for in it.
+A stream joins the capture when it waits for an event that was recorded in it. Before the capture
+ends, its first stream has to wait for all streams that joined. A captured stream can't wait for
+events from outside.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from gpugraph.devices.cuda.emulation.stream_timeline import HostStream, Mark, Ti
 
 
 class Graph(NamedTuple):
-    """What was captured, as one command."""
+    """Captured work as one command."""
 
     name: str
     run: Callable[[], None]
@@ -23,7 +24,7 @@ class Graph(NamedTuple):
 
 
 class HostCapture:
-    """streams: the real ones that are captured, each with the one that stands for it."""
+    """A capture in progress. streams: the captured streams, each with its stand-in."""
 
     def __init__(self, stream: HostStream, raises_hazards: bool, seed: int | None) -> None:
         self.timeline = Timeline(seed)
@@ -32,7 +33,7 @@ class HostCapture:
         self.streams = {stream: self._origin}
 
     def join(self, stream: HostStream, mark: Mark) -> None:
-        """A stream waits for an event while this goes on."""
+        """A stream waits for an event during the capture."""
         if mark.timeline is self.timeline:
             if stream not in self.streams:
                 self.streams[stream] = self.timeline.stream(stream.name, stream.owner)
@@ -44,20 +45,22 @@ class HostCapture:
             )
 
     def finish(self) -> Graph:
-        """DriverError where a stream that came into it was not waited for."""
-        for each in self.streams.values():
-            told = max((at + 1 for at, one in enumerate(each.pending) if one.run), default=0)
-            if each is not self._origin and self._origin.clock.get(each.number, 0) < told:
+        """Ends the capture. DriverError if a stream that joined was not waited for."""
+        origin = self._origin
+        for stream in self.streams.values():
+            numbers = [number for number, command in enumerate(stream.pending, 1) if command.run]
+            last = max(numbers, default=0)
+            if stream is not origin and origin.clock.get(stream.number, 0) < last:
                 raise DriverError(
-                    f"the capture of stream {self._origin.name} ended before that waited for "
-                    f"stream {each.name}",
+                    f"the capture of stream {origin.name} ended before that waited for "
+                    f"stream {stream.name}",
                     904,
                 )
         recorded = self.timeline.recorded()
-        commands = [each for pending in recorded.values() for each in pending]
+        commands = [command for pending in recorded.values() for command in pending]
         return Graph(
             f"graph of {len(commands)} commands",
             lambda: self.timeline.replay(recorded),
-            tuple(dict.fromkeys(span for each in commands for span in each.reads)),
-            tuple(dict.fromkeys(span for each in commands for span in each.writes)),
+            tuple(dict.fromkeys(span for command in commands for span in command.reads)),
+            tuple(dict.fromkeys(span for command in commands for span in command.writes)),
         )

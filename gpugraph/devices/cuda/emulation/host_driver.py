@@ -1,9 +1,10 @@
-"""CUDA played on the host: the driver that tests and CI have where no GPU is.
+"""CUDA emulated on the host: the driver of tests and CI without a GPU.
 
-Kernels are the GPU's texts, compiled by the C++ compiler (`host_compiler`). Device memory is the
-host's, and what a launch or a copy is given has to lie in it. Streams run as late as events allow
-(`timeline`), commands that collide are an error (`hazards`), and what CUDA refuses in a capture is
-refused. A kernel that fails does so when its stream is waited for, and the device is lost then.
+Kernels are the GPU's sources, compiled by the C++ compiler (`cxx_compiler`). Device memory is host
+memory, in which all addresses of launches and copies have to lie. Streams run as late as events
+allow (`stream_timeline`), unordered access to the same memory is an error (`stream_hazards`), and
+a capture refuses what CUDA refuses. The failure of a kernel is raised when its stream is waited
+for, and the device is lost then.
 
 Several drivers of one `HostMachine` are GPUs that see each other.
 """
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from gpugraph.devices.cuda.driver.driver_interface import (
@@ -22,7 +24,7 @@ from gpugraph.devices.cuda.driver.driver_interface import (
     Properties,
     Span,
 )
-from gpugraph.devices.cuda.emulation import host_matrix_products as host_products
+from gpugraph.devices.cuda.emulation import host_matrix_products
 from gpugraph.devices.cuda.emulation.cxx_compiler import MOST_SHARED_BYTES, HostModule, load
 from gpugraph.devices.cuda.emulation.guarded_launches import is_sanitizing, on_copies
 from gpugraph.devices.cuda.emulation.host_capture import HostCapture
@@ -40,10 +42,10 @@ class HostDriver(HostGPU):
     """One GPU of a machine.
 
     total_bytes: its memory. fill: the byte that new memory holds (255: NaN), None: zeros.
-    products: whether there are any; without, the caller's kernels compute them. epilogues: whether
-    products do what follows them.
-    backwards: threads and blocks run from the last to the first, so that a race shows.
-    hazards: whether a collision raises; else it is put down in `faults` alone.
+    products: whether it has cublasLt's products; without, the caller's kernels compute them.
+    epilogues: whether these products may have an epilogue. backwards: threads and blocks run from
+    the last to the first, so that a race shows. hazards: whether a hazard raises; if not, it is
+    only noted in `faults`.
     """
 
     def __init__(
@@ -68,7 +70,8 @@ class HostDriver(HostGPU):
 
     @property
     def properties(self) -> Properties:
-        others = frozenset(each.ordinal for each in self.machine.drivers if each is not self)
+        """The emulated GPU's properties; the other GPUs of its machine are peers."""
+        drivers = self.machine.drivers
         return Properties(
             ordinal=self.ordinal,
             name="CUDA on the host",
@@ -78,27 +81,30 @@ class HostDriver(HostGPU):
             multiprocessors=4,
             shared_bytes=MOST_SHARED_BYTES,
             bus_id=f"host:{self.ordinal}",
-            versions="played by the host's C++ compiler",
-            peers=others,
+            versions="emulated by the host's C++ compiler",
+            peers=frozenset(driver.ordinal for driver in drivers if driver is not self),
         )
 
     # -- streams
 
     def stream(self, name: str) -> HostStream:
+        """A new stream."""
         with self._lock:
             return self._timeline.stream(f"{name}@{self.ordinal}", self)
 
     def event(self) -> HostEvent:
+        """A new event."""
         return HostEvent()
 
     def record(self, event: HostEvent, stream: HostStream) -> None:
+        """Records the event at the stream's current end."""
         with self._lock:
             self._raise_late()
             timeline, stream = self._place(stream)
             event.mark = timeline.mark(stream)
 
     def wait(self, stream: HostStream, event: HostEvent) -> None:
-        """An event that was never recorded is not waited for."""
+        """Enqueues a wait for the event, unless that was never recorded."""
         with self._lock:
             self._raise_late()
             mark = event.mark
@@ -112,7 +118,7 @@ class HostDriver(HostGPU):
             timeline.wait(stream, mark)
 
     def is_done(self, event: HostEvent) -> bool:
-        """False the first time for what has not run; it runs then."""
+        """Whether the event has occurred. If not, False, after which the commands before it run."""
         with self._lock:
             self._begin("is_done")
             mark = event.mark
@@ -129,7 +135,7 @@ class HostDriver(HostGPU):
     # -- copies
 
     def copy_in(self, target: int, source: int, num_bytes: int, stream: HostStream) -> None:
-        """What is not pinned is read before this returns."""
+        """Copies host memory; memory that is not pinned is read before this returns."""
         with self._lock:
             self._check_span((target, num_bytes), "copy_in writes")
             if self._pinned.holds(source, num_bytes):
@@ -137,7 +143,7 @@ class HostDriver(HostGPU):
                 return
             self._refuse_in_capture("copy_in from host memory that is not pinned")
             content = ctypes.string_at(source, num_bytes)
-            self._tell(
+            self._enqueue(
                 stream,
                 "copy_in",
                 lambda: _move(target, content, num_bytes),
@@ -145,7 +151,7 @@ class HostDriver(HostGPU):
             )
 
     def copy_out(self, target: int, source: int, num_bytes: int, stream: HostStream) -> None:
-        """To what is not pinned, it is over when this returns."""
+        """Copies to host memory; to memory that is not pinned before this returns."""
         with self._lock:
             self._check_span((source, num_bytes), "copy_out reads")
             is_pinned = self._pinned.holds(target, num_bytes)
@@ -156,6 +162,7 @@ class HostDriver(HostGPU):
                 self.synchronize(stream)
 
     def copy(self, target: int, source: int, num_bytes: int, stream: HostStream) -> None:
+        """Copies within the device."""
         with self._lock:
             self._check_span((target, num_bytes), "copy writes")
             self._check_span((source, num_bytes), "copy reads")
@@ -164,6 +171,7 @@ class HostDriver(HostGPU):
     def copy_peer(
         self, target: int, source: int, source_driver: Driver, num_bytes: int, stream: HostStream
     ) -> None:
+        """Copies the memory of another GPU of this machine."""
         with self._lock:
             other = source_driver
             if not isinstance(other, HostDriver) or other.machine is not self.machine:
@@ -173,27 +181,22 @@ class HostDriver(HostGPU):
             self._copy("copy_peer", target, source, num_bytes, stream)
 
     def _copy(self, name: str, target: int, source: int, size: int, stream: HostStream) -> None:
-        if not size:
-            return
-        self._tell(
-            stream,
-            name,
-            lambda: _move(target, source, size),
-            reads=[(source, size)],
-            writes=[(target, size)],
-        )
+        if size:
+            run = partial(_move, target, source, size)
+            self._enqueue(stream, name, run, [(source, size)], [(target, size)])
 
     # -- kernels
 
-    def compile(self, text: str, name: str) -> HostModule:
+    def compile(self, source: str, name: str) -> HostModule:
+        """The module of a CUDA source, compiled for the host."""
         with self._lock:
-            found = self._modules.get(text)
-            if found is not None:
-                return found
+            module = self._modules.get(source)
+            if module is not None:
+                return module
             self._begin("compile")
-        made = load(text, name)  # others may be compiled meanwhile
+        module = load(source, name)  # without the lock: threads compile side by side
         with self._lock:
-            return self._modules.setdefault(text, made)
+            return self._modules.setdefault(source, module)
 
     def launcher(
         self,
@@ -205,61 +208,68 @@ class HostDriver(HostGPU):
         reads: Sequence[Span] = (),
         writes: Sequence[Span] = (),
     ) -> Callable[[], None]:
+        """A callable that launches a kernel. `run` raises DriverError for pointers to no memory."""
         module.check(function, geometry, arguments)
-        given = tuple(arguments)
+        arguments = tuple(arguments)
         for span in (*reads, *writes):
             self._check_span(span, f"kernel {function} touches")
-        kinds = dict(enumerate(module.kernels[function]))
+        kinds = module.kernels[function]
         words = [
-            (at, word) for at, word in enumerate(given) if word and kinds.get(at) in ("p", "w")
+            (index, word)
+            for index, (word, kind) in enumerate(zip(arguments, kinds))
+            if word and kind in "pw"
         ]
-        pointers = [(at, address) for at, address in words if kinds[at] == "p"]
+        pointers = [(index, address) for index, address in words if kinds[index] == "p"]
 
         def run() -> None:
-            for at, address in pointers:
+            for index, address in pointers:
                 if not (self._device.holds(address, 0) or self._pinned.holds(address, 0)):
                     raise DriverError(
-                        f"kernel {function}: argument {at}, {address:#x}, is no memory of "
+                        f"kernel {function}: argument {index}, {address:#x}, is no memory of "
                         f"GPU {self.ordinal}",
                         ILLEGAL_ADDRESS,
                         fatal=True,
                     )
             if is_sanitizing():
-                on_copies(start, given, words, reads, writes)
+                on_copies(start, arguments, words, reads, writes)
             else:
-                start(given)
+                start(arguments)
 
         def start(words: Sequence[Any]) -> None:
             module.launch(function, geometry, words, self.backwards)
 
         def launch() -> None:
             with self._lock:
-                self._tell(stream, f"kernel {function}", run, reads, writes)
+                self._enqueue(stream, f"kernel {function}", run, reads, writes)
 
         return launch
 
     def product(
         self, product: Product, workspace: tuple[int, int], stream: HostStream
     ) -> Callable[[], None] | None:
-        if not self.products or not host_products.item_bytes(product.dtype):
+        """A callable that computes a product with NumPy; None where the GPU is to have none."""
+        if not self.products or not product.item_bytes:
             return None
         if not (self.epilogues or product.is_plain):
             return None
-        reads, writes = host_products.spans(product)
+        reads, writes = product.spans()
         for span in (*reads, *writes, workspace):
             self._check_span(span, "product touches")
         name = f"product {product.m}x{product.k} by {product.k}x{product.n}"
 
+        def run() -> None:
+            host_matrix_products.compute(product)
+
         def launch() -> None:
             with self._lock:
-                run = _computed(product)
-                self._tell(stream, name, run, reads, [*writes, workspace])
+                self._enqueue(stream, name, run, reads, [*writes, workspace])
 
         return launch
 
     # -- captured work
 
     def capture(self, stream: HostStream, work: Callable[[], None]) -> Callable[[], None]:
+        """Captures what `work` enqueues, and returns a callable that launches it."""
         with self._lock:
             self._begin("capture")
             capture = HostCapture(stream, self._timeline.raises_hazards, self.machine.seed)
@@ -273,12 +283,12 @@ class HostDriver(HostGPU):
 
         def launch() -> None:
             with self._lock:
-                self._tell(stream, graph.name, graph.run, graph.reads, graph.writes)
+                self._enqueue(stream, graph.name, graph.run, graph.reads, graph.writes)
 
         return launch
 
     def close(self) -> None:
-        """What was told and has not run is not run; what was allocated goes."""
+        """Drops the commands that have not run, and frees all memory."""
         with self._lock:
             self._timeline.drop(self)
             self._device.clear()
@@ -290,7 +300,3 @@ class HostDriver(HostGPU):
 
 def _move(target: int, source: int | bytes, size: int) -> None:
     ctypes.memmove(target, source, size)
-
-
-def _computed(product: Product) -> Callable[[], None]:
-    return lambda: host_products.compute(product)

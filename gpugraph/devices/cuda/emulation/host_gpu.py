@@ -1,7 +1,4 @@
-"""A GPU that the host plays: its memory, what failed on it, and where its commands go.
-
-What `host_driver` says as a driver's verbs is built of this.
-"""
+"""An emulated GPU's state, on which `host_driver` builds: memory, failures, and its commands."""
 
 from __future__ import annotations
 
@@ -18,16 +15,16 @@ INVALID, IN_CAPTURE = 1, 900
 
 
 class HostEvent:
-    """An event: the place in a stream where it was recorded last."""
+    """An event: the mark in the stream where it was recorded last."""
 
     def __init__(self) -> None:
         self.mark: Mark | None = None
 
 
 class HostMachine:
-    """What the GPUs of one machine share: time, and a lock.
+    """What the GPUs of one machine share: a timeline and a lock.
 
-    seed: streams take turns by chance; None: the one that was told last runs first.
+    seed: streams take turns at random; None: the stream with the newest command runs first.
     """
 
     def __init__(self, seed: int | None = None) -> None:
@@ -45,7 +42,7 @@ def _note_failure(stream: HostStream, error: DriverError) -> None:
 
 
 class HostGPU:
-    """One GPU's memory and state; `synchronize` is its driver's."""
+    """One GPU's memory and state, with the methods of `Driver` that need no more."""
 
     def __init__(
         self, ordinal: int, machine: HostMachine, total_bytes: int, fill: int | None
@@ -61,44 +58,50 @@ class HostGPU:
         machine.drivers.append(self)
 
     def synchronize(self, stream: HostStream | None = None) -> None:
-        """Waits for a stream, or for all; raises what failed on the way."""
+        """Waits for a stream, or for all; raises the error of a command that failed."""
+        timeline = self._timeline
         with self._lock:
             self._begin("synchronize")
-            own = [each for each in self._timeline.streams if each.owner is self]
             if stream is None:
-                self._timeline.run_all(own)
+                streams = [stream for stream in timeline.streams if stream.owner is self]
+                timeline.run_all(streams)
             else:
-                self._timeline.run_to(self._timeline.mark(stream))
+                streams = [stream]
+                timeline.run_to(timeline.mark(stream))
             self._raise_late()
-            for each in own if stream is None else [stream]:
-                self._timeline.meet(self._timeline.mark(each).clock)
+            for stream in streams:
+                timeline.meet(timeline.mark(stream).clock)
 
     @property
     def faults(self) -> list[str]:
-        """Collisions found so far."""
+        """The hazards so far."""
         return self._timeline.faults
 
     # -- memory
 
     def free_bytes(self) -> int:
+        """The device memory that is not allocated."""
         return self._device.limit - self._device.used
 
     def malloc(self, num_bytes: int) -> int | None:
+        """Device memory, or None over the limit."""
         with self._lock:
             self._begin("malloc")
             region = self._device.take(num_bytes)
             return None if region is None else region.base
 
     def free(self, address: int) -> None:
-        """Waits for all streams first, as cudaFree does."""
+        """Frees device memory. Waits for all streams first, as cudaFree does."""
         self._free(address, self._device)
 
     def malloc_host(self, num_bytes: int) -> HostRegion | None:
+        """Pinned host memory, or None if there is not so much."""
         with self._lock:
             self._begin("malloc_host")
             return self._pinned.take(num_bytes)
 
     def free_host(self, address: int) -> None:
+        """Frees pinned host memory. Waits for all streams first."""
         self._free(address, self._pinned)
 
     def _free(self, address: int, regions: Regions) -> None:
@@ -109,8 +112,8 @@ class HostGPU:
             self._timeline.forget_memory(address, regions.give_back(address))
 
     def touch_host(self, address: int, num_bytes: int, is_write: bool = True) -> None:
-        """Says that the host is about to touch this memory; DriverError where a copy that was told
-        before may not be over with it."""
+        """To be called before the host touches this memory: DriverError if an enqueued command may
+        still touch it."""
         with self._lock:
             names = self._timeline.touched_by_host((address, num_bytes), is_write)
             if names:
@@ -126,23 +129,23 @@ class HostGPU:
         return self._error is not None and self._error.fatal
 
     def fail_on(self, stream: HostStream, error: DriverError) -> None:
-        """Tells a stream something that fails: for tests of who has to bear it."""
+        """Enqueues a command that fails with `error`, for tests."""
 
         def run() -> None:
             raise error
 
         with self._lock:
-            self._tell(stream, "failure", run)
+            self._enqueue(stream, "failure", run)
 
     def note_failure(self, error: DriverError) -> None:
-        """A command failed while it ran. After a fatal failure nothing runs any longer."""
+        """Keeps the first error of a command that ran. After a fatal error nothing more runs."""
         if self._error is None:
             self._error = error
         if error.fatal:
             self._timeline.drop(self)
 
     def _raise_late(self) -> None:
-        """An earlier command's failure, the first time that somebody asks; a fatal one always."""
+        """Raises the error of an earlier command, once; a fatal one always."""
         error = self._error
         if error is None:
             return
@@ -150,7 +153,7 @@ class HostGPU:
             self._error = None
         raise DriverError(str(error), error.status, error.fatal)
 
-    # -- what all verbs share
+    # -- what the driver's methods share
 
     def _begin(self, verb: str) -> None:
         self._raise_late()
@@ -162,15 +165,15 @@ class HostGPU:
 
     def _refuse_captured(self, mark: Mark) -> None:
         if mark.timeline is not self._timeline:
-            raise DriverError("an event recorded in a capture can't be asked for", 907)
+            raise DriverError("an event recorded in a capture can't be queried", 907)
 
     def _place(self, stream: HostStream) -> tuple[Timeline, HostStream]:
-        """Where a stream's commands go: into the capture that it is in, or to be run."""
+        """Where a stream's commands go: to the capture that it is in, or to be run."""
         if self._capture is not None and stream in self._capture.streams:
             return self._capture.timeline, self._capture.streams[stream]
         return self._timeline, stream
 
-    def _tell(
+    def _enqueue(
         self,
         stream: HostStream,
         name: str,
@@ -181,8 +184,8 @@ class HostGPU:
         self._raise_late()
         if stream.owner is not self:
             raise DriverError(f"stream {stream.name} is not one of GPU {self.ordinal}", 400)
-        timeline, place = self._place(stream)
-        timeline.tell(place, name, run, reads, writes)
+        timeline, stream = self._place(stream)
+        timeline.enqueue(stream, name, run, reads, writes)
 
     def _check_span(self, span: Span, does: str) -> None:
         address, size = span

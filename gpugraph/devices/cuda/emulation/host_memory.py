@@ -1,4 +1,4 @@
-"""Memory of the device that the host plays: anonymous mappings, and what lies in which."""
+"""Memory of an emulated GPU: anonymous mappings of the host."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gpugraph.memory import HostRegion
 
 
 class Regions:
-    """Mappings of one kind, at most `limit` bytes together. fill: what new memory holds."""
+    """Mappings of one kind, of at most `limit` bytes in all. fill: the byte in new memory."""
 
     def __init__(self, kind: str, limit: int, fill: int | None = None) -> None:
         self.kind = kind
@@ -20,10 +20,10 @@ class Regions:
         self.used = 0
         self._fill = fill
         self._starts: list[int] = []
-        self._held: dict[int, mmap.mmap] = {}
+        self._buffers: dict[int, mmap.mmap] = {}
 
     def take(self, num_bytes: int) -> HostRegion | None:
-        """New memory; None where it would be over the limit, or the host has none."""
+        """New memory; None if it would exceed the limit, or the host has none."""
         size = max(num_bytes, 1)
         if self.used + size > self.limit:
             return None
@@ -35,13 +35,13 @@ class Regions:
         if self._fill is not None:
             ctypes.memset(base, self._fill, size)
         insort(self._starts, base)
-        self._held[base] = buffer
+        self._buffers[base] = buffer
         self.used += size
         return HostRegion(base, buffer)
 
     def give_back(self, address: int) -> int:
-        """How many bytes went."""
-        buffer = self._held.pop(address, None)
+        """Frees the memory at `address` and returns its size in bytes."""
+        buffer = self._buffers.pop(address, None)
         if buffer is None:
             raise DriverError(f"{address:#x} is no {self.kind} memory that was allocated", 1)
         self._starts.remove(address)
@@ -53,12 +53,13 @@ class Regions:
 
     def holds(self, address: int, num_bytes: int) -> bool:
         """Whether all these bytes lie in one mapping."""
-        place = bisect_right(self._starts, address) - 1
-        if place < 0:
+        index = bisect_right(self._starts, address) - 1
+        if index < 0:
             return False
-        start = self._starts[place]
-        return address + num_bytes <= start + len(self._held[start])
+        start = self._starts[index]
+        return address + num_bytes <= start + len(self._buffers[start])
 
     def clear(self) -> None:
-        for address in list(self._held):
+        """Frees all memory."""
+        for address in list(self._buffers):
             self.give_back(address)

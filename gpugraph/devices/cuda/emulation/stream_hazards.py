@@ -1,11 +1,12 @@
 """Hazards between streams: two commands touch the same bytes, one writes, and nothing orders them.
 
-What is ordered is known by clocks: for each stream, how many of its commands are over before a
-command begins. A stream's clock counts its own commands and takes over an event's where it waits;
-the host's takes over a stream's where it synchronises, and goes into all that is told later.
+Vector clocks give the order: for each stream, how many of its commands are over before a command
+begins. A stream's clock counts its own commands and joins an event's clock when it waits for the
+event. The host's clock joins a stream's when it synchronizes, and each new command's clock joins
+the host's.
 
-Of each range of bytes the last write and the reads since are kept, so what is held is bounded by
-how many ranges are in use, not by how many commands there were.
+For each range of bytes the last write and the reads since are kept, so the history is bounded by
+the number of ranges in use, not by the number of commands.
 """
 
 from __future__ import annotations
@@ -17,29 +18,30 @@ from typing import NamedTuple
 from gpugraph.devices.cuda.driver.driver_interface import Span
 
 Clock = dict[int, int]
-"""By a stream's number, how many of its commands come before."""
+"""For each stream, by its number, how many of its commands come before."""
 
 
 def join(clock: Clock, other: Clock) -> None:
-    """`clock` comes after `other` too."""
+    """Changes `clock` to come after `other` too."""
     for stream, count in other.items():
         if clock.get(stream, 0) < count:
             clock[stream] = count
 
 
 class Access(NamedTuple):
-    """Who touches memory: the command's stream and number there; its words for messages."""
+    """A command that touches memory: its stream, its number there, its name for messages."""
 
     stream: int
-    at: int
+    number: int
     name: str
 
     def is_before(self, clock: Clock) -> bool:
-        return clock.get(self.stream, 0) >= self.at
+        """Whether the command is over before `clock`."""
+        return clock.get(self.stream, 0) >= self.number
 
 
 class _Range:
-    """Bytes up to `end` with one history."""
+    """Bytes up to `end` with the same history."""
 
     __slots__ = ("end", "readers", "writer")
 
@@ -50,105 +52,107 @@ class _Range:
 
 
 class Hazards:
-    """The history of all memory that commands touched."""
+    """The history of all memory that commands touch."""
 
     def __init__(self) -> None:
         self._starts: list[int] = []
         self._ranges: dict[int, _Range] = {}
 
     def note(
-        self, who: Access, clock: Clock, reads: Iterable[Span], writes: Iterable[Span]
+        self, command: Access, clock: Clock, reads: Iterable[Span], writes: Iterable[Span]
     ) -> list[str]:
-        """A command that comes after `clock`; what it collides with, in words."""
+        """Adds a command that comes after `clock` to the history; returns its hazards, as text."""
         faults = []
+
+        def fault(verb: str, other: Access, other_verb: str, start: int, end: int) -> None:
+            faults.append(
+                f"{command.name} {verb} bytes {start:#x} to {end:#x}, which {other.name} "
+                f"{other_verb}; no event orders them"
+            )
+
         for address, size in reads:
-            for start, held in self._within(address, address + size):
-                if held.writer and not held.writer.is_before(clock):
-                    faults.append(_words(who, "reads", held.writer, "writes", start, held.end))
-                held.readers[who.stream] = who
+            for start, piece in self._within(address, address + size):
+                if piece.writer and not piece.writer.is_before(clock):
+                    fault("reads", piece.writer, "writes", start, piece.end)
+                piece.readers[command.stream] = command
         for address, size in writes:
-            for start, held in self._within(address, address + size):
-                for other, does in self._others(held):
-                    if other.stream != who.stream and not other.is_before(clock):
-                        faults.append(_words(who, "writes", other, does, start, held.end))
-            self._written(address, address + size, who)
+            for start, piece in self._within(address, address + size):
+                for other, verb in self._accesses(piece):
+                    if other.stream != command.stream and not other.is_before(clock):
+                        fault("writes", other, verb, start, piece.end)
+            self._set_writer(address, address + size, command)
         return list(dict.fromkeys(faults))
 
     def collisions(self, clock: Clock, span: Span, is_write: bool) -> list[str]:
-        """Commands that may still touch `span` in the other way, for one who comes after clock."""
+        """Commands that `clock` does not follow and that an access to `span` collides with."""
         start, end = span[0], span[0] + span[1]
         return [
-            other.name
-            for at in self._starts[: bisect_left(self._starts, end)]
-            if (held := self._ranges[at]).end > start
-            for other, does in self._others(held)
-            if (is_write or does == "writes") and not other.is_before(clock)
+            command.name
+            for address in self._starts[: bisect_left(self._starts, end)]
+            if (piece := self._ranges[address]).end > start
+            for command, verb in self._accesses(piece)
+            if (is_write or verb == "writes") and not command.is_before(clock)
         ]
 
     def forget(self, address: int, size: int) -> None:
-        """The memory was given back."""
+        """Drops the history of memory that was freed."""
         self._drop(address, address + size)
 
     # -- the ranges
 
     @staticmethod
-    def _others(held: _Range) -> Iterator[tuple[Access, str]]:
-        if held.writer:
-            yield held.writer, "writes"
-        for reader in held.readers.values():
+    def _accesses(piece: _Range) -> Iterator[tuple[Access, str]]:
+        if piece.writer:
+            yield piece.writer, "writes"
+        for reader in piece.readers.values():
             yield reader, "reads"
 
-    def _cut(self, at: int) -> None:
-        """No range goes on over `at`."""
-        place = bisect_right(self._starts, at) - 1
-        if place < 0:
+    def _cut(self, address: int) -> None:
+        """Cuts the range that crosses `address`, if one does, in two."""
+        index = bisect_right(self._starts, address) - 1
+        if index < 0:
             return
-        start = self._starts[place]
-        held = self._ranges[start]
-        if start < at < held.end:
-            self._ranges[at] = _Range(held.end, held.writer, dict(held.readers))
-            insort(self._starts, at)
-            held.end = at
+        start = self._starts[index]
+        piece = self._ranges[start]
+        if start < address < piece.end:
+            self._ranges[address] = _Range(piece.end, piece.writer, dict(piece.readers))
+            insort(self._starts, address)
+            piece.end = address
+
+    def _cut_out(self, start: int, end: int) -> slice:
+        """Cuts the ranges at both ends; where in `_starts` those between are."""
+        self._cut(start)
+        self._cut(end)
+        return slice(bisect_left(self._starts, start), bisect_left(self._starts, end))
 
     def _within(self, start: int, end: int) -> list[tuple[int, _Range]]:
         """The ranges that make up start to end; new ones where there were none."""
         if start >= end:
             return []
-        self._cut(start)
-        self._cut(end)
-        first, last = bisect_left(self._starts, start), bisect_left(self._starts, end)
-        found = [(at, self._ranges[at]) for at in self._starts[first:last]]
+        starts = self._starts[self._cut_out(start, end)]
+        pieces = [(address, self._ranges[address]) for address in starts]
         holes, reached = [], start
-        for at, held in found:
-            if at > reached:
-                holes.append((reached, at))
-            reached = held.end
+        for address, piece in pieces:
+            if address > reached:
+                holes.append((reached, address))
+            reached = piece.end
         if reached < end:
             holes.append((reached, end))
-        for at, stop in holes:
-            self._ranges[at] = _Range(stop, None, {})
-            insort(self._starts, at)
-            found.append((at, self._ranges[at]))
-        return found
+        for address, stop in holes:
+            self._ranges[address] = _Range(stop, None, {})
+            insort(self._starts, address)
+            pieces.append((address, self._ranges[address]))
+        return pieces
 
     def _drop(self, start: int, end: int) -> None:
-        self._cut(start)
-        self._cut(end)
-        first, last = bisect_left(self._starts, start), bisect_left(self._starts, end)
-        for at in self._starts[first:last]:
-            del self._ranges[at]
-        del self._starts[first:last]
+        within = self._cut_out(start, end)
+        for address in self._starts[within]:
+            del self._ranges[address]
+        del self._starts[within]
 
-    def _written(self, start: int, end: int, who: Access) -> None:
+    def _set_writer(self, start: int, end: int, command: Access) -> None:
         if start >= end:
             return
         self._drop(start, end)
         insort(self._starts, start)
-        self._ranges[start] = _Range(end, who, {})
-
-
-def _words(who: Access, does: str, other: Access, did: str, start: int, end: int) -> str:
-    return (
-        f"{who.name} {does} bytes {start:#x} to {end:#x}, which {other.name} {did}; no event "
-        "orders them"
-    )
+        self._ranges[start] = _Range(end, command, {})

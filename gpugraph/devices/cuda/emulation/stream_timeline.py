@@ -1,11 +1,11 @@
-"""Streams played on the host: what they are told is written down, and run as late as may be.
+"""Streams emulated on the host: commands are queued, and run as late as events allow.
 
-    tell a stream    -> a command at the end of its list; nothing runs
-    synchronise      -> that stream's commands run, and of others only those it waits for
+    enqueue       -> a command at the end of the stream's queue; nothing runs
+    synchronize   -> that stream's commands run, and of other streams only those it waits for
 
-So what does not wait for an event finds memory as it was before. Where all streams are to run, the
-one that was told last goes first; with a seed they take turns by chance. Each command is held
-against `hazards` when it is told.
+So a command that does not wait for an event finds memory as it was before. When all streams are to
+run, the one with the newest command runs first; with a seed they take turns at random. Each command
+is checked for hazards (`stream_hazards`) when it is enqueued.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from gpugraph.devices.cuda.emulation.stream_hazards import Access, Clock, Hazard
 
 
 class Command(NamedTuple):
-    """What a stream was told: something to run, or something to wait for."""
+    """A command of a stream: something to run, or a mark to wait for."""
 
     name: str
     run: Callable[[], None] | None
@@ -30,33 +30,34 @@ class Command(NamedTuple):
 
 
 class HostStream:
-    """A stream: its commands that have not run yet, how many it was told and has run."""
+    """A stream: its commands that have not run, how many were enqueued, how many have run."""
 
     def __init__(self, name: str, number: int, owner: object) -> None:
         self.name = name
         self.number = number
         self.owner = owner
         self.pending: deque[Command] = deque()
-        self.told = 0
+        self.enqueued = 0
         self.done = 0
         self.clock: Clock = {}
 
 
 class Mark(NamedTuple):
-    """A place in a stream: after its first `at` commands, with all that is over by then."""
+    """A position in a stream, after its first `position` commands, and the clock there."""
 
     timeline: Timeline
     stream: HostStream
-    at: int
+    position: int
     clock: Clock
 
     @property
     def is_reached(self) -> bool:
-        return self.stream.done >= self.at
+        """Whether all commands before the mark have run."""
+        return self.stream.done >= self.position
 
 
 class Timeline:
-    """Streams that wait for each other. seed: they take turns by chance; None: the last first."""
+    """Streams that wait for each other. seed: for turns at random; None: the newest first."""
 
     def __init__(self, seed: int | None = None) -> None:
         self.streams: list[HostStream] = []
@@ -65,17 +66,17 @@ class Timeline:
         self.raises_hazards = True
         self.failed: Callable[[HostStream, DriverError], None] | None = None
         self._hazards = Hazards()
-        self._chance = None if seed is None else random.Random(seed)
-        self._told_last: dict[HostStream, None] = {}
+        self._random = None if seed is None else random.Random(seed)
+        self._by_newest_command: dict[HostStream, None] = {}  # the newest last
 
-    # -- told
+    # -- enqueueing
 
     def stream(self, name: str, owner: object) -> HostStream:
-        made = HostStream(name, len(self.streams) + 1, owner)
-        self.streams.append(made)
-        return made
+        """A new stream."""
+        self.streams.append(HostStream(name, len(self.streams) + 1, owner))
+        return self.streams[-1]
 
-    def tell(
+    def enqueue(
         self,
         stream: HostStream,
         name: str,
@@ -83,14 +84,13 @@ class Timeline:
         reads: Iterable[Span] = (),
         writes: Iterable[Span] = (),
     ) -> None:
-        """A command. DriverError where it collides with another stream's: then it is not told."""
+        """Enqueues a command. If it has a hazard, DriverError, and it is not enqueued."""
         clock = dict(stream.clock)
         join(clock, self.host)
-        words = f"{name} (number {stream.told + 1} of stream {stream.name})"
-        who = Access(stream.number, stream.told + 1, words)
+        number = clock[stream.number] = stream.enqueued + 1
+        access = Access(stream.number, number, f"{name} (number {number} of stream {stream.name})")
         command = Command(name, run, None, tuple(reads), tuple(writes))
-        clock[stream.number] = stream.told + 1
-        faults = self._hazards.note(who, clock, command.reads, command.writes)
+        faults = self._hazards.note(access, clock, command.reads, command.writes)
         self.faults += faults
         if faults and self.raises_hazards:
             raise DriverError(f"hazard: {faults[0]}")
@@ -98,60 +98,61 @@ class Timeline:
         self._append(stream, command)
 
     def mark(self, stream: HostStream) -> Mark:
-        """The place that the stream has reached with what it was told so far."""
-        return Mark(self, stream, stream.told, dict(stream.clock))
+        """The stream's current end."""
+        return Mark(self, stream, stream.enqueued, dict(stream.clock))
 
     def wait(self, stream: HostStream, mark: Mark) -> None:
+        """Enqueues a wait for a mark."""
         join(stream.clock, mark.clock)
         if not mark.is_reached:
             self._append(stream, Command(f"wait for stream {mark.stream.name}", None, mark))
 
     def _append(self, stream: HostStream, command: Command) -> None:
         stream.pending.append(command)
-        stream.told += 1
-        self._told_last.pop(stream, None)
-        self._told_last[stream] = None
+        stream.enqueued += 1
+        self._by_newest_command.pop(stream, None)
+        self._by_newest_command[stream] = None
 
     # -- run
 
     def run_to(self, mark: Mark) -> None:
-        """Runs what has to be over at the mark, and nothing else but by chance."""
-        self._some_by_chance()
-        self._run_to(mark.stream, mark.at)
+        """Runs what has to be over at the mark; with a seed, at random some other commands."""
+        self._run_some()
+        self._run_to(mark.stream, mark.position)
 
     def run_all(self, streams: Sequence[HostStream]) -> None:
         """Runs these streams to their ends."""
-        order = [each for each in reversed(self._told_last) if each in streams]
-        if self._chance is None:
+        order = [stream for stream in reversed(self._by_newest_command) if stream in streams]
+        if self._random is None:
             for stream in order:
-                self._run_to(stream, stream.told)
+                self._run_to(stream, stream.enqueued)
             return
-        while left := [each for each in order if each.pending]:
-            stream = self._chance.choice(left)
+        while pending := [stream for stream in order if stream.pending]:
+            stream = self._random.choice(pending)
             self._run_to(stream, stream.done + 1)
 
     def meet(self, clock: Clock) -> None:
-        """The host has waited for all that is before the clock."""
+        """Notes that the host has waited for all that is before the clock."""
         join(self.host, clock)
 
-    def _some_by_chance(self) -> None:
-        if self._chance is None:
+    def _run_some(self) -> None:
+        if self._random is None:
             return
-        left = [each for each in self.streams if each.pending]
-        for _ in range(self._chance.randrange(4) if left else 0):
-            stream = self._chance.choice(left)
-            self._run_to(stream, min(stream.done + 1, stream.told))
+        pending = [stream for stream in self.streams if stream.pending]
+        for _ in range(self._random.randrange(4) if pending else 0):
+            stream = self._random.choice(pending)
+            self._run_to(stream, min(stream.done + 1, stream.enqueued))
 
-    def _run_to(self, stream: HostStream, index: int) -> None:
-        waiting = [(stream, index)]
+    def _run_to(self, stream: HostStream, position: int) -> None:
+        waiting = [(stream, position)]
         while waiting:
-            stream, index = waiting[-1]
-            if stream.done >= index or not stream.pending:
+            stream, position = waiting[-1]
+            if stream.done >= position or not stream.pending:
                 waiting.pop()
                 continue
             after = stream.pending[0].after
             if after is not None and not after.is_reached:
-                waiting.append((after.stream, after.at))
+                waiting.append((after.stream, after.position))
             else:
                 self._run(stream)
 
@@ -167,31 +168,32 @@ class Timeline:
                 raise
             self.failed(stream, error)
 
-    # -- the host's own doings
+    # -- what the host does
 
     def touched_by_host(self, span: Span, is_write: bool) -> list[str]:
-        """Commands that may still touch this memory, told and not waited for."""
+        """Commands that the host has not waited for and that may still touch this memory."""
         return self._hazards.collisions(self.host, span, is_write)
 
     def forget_memory(self, address: int, size: int) -> None:
+        """Drops the history of memory that was freed."""
         self._hazards.forget(address, size)
 
     def drop(self, owner: object) -> None:
-        """What this owner's streams were told is not run."""
+        """Drops the commands of this owner's streams that have not run."""
         for stream in self.streams:
             if stream.owner is owner:
                 stream.pending.clear()
-                stream.done = stream.told
+                stream.done = stream.enqueued
 
-    # -- told once, run many times
+    # -- captured once, run many times
 
     def recorded(self) -> dict[HostStream, tuple[Command, ...]]:
-        """What was told so far; nothing of it has run."""
+        """All commands so far, none of which has run."""
         return {stream: tuple(stream.pending) for stream in self.streams}
 
     def replay(self, commands: dict[HostStream, tuple[Command, ...]]) -> None:
-        """Runs what `recorded` gave, once more."""
-        for stream, each in commands.items():
-            stream.pending = deque(each)
+        """Runs what `recorded` returned, once more."""
+        for stream, pending in commands.items():
+            stream.pending = deque(pending)
             stream.done = 0
         self.run_all(self.streams)

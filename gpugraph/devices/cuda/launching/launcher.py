@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 
 from gpugraph.base.dtypes import DType
 from gpugraph.devices.cuda.driver.driver_interface import Driver, Geometry, Product, Span, Stream
-from gpugraph.devices.cuda.emulation.host_matrix_products import spans
 from gpugraph.devices.cuda.launching.enqueued_work import Enqueued, Part, Waiting, is_blocking
 from gpugraph.devices.cuda.launching.generated_kernels import launches
 from gpugraph.devices.cuda.launching.joined_launches import join
@@ -127,7 +126,7 @@ class Launcher:
         places = StandIns(arrays)
         finish = Epilogue()
         if isinstance(native, MatmulWithEpilogue):
-            finish = native.finish(signature, *places.arrays)
+            finish = native.epilogue(signature, *places.arrays)
             native = native.products
         parts: list[Part] = []
         notes: list[str] = []
@@ -161,8 +160,8 @@ class Launcher:
         call = self.driver.product(product, self.workspace, self.stream)
         if call is None:
             return None
-        reads, writes = spans(product)
-        return Part(call, Touches(tuple(reads), (*writes, self.workspace)))
+        reads, writes = product.spans()
+        return Part(call, Touches(reads, (*writes, self.workspace)))
 
     def source(
         self,

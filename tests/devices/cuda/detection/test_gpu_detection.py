@@ -84,7 +84,7 @@ def machine(stub: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
     monkeypatch.setattr(detection, "_started_in", [])
     monkeypatch.setattr(packages, "installed_version", lambda name: made.packages.get(name))
     monkeypatch.setattr(packages, "find_spec", made.spec)
-    monkeypatch.setattr(opening, "compile_text", made.compile)
+    monkeypatch.setattr(opening, "compile_source", made.compile)
     monkeypatch.setattr(detection, "compiler_version", lambda: made.nvrtc)
     detection.forget()
     yield made
@@ -297,7 +297,7 @@ def test_a_compiler_that_is_missing_or_fails(machine: Machine) -> None:
     def no_compiler(text: str, arch: str, name: str) -> bytes:
         raise DriverError("libnvrtc is nowhere")
 
-    machine.monkeypatch.setattr(opening, "compile_text", no_compiler)
+    machine.monkeypatch.setattr(opening, "compile_source", no_compiler)
     assert machine.detect().reason == ("Stub H100 (GPU 0) failed its trial: libnvrtc is nowhere")
 
 

@@ -185,7 +185,7 @@ def test_failures_are_errors(cublaslt: CublasLt) -> None:
     assert launch is not None
     with pytest.raises(DriverError, match=r"launch a product: execution failed .*13"):
         launch()
-    with pytest.raises(DriverError, match="make a MatrixLayout: invalid value"):
+    with pytest.raises(DriverError, match="create a MatrixLayout: invalid value"):
         cublaslt.bind(Product(2, 3, 4, "float32", 256, 512, 768, 4, 2, 3), (0, 0), 5)
 
 

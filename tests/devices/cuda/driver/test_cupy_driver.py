@@ -314,7 +314,7 @@ def test_a_graph_that_can_not_be_made_is_destroyed(cupy: FakeCuPy) -> None:
     stream = driver.stream("one")
     before = dict(cupy.live)
     cupy.failures = {"graphInstantiate": 2}
-    with pytest.raises(DriverError, match="make a graph"):
+    with pytest.raises(DriverError, match="instantiate a graph"):
         driver.capture(stream, lambda: None)
     assert cupy.live == before
 

@@ -9,7 +9,7 @@ import pytest
 
 from gpugraph.devices.cuda.driver import driver_opening as opening
 from gpugraph.devices.cuda.driver.driver_interface import DriverError, Product
-from gpugraph.devices.cuda.driver.nvrtc import Found
+from gpugraph.devices.cuda.driver.nvrtc import NvrtcSearch
 
 from ..fake_cupy import FakeCuPy
 
@@ -57,7 +57,7 @@ def test_without_products_it_is_said_once(
 def test_without_a_compiler_texts_are_refused_with_the_reason(
     cupy: FakeCuPy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(opening, "find_nvrtc", lambda: Found(None, "no NVRTC was found"))
+    monkeypatch.setattr(opening, "find_nvrtc", lambda: NvrtcSearch(None, "no NVRTC was found"))
     assert opening.compiler_version() is None
     with pytest.raises(DriverError, match="no NVRTC was found"):
         opening.open_driver(0).compile("text", "name")
@@ -75,7 +75,7 @@ def test_texts_are_compiled_for_the_gpu_that_is_there(
 
             return Cubin
 
-    found: Any = Found(Compiler(), "")  # type: ignore[arg-type]
+    found: Any = NvrtcSearch(Compiler(), "")  # type: ignore[arg-type]
     monkeypatch.setattr(opening, "find_nvrtc", lambda: found)
     assert opening.compiler_version() == 12090
     opening.open_driver(0).compile("text", "name")

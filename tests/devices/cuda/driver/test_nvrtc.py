@@ -75,14 +75,14 @@ def test_a_text_that_does_not_compile_is_kept_and_its_line_named(nvrtc: Nvrtc) -
         nvrtc.compile(TEXT.replace("2", "missing"), "broken.cu", "sm_90")
     said = str(caught.value)
     assert 'text.cu(2): error: identifier "missing" is undefined' in said
-    path = said.partition("its text: ")[2].partition("\n")[0]
+    path = said.partition("its source: ")[2].partition("\n")[0]
     assert "*= missing" in Path(path).read_text("utf-8")
     assert not any(nvrtc.cache.folder.glob("*"))
 
 
 @needs_nvrtc
 def test_an_architecture_older_than_all_that_it_knows_is_an_error(nvrtc: Nvrtc) -> None:
-    with pytest.raises(DriverError, match=r"compiles for sm_\d+ and later, not for sm_1: "):
+    with pytest.raises(DriverError, match=r"compiles for sm_\d+ and later, not for sm_1; "):
         nvrtc.compile(TEXT, "twice.cu", "sm_1")
 
 

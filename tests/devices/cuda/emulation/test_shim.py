@@ -377,7 +377,7 @@ def test_a_text_that_does_not_compile_is_kept_and_its_line_named() -> None:
     text = 'extern "C" __global__ void f(float* x) {\n  x[0] = missing;\n}\n'
     with pytest.raises(DriverError, match=r"text.cu:2:10: error: .*missing") as caught:
         load(text, "broken.cu")
-    path = str(caught.value).partition("its text: ")[2].partition("\n")[0]
+    path = str(caught.value).partition("its source: ")[2].partition("\n")[0]
     with open(path, encoding="utf-8") as file:
         assert "x[0] = missing;" in file.read()
 

@@ -1,0 +1,112 @@
+"""What an op declares, beside its kernels, for native code and for fused kernels on GPUs.
+
+Decomposition       the op as elementwise expressions and reductions, which fuse with other ops
+ViewCopies          the op as copies from views to views
+MatrixProducts      the op as matrix products
+MatmulWithEpilogue  one matrix product with an epilogue: bias, addition, Relu
+CSource             a C function of `kernels/`
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, Protocol
+
+from gpugraph.base.dtypes import DType
+from gpugraph.kernel.kernel_forms import Elementwise, Reduction
+from gpugraph.kernel.signature_and_context import Signature
+
+
+class Builder(Protocol):
+    """Builds a program value by value. A value is named by the number that its method returns."""
+
+    def constant(self, value: Any, dtype: DType) -> int:
+        """A number that becomes part of the source."""
+
+    def index(self, size: int, dtype: DType) -> int:
+        """The vector 0, 1, ... size - 1: the index of each element along the last axis."""
+
+    def apply(
+        self,
+        kernel: Elementwise | str,
+        inputs: Sequence[int],
+        dtype: DType,
+        type: DType | None = None,
+        fails: tuple[str, str] = ("", ""),
+    ) -> int:
+        """An elementwise expression of values, which broadcast.
+
+        dtype: of the result. type: the expression's `T`, by default the dtype of the last input.
+        fails: an expression of the same inputs, and a message; where the expression is true, the
+        run ends in InvalidArgumentError with that message.
+        """
+
+    def reduce(self, kernel: Reduction, value: int, axes: Sequence[int] | None = None) -> int:
+        """A reduction over axes of a value, which remain with size 1; by default over all axes."""
+
+    def expand(self, value: int, shape: Sequence[int]) -> int:
+        """The value with this shape, which has further axes of size 1."""
+
+    def shape(self, value: int) -> tuple[int, ...]:
+        """A value's shape."""
+
+    def dtype(self, value: int) -> DType:
+        """A value's dtype."""
+
+
+class Decomposition(NamedTuple):
+    """An op as elementwise expressions and reductions.
+
+    `build(builder, signature, inputs)` returns the values of the op's outputs; for an op that
+    writes variables, the values of the inputs that it writes, in the order of the inputs. `inputs`
+    are the values of all inputs but the host inputs, whose arrays are in the signature. A value's
+    shape may differ from its output's by axes of size 1. It raises NotImplementedError, with the
+    reason, for attrs or shapes that it has no expressions for.
+    """
+
+    build: Callable[[Builder, Signature, Sequence[int]], Sequence[int]]
+
+
+class ViewCopies(NamedTuple):
+    """An op that only copies: `views(signature, *inputs, *outputs)` returns (source, target) pairs
+    of NumPy arrays. A source is a view of these arrays or a number of the same dtype; it is
+    broadcast to its target, a view, in order. Host inputs are not arguments, as in a `Call`."""
+
+    views: Callable[..., Sequence[tuple[Any, Any]]]
+
+
+class MatrixProducts(NamedTuple):
+    """An op that is matrix products: `matrices(signature, *inputs, *outputs)` returns triples
+    (a, b, out) of views of these arrays with equal leading axes, for out = a @ b."""
+
+    matrices: Callable[..., Sequence[tuple[Any, Any, Any]]]
+
+
+class Epilogue(NamedTuple):
+    """What is done to a matrix product before it is stored: + bias, a vector along the last axis;
+    + addend, of the product's shape; then, with `relu`, negative elements become 0."""
+
+    bias: Any = None
+    addend: Any = None
+    relu: bool = False
+
+
+class MatmulWithEpilogue(NamedTuple):
+    """An op that is one `MatrixProducts` triple with an epilogue, on GPUs as one kernel:
+    `epilogue(signature, *inputs, *outputs)` returns it, as views of the arrays."""
+
+    products: MatrixProducts
+    epilogue: Callable[..., Epilogue]
+
+
+class CSource(NamedTuple):
+    """The C function `function` of the file `kernels/<file>`. Its arguments are the arrays'
+    addresses and the integers that `parameters(signature)` returns. That raises
+    NotImplementedError, with the reason, for attrs or shapes that the function does not compute."""
+
+    file: str
+    function: str
+    parameters: Callable[[Signature], Sequence[int]]
+
+
+Native = Decomposition | ViewCopies | MatrixProducts | MatmulWithEpilogue | CSource

@@ -1,0 +1,68 @@
+"""What a kernel may ask for: the signature of its node, and the context in which it is bound."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
+
+from gpugraph.base.dtypes import DType
+
+
+class Signature(Protocol):
+    """What is known of a node before it has arrays: shapes, dtypes, attrs, host inputs' values."""
+
+    @property
+    def name(self) -> str:
+        """The node's name."""
+
+    @property
+    def attrs(self) -> Mapping[str, Any]:
+        """The node's attrs."""
+
+    @property
+    def input_shapes(self) -> Sequence[tuple[int, ...]]:
+        """The shapes of all inputs."""
+
+    @property
+    def output_shapes(self) -> Sequence[tuple[int, ...]]:
+        """The shapes of all outputs."""
+
+    @property
+    def input_types(self) -> Sequence[DType]:
+        """The dtypes of all inputs."""
+
+    @property
+    def output_types(self) -> Sequence[DType]:
+        """The dtypes of all outputs."""
+
+    def value(self, index: int) -> Any:
+        """The array of host input `index`."""
+
+
+class KernelContext(Signature, Protocol):
+    """The signature, and what a kernel may ask for when it is bound to arrays."""
+
+    @property
+    def on_host(self) -> frozenset[int]:
+        """Which of the arrays lie in host memory on every device (those of `late` kernels)."""
+
+    def scratch(self, shape: tuple[int, ...], dtype: DType) -> Any:
+        """An array in the device's memory that only this step uses, as long as the plan lives."""
+
+    def passing(self, slot: int, shape: tuple[int, ...], dtype: DType) -> Any:
+        """Array `slot` of this step, valid while the step runs: steps share the memory."""
+
+    def state(self, make: Callable[[], Any]) -> Any:
+        """The node's state in the session, created by `make` at first use; plans share it."""
+
+    def variable(self, index: int) -> Any:
+        """The record of the variable that reference input `index` names."""
+
+    def allocate(self, shape: tuple[int, ...], dtype: DType) -> Any:
+        """A block of the device's memory, allocated during a run: its `array`, and `release()`."""
+
+    def own(self, container: Any) -> None:
+        """Calls `container.release()` when the plan is released."""
+
+    def keep(self, container: Any) -> None:
+        """Calls `container.release()` when the current run is over."""
