@@ -12,11 +12,11 @@ from typing import Any
 
 from gpugraph.compile.control_flow.condition_flags import Conditions
 from gpugraph.compile.control_flow.merge_step import merger
-from gpugraph.compile.control_flow.while_frame_binding import LoopInMaking
+from gpugraph.compile.control_flow.while_frame_binding import WhileFrameBinding
 from gpugraph.compile.memory.memory_planning import passes_whole
 from gpugraph.compile.steps.dynamic_steps import dying_cells
-from gpugraph.compile.steps.guarded_regions import Entry, grouped
-from gpugraph.compile.steps.step_list import Making
+from gpugraph.compile.steps.guarded_regions import Entry, with_regions
+from gpugraph.compile.steps.step_list import StepList
 from gpugraph.compile.steps.tensor_moves import move
 from gpugraph.compile.unit.guards import ALWAYS, Flow, Found, Guard, Is
 from gpugraph.devices import VariableState
@@ -26,15 +26,15 @@ from gpugraph.plan import Step
 
 
 class Branches:
-    """The control flow of one plan in the making."""
+    """The control flow of one plan in the step_list."""
 
-    def __init__(self, making: Making, flow: Flow) -> None:
-        self.making = making
+    def __init__(self, step_list: StepList, flow: Flow) -> None:
+        self.step_list = step_list
         self.flow = flow
-        self.conditions = Conditions(making, flow)
+        self.conditions = Conditions(step_list, flow)
         self.flags = self.conditions.flags
         self.flag_of = self.conditions.flag_of
-        self.open: list[LoopInMaking] = []
+        self.open: list[WhileFrameBinding] = []
 
     # -- following the order
 
@@ -43,9 +43,9 @@ class Branches:
         frame = self.flow.frames.at(node)
         inner = [each for each in frame.up() if each.parent is not None][::-1]
         for each in inner[len(self.open) :]:
-            self.open.append(LoopInMaking(self.conditions, each, self.making.entries))
-            self.making.entries = self.open[-1].entries
-            self.making.frame = each
+            self.open.append(WhileFrameBinding(self.conditions, each, self.step_list.entries))
+            self.step_list.entries = self.open[-1].entries
+            self.step_list.frame = each
             self.conditions.open()
         guard = self.flow.guards.get(node.id, ALWAYS)
         self.conditions.need(guard)
@@ -70,68 +70,68 @@ class Branches:
         loop = self.open[-1]
         step = loop.made()
         self.open.pop()
-        self.making.frame = self.open[-1].frame if self.open else None
+        self.step_list.frame = self.open[-1].frame if self.open else None
         self.conditions.close()
-        self.making.entries = loop.around
+        self.step_list.entries = loop.around
         guard = self.flow.outer[loop.frame]
         self.conditions.need(guard)
         reset = loop.reset()
         for node in loop.frame.enters:
             self.conditions.need(self.flow.entered.get(node.id, ALWAYS))
         if reset is not None:
-            self.making.entries.append(Entry(ALWAYS, reset))
-        self.making.entries.append(Entry(guard, step))
+            self.step_list.entries.append(Entry(ALWAYS, reset))
+        self.step_list.entries.append(Entry(guard, step))
 
     def steps(self) -> list[Step]:
         """The steps of the plan."""
-        entries = self.making.stretched(self.making.entries)
-        return [entry.step for entry in grouped(self.flags, entries)]
+        entries = self.step_list.with_stretches(self.step_list.entries)
+        return [entry.step for entry in with_regions(self.flags, entries)]
 
     # -- nodes
 
     def _pass(self, node: Node) -> None:
         """A Switch, Enter, Exit, NextIteration or LoopCond, where it is no view."""
-        making = self.making
-        making.refs(node)
-        key, home = making.home(node, 0)
-        dying = dying_cells(making, node, [key])
+        step_list = self.step_list
+        step_list.refs(node)
+        key, home = step_list.home(node, 0)
+        dying = dying_cells(step_list, node, [key])
         for slot, dtype in enumerate(node.output_types):
-            own = making.unit.homes[node.id, slot]
+            own = step_list.unit.homes[node.id, slot]
             if own.storage is home.storage or dtype.is_ref_dtype:
                 continue
             take = len(node.output_types) == 1 and bool(dying)
-            run = move(making, making.runner(node), (key, home), ((node.id, slot), own), take)
+            run = move(step_list, step_list.runner(node), (key, home), ((node.id, slot), own), take)
             if node.node_class is NodeClass.ENTER:
                 guarded = self.conditions.if_alive(self.flow.entered.get(node.id), run)
-                self.open[-1].start.append(making.step(node, guarded))
+                self.open[-1].start.append(step_list.step(node, guarded))
             else:
-                making.add(node, run, "kernel")
+                step_list.add(node, run, "kernel")
         if node.id in self.flow.irregular:
             self._raise(node)
 
     def _raise(self, node: Node) -> None:
         """Says that a loop was left by this Exit."""
         flags, own = self.flags.values, self.flags.atom(Found(node.id, "exit"))
-        self.making.add(node, partial(flags.__setitem__, own, True), "flag")
+        self.step_list.add(node, partial(flags.__setitem__, own, True), "flag")
 
     def _merge(self, node: Node) -> None:
-        making, flow = self.making, self.flow
-        own = making.unit.homes[node.id, 0]
-        device = making.runner(node)
-        keys = [making.home(node, slot)[0] for slot in range(node.num_inputs)]
-        dying = dying_cells(making, node, keys)
+        step_list, flow = self.step_list, self.flow
+        own = step_list.unit.homes[node.id, 0]
+        device = step_list.runner(node)
+        keys = [step_list.home(node, slot)[0] for slot in range(node.num_inputs)]
+        dying = dying_cells(step_list, node, keys)
         inputs = []
         for slot in range(node.num_inputs):
             edge = node.input_edge(slot)
             guard = flow.of_output(edge.src, edge.src_output)
-            key, home = making.home(node, slot)
+            key, home = step_list.home(node, slot)
             run: Callable[[], Any] = _nothing
             if home.storage is not own.storage:
                 cell = home.storage.kind == "cell" and home.storage.node is None
-                take = cell and making.cell(home.storage) in dying
-                run = move(making, device, (key, home), ((node.id, 0), own), take)
+                take = cell and step_list.cell(home.storage) in dying
+                run = move(step_list, device, (key, home), ((node.id, 0), own), take)
                 if edge.src.output_types[edge.src_output].is_ref_dtype and home.storage.node:
-                    run = _checking(making.variable(home.storage.node), run)
+                    run = _checking(step_list.variable(home.storage.node), run)
             inputs.append((self.flag_of(guard), run))
         run = self._merger(node, inputs)
         if dying:
@@ -140,19 +140,19 @@ class Branches:
         guard = flow.guards[node.id]
         reads = tuple(flag for flag, _ in inputs if flag is not None)
         if found in guard:
-            entry = Entry(ALWAYS, making.step(node, run), (self.flags.atom(found),), reads)
+            entry = Entry(ALWAYS, step_list.step(node, run), (self.flags.atom(found),), reads)
         else:
-            entry = Entry(guard, making.step(node, run), (), reads)
-        making.entries.append(entry)
+            entry = Entry(guard, step_list.step(node, run), (), reads)
+        step_list.entries.append(entry)
 
     def _merger(
         self, node: Node, inputs: list[tuple[int | None, Callable[[], Any]]]
     ) -> Callable[[], Any]:
-        making, flags = self.making, self.flags
+        step_list, flags = self.step_list, self.flags
         atom = Found(node.id, "merge")
         found = flags.atom(atom) if atom in self.flow.guards[node.id] else None
         used = any(edge.src_output == 1 for edge in node._out)
-        index = making.array(making.unit.homes[node.id, 1]) if used else None
+        index = step_list.array(step_list.unit.homes[node.id, 1]) if used else None
         return merger(flags.values, inputs, found, index)
 
 

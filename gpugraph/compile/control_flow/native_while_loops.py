@@ -15,7 +15,7 @@ import numpy as np
 
 from gpugraph.compile.control_flow.loop_step import Loop
 from gpugraph.compile.memory.memory_planning import passes_whole
-from gpugraph.compile.steps.step_list import Making
+from gpugraph.compile.steps.step_list import StepList
 from gpugraph.compile.unit.compile_unit import TensorId
 from gpugraph.compile.unit.guards import ALWAYS, Is
 from gpugraph.compile.unit.jit_settings import tell
@@ -25,16 +25,17 @@ from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
 from gpugraph.kernel import Elementwise
 from gpugraph.ops.framework.kernel_registry import find_kernel
 from gpugraph.ops.fusion.op_expressions import build
-from gpugraph.plan import Clock, blame
+from gpugraph.plan import Clock, StepGroup
 
 WORTHWHILE_S = 0.01
 """Seconds in steps after which a loop is compiled: about a tenth of what the compiler takes."""
 
 
-class NativeLoop:
-    """Runs a loop as a C function, once there is one, else by its steps."""
+class NativeLoop(StepGroup):
+    """Runs a loop as a C function, once there is one, else by its steps.
 
-    __slots__ = ("_arrays", "_begin", "_clock", "_prepared", "_run", "_sizes", "_spent", "loop")
+    It has no guards of variables: all that runs of a plan share it.
+    """
 
     def __init__(
         self,
@@ -46,6 +47,7 @@ class NativeLoop:
         at_once: bool,
     ) -> None:
         self.loop = loop
+        self.steps = loop.steps
         self._begin = begin
         self._arrays = arrays
         self._sizes = sizes
@@ -54,26 +56,16 @@ class NativeLoop:
         self._run: Callable[[], int] | None = None
         self._spent = 0.0
 
-    def plain(self) -> NativeLoop:
-        """Shares what is compiled with this one: there are no guards in such a loop."""
-        return self
-
-    def __call__(self) -> None:
+    def run(self) -> None:
+        """Runs the loop by what there is; by its steps where the run has a time limit."""
         run = self._run
         if self._clock.armed or (run is None and (run := self._ready()) is None):
             start = perf_counter()
-            self.loop()
+            self.loop.run()
             self._spent += perf_counter() - start
             return
-        current: Callable[[], Any] | None = None
-        try:
-            for current in self.loop.start:
-                current()
-            current = run
-            run()
-        except Exception as error:
-            blame(error, current if current is not run else None)
-            raise
+        self.loop.start.run()
+        run()
         self._clock.check(f"in the loop '{self.loop.name}'")
 
     def _ready(self) -> Callable[[], int] | None:
@@ -90,12 +82,14 @@ class NativeLoop:
         return self._run
 
 
-def native_loop(making: Making, frame: Frame) -> tuple[Callable[[Loop], NativeLoop] | None, str]:
+def native_loop(
+    step_list: StepList, frame: Frame
+) -> tuple[Callable[[Loop], NativeLoop] | None, str]:
     """What makes a function to be of the loop's steps, or None; and why."""
-    if not making.jit.is_on:
-        return None, f"no native kernels: {making.jit.reason}"
+    if not step_list.jit.is_on:
+        return None, f"no native kernels: {step_list.jit.reason}"
     try:
-        made = _Translation(making, frame)
+        made = _Translation(step_list, frame)
         compiled, sizes = made.finish()
     except NotNativeError as error:
         return None, str(error)
@@ -104,7 +98,7 @@ def native_loop(making: Making, frame: Frame) -> tuple[Callable[[Loop], NativeLo
         return prepare_loops([compiled])[0]
 
     def native(loop: Loop) -> NativeLoop:
-        return NativeLoop(loop, begin, made.arrays, sizes, making.clock, making.jit.waits)
+        return NativeLoop(loop, begin, made.arrays, sizes, step_list.clock, step_list.jit.waits)
 
     return native, "a native function, once it is compiled"
 
@@ -112,9 +106,9 @@ def native_loop(making: Making, frame: Frame) -> tuple[Callable[[Loop], NativeLo
 class _Translation:
     """A frame's nodes as values of a `Fusion`. NotNativeError for what it can't say."""
 
-    def __init__(self, making: Making, frame: Frame) -> None:
-        self.making = making
-        self.unit = making.unit
+    def __init__(self, step_list: StepList, frame: Frame) -> None:
+        self.step_list = step_list
+        self.unit = step_list.unit
         self.frame = frame
         self.fusion = Fusion()
         self.values: dict[TensorId, int] = {}
@@ -160,7 +154,7 @@ class _Translation:
         if enters_once(node):
             return  # the first value of a variable, which is moved to its place before
         if node.node_class is NodeClass.ENTER:
-            key, _ = self.making.home(node, 0)
+            key, _ = self.step_list.home(node, 0)
             self.values[node.id, 0] = self._input(key)
         elif is_loop_merge(node):
             if any(edge.src_output == 1 for edge in node._out):
@@ -171,7 +165,7 @@ class _Translation:
         elif node.node_class is NodeClass.EXIT:
             self._leave(node)
         elif passes_whole(node):
-            key, _ = self.making.home(node, 0)
+            key, _ = self.step_list.home(node, 0)
             for slot in range(len(node.output_types)):
                 self.values[node.id, slot] = self.values[key]
         elif node.type == "_Fused":
@@ -194,7 +188,7 @@ class _Translation:
             if home.shape is None or home.storage.kind not in ("arena", "constant"):
                 raise NotNativeError(f"'{home.storage.owner}' has no fixed place")
             value = self.fusion.input(home.dtype, home.shape)
-            array = self.making.array(home)
+            array = self.step_list.array(home)
             if not array.flags.c_contiguous:
                 raise NotNativeError(f"'{home.storage.owner}' is not C-ordered")
             self.inputs[key] = value

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 from gpugraph.base.errors import UnimplementedError
 from gpugraph.compile.control_flow.condition_flags import Conditions
-from gpugraph.compile.control_flow.loop_step import Loop
+from gpugraph.compile.control_flow.loop_step import Loop, LoopSteps
 from gpugraph.compile.control_flow.native_while_loops import native_loop
-from gpugraph.compile.steps.guarded_regions import Entry, grouped
+from gpugraph.compile.steps.guarded_regions import Entry, with_regions
 from gpugraph.compile.steps.tensor_moves import move
 from gpugraph.compile.unit.compile_unit import Home, Storage, TensorId
 from gpugraph.compile.unit.guards import ALWAYS, NEVER, Found, Guard, Is
@@ -31,47 +31,51 @@ class _Move(NamedTuple):
     target: Place
 
 
-class LoopInMaking:
+class WhileFrameBinding:
     """Collects a frame's entries until its end comes. `around` is the list of the outer frame."""
 
     def __init__(self, conditions: Conditions, frame: Frame, around: list[Entry]) -> None:
         self.conditions = conditions
-        self.making = conditions.making
+        self.step_list = conditions.step_list
         self.flow = conditions.flow
         self.frame = frame
         self.around = around
         self.entries: list[Entry] = []
         self.start: list[Step] = []
-        positions, homes = self.making.positions, self.making.unit.homes
+        positions, homes = self.step_list.positions, self.step_list.unit.homes
         self.begins = min(positions[node.id] for node in frame.enters)
         self.entered = {homes[node.id, 0].storage for node in frame.enters}
 
     def made(self) -> Step:
         """The loop as one step."""
-        merges = sorted(self.frame.merges, key=lambda node: self.making.positions[node.id])
+        merges = sorted(self.frame.merges, key=lambda node: self.step_list.positions[node.id])
         self.start += self._flags_at_start()
         self.start += [self._started(merge) for merge in merges]
-        native, why = native_loop(self.making, self.frame)
-        self.making.told.append(f"loop {self.frame.name}: {why}")
+        native, why = native_loop(self.step_list, self.frame)
+        self.step_list.report_lines.append(f"loop {self.frame.name}: {why}")
         if native is None:
-            self.entries = self.making.stretched(self.entries)
+            self.entries = self.step_list.with_stretches(self.entries)
         head, goes_on, tail = self._parts(self._turn())
-        parts = (tuple(self.start), tuple(head), tuple(tail))
-        clock = self.making.clock
-        cells = self.making.cells_until(self._ends())
-        loop = Loop(self.frame.name, parts, goes_on, cells, clock, self._entered())
         first = self.frame.enters[0]
         asks = self.frame.loop_cond or first
+        condition = self.step_list.step(asks, goes_on, "flag")
+        loop = Loop(
+            self.frame.name,
+            LoopSteps(tuple(self.start), tuple(head), condition, tuple(tail)),
+            self.step_list.cells_until(self._ends()),
+            self.step_list.clock,
+            self._entered(),
+        )
+        group = loop if native is None else native(loop)
         return Step(
             self.frame.name,
             "While",
             asks.assigned_device,
-            self.making.unit.depth[first.id],
-            loop if native is None else native(loop),
+            self.step_list.unit.depth[first.id],
+            group.run,
             first.origin,
             "loop",
-            0,
-            (*self.start, *head, self.making.step(asks, goes_on, "flag"), *tail),
+            group=group,
         )
 
     def reset(self) -> Step | None:
@@ -105,7 +109,7 @@ class LoopInMaking:
         else:
             flag = self.conditions.flag_of(go_on)
             goes_on = partial(self.conditions.flags.values.__getitem__, flag)
-        steps = [entry.step for entry in grouped(self.conditions.flags, self.entries)]
+        steps = [entry.step for entry in with_regions(self.conditions.flags, self.entries)]
         return steps, goes_on, [*turn, *later]
 
     def _split(self, atom: Is, go_on: Guard) -> tuple[list[Step], list[Step]] | None:
@@ -122,7 +126,7 @@ class LoopInMaking:
         if not all(entry.step.kind == "flag" or entry.guard >= go_on for entry in rest):
             return None
         bare = [entry._replace(guard=ALWAYS) if entry.guard == go_on else entry for entry in rest]
-        tail = grouped(flags, bare)
+        tail = with_regions(flags, bare)
         if not any(own in entry.reads for entry in tail):
             tail = [entry for entry in tail if own not in entry.sets]
         return [entry.step for entry in head], [entry.step for entry in tail]
@@ -174,7 +178,7 @@ class LoopInMaking:
         return [flags.atom(atom) for atom in atoms if atom in self.flow.within]
 
     def _flag_step(self, name: str, run: Run) -> Step:
-        host = self.making.unit.host
+        host = self.step_list.unit.host
         return Step(f"{self.frame.name}/{name}", "Enter", host, 0, run, None, "flag")
 
     def _entered(self) -> Run | None:
@@ -202,24 +206,24 @@ class LoopInMaking:
             )
         edge = forward[0]
         key = (edge.src.id, edge.src_output)
-        home = self.making.unit.homes[key]
-        take = home.storage.last <= self.making.positions[merge.id]
+        home = self.step_list.unit.homes[key]
+        take = home.storage.last <= self.step_list.positions[merge.id]
         run = self._move(merge, (key, home), take)
         index = self._index(merge, edge.dst_input)
         run = run if index is None else _both(run, index)
-        return self.making.step(merge, self.conditions.if_alive(self.flow.started(merge), run))
+        return self.step_list.step(merge, self.conditions.if_alive(self.flow.started(merge), run))
 
     def _move(self, merge: Node, source: Place, take: bool) -> Run:
-        own = ((merge.id, 0), self.making.unit.homes[merge.id, 0])
+        own = ((merge.id, 0), self.step_list.unit.homes[merge.id, 0])
         if own[1].storage is source[1].storage:
             return _nothing
-        return move(self.making, self.making.runner(merge), source, own, take)
+        return move(self.step_list, self.step_list.runner(merge), source, own, take)
 
     def _index(self, merge: Node, slot: int) -> Run | None:
         """What says by which input a value came, if somebody takes that."""
         if not any(edge.src_output == 1 for edge in merge._out):
             return None
-        array = self.making.array(self.making.unit.homes[merge.id, 1])
+        array = self.step_list.array(self.step_list.unit.homes[merge.id, 1])
         return partial(array.__setitem__, (), slot)
 
     def _turn(self) -> list[Step]:
@@ -229,13 +233,13 @@ class LoopInMaking:
         for merge in self.frame.merges:
             back = next(edge for edge in merge._in if edge.is_back_edge)
             key = (back.src.id, back.src_output)
-            source = (key, self.making.unit.homes[key])
-            target = ((merge.id, 0), self.making.unit.homes[merge.id, 0])
+            source = (key, self.step_list.unit.homes[key])
+            target = ((merge.id, 0), self.step_list.unit.homes[merge.id, 0])
             if source[1].storage is not target[1].storage:
                 moves.append(_Move(merge, source, target))
             index = self._index(merge, back.dst_input)
             if index is not None:
-                indexes.append(self.making.step(merge, index))
+                indexes.append(self.step_list.step(merge, index))
         return self._in_turn(moves) + indexes
 
     def _later(self) -> list[Step]:
@@ -270,11 +274,11 @@ class LoopInMaking:
 
     def _step(self, merge: Node, source: Place, target: Place, take: bool) -> Step:
         flow = self.flow
-        run = move(self.making, self.making.runner(merge), source, target, take)
+        run = move(self.step_list, self.step_list.runner(merge), source, target, take)
         if self.frame in flow.carried:
             back = next(edge for edge in merge._in if edge.is_back_edge)
             run = self.conditions.if_alive(flow.guards[back.src.id], run)
-        return self.making.step(merge, run)
+        return self.step_list.step(merge, run)
 
     def _aside(self, going: _Move) -> Place:
         """A place of its own for a value while others move."""
@@ -285,7 +289,7 @@ class LoopInMaking:
 
     def _ends(self) -> int:
         assert self.frame.end is not None
-        return self.making.positions[self.frame.end.id]
+        return self.step_list.positions[self.frame.end.id]
 
 
 def _always() -> bool:
