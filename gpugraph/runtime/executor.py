@@ -26,14 +26,9 @@ def execute(plan: Plan, feeds: Sequence[Any]) -> list[Any]:
     try:
         return plan.context.run(_execute, plan, feeds)
     finally:
-        _finish(plan)
-
-
-def _finish(plan: Plan) -> None:
-    """A run is over. A plan that became stale meanwhile releases its memory."""
-    plan.running = False
-    if plan.stale:
-        plan.release()
+        plan.running = False
+        if plan.stale:  # since then: nobody else releases it
+            plan.release()
 
 
 def _execute(plan: Plan, feeds: Sequence[Any]) -> list[Any]:
@@ -75,7 +70,9 @@ def execute_traced(
     try:
         return plan.context.run(_execute_traced, plan, feeds, stats, timeout_s), stats
     finally:
-        _finish(plan)
+        plan.running = False
+        if plan.stale:  # since then: nobody else releases it
+            plan.release()
 
 
 def _execute_traced(

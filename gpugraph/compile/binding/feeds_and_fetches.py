@@ -68,9 +68,12 @@ class FeedsAndFetches:
         if home.storage.node is not None and home.storage.kind != "constant":
             steps.refs(node)
         if home.storage.kind == "cell":
-            array = steps.source(key, home)
-            return lambda: device.read(array())[()]
-        read = self._array_reader(node, device, steps.array(home), source)
+            read_array = steps.source(key, home)
+            return lambda: device.read(read_array())[()]
+        array = steps.array(home)
+        if device.name == self.unit.host:
+            return partial(array.__getitem__, ()) if home.shape == () else array.copy
+        read = self._array_reader(node, device, array, source)
         return (lambda: read()[()]) if home.shape == () else read
 
     def _array_reader(self, node: Node, device: Device, array: Any, source: Node) -> _Read:
