@@ -1,4 +1,4 @@
-"""Conditions: the flags of a plan in the step_list, and the steps that set them."""
+"""Conditions: the flags of a plan while it is bound, and the steps that set them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gpugraph.compile.steps.step_list import StepList
 from gpugraph.compile.unit.guards import ALWAYS, Flow, Guard, Is
 from gpugraph.devices import Device
 from gpugraph.graph.nodes.runtime_graph import Node
-from gpugraph.plan import Step
+from gpugraph.plan import Run, Step
 
 
 class Conditions:
@@ -60,7 +60,7 @@ class Conditions:
         setter = self.flags.setter(atom, self.predicate(atom))
         self._add_flag(setter, node, sets, tuple(self.flags.base(atom)))
 
-    def predicate(self, atom: Is) -> Callable[[], Any]:
+    def predicate(self, atom: Is) -> Run:
         """What reads a predicate's value."""
         home = self.step_list.unit.homes[atom.pred]
         device = self.step_list.devices[home.storage.device]
@@ -74,11 +74,7 @@ class Conditions:
         return lambda: device.read(array).item()
 
     def _add_flag(
-        self,
-        run: Callable[[], Any],
-        node: Node | None,
-        sets: tuple[int, ...],
-        reads: tuple[int, ...],
+        self, run: Run, node: Node | None, sets: tuple[int, ...], reads: tuple[int, ...]
     ) -> None:
         name, origin = (node.name, node.origin) if node is not None else ("and", None)
         step = Step(name, "Switch", self.step_list.unit.host, 0, run, origin, "flag")
@@ -89,14 +85,14 @@ class Conditions:
         self.need(guard)
         return None if guard == ALWAYS else self.flags.guard(guard)
 
-    def if_alive(self, guard: Guard | None, run: Callable[[], Any]) -> Callable[[], Any]:
+    def if_alive(self, guard: Guard | None, run: Run) -> Run:
         """`run`, where it must not be done unless the guard holds."""
         if not guard:
             return run
-        flags, own = self.flags.values, self.flags.guard(guard)
+        flags, flag = self.flags.values, self.flags.guard(guard)
 
         def run_if_alive() -> None:
-            if flags[own]:
+            if flags[flag]:
                 run()
 
         return run_if_alive

@@ -1,8 +1,7 @@
-"""Native loops: a loop whose ops are all elementwise over numbers, or vectors of one size, as one C
-function.
+"""Native loops: a loop over numbers, or vectors of one size, as one C function.
 
-The steps of the loop remain: they run until the function is compiled, which is begun in the
-background once the loop has taken a while, and wherever a run has a time limit.
+All ops of such a loop are elementwise. Its steps run until the function is compiled, which begins
+in the background once the loop has taken a while, and in each run with a time limit.
 """
 
 from __future__ import annotations
@@ -21,6 +20,7 @@ from gpugraph.compile.unit.guards import ALWAYS, Is
 from gpugraph.compile.unit.jit_settings import tell
 from gpugraph.devices.native import Fusion, NotNativeError, Prepared, prepare_loops
 from gpugraph.graph.nodes.loop_frames import Frame, enters_once, is_loop_merge
+from gpugraph.graph.nodes.node_and_edge import Edge
 from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
 from gpugraph.kernel import Elementwise
 from gpugraph.ops.framework.kernel_registry import find_kernel
@@ -82,15 +82,20 @@ class NativeLoop(StepGroup):
         return self._run
 
 
+def back_edge(merge: Node) -> Edge:
+    """The edge by which a loop variable's next value comes."""
+    return next(edge for edge in merge._in if edge.is_back_edge)
+
+
 def native_loop(
     step_list: StepList, frame: Frame
 ) -> tuple[Callable[[Loop], NativeLoop] | None, str]:
-    """What makes a function to be of the loop's steps, or None; and why."""
+    """What makes a loop of steps a native one, or None; and the reason."""
     if not step_list.jit.is_on:
         return None, f"no native kernels: {step_list.jit.reason}"
     try:
-        made = _Translation(step_list, frame)
-        compiled, sizes = made.finish()
+        translation = _Translation(step_list, frame)
+        compiled, sizes = translation.finish()
     except NotNativeError as error:
         return None, str(error)
 
@@ -98,13 +103,14 @@ def native_loop(
         return prepare_loops([compiled])[0]
 
     def native(loop: Loop) -> NativeLoop:
-        return NativeLoop(loop, begin, made.arrays, sizes, step_list.clock, step_list.jit.waits)
+        waits = step_list.jit.waits
+        return NativeLoop(loop, begin, translation.arrays, sizes, step_list.clock, waits)
 
     return native, "a native function, once it is compiled"
 
 
 class _Translation:
-    """A frame's nodes as values of a `Fusion`. NotNativeError for what it can't say."""
+    """A frame's nodes as values of a `Fusion`. NotNativeError for nodes that it can't translate."""
 
     def __init__(self, step_list: StepList, frame: Frame) -> None:
         self.step_list = step_list
@@ -118,13 +124,13 @@ class _Translation:
         assert flow is not None
         self.flow = flow
         self.go_on = flow.go_on[frame] or ALWAYS
-        self.asked = self._asked()
+        self.predicate = self._predicate()
         for node in self.unit.order:
             if flow.frames.at(node) is frame and node is not frame.end:
                 self._visit(node)
 
-    def _asked(self) -> TensorId:
-        """The predicate with which the loop goes on."""
+    def _predicate(self) -> TensorId:
+        """The predicate under which the loop goes on."""
         atoms = list(self.go_on)
         if len(atoms) != 1 or not isinstance(atoms[0], Is) or not atoms[0].value:
             raise NotNativeError("it does not go on by one condition")
@@ -134,9 +140,9 @@ class _Translation:
         """The loop, and the sizes of its axes."""
         changing = {}
         for merge in self.frame.merges:
-            back = next(edge for edge in merge._in if edge.is_back_edge)
-            changing[self.values[merge.id, 0]] = self.values[back.src.id, back.src_output]
-        loop, sizes = self.fusion.finish_loop(self.values[self.asked], changing)
+            edge = back_edge(merge)
+            changing[self.values[merge.id, 0]] = self.values[edge.src.id, edge.src_output]
+        loop, sizes = self.fusion.finish_loop(self.values[self.predicate], changing)
         if len(sizes) > 1:
             raise NotNativeError("its variables are not numbers or vectors of one size")
         return loop, sizes
@@ -152,7 +158,7 @@ class _Translation:
         if node.id in self.flow.irregular:
             raise NotNativeError(f"it may end without '{node.name}'")
         if enters_once(node):
-            return  # the first value of a variable, which is moved to its place before
+            return  # the first value of a variable, which is moved before the loop
         if node.node_class is NodeClass.ENTER:
             key, _ = self.step_list.home(node, 0)
             self.values[node.id, 0] = self._input(key)
@@ -174,11 +180,11 @@ class _Translation:
             self._apply(node)
 
     def _leave(self, node: Node) -> None:
-        """Only the variables have places that the function writes."""
+        """Only variables are stored by the function."""
         homes = self.unit.homes
-        places = [homes[merge.id, 0].storage for merge in self.frame.merges]
-        places += [homes[enter.id, 0].storage for enter in self.frame.enters]
-        if homes[node.id, 0].storage not in places:
+        variables = [homes[merge.id, 0].storage for merge in self.frame.merges]
+        variables += [homes[enter.id, 0].storage for enter in self.frame.enters]
+        if homes[node.id, 0].storage not in variables:
             raise NotNativeError(f"'{node.name}' is no variable of it")
 
     def _input(self, key: TensorId) -> int:
@@ -203,24 +209,21 @@ class _Translation:
         else:
             self.values[node.id, 0] = self._input((node.id, 0))
 
-    def _taken(self, node: Node) -> list[int]:
-        """The values that a node takes."""
-        given = []
-        for slot in range(node.num_inputs):
-            edge = node.input_edge(slot)
-            key = (edge.src.id, edge.src_output)
-            given.append(self.values[key] if key in self.values else self._input(key))
-        return given
+    def _inputs_of(self, node: Node) -> list[int]:
+        """The values of a node's inputs."""
+        keys = [self.step_list.home(node, slot)[0] for slot in range(node.num_inputs)]
+        return [self.values[key] if key in self.values else self._input(key) for key in keys]
 
     def _fused(self, node: Node) -> None:
         """The ops of a fused step."""
-        values = self._taken(node)
+        values = self._inputs_of(node)
         for member in node.attrs["members"]:
             if not isinstance(member.texts, Elementwise):
                 raise NotNativeError(f"'{member.name}' ({member.op_type}) is not elementwise")
-            made = build(self.fusion, member.texts, member, [values[k] for k in member.sources])
-            self._check(member.name, made[0], member.output_shapes[0])
-            values += made
+            sources = [values[source] for source in member.sources]
+            results = build(self.fusion, member.texts, member, sources)
+            self._check(member.name, results[0], member.output_shapes[0])
+            values += results
         for slot, value in enumerate(node.attrs["stores"]):
             self.values[node.id, slot] = values[value]
 
@@ -235,6 +238,6 @@ class _Translation:
         shape = self.unit.shapes[node.id][0]
         if not shape.is_fully_defined():
             raise NotNativeError(f"the shape of '{node.name}' is open")
-        made = self.fusion.apply(entry.kernel, self._taken(node), node.output_types[0])
-        self._check(node.name, made, tuple(size or 0 for size in shape.as_list()))
-        self.values[node.id, 0] = made
+        value = self.fusion.apply(entry.kernel, self._inputs_of(node), node.output_types[0])
+        self._check(node.name, value, tuple(size or 0 for size in shape.as_list()))
+        self.values[node.id, 0] = value
