@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import contextvars
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from time import monotonic
 from typing import Any, NamedTuple, Protocol
@@ -24,6 +24,7 @@ import numpy as np
 
 from gpugraph.base.dtypes import DType
 from gpugraph.base.errors import CancelledError, DeadlineExceededError
+from gpugraph.plan.plan_steps import Step, StepSequence
 
 
 class PlanKey(NamedTuple):
@@ -49,52 +50,6 @@ def rendezvous_key(
 ) -> str:
     """`source;incarnation in hex;target;edge;frame:iteration`: one tensor's way in a step."""
     return f"{source};{incarnation:016x};{target};{edge};{frame}:{iteration}"
-
-
-class Step(NamedTuple):
-    """One thing a run does, and what it is called.
-
-    `kind` is "kernel", "copy" (a Recv), "send" (of a tensor sized at run time), "guard" (a check
-    that a variable is initialized), "flag" (whether a condition holds), "measure" (the sizes of a
-    kernel's outputs are counted), "fetch" (a fetched tensor sets out for the host), "region" (steps
-    that run under a condition), "stretch" (steps that may become native calls), "loop" or "joined"
-    (launches that are told to a GPU as one). The last four do what their `body` says. In traces
-    what runs as native code is "native".
-    """
-
-    name: str
-    op_type: str
-    device: str
-    depth: int
-    run: Callable[[], Any]
-    origin: Any = None
-    kind: str = "kernel"
-    output_bytes: int = 0
-    body: tuple[Any, ...] = ()  # of Steps; mypy knows no recursive NamedTuple with a default
-
-
-class Composite(Protocol):
-    """What runs a step's body."""
-
-    def __call__(self) -> Any: ...
-
-    def plain(self) -> Callable[[], Any]:
-        """The same without the guards of variables."""
-
-
-def runs_of(steps: Sequence[Step], guarded: bool) -> tuple[Callable[[], Any], ...]:
-    """What to call, step after step, with or without the guards of variables."""
-    if guarded:
-        return tuple(step.run for step in steps)
-    runs = (step for step in steps if step.kind != "guard")
-    return tuple(step.run.plain() if step.body else step.run for step in runs)  # type: ignore[attr-defined]
-
-
-def all_steps(steps: Sequence[Step]) -> Iterator[Step]:
-    """The steps and those of their bodies."""
-    for step in steps:
-        yield step
-        yield from all_steps(step.body)
 
 
 class Clock:
@@ -126,12 +81,6 @@ class Clock:
             raise CancelledError(None, None, f"The run was cancelled {where}")
         if self._ends is not None and monotonic() > self._ends:
             raise DeadlineExceededError(None, None, f"Timed out {where} after {self._limit_s} s")
-
-
-def blame(error: BaseException, run: Callable[[], Any] | None) -> None:
-    """Notes on an error which innermost step raised it."""
-    if run is not None and "_raised_by" not in error.__dict__:
-        error.__dict__["_raised_by"] = run
 
 
 class FeedSlot(NamedTuple):
@@ -169,7 +118,7 @@ class PassReport(NamedTuple):
     seconds: float = 0.0
 
 
-class Placed(NamedTuple):
+class Placement(NamedTuple):
     """Where one op of the plan is, why, and how it is run (`kernel`, `view`, `folded`, ...)."""
 
     name: str
@@ -199,7 +148,7 @@ class Plan:
     feeds: tuple[FeedSlot, ...]
     fetches: tuple[FetchSlot, ...]
     transfers: tuple[Transfer, ...]
-    placed: tuple[Placed, ...]
+    placements: tuple[Placement, ...]
     reports: tuple[PassReport, ...]
     arena_bytes: dict[str, int]
     variables: tuple[Any, ...]
@@ -213,30 +162,16 @@ class Plan:
     warm: bool = False
     has_cells: bool = False
     clock: Clock = field(default_factory=Clock)
-    ends: tuple[Callable[[], Any], ...] = ()
+    ends: tuple[FetchSlot, ...] = ()
     waits: dict[str, Callable[[], Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.context = contextvars.Context()
         self.context.run(np.seterr, all="ignore")
         self.loads = tuple(slot.load for slot in self.feeds)
-        self.guarded = runs_of(self.steps, True)
-        self.runs = runs_of(self.steps, False)
-        self.reads = tuple(slot.read for slot in self.fetches)
-        self.made_by: dict[int, Step | FetchSlot] = {
-            id(step.run): step for step in all_steps(self.steps)
-        }
-        composites = [step for step in self.steps if step.kind != "guard"]
-        self.made_by.update((id(run), step) for run, step in zip(self.runs, composites))
-        self.made_by.update((id(slot.read), slot) for slot in self.fetches)
-        self.made_by.update((id(end), FetchSlot("the end of the run", end)) for end in self.ends)
-
-    def raiser(
-        self, error: BaseException, current: Callable[[], Any] | None
-    ) -> Step | FetchSlot | None:
-        """The step or fetch that raised an error in a run that had come to `current`."""
-        run = error.__dict__.pop("_raised_by", current)
-        return self.made_by.get(id(run)) or self.made_by.get(id(current))
+        self.guarded = StepSequence(self.steps)
+        self.unguarded = StepSequence(self.steps, guarded=False)
+        self.run_guarded, self.run_unguarded = self.guarded.run, self.unguarded.run
 
     def release(self) -> None:
         """Gives the plan's memory back; it is stale from now on."""

@@ -128,7 +128,7 @@ class DirectSession(SessionBackend):
         return plan
 
     def _log_placement(self, plan: Plan) -> None:
-        for placed in plan.placed:
+        for placed in plan.placements:
             if placed.name not in self._logged:
                 self._logged.add(placed.name)
                 line = f"{placed.name}: ({placed.op_type}): {placed.device} - {placed.reason}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gpugraph.memory import human_readable_bytes
-from gpugraph.plan import PassReport, Placed, Plan, Transfer
+from gpugraph.plan import PassReport, Placement, Plan, Transfer
 
 
 class Explanation:
@@ -15,7 +15,7 @@ class Explanation:
     """
 
     def __init__(self, plan: Plan) -> None:
-        self.placed: Sequence[Placed] = plan.placed
+        self.placed: Sequence[Placement] = plan.placements
         self.transfers: Sequence[Transfer] = plan.transfers
         self.reports: Sequence[PassReport] = plan.reports
         self.arena_bytes: dict[str, int] = dict(plan.arena_bytes)
@@ -31,7 +31,7 @@ class Explanation:
         """Why op `name` is where it is; KeyError when the run does not hold it."""
         return self._placed(name).reason
 
-    def _placed(self, name: str) -> Placed:
+    def _placed(self, name: str) -> Placement:
         for each in self.placed:
             if each.name == name:
                 return each

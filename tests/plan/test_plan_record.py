@@ -38,9 +38,9 @@ def test_runs_are_the_steps_without_guards():
     def kernel() -> None: ...
 
     plan = make_plan([step("v", guard, "guard"), step("a", kernel)])
-    assert plan.guarded == (guard, kernel)
-    assert plan.runs == (kernel,)
-    assert plan.made_by[id(kernel)].name == "a"
+    assert plan.guarded.runs == (guard, kernel)
+    assert plan.unguarded.runs == (kernel,)
+    assert [step.name for step in plan.unguarded.steps] == ["a"]
 
 
 def test_a_released_plan_is_stale():

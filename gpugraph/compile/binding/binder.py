@@ -1,60 +1,61 @@
-"""Bind: kernels become callables, offsets become arrays, and the plan is frozen.
+"""Binding: kernels become callables, offsets become arrays, and the plan is frozen.
 
 One arena per device is taken from its allocator. Each node then gets the arrays of its inputs and
-outputs, and its device turns kernel and arrays into what a step calls. Nodes that need no work
-(constants, variables, views, fed and fetched tensors) get no step. Steps with a tensor that is
-sized at run time are bound anew at each run, by `compile/steps/dynamic_steps.py`.
+outputs, and its device binds the kernel to these arrays, which gives the callable of a step. Nodes
+without work (constants, variables, views, fed and fetched tensors) get no step. Steps with a tensor
+that is sized at run time are bound again at each run, by `compile/steps/dynamic_steps.py`.
 """
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Sequence
 from contextlib import ExitStack
 from functools import partial
 from typing import Any
 
-from gpugraph.base.errors import ResourceExhaustedError, invalid_argument
-from gpugraph.compile.binding.placement_report import placed
+from gpugraph.base.errors import ResourceExhaustedError
+from gpugraph.compile.binding.feeds_and_fetches import FeedsAndFetches
+from gpugraph.compile.binding.placement_report import placements
 from gpugraph.compile.control_flow.branch_binding import Branches
 from gpugraph.compile.steps.dynamic_steps import DynamicCopy
-from gpugraph.compile.steps.gpu_node_steps import bound_on
-from gpugraph.compile.steps.guarded_regions import Entry
-from gpugraph.compile.steps.kernel_context import Bound
+from gpugraph.compile.steps.gpu_node_steps import bind_on_device
+from gpugraph.compile.steps.kernel_context import BoundNode, KernelBinding
 from gpugraph.compile.steps.measured_steps import SizedStep, dynamic_step
 from gpugraph.compile.steps.native_node_code import Candidate, native_of
 from gpugraph.compile.steps.plan_arrays import at_node
-from gpugraph.compile.steps.step_list import Making
-from gpugraph.compile.unit.compile_unit import Home, TensorId, Unit
-from gpugraph.compile.unit.guards import ALWAYS
-from gpugraph.devices import Device, Enqueued, VariableState
+from gpugraph.compile.steps.step_list import StepList
+from gpugraph.compile.unit.compile_unit import TensorId, Unit
+from gpugraph.devices import Enqueued, VariableState
 from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
 from gpugraph.graph.op_def import host_slots
-from gpugraph.kernel import Kernel, Sized, reference
+from gpugraph.kernel import Kernel, Sized
 from gpugraph.ops.framework.op_declaration import DECLARATIONS
-from gpugraph.plan import FeedSlot, FetchSlot, Plan, Step, all_steps, rendezvous_key
+from gpugraph.plan import Plan, Run, Step, all_steps, rendezvous_key
 
-_NO_STEP = {NodeClass.CONSTANT, NodeClass.VARIABLE, NodeClass.ARG, NodeClass.RETVAL}
+_NO_STEP = {NodeClass.CONSTANT, NodeClass.ARG, NodeClass.RETVAL}
 
 
 def bind(unit: Unit) -> Plan:
     """The plan. ResourceExhaustedError when a device has no room for its arena or a variable."""
     with unit.report("bind") as say:
         binder = Binder(unit)
+        holdings = binder.holdings
         try:
             for node in unit.order:
                 binder.visit(node)
-            feeds = tuple(binder.feed(node, index) for index, node in enumerate(unit.args))
-            fetches = tuple(binder.fetch(node) for node in unit.retvals)
-            steps = binder.made()
+            ends = FeedsAndFetches(binder, binder.branches)
+            feeds = tuple(ends.feed(node, index) for index, node in enumerate(unit.args))
+            fetches = tuple(ends.fetch(node) for node in unit.retvals)
+            steps = binder.steps()
         except BaseException:
-            binder.holdings.release()
+            holdings.release()
             raise
         kinds = [step.kind for step in all_steps(steps)]
         say(
             f"{kinds.count('kernel')} kernels, {kinds.count('copy')} copies between devices, "
             f"{kinds.count('guard')} guards of variables",
-            binder.told,
+            binder.report_lines,
         )
     return Plan(
         unit.key,
@@ -62,257 +63,197 @@ def bind(unit: Unit) -> Plan:
         feeds,
         fetches,
         tuple(unit.transfers),
-        placed(unit, steps),
+        placements(unit, steps),
         tuple(unit.reports),
         dict(unit.arena_sizes),
         tuple(binder.variables.values()),
-        tuple(state for state, _ in binder.holdings.variables),
-        binder.holdings.moved,
-        binder.holdings.reset,
-        binder.holdings.release,
-        has_cells=bool(binder.cells or binder.holdings.objects),
-        ends=tuple(binder.end(name) for name in binder.refusals),
+        tuple(state for state, _ in holdings.variables),
+        holdings.moved,
+        holdings.reset,
+        holdings.release,
+        has_cells=bool(binder.cells or holdings.objects),
+        ends=tuple(ends.end(name) for name in binder.refusals),
         clock=binder.clock,
-        waits={each.name: each.synchronize for each in unit.target.devices if each.has_kernels},
+        waits={
+            device.name: device.synchronize for device in unit.target.devices if device.has_kernels
+        },
     )
 
 
-class Binder(Making):
-    """The steps in the making, over the plan's arrays."""
+class Binder(StepList):
+    """Binds nodes in their order, which adds their steps."""
 
     def __init__(self, unit: Unit) -> None:
         super().__init__(unit)
         self.branches = Branches(self, unit.flow) if unit.flow is not None else None
-        self.waited: set[str] = set()  # devices that a fetch of each run waits for
 
-    def made(self) -> list[Step]:
+    def steps(self) -> list[Step]:
         """The plan's steps."""
         if self.branches is not None:
             return self.branches.steps()
-        return [entry.step for entry in self.stretched(self.entries)]
-
-    # -- steps
+        return [entry.step for entry in self.with_stretches(self.entries)]
 
     def visit(self, node: Node) -> None:
         """Adds the step of a node, if it needs one."""
-        unit = self.unit
         if self.branches is not None:
             self.guard = self.branches.enter(node)
             if self.branches.visit(node):
                 return
         if node.node_class is NodeClass.VARIABLE:
             self.variable(node)
-            return
-        if node.node_class in _NO_STEP or node.type == "NoOp":
-            return
-        if node.node_class is NodeClass.SEND:
+        elif node.node_class is NodeClass.SEND:
             self._send(node)
-            return
-        if node.node_class is NodeClass.RECV:
+        elif node.node_class is NodeClass.RECV:
             self.add(node, self._copy(node), "copy")
-            return
+        elif node.node_class not in _NO_STEP and node.type != "NoOp":
+            self._compute(node)
+
+    # -- kernels
+
+    def _compute(self, node: Node) -> None:
+        """Adds the step of a node with a kernel, but for a view."""
         variables = self.refs(node)
         decl = DECLARATIONS.get(node.type)
-        is_view = unit.moded.get(node.id, "").startswith("view")
+        is_view = self.unit.moded.get(node.id, "").startswith("view")
         if decl is not None and decl.view and is_view and not node.op_def.is_stateful:
             return
-        kernel = unit.kernel(node)
+        bound = self._bound_node(node, self.unit.kernel(node), variables)
+        run: Run
         native = None
         try:
-            run, native = self._bound(node, kernel, variables)
+            if self._is_sized_at_run_time(bound):
+                run = self._dynamic(bound)
+            else:
+                context, arrays = self._static_context(bound), self._static_arrays(bound)
+                run = bind_on_device(bound, context, arrays, self.report_lines)
+                native = self._candidate(bound, context, arrays)
         except ResourceExhaustedError as error:
             raise at_node(error, node) from error
         except Exception as error:
             run = _raiser(error)
-        assigns = False
-        if decl is not None and decl.writes and node.op_def.allows_uninitialized_input:
-            run, assigns = _marking(run, [variables[index] for index in decl.writes]), True
-        if decl is not None and decl.writes and node.attrs.get("use_locking"):
-            run, native = _locking(run, [variables[index] for index in decl.writes]), None
-        self.add(node, run, "kernel", None if assigns else native, assigns)
+        written = [variables[index] for index in decl.writes] if decl is not None else []
+        assigns = bool(written) and node.op_def.allows_uninitialized_input
+        if assigns:
+            run, native = _initializing(run, written), None
+        if written and node.attrs.get("use_locking"):
+            run, native = _locking(run, written), None
+        self.add(node, run, "kernel", native, assigns)
 
-    def _bound(
+    def _bound_node(
         self, node: Node, kernel: Kernel, variables: dict[int, VariableState]
-    ) -> tuple[Callable[[], Any], Candidate | None]:
-        homes, values = self.unit.homes, self.unit.values
+    ) -> BoundNode:
+        homes = self.unit.homes
         keys: list[TensorId] = [(0, 0)] * len(node.input_types)
         for edge in node._in:
             if edge.dst_input >= 0:
                 keys[edge.dst_input] = (edge.src.id, edge.src_output)
-        made = [(node.id, slot) for slot in range(len(node.output_types))]
-        inputs, outputs = [(key, homes[key]) for key in keys], [(key, homes[key]) for key in made]
-        host = host_slots(node.op_def.inputs, node.op_def.host_inputs, node.attrs)
-        kinds = [home.storage.kind for _, home in (*inputs, *outputs)]
-        late = reference(kernel).late
-        is_sized = isinstance(kernel, Sized)
-        if is_sized or "cell" in kinds or not (late or all(keys[slot] in values for slot in host)):
-            places = inputs, outputs
-            step = dynamic_step(self, node, kernel, variables, *places, host, self.told)
-            if isinstance(step, SizedStep) and step.measures is not None:
-                self.add(node, step.measures, "measure")
-            return step, None
-        taken = [slot for slot in range(len(inputs)) if late or slot not in host]
-        given = [
-            values[keys[slot]]
-            if slot in host and keys[slot] in values
-            else self.array(homes[keys[slot]])
-            for slot in taken
-        ]
-        results = [self.array(home) for _, home in outputs]
-        context = Bound(
-            node.name,
-            node.attrs,
-            (node.input_types, node.output_types),
-            ([home.shape or () for _, home in inputs], [home.shape or () for _, home in outputs]),
-            {slot: values[keys[slot]] for slot in host if keys[slot] in values},
-            variables,
-            self.runner(node),
-            self.unit.target.resources,
-            self.owned,
-            self.holdings.kept,
-            host if late else frozenset(),
-            self.holdings.shared,
-        )
+        output_keys = [(node.id, slot) for slot in range(len(node.output_types))]
         runner = self.runner(node)
-        arrays, refusals = [*given, *results], self.refusals_on(runner)
-        run = bound_on(runner, node, kernel, context, arrays, taken, refusals, self.told)
-        native = native_of(node)
-        if native is None or late or self.unit.device_types[node.assigned_device] != "CPU":
-            return run, None
-        types = [node.input_types[slot].base_dtype for slot in taken]
-        kinds = [homes[keys[slot]].storage.kind for slot in taken]
-        kept = frozenset([at for at, kind in enumerate(kinds) if kind == "variable"])
-        return run, Candidate(
-            native,
-            context,
-            types,
-            [*given, *results],
-            len(given),
-            kept,
-            tuple(sorted(DECLARATIONS[node.type].writes)),
-            partial(self.runner(node).bind, kernel),
+        return BoundNode(
+            node,
+            kernel,
+            runner,
+            self.refusals_on(runner),
+            variables,
+            [(key, homes[key]) for key in keys],
+            [(key, homes[key]) for key in output_keys],
+            host_slots(node.op_def.inputs, node.op_def.host_inputs, node.attrs),
         )
 
+    def _is_sized_at_run_time(self, bound: BoundNode) -> bool:
+        """Whether a tensor's size or a host value that the kernel needs is not known yet."""
+        if isinstance(bound.kernel, Sized):
+            return True
+        if any(home.storage.kind == "cell" for _, home in (*bound.inputs, *bound.outputs)):
+            return True
+        return not bound.is_late and len(self._host_values(bound)) < len(bound.host)
+
+    def _host_values(self, bound: BoundNode) -> dict[int, Any]:
+        """The host inputs whose values are constant."""
+        values = self.unit.values
+        keys = {slot: bound.inputs[slot][0] for slot in bound.host}
+        return {slot: values[key] for slot, key in keys.items() if key in values}
+
+    def _dynamic(self, bound: BoundNode) -> Run:
+        step = dynamic_step(self, bound, self.report_lines)
+        if isinstance(step, SizedStep) and step.measures is not None:
+            self.add(bound.node, step.measures, "measure")
+        return step
+
+    def _static_context(self, bound: BoundNode) -> KernelBinding:
+        return KernelBinding(
+            bound,
+            [home.shape or () for _, home in bound.inputs],
+            [home.shape or () for _, home in bound.outputs],
+            self._host_values(bound),
+            self.holdings.memory,
+            self.unit.target.resources,
+        )
+
+    def _static_arrays(self, bound: BoundNode) -> list[Any]:
+        """The arrays of the inputs that the kernel takes, then those of its outputs."""
+        values = self._host_values(bound)
+        inputs = [
+            values[slot] if slot in values else self.array(bound.inputs[slot][1])
+            for slot in bound.array_slots
+        ]
+        return [*inputs, *(self.array(home) for _, home in bound.outputs)]
+
+    def _candidate(
+        self, bound: BoundNode, context: KernelBinding, arrays: Sequence[Any]
+    ) -> Candidate | None:
+        """What the step may be as native code."""
+        node, slots = bound.node, bound.array_slots
+        native = native_of(node)
+        is_on_cpu = self.unit.device_types[node.assigned_device] == "CPU"
+        if native is None or bound.is_late or not is_on_cpu:
+            return None
+        kinds = [bound.inputs[slot][1].storage.kind for slot in slots]
+        return Candidate(
+            native,
+            context,
+            [node.input_types[slot].base_dtype for slot in slots],
+            arrays,
+            len(slots),
+            frozenset([index for index, kind in enumerate(kinds) if kind == "variable"]),
+            tuple(sorted(DECLARATIONS[node.type].writes)),
+            partial(bound.runner.bind, bound.kernel),
+        )
+
+    # -- transfers
+
     def _send(self, send: Node) -> None:
-        """Nothing to do where both ends are fixed: the Recv's copy is the whole way."""
+        """Posts a tensor that is sized at run time; others are copied by the Recv alone."""
         key, home = self.home(send, 0)
-        if not self._is_fixed(send, self.recvs[send.id]):
+        if not self._is_static(send, self.recvs[send.id]):
             source = self.source(key, home)
-            post, label = self.mailbox.send, self._way(send)
+            post, label = self.mailbox.send, self._rendezvous_key(send)
             self.refs(send)
             self.add(send, partial(post, label, source), "send")
 
-    def _is_fixed(self, send: Node, recv: Node) -> bool:
+    def _is_static(self, send: Node, recv: Node) -> bool:
         _, home = self.home(send, 0)
         return "cell" not in (home.storage.kind, self.unit.homes[recv.id, 0].storage.kind)
 
-    def _way(self, send: Node) -> str:
-        """The rendezvous key of a tensor's way."""
+    def _rendezvous_key(self, send: Node) -> str:
         source, target = send.attrs["send_device"], send.attrs["recv_device"]
         incarnation = self.devices[source].attributes.incarnation
         return rendezvous_key(source, incarnation, target, send.attrs["tensor_name"])
 
-    def _copy(self, recv: Node) -> Callable[[], Any]:
-        """The way of a tensor from its Send to `recv`."""
+    def _copy(self, recv: Node) -> Run:
+        """What copies a tensor from its Send's device to that of `recv`."""
         send = self.sends[recv.id]
         key, home = self.home(send, 0)
-        own = self.unit.homes[recv.id, 0]
+        result = self.unit.homes[recv.id, 0]
         source, target = self.devices[send.assigned_device], self.devices[recv.assigned_device]
         self.refs(send)
-        if not self._is_fixed(send, recv):
-            return DynamicCopy(self, recv, self._way(send), (source, target), key, own)
-        return target.copy_from(source, self.array(home), self.array(own))
-
-    # -- the ends
-
-    def feed(self, node: Node, index: int) -> FeedSlot:
-        """How fed tensor `index` gets its value."""
-        spec = self.unit.feeds[index]
-        home = self.unit.homes[node.id, 0]
-        device = self.devices[home.storage.device]
-        if home.storage.kind == "cell":
-            cell = self.cell(home.storage)
-
-            def load(value: Any) -> None:
-                cell.fill(device.allocate(value.shape, home.dtype, spec.name))
-                device.write(cell.array, value)
-
-            return FeedSlot(spec.name, spec.dtype, spec.shape, load)
-        write = partial(device.write, self.array(home))
-        return FeedSlot(spec.name, spec.dtype, spec.shape, write)
-
-    def fetch(self, node: Node) -> FetchSlot:
-        """How a fetched tensor's value is read."""
-        key, home = self.home(node, 0)
-        source = node.input_edge(0).src
-        name = self.unit.key.fetches[node.attrs["index"]]
-        if self.branches is not None:
-            self.guard = self.branches.enter(node)
-        slot = self._fetch(node, name, source, key, home)
-        if self.branches is None:
-            return slot
-        flag = self.branches.flag_of(self.guard)
-        if flag is None:
-            return slot
-        return slot._replace(read=_alive(self.branches.flags.values, flag, node, slot.read))
-
-    def _fetch(self, node: Node, name: str, source: Node, key: TensorId, home: Home) -> FetchSlot:
-        device = self.devices[home.storage.device]
-        if home.storage.node is not None and home.storage.kind != "constant":
-            self.refs(node)
-        if home.storage.kind == "cell":
-            array = self.source(key, home)
-            return FetchSlot(name, lambda: device.read(array())[()], source.origin)
-        read = self._reading(name, device, self.array(home), source)
-        if home.shape == ():
-            return FetchSlot(name, lambda: read()[()], source.origin)
-        return FetchSlot(name, read, source.origin)
-
-    def _reading(self, name: str, device: Device, array: Any, source: Node) -> Callable[[], Any]:
-        """What reads a fetched array; a device that brings it in two parts gets the first as a
-        step, after all others."""
-        way = device.fetching(array)
-        if way is None:
-            return partial(device.read, array)
-        self.owned.append(way)
-        step = Step(
-            name,
-            "_Retval",
-            device.name,
-            self.unit.depth[source.id],
-            way.begin,
-            source.origin,
-            "fetch",
-            array.nbytes,
-        )
-        self.entries.append(Entry(self.guard, step))
-        if self.guard == ALWAYS:
-            self.waited.add(device.name)
-        return way.read
-
-    def end(self, name: str) -> Callable[[], Any]:
-        """What raises at the end of a run what a device's kernels refused: of a run with fetches
-        all of it, also where none of them has waited for that device."""
-        refusals = self.refusals[name]
-        is_waited = name in self.waited or not self.unit.retvals
-        return refusals.check if is_waited else refusals.wait
+        if not self._is_static(send, recv):
+            label = self._rendezvous_key(send)
+            return DynamicCopy(self, recv, label, (source, target), key, result)
+        return target.copy_from(source, self.array(home), self.array(result))
 
 
-def _alive(flags: list[bool], flag: int, node: Node, read: Callable[[], Any]) -> Callable[[], Any]:
-    """`read`, if the fetched tensor is alive."""
-
-    def read_if_alive() -> Any:
-        if not flags[flag]:
-            raise invalid_argument(
-                f"Retval[{node.attrs['index']}] does not have value: "
-                f"'{node.input_edge(0).src.name}' is of a branch that was not taken"
-            )
-        return read()
-
-    return read_if_alive
-
-
-def _marking(run: Callable[[], Any], states: list[VariableState]) -> Callable[[], Any]:
+def _initializing(run: Run, states: list[VariableState]) -> Run:
     """`run`, after which the variables are initialized."""
     if isinstance(run, Enqueued):
         return run.assigning(states)
@@ -325,7 +266,7 @@ def _marking(run: Callable[[], Any], states: list[VariableState]) -> Callable[[]
     return assign
 
 
-def _locking(run: Callable[[], Any], states: list[VariableState]) -> Callable[[], Any]:
+def _locking(run: Run, states: list[VariableState]) -> Run:
     """`run` while no other such write of these variables runs (in one order for all runs)."""
     locks = [state.lock for state in sorted(states, key=id)]
 
@@ -338,8 +279,8 @@ def _locking(run: Callable[[], Any], states: list[VariableState]) -> Callable[[]
     return write
 
 
-def _raiser(error: Exception) -> Callable[[], Any]:
-    """A kernel that refused what it was bound to: the run raises its error at that step."""
+def _raiser(error: Exception) -> Run:
+    """A kernel that refused its inputs when it was bound: the run raises its error at that step."""
 
     def fail() -> None:
         raise copy.copy(error)

@@ -1,4 +1,4 @@
-"""What a plan says of its ops: where each is, why, in which loop, and under which condition."""
+"""Where each op of a plan is placed, why, in which loop, and under which condition."""
 
 from __future__ import annotations
 
@@ -7,47 +7,45 @@ from collections.abc import Iterator, Sequence
 from gpugraph.compile.analysis.flow_analysis import in_words
 from gpugraph.compile.unit.compile_unit import Unit
 from gpugraph.graph.nodes.runtime_graph import Node
-from gpugraph.plan import Placed, Step, all_steps
+from gpugraph.plan import Placement, Step, all_steps
 
 
-def placed(unit: Unit, steps: Sequence[Step]) -> tuple[Placed, ...]:
-    """One record for each op, in the order of the plan."""
+def placements(unit: Unit, steps: Sequence[Step]) -> tuple[Placement, ...]:
+    """The placement of each op, in the order of the plan."""
     modes = {
         step.name: step.kind for step in all_steps(steps) if step.kind in ("kernel", "copy", "send")
     }
-    found = []
+    records: list[Placement] = []
     for node in unit.order:
         if node.type == "_LoopEnd":
             continue
         mode = "folded" if node.id in unit.folded else unit.moded.get(node.id, "")
         mode = mode or modes.get(node.name, "") or node.node_class.name.lower()
-        where = node.assigned_device
+        device, reason = node.assigned_device, _reason(unit, node)
         for name, op_type, origin in unit.fused.get(node.id, ()):
-            said = f"fused into {node.name}"
-            found.append(Placed(name, op_type, where, _why(unit, node), said, origin))
-        found.append(Placed(node.name, node.type, where, _why(unit, node), mode, node.origin))
-    if unit.absorbed:
-        found += _absorbed(unit, {each.name: each for each in found})
-    return tuple(found)
+            fused = f"fused into {node.name}"
+            records.append(Placement(name, op_type, device, reason, fused, origin))
+        records.append(Placement(node.name, node.type, device, reason, mode, node.origin))
+    return (*records, *_absorbed(unit, {record.name: record for record in records}))
 
 
-def _absorbed(unit: Unit, known: dict[str, Placed]) -> Iterator[Placed]:
+def _absorbed(unit: Unit, placement_by_name: dict[str, Placement]) -> Iterator[Placement]:
     """The ops that others do, where those are part of the plan."""
-    for name, (op_type, origin, by, said) in unit.absorbed.items():
-        while by not in known and by in unit.absorbed:
+    for name, (op_type, origin, by, mode) in unit.absorbed.items():
+        while by not in placement_by_name and by in unit.absorbed:
             by = unit.absorbed[by].by
-        if by in known and name not in known:
-            where, reason = known[by].device, known[by].reason
-            yield Placed(name, op_type, where, reason, f"{said} {by}", origin)
+        if by in placement_by_name and name not in placement_by_name:
+            known = placement_by_name[by]
+            yield Placement(name, op_type, known.device, known.reason, f"{mode} {by}", origin)
 
 
-def _why(unit: Unit, node: Node) -> str:
+def _reason(unit: Unit, node: Node) -> str:
     """Why a node is where it is, and in which loop and under which condition it runs."""
-    said = [unit.reasons.get(node.id, "")]
+    reasons = [unit.reasons.get(node.id, "")]
     if unit.flow is not None:
         frame, guard = unit.flow.frames.at(node), unit.flow.guards[node.id]
         if frame.parent is not None:
-            said.append(f"in loop {frame.name}")
+            reasons.append(f"in loop {frame.name}")
         if guard:
-            said.append(f"runs {in_words(unit, guard)}")
-    return "; ".join(said)
+            reasons.append(f"runs {in_words(unit, guard)}")
+    return "; ".join(reasons)

@@ -1,51 +1,50 @@
-"""Branches and loops, bound: nodes of control flow become flags, merges, regions and loops.
+"""Binding of branches and loops: control flow becomes flags, merges, regions and loop steps.
 
-Follows the order, one list of entries for each frame that is open. When a loop's end comes, its
-list becomes one step of the frame around it.
+Follows the order of the nodes, with one list of entries for each frame that is open. At the end of
+a loop its list becomes one step of the frame around it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 from gpugraph.compile.control_flow.condition_flags import Conditions
 from gpugraph.compile.control_flow.merge_step import merger
-from gpugraph.compile.control_flow.while_frame_binding import LoopInMaking
+from gpugraph.compile.control_flow.while_frame_binding import WhileFrameBinding
 from gpugraph.compile.memory.memory_planning import passes_whole
 from gpugraph.compile.steps.dynamic_steps import dying_cells
-from gpugraph.compile.steps.guarded_regions import Entry, grouped
-from gpugraph.compile.steps.step_list import Making
-from gpugraph.compile.steps.tensor_moves import move
+from gpugraph.compile.steps.guarded_regions import Entry, with_regions
+from gpugraph.compile.steps.step_list import StepList
+from gpugraph.compile.steps.tensor_moves import do_nothing, move
 from gpugraph.compile.unit.guards import ALWAYS, Flow, Found, Guard, Is
 from gpugraph.devices import VariableState
 from gpugraph.graph.nodes.loop_frames import is_loop_merge
 from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
-from gpugraph.plan import Step
+from gpugraph.plan import Run, Step
 
 
 class Branches:
-    """The control flow of one plan in the making."""
+    """The control flow of one plan while it is bound."""
 
-    def __init__(self, making: Making, flow: Flow) -> None:
-        self.making = making
+    def __init__(self, step_list: StepList, flow: Flow) -> None:
+        self.step_list = step_list
         self.flow = flow
-        self.conditions = Conditions(making, flow)
+        self.conditions = Conditions(step_list, flow)
         self.flags = self.conditions.flags
         self.flag_of = self.conditions.flag_of
-        self.open: list[LoopInMaking] = []
+        self.open: list[WhileFrameBinding] = []
 
     # -- following the order
 
     def enter(self, node: Node) -> Guard:
-        """Opens the loops that a node is in, and sees that its guard has a flag."""
-        frame = self.flow.frames.at(node)
-        inner = [each for each in frame.up() if each.parent is not None][::-1]
-        for each in inner[len(self.open) :]:
-            self.open.append(LoopInMaking(self.conditions, each, self.making.entries))
-            self.making.entries = self.open[-1].entries
-            self.making.frame = each
+        """Opens the loops that a node is in, and adds the flag of its guard, which it returns."""
+        steps = self.step_list
+        frames = [frame for frame in self.flow.frames.at(node).up() if frame.parent is not None]
+        for frame in frames[::-1][len(self.open) :]:
+            self.open.append(WhileFrameBinding(self.conditions, frame, steps.entries))
+            steps.entries = self.open[-1].entries
+            steps.frame = frame
             self.conditions.open()
         guard = self.flow.guards.get(node.id, ALWAYS)
         self.conditions.need(guard)
@@ -67,100 +66,85 @@ class Branches:
         return True
 
     def _close(self) -> None:
-        loop = self.open[-1]
-        step = loop.made()
+        """The innermost loop ends."""
+        steps, loop = self.step_list, self.open[-1]
+        step = loop.loop_step()
         self.open.pop()
-        self.making.frame = self.open[-1].frame if self.open else None
+        steps.frame = self.open[-1].frame if self.open else None
         self.conditions.close()
-        self.making.entries = loop.around
+        steps.entries = loop.outer_entries
         guard = self.flow.outer[loop.frame]
         self.conditions.need(guard)
-        reset = loop.reset()
+        reset = loop.reset_step()
         for node in loop.frame.enters:
             self.conditions.need(self.flow.entered.get(node.id, ALWAYS))
         if reset is not None:
-            self.making.entries.append(Entry(ALWAYS, reset))
-        self.making.entries.append(Entry(guard, step))
+            steps.entries.append(Entry(ALWAYS, reset))
+        steps.entries.append(Entry(guard, step))
 
     def steps(self) -> list[Step]:
         """The steps of the plan."""
-        entries = self.making.stretched(self.making.entries)
-        return [entry.step for entry in grouped(self.flags, entries)]
+        entries = self.step_list.with_stretches(self.step_list.entries)
+        return [entry.step for entry in with_regions(self.flags, entries)]
 
     # -- nodes
 
     def _pass(self, node: Node) -> None:
         """A Switch, Enter, Exit, NextIteration or LoopCond, where it is no view."""
-        making = self.making
-        making.refs(node)
-        key, home = making.home(node, 0)
-        dying = dying_cells(making, node, [key])
+        steps = self.step_list
+        steps.refs(node)
+        key, home = steps.home(node, 0)
+        dying = dying_cells(steps, node, [key])
         for slot, dtype in enumerate(node.output_types):
-            own = making.unit.homes[node.id, slot]
-            if own.storage is home.storage or dtype.is_ref_dtype:
+            result = steps.unit.homes[node.id, slot]
+            if result.storage is home.storage or dtype.is_ref_dtype:
                 continue
             take = len(node.output_types) == 1 and bool(dying)
-            run = move(making, making.runner(node), (key, home), ((node.id, slot), own), take)
+            run = move(steps, steps.runner(node), (key, home), ((node.id, slot), result), take)
             if node.node_class is NodeClass.ENTER:
                 guarded = self.conditions.if_alive(self.flow.entered.get(node.id), run)
-                self.open[-1].start.append(making.step(node, guarded))
+                self.open[-1].start.append(steps.step(node, guarded))
             else:
-                making.add(node, run, "kernel")
-        if node.id in self.flow.irregular:
-            self._raise(node)
-
-    def _raise(self, node: Node) -> None:
-        """Says that a loop was left by this Exit."""
-        flags, own = self.flags.values, self.flags.atom(Found(node.id, "exit"))
-        self.making.add(node, partial(flags.__setitem__, own, True), "flag")
+                steps.add(node, run)
+        if node.id in self.flow.irregular:  # notes that the loop was left by this Exit
+            flag = self.flags.atom(Found(node.id, "exit"))
+            steps.add(node, partial(self.flags.values.__setitem__, flag, True), "flag")
 
     def _merge(self, node: Node) -> None:
-        making, flow = self.making, self.flow
-        own = making.unit.homes[node.id, 0]
-        device = making.runner(node)
-        keys = [making.home(node, slot)[0] for slot in range(node.num_inputs)]
-        dying = dying_cells(making, node, keys)
-        inputs = []
-        for slot in range(node.num_inputs):
-            edge = node.input_edge(slot)
-            guard = flow.of_output(edge.src, edge.src_output)
-            key, home = making.home(node, slot)
-            run: Callable[[], Any] = _nothing
-            if home.storage is not own.storage:
-                cell = home.storage.kind == "cell" and home.storage.node is None
-                take = cell and making.cell(home.storage) in dying
-                run = move(making, device, (key, home), ((node.id, 0), own), take)
-                if edge.src.output_types[edge.src_output].is_ref_dtype and home.storage.node:
-                    run = _checking(making.variable(home.storage.node), run)
-            inputs.append((self.flag_of(guard), run))
-        run = self._merger(node, inputs)
+        steps, guard = self.step_list, self.flow.guards[node.id]
+        keys = [steps.home(node, slot)[0] for slot in range(node.num_inputs)]
+        dying = dying_cells(steps, node, keys)
+        inputs = [self._merge_input(node, slot, dying) for slot in range(node.num_inputs)]
+        atom = Found(node.id, "merge")
+        flag = self.flags.atom(atom) if atom in guard else None
+        is_index_used = any(edge.src_output == 1 for edge in node._out)
+        index = steps.array(steps.unit.homes[node.id, 1]) if is_index_used else None
+        run = merger(self.flags.values, inputs, flag, index)
         if dying:
             run = _releasing(run, dying)
-        found = Found(node.id, "merge")
-        guard = flow.guards[node.id]
+        step = steps.step(node, run)
         reads = tuple(flag for flag, _ in inputs if flag is not None)
-        if found in guard:
-            entry = Entry(ALWAYS, making.step(node, run), (self.flags.atom(found),), reads)
+        if flag is None:
+            steps.entries.append(Entry(guard, step, (), reads))
         else:
-            entry = Entry(guard, making.step(node, run), (), reads)
-        making.entries.append(entry)
+            steps.entries.append(Entry(ALWAYS, step, (flag,), reads))
 
-    def _merger(
-        self, node: Node, inputs: list[tuple[int | None, Callable[[], Any]]]
-    ) -> Callable[[], Any]:
-        making, flags = self.making, self.flags
-        atom = Found(node.id, "merge")
-        found = flags.atom(atom) if atom in self.flow.guards[node.id] else None
-        used = any(edge.src_output == 1 for edge in node._out)
-        index = making.array(making.unit.homes[node.id, 1]) if used else None
-        return merger(flags.values, inputs, found, index)
+    def _merge_input(self, node: Node, slot: int, dying: list[Any]) -> tuple[int | None, Run]:
+        """The flag of an input of a Merge (None: it is always alive), and what moves it."""
+        steps, edge = self.step_list, node.input_edge(slot)
+        guard = self.flow.of_output(edge.src, edge.src_output)
+        (key, home), result = steps.home(node, slot), steps.unit.homes[node.id, 0]
+        run: Run = do_nothing
+        if home.storage is not result.storage:
+            is_cell = home.storage.kind == "cell" and home.storage.node is None
+            take = is_cell and steps.cell(home.storage) in dying
+            run = move(steps, steps.runner(node), (key, home), ((node.id, 0), result), take)
+            if edge.src.output_types[edge.src_output].is_ref_dtype and home.storage.node:
+                run = _checking(steps.variable(home.storage.node), run)
+        return self.flag_of(guard), run
 
 
-def _nothing() -> None:
-    """Moves what is in its place already."""
-
-
-def _checking(state: VariableState, run: Callable[[], Any]) -> Callable[[], Any]:
+def _checking(state: VariableState, run: Run) -> Run:
     def move_if_initialized() -> None:
         state.value  # noqa: B018 - an error if it isn't
         run()
@@ -168,7 +152,7 @@ def _checking(state: VariableState, run: Callable[[], Any]) -> Callable[[], Any]
     return move_if_initialized
 
 
-def _releasing(run: Callable[[], Any], cells: list[Any]) -> Callable[[], Any]:
+def _releasing(run: Run, cells: list[Any]) -> Run:
     def merge() -> None:
         run()
         for cell in cells:

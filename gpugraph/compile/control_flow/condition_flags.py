@@ -1,4 +1,4 @@
-"""Conditions: the flags of a plan in the making, and the steps that set them."""
+"""Conditions: the flags of a plan while it is bound, and the steps that set them."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from typing import Any
 
 from gpugraph.base.errors import invalid_argument
 from gpugraph.compile.steps.guarded_regions import Entry, Flags
-from gpugraph.compile.steps.step_list import Making
+from gpugraph.compile.steps.step_list import StepList
 from gpugraph.compile.unit.guards import ALWAYS, Flow, Guard, Is
 from gpugraph.devices import Device
 from gpugraph.graph.nodes.runtime_graph import Node
-from gpugraph.plan import Step
+from gpugraph.plan import Run, Step
 
 
 class Conditions:
     """Which flags have their step, frame by frame: what is set around a loop is so inside."""
 
-    def __init__(self, making: Making, flow: Flow) -> None:
-        self.making = making
+    def __init__(self, step_list: StepList, flow: Flow) -> None:
+        self.step_list = step_list
         self.flow = flow
         self.flags = Flags(flow.within)
         self._known: list[set[Any]] = [set()]
@@ -54,49 +54,45 @@ class Conditions:
             return
         self.need(self.flow.within[atom] - {atom})
         self._known[-1].add(atom.pred)
-        node = self.making.unit.graph.find_id(atom.pred[0])
+        node = self.step_list.unit.graph.find_id(atom.pred[0])
         assert node is not None
         sets = tuple(self.flags.atom(Is(atom.pred, value)) for value in (True, False))
         setter = self.flags.setter(atom, self.predicate(atom))
         self._add_flag(setter, node, sets, tuple(self.flags.base(atom)))
 
-    def predicate(self, atom: Is) -> Callable[[], Any]:
+    def predicate(self, atom: Is) -> Run:
         """What reads a predicate's value."""
-        home = self.making.unit.homes[atom.pred]
-        device = self.making.devices[home.storage.device]
+        home = self.step_list.unit.homes[atom.pred]
+        device = self.step_list.devices[home.storage.device]
         if home.storage.kind == "cell":
-            return partial(_scalar, device, self.making.source(atom.pred, home))
+            return partial(_scalar, device, self.step_list.source(atom.pred, home))
         if home.shape != ():
             return partial(_refuse, home.shape)
-        array = self.making.array(home)
-        if device.name == self.making.unit.host:
+        array = self.step_list.array(home)
+        if device.name == self.step_list.unit.host:
             return array.item
         return lambda: device.read(array).item()
 
     def _add_flag(
-        self,
-        run: Callable[[], Any],
-        node: Node | None,
-        sets: tuple[int, ...],
-        reads: tuple[int, ...],
+        self, run: Run, node: Node | None, sets: tuple[int, ...], reads: tuple[int, ...]
     ) -> None:
         name, origin = (node.name, node.origin) if node is not None else ("and", None)
-        step = Step(name, "Switch", self.making.unit.host, 0, run, origin, "flag")
-        self.making.entries.append(Entry(ALWAYS, step, sets, reads))
+        step = Step(name, "Switch", self.step_list.unit.host, 0, run, origin, "flag")
+        self.step_list.entries.append(Entry(ALWAYS, step, sets, reads))
 
     def flag_of(self, guard: Guard) -> int | None:
         """The flag of a guard, whose step is there by now; None for one that always holds."""
         self.need(guard)
         return None if guard == ALWAYS else self.flags.guard(guard)
 
-    def if_alive(self, guard: Guard | None, run: Callable[[], Any]) -> Callable[[], Any]:
+    def if_alive(self, guard: Guard | None, run: Run) -> Run:
         """`run`, where it must not be done unless the guard holds."""
         if not guard:
             return run
-        flags, own = self.flags.values, self.flags.guard(guard)
+        flags, flag = self.flags.values, self.flags.guard(guard)
 
         def run_if_alive() -> None:
-            if flags[own]:
+            if flags[flag]:
                 run()
 
         return run_if_alive

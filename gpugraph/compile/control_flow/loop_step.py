@@ -1,70 +1,74 @@
-"""Loops: a frame as one step that runs its body again and again.
+"""A `while` loop as one step that runs its body again and again.
 
-entered   whether anything that enters is alive, where it may be that nothing is
-start     what enters, to the places of the loop variables
-head      what each iteration computes to know whether it is the last
-goes_on   whether it isn't
-tail      the rest of the iteration; then next values go to the places of the variables
+entered    whether anything that enters is alive, where it may be that nothing is
+start      copies what enters to the storage of the loop variables
+head       what each iteration computes before the condition
+condition  whether there is another iteration
+tail       the rest of the iteration, then the loop variables' next values
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import NamedTuple
 
 from gpugraph.compile.steps.kernel_context import Cell
-from gpugraph.plan import Clock, Step, blame, runs_of
+from gpugraph.plan import Clock, Run, Step, StepGroup, StepSequence, note_step
 
 
-class Loop:
-    """Runs a loop. The parts are steps, so that an error finds the one that raised it."""
+class LoopSteps(NamedTuple):
+    """The steps of a loop, by the time when they run. `condition.run()` returns its value."""
 
-    __slots__ = ("clock", "dying", "entered", "goes_on", "head", "name", "parts", "start", "tail")
+    start: Sequence[Step]
+    head: Sequence[Step]
+    condition: Step
+    tail: Sequence[Step]
+
+
+class Loop(StepGroup):
+    """Runs a loop. The cells `dying` are released after it."""
 
     def __init__(
         self,
         name: str,
-        parts: tuple[Sequence[Step], Sequence[Step], Sequence[Step]],
-        goes_on: Callable[[], Any],
+        loop_steps: LoopSteps,
         dying: Sequence[Cell],
         clock: Clock,
         entered: Callable[[], bool] | None = None,
         guarded: bool = True,
     ) -> None:
+        start, head, condition, tail = loop_steps
         self.name = name
-        self.parts = parts
-        self.start, self.head, self.tail = (runs_of(steps, guarded) for steps in parts)
-        self.goes_on = goes_on
+        self.steps = (*start, *head, condition, *tail)
+        self.loop_steps = loop_steps
+        self.start = StepSequence(start, guarded)
+        self.head = StepSequence(head, guarded)
+        self.next = StepSequence((*tail, *head), guarded)
         self.dying = dying
         self.clock = clock
         self.entered = entered
 
-    def plain(self) -> Loop:
-        return Loop(
-            self.name, self.parts, self.goes_on, self.dying, self.clock, self.entered, False
-        )
+    def unguarded(self) -> Run:
+        """What runs the loop without the guards of variables."""
+        return Loop(self.name, self.loop_steps, self.dying, self.clock, self.entered, False).run
 
-    def __call__(self) -> None:
+    def run(self) -> None:
+        """Runs all iterations."""
         if self.entered is not None and not self.entered():
             return
-        head, tail, goes_on, clock = self.head, self.tail, self.goes_on, self.clock
-        current: Callable[[], Any] | None = None
-        try:
-            for current in self.start:
-                current()
-            while True:
-                for current in head:
-                    current()
-                current = goes_on
-                if not goes_on():
+        condition, run_next, clock = self.loop_steps.condition, self.next.run, self.clock
+        is_going_on = condition.run
+        self.start.run()
+        self.head.run()
+        while True:
+            try:
+                if not is_going_on():
                     break
-                for current in tail:
-                    current()
-                if clock.armed:
-                    current = None  # not to blame
-                    clock.check(f"in the loop '{self.name}'")
-        except Exception as error:
-            blame(error, current)
-            raise
+            except Exception as error:
+                note_step(error, condition)
+                raise
+            run_next()
+            if clock.armed:
+                clock.check(f"in the loop '{self.name}'")
         for cell in self.dying:
             cell.release()

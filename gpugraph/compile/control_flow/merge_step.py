@@ -1,62 +1,63 @@
-"""Merge steps: the input that is alive goes to the output, and its index beside it."""
+"""Merge steps: the input that is alive goes to the output, with its index."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from gpugraph.base.errors import InternalError
-
-Move = Callable[[], Any]
+from gpugraph.plan import Run
 
 
 def merger(
-    flags: list[bool], inputs: Sequence[tuple[int | None, Move]], found: int | None, index: Any
-) -> Move:
+    flags: list[bool], inputs: Sequence[tuple[int | None, Run]], alive: int | None, index: Any
+) -> Run:
     """What runs a Merge. `inputs` are flags (None: always alive) and what moves them.
 
-    found: the flag that says whether any was alive, if one must. index: the array of the input's
-    index, if somebody takes it.
+    alive: the flag of whether any input was alive, if there is one. index: the array of the input's
+    index, if that is used.
     """
 
     def merge() -> None:
         chosen = -1
-        for at, (flag, _) in enumerate(inputs):
+        for slot, (flag, _) in enumerate(inputs):
             if flag is None or flags[flag]:
                 if chosen >= 0:
-                    raise _two(chosen, at)
-                chosen = at
+                    raise _two_alive(chosen, slot)
+                chosen = slot
         if chosen >= 0:
             inputs[chosen][1]()
             if index is not None:
                 index[()] = chosen
-        if found is not None:
-            flags[found] = chosen >= 0
+        if alive is not None:
+            flags[alive] = chosen >= 0
 
-    if len(inputs) == 2 and found is None and index is None:
-        (one, first), (other, second) = inputs
-        if one is not None and other is not None:
-            return _of_two(flags, one, first, other, second)
+    if len(inputs) == 2 and alive is None and index is None:
+        (first_flag, first), (second_flag, second) = inputs
+        if first_flag is not None and second_flag is not None:
+            return _merger_of_two(flags, first_flag, first, second_flag, second)
     return merge
 
 
-def _of_two(flags: list[bool], one: int, first: Move, other: int, second: Move) -> Move:
-    """The usual Merge, of a branch's two sides; the index is nobody's."""
+def _merger_of_two(
+    flags: list[bool], first_flag: int, first: Run, second_flag: int, second: Run
+) -> Run:
+    """The usual Merge, of a branch's two sides, whose index is not used."""
 
     def merge() -> None:
-        if flags[one]:
-            if flags[other]:
-                raise _two(0, 1)
+        if flags[first_flag]:
+            if flags[second_flag]:
+                raise _two_alive(0, 1)
             first()
-        elif flags[other]:
+        elif flags[second_flag]:
             second()
 
     return merge
 
 
-def _two(one: int, other: int) -> InternalError:
+def _two_alive(first: int, second: int) -> InternalError:
     return InternalError(
         None,
         None,
-        f"Merge can not have more than one valid input: inputs {one} and {other} are both alive",
+        f"Merge can not have more than one valid input: inputs {first} and {second} are both alive",
     )

@@ -1,8 +1,7 @@
-"""Native loops: a loop whose ops are all elementwise over numbers, or vectors of one size, as one C
-function.
+"""Native loops: a loop over numbers, or vectors of one size, as one C function.
 
-The steps of the loop remain: they run until the function is compiled, which is begun in the
-background once the loop has taken a while, and wherever a run has a time limit.
+All ops of such a loop are elementwise. Its steps run until the function is compiled, which begins
+in the background once the loop has taken a while, and in each run with a time limit.
 """
 
 from __future__ import annotations
@@ -15,26 +14,28 @@ import numpy as np
 
 from gpugraph.compile.control_flow.loop_step import Loop
 from gpugraph.compile.memory.memory_planning import passes_whole
-from gpugraph.compile.steps.step_list import Making
+from gpugraph.compile.steps.step_list import StepList
 from gpugraph.compile.unit.compile_unit import TensorId
 from gpugraph.compile.unit.guards import ALWAYS, Is
 from gpugraph.compile.unit.jit_settings import tell
 from gpugraph.devices.native import Fusion, NotNativeError, Prepared, prepare_loops
 from gpugraph.graph.nodes.loop_frames import Frame, enters_once, is_loop_merge
+from gpugraph.graph.nodes.node_and_edge import Edge
 from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
 from gpugraph.kernel import Elementwise
 from gpugraph.ops.framework.kernel_registry import find_kernel
 from gpugraph.ops.fusion.op_expressions import build
-from gpugraph.plan import Clock, blame
+from gpugraph.plan import Clock, StepGroup
 
 WORTHWHILE_S = 0.01
 """Seconds in steps after which a loop is compiled: about a tenth of what the compiler takes."""
 
 
-class NativeLoop:
-    """Runs a loop as a C function, once there is one, else by its steps."""
+class NativeLoop(StepGroup):
+    """Runs a loop as a C function, once there is one, else by its steps.
 
-    __slots__ = ("_arrays", "_begin", "_clock", "_prepared", "_run", "_sizes", "_spent", "loop")
+    It has no guards of variables: all that runs of a plan share it.
+    """
 
     def __init__(
         self,
@@ -46,6 +47,7 @@ class NativeLoop:
         at_once: bool,
     ) -> None:
         self.loop = loop
+        self.steps = loop.steps
         self._begin = begin
         self._arrays = arrays
         self._sizes = sizes
@@ -54,26 +56,16 @@ class NativeLoop:
         self._run: Callable[[], int] | None = None
         self._spent = 0.0
 
-    def plain(self) -> NativeLoop:
-        """Shares what is compiled with this one: there are no guards in such a loop."""
-        return self
-
-    def __call__(self) -> None:
+    def run(self) -> None:
+        """Runs the loop by what there is; by its steps where the run has a time limit."""
         run = self._run
         if self._clock.armed or (run is None and (run := self._ready()) is None):
             start = perf_counter()
-            self.loop()
+            self.loop.run()
             self._spent += perf_counter() - start
             return
-        current: Callable[[], Any] | None = None
-        try:
-            for current in self.loop.start:
-                current()
-            current = run
-            run()
-        except Exception as error:
-            blame(error, current if current is not run else None)
-            raise
+        self.loop.start.run()
+        run()
         self._clock.check(f"in the loop '{self.loop.name}'")
 
     def _ready(self) -> Callable[[], int] | None:
@@ -90,13 +82,20 @@ class NativeLoop:
         return self._run
 
 
-def native_loop(making: Making, frame: Frame) -> tuple[Callable[[Loop], NativeLoop] | None, str]:
-    """What makes a function to be of the loop's steps, or None; and why."""
-    if not making.jit.is_on:
-        return None, f"no native kernels: {making.jit.reason}"
+def back_edge(merge: Node) -> Edge:
+    """The edge by which a loop variable's next value comes."""
+    return next(edge for edge in merge._in if edge.is_back_edge)
+
+
+def native_loop(
+    step_list: StepList, frame: Frame
+) -> tuple[Callable[[Loop], NativeLoop] | None, str]:
+    """What makes a loop of steps a native one, or None; and the reason."""
+    if not step_list.jit.is_on:
+        return None, f"no native kernels: {step_list.jit.reason}"
     try:
-        made = _Translation(making, frame)
-        compiled, sizes = made.finish()
+        translation = _Translation(step_list, frame)
+        compiled, sizes = translation.finish()
     except NotNativeError as error:
         return None, str(error)
 
@@ -104,17 +103,18 @@ def native_loop(making: Making, frame: Frame) -> tuple[Callable[[Loop], NativeLo
         return prepare_loops([compiled])[0]
 
     def native(loop: Loop) -> NativeLoop:
-        return NativeLoop(loop, begin, made.arrays, sizes, making.clock, making.jit.waits)
+        waits = step_list.jit.waits
+        return NativeLoop(loop, begin, translation.arrays, sizes, step_list.clock, waits)
 
     return native, "a native function, once it is compiled"
 
 
 class _Translation:
-    """A frame's nodes as values of a `Fusion`. NotNativeError for what it can't say."""
+    """A frame's nodes as values of a `Fusion`. NotNativeError for nodes that it can't translate."""
 
-    def __init__(self, making: Making, frame: Frame) -> None:
-        self.making = making
-        self.unit = making.unit
+    def __init__(self, step_list: StepList, frame: Frame) -> None:
+        self.step_list = step_list
+        self.unit = step_list.unit
         self.frame = frame
         self.fusion = Fusion()
         self.values: dict[TensorId, int] = {}
@@ -124,13 +124,13 @@ class _Translation:
         assert flow is not None
         self.flow = flow
         self.go_on = flow.go_on[frame] or ALWAYS
-        self.asked = self._asked()
+        self.predicate = self._predicate()
         for node in self.unit.order:
             if flow.frames.at(node) is frame and node is not frame.end:
                 self._visit(node)
 
-    def _asked(self) -> TensorId:
-        """The predicate with which the loop goes on."""
+    def _predicate(self) -> TensorId:
+        """The predicate under which the loop goes on."""
         atoms = list(self.go_on)
         if len(atoms) != 1 or not isinstance(atoms[0], Is) or not atoms[0].value:
             raise NotNativeError("it does not go on by one condition")
@@ -140,9 +140,9 @@ class _Translation:
         """The loop, and the sizes of its axes."""
         changing = {}
         for merge in self.frame.merges:
-            back = next(edge for edge in merge._in if edge.is_back_edge)
-            changing[self.values[merge.id, 0]] = self.values[back.src.id, back.src_output]
-        loop, sizes = self.fusion.finish_loop(self.values[self.asked], changing)
+            edge = back_edge(merge)
+            changing[self.values[merge.id, 0]] = self.values[edge.src.id, edge.src_output]
+        loop, sizes = self.fusion.finish_loop(self.values[self.predicate], changing)
         if len(sizes) > 1:
             raise NotNativeError("its variables are not numbers or vectors of one size")
         return loop, sizes
@@ -158,9 +158,9 @@ class _Translation:
         if node.id in self.flow.irregular:
             raise NotNativeError(f"it may end without '{node.name}'")
         if enters_once(node):
-            return  # the first value of a variable, which is moved to its place before
+            return  # the first value of a variable, which is moved before the loop
         if node.node_class is NodeClass.ENTER:
-            key, _ = self.making.home(node, 0)
+            key, _ = self.step_list.home(node, 0)
             self.values[node.id, 0] = self._input(key)
         elif is_loop_merge(node):
             if any(edge.src_output == 1 for edge in node._out):
@@ -171,7 +171,7 @@ class _Translation:
         elif node.node_class is NodeClass.EXIT:
             self._leave(node)
         elif passes_whole(node):
-            key, _ = self.making.home(node, 0)
+            key, _ = self.step_list.home(node, 0)
             for slot in range(len(node.output_types)):
                 self.values[node.id, slot] = self.values[key]
         elif node.type == "_Fused":
@@ -180,11 +180,11 @@ class _Translation:
             self._apply(node)
 
     def _leave(self, node: Node) -> None:
-        """Only the variables have places that the function writes."""
+        """Only variables are stored by the function."""
         homes = self.unit.homes
-        places = [homes[merge.id, 0].storage for merge in self.frame.merges]
-        places += [homes[enter.id, 0].storage for enter in self.frame.enters]
-        if homes[node.id, 0].storage not in places:
+        variables = [homes[merge.id, 0].storage for merge in self.frame.merges]
+        variables += [homes[enter.id, 0].storage for enter in self.frame.enters]
+        if homes[node.id, 0].storage not in variables:
             raise NotNativeError(f"'{node.name}' is no variable of it")
 
     def _input(self, key: TensorId) -> int:
@@ -194,7 +194,7 @@ class _Translation:
             if home.shape is None or home.storage.kind not in ("arena", "constant"):
                 raise NotNativeError(f"'{home.storage.owner}' has no fixed place")
             value = self.fusion.input(home.dtype, home.shape)
-            array = self.making.array(home)
+            array = self.step_list.array(home)
             if not array.flags.c_contiguous:
                 raise NotNativeError(f"'{home.storage.owner}' is not C-ordered")
             self.inputs[key] = value
@@ -209,24 +209,21 @@ class _Translation:
         else:
             self.values[node.id, 0] = self._input((node.id, 0))
 
-    def _taken(self, node: Node) -> list[int]:
-        """The values that a node takes."""
-        given = []
-        for slot in range(node.num_inputs):
-            edge = node.input_edge(slot)
-            key = (edge.src.id, edge.src_output)
-            given.append(self.values[key] if key in self.values else self._input(key))
-        return given
+    def _inputs_of(self, node: Node) -> list[int]:
+        """The values of a node's inputs."""
+        keys = [self.step_list.home(node, slot)[0] for slot in range(node.num_inputs)]
+        return [self.values[key] if key in self.values else self._input(key) for key in keys]
 
     def _fused(self, node: Node) -> None:
         """The ops of a fused step."""
-        values = self._taken(node)
+        values = self._inputs_of(node)
         for member in node.attrs["members"]:
             if not isinstance(member.texts, Elementwise):
                 raise NotNativeError(f"'{member.name}' ({member.op_type}) is not elementwise")
-            made = build(self.fusion, member.texts, member, [values[k] for k in member.sources])
-            self._check(member.name, made[0], member.output_shapes[0])
-            values += made
+            sources = [values[source] for source in member.sources]
+            results = build(self.fusion, member.texts, member, sources)
+            self._check(member.name, results[0], member.output_shapes[0])
+            values += results
         for slot, value in enumerate(node.attrs["stores"]):
             self.values[node.id, slot] = values[value]
 
@@ -241,6 +238,6 @@ class _Translation:
         shape = self.unit.shapes[node.id][0]
         if not shape.is_fully_defined():
             raise NotNativeError(f"the shape of '{node.name}' is open")
-        made = self.fusion.apply(entry.kernel, self._taken(node), node.output_types[0])
-        self._check(node.name, made, tuple(size or 0 for size in shape.as_list()))
-        self.values[node.id, 0] = made
+        value = self.fusion.apply(entry.kernel, self._inputs_of(node), node.output_types[0])
+        self._check(node.name, value, tuple(size or 0 for size in shape.as_list()))
+        self.values[node.id, 0] = value

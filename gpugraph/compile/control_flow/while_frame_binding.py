@@ -1,198 +1,229 @@
-"""One loop in the making: its entries, what moves its variables, and when it goes on."""
+"""Binding of a `while` frame: its entries, the moves of its variables, and its condition."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from itertools import takewhile
+from typing import NamedTuple
 
 from gpugraph.base.errors import UnimplementedError
 from gpugraph.compile.control_flow.condition_flags import Conditions
-from gpugraph.compile.control_flow.loop_step import Loop
-from gpugraph.compile.control_flow.native_while_loops import native_loop
-from gpugraph.compile.steps.guarded_regions import Entry, grouped
-from gpugraph.compile.steps.tensor_moves import move
-from gpugraph.compile.unit.compile_unit import Home, Storage, TensorId
-from gpugraph.compile.unit.guards import ALWAYS, NEVER, Found, Guard, Is
+from gpugraph.compile.control_flow.loop_step import Loop, LoopSteps
+from gpugraph.compile.control_flow.native_while_loops import back_edge, native_loop
+from gpugraph.compile.steps.guarded_regions import Entry, with_regions
+from gpugraph.compile.steps.kernel_context import Place
+from gpugraph.compile.steps.tensor_moves import do_nothing, move
+from gpugraph.compile.unit.compile_unit import Home, Storage
+from gpugraph.compile.unit.guards import ALWAYS, NEVER, Atom, Found, Guard, Is
 from gpugraph.graph.nodes.loop_frames import Frame
 from gpugraph.graph.nodes.node_and_edge import origins
 from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
-from gpugraph.plan import Step
-
-Place = tuple[TensorId, Home]
-Run = Callable[[], Any]
+from gpugraph.plan import Run, Step
 
 
-class _Move(NamedTuple):
-    """A loop variable's way from one iteration to the next."""
+class _NextValue(NamedTuple):
+    """A loop variable's move from one iteration to the next."""
 
     merge: Node
     source: Place
     target: Place
 
 
-class LoopInMaking:
-    """Collects a frame's entries until its end comes. `around` is the list of the outer frame."""
+class WhileFrameBinding:
+    """Collects a frame's entries until its end. `outer_entries` is the list of the frame around."""
 
-    def __init__(self, conditions: Conditions, frame: Frame, around: list[Entry]) -> None:
+    def __init__(self, conditions: Conditions, frame: Frame, outer_entries: list[Entry]) -> None:
         self.conditions = conditions
-        self.making = conditions.making
+        self.flags = conditions.flags
+        self.step_list = conditions.step_list
+        self.homes = self.step_list.unit.homes
         self.flow = conditions.flow
         self.frame = frame
-        self.around = around
+        self.outer_entries = outer_entries
         self.entries: list[Entry] = []
         self.start: list[Step] = []
-        positions, homes = self.making.positions, self.making.unit.homes
-        self.begins = min(positions[node.id] for node in frame.enters)
-        self.entered = {homes[node.id, 0].storage for node in frame.enters}
+        positions = self.step_list.positions
+        assert frame.end is not None
+        self.begin, self.end = (
+            min(positions[node.id] for node in frame.enters),
+            positions[frame.end.id],
+        )
+        self.entered = {self.homes[node.id, 0].storage for node in frame.enters}
 
-    def made(self) -> Step:
+    def loop_step(self) -> Step:
         """The loop as one step."""
-        merges = sorted(self.frame.merges, key=lambda node: self.making.positions[node.id])
+        steps, frame = self.step_list, self.frame
+        merges = sorted(frame.merges, key=lambda node: steps.positions[node.id])
         self.start += self._flags_at_start()
-        self.start += [self._started(merge) for merge in merges]
-        native, why = native_loop(self.making, self.frame)
-        self.making.told.append(f"loop {self.frame.name}: {why}")
+        self.start += [self._first_value(merge) for merge in merges]
+        native, reason = native_loop(steps, frame)
+        steps.report_lines.append(f"loop {frame.name}: {reason}")
         if native is None:
-            self.entries = self.making.stretched(self.entries)
-        head, goes_on, tail = self._parts(self._turn())
-        parts = (tuple(self.start), tuple(head), tuple(tail))
-        clock = self.making.clock
-        cells = self.making.cells_until(self._ends())
-        loop = Loop(self.frame.name, parts, goes_on, cells, clock, self._entered())
-        first = self.frame.enters[0]
-        asks = self.frame.loop_cond or first
+            self.entries = steps.with_stretches(self.entries)
+        head, is_going_on, tail = self._iteration()
+        first = frame.enters[0]
+        condition_node = frame.loop_cond or first
+        condition = steps.step(condition_node, is_going_on, "flag")
+        loop = Loop(
+            frame.name,
+            LoopSteps(self.start, head, condition, tail),
+            steps.cells_until(self.end),
+            steps.clock,
+            self._any_entered(),
+        )
+        group = loop if native is None else native(loop)
         return Step(
-            self.frame.name,
+            frame.name,
             "While",
-            asks.assigned_device,
-            self.making.unit.depth[first.id],
-            loop if native is None else native(loop),
+            condition_node.assigned_device,
+            steps.unit.depth[first.id],
+            group.run,
             first.origin,
             "loop",
-            0,
-            (*self.start, *head, self.making.step(asks, goes_on, "flag"), *tail),
+            group=group,
         )
 
-    def reset(self) -> Step | None:
-        """What takes back that the loop was left by Exits that it may end without."""
+    def reset_step(self) -> Step | None:
+        """What lowers the flags of Exits that the loop may end without."""
         exits = [node for node in self.frame.exits if node.id in self.flow.irregular]
         if not exits:
             return None
-        own = [self.conditions.flags.atom(Found(node.id, "exit")) for node in exits]
-        return self._flag_step("not left", _setter(self.conditions.flags.values, own, False))
+        return self._set_flags("not left", [Found(node.id, "exit") for node in exits], False)
 
-    # -- parts
+    # -- an iteration
 
-    def _parts(self, turn: list[Step]) -> tuple[list[Step], Run, list[Step]]:
-        """What each iteration does first, whether it is not the last, and what else it does."""
+    def _iteration(self) -> tuple[list[Step], Run, list[Step]]:
+        """The steps before the loop's condition, what asks it, and the steps behind it."""
+        next_values = self._next_values()
+        first = self._first_atoms()
+        later = [self._set_flags("later", first, False)] if first else []
         go_on = self.flow.go_on[self.frame]
-        atoms = list(go_on or ())
-        later = self._later()
-        if len(atoms) == 1 and isinstance(atoms[0], Is):
-            split = self._split(atoms[0], frozenset(atoms))
-            if split is not None:
-                asks = self.conditions.predicate(atoms[0])
-                goes_on = asks if atoms[0].value else _opposite(asks)
-                return split[0], goes_on, [*split[1], *turn, *later]
+        if go_on is not None and len(go_on) == 1:
+            (atom,) = go_on
+            parts = self._parts_at(atom, go_on) if isinstance(atom, Is) else None
+            if isinstance(atom, Is) and parts is not None:
+                head, tail = parts
+                return head, self._asking(atom), [*tail, *next_values, *later]
         if go_on is None:
-            goes_on, carries = self._carried()
-            turn = [*turn, *carries]
-        elif go_on >= NEVER:
-            goes_on = bool
-        elif go_on == ALWAYS:
-            goes_on = _always
+            is_going_on, carry = self._carrying()
+            next_values.append(carry)
         else:
-            flag = self.conditions.flag_of(go_on)
-            goes_on = partial(self.conditions.flags.values.__getitem__, flag)
-        steps = [entry.step for entry in grouped(self.conditions.flags, self.entries)]
-        return steps, goes_on, [*turn, *later]
+            is_going_on = self._asking_guard(go_on)
+        head = [entry.step for entry in with_regions(self.flags, self.entries)]
+        return head, is_going_on, [*next_values, *later]
 
-    def _split(self, atom: Is, go_on: Guard) -> tuple[list[Step], list[Step]] | None:
-        """The entries before the loop's condition is asked and after, if they part so."""
-        flags = self.conditions.flags
-        own = flags.atom(atom)
-        at = 0
-        while at < len(self.entries):
-            entry = self.entries[at]
-            if entry.guard != ALWAYS or own in entry.sets:
-                break
-            at += 1
-        head, rest = self.entries[:at], self.entries[at:]
+    def _asking(self, atom: Is) -> Run:
+        """What says whether the predicate has the atom's value."""
+        predicate = self.conditions.predicate(atom)
+        return predicate if atom.value else lambda: not predicate()
+
+    def _asking_guard(self, guard: Guard) -> Run:
+        """What says whether a guard holds."""
+        if guard >= NEVER:
+            return lambda: False
+        if guard == ALWAYS:
+            return lambda: True
+        flag = self.conditions.flag_of(guard)
+        return partial(self.flags.values.__getitem__, flag)
+
+    def _parts_at(self, atom: Is, go_on: Guard) -> tuple[list[Step], list[Step]] | None:
+        """The steps before the loop's condition and behind it, if they can be parted there.
+
+        What comes first runs always and does not set the condition's flag; what follows sets flags
+        or runs only if the loop goes on.
+        """
+        flag = self.flags.atom(atom)
+        entries = self.entries
+        head = list(takewhile(lambda e: e.guard == ALWAYS and flag not in e.sets, entries))
+        rest = entries[len(head) :]
         if not all(entry.step.kind == "flag" or entry.guard >= go_on for entry in rest):
             return None
-        bare = [entry._replace(guard=ALWAYS) if entry.guard == go_on else entry for entry in rest]
-        tail = grouped(flags, bare)
-        if not any(own in entry.reads for entry in tail):
-            tail = [entry for entry in tail if own not in entry.sets]
+        rest = [entry._replace(guard=ALWAYS) if entry.guard == go_on else entry for entry in rest]
+        tail = with_regions(self.flags, rest)
+        if not any(flag in entry.reads for entry in tail):
+            tail = [entry for entry in tail if flag not in entry.sets]
         return [entry.step for entry in head], [entry.step for entry in tail]
 
-    def _carried(self) -> tuple[Run, list[Step]]:
-        """Where each variable ends on its own: whether any goes on, and what says which do."""
-        flags = self.conditions.flags.values
-        ways = []
+    def _carrying(self) -> tuple[Run, Step]:
+        """For variables that end on their own: whether any goes on, and what notes which do."""
+        flags = self.flags.values
+        carried_flags = []
+        alive_flags = []
         for merge in self.frame.merges:
-            back = next(edge for edge in merge._in if edge.is_back_edge)
-            flag = self.conditions.flag_of(self.flow.guards[back.src.id])
-            ways.append((flag, self.conditions.flags.atom(Found(merge.id, "carried"))))
+            source = back_edge(merge).src
+            alive_flags.append(self.conditions.flag_of(self.flow.guards[source.id]))
+            carried_flags.append(self.flags.atom(Found(merge.id, "carried")))
 
         def alive() -> list[bool]:
-            return [flag is None or flags[flag] for flag, _ in ways]
+            return [flag is None or flags[flag] for flag in alive_flags]
 
-        def goes_on() -> bool:
+        def is_going_on() -> bool:
             return any(alive())
 
         def carry() -> None:
-            for (_, own), value in zip(ways, alive()):
-                flags[own] = value
+            for flag, value in zip(carried_flags, alive()):
+                flags[flag] = value
 
-        return goes_on, [self._flag_step("carried", carry)]
+        return is_going_on, self._flag_step("carried", carry)
+
+    # -- flags
 
     def _flags_at_start(self) -> list[Step]:
-        flags = self.conditions.flags
-        copies = []
+        """What sets the flags of variables, of what enters, and of the first iteration."""
+        guards: dict[Atom, Guard | None] = {}
         if self.frame in self.flow.carried:
             for merge in self.frame.merges:
-                copies.append((flags.atom(Found(merge.id, "carried")), self.flow.started(merge)))
+                guards[Found(merge.id, "carried")] = self.flow.started(merge)
         for node in self.frame.enters:
             if node.id in self.flow.entered:
-                own = flags.atom(Found(node.id, "entered"))
-                copies.append((own, self.flow.entered[node.id]))
+                guards[Found(node.id, "entered")] = self.flow.entered[node.id]
         steps = []
-        if copies:
-            ways = [(own, None if guard is None else flags.guard(guard)) for own, guard in copies]
-            steps.append(self._flag_step("entered", _copier(flags.values, ways)))
-        first = self._first()
+        if guards:
+            copies = [
+                (self.flags.atom(atom), None if guard is None else self.flags.guard(guard))
+                for atom, guard in guards.items()
+            ]
+            steps.append(self._flag_step("entered", _flag_copier(self.flags.values, copies)))
+        first = self._first_atoms()
         if first:
-            steps.append(self._flag_step("first", _setter(flags.values, first, True)))
+            steps.append(self._set_flags("first", first, True))
         return steps
 
-    def _first(self) -> list[int]:
-        """Flags of what enters for the first iteration only."""
-        flags = self.conditions.flags
+    def _first_atoms(self) -> list[Atom]:
+        """The atoms of what enters for the first iteration only."""
         atoms = [Found(node.id, "first") for node in self.frame.enters]
-        return [flags.atom(atom) for atom in atoms if atom in self.flow.within]
+        return [atom for atom in atoms if atom in self.flow.within]
 
     def _flag_step(self, name: str, run: Run) -> Step:
-        host = self.making.unit.host
+        host = self.step_list.unit.host
         return Step(f"{self.frame.name}/{name}", "Enter", host, 0, run, None, "flag")
 
-    def _entered(self) -> Run | None:
+    def _set_flags(self, name: str, atoms: Sequence[Atom], value: bool) -> Step:
+        values, flags = self.flags.values, [self.flags.atom(atom) for atom in atoms]
+
+        def set_flags() -> None:
+            for flag in flags:
+                values[flag] = value
+
+        return self._flag_step(name, set_flags)
+
+    def _any_entered(self) -> Run | None:
         """Whether anything that enters is alive; None where it is if the loop runs at all."""
         guards = [self.flow.entered.get(node.id) for node in self.frame.enters]
         if None in guards:
             return None
-        flags = self.conditions.flags
-        own = [flags.guard(guard) for guard in guards if guard is not None]
-        return lambda: any(map(flags.values.__getitem__, own))
+        values = self.flags.values
+        flags = [self.flags.guard(guard) for guard in guards if guard is not None]
+        return lambda: any(map(values.__getitem__, flags))
 
     # -- variables
 
-    def _started(self, merge: Node) -> Step:
+    def _first_value(self, merge: Node) -> Step:
         """What gives a variable its first value."""
         forward = [edge for edge in merge._in if not edge.is_control and not edge.is_back_edge]
-        entered = [edge.src.node_class is NodeClass.ENTER for edge in forward]
-        if entered != [True] or len(merge.input_types) != 2:
+        is_enter = [edge.src.node_class is NodeClass.ENTER for edge in forward]
+        if is_enter != [True] or len(merge.input_types) != 2:
             raise UnimplementedError(
                 merge.node_def,
                 None,
@@ -201,126 +232,95 @@ class LoopInMaking:
                 f"{origins(merge)}",
             )
         edge = forward[0]
-        key = (edge.src.id, edge.src_output)
-        home = self.making.unit.homes[key]
-        take = home.storage.last <= self.making.positions[merge.id]
-        run = self._move(merge, (key, home), take)
-        index = self._index(merge, edge.dst_input)
-        run = run if index is None else _both(run, index)
-        return self.making.step(merge, self.conditions.if_alive(self.flow.started(merge), run))
+        source, target = self._place(edge.src, edge.src_output), self._place(merge, 0)
+        run: Run = do_nothing
+        if source[1].storage is not target[1].storage:
+            take = source[1].storage.last <= self.step_list.positions[merge.id]
+            run = self._move(merge, source, target, take)
+        write_index = self._index_writer(merge, edge.dst_input)
+        if write_index is not None:
+            run = _both(run, write_index)
+        guarded = self.conditions.if_alive(self.flow.started(merge), run)
+        return self.step_list.step(merge, guarded)
 
-    def _move(self, merge: Node, source: Place, take: bool) -> Run:
-        own = ((merge.id, 0), self.making.unit.homes[merge.id, 0])
-        if own[1].storage is source[1].storage:
-            return _nothing
-        return move(self.making, self.making.runner(merge), source, own, take)
+    def _place(self, node: Node, slot: int) -> Place:
+        return (node.id, slot), self.homes[node.id, slot]
 
-    def _index(self, merge: Node, slot: int) -> Run | None:
-        """What says by which input a value came, if somebody takes that."""
+    def _move(self, merge: Node, source: Place, target: Place, take: bool) -> Run:
+        return move(self.step_list, self.step_list.runner(merge), source, target, take)
+
+    def _index_writer(self, merge: Node, slot: int) -> Run | None:
+        """What writes by which input a value came, if that is used."""
         if not any(edge.src_output == 1 for edge in merge._out):
             return None
-        array = self.making.array(self.making.unit.homes[merge.id, 1])
+        array = self.step_list.array(self.homes[merge.id, 1])
         return partial(array.__setitem__, (), slot)
 
-    def _turn(self) -> list[Step]:
-        """What takes the variables to the next iteration, each read before it is written."""
-        indexes = []
+    def _next_values(self) -> list[Step]:
+        """What gives the variables their next values, each read before it is written."""
+        index_steps = []
         moves = []
         for merge in self.frame.merges:
-            back = next(edge for edge in merge._in if edge.is_back_edge)
-            key = (back.src.id, back.src_output)
-            source = (key, self.making.unit.homes[key])
-            target = ((merge.id, 0), self.making.unit.homes[merge.id, 0])
+            edge = back_edge(merge)
+            source, target = self._place(edge.src, edge.src_output), self._place(merge, 0)
             if source[1].storage is not target[1].storage:
-                moves.append(_Move(merge, source, target))
-            index = self._index(merge, back.dst_input)
-            if index is not None:
-                indexes.append(self.making.step(merge, index))
-        return self._in_turn(moves) + indexes
+                moves.append(_NextValue(merge, source, target))
+            write_index = self._index_writer(merge, edge.dst_input)
+            if write_index is not None:
+                index_steps.append(self.step_list.step(merge, write_index))
+        return self._ordered(moves) + index_steps
 
-    def _later(self) -> list[Step]:
-        """What takes back, when all else is done, that this is the first iteration."""
-        first = self._first()
-        if not first:
-            return []
-        return [self._flag_step("later", _setter(self.conditions.flags.values, first, False))]
-
-    def _in_turn(self, moves: list[_Move]) -> list[Step]:
+    def _ordered(self, moves: list[_NextValue]) -> list[Step]:
         """The moves in an order in which none overwrites what another still reads."""
         steps: list[Step] = []
         while moves:
-            read = [each.source[1].storage for each in moves]
-            free = next((each for each in moves if each.target[1].storage not in read), None)
-            if free is None:  # they go round: one value must step aside
-                free = moves[0]
-                aside = self._aside(free)
-                steps.append(self._step(free.merge, free.source, aside, True))
-                moves[0] = free._replace(source=aside)
+            read = [move.source[1].storage for move in moves]
+            free = next((move for move in moves if move.target[1].storage not in read), None)
+            if free is None:  # a cycle: one value is copied aside
+                blocked = moves[0]
+                aside = self._aside(blocked)
+                steps.append(self._next_value(blocked._replace(target=aside), True))
+                moves[0] = blocked._replace(source=aside)
                 continue
             moves.remove(free)
-            alone = read.count(free.source[1].storage) == 1
-            take = alone and self._is_own(free.source[1].storage)
-            steps.append(self._step(free.merge, free.source, free.target, take))
+            storage = free.source[1].storage
+            take = read.count(storage) == 1 and self._is_local(storage)
+            steps.append(self._next_value(free, take))
         return steps
 
-    def _is_own(self, storage: Storage) -> bool:
-        """Whether each iteration makes what the storage holds and nobody needs it afterwards."""
-        inside = self.begins <= storage.first and storage.last <= self._ends()
+    def _is_local(self, storage: Storage) -> bool:
+        """Whether each iteration writes the storage anew and nobody reads it after the loop."""
+        inside = self.begin <= storage.first and storage.last <= self.end
         return inside and storage not in self.entered
 
-    def _step(self, merge: Node, source: Place, target: Place, take: bool) -> Step:
-        flow = self.flow
-        run = move(self.making, self.making.runner(merge), source, target, take)
-        if self.frame in flow.carried:
-            back = next(edge for edge in merge._in if edge.is_back_edge)
-            run = self.conditions.if_alive(flow.guards[back.src.id], run)
-        return self.making.step(merge, run)
+    def _next_value(self, next_value: _NextValue, take: bool) -> Step:
+        merge, source, target = next_value
+        run = self._move(merge, source, target, take)
+        if self.frame in self.flow.carried:
+            run = self.conditions.if_alive(self.flow.guards[back_edge(merge).src.id], run)
+        return self.step_list.step(merge, run)
 
-    def _aside(self, going: _Move) -> Place:
-        """A place of its own for a value while others move."""
-        _, home = going.source
+    def _aside(self, next_value: _NextValue) -> Place:
+        """Storage of its own for a value while others move."""
+        _, home = next_value.source
         kind = home.storage.kind if home.storage.kind in ("cell", "object") else "aside"
-        storage = Storage(kind, home.storage.device, 0, 0, self._ends(), going.merge.name)
-        return ((-1 - going.merge.id, 0), Home(storage, home.shape, home.dtype))
-
-    def _ends(self) -> int:
-        assert self.frame.end is not None
-        return self.making.positions[self.frame.end.id]
+        storage = Storage(kind, home.storage.device, 0, 0, self.end, next_value.merge.name)
+        return (-1 - next_value.merge.id, 0), Home(storage, home.shape, home.dtype)
 
 
-def _always() -> bool:
-    return True
-
-
-def _opposite(asks: Run) -> Run:
-    return lambda: not asks()
-
-
-def _nothing() -> None:
-    """The value is where it belongs."""
-
-
-def _setter(flags: list[bool], own: Sequence[int], value: bool) -> Run:
-    def set_flags() -> None:
-        for at in own:
-            flags[at] = value
-
-    return set_flags
-
-
-def _copier(flags: list[bool], ways: Sequence[tuple[int, int | None]]) -> Run:
-    """What gives flags the values of others; those without another are up."""
+def _flag_copier(values: list[bool], copies: Sequence[tuple[int, int | None]]) -> Run:
+    """What sets flags as others are; those without another are up."""
 
     def copy() -> None:
-        for own, other in ways:
-            flags[own] = other is None or flags[other]
+        for target, source in copies:
+            values[target] = source is None or values[source]
 
     return copy
 
 
-def _both(one: Run, other: Run) -> Run:
+def _both(first: Run, second: Run) -> Run:
     def run() -> None:
-        one()
-        other()
+        first()
+        second()
 
     return run

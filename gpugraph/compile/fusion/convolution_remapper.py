@@ -20,7 +20,7 @@ from gpugraph.compile.rewriting.node_replacement import (
     is_reference,
     only_taker,
 )
-from gpugraph.compile.steps.native_node_code import said_by
+from gpugraph.compile.steps.native_node_code import native_form
 from gpugraph.compile.unit.compile_unit import Unit
 from gpugraph.compile.unit.jit_settings import jit
 from gpugraph.compile.unit.rewrite_switches import why_off
@@ -81,7 +81,7 @@ def _found(unit: Unit, node: Node, roots: set[int]) -> _Found | None:
 def _is_native(unit: Unit, node: Node) -> bool:
     """Whether a convolution has a native function for its attrs, and known shapes."""
     on_gpu = unit.device_types[node.assigned_device] != "CPU"
-    native = unit.kernel(node) if on_gpu else said_by(node, "CPU")
+    native = unit.kernel(node) if on_gpu else native_form(node, "CPU")
     signature = said(unit, node)
     if signature is None or not isinstance(native, (CSource, Source)):
         return False

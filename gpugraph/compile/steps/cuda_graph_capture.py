@@ -1,32 +1,32 @@
-"""Captures: steps of one GPU that follow each other, told to it as one.
+"""Captures: steps in a row on one GPU become one CUDA graph.
 
     steps      x@w   +b,relu   (host) unique   h@v   loss   ...
     runs       [ one graph ]   unique          [   one graph   ]
 
-The first run tells the stream step by step, so that all is loaded which may not be loaded later.
-The next one is captured as a CUDA graph, which all further runs launch: some microseconds for any
-number of kernels. What is on the host, is sized at run time or copies to another device stays a
-step, between two captures. A driver that refuses to capture says why, and the steps stay.
-GPUGRAPH_CAPTURE=0 leaves all of them steps, in plans that are made from then on: to find an error's
-step, or out whether a capture is to blame.
+The first run enqueues step by step, so that everything is loaded that may not be loaded later. The
+next run captures a CUDA graph, which all further runs launch: some microseconds for any number of
+kernels. A step that runs on the host, is sized at run time or copies to another device stays a step
+between two captures. If the driver refuses to capture, its reason is reported and the steps stay.
+GPUGRAPH_CAPTURE=0 turns captures off for plans that are compiled from then on: to find the step of
+an error, or out whether a capture is to blame.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from itertools import groupby
 from typing import Any
 
 from gpugraph.compile.steps.guarded_regions import Entry
-from gpugraph.compile.steps.launch_joining import joined
-from gpugraph.compile.unit.rewrite_switches import CAPTURE, is_off
-from gpugraph.devices import DriverError, Enqueued, VariableState, is_blocking
-from gpugraph.plan import Step, blame
+from gpugraph.compile.steps.launch_joining import switched_off, with_joined_launches
+from gpugraph.compile.steps.stretch import stretch_of, without_guards
+from gpugraph.compile.unit.rewrite_switches import CAPTURE
+from gpugraph.devices import DriverError, Enqueued, VariableState
+from gpugraph.plan import Run, Step, StepSequence
 
 _logger = logging.getLogger(__name__)
-
-Run = Callable[[], Any]
 
 
 class Check:
@@ -42,153 +42,105 @@ class Check:
 
 
 class Capture:
-    """The steps of a stretch of one GPU, on their way to being one graph."""
+    """The steps of a stretch of one GPU, and the graph that replaces them."""
 
     def __init__(self, device: Any, steps: Sequence[Step]) -> None:
         self.device = device
         self.steps = steps
-        self.runs = [step.run for step in steps]
+        self.name = f"{steps[0].name} .. {steps[-1].name}"
         self.warm = False
         self.replay: Run | None = None
         self.reason = ""
+        self._sequence = StepSequence(steps)
 
     def run(self) -> None:
-        """One run of the steps, by what there is."""
+        """Runs the steps, or launches the graph."""
         with self.device.lock:
             self._run()
 
     def _run(self) -> None:
+        run_steps = self._sequence.run
         if self.replay is not None:
             self.replay()
             return
         if not self.warm or self.reason:
-            _run_all(self.runs)
-            self.warm = True  # only now: what a step that failed kept others from is not yet loaded
+            run_steps()
+            self.warm = True  # only now: a step that fails keeps later ones from loading kernels
             return
         try:
-            self.replay = self.device.capture(lambda: _run_all(self.runs))
+            self.replay = self.device.capture(run_steps)
         except DriverError as error:
             self.reason = str(error)
             _logger.warning("%s: %s is not captured: %s", self.device.name, self.name, error)
-            _run_all(self.runs)
+            run_steps()
             return
         self.replay()
 
-    @property
-    def name(self) -> str:
-        return f"{self.steps[0].name} .. {self.steps[-1].name}"
-
-
-class Captured:
-    """Runs a capture. `checks` are the guards of variables, all before anything else."""
-
-    __slots__ = ("capture", "checks", "guards")
-
-    def __init__(self, capture: Capture, checks: Sequence[Step]) -> None:
-        self.capture = capture
-        self.checks = checks
-        self.guards = [step.run for step in checks]
-
-    def plain(self) -> Captured:
-        return Captured(self.capture, ())
-
-    def parts(self, traced: bool) -> list[Step]:
-        """The steps that it runs: one that is captured; in a trace all, each by itself."""
-        capture = self.capture
+    def parts(self, traced: bool) -> Sequence[Step]:
+        """In a trace all steps, otherwise one: all of them as one graph."""
         if traced:
-            return [*self.checks, *capture.steps]
-        step = capture.steps[0]._replace(name=capture.name, run=capture.run, kind="native")
-        return [*self.checks, step]
-
-    def __call__(self) -> None:
-        if self.guards:
-            _run_all(self.guards)
-        self.capture.run()
+            return self.steps
+        return [replace(self.steps[0], name=self.name, run=self.run, kind="native", group=None)]
 
 
-def _run_all(runs: Sequence[Run]) -> None:
-    current = None
-    try:
-        for current in runs:
-            current()
-    except Exception as error:
-        blame(error, current)
-        raise
-
-
-def captured(entries: Sequence[Entry], devices: dict[str, Any], told: list[str]) -> list[Entry]:
-    """The entries, those that one GPU can do as one together; `told` gets lines."""
-    found: list[Entry] = []
-    for _, group in groupby(entries, key=_kind):
-        members = _needed(group)
-        steps = [each.step for each in members if each.step.kind != "guard"]
+def with_captures(
+    entries: Sequence[Entry], devices: dict[str, Any], report_lines: list[str]
+) -> list[Entry]:
+    """The entries, those in a row that one GPU can run as a graph as one stretch each."""
+    stretches: list[Entry] = []
+    for _, group in groupby(entries, key=_stretch_key):
+        members = _without_late_guards(group)
+        steps = [entry.step for entry in without_guards(members)]
         if len(steps) < 2 or not isinstance(steps[0].run, Enqueued):
-            found += members
+            stretches += members
             continue
         name = f"from {steps[0].name} to {steps[-1].name}: {len(steps)} steps"
-        members = _joined(members, steps, devices, told)
-        why = f"{CAPTURE} is 0" if is_off(CAPTURE) else ""
-        why = why or ("CUDA_LAUNCH_BLOCKING is set" if is_blocking() else "")
-        if why:
-            found += members
-            told.append(f"not captured {name}, for {why}")
+        device = devices[steps[0].device]
+        members = _with_joined(members, steps, device, report_lines)
+        reason = switched_off(CAPTURE)
+        if reason:
+            stretches += members
+            report_lines.append(f"not captured {name}, for {reason}")
             continue
-        found.append(_made(members, devices))
-        told.append(f"captured {name}")
-    return found
+        steps = [entry.step for entry in without_guards(members)]
+        stretches.append(stretch_of(members, Capture(device, steps)))
+        report_lines.append(f"captured {name}")
+    return stretches
 
 
-def _needed(members: Iterable[Entry]) -> list[Entry]:
-    """The members but guards of variables that a step before has just given a value: they can't
-    come first."""
+def _without_late_guards(members: Iterable[Entry]) -> list[Entry]:
+    """The members without the guards of variables that a step before initializes: guards run
+    before all other steps of a stretch."""
     assigned: set[int] = set()
-    found = []
-    for each in members:
-        run = each.step.run
+    needed = []
+    for entry in members:
+        run = entry.step.run
         if isinstance(run, Enqueued):
             assigned.update(map(id, run.assigned))
         if not isinstance(run, Check) or id(run.state) not in assigned:
-            found.append(each)
-    return found
+            needed.append(entry)
+    return needed
 
 
-def _joined(
-    members: Sequence[Entry], steps: Sequence[Step], devices: dict[str, Any], told: list[str]
+def _with_joined(
+    members: Sequence[Entry], steps: Sequence[Step], device: Any, report_lines: list[str]
 ) -> list[Entry]:
-    """The members, launches that can be one as one; then guards are in front."""
-    made = joined(steps, devices[steps[0].device].kernels, told)
-    if len(made) == len(steps):
+    """The members with joined launches, where there are any; then guards come first."""
+    steps_after = with_joined_launches(steps, device.kernels, report_lines)
+    if len(steps_after) == len(steps):
         return list(members)
-    known = {id(each.step): each for each in members}
-    guards = [each for each in members if each.step.kind == "guard"]
-    assigns = any(each.assigns for each in members)
-    one = Entry(members[0].guard, steps[0], assigns=assigns)
-    return [*guards, *(known.get(id(step), one._replace(step=step)) for step in made)]
+    entry_by_step = {entry.step: entry for entry in members}
+    guards = [entry for entry in members if entry.step.kind == "guard"]
+    assigns = any(entry.assigns for entry in members)
+    joined = Entry(members[0].guard, steps[0], assigns=assigns)
+    return [*guards, *(entry_by_step.get(step, joined._replace(step=step)) for step in steps_after)]
 
 
-def _kind(entry: Entry) -> Any:
-    """What entries of one capture have in common; one that can be in none is alone."""
+def _stretch_key(entry: Entry) -> Any:
+    """What entries of one capture have in common; an entry that can't be in one is alone."""
     step = entry.step
     if step.kind == "guard":
         return entry.guard, step.device
     if not isinstance(step.run, Enqueued) or entry.sets or entry.reads:
         return id(entry)
     return entry.guard, step.device
-
-
-def _made(members: Sequence[Entry], devices: dict[str, Any]) -> Entry:
-    guards = [each.step for each in members if each.step.kind == "guard"]
-    steps = [each.step for each in members if each.step.kind != "guard"]
-    first = members[0].step
-    step = Step(
-        first.name,
-        first.op_type,
-        first.device,
-        first.depth,
-        Captured(Capture(devices[first.device], steps), guards),
-        first.origin,
-        "stretch",
-        sum(each.output_bytes for each in steps),
-        tuple(each.step for each in members),
-    )
-    return Entry(members[0].guard, step)

@@ -13,58 +13,50 @@ import numpy as np
 
 from gpugraph.base.errors import InvalidArgumentError
 from gpugraph.base.shapes import TensorShape
-from gpugraph.compile.steps.gpu_node_steps import bound_on
-from gpugraph.compile.steps.kernel_context import Bound, Cell
+from gpugraph.compile.steps.gpu_node_steps import bind_on_device
+from gpugraph.compile.steps.kernel_context import (
+    BoundNode,
+    Cell,
+    KernelBinding,
+    KernelMemory,
+    Place,
+)
 from gpugraph.compile.steps.plan_arrays import Arrays
 from gpugraph.compile.unit.compile_unit import Home, TensorId
 from gpugraph.devices import Block, Device, VariableState
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.graph.nodes.runtime_graph import Node
-from gpugraph.kernel import Kernel, reference
-
-Place = tuple[TensorId, Home]
+from gpugraph.kernel import reference
 
 
 class DynamicStep:
     """A kernel that is bound at each run."""
 
-    def __init__(
-        self,
-        arrays: Arrays,
-        node: Node,
-        kernel: Kernel,
-        variables: dict[int, VariableState],
-        inputs: Sequence[Place],
-        outputs: Sequence[Place],
-        host: frozenset[int],
-    ) -> None:
+    def __init__(self, arrays: Arrays, bound: BoundNode) -> None:
+        node = bound.node
+        self.bound = bound
         self.node = node
-        self.kernel = kernel
-        self.host = host
+        self.device: Device = bound.runner
         self.resources = arrays.unit.target.resources
-        self.device = arrays.runner(node)
-        self.refusals = arrays.refusals_on(self.device)
-        self.variables = variables
-        self.late = reference(kernel).late
-        self.kept = arrays.holdings.kept
+        self.kept = arrays.holdings.memory.kept
         self.reserved: list[Block] = []  # what this run writes, whoever moves it meanwhile
-        self.uninitialized = node.op_def.allows_uninitialized_input
-        self.sources = [self._source(arrays, slot, place) for slot, place in enumerate(inputs)]
-        self.results = [self._result(arrays, place) for place in outputs]
-        self.dying = dying_cells(arrays, node, [key for key, _ in inputs])
+        self.sources = [self._source(arrays, *item) for item in enumerate(bound.inputs)]
+        self.results = [self._result(arrays, place) for place in bound.outputs]
+        self.dying = dying_cells(arrays, node, [key for key, _ in bound.inputs])
         here = arrays.positions[node.id]
         self.dying += [
             cell
-            for (_, home), cell in zip(outputs, self.results)
+            for (_, home), cell in zip(bound.outputs, self.results)
             if isinstance(cell, Cell) and home.storage.last == here
         ]
 
     def _source(self, arrays: Arrays, slot: int, place: Place) -> Callable[[], Any]:
         """An input; a variable that is about to get its first value has none yet."""
-        state = self.variables.get(slot)
-        if state is not None and self.uninitialized and place[1].storage.kind == "cell":
+        state = self.bound.variables.get(slot)
+        is_first = state is not None and self.node.op_def.allows_uninitialized_input
+        if state is not None and is_first and place[1].storage.kind == "cell":
             return lambda: state.block.array if state.block is not None else _NOTHING
-        return arrays.source(*place, on_host=slot in self.host)
+        return arrays.source(*place, on_host=slot in self.bound.host)
 
     def _result(self, arrays: Arrays, place: Place) -> Any:
         _, home = place
@@ -75,11 +67,11 @@ class DynamicStep:
         return arrays.cell(home.storage)
 
     def __call__(self) -> None:
-        held = [state.block for state in self.variables.values()]  # they may move meanwhile
+        held = [state.block for state in self.bound.variables.values()]  # they may move meanwhile
         inputs = [source() for source in self.sources]
         owned: list[Block] = []
         try:
-            if reference(self.kernel).dynamic:
+            if reference(self.bound.kernel).dynamic:
                 self._run_dynamic(inputs, owned)
             else:
                 self._run(inputs, owned)
@@ -99,44 +91,33 @@ class DynamicStep:
         ]
         refs = [self._ref(slot, array, results) for slot, array in enumerate(inputs)]
         context = self._context(inputs, [array.shape for array in results], owned)
-        taken = [slot for slot in range(len(inputs)) if self.late or slot not in self.host]
-        arrays = [*(refs[slot] for slot in taken), *results]
-        bound_on(self.device, self.node, self.kernel, context, arrays, taken, self.refusals)()
+        arrays = [*(refs[slot] for slot in self.bound.array_slots), *results]
+        bind_on_device(self.bound, context, arrays)()
 
     def _ref(self, slot: int, array: Any, results: list[Any]) -> Any:
         """The array of an input; that of a variable to be written is the output's."""
-        state = self.variables.get(slot)
+        state = self.bound.variables.get(slot)
         if state is not None:
-            for result, made in zip(self.results, results):
+            for result, written in zip(self.results, results):
                 if result is state:
-                    return made
+                    return written
         return array
 
     def _run_dynamic(self, inputs: list[Any], owned: list[Block]) -> None:
         context = self._context(inputs, [], owned)
-        given = [array for slot, array in enumerate(inputs) if self.late or slot not in self.host]
-        returned = self.device.bind(self.kernel, context, given)()
+        arrays = [inputs[slot] for slot in self.bound.array_slots]
+        returned = self.device.bind(self.bound.kernel, context, arrays)()
         for slot, (result, array) in enumerate(zip(self.results, returned)):
             array = np.asarray(array)
             self.device.write(self._prepared(result, array.shape, slot), array)
 
     def _context(
         self, inputs: list[Any], output_shapes: list[tuple[int, ...]], owned: list[Block]
-    ) -> Bound:
-        node = self.node
-        return Bound(
-            node.name,
-            node.attrs,
-            (node.input_types, node.output_types),
-            ([array.shape for array in inputs], output_shapes),
-            {slot: inputs[slot] for slot in self.host},
-            self.variables,
-            self.device,
-            self.resources,
-            owned,
-            self.kept,
-            self.host if self.late else frozenset(),
-        )
+    ) -> KernelBinding:
+        shapes = [array.shape for array in inputs]
+        values = {slot: inputs[slot] for slot in self.bound.host}
+        memory = KernelMemory(owned, self.kept, {})
+        return KernelBinding(self.bound, shapes, output_shapes, values, memory, self.resources)
 
     def _infer(self, inputs: list[Any]) -> list[tuple[int, ...]]:
         node = self.node
@@ -145,7 +126,7 @@ class DynamicStep:
             node.attrs,
             node.input_types,
             len(node.output_types),
-            lambda index: inputs[index] if index in self.host else None,
+            lambda index: inputs[index] if index in self.bound.host else None,
         )
         assert node.op_def.infer is not None
         shapes = []

@@ -1,13 +1,14 @@
-"""Steps of a device with kernels of its own (a CUDA GPU): what a node's kernel is there.
+"""Steps of a device with kernels of its own (a CUDA GPU): a node's kernel as launches.
 
-    Source                   launches of functions of kernels/*.cu
-    Elementwise, Reduction,  one generated kernel or a few: by the same program of values as
-    Recipe, _Fused           native code on the CPU
-    Moves                    copies of views
-    Products, FusedProducts  matrix products, and what is done to them at once
-    Sized                    launches that find sizes, then others: compile/steps/measured_steps.py
+    Source                       launches of functions of kernels/*.cu
+    Elementwise, Reduction,      one generated kernel or a few: by the same program of values as
+    Decomposition, fused ops     native code on the CPU
+    ViewCopies                   copies of views
+    MatrixProducts,              matrix products, with their epilogues
+    MatmulWithEpilogue
+    Sized                        launches that find sizes, then others (`measured_steps`)
 
-What is none of these runs on the host, on copies, which the report of `bind` says with its reason.
+All other kernels run on the host, on copies, which the report of `bind` says with the reason.
 """
 
 from __future__ import annotations
@@ -18,14 +19,12 @@ from math import prod
 from typing import Any
 
 from gpugraph.base.dtypes import as_dtype
-from gpugraph.compile.steps.kernel_context import Bound
-from gpugraph.compile.steps.native_node_code import program_of, said_by
+from gpugraph.compile.steps.kernel_context import BoundNode, KernelBinding
+from gpugraph.compile.steps.native_node_code import native_form, program_of
 from gpugraph.devices import Block, Device
 from gpugraph.devices.native import Fusion, NotNativeError
-from gpugraph.graph.nodes.runtime_graph import Node
 from gpugraph.kernel import (
     CSource,
-    Kernel,
     MatmulWithEpilogue,
     MatrixProducts,
     Reduction,
@@ -37,114 +36,98 @@ from gpugraph.kernel import (
 from gpugraph.ops.framework.op_declaration import DECLARATIONS
 from gpugraph.ops.reductions.reduction_ops import reduced_axes
 
+_DYNAMIC = "the sizes of what it makes depend on values"
+_LATE = "it takes values of the host during a run"
 
-def bound_on(
-    runner: Device,
-    node: Node,
-    kernel: Kernel,
-    context: Bound,
+
+def bind_on_device(
+    bound: BoundNode,
+    context: KernelBinding,
     arrays: Sequence[Any],
-    taken: Sequence[int],
-    refusals: Any,
-    told: list[str] | None = None,
+    report_lines: list[str] | None = None,
 ) -> Callable[[], Any]:
-    """The step of a node over arrays: inputs `taken`, then outputs. refusals: of the plan, on this
-    device. `told` gets why it runs on the host if it does though its device has kernels, and what
-    else is to be known of how it runs."""
+    """The step of a node over arrays: those of its `array_slots`, then outputs.
+
+    `report_lines` get the reason if it runs on the host though its device has kernels, and the
+    notes of its launches.
+    """
+    node, runner = bound.node, bound.runner
     if not runner.has_kernels:
-        return runner.bind(kernel, context, arrays)
+        return runner.bind(bound.kernel, context, arrays)
     try:
-        made = _enqueued(runner, node, kernel, context, arrays, taken, refusals)
+        launches = _launches(bound, context, arrays)
     except NotNativeError as error:
-        if told is not None:
-            told.append(on_host(runner, node, str(error)))
-        return runner.bind(kernel, context, arrays)
-    if told is not None:
-        told += [f"{node.name} ({node.type}) on {runner.name} {note}" for note in made.notes]
-    return made
+        if report_lines is not None:
+            report_lines.append(host_report(bound, str(error)))
+        return runner.bind(bound.kernel, context, arrays)
+    if report_lines is not None:
+        report_lines += [f"{node.name} ({node.type}) on {runner.name} {x}" for x in launches.notes]
+    return launches
 
 
-def at_run_time(runner: Device, node: Node, kernel: Kernel) -> list[str]:
+def run_time_reports(bound: BoundNode) -> list[str]:
     """What is known, before a run, of a step that is bound anew by each."""
-    call = reference(kernel)
-    if not runner.has_kernels or not (call.dynamic or call.late):
+    is_dynamic = reference(bound.kernel).dynamic
+    if not bound.runner.has_kernels or not (is_dynamic or bound.is_late):
         return []
-    why = _SIZES if call.dynamic else _VALUES
-    return [on_host(runner, node, why)]
+    return [host_report(bound, _DYNAMIC if is_dynamic else _LATE)]
 
 
-def on_host(runner: Device, node: Node, why: str) -> str:
+def host_report(bound: BoundNode, reason: str) -> str:
     """A line of the report: a node of a device with kernels that runs on the host."""
-    return f"{node.name} ({node.type}) runs on the host for {runner.name}: {why}"
+    node = bound.node
+    return f"{node.name} ({node.type}) runs on the host for {bound.runner.name}: {reason}"
 
 
-_SIZES = "the sizes of what it makes depend on values"
-_VALUES = "it takes values of the host during a run"
-
-
-def _enqueued(
-    runner: Any,
-    node: Node,
-    kernel: Kernel,
-    context: Bound,
-    arrays: Sequence[Any],
-    taken: Sequence[int],
-    refusals: Any,
-) -> Any:
-    call = reference(kernel)
-    if call.dynamic:
-        raise NotNativeError(_SIZES)
+def _launches(bound: BoundNode, context: KernelBinding, arrays: Sequence[Any]) -> Any:
+    runner, kernel = bound.runner, bound.kernel
+    if reference(kernel).dynamic:
+        raise NotNativeError(_DYNAMIC)
     if context.on_host:
-        raise NotNativeError(_VALUES)
+        raise NotNativeError(_LATE)
     if not all(runner.has_array(array) for array in arrays):
         raise NotNativeError("it takes or makes objects")
-    results = arrays[len(taken) :]
+    results = arrays[len(bound.array_slots) :]
     optional = kernel.optional if isinstance(kernel, Source) else ()
-    if not all(array.size for at, array in enumerate(arrays) if at not in optional):
+    if not all(array.size for index, array in enumerate(arrays) if index not in optional):
         if results and not any(array.size for array in results):
             return runner.kernels.nothing()
         raise NotNativeError("a tensor is empty")
     try:
-        return _by_kind(runner, node, kernel, context, arrays, taken, refusals)
+        return _launches_by_form(bound, context, arrays)
     except NotImplementedError as error:
         raise NotNativeError(str(error)) from error
 
 
-def _by_kind(
-    runner: Any,
-    node: Node,
-    kernel: Kernel,
-    context: Bound,
-    arrays: Sequence[Any],
-    taken: Sequence[int],
-    refusals: Any,
-) -> Any:
+def _launches_by_form(bound: BoundNode, context: KernelBinding, arrays: Sequence[Any]) -> Any:
+    node, runner = bound.node, bound.runner
     launcher = runner.kernels
-    if isinstance(kernel, Source):
-        refused = refusals.of(node.name, node.origin)
+    if isinstance(bound.kernel, Source):
+        refused = bound.refusals.of(node.name, node.origin)
         stored = partial(_stored, runner, context)
-        return launcher.source(kernel, context, arrays, context.scratch, refused, stored)
-    native = said_by(node, runner.device_type)
+        return launcher.source(bound.kernel, context, arrays, context.scratch, refused, stored)
+    native = native_form(node, runner.device_type)
     if native is None or isinstance(native, CSource):
         raise NotNativeError("it has no kernel for GPUs")
     if isinstance(native, ViewCopies):
         return launcher.moves(native, context, arrays)
     if isinstance(native, (MatrixProducts, MatmulWithEpilogue)):
         return launcher.products(native, context, arrays)
-    count = len(taken)
+    slots = bound.array_slots
+    count = len(slots)
     writes = sorted(DECLARATIONS[node.type].writes)
-    written = [arrays[taken.index(at)] for at in writes] if writes else list(arrays[count:])
-    types = [node.input_types[slot].base_dtype for slot in taken]
-    refused = refusals.of(node.name, node.origin)
+    written = [arrays[slots.index(slot)] for slot in writes] if writes else list(arrays[count:])
+    types = [node.input_types[slot].base_dtype for slot in slots]
+    refused = bound.refusals.of(node.name, node.origin)
     if isinstance(native, Reduction) and count == 1 and len(node.input_types) == 2:
         axes = sorted(reduced_axes(context.value(1), arrays[0].ndim))
         if not _is_regular(arrays[0].shape, axes):
-            return _turned(launcher, native, context, arrays, axes, refused)
-    made = program_of(native, context, types, arrays[:count], written, gpu=True)
-    return launcher.program(*made, arrays[:count], written, context.scratch, refused)
+            return _transposed_reduction(launcher, native, context, arrays, axes, refused)
+    program, sizes = program_of(native, context, types, arrays[:count], written, gpu=True)
+    return launcher.program(program, sizes, arrays[:count], written, context.scratch, refused)
 
 
-def _stored(runner: Device, context: Bound, state: State) -> Any:
+def _stored(runner: Device, context: KernelBinding, state: State) -> Any:
     """Where a state of the node is in the device's memory."""
 
     def put(numbers: Any) -> Block:
@@ -161,22 +144,21 @@ def _is_regular(shape: Sequence[int], axes: Sequence[int]) -> bool:
     return over in (sorted(over), sorted(over, reverse=True))
 
 
-def _turned(
+def _transposed_reduction(
     launcher: Any,
     kernel: Reduction,
-    context: Bound,
+    context: KernelBinding,
     arrays: Sequence[Any],
     axes: Sequence[int],
     refused: Callable[[str], int],
 ) -> Any:
     """A reduction over axes among others: of a copy that has them last."""
     source, out = arrays
-    kept = [axis for axis in range(source.ndim) if axis not in axes]
-    order = (*kept, *axes)
+    order = (*(axis for axis in range(source.ndim) if axis not in axes), *axes)
     dtype = context.input_types[0].base_dtype
     copy = context.scratch(tuple(source.shape[axis] for axis in order), dtype)
     columns = prod(source.shape[axis] for axis in axes)
-    turn = launcher.moves(
+    transpose = launcher.moves(
         ViewCopies(lambda _, x, y: [(x.transpose(order), y)]), context, [source, copy]
     )
     rows = copy.reshape((copy.size // columns, columns))
@@ -184,4 +166,4 @@ def _turned(
     fusion.output(fusion.reduce(kernel, fusion.input(dtype, rows.shape), [1]))
     result = out.reshape((rows.shape[0], 1))
     reduce = launcher.program(*fusion.finish(), [rows], [result], context.scratch, refused)
-    return launcher.both(turn, reduce)
+    return launcher.both(transpose, reduce)

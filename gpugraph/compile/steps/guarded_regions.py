@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from gpugraph.compile.steps.native_node_code import Candidate
 from gpugraph.compile.unit.guards import ALWAYS, Atom, Guard, Is, holds_never, needed
-from gpugraph.plan import Step, blame, runs_of
+from gpugraph.plan import Run, Step, StepGroup, StepSequence
 
 
 class Entry(NamedTuple):
@@ -31,33 +31,27 @@ class Entry(NamedTuple):
     assigns: bool = False
 
 
-class Region:
-    """Runs steps if a flag is up."""
+class Region(StepGroup):
+    """Steps that run if a flag is up."""
 
-    __slots__ = ("body", "flag", "flags", "runs")
-
-    def __init__(self, flags: list[bool], flag: int, body: tuple[Step, ...], guarded: bool) -> None:
+    def __init__(self, flags: list[bool], flag: int, steps: Sequence[Step], guarded: bool) -> None:
         self.flags = flags
         self.flag = flag
-        self.body = body
-        self.runs = runs_of(body, guarded)
+        self.steps = steps
+        self._sequence = StepSequence(steps, guarded)
 
-    def is_alive(self) -> bool:
-        return self.flags[self.flag]
+    def run(self) -> None:
+        """Runs the steps, or none of them."""
+        if self.flags[self.flag]:
+            self._sequence.run()
 
-    def __call__(self) -> None:
-        if not self.flags[self.flag]:
-            return
-        current = None
-        try:
-            for current in self.runs:
-                current()
-        except Exception as error:
-            blame(error, current)
-            raise
+    def unguarded(self) -> Run:
+        """What runs them without the guards of variables."""
+        return Region(self.flags, self.flag, self.steps, False).run
 
-    def plain(self) -> Region:
-        return Region(self.flags, self.flag, self.body, False)
+    def parts(self, traced: bool) -> Sequence[Step]:
+        """All steps, or none."""
+        return self.steps if self.flags[self.flag] else ()
 
 
 class Flags:
@@ -128,32 +122,16 @@ class Flags:
         return join
 
 
-def grouped(flags: Flags, entries: Iterable[Entry]) -> list[Entry]:
-    """Entries of equal guards that follow each other, as one region each."""
-    found: list[Entry] = []
+def with_regions(flags: Flags, entries: Iterable[Entry]) -> list[Entry]:
+    """Entries of equal guards that follow each other become one region each."""
+    regions: list[Entry] = []
     for guard, group in groupby(entries, key=lambda entry: entry.guard):
         members = list(group)
         if guard == ALWAYS:
-            found += members
+            regions += members
         elif not holds_never(guard):
-            found.append(_region(flags, guard, members))
-    return found
-
-
-def _region(flags: Flags, guard: Guard, members: Sequence[Entry]) -> Entry:
-    body = tuple(entry.step for entry in members)
-    first = body[0]
-    flag = flags.guard(guard)
-    step = Step(
-        first.name,
-        first.op_type,
-        first.device,
-        first.depth,
-        Region(flags.values, flag, body, True),
-        first.origin,
-        "region",
-        sum(step.output_bytes for step in body),
-        body,
-    )
-    reads = tuple(at for entry in members for at in entry.reads)
-    return Entry(ALWAYS, step, (), (flag, *reads))
+            flag = flags.guard(guard)
+            region = Region(flags.values, flag, [entry.step for entry in members], True)
+            reads = (flag, *(read for entry in members for read in entry.reads))
+            regions.append(Entry(ALWAYS, Step.of(region, "region"), (), reads))
+    return regions

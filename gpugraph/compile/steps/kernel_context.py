@@ -1,19 +1,28 @@
-"""What a kernel learns when it is bound, and the cells of tensors sized at run time."""
+"""Nodes and their kernels while they are bound, and the cells of tensors sized at run time."""
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 from gpugraph.base.dtypes import DType
 from gpugraph.base.errors import InternalError
+from gpugraph.compile.unit.compile_unit import Home, TensorId
 from gpugraph.devices import Block, Device, Resources, VariableState
+from gpugraph.graph.nodes.runtime_graph import Node
+from gpugraph.kernel import Kernel, reference
+
+Shapes = Sequence[tuple[int, ...]]
+
+Place = tuple[TensorId, Home]
+"""A tensor and where it lives."""
 
 
 class Cell:
-    """A tensor of the plan that is allocated when it is made and freed after its last use."""
+    """A tensor of the plan that is allocated during a run and freed after its last use."""
 
     __slots__ = ("block", "name")
 
@@ -23,69 +32,86 @@ class Cell:
 
     @property
     def array(self) -> Any:
-        """The tensor's array; InternalError when it hasn't been made or was freed."""
+        """The tensor's array; InternalError while there is none."""
         if self.block is None:
             raise InternalError(None, None, f"The tensor '{self.name}' holds no value")
         return self.block.array
 
     def fill(self, block: Block) -> None:
-        """Takes a new array, giving up the old."""
+        """Takes a new array, and releases the old one."""
         self.release()
         self.block = block
 
     def release(self) -> None:
+        """Frees the tensor."""
         block, self.block = self.block, None
         if block is not None:
             block.release()
 
 
-class Bound:
-    """The `KernelContext` of one step."""
+@dataclass
+class BoundNode:
+    """A node with its kernel, its tensors, and the device that runs it.
 
-    __slots__ = (
-        "_device",
-        "_kept",
-        "_owned",
-        "_resources",
-        "_shared",
-        "_values",
-        "_variables",
-        "attrs",
-        "input_shapes",
-        "input_types",
-        "name",
-        "on_host",
-        "output_shapes",
-        "output_types",
-    )
+    refusals: where kernels of the plan on `runner` report bad input; None where they raise.
+    host: the inputs whose values the kernel takes on the host; it is late if it takes them at each
+    run. array_slots: the inputs of which the kernel takes the arrays.
+    """
+
+    node: Node
+    kernel: Kernel
+    runner: Any
+    refusals: Any
+    variables: dict[int, VariableState]
+    inputs: Sequence[Place]
+    outputs: Sequence[Place]
+    host: frozenset[int]
+    is_late: bool = field(init=False)
+    array_slots: Sequence[int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.is_late = reference(self.kernel).late
+        slots = range(len(self.inputs))
+        self.array_slots = [slot for slot in slots if self.is_late or slot not in self.host]
+
+
+class KernelMemory(NamedTuple):
+    """What kernels obtain, by when it is released.
+
+    owned: with the plan, or after a step that is sized at run time. kept: when the run is over.
+    shared: arrays, all of them owned, that several steps use.
+    """
+
+    owned: list[Any]
+    kept: list[Any]
+    shared: dict[Any, Any]
+
+
+class KernelBinding:
+    """The `KernelContext` of one step."""
 
     def __init__(
         self,
-        name: str,
-        attrs: Mapping[str, Any],
-        types: tuple[Sequence[DType], Sequence[DType]],
-        shapes: tuple[Sequence[tuple[int, ...]], Sequence[tuple[int, ...]]],
+        bound: BoundNode,
+        input_shapes: Shapes,
+        output_shapes: Shapes,
         values: Mapping[int, Any],
-        variables: Mapping[int, VariableState],
-        device: Device,
+        memory: KernelMemory,
         resources: Resources,
-        owned: list[Any],
-        kept: list[Any],
-        on_host: frozenset[int] = frozenset(),
-        shared: dict[Any, Any] | None = None,
     ) -> None:
-        self.name = name
-        self.attrs = attrs
-        self.input_types, self.output_types = types
-        self.input_shapes, self.output_shapes = shapes
+        node = bound.node
+        self.name = node.name
+        self.attrs = node.attrs
+        self.input_types: Sequence[DType] = node.input_types
+        self.output_types: Sequence[DType] = node.output_types
+        self.input_shapes = input_shapes
+        self.output_shapes = output_shapes
+        self.on_host = bound.host if bound.is_late else frozenset()
         self._values = values
-        self._variables = variables
-        self._device = device
+        self._variables = bound.variables
+        self._device: Device = bound.runner
+        self._memory = memory
         self._resources = resources
-        self._owned = owned
-        self._kept = kept
-        self.on_host = on_host
-        self._shared = {} if shared is None else shared
 
     def value(self, index: int) -> Any:
         """Host input `index`; InternalError for an input that isn't one."""
@@ -97,36 +123,37 @@ class Bound:
 
     def scratch(self, shape: tuple[int, ...], dtype: DType) -> Any:
         """An array of the device that lives as long as the plan, or a step sized at run time."""
-        block = self._device.allocate(shape, dtype, self.name)
-        self._owned.append(block)
+        block = self.allocate(shape, dtype)
+        self.own(block)
         return block.array
 
     def passing(self, slot: int, shape: tuple[int, ...], dtype: DType) -> Any:
-        """Array `slot` of the device that is the step's own while it runs: steps share memory."""
+        """Array `slot` of the device, for the time that the step runs: steps share it."""
         count = prod(shape)
         room = 1 << (max(count, 1) - 1).bit_length()
         key = self._device.name, slot, room, dtype
-        if key not in self._shared:
-            self._shared[key] = self.scratch((room,), dtype)
-        return self._shared[key][:count].reshape(shape)
+        shared = self._memory.shared
+        if key not in shared:
+            shared[key] = self.scratch((room,), dtype)
+        return shared[key][:count].reshape(shape)
 
-    def owning(self, owned: list[Any]) -> Bound:
+    def owning(self, owned: list[Any]) -> KernelBinding:
         """The same for a step bound elsewhere, whose scratch goes into `owned`."""
-        made = copy.copy(self)
-        made._owned, made._shared = owned, {}
-        return made
+        binding = copy.copy(self)
+        binding._memory = self._memory._replace(owned=owned, shared={})
+        return binding
 
     def allocate(self, shape: tuple[int, ...], dtype: DType) -> Block:
         """A block of the device's memory, which the caller releases."""
         return self._device.allocate(shape, dtype, self.name)
 
     def own(self, container: Any) -> None:
-        """Has `container.release()` called when the plan goes."""
-        self._owned.append(container)
+        """Has `container.release()` called when the plan is released."""
+        self._memory.owned.append(container)
 
     def keep(self, container: Any) -> None:
         """Has `container.release()` called when the run is over."""
-        self._kept.append(container)
+        self._memory.kept.append(container)
 
     def state(self, make: Callable[[], Any]) -> Any:
         """The node's own state in the session."""

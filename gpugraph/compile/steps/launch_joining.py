@@ -1,12 +1,12 @@
-"""Joining: launches of one kernel that are independent of each other, told to a GPU as one.
+"""Joining: launches of one kernel that are independent of each other become one launch.
 
-    steps    Adam(a)  x@w  Adam(b)  relu  Adam(c)       Adam(d) reads what relu makes
+    steps    Adam(a)  x@w  Adam(b)  relu  Adam(c)       Adam(d) reads what relu writes
     runs     [ Adam(a), Adam(b), Adam(c) ]  x@w  relu  Adam(d)
 
 An optimizer's updates of many variables, their gradients' casts and the like are small launches of
-one text: each costs a GPU some microseconds, whatever it does. Of the steps of a stretch, whose
-order is that of their memory alone, one comes earlier, to be joined with others of its kind, where
-nothing between them writes what it touches or reads what it writes. The bits are the same.
+one kernel source: each costs a GPU some microseconds, however small it is. A step of a stretch runs
+earlier, joined with others of its kind, if no step between them writes memory that it touches or
+reads memory that it writes. The bits are the same.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gpugraph.compile.unit.rewrite_switches import JOIN, is_off
-from gpugraph.devices import Touches, is_blocking
-from gpugraph.plan import Step
+from gpugraph.devices import Enqueued, Touches, is_blocking
+from gpugraph.plan import Step, StepGroup
 
 LEAST = 3
-"""Launches that are worth a text of their own."""
+"""Launches that are worth a kernel of their own."""
 
 
 class Command(NamedTuple):
@@ -32,96 +32,111 @@ class Command(NamedTuple):
     touches: Touches | None
 
 
-class _Turns:
-    """Of all bytes, in which turn they were written and read last."""
+class _LastTouches:
+    """Of all bytes, the last group of commands that wrote and that read them."""
 
     def __init__(self, commands: Sequence[Command]) -> None:
-        known = [each.touches for each in commands if each.touches is not None]
-        spans = {span for each in known for span in (*each.reads, *each.writes)}
-        edges = sorted({edge for at, size in spans for edge in (at, at + size)})
-        place = {edge: number for number, edge in enumerate(edges)}
-        self._bytes = {(at, size): slice(place[at], place[at + size]) for at, size in spans}
+        known = [command.touches for command in commands if command.touches is not None]
+        spans = {span for touches in known for span in (*touches.reads, *touches.writes)}
+        edges = sorted({edge for start, size in spans for edge in (start, start + size)})
+        position = {edge: number for number, edge in enumerate(edges)}
+        self._bytes = {
+            (start, size): slice(position[start], position[start + size]) for start, size in spans
+        }
         self._written = np.full(len(edges), -1)
         self._read = np.full(len(edges), -1)
 
     def last(self, touches: Touches) -> int:
-        """The last turn that must be over before something may touch this."""
-        found = -1
+        """The last group that must be over before something may touch this."""
+        last = -1
         for span in (*touches.reads, *touches.writes):
-            found = max(found, self._written[self._bytes[span]].max(initial=-1))
+            last = max(last, self._written[self._bytes[span]].max(initial=-1))
         for span in touches.writes:
-            found = max(found, self._read[self._bytes[span]].max(initial=-1))
-        return int(found)
+            last = max(last, self._read[self._bytes[span]].max(initial=-1))
+        return int(last)
 
-    def note(self, touches: Touches, turn: int) -> None:
-        for spans, turns in ((touches.reads, self._read), (touches.writes, self._written)):
+    def note(self, touches: Touches, group: int) -> None:
+        """A command of that group touches this."""
+        for spans, groups in ((touches.reads, self._read), (touches.writes, self._written)):
             for span in spans:
                 where = self._bytes[span]
-                np.maximum(turns[where], turn, out=turns[where])
+                np.maximum(groups[where], group, out=groups[where])
 
 
-def grouped(commands: Sequence[Command]) -> list[list[int]]:
-    """The commands by turns: those of one turn are of one kind, and independent of each other.
+def independent_groups(commands: Sequence[Command]) -> list[list[int]]:
+    """The commands in groups, which run one after the other: those of one group are of one kind,
+    and independent of each other.
 
-    What touches the same memory, one of them writing, keeps its order.
+    Commands that touch the same memory, one of them writing, keep their order.
     """
-    turns = _Turns(commands)
-    found: list[list[int]] = []
+    touched = _LastTouches(commands)
+    groups: list[list[int]] = []
     latest: dict[Hashable, int] = {}
     barrier = -1
-    for at, (kind, touches) in enumerate(commands):
-        last = len(found) if touches is None else max(barrier, turns.last(touches))
-        turn = latest.get(kind, -1)
-        if turn <= last:
-            turn = len(found)
-            found.append([])
+    for index, (kind, touches) in enumerate(commands):
+        last = len(groups) if touches is None else max(barrier, touched.last(touches))
+        group = latest.get(kind, -1)
+        if group <= last:
+            group = len(groups)
+            groups.append([])
             if kind is not None:
-                latest[kind] = turn
-        found[turn].append(at)
+                latest[kind] = group
+        groups[group].append(index)
         if touches is None:
-            barrier = turn
+            barrier = group
         else:
-            turns.note(touches, turn)
-    return found
+            touched.note(touches, group)
+    return groups
 
 
-def joined(steps: Sequence[Step], launcher: Any, told: list[str]) -> list[Step]:
-    """The steps of a stretch of one GPU, launches that can be one as one; `told` gets lines."""
-    why = f"{JOIN} is 0" if is_off(JOIN) else ""
-    why = why or ("CUDA_LAUNCH_BLOCKING is set" if is_blocking() else "")
-    kinds = [step.run.kind() for step in steps]  # type: ignore[attr-defined]
-    often = {kind for kind, count in Counter(kinds).items() if count >= LEAST} - {None}
-    if not often:
+class JoinedLaunches(StepGroup):
+    """Steps that a GPU runs as few launches."""
+
+    def __init__(self, steps: Sequence[Step], launches: Enqueued) -> None:
+        self.steps = steps
+        self.launches = launches
+
+    def run(self) -> None:
+        """Enqueues the launches."""
+        self.launches()
+
+
+def switched_off(switch: str) -> str:
+    """Why what a switch turns off is not done; "" if it is."""
+    if is_off(switch):
+        return f"{switch} is 0"
+    return "CUDA_LAUNCH_BLOCKING is set" if is_blocking() else ""
+
+
+def with_joined_launches(
+    steps: Sequence[Step], launcher: Any, report_lines: list[str]
+) -> list[Step]:
+    """The steps of a stretch of one GPU, with launches joined where there are enough of a kind."""
+    reason = switched_off(JOIN)
+    launches: list[Any] = [step.run for step in steps]
+    kinds = [launch.kind() for launch in launches]
+    frequent = {kind for kind, count in Counter(kinds).items() if count >= LEAST} - {None}
+    if not frequent:
         return list(steps)
     commands = [
-        Command(kind if kind in often else None, step.run.touches())  # type: ignore[attr-defined]
-        for kind, step in zip(kinds, steps)
+        Command(kind if kind in frequent else None, launch.touches())
+        for kind, launch in zip(kinds, launches)
     ]
-    found: list[Step] = []
-    for turn in grouped(commands):
-        members = [steps[at] for at in turn]
+    joined_steps: list[Step] = []
+    for indices in independent_groups(commands):
+        members = [steps[index] for index in indices]
         if len(members) < LEAST:
-            found += members
+            joined_steps += members
             continue
         name = f"{len(members)} launches from {members[0].name} to {members[-1].name}"
-        if why:
-            told.append(f"not joined {name}, for {why}")
+        if reason:
+            report_lines.append(f"not joined {name}, for {reason}")
             continue
-        found.append(_one(members, launcher))
-        told.append(f"joined {name} ({found[-1].op_type}) into {len(found[-1].run.calls)}")  # type: ignore[attr-defined]
-    return list(steps) if why else found
-
-
-def _one(members: Sequence[Step], launcher: Any) -> Step:
-    first, last = members[0], members[-1]
-    return Step(
-        f"{first.name} .. {last.name}",
-        ", ".join(dict.fromkeys(step.op_type for step in members)),
-        first.device,
-        first.depth,
-        launcher.joined([step.run for step in members]),
-        first.origin,
-        "joined",
-        sum(step.output_bytes for step in members),
-        tuple(members),
-    )
+        joined = launcher.joined([launches[index] for index in indices])
+        op_types = ", ".join(dict.fromkeys(step.op_type for step in members))
+        group_name = f"{members[0].name} .. {members[-1].name}"
+        joined_steps.append(
+            Step.of(JoinedLaunches(members, joined), "joined", group_name, op_types)
+        )
+        report_lines.append(f"joined {name} ({op_types}) into {len(joined.calls)}")
+    return list(steps) if reason else joined_steps

@@ -12,120 +12,104 @@ The data stays on the GPU. No capture goes over such a step, since the host wait
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from gpugraph.compile.steps.dynamic_steps import DynamicStep, Place
-from gpugraph.compile.steps.gpu_node_steps import at_run_time, on_host
+from gpugraph.compile.steps.dynamic_steps import DynamicStep
+from gpugraph.compile.steps.gpu_node_steps import host_report, run_time_reports
+from gpugraph.compile.steps.kernel_context import BoundNode
 from gpugraph.compile.steps.plan_arrays import Arrays
 from gpugraph.compile.unit.compile_unit import Home
-from gpugraph.devices import VariableState
 from gpugraph.devices.native import NotNativeError
-from gpugraph.graph.nodes.runtime_graph import Node
-from gpugraph.kernel import Kernel, Sized
+from gpugraph.kernel import Sized
+from gpugraph.plan import Run
 
 _logger = logging.getLogger(__name__)
 
 
-def dynamic_step(
-    arrays: Arrays,
-    node: Node,
-    kernel: Kernel,
-    variables: dict[int, VariableState],
-    inputs: Sequence[Place],
-    outputs: Sequence[Place],
-    host: frozenset[int],
-    told: list[str],
-) -> Callable[[], Any]:
-    """The step of a node with tensors that are sized at run time; `told` gets where it runs."""
-    runner = arrays.runner(node)
-    given = arrays, node, kernel, variables, inputs, outputs, host
-    if not (isinstance(kernel, Sized) and runner.has_kernels):
-        told += at_run_time(runner, node, kernel)
-        return DynamicStep(*given)
+def dynamic_step(arrays: Arrays, bound: BoundNode, report_lines: list[str]) -> Run:
+    """The step of a node with tensors that are sized at run time; `report_lines` say where."""
+    node, runner = bound.node, bound.runner
+    if not (isinstance(bound.kernel, Sized) and runner.has_kernels):
+        report_lines += run_time_reports(bound)
+        return DynamicStep(arrays, bound)
     try:
-        step = SizedStep(*given, kernel)
+        step = SizedStep(arrays, bound, bound.kernel)
     except NotNativeError as error:
-        told.append(on_host(runner, node, str(error)))
-        return DynamicStep(*given)
+        report_lines.append(host_report(bound, str(error)))
+        return DynamicStep(arrays, bound)
     if step.whole is not None:
         return step.whole
-    told.append(
-        f"{node.name} ({node.type}) waits for {runner.name}, which counts how large what it "
-        "makes is"
+    report_lines.append(
+        f"{node.name} ({node.type}) waits for {runner.name}, which counts the sizes of its outputs"
     )
     return step
 
 
 class SizedStep(DynamicStep):
-    """Runs the kernel on the GPU; NotNativeError where it is known before a run that it can't."""
+    """Runs the kernel on the GPU; NotNativeError where it is known before a run that it can't.
 
-    def __init__(
-        self,
-        arrays: Arrays,
-        node: Node,
-        kernel: Kernel,
-        variables: dict[int, VariableState],
-        inputs: Sequence[Place],
-        outputs: Sequence[Place],
-        host: frozenset[int],
-        sized: Sized,
-    ) -> None:
-        super().__init__(arrays, node, kernel, variables, inputs, outputs, host)
+    whole: all launches, where the plan knows the sizes.
+    """
+
+    def __init__(self, arrays: Arrays, bound: BoundNode, sized: Sized) -> None:
+        super().__init__(arrays, bound)
         self.sized = sized
-        self.runner: Any = self.device
-        self.bound: tuple[Any, Any] | None = None
-        self.told: set[str] = set()
-        dtype = node.attrs.get("T")
+        self.kernels = bound.runner.kernels
+        self.measurement: tuple[Any, Any] | None = None
+        self.reported: set[str] = set()
+        dtype = bound.node.attrs.get("T")
         if dtype is not None and dtype.base_dtype not in sized.types:
             raise NotNativeError(f"there is no kernel of {dtype.base_dtype.name}")
-        if all(home.storage.kind != "cell" for _, home in inputs):
-            self.bound = self._measuring([source() for source in self.sources], arrays.owned)
-        self.whole = self._whole(arrays.owned, [home for _, home in outputs])
+        if all(home.storage.kind != "cell" for _, home in bound.inputs):
+            inputs = [source() for source in self.sources]
+            self.measurement = self._measurement(inputs, arrays.owned)
+        self.whole = self._whole(arrays.owned, [home for _, home in bound.outputs])
 
     def _whole(self, owned: list[Any], homes: Sequence[Home]) -> Any:
         """All launches as one, where the plan knows the sizes."""
         shapes = [home.shape for home in homes if home.storage.kind != "cell"]
-        if self.bound is None or self.sized.known is None or len(shapes) < len(homes):
+        if self.measurement is None or self.sized.known is None or len(shapes) < len(homes):
             return None
         inputs = [source() for source in self.sources]
         context = self._context(inputs, [shape or () for shape in shapes], owned)
-        sizing = self.bound[1]
+        sizing = self.measurement[1]
         try:
             fill = sizing.fill(context, self.sized.known(context), self.results, context.scratch)
         except NotImplementedError as error:
             raise NotNativeError(str(error)) from error
-        return self.runner.kernels.both(sizing.measure, fill)
+        return self.kernels.both(sizing.measure, fill)
 
     @property
     def measures(self) -> Any:
         """What is to run before, if it is bound with the plan."""
-        return self.bound[1].measure if self.bound is not None else None
+        return self.measurement[1].measure if self.measurement is not None else None
 
-    def _measuring(self, inputs: list[Any], owned: list[Any]) -> tuple[Any, Any]:
+    def _measurement(self, inputs: list[Any], owned: list[Any]) -> tuple[Any, Any]:
         """What knows sizes and dtypes, and the launches over the inputs."""
         context = self._context(inputs, [], owned)
-        given = [array for slot, array in enumerate(inputs) if slot not in self.host]
-        if not all(self.runner.has_array(array) for array in given):
+        arrays = [array for slot, array in enumerate(inputs) if slot not in self.bound.host]
+        if not all(self.bound.runner.has_array(array) for array in arrays):
             raise NotNativeError("it takes objects")
-        refused = self.refusals.of(self.node.name, self.node.origin)
-        kernels = self.runner.kernels
+        refused = self.bound.refusals.of(self.node.name, self.node.origin)
         try:
-            return context, kernels.sized(self.sized, context, given, context.scratch, refused)
+            return context, self.kernels.sized(
+                self.sized, context, arrays, context.scratch, refused
+            )
         except NotImplementedError as error:
             raise NotNativeError(str(error)) from error
 
     def _run_dynamic(self, inputs: list[Any], owned: list[Any]) -> None:
         try:
-            if self.bound is not None:
-                context, sizing = self.bound
+            if self.measurement is not None:
+                context, sizing = self.measurement
             else:
-                context, sizing = self._measuring(inputs, owned)
+                context, sizing = self._measurement(inputs, owned)
                 sizing.measure()
             numbers = self._numbers(sizing)
             shapes = self.sized.shapes(context, numbers)
         except (NotNativeError, NotImplementedError) as error:
-            self._tell(str(error))
+            self._report(str(error))
             super()._run_dynamic(inputs, owned)
             return
         results = [
@@ -135,15 +119,15 @@ class SizedStep(DynamicStep):
         take = self._context(inputs, [], owned).scratch
         sizing.fill(context, numbers, results, take)()
 
-    def _tell(self, reason: str) -> None:
-        """Says, once for each reason, that runs go by the host, which the plan could not know."""
-        if reason not in self.told:
-            self.told.add(reason)
-            _logger.warning("%s", on_host(self.runner, self.node, reason))
+    def _report(self, reason: str) -> None:
+        """Logs, once for each reason, that runs fall back to the host, unknown to the plan."""
+        if reason not in self.reported:
+            self.reported.add(reason)
+            _logger.warning("%s", host_report(self.bound, reason))
 
     def _numbers(self, sizing: Any) -> list[int]:
         if sizing.numbers is None:
             return []
-        found = self.device.read(sizing.numbers)  # waits
-        self.refusals.check()
-        return found.tolist()
+        numbers = self.device.read(sizing.numbers)  # waits
+        self.bound.refusals.check()
+        return numbers.tolist()

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gpugraph.base.dtypes import DType, bfloat16
-from gpugraph.compile.steps.kernel_context import Bound
+from gpugraph.compile.steps.kernel_context import KernelBinding
 from gpugraph.devices.native import (
     Fused,
     Fusion,
@@ -44,13 +44,13 @@ class Candidate(NamedTuple):
     """
 
     native: Native | Texts
-    context: Bound
+    context: KernelBinding
     types: Sequence[DType]
     arrays: Sequence[Any]
     given: int
     kept: frozenset[int]
     writes: tuple[int, ...]
-    bind: Callable[[Bound, Sequence[Any]], Callable[[], Any]]
+    bind: Callable[[KernelBinding, Sequence[Any]], Callable[[], Any]]
 
     @property
     def inputs(self) -> Sequence[Any]:
@@ -104,7 +104,7 @@ class Piece(NamedTuple):
     bind: Callable[[Any], Calls]
 
 
-def said_by(node: Node, device_type: str) -> Native | Texts | None:
+def native_form(node: Node, device_type: str) -> Native | Texts | None:
     """What says an op on that type of device as more than a `Call`, if anything does."""
     decl = DECLARATIONS.get(node.type)
     if decl is not None and decl.native and is_ours(node.type, device_type, node.attrs):
@@ -115,7 +115,7 @@ def said_by(node: Node, device_type: str) -> Native | Texts | None:
 def native_of(node: Node) -> Native | Texts | None:
     """What says the CPU's native code of an op, if anything does: of bfloat16 there are only
     moves."""
-    found = said_by(node, "CPU")
+    found = native_form(node, "CPU")
     types = (*node.input_types, *node.output_types)
     if not isinstance(found, ViewCopies) and any(each.base_dtype is bfloat16 for each in types):
         return None
@@ -167,7 +167,7 @@ def _of_source(function: str, numbers: Sequence[int], arrays: Sequence[Any], mad
 
 def program_of(
     native: Texts,
-    context: Bound,
+    context: KernelBinding,
     types: Sequence[DType],
     inputs: Sequence[Any],
     written: Sequence[Any],

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from gpugraph.base.errors import ResourceExhaustedError
-from gpugraph.compile.steps.kernel_context import Cell
+from gpugraph.compile.steps.kernel_context import Cell, KernelMemory
 from gpugraph.compile.unit.compile_unit import Home, Storage, TensorId, Unit, variable_key
 from gpugraph.devices import Block, Device, VariableState, out_of_memory
 from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
@@ -24,11 +24,9 @@ class Holdings:
     """What a plan holds while it lives: memory of its own, cells, what it shares with others."""
 
     def __init__(self, mailbox: Mailbox) -> None:
-        self.owned: list[Any] = []  # of blocks, and of what else is to be released
-        self.shared: dict[Any, Any] = {}  # arrays that steps have in turn, of what is owned
+        self.memory = KernelMemory([], [], {})
         self.cells: dict[Storage, Cell] = {}
         self.objects: dict[Storage, Any] = {}  # arrays of one handle each
-        self.kept: list[Any] = []  # what kernels made for the time of a run
         self.mailbox = mailbox
         self.variables: list[tuple[VariableState, Block]] = []
         self.values: list[Any] = []  # constants: their copies on devices live as long as they do
@@ -43,17 +41,17 @@ class Holdings:
             cell.release()
         for handle in self.objects.values():
             handle[()] = None
-        while self.kept:
-            self.kept.pop().release()
+        while self.memory.kept:
+            self.memory.kept.pop().release()
         self.mailbox.clear()
 
     def release(self) -> None:
         """Gives all memory of the plan back; what is shared, when nobody else holds it."""
         self.reset()
-        for block in self.owned:
+        for block in self.memory.owned:
             block.release()
-        self.owned.clear()
-        self.shared.clear()
+        self.memory.owned.clear()
+        self.memory.shared.clear()
         self.variables.clear()
         self.values.clear()
 
@@ -65,7 +63,7 @@ class Arrays:
         self.unit = unit
         self.mailbox = unit.target.new_mailbox()
         self.holdings = Holdings(self.mailbox)
-        self.owned, self.cells = self.holdings.owned, self.holdings.cells
+        self.owned, self.cells = self.holdings.memory.owned, self.holdings.cells
         self.arrays: dict[Any, Any] = {}
         self.variables: dict[int, VariableState] = {}
         self.devices = {device.name: device for device in unit.target.devices}

@@ -1,21 +1,21 @@
-"""Making: the steps of a plan in the making, over the plan's arrays.
+"""The list of a plan's steps while it is bound.
 
-What `bind` and the binding of branches and loops share: the list to which steps are added, the
-guard and the loop of the node that is being bound, and the checks that variables have a value.
+What the binding of nodes, branches and loops shares: the list to which steps are added, the guard
+and the loop of the node that is being bound, and the checks that variables are initialized.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from gpugraph.base.errors import UnimplementedError
 from gpugraph.compile.memory.memory_planning import passes_whole
-from gpugraph.compile.steps.cuda_graph_capture import Check, captured
+from gpugraph.compile.steps.cuda_graph_capture import Check, with_captures
 from gpugraph.compile.steps.guarded_regions import Entry
 from gpugraph.compile.steps.kernel_context import Cell
 from gpugraph.compile.steps.native_node_code import Candidate
-from gpugraph.compile.steps.native_stretches import stretched
+from gpugraph.compile.steps.native_stretches import with_native_stretches
 from gpugraph.compile.steps.plan_arrays import Arrays
 from gpugraph.compile.unit.compile_unit import Storage, Unit
 from gpugraph.compile.unit.guards import ALWAYS
@@ -24,10 +24,10 @@ from gpugraph.devices import VariableState
 from gpugraph.graph.nodes.loop_frames import Frame
 from gpugraph.graph.nodes.node_and_edge import Edge, origins
 from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
-from gpugraph.plan import Clock, Step
+from gpugraph.plan import Clock, Run, Step, StepKind
 
 
-class Making(Arrays):
+class StepList(Arrays):
     """`entries` is the list of the frame that is open: `frame`, None for the root."""
 
     def __init__(self, unit: Unit) -> None:
@@ -38,14 +38,14 @@ class Making(Arrays):
         self.guarded: set[Any] = set()
         self.clock = Clock()
         self.jit = jit(unit.target.config)
-        self.told: list[str] = []
+        self.report_lines: list[str] = []
         self._cells_until: dict[int, dict[Storage, None]] | None = None
 
     def add(
         self,
         node: Node,
-        run: Callable[[], Any],
-        kind: str = "kernel",
+        run: Run,
+        kind: StepKind = "kernel",
         native: Candidate | None = None,
         assigns: bool = False,
     ) -> None:
@@ -53,12 +53,14 @@ class Making(Arrays):
         step = self.step(node, run, kind)
         self.entries.append(Entry(self.guard, step, (), (), native, assigns))
 
-    def stretched(self, entries: Sequence[Entry]) -> list[Entry]:
-        """Entries, with stretches of those that may be native, or one capture of a GPU."""
-        made = captured(entries, self.devices, self.told)
-        return stretched(made, self.jit.waits, self.told) if self.jit.is_on else made
+    def with_stretches(self, entries: Sequence[Entry]) -> list[Entry]:
+        """The entries, those in a row that may be native or one capture of a GPU as stretches."""
+        stretches = with_captures(entries, self.devices, self.report_lines)
+        if not self.jit.is_on:
+            return stretches
+        return with_native_stretches(stretches, self.jit.waits, self.report_lines)
 
-    def step(self, node: Node, run: Callable[[], Any], kind: str = "kernel") -> Step:
+    def step(self, node: Node, run: Run, kind: StepKind = "kernel") -> Step:
         """A step of a node."""
         size = 0
         for slot in range(len(node.output_types)):

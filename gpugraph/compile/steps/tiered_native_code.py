@@ -1,205 +1,180 @@
-"""Native code of a stretch: its way from plain steps to few native calls.
+"""Native code of a stretch, in tiers: plain steps first, then few native calls.
 
     plain      the steps run by NumPy; once they have taken a while, their code is compiled
-    checking   all is compiled: in one run each step's code is held against its plain step
-    settled    what held is called, runs of it as one; the other steps stay
+    checking   all is compiled: one run compares each step's code with its plain step
+    settled    sound code is called, steps in a row as one; the other steps stay
 
 A check computes a step twice from the same inputs, into memory of its own: no variable is written
-twice, no other run sees anything, and what differs is the code and not what came before.
+twice, no other run sees anything, and only the code differs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import groupby
 from time import perf_counter
 from typing import Any, NamedTuple
 
 from gpugraph.base.errors import InternalError
-from gpugraph.compile.steps.native_node_code import (
-    Calls,
-    Candidate,
-    NativeCall,
-    Piece,
-    prepared,
-    translate,
-)
+from gpugraph.compile.steps.guarded_regions import Entry
+from gpugraph.compile.steps.native_node_code import Calls, NativeCall, Piece, prepared, translate
 from gpugraph.compile.steps.result_comparison import alike
 from gpugraph.compile.unit.jit_settings import tell
 from gpugraph.devices.native import NotNativeError, Prepared, failed_at, runtime_reason, sequence
-from gpugraph.plan import Step, blame
+from gpugraph.plan import Step, StepSequence, noting_step
 
 WORTHWHILE_S = 0.01
 """Seconds in steps after which they are compiled: about a tenth of what the compiler takes."""
 
-Run = Callable[[], Any]
 
+class _Compilation(NamedTuple):
+    """The native code of an entry while it is compiled. None: there is nothing to compile."""
 
-class Item(NamedTuple):
-    """A step and what it may be as native code."""
-
-    step: Step
-    native: Candidate | None
-
-
-class _Begun(NamedTuple):
-    """The native code of an item on its way."""
-
-    at: int
     piece: Piece
     prepared: Prepared[Any] | None
 
     @property
     def is_done(self) -> bool:
         """Whether it is compiled, or has failed."""
-        made = self.prepared
-        return made is None or made.get() is not None or bool(made.reason)
+        code = self.prepared
+        return code is None or code.get() is not None or bool(code.reason)
 
 
-class Code:
-    """`run` is what a stretch does after its guards; `steps` says it step by step."""
+class TieredCode:
+    """The entries of a stretch by plain steps or native calls (a `StretchCode`)."""
 
-    def __init__(self, items: Sequence[Item], waits: bool) -> None:
-        self.items = items
+    def __init__(self, entries: Sequence[Entry], waits: bool) -> None:
+        self.entries = entries
         self.waits = waits
-        self.runs: list[Run] = [item.step.run for item in items]
         self.is_settled = False
+        self._sequence = StepSequence(entry.step for entry in entries)
         self._spent = 0.0
-        self._begun: list[_Begun] | None = None
+        self._compilations: dict[int, _Compilation] | None = None  # by index of the entry
         self._native: Mapping[int, Calls] = {}
 
     def run(self) -> None:
-        """One run of the steps, by what there is."""
-        if not self.is_settled and self._is_compiled():
+        """Runs the steps, or the native calls that replace them."""
+        if self.is_settled:
+            self._sequence.run()
+        elif self._is_compiled():
             self._check()
-            return
-        current: Run | None = None
-        start = 0.0 if self.is_settled else perf_counter()
-        try:
-            for current in self.runs:
-                current()
-        except Exception as error:
-            blame(error, current)
-            raise
-        if not self.is_settled:
+        else:
+            start = perf_counter()
+            self._sequence.run()
             self._spent += perf_counter() - start
 
-    def steps(self) -> list[Step]:
-        """What a run does now, one by one: native steps by calls of their own."""
+    def parts(self, traced: bool) -> list[Step]:
+        """The steps of which a run consists now; native steps by calls of their own."""
+        steps = [entry.step for entry in self.entries]
         if not self.is_settled and self._is_compiled():
-            first, last = self.items[0].step, self.items[-1].step
-            return [first._replace(name=f"{first.name} .. {last.name}", run=self._check)]
-        found = []
-        for at, item in enumerate(self.items):
-            if at in self._native:
-                call = _refusing([(item, self._native[at])])
-                found.append(item.step._replace(run=call, kind="native"))
-            else:
-                found.append(item.step)
-        return found
+            return [replace(steps[0], name=f"{steps[0].name} .. {steps[-1].name}", run=self._check)]
+        for index, calls in self._native.items():
+            steps[index] = _native_step([(steps[index], calls)])
+        return steps
 
     # -- compiling
 
     def _is_compiled(self) -> bool:
-        """Whether all that can be is compiled; it is begun when the time for it has come."""
-        if self._begun is None:
+        """Whether all code is compiled; compilation begins when the time for it has come."""
+        if self._compilations is None:
             if not self.waits and self._spent < WORTHWHILE_S:
                 return False
             self._begin()
-        assert self._begun is not None
+        assert self._compilations is not None
         reason = runtime_reason(self.waits)
         if reason:
             tell(reason)
-            self._begun = []
+            self._compilations = {}
         elif reason is None:
             return False
         if self.waits:
-            for each in self._begun:
-                if each.prepared is not None:
-                    each.prepared.get(True)
-        return all(each.is_done for each in self._begun)
+            for compilation in self._compilations.values():
+                if compilation.prepared is not None:
+                    compilation.prepared.get(True)
+        return all(compilation.is_done for compilation in self._compilations.values())
 
     def _begin(self) -> None:
-        pieces = []
-        for at, item in enumerate(self.items):
-            piece = _piece(item)
+        pieces = {}
+        for index, entry in enumerate(self.entries):
+            piece = _piece(entry)
             if piece is not None:
-                pieces.append((at, piece))
-        made = prepared([piece for _, piece in pieces])
-        self._begun = [_Begun(at, piece, each) for (at, piece), each in zip(pieces, made)]
+                pieces[index] = piece
+        codes = prepared(list(pieces.values()))
+        self._compilations = {
+            index: _Compilation(piece, code) for (index, piece), code in zip(pieces.items(), codes)
+        }
 
     # -- checking
 
     def _check(self) -> None:
-        """A run in which each step's native code is held against the step."""
-        begun = {each.at: each for each in self._begun or ()}
+        """A run in which each step's native code is compared with the step."""
+        compilations = self._compilations or {}
         native: dict[int, Calls] = {}
-        for at, item in enumerate(self.items):
-            run = item.step.run
-            if at in begun:
-                calls = _sound(item, begun[at])
+        for index, entry in enumerate(self.entries):
+            step = entry.step
+            with noting_step(step):
+                calls = _sound_calls(entry, compilations[index]) if index in compilations else None
                 if calls is not None:
-                    native[at] = calls
-                    run = _refusing([(item, calls)])
-            try:
-                run()
-            except Exception as error:
-                blame(error, item.step.run)
-                raise
+                    native[index] = calls
+                    step = _native_step([(step, calls)])
+                step.run()
         tell("")
         self._settle(native)
 
     def _settle(self, native: Mapping[int, Calls]) -> None:
         self._native = native
-        self.runs = []
-        for is_native, group in groupby(enumerate(self.items), lambda each: each[0] in native):
-            members = list(group)
+        steps: list[Step] = []
+        for is_native, group in groupby(range(len(self.entries)), native.__contains__):
+            indices = list(group)
+            members = [self.entries[index].step for index in indices]
             if is_native:
-                self.runs.append(_refusing([(item, native[at]) for at, item in members]))
-                for _, item in members:
-                    release = getattr(item.step.run, "release", None)  # memory of the step's own
+                steps.append(_native_step([(self.entries[i].step, native[i]) for i in indices]))
+                for step in members:
+                    release = getattr(step.run, "release", None)  # memory of the step's own
                     if release is not None:
                         release()
             else:
-                self.runs += [item.step.run for _, item in members]
+                steps += members
+        self._sequence = StepSequence(steps)
         self.is_settled = True
-        self._begun = None
+        self._compilations = None
 
 
-def _piece(item: Item) -> Piece | None:
-    """The native code of an item, if there is any. Nothing fails for want of it."""
-    if item.native is None:
+def _piece(entry: Entry) -> Piece | None:
+    """The native code of an entry, if there is any. Nothing fails for want of it."""
+    if entry.native is None:
         return None
     try:
-        return translate(item.native)
+        return translate(entry.native)
     except NotNativeError:
         return None
     except Exception as error:
-        tell(f"'{item.step.name}' ({item.step.op_type}): {type(error).__name__}: {error}")
+        _tell(entry.step, error)
         return None
 
 
-def _sound(item: Item, begun: _Begun) -> Calls | None:
-    """The item's native calls, if they compute what the plain step does."""
-    made, step = begun.prepared, item.step
-    assert item.native is not None
-    function = made.get() if made is not None else None
-    if made is not None and function is None:
-        tell(made.reason)
+def _tell(step: Step, error: Exception) -> None:
+    tell(f"'{step.name}' ({step.op_type}): {type(error).__name__}: {error}")
+
+
+def _sound_calls(entry: Entry, compilation: _Compilation) -> Calls | None:
+    """The entry's native calls, if they compute what the plain step does."""
+    code, step = compilation.prepared, entry.step
+    assert entry.native is not None
+    function = code.get() if code is not None else None
+    if code is not None and function is None:
+        tell(code.reason)
         return None
-    plain, native = item.native.apart(), item.native.apart()
+    plain, native = entry.native.apart(), entry.native.apart()
+    plain.run_plain()
     try:
-        plain.run_plain()
-    except Exception as error:
-        blame(error, step.run)
-        raise
-    try:
-        calls = begun.piece.bind(function)
+        calls = compilation.piece.bind(function)
         refused = any(call() for call in translate(native).bind(function).calls)
     except NotNativeError:
         return None
     except Exception as error:
-        tell(f"'{step.name}' ({step.op_type}): {type(error).__name__}: {error}")
+        _tell(step, error)
         return None
     if not refused and alike(native.written, plain.written):
         return calls
@@ -210,23 +185,26 @@ def _sound(item: Item, begun: _Begun) -> Calls | None:
     return None
 
 
-def _refusing(members: Sequence[tuple[Item, Calls]]) -> NativeCall:
-    """Native steps as one call. Where one refuses what it is given, its plain step says why."""
-    parts = [call for _, each in members for call in each.calls]
+def _native_step(members: Sequence[tuple[Step, Calls]]) -> Step:
+    """Steps as one native call. If a call refuses its input, its plain step raises the reason."""
+    first, _ = members[0]
+    call = _native_call(members)
+    return replace(first, run=call, kind="native")
+
+
+def _native_call(members: Sequence[tuple[Step, Calls]]) -> NativeCall:
+    parts = [call for _, calls in members for call in calls.calls]
     call = parts[0] if len(parts) == 1 else sequence(parts)
-    if not any(each.may_fail for _, each in members):
+    if not any(calls.may_fail for _, calls in members):
         return call
-    steps = [item.step for item, each in members for _ in each.calls]
+    steps = [step for step, calls in members for _ in calls.calls]
 
     def run() -> int:
         if call():
             step = steps[failed_at(call) if len(parts) > 1 else 0]
-            try:
+            with noting_step(step):
                 step.run()
-            except Exception as error:
-                blame(error, step.run)
-                raise
-            raise InternalError(None, None, f"The native code of '{step.name}' failed")
+                raise InternalError(None, None, f"The native code of '{step.name}' failed")
         return 0
 
     return run

@@ -181,7 +181,7 @@ def test_warm_runs_skip_the_guards():
     run([v.initializer], target=target)
     assert execute(plan, [])[0].tolist() == [-1.0]
     assert plan.warm
-    assert len(plan.runs) == len(plan.guarded) - 1
+    assert len(plan.unguarded.runs) == len(plan.guarded.runs) - 1
     assert execute(plan, [])[0].tolist() == [-1.0]
 
 
@@ -378,7 +378,7 @@ def test_two_outputs_that_may_take_one_input_do_not_share_it():
         y, z = raw_ops.Both(tf.exp(x), name="both")
         for fetches, expected in (([y, z], [-1, 1]), ([y], [-1]), ([z], [1])):  # one may be unused
             plan = make_plan([tf.negative(each) for each in fetches], {x: (2,)})
-            modes = {placed.name: placed.mode for placed in plan.placed}
+            modes = {placed.name: placed.mode for placed in plan.placements}
             assert modes["both"].startswith("in place of ")
             got = execute(plan, [np.float32([0, 0])])
             assert [each.tolist() for each in got] == [[-each] * 2 for each in expected]

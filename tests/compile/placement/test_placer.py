@@ -415,7 +415,7 @@ def test_every_op_has_a_reason_and_the_report_lists_them():
 def test_a_plan_tells_where_each_op_is_and_why():
     x = tf.placeholder(tf.float32, [2], name="x")
     plan = make_plan([tf.negative(x, name="y")], {x: (2,)}, make_target(gpus=1))
-    told = {each.name: each for each in plan.placed}
+    told = {each.name: each for each in plan.placements}
     assert told["y"].device.endswith("GPU:0")
     assert told["y"].reason == "GPU has the highest priority"
     assert told["y"].mode.startswith("in place of")

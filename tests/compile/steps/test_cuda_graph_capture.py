@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import gpugraph as tf
-from gpugraph.compile.steps.cuda_graph_capture import captured
+from gpugraph.compile.steps.cuda_graph_capture import with_captures
 from gpugraph.compile.steps.guarded_regions import Entry
 from gpugraph.devices import Enqueued
 from gpugraph.devices.cuda.cuda_device import CudaDevice
@@ -78,7 +78,7 @@ def test_what_no_run_has_brought_to_its_end_is_not_captured() -> None:
         for at, call in enumerate(calls)
     ]
     guard: Any = None
-    (entry,) = captured([Entry(guard, step) for step in steps], {"GPU": device}, [])
+    (entry,) = with_captures([Entry(guard, step) for step in steps], {"GPU": device}, [])
     with pytest.raises(RuntimeError, match="one"):
         entry.step.run()
     broken = False

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import gpugraph as tf
-from gpugraph.compile.steps.launch_joining import Command, grouped
+from gpugraph.compile.steps.launch_joining import Command, independent_groups
 from gpugraph.devices import Touches
 from gpugraph.devices.cuda.emulation.cxx_compiler import HostModule, host_compiler
 
@@ -45,7 +45,7 @@ def depends(one: Command, other: Command) -> bool:
 @settings(max_examples=300)
 @given(st.lists(commands, max_size=14))
 def test_what_depends_keeps_its_order_and_is_never_joined(told: list[Command]) -> None:
-    found = grouped(told)
+    found = independent_groups(told)
     assert sorted(at for turn in found for at in turn) == list(range(len(told)))
     turn_of = {at: number for number, turn in enumerate(found) for at in turn}
     for at, command in enumerate(told):
@@ -60,7 +60,7 @@ def test_what_depends_keeps_its_order_and_is_never_joined(told: list[Command]) -
 def test_what_is_independent_is_joined(kinds: list[str], reads: bool) -> None:
     shared = ((1000, 8),) if reads else ()
     told = [Command(kind, Touches(shared, ((8 * at, 8),))) for at, kind in enumerate(kinds)]
-    assert len(grouped(told)) == len(set(kinds))
+    assert len(independent_groups(told)) == len(set(kinds))
 
 
 # -- training steps

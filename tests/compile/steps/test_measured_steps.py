@@ -35,7 +35,7 @@ def test_the_report_says_that_it_waits_and_what_is_captured_around() -> None:
     kept = tf.boolean_mask(y, y > 0, name="kept")
     with on_gpu() as session:
         told = str(session.explain(kept, {x: np.zeros(40)}))
-        assert f"kept/Where (Where) waits for {GPU}, which counts how large" in told
+        assert f"kept/Where (Where) waits for {GPU}, which counts the sizes" in told
         assert "runs on the host" not in told
         assert "captured from " in told and " to kept/Where: " in told
         for seed in range(4):

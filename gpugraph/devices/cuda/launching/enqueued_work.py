@@ -66,10 +66,6 @@ class Enqueued:
             tuple(span for each in known for span in each.writes),
         )
 
-    def plain(self) -> Enqueued:
-        """Itself: there are no guards of variables in it (see `plan.Composite`)."""
-        return self
-
     def kind(self) -> Hashable:
         """What it has in common with those that it may be joined with (`Launcher.joined`); None
         where it can't be."""

@@ -1,0 +1,121 @@
+"""Feeds and fetches: how fed arrays get into the storage of a plan, and fetched ones out of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from gpugraph.base.errors import invalid_argument
+from gpugraph.compile.control_flow.branch_binding import Branches
+from gpugraph.compile.steps.guarded_regions import Entry
+from gpugraph.compile.steps.step_list import StepList
+from gpugraph.compile.unit.guards import ALWAYS
+from gpugraph.devices import Device
+from gpugraph.graph.nodes.runtime_graph import Node
+from gpugraph.plan import FeedSlot, FetchSlot, Step
+
+_Read = Callable[[], Any]
+
+
+class FeedsAndFetches:
+    """The ends of one plan, whose steps are bound already."""
+
+    def __init__(self, step_list: StepList, branches: Branches | None) -> None:
+        self.step_list = step_list
+        self.unit = step_list.unit
+        self.branches = branches
+        self.waited: set[str] = set()  # devices that a fetch of each run waits for
+
+    def feed(self, node: Node, index: int) -> FeedSlot:
+        """What loads fed tensor `index`."""
+        spec = self.unit.feeds[index]
+        home = self.unit.homes[node.id, 0]
+        device = self.step_list.devices[home.storage.device]
+        load: Callable[[Any], Any]
+        if home.storage.kind == "cell":
+            cell = self.step_list.cell(home.storage)
+
+            def load(value: Any) -> None:
+                cell.fill(device.allocate(value.shape, home.dtype, spec.name))
+                device.write(cell.array, value)
+
+        else:
+            load = partial(device.write, self.step_list.array(home))
+        return FeedSlot(spec.name, spec.dtype, spec.shape, load)
+
+    def fetch(self, node: Node) -> FetchSlot:
+        """What reads a fetched tensor, if it is alive."""
+        source = node.input_edge(0).src
+        flag = None
+        if self.branches is not None:
+            self.step_list.guard = self.branches.enter(node)
+        read = self._reader(node, source)
+        if self.branches is not None:
+            flag = self.branches.flag_of(self.step_list.guard)
+            if flag is not None:
+                read = _reader_if_alive(self.branches.flags.values, flag, node, read)
+        return FetchSlot(self._name(node), read, source.origin)
+
+    def _name(self, node: Node) -> str:
+        return self.unit.key.fetches[node.attrs["index"]]
+
+    def _reader(self, node: Node, source: Node) -> _Read:
+        """What reads a fetched tensor. A scalar is returned as a NumPy scalar."""
+        steps = self.step_list
+        key, home = steps.home(node, 0)
+        device = steps.devices[home.storage.device]
+        if home.storage.node is not None and home.storage.kind != "constant":
+            steps.refs(node)
+        if home.storage.kind == "cell":
+            read_array = steps.source(key, home)
+            return lambda: device.read(read_array())[()]
+        array = steps.array(home)
+        if device.name == self.unit.host:
+            return partial(array.__getitem__, ()) if home.shape == () else array.copy
+        read = self._array_reader(node, device, array, source)
+        return (lambda: read()[()]) if home.shape == () else read
+
+    def _array_reader(self, node: Node, device: Device, array: Any, source: Node) -> _Read:
+        """What reads a fetched array. If its device copies it asynchronously, the start of the
+        copy is a step after all others."""
+        steps = self.step_list
+        fetch = device.fetching(array)
+        if fetch is None:
+            return partial(device.read, array)
+        steps.owned.append(fetch)
+        step = Step(
+            self._name(node),
+            "_Retval",
+            device.name,
+            self.unit.depth[source.id],
+            fetch.begin,
+            source.origin,
+            "fetch",
+            array.nbytes,
+        )
+        steps.entries.append(Entry(steps.guard, step))
+        if steps.guard == ALWAYS:
+            self.waited.add(device.name)
+        return fetch.read
+
+    def end(self, device_name: str) -> FetchSlot:
+        """What raises, at the end of a run, the errors that a device's kernels have reported.
+
+        A run with fetches raises them all, also where no fetch has waited for that device.
+        """
+        refusals = self.step_list.refusals[device_name]
+        is_waited = device_name in self.waited or not self.unit.retvals
+        return FetchSlot("the end of the run", refusals.check if is_waited else refusals.wait)
+
+
+def _reader_if_alive(flags: list[bool], flag: int, node: Node, read: _Read) -> _Read:
+    def read_if_alive() -> Any:
+        if not flags[flag]:
+            raise invalid_argument(
+                f"Retval[{node.attrs['index']}] does not have value: "
+                f"'{node.input_edge(0).src.name}' is of a branch that was not taken"
+            )
+        return read()
+
+    return read_if_alive

@@ -1,0 +1,132 @@
+"""Steps of a plan, groups of steps that run as one, and the order in which they are called.
+
+An error leaves the steps with a note of the innermost step that raised it, which `failed_step`
+reads (see `runtime/step_failure.py`).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Literal
+
+Run = Callable[[], Any]
+
+StepKind = Literal[
+    "kernel",
+    "native",  # native code that replaces a step's kernel
+    "copy",  # of a Recv
+    "send",  # of a tensor that is sized at run time
+    "guard",  # a check that a variable is initialized
+    "flag",  # sets whether a condition holds
+    "measure",  # counts the sizes of a kernel's outputs
+    "fetch",  # starts the copy of a fetched tensor to the host
+    "region",  # the last four are groups of steps: under a condition,
+    "stretch",  # that may become native calls or one CUDA graph,
+    "loop",
+    "joined",  # launches that a GPU gets as one
+]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Step:
+    """One thing that a run does, and its name. `group` holds the steps of which it consists."""
+
+    name: str
+    op_type: str
+    device: str
+    depth: int
+    run: Run
+    origin: Any = None
+    kind: StepKind = "kernel"
+    output_bytes: int = 0
+    group: StepGroup | None = None
+
+    @classmethod
+    def of(cls, group: StepGroup, kind: StepKind, name: str = "", op_type: str = "") -> Step:
+        """A group as one step, at the place of its first step."""
+        first = group.steps[0]
+        return cls(
+            name or first.name,
+            op_type or first.op_type,
+            first.device,
+            first.depth,
+            group.run,
+            first.origin,
+            kind,
+            sum(step.output_bytes for step in group.steps),
+            group,
+        )
+
+
+class StepGroup(ABC):
+    """Steps that run as one. `run` runs them."""
+
+    steps: Sequence[Step]
+
+    @abstractmethod
+    def run(self) -> Any:
+        """Runs the steps."""
+
+    def unguarded(self) -> Run:
+        """What runs them without the guards of variables; `run` itself where there are none."""
+        return self.run
+
+    def parts(self, traced: bool) -> Sequence[Step] | None:
+        """The steps that this run does one by one, in a trace or not; None: it runs as a whole."""
+        return None
+
+
+class StepSequence:
+    """Calls steps one after the other, with or without the guards of variables."""
+
+    __slots__ = ("runs", "steps")
+
+    def __init__(self, steps: Iterable[Step], guarded: bool = True) -> None:
+        self.steps = tuple(step for step in steps if guarded or step.kind != "guard")
+        self.runs = tuple(
+            step.run if guarded or step.group is None else step.group.unguarded()
+            for step in self.steps
+        )
+
+    def run(self) -> None:
+        """Runs the steps. An error names the step that raised it."""
+        current: Run | None = None
+        try:
+            for current in self.runs:
+                current()
+        except Exception as error:
+            for step, run in zip(self.steps, self.runs):
+                if run is current:
+                    note_step(error, step)
+            raise
+
+
+def all_steps(steps: Iterable[Step]) -> Iterator[Step]:
+    """The steps and those of their groups."""
+    for step in steps:
+        yield step
+        if step.group is not None:
+            yield from all_steps(step.group.steps)
+
+
+def note_step(error: BaseException, step: Step) -> None:
+    """Notes on an error the step that raised it, unless a step inside of that has."""
+    error.__dict__.setdefault("_failed_step", step)
+
+
+def failed_step(error: BaseException) -> Step | None:
+    """Takes the note of the step that raised an error; None where no step has."""
+    return error.__dict__.pop("_failed_step", None)
+
+
+@contextmanager
+def noting_step(step: Step) -> Iterator[None]:
+    """Errors inside name this step."""
+    try:
+        yield
+    except Exception as error:
+        note_step(error, step)
+        raise
