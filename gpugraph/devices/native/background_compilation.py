@@ -9,8 +9,8 @@ from typing import Any, Generic, TypeVar
 from gpugraph.devices.codegen.c_compiler import Compilation, compiler
 from gpugraph.devices.codegen.c_types import TRIGONOMETRY
 from gpugraph.devices.codegen.program import Loop, Program
-from gpugraph.devices.native.c_kernel_source import KernelText
-from gpugraph.devices.native.c_while_loop_source import LoopText
+from gpugraph.devices.native.c_kernel_source import KernelSource
+from gpugraph.devices.native.c_while_loop_source import LoopSource
 from gpugraph.devices.native.compiled_functions import Function, LoopFunction
 from gpugraph.devices.native.native_runtime import RUNTIME, Runtime, kernel_file
 
@@ -53,12 +53,12 @@ def prepare(programs: Sequence[Program]) -> list[Prepared[Function]]:
 
     In the background, unless GPUGRAPH_NATIVE is "wait".
     """
-    return _prepare(programs, _PROGRAMS, KernelText, Function)
+    return _prepare(programs, _PROGRAMS, KernelSource, Function)
 
 
 def prepare_loops(loops: Sequence[Loop]) -> list[Prepared[LoopFunction]]:
     """The same for loops. NotNativeError for one that can't be a function."""
-    return _prepare(loops, _LOOPS, LoopText, LoopFunction)
+    return _prepare(loops, _LOOPS, LoopSource, LoopFunction)
 
 
 def _prepare(wanted: Sequence[Any], known: dict[Any, Any], text: Any, function: Any) -> list[Any]:
@@ -71,7 +71,7 @@ def _prepare(wanted: Sequence[Any], known: dict[Any, Any], text: Any, function: 
     for first in range(0, len(new), UNIT):
         unit = texts[first : first + UNIT]
         name = f"{len(unit)} native kernels" if len(unit) > 1 else "a native kernel"
-        compilation = compiler().start(unit_text([each.text for each in unit]), name)
+        compilation = compiler().start(unit_text([each.source for each in unit]), name)
         for each, its_text in zip(new[first:], unit):
             known[each] = Prepared(compilation, _maker(function, its_text))
     return [known[each] for each in wanted]

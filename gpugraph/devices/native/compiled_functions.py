@@ -21,8 +21,8 @@ from gpugraph.base.dtypes import float16, float32
 from gpugraph.base.errors import InternalError, InvalidArgumentError, invalid_argument
 from gpugraph.devices.codegen.c_types import EXPENSIVE
 from gpugraph.devices.codegen.program import Apply, Input, Program, Value
-from gpugraph.devices.native.c_kernel_source import KernelText
-from gpugraph.devices.native.c_while_loop_source import LoopText
+from gpugraph.devices.native.c_kernel_source import KernelSource
+from gpugraph.devices.native.c_while_loop_source import LoopSource
 from gpugraph.devices.native.native_runtime import Block, Runtime, address_of, thread_count
 
 PART = 16384
@@ -48,7 +48,7 @@ def estimate(program: Program, elements: int) -> float:
         wide = value.dtype.itemsize / 4
         if isinstance(value, Input):
             each += 0.1 * wide * (bool(value.spans) and all(value.spans))
-        elif isinstance(value, Apply) and EXPENSIVE.search(value.text):
+        elif isinstance(value, Apply) and EXPENSIVE.search(value.expression):
             each += 0.4 * wide
         else:
             each += 0.05 * wide
@@ -58,7 +58,7 @@ def estimate(program: Program, elements: int) -> float:
 class Function:
     """A compiled program."""
 
-    def __init__(self, text: KernelText, library: ctypes.CDLL, runtime: Runtime) -> None:
+    def __init__(self, text: KernelSource, library: ctypes.CDLL, runtime: Runtime) -> None:
         self.program = text.program
         self._text = text
         self._entry = address_of(getattr(library, text.name))
@@ -146,7 +146,7 @@ class Function:
 class LoopFunction:
     """A compiled loop."""
 
-    def __init__(self, text: LoopText, library: ctypes.CDLL, runtime: Runtime) -> None:
+    def __init__(self, text: LoopSource, library: ctypes.CDLL, runtime: Runtime) -> None:
         self.loop = text.loop
         self._failure = text.values.failure
         self._entry = address_of(getattr(library, text.name))
