@@ -1,14 +1,14 @@
 """The C compiler: the one place where it is called.
 
-    text -> key -> object in the cache, or compiled -> loaded by ctypes
+    source -> key -> object in the cache, or compiled -> loaded by ctypes
 
-The key is the digest of the text, the flags, the compiler (its file, size and date) and the
-processor's features, so whatever could change the object changes its name. Compiled is on one
-daemon thread, in order, or at once by who asks for the result. Nothing here raises for a compiler
-that is missing, broken or slow: a `Compilation` then has no library, and a reason.
+The key is the digest of the source, the flags, the compiler (its file, size and date) and the
+processor's features, so whatever could change the object changes its name. One daemon thread
+compiles in order; a thread that waits for a result compiles it itself. Nothing here raises for a
+compiler that is missing, broken or slow: a `Compilation` then has no library, and a reason.
 
-    GPUGRAPH_NATIVE   0: no compiler is called and no object loaded; wait: who starts a compilation
-                      waits for it; anything else, or unset: in the background
+    GPUGRAPH_NATIVE   0: no compiler is called and no object loaded; wait: each compilation is
+                      waited for; anything else, or unset: in the background
     GPUGRAPH_CC       the compiler, a name on the PATH or a path; unset: cc
     GPUGRAPH_THREADS  how many threads native kernels use (see `devices.native`)
     XDG_CACHE_HOME    where objects are kept, in gpugraph/native; unset: ~/.cache
@@ -55,15 +55,15 @@ FLAGS = (
 )
 
 NATIVE_FLAGS = ("-march=native", "-mcpu=native", "")
-"""How compilers are told to use all that this processor has: the first they take is used."""
+"""Flags that let a compiler use all that this processor has: the first it accepts is used."""
 
 TIME_LIMIT = 60.0
 """Seconds after which a compiler is stopped."""
 
 _NICE = 10
-"""How far a compiler in the background stands back."""
+"""The niceness of a compiler in the background."""
 
-_SAID = 600
+_MESSAGE = 600
 """Characters of a compiler's message that a reason repeats."""
 
 
@@ -73,8 +73,8 @@ class CompilerStatus(NamedTuple):
     reason: why nothing is compiled; empty where all is well so far.
     version: the first line of `cc --version`; empty while it was not needed.
     folder: where objects are kept. cache_reason: why new ones are not kept there.
-    compiled, loaded, failed: how many texts were compiled, found in the cache, refused.
-    failures: what was said of the last ones.
+    compiled, loaded, failed: how many sources were compiled, found in the cache, refused.
+    failures: messages of the last ones.
     """
 
     path: str
@@ -89,30 +89,30 @@ class CompilerStatus(NamedTuple):
 
 
 class Compilation:
-    """A text on its way to a library.
+    """A source that is compiled to a library.
 
     library: what ctypes loaded; None while it is not done, or failed.
     reason: why it failed.
     """
 
-    def __init__(self, owner: Compiler, text: str, name: str) -> None:
+    def __init__(self, owner: Compiler, source: str, name: str) -> None:
         self.name = name
         self.library: ctypes.CDLL | None = None
         self.reason = ""
         self._owner = owner
-        self._text = text
+        self._source = source
         self._is_done = False
         self._lock = threading.Lock()
 
     @property
     def done(self) -> bool:
-        """Whether it is over; it is seen to that somebody works on it."""
+        """Whether it is over; a thread works on it if not."""
         if not self._is_done:
             self._owner.serve(self)
         return self._is_done
 
     def wait(self, timeout: float = -1) -> ctypes.CDLL | None:
-        """The library, compiled by this thread if nobody else is at it; None with a reason.
+        """The library, compiled by this thread if no other one does; None with a reason.
 
         None without one when others took longer than `timeout` seconds.
         """
@@ -126,14 +126,14 @@ class Compilation:
 
     def _make(self) -> None:
         try:
-            self.library, self.reason = self._owner.make(self._text, self.name)
-        except Exception as error:  # whatever it was: the plain way is always there
+            self.library, self.reason = self._owner.make(self._source, self.name)
+        except Exception as error:  # whatever it was: NumPy is always there
             self.reason = f"{type(error).__name__}: {error}"
-        self._text = ""
+        self._source = ""
         self._is_done = True
 
     def forget_others(self) -> None:
-        """In a process that a fork made: nobody is at it."""
+        """In a forked process: no other thread works on it."""
         self._lock = threading.Lock()
 
 
@@ -142,7 +142,7 @@ class Compiler:
 
     flags: tuple[str, ...] = FLAGS
     language = "c"
-    most_said = _SAID
+    most_message = _MESSAGE
 
     def __init__(self, command: str = "cc", folder: Path | None = None) -> None:
         self.command = command
@@ -157,11 +157,11 @@ class Compiler:
         self._pending: weakref.WeakSet[Compilation] = weakref.WeakSet()
         self._start_anew()
 
-    # -- asked from outside
+    # -- public
 
     @property
     def reason(self) -> str:
-        """Why nothing can be compiled, or nothing."""
+        """Why nothing can be compiled; empty where something can."""
         if os.environ.get("GPUGRAPH_NATIVE") == "0":
             return "GPUGRAPH_NATIVE=0 switches native kernels off"
         if not self.path:
@@ -175,18 +175,18 @@ class Compiler:
             self._path = shutil.which(self.command) or ""
         return self._path
 
-    def start(self, text: str, name: str) -> Compilation:
-        """Begins to compile C text; `name` is for messages."""
-        made = Compilation(self, text, name)
+    def start(self, source: str, name: str) -> Compilation:
+        """Begins to compile a C source; `name` is for messages."""
+        compilation = Compilation(self, source, name)
         if self.reason or os.environ.get("GPUGRAPH_NATIVE") == "wait":
-            made.wait()
+            compilation.wait()
         else:
-            self._pending.add(made)
-            self._put(made)
-        return made
+            self._pending.add(compilation)
+            self._put(compilation)
+        return compilation
 
     def status(self) -> CompilerStatus:
-        """What is known now; calls nothing."""
+        """What is known now; calls no compiler."""
         with self._lock:
             return CompilerStatus(
                 self.path,
@@ -202,23 +202,23 @@ class Compiler:
 
     # -- the work
 
-    def make(self, text: str, name: str) -> tuple[ctypes.CDLL | None, str]:
-        """The library of a text, from the cache or compiled; else None and why."""
+    def make(self, source: str, name: str) -> tuple[ctypes.CDLL | None, str]:
+        """The library of a source, from the cache or compiled; else None and why."""
         if self.reason:
             return None, self.reason
-        key = self._key(text)
+        key = self._key(source)
         path = self.cache.find(key)
         if path is not None:
             try:
-                found = ctypes.CDLL(str(path))
+                cached = ctypes.CDLL(str(path))
             except OSError:  # of another system, or gone meanwhile
                 self.cache.drop(path)
             else:
                 self._count("loaded")
-                return found, ""
+                return cached, ""
         library = None
         try:
-            content, reason = self._compile(text)
+            content, reason = self._compile(source)
             library = None if reason else self._stored(key, content)
         except OSError as error:
             reason = f"the compiled object can't be kept or loaded: {error}"
@@ -234,42 +234,42 @@ class Compiler:
         except OSError:  # a folder, perhaps, from which nothing may be run
             return ctypes.CDLL(str(self.cache.store(key, content, private=True)))
 
-    def _key(self, text: str) -> str:
-        found = os.stat(self.path)
-        who = os.path.realpath(self.path), found.st_size, found.st_mtime_ns
-        parts = text, self.flags, who, platform.machine(), _processor()
+    def _key(self, source: str) -> str:
+        status = os.stat(self.path)
+        compiler = os.path.realpath(self.path), status.st_size, status.st_mtime_ns
+        parts = source, self.flags, compiler, platform.machine(), _processor()
         return hashlib.sha256(repr(parts).encode()).hexdigest()[:40]
 
-    def _compile(self, text: str) -> tuple[bytes, str]:
+    def _compile(self, source: str) -> tuple[bytes, str]:
         """The object's bytes; or none, and why."""
         if not self._version:
-            said = self._run([self.path, "--version"], "")
-            self._version = said[1].strip().partition("\n")[0]
+            _, output = self._run([self.path, "--version"], "")
+            self._version = output.strip().partition("\n")[0]
         if self._native is None:
             self._native = self._choose_native()
-        return self._object([*self.flags, *self._native.split()], text)
+        return self._object([*self.flags, *self._native.split()], source)
 
     def _choose_native(self) -> str:
-        """The first of `NATIVE_FLAGS` that the compiler takes."""
+        """The first of `NATIVE_FLAGS` that the compiler accepts."""
         for flag in NATIVE_FLAGS:
             content, _ = self._object([*self.flags, *flag.split()], "int gg_probe;\n")
             if content:
                 return flag
         return ""
 
-    def _object(self, flags: list[str], text: str) -> tuple[bytes, str]:
+    def _object(self, flags: list[str], source: str) -> tuple[bytes, str]:
         out = Path(tempfile.mkdtemp(dir=self.cache.private()), "out.so")  # gone at exit at last
         try:
             command = [self.path, *flags, "-x", self.language, "-", "-o", str(out), "-lm"]
-            code, said = self._run(command, text)
+            code, message = self._run(command, source)
             if code != 0:
-                return b"", f"{self.path} failed ({code}): {said.strip()[: self.most_said]}"
+                return b"", f"{self.path} failed ({code}): {message.strip()[: self.most_message]}"
             return out.read_bytes(), ""
         finally:
             shutil.rmtree(out.parent, ignore_errors=True)
 
-    def _run(self, command: list[str], text: str) -> tuple[int, str]:
-        """Exit status and what was said; a compiler that hangs is stopped, with all it started."""
+    def _run(self, command: list[str], source: str) -> tuple[int, str]:
+        """Exit status and output; a compiler that hangs is stopped, with all it started."""
         try:
             child = subprocess.Popen(
                 command,
@@ -286,14 +286,14 @@ class Compiler:
                 os.setpriority(os.PRIO_PGRP, child.pid, _NICE)
         with child, self._stopped_at_exit(child):
             try:
-                said = child.communicate(text.encode(), timeout=self.time_limit)[0]
+                output = child.communicate(source.encode(), timeout=self.time_limit)[0]
             except subprocess.TimeoutExpired:
                 _stop(child)
                 return 124, f"it took longer than {self.time_limit:g} s and was stopped"
             except BaseException:
                 _stop(child)
                 raise
-        return child.returncode, said.decode(errors="replace")
+        return child.returncode, output.decode(errors="replace")
 
     @contextlib.contextmanager
     def _stopped_at_exit(self, child: subprocess.Popen[bytes]) -> Iterator[None]:
@@ -305,51 +305,51 @@ class Compiler:
             with self._lock:
                 self._children.discard(child)
 
-    def _count(self, what: str) -> None:
+    def _count(self, kind: str) -> None:
         with self._lock:
-            self._counts[what] += 1
+            self._counts[kind] += 1
 
-    def _failed(self, what: str) -> None:
+    def _failed(self, message: str) -> None:
         with self._lock:
             self._counts["failed"] += 1
-            self._failures = [*self._failures, what][-8:]
+            self._failures = [*self._failures, message][-8:]
 
     # -- the thread
 
     def _start_anew(self) -> None:
-        """No thread, no children: as it is at first, and in a process that a fork made."""
+        """No thread, no children: at first, and in a forked process."""
         self._lock = threading.Lock()
         self._queue: queue.SimpleQueue[Compilation | None] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
         self._children: set[subprocess.Popen[bytes]] = set()
 
     def after_fork(self) -> None:
-        """What the parent's thread was to compile is compiled when somebody asks for it."""
+        """What the parent's thread was to compile is compiled when it is asked for."""
         self._start_anew()
-        for made in list(self._pending):
-            made.forget_others()
+        for compilation in list(self._pending):
+            compilation.forget_others()
 
-    def serve(self, made: Compilation) -> None:
-        """Puts `made` into the queue, should there be none since a fork."""
+    def serve(self, compilation: Compilation) -> None:
+        """Queues a compilation again, if a fork has lost the queue."""
         if self._thread is None:
-            self._put(made)
+            self._put(compilation)
 
-    def _put(self, made: Compilation) -> None:
+    def _put(self, compilation: Compilation) -> None:
         with self._lock:
             if self._thread is None:
                 thread = threading.Thread(target=self._serve, name="gpugraph-cc", daemon=True)
                 try:
                     thread.start()
-                except RuntimeError:  # no thread to be had: who waits compiles it
+                except RuntimeError:  # no thread to be had: a thread that waits compiles it
                     return
                 self._thread = thread
-        self._queue.put(made)
+        self._queue.put(compilation)
 
     def _serve(self) -> None:
         waiting = self._queue
-        while (made := waiting.get()) is not None:
-            made.wait()
-            del made  # or the last one would live on
+        while (compilation := waiting.get()) is not None:
+            compilation.wait()
+            del compilation  # or the last one would live on
 
     def close(self) -> None:
         """Stops what runs; nothing more is compiled in the background."""
@@ -367,7 +367,7 @@ def _stop(child: subprocess.Popen[bytes]) -> None:
 
 
 def _processor() -> str:
-    """What tells one processor's features from another's."""
+    """The features of this processor, as text."""
     try:
         with open("/proc/cpuinfo", encoding="ascii", errors="replace") as file:
             lines = file.read(1 << 14).partition("\n\n")[0].splitlines()
@@ -391,8 +391,8 @@ def compiler() -> Compiler:
 
 
 def _after_fork() -> None:
-    for each in _ALL:
-        each.after_fork()
+    for running in _ALL:
+        running.after_fork()
 
 
 os.register_at_fork(after_in_child=_after_fork)

@@ -23,46 +23,39 @@ class CType(NamedTuple):
     rounded: str = "{}"
 
 
-def _plain(name: str) -> CType:
-    return CType(name, name)
-
-
 C_TYPES: dict[DType, CType] = {
     dtypes.bool: CType("uint8_t", "_Bool", "({} != 0)", "(uint8_t){}"),
     dtypes.float16: CType(
         "uint16_t", "float", "gg_from_half({})", "gg_to_half({})", "gg_from_half(gg_to_half({}))"
     ),
     dtypes.bfloat16: CType("uint16_t", "float", "gg_from_bfloat16({})", "gg_to_bfloat16({})"),
-    dtypes.float32: _plain("float"),
-    dtypes.float64: _plain("double"),
-    dtypes.int8: _plain("int8_t"),
-    dtypes.int16: _plain("int16_t"),
-    dtypes.int32: _plain("int32_t"),
-    dtypes.int64: _plain("int64_t"),
-    dtypes.uint8: _plain("uint8_t"),
-    dtypes.uint16: _plain("uint16_t"),
-    dtypes.uint32: _plain("uint32_t"),
-    dtypes.uint64: _plain("uint64_t"),
+    dtypes.float32: CType("float", "float"),
+    dtypes.float64: CType("double", "double"),
+    **{
+        dtypes.as_dtype(f"{sign}int{bits}"): CType(f"{sign}int{bits}_t", f"{sign}int{bits}_t")
+        for sign in ("", "u")
+        for bits in (8, 16, 32, 64)
+    },
 }
 """The dtypes that native kernels compute with. float16 is computed in float and rounded
 after each op, as NumPy does; bfloat16, native on GPUs alone, is rounded where it is stored."""
 
 NOT_NATIVE: dict[DType, str] = {
     dtypes.bfloat16: "the CPU's kernels have no type of it",
-    dtypes.complex64: "the texts' functions are those of real numbers",
-    dtypes.complex128: "the texts' functions are those of real numbers",
+    dtypes.complex64: "expressions have the functions of real numbers",
+    dtypes.complex128: "expressions have the functions of real numbers",
     dtypes.string: "strings are Python objects",
     dtypes.resource: "resources are Python objects",
 }
 """The dtypes that they don't, and why."""
 
 EXPENSIVE = re.compile(r"\b(exp|expm1|log|log1p|tanh|erf|sin|cos|tan|pow|fmod)\(")
-"""Texts that take ten times as long as arithmetic."""
+"""Expressions that take ten times as long as arithmetic."""
 
 TRIGONOMETRY = re.compile(r"\b(sin|cos|tan)\(")
 
 DIVISION = "y == (T)0", "Integer division by zero"
-"""When an integer text that divides fails: its host `Call` raises InvalidArgumentError then."""
+"""When an integer division fails, and the message; the `Call` raises InvalidArgumentError too."""
 
 
 def not_native(*types: DType, gpu: bool = False) -> str:
@@ -73,14 +66,14 @@ def not_native(*types: DType, gpu: bool = False) -> str:
     return ""
 
 
-def failure(text: str, dtype: DType) -> tuple[str, str]:
-    """When a text fails by itself, and what that says: where it divides integers by zero."""
-    divides = (dtype.is_integer or dtype.is_bool) and re.search(r"[/%] *y\b", text)
+def failure(expression: str, dtype: DType) -> tuple[str, str]:
+    """When an expression fails by itself, and the message: where it divides integers by zero."""
+    divides = (dtype.is_integer or dtype.is_bool) and re.search(r"[/%] *y\b", expression)
     return DIVISION if divides else ("", "")
 
 
 def result_type(source: DType, target: DType) -> str:
-    """What `U` is in a text: the target's type; of small integers from floats a wide one.
+    """What `U` is in an expression: the target's type; of small integers from floats a wide one.
 
     C leaves a float that does not fit its integer open. Through a wide integer the low bits
     remain, as in NumPy.
@@ -93,7 +86,7 @@ def result_type(source: DType, target: DType) -> str:
 
 
 def literal(value: Any, dtype: DType) -> str:
-    """A number as C text of exactly that value."""
+    """A number in C, of exactly that value."""
     kind = C_TYPES[dtype].value
     if dtype.is_bool:
         return f"((_Bool){int(bool(value))})"

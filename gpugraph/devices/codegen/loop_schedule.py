@@ -1,9 +1,9 @@
 """Which loop computes what: a program's values, sorted into passes over the last axis.
 
-A row is gone over once for each reduction that waits for another one: softmax is (largest), (sum of
-exp), (quotient). What a later pass needs of an earlier one is computed again, unless it is dear and
-can wait in the memory of an output. Outputs are written in the last pass, so that they may be the
-memory of an input, element for element.
+There is one pass over a row for each reduction that waits for another one: softmax is (largest),
+(sum of exp), (quotient). What a later pass needs of an earlier one is computed again, unless it is
+expensive and can wait in the memory of an output. Outputs are written in the last pass, so that
+they may be the memory of an input, element for element.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ class Pass:
     """One loop along the last axis.
 
     rows: what is computed before it, once a row. values: what is computed of each element, in
-    order. kept: what an earlier pass left in an output's memory: value to output. lanes: the
+    order. reloads: what an earlier pass left in an output's memory: value to output. lanes: the
     reductions it ends. columns: the reductions over rows to which it adds each element.
     """
 
     rows: list[int] = field(default_factory=list)
     values: list[int] = field(default_factory=list)
-    kept: dict[int, int] = field(default_factory=dict)
+    reloads: dict[int, int] = field(default_factory=dict)
     lanes: list[int] = field(default_factory=list)
     columns: list[int] = field(default_factory=list)
     stores: list[Store] = field(default_factory=list)
@@ -54,121 +54,133 @@ class Schedule:
     late: list[int] = field(default_factory=list)
     late_stores: list[Store] = field(default_factory=list)
 
-    def is_element(self, at: int) -> bool:
+    def is_element(self, index: int) -> bool:
         """Whether the value differs along the last axis."""
-        return bool(self.spans[at]) and self.spans[at][-1]
+        return bool(self.spans[index]) and self.spans[index][-1]
 
 
 def schedule(program: Program) -> Schedule:
     """Sorts the values of a program into passes."""
-    made = Schedule(program, program.spans())
-    turn = _turns(program)
-    late = program.made_of(program.trailing())
-    ends = _ends(made, turn, late)
-    made.passes = [Pass() for _ in range(1 + max(ends, default=-1))]
-    for at, value in program.reductions.items():
-        if at in program.trailing() and not made.is_element(value.input):
-            made.row_sums.append(at)
-        elif value.axis == "rows":
-            made.passes[turn[value.input]].columns.append(at)
-        else:
-            made.passes[turn[value.input]].lanes.append(at)
-    for slot, at in enumerate(program.outputs):
-        if at in late:
-            made.late_stores.append((at, slot))
-        elif program.along[slot][-1:] == (True,):
-            made.passes[-1].stores.append((at, slot))
-        else:
-            made.row_stores.append((at, slot))
-    _keep(made, turn)
-    _fill(made)
-    return made
-
-
-def _turns(program: Program) -> list[int]:
-    """In (or, of one number a row, before) which pass each value can be known."""
-    found: list[int] = []
-    waits = set(program.reductions) - set(program.trailing())
-    for at in range(len(program.values)):
-        before = max((found[each] for each in program.operands(at)), default=0)
-        found.append(before + (at in waits))
-    return found
-
-
-def _ends(made: Schedule, turn: list[int], late: set[int]) -> Iterable[int]:
-    """The passes that there must be."""
-    program = made.program
-    for at, value in program.reductions.items():
-        if at not in program.trailing() or made.is_element(value.input):
-            yield turn[value.input]
-    for at, along in zip(program.outputs, program.along):
-        if at not in late and along[-1:] == (True,):
-            yield turn[at]
-
-
-def _targets(made: Schedule, each: Pass) -> list[int]:
-    """What a pass is for."""
-    reduced = [made.program.operands(at)[0] for at in (*each.lanes, *each.columns)]
-    return reduced + [at for at, _ in each.stores]
-
-
-def _keep(made: Schedule, turn: list[int]) -> None:
-    """Lets what is dear wait in an output's memory for the last pass, where nothing hinders it.
-
-    What hinders is a later pass that reads an input: the output may be its memory.
-    """
-    if len(made.passes) < 2:
-        return
-    program, last = made.program, made.passes[-1]
-    free = [slot for _, slot in last.stores]
-    chosen: dict[int, int] = {}
-    for at in reversed(program.needed(_targets(made, last))):
-        is_needed = at in program.needed(_targets(made, last), set(chosen))
-        if not is_needed or turn[at] == len(made.passes) - 1 or not _is_dear(made, at):
-            continue
-        dtype = program.values[at].dtype
-        slots = [slot for slot in free if program.values[program.outputs[slot]].dtype is dtype]
-        if slots:
-            chosen[at] = slots[0]
-            free.remove(slots[0])
-    if not chosen:
-        return
-    first = min(turn[at] for at in chosen)
-    for each in made.passes[first + 1 :]:
-        for at in program.needed(_targets(made, each), set(chosen)):
-            if isinstance(program.values[at], Input) and made.is_element(at):
-                return
-    for at, slot in chosen.items():
-        made.passes[turn[at]].stores.append((at, slot))
-        for each in made.passes[turn[at] + 1 :]:
-            each.kept[at] = slot
-
-
-def _is_dear(made: Schedule, at: int) -> bool:
-    value = made.program.values[at]
-    return isinstance(value, Apply) and all(made.spans[at]) and bool(EXPENSIVE.search(value.text))
-
-
-def _fill(made: Schedule) -> None:
-    """Says what each pass computes for its targets, and what is computed around them."""
-    program = made.program
+    order = Schedule(program, program.spans())
+    first = _first_passes(program)
     trailing = program.trailing()
-    of_rows = set(program.reductions) - set(trailing)
-    bound = program.made_of(program.reductions)
-    known = set(of_rows)
+    late = program.made_of(trailing)
+    lanes: list[tuple[int, int]] = []  # pass, reduction
+    columns: list[tuple[int, int]] = []
+    stores: list[Store] = []
+    for index, value in program.reductions.items():
+        if index in trailing and not order.is_element(value.input):
+            order.row_sums.append(index)
+        else:
+            ends = columns if value.axis == "rows" else lanes
+            ends.append((first[value.input], index))
+    for slot, index in enumerate(program.outputs):
+        is_row = program.along[slot][-1:] == (True,)
+        targets = order.late_stores if index in late else stores if is_row else order.row_stores
+        targets.append((index, slot))
+    last = [number for number, _ in lanes + columns] + [first[index] for index, _ in stores]
+    order.passes = [Pass() for _ in range(1 + max(last, default=-1))]
+    for number, index in lanes:
+        order.passes[number].lanes.append(index)
+    for number, index in columns:
+        order.passes[number].columns.append(index)
+    if stores:
+        order.passes[-1].stores += stores
+    _reuse_expensive_values(order, first)
+    _assign_values(order)
+    return order
 
-    def numbers(wanted: Iterable[int], into: list[int]) -> None:
+
+def _first_passes(program: Program) -> list[int]:
+    """In (or, of one number a row, before) which pass each value can be known."""
+    passes: list[int] = []
+    row_reductions = program.row_reductions()
+    for index in range(len(program.values)):
+        operands = max((passes[operand] for operand in program.operands(index)), default=0)
+        passes.append(operands + (index in row_reductions))
+    return passes
+
+
+def _targets(order: Schedule, row_pass: Pass) -> list[int]:
+    """What a pass is for."""
+    ends = (*row_pass.lanes, *row_pass.columns)
+    reduced = [order.program.operands(index)[0] for index in ends]
+    return reduced + [index for index, _ in row_pass.stores]
+
+
+# -- expensive values that wait in the memory of an output for later passes
+
+
+def _reuse_expensive_values(order: Schedule, first: list[int]) -> None:
+    """Has expensive values stored by the pass that computes them, and loaded by those after it."""
+    slots = _slots_of_expensive_values(order, first)
+    if not slots or _reads_inputs_later(order, slots, min(first[index] for index in slots)):
+        return
+    for index, slot in slots.items():
+        order.passes[first[index]].stores.append((index, slot))
+        for row_pass in order.passes[first[index] + 1 :]:
+            row_pass.reloads[index] = slot
+
+
+def _slots_of_expensive_values(order: Schedule, first: list[int]) -> dict[int, int]:
+    """The values that the last pass needs of earlier ones and should not compute again, each with
+    an output of the last pass that has its dtype. Of a value and its operand the value is chosen.
+    """
+    program, slots = order.program, {}
+    if not order.passes:
+        return {}
+    last, targets = len(order.passes) - 1, _targets(order, order.passes[-1])
+    free = [slot for _, slot in order.passes[-1].stores]
+    for index in reversed(program.needed(targets)):
+        is_needed = index in program.needed(targets, slots)
+        if is_needed and first[index] < last and _is_expensive(order, index):
+            dtype = program.values[index].dtype
+            for slot in free:
+                if program.values[program.outputs[slot]].dtype is dtype:
+                    slots[index] = slot
+                    free.remove(slot)
+                    break
+    return slots
+
+
+def _is_expensive(order: Schedule, index: int) -> bool:
+    """Whether computing the value takes longer than loading it; it has all axes, as an output."""
+    value = order.program.values[index]
+    is_dear = isinstance(value, Apply) and bool(EXPENSIVE.search(value.expression))
+    return is_dear and all(order.spans[index])
+
+
+def _reads_inputs_later(order: Schedule, slots: dict[int, int], number: int) -> bool:
+    """Whether a pass after this one reads elements of an input, although these values are loaded:
+    the input may be the memory of the output that holds them."""
+    program = order.program
+    return any(
+        isinstance(program.values[index], Input) and order.is_element(index)
+        for row_pass in order.passes[number + 1 :]
+        for index in program.needed(_targets(order, row_pass), slots)
+    )
+
+
+def _assign_values(order: Schedule) -> None:
+    """Lists what each pass computes for its targets, and what is computed around them."""
+    program = order.program
+    dependent = program.made_of(program.reductions)
+    known = set(program.row_reductions())
+
+    def assign_scalars(wanted: Iterable[int], target: list[int]) -> None:
         """Adds what is no element and not yet computed, and what that is made of."""
-        for at in program.needed((at for at in wanted if not made.is_element(at)), known):
-            is_free = not any(made.spans[at]) and at not in bound
-            (made.once if is_free else into).append(at)
-            known.add(at)
+        scalars = (index for index in wanted if not order.is_element(index))
+        for index in program.needed(scalars, known):
+            is_free = not any(order.spans[index]) and index not in dependent
+            (order.once if is_free else target).append(index)
+            known.add(index)
 
-    for each in made.passes:
-        wanted = program.needed(_targets(made, each), {*each.kept, *known})
-        each.values = [at for at in wanted if made.is_element(at)]
-        below = {operand for at in each.values for operand in program.operands(at)}
-        numbers({*wanted, *below}, each.rows)
-    ends = [at for at, _ in made.row_stores]
-    numbers([*ends, *(program.operands(at)[0] for at in made.row_sums)], made.after)
-    made.late = program.needed((at for at, _ in made.late_stores), set(trailing))
+    for row_pass in order.passes:
+        wanted = program.needed(_targets(order, row_pass), {*row_pass.reloads, *known})
+        row_pass.values = [index for index in wanted if order.is_element(index)]
+        operands = {operand for index in row_pass.values for operand in program.operands(index)}
+        assign_scalars({*wanted, *operands}, row_pass.rows)
+    sums = [program.operands(index)[0] for index in order.row_sums]
+    assign_scalars([*(index for index, _ in order.row_stores), *sums], order.after)
+    late = (index for index, _ in order.late_stores)
+    order.late = program.needed(late, program.trailing())

@@ -1,4 +1,4 @@
-"""Compiled objects on disk, by content: what was compiled once is loaded ever after.
+"""Compiled objects on disk, by content: each is compiled once.
 
     $XDG_CACHE_HOME/gpugraph/native (~/.cache/... without it), mode 0700
         <key>.so     the object, and after its end the digest of its bytes
@@ -54,7 +54,7 @@ class ObjectCache:
         self.reason = ""
         self._lock = threading.Lock()
         self._trusted: bool | None = None  # None: not looked at yet
-        self._own: tuple[int, Path] | None = None  # with the process that made it
+        self._private: tuple[int, Path] | None = None  # with its process
 
     def find(self, key: str) -> Path | None:
         """The file of a whole object, or None. A broken one is removed."""
@@ -99,10 +99,10 @@ class ObjectCache:
     def private(self) -> Path:
         """A folder of this process alone, made at first use."""
         with self._lock:
-            if self._own is None or self._own[0] != os.getpid():  # a fork takes it along
-                self._own = os.getpid(), Path(tempfile.mkdtemp(prefix="gpugraph-"))
-                atexit.register(_remove, *self._own)
-            return self._own[1]
+            if self._private is None or self._private[0] != os.getpid():  # a fork takes it along
+                self._private = os.getpid(), Path(tempfile.mkdtemp(prefix="gpugraph-"))
+                atexit.register(_remove, *self._private)
+            return self._private[1]
 
     def _is_trusted(self) -> bool:
         """Whether what lies in the user's folder may be loaded; looked at once."""
@@ -136,15 +136,15 @@ def _refusal(folder: Path) -> str:
     """Makes the folder; why it must not be used, or nothing."""
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        found = os.stat(folder)
+        status = os.stat(folder)
     except OSError as error:
         return f"{folder} can't be made: {error.strerror or error}"
-    if not stat.S_ISDIR(found.st_mode):
+    if not stat.S_ISDIR(status.st_mode):
         return f"{folder} is no folder"
-    if found.st_uid != os.geteuid():
-        return f"{folder} belongs to another user (id {found.st_uid})"
-    if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-        return f"{folder} can be written by others (mode {stat.S_IMODE(found.st_mode):o})"
+    if status.st_uid != os.geteuid():
+        return f"{folder} belongs to another user (id {status.st_uid})"
+    if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        return f"{folder} can be written by others (mode {stat.S_IMODE(status.st_mode):o})"
     return ""
 
 

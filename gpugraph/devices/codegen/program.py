@@ -3,7 +3,7 @@
     space (rows, columns)          x: (yes, yes)   bias: (no, yes)   largest: (yes, no)   rate: ()
 
 A value runs along some of the space's axes, and is the same along the others. Inputs are C-ordered
-arrays of the axes they run along. `Fusion` (in `fusion`) makes programs from shapes.
+arrays of the axes they run along. `Fusion` (program_builder.py) makes programs from shapes.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from gpugraph.base.dtypes import DType
 
 
 class NotNativeError(Exception):
-    """What was asked for can't be a native kernel; the message says why."""
+    """This can't be a native kernel; the message says why."""
 
 
 class Input(NamedTuple):
@@ -30,7 +30,7 @@ class Input(NamedTuple):
 
 
 class Constant(NamedTuple):
-    """A number that is part of the text: `literal` is its C text, which tells -0 from 0."""
+    """A number that is part of the source: `literal` in C, where -0 is not 0."""
 
     dtype: DType
     literal: str
@@ -44,12 +44,12 @@ class Index(NamedTuple):
 
 
 class Apply(NamedTuple):
-    """An `Elementwise` text of earlier values: its `T` is `type`, its `U` the result's `dtype`.
+    """An `Elementwise` expression of earlier values: its `T` is `type`, its `U` the `dtype`.
 
-    fails: a text of the same that, where it holds, fails the run, and what that says.
+    fails: an expression of the same that fails the run where it holds, and the message.
     """
 
-    text: str
+    expression: str
     inputs: tuple[int, ...]
     dtype: DType
     type: DType
@@ -57,7 +57,7 @@ class Apply(NamedTuple):
 
 
 class Reduce(NamedTuple):
-    """The texts of a `Reduction` over axes of an earlier value.
+    """The expressions of a `Reduction` over axes of an earlier value.
 
     axis: "last"; "rows": all but the last; "all"; or "none": of one element.
     """
@@ -78,7 +78,7 @@ class Program(NamedTuple):
     """The values in order, which of them are outputs, and along which axes each output runs.
 
     Along what an output runs and its value doesn't, the value is repeated. narrow: the size of the
-    last axis, where it is so small that it is part of the text; else 0.
+    last axis, where it is so small that it is part of the source; else 0.
     """
 
     axes: int
@@ -90,80 +90,82 @@ class Program(NamedTuple):
     @property
     def inputs(self) -> list[int]:
         """The values that are inputs with arrays of their own."""
-        return [at for at in self.arrays if self.source(at) == at]
+        return [index for index in self.arrays if self.source(index) == index]
 
     @property
     def arrays(self) -> list[int]:
         """The values that are read from arrays."""
-        return [at for at, value in enumerate(self.values) if isinstance(value, Input)]
+        return _inputs(self.values)
 
-    def source(self, at: int) -> int:
-        """The input whose array value `at` is."""
-        value = self.values[at]
-        return value.source if isinstance(value, Input) and value.source >= 0 else at
+    def source(self, index: int) -> int:
+        """The input whose array this value is."""
+        value = self.values[index]
+        return value.source if isinstance(value, Input) and value.source >= 0 else index
 
     @property
     def reductions(self) -> dict[int, Reduce]:
         """The values that are reductions of more than one element."""
         return {
-            at: value
-            for at, value in enumerate(self.values)
+            index: value
+            for index, value in enumerate(self.values)
             if isinstance(value, Reduce) and value.axis != "none"
         }
 
     def trailing(self) -> dict[int, Reduce]:
         """Of these, those that are known when all rows are done."""
         return {
-            at: value
-            for at, value in self.reductions.items()
+            index: value
+            for index, value in self.reductions.items()
             if value.axis == "rows" or (value.axis == "all" and self.axes > 1)
         }
 
-    def operands(self, at: int) -> tuple[int, ...]:
+    def row_reductions(self) -> set[int]:
+        """The others: those that are known when a row is done."""
+        return set(self.reductions).difference(self.trailing())
+
+    def operands(self, index: int) -> tuple[int, ...]:
         """The values that a value is made of."""
-        value = self.values[at]
+        value = self.values[index]
         if isinstance(value, Apply):
             return value.inputs
         return (value.input,) if isinstance(value, Reduce) else ()
 
     def made_of(self, first: Iterable[int]) -> set[int]:
         """`first` and all values that need any of them."""
-        found = set(first)
-        for at in range(len(self.values)):
-            if found.intersection(self.operands(at)):
-                found.add(at)
-        return found
+        users = set(first)
+        for index in range(len(self.values)):
+            if users.intersection(self.operands(index)):
+                users.add(index)
+        return users
 
     def needed(self, targets: Iterable[int], known: Container[int] = ()) -> list[int]:
         """`targets` and all they are made of, in order, but what is known."""
-        found: set[int] = set()
-        todo = list(targets)
-        while todo:
-            at = todo.pop()
-            if at not in found and at not in known:
-                found.add(at)
-                todo += self.operands(at)
-        return sorted(found)
+        needed: set[int] = set()
+        pending = list(targets)
+        while pending:
+            index = pending.pop()
+            if index not in needed and index not in known:
+                needed.add(index)
+                pending += self.operands(index)
+        return sorted(needed)
 
     def spans(self) -> list[tuple[bool, ...]]:
         """Of each value, along which axes it runs."""
-        found: list[tuple[bool, ...]] = []
-        none = (False,) * self.axes
-        for value in self.values:
+        spans: list[tuple[bool, ...]] = []
+        for index, value in enumerate(self.values):
             if isinstance(value, (Input, Index)):
-                found.append(value.spans)
-            elif isinstance(value, Constant):
-                found.append(none)
-            elif isinstance(value, Apply):
-                given = [found[each] for each in value.inputs]
-                found.append(tuple(map(any, zip(none, *given))) if given else none)
+                spans.append(value.spans)
+            elif isinstance(value, Reduce):
+                spans.append(_reduced(spans[value.input], value.axis))
             else:
-                found.append(_reduced(found[value.input], value.axis))
-        return found
+                operands = [spans[operand] for operand in self.operands(index)]
+                spans.append(tuple(map(any, zip((False,) * self.axes, *operands))))
+        return spans
 
 
 class Loop(NamedTuple):
-    """variables: the inputs that change. next: their next values. condition: whether it goes on."""
+    """A while loop. variables: the inputs that change. next: their next values. condition: whether
+    there is another iteration."""
 
     axes: int
     values: tuple[Value, ...]
@@ -174,7 +176,11 @@ class Loop(NamedTuple):
     @property
     def inputs(self) -> list[int]:
         """The values that are inputs: variables and what does not change."""
-        return [at for at, value in enumerate(self.values) if isinstance(value, Input)]
+        return _inputs(self.values)
+
+
+def _inputs(values: tuple[Value, ...]) -> list[int]:
+    return [index for index, value in enumerate(values) if isinstance(value, Input)]
 
 
 def _reduced(spans: tuple[bool, ...], axis: str) -> tuple[bool, ...]:

@@ -1,4 +1,4 @@
-"""From ops on shapes to a program: `Fusion` is told what is computed, axis by NumPy's rules.
+"""From ops on shapes to a program: `Fusion` collects what is computed, by NumPy's broadcasting.
 
     fusion = Fusion()
     x, bias = fusion.input(float32, (256, 128)), fusion.input(float32, (128,))
@@ -7,7 +7,7 @@
     program, sizes = fusion.finish()
 
 Axes along which all values behave alike become one, axes of size 1 none: kernels of different
-shapes are then the same text, with sizes given when they are bound.
+shapes then have the same source, and get their sizes when they are bound.
 """
 
 from __future__ import annotations
@@ -34,42 +34,45 @@ from gpugraph.kernel import Elementwise, Reduction
 Shape = tuple[int, ...]
 
 NARROW = 64
-"""Up to here rows have the loops of their own size: a third of the time of loops of any size."""
+"""Rows up to this size have loops of their own, in a third of the time of loops of any size."""
 
 
 class Fused(NamedTuple):
-    """A program and the sizes of its axes for the shapes it was made of."""
+    """A program, and the sizes of its axes."""
 
     program: Program
     sizes: Shape
 
 
 class Fusion:
-    """Collects values; each is known by the number that made it. gpu: the program is for one."""
+    """Collects values; each has a number, which methods return. gpu: whether the program is for a
+    GPU."""
 
     def __init__(self, gpu: bool = False) -> None:
         self._gpu = gpu
         self._values: list[Value] = []
         self._shapes: list[Shape] = []
-        self._over: dict[int, frozenset[int]] = {}  # a reduction's axes, counted from the last: 0
+        self._reduced: dict[
+            int, frozenset[int]
+        ] = {}  # a reduction's axes, counted from the last: 0
         self._outputs: list[int] = []
-        self._asked: list[Shape] = []  # the outputs' shapes
-        self._expanded: dict[tuple[int, Shape], int] = {}  # values by the places of their axes
+        self._output_shapes: list[Shape] = []
+        self._expanded: dict[tuple[int, Shape], int] = {}  # values by the positions of their axes
 
     # -- values
 
     def input(self, dtype: DType, shape: Sequence[int]) -> int:
-        """An array given at each run, C-ordered. The order of these calls is that of `bind`."""
+        """A C-ordered array of each run. The order of these calls is that of `bind`."""
         self._check(dtype)
         return self._add(Input(dtype.base_dtype, ()), tuple(shape))
 
     def constant(self, value: Any, dtype: DType) -> int:
-        """A number that becomes part of the text."""
+        """A number that becomes part of the source."""
         self._check(dtype)
         return self._add(Constant(dtype.base_dtype, literal(value, dtype.base_dtype)), ())
 
     def index(self, size: int, dtype: DType) -> int:
-        """The vector 0, 1, ... size - 1: where each element is along the last axis."""
+        """The vector 0, 1, ... size - 1: an element's index along the last axis."""
         self._check(dtype)
         return self._add(Index(dtype.base_dtype, ()), (size,))
 
@@ -81,19 +84,18 @@ class Fusion:
         type: DType | None = None,
         fails: tuple[str, str] = ("", ""),
     ) -> int:
-        """An elementwise text of values; `type` is its T, by default that of the last input.
+        """An elementwise expression of values; `type` is its T, by default the last input's dtype.
 
-        `fails`: a text of the same that, where it holds, fails the whole run with
-        InvalidArgumentError, and what that says. NotNativeError where the dtypes have no C type,
-        ValueError where shapes don't fit.
+        `fails`: an expression of the same that fails the whole run with InvalidArgumentError where
+        it holds, and the message. NotNativeError where the dtypes have no C type, ValueError where
+        shapes don't fit.
         """
-        text = kernel if isinstance(kernel, str) else kernel.expression
-        operands = [self._values[each].dtype for each in inputs]
-        chosen = type or (operands[-1] if operands else dtype)
-        self._check(dtype, chosen)
-        shape = _broadcast([self._shapes[each] for each in inputs])
-        types = dtype.base_dtype, chosen.base_dtype
-        return self._add(Apply(text, tuple(inputs), *types, fails), shape)
+        expression = kernel if isinstance(kernel, str) else kernel.expression
+        operand = type or (self._values[inputs[-1]].dtype if inputs else dtype)
+        self._check(dtype, operand)
+        shape = _broadcast([self._shapes[number] for number in inputs])
+        types = dtype.base_dtype, operand.base_dtype
+        return self._add(Apply(expression, tuple(inputs), *types, fails), shape)
 
     def reduce(self, kernel: Reduction, value: int, axes: Sequence[int] | None = None) -> int:
         """A reduction over axes of a value, which stay with size 1; over all by default.
@@ -101,14 +103,13 @@ class Fusion:
         The result has the value's dtype.
         """
         shape = self._shapes[value]
-        rank = len(shape)
-        chosen = range(rank) if axes is None else axes
-        over = frozenset(rank - 1 - (axis % rank) for axis in chosen)
-        kept = tuple(1 if rank - 1 - at in over else size for at, size in enumerate(shape))
-        texts = kernel.start, kernel.combine, kernel.map, kernel.finish
-        made = self._add(Reduce(*texts, value, self._values[value].dtype, ""), kept)
-        self._over[made] = over
-        return made
+        last = len(shape) - 1
+        reduced = {axis % len(shape) for axis in (range(len(shape)) if axes is None else axes)}
+        result = tuple(1 if axis in reduced else size for axis, size in enumerate(shape))
+        expressions = kernel.start, kernel.combine, kernel.map, kernel.finish
+        number = self._add(Reduce(*expressions, value, self._values[value].dtype, ""), result)
+        self._reduced[number] = frozenset(last - axis for axis in reduced)
+        return number
 
     def output(self, value: int, shape: Sequence[int] | None = None) -> int:
         """Asks for a value; which output it is. The order of these calls is that of `bind`.
@@ -116,7 +117,7 @@ class Fusion:
         With a shape, the value is repeated along the axes in which it has size 1.
         """
         self._outputs.append(value)
-        self._asked.append(self._shapes[value] if shape is None else tuple(shape))
+        self._output_shapes.append(self._shapes[value] if shape is None else tuple(shape))
         return len(self._outputs) - 1
 
     def shape(self, value: int) -> Shape:
@@ -131,47 +132,47 @@ class Fusion:
         """The value as one of this shape, which has further axes of size 1.
 
         Those in front of all others make no difference, and are left out. ValueError for a shape
-        that differs otherwise, NotNativeError of what is made of an index whose axis would no
+        that differs otherwise, NotNativeError for a value that needs an index whose axis would no
         longer be the last.
         """
         old = self._shapes[value]
-        places: list[int] = []
-        for place, size in enumerate(reversed(shape)):
-            left = old[: len(old) - len(places)]
+        positions: list[int] = []
+        for position, size in enumerate(reversed(shape)):
+            left = old[: len(old) - len(positions)]
             if left and left[-1] == size:
-                places.append(place)
+                positions.append(position)
             elif size != 1:
                 break
         else:
-            if len(places) == len(old):
-                return self._moved(value, tuple(places))
+            if len(positions) == len(old):
+                return self._transposed(value, tuple(positions))
         raise ValueError(f"{list(old)} can't be {list(shape)} by further axes of size 1")
 
-    def _moved(self, at: int, places: Shape) -> int:
-        """The value with each axis, counted from the last, at another place: other axes have size
-        1. What it is made of moves with it."""
-        value, shape = self._values[at], self._shapes[at]
-        places = places[: len(shape)]
-        if places == tuple(range(len(shape))):
-            return at
-        if (at, places) in self._expanded:
-            return self._expanded[at, places]
-        sizes = dict(zip(places, reversed(shape)))
-        moved = tuple(sizes.get(place, 1) for place in range(places[-1], -1, -1))
+    def _transposed(self, number: int, positions: Shape) -> int:
+        """The value with each axis at another position, counted from the last; other axes have
+        size 1. So have the values that it is made of."""
+        value, shape = self._values[number], self._shapes[number]
+        positions = positions[: len(shape)]
+        if positions == tuple(range(len(shape))):
+            return number
+        if (number, positions) in self._expanded:
+            return self._expanded[number, positions]
         if isinstance(value, Input):
-            made = self._add(
-                Input(value.dtype, (), at if value.source < 0 else value.source), moved
-            )
+            value = Input(value.dtype, (), number if value.source < 0 else value.source)
         elif isinstance(value, Apply):
-            inputs = tuple(self._moved(each, places) for each in value.inputs)
-            made = self._add(value._replace(inputs=inputs), moved)
+            inputs = tuple(self._transposed(operand, positions) for operand in value.inputs)
+            value = value._replace(inputs=inputs)
         elif isinstance(value, Reduce):
-            made = self._add(value._replace(input=self._moved(value.input, places)), moved)
-            self._over[made] = frozenset(places[place] for place in self._over[at])
+            value = value._replace(input=self._transposed(value.input, positions))
         else:
             raise NotNativeError("an index along an axis that is not the last")
-        self._expanded[at, places] = made
-        return made
+        sizes = dict(zip(positions, reversed(shape)))
+        result = self._add(value, tuple(sizes.get(i, 1) for i in range(positions[-1], -1, -1)))
+        if isinstance(value, Reduce):
+            axes = frozenset(positions[axis] for axis in self._reduced[number])
+            self._reduced[result] = axes
+        self._expanded[number, positions] = result
+        return result
 
     def _add(self, value: Value, shape: Shape) -> int:
         self._values.append(value)
@@ -188,13 +189,13 @@ class Fusion:
     def finish(self) -> Fused:
         """The program. NotNativeError for reductions over axes that it has no loops for."""
         groups, values, sizes = self._collapsed(self._outputs)
-        along = tuple(self._along(shape, groups) for shape in self._asked)
+        along = tuple(_along(shape, groups) for shape in self._output_shapes)
         narrow = sizes[-1] if len(sizes) > 1 and sizes[-1] <= NARROW else 0
         program = Program(len(groups), values, tuple(self._outputs), along, narrow)
         return Fused(_checked(program), sizes)
 
     def finish_loop(self, condition: int, changing: Mapping[int, int]) -> tuple[Loop, Shape]:
-        """A loop: `changing` says which value each variable (an input) has next.
+        """A loop: `changing` maps each variable (an input) to its next value.
 
         NotNativeError for variables that are not numbers or vectors of one size.
         """
@@ -207,16 +208,17 @@ class Fusion:
     ) -> tuple[list[list[int]], tuple[Value, ...], Shape]:
         """The axes that behave alike, counted from the last, the values by them, their sizes."""
         shapes = self._used(targets)
-        space = _broadcast([*shapes, *self._asked])
-        groups = self._groups(space, [*shapes, *self._asked])
-        sizes = tuple(prod(space[-1 - place] for place in group) for group in groups)
+        space = _broadcast([*shapes, *self._output_shapes])
+        groups = self._groups(space, [*shapes, *self._output_shapes])
+        sizes = tuple(prod(space[-1 - axis] for axis in group) for group in groups)
         values: list[Value] = []
-        for at, value in enumerate(self._values):
+        for number, value in enumerate(self._values):
             if isinstance(value, (Input, Index)):
-                value = value._replace(spans=self._along(shapes[at], groups))
+                value = value._replace(spans=_along(shapes[number], groups))
             elif isinstance(value, Reduce):
-                is_used = shapes[at] == self._shapes[at]
-                value = value._replace(axis=self._axis(at, value, groups) if is_used else "none")
+                is_used = shapes[number] == self._shapes[number]
+                axis = self._axis(number, value, groups) if is_used else "none"
+                value = value._replace(axis=axis)
             values.append(value)
         return groups, tuple(values), sizes
 
@@ -225,47 +227,45 @@ class Fusion:
         if they are used as another shape, that one."""
         shapes = list(self._shapes)
         needed = set(Program(0, tuple(self._values), (), ()).needed(targets))
-        for at in set(range(len(shapes))).difference(needed):
-            if not isinstance(self._values[at], Input):
-                shapes[at] = ()
-        for at in sorted(range(len(shapes)), key=needed.__contains__):
-            value = self._values[at]
+        for number in set(range(len(shapes))).difference(needed):
+            if not isinstance(self._values[number], Input):
+                shapes[number] = ()
+        for number in sorted(range(len(shapes)), key=needed.__contains__):
+            value = self._values[number]
             if isinstance(value, Input) and value.source >= 0 and value.source not in needed:
-                shapes[value.source] = shapes[at]
+                shapes[value.source] = shapes[number]
         return shapes
 
     def _groups(self, space: Shape, shapes: Sequence[Shape]) -> list[list[int]]:
         """The axes of size other than 1, neighbours that all values treat alike together."""
         groups: list[list[int]] = []
-        before: Any = None
-        for place in range(len(space) - 1, -1, -1):
-            if space[-1 - place] == 1:
+        previous: Any = None
+        for axis in range(len(space) - 1, -1, -1):
+            if space[-1 - axis] == 1:
                 continue
-            mark = self._mark(place, shapes)
-            if mark == before:
-                groups[-1].append(place)
+            treatment = self._treatment(axis, shapes)
+            if treatment == previous:
+                groups[-1].append(axis)
             else:
-                groups.append([place])
-            before = mark
+                groups.append([axis])
+            previous = treatment
         return groups
 
-    def _mark(self, place: int, shapes: Sequence[Shape]) -> tuple[bool, ...]:
-        """How the values treat an axis: whether they run along it, whether they are reduced."""
-        along = [len(shape) > place and shape[-1 - place] != 1 for shape in shapes]
+    def _treatment(self, axis: int, shapes: Sequence[Shape]) -> tuple[bool, ...]:
+        """What the values do with an axis: whether they run along it, whether they are reduced."""
+        along = [len(shape) > axis and shape[-1 - axis] != 1 for shape in shapes]
         reduced = [
-            place in over for at, over in self._over.items() if shapes[at] == self._shapes[at]
+            axis in axes
+            for number, axes in self._reduced.items()
+            if shapes[number] == self._shapes[number]
         ]
         return (*along, *reduced)
 
-    def _along(self, shape: Shape, groups: list[list[int]]) -> tuple[bool, ...]:
-        """Along which groups of axes an array of this shape runs."""
-        return tuple(len(shape) > each[0] and shape[-1 - each[0]] != 1 for each in groups)
-
-    def _axis(self, at: int, value: Reduce, groups: list[list[int]]) -> str:
+    def _axis(self, number: int, value: Reduce, groups: list[list[int]]) -> str:
         """Which axes of the space the reduction is over; it must run along all it ends."""
         shape = self._shapes[value.input]
-        along = self._along(shape, groups)
-        reduced = [one and each[0] in self._over[at] for one, each in zip(along, groups)]
+        along = zip(_along(shape, groups), groups)
+        reduced = [is_along and group[0] in self._reduced[number] for is_along, group in along]
         if not any(reduced):
             return "none"
         if all(reduced):
@@ -274,22 +274,26 @@ class Fusion:
             return "last"
         if all(reduced[:-1]) and not reduced[-1]:
             return "rows"
-        axes = sorted(len(shape) - 1 - place for place in self._over[at])
+        axes = sorted(len(shape) - 1 - axis for axis in self._reduced[number])
         raise NotNativeError(
             f"a reduction over axes {axes} of {list(shape)} is neither over the last axes, nor "
             "over all others, nor over all"
         )
 
 
+def _along(shape: Shape, groups: list[list[int]]) -> tuple[bool, ...]:
+    """Along which groups of axes an array of this shape runs."""
+    return tuple(len(shape) > group[0] and shape[-1 - group[0]] != 1 for group in groups)
+
+
 def _broadcast(shapes: Sequence[Shape]) -> Shape:
-    rank = max(map(len, shapes), default=0)
-    found = []
-    for place in range(rank, 0, -1):
-        sizes = {shape[-place] for shape in shapes if len(shape) >= place} - {1}
+    result = []
+    for axis in range(max(map(len, shapes), default=0), 0, -1):
+        sizes = {shape[-axis] for shape in shapes if len(shape) >= axis} - {1}
         if len(sizes) > 1:
             raise NotNativeError(f"shapes that don't broadcast: {', '.join(map(str, shapes))}")
-        found.append(sizes.pop() if sizes else 1)
-    return tuple(found)
+        result.append(sizes.pop() if sizes else 1)
+    return tuple(result)
 
 
 def _checked(program: Program) -> Program:
@@ -299,20 +303,21 @@ def _checked(program: Program) -> Program:
     spans = program.spans()
     trailing = program.trailing()
     late = program.made_of(trailing)
-    early = set(program.reductions) - late
-    for at, along in zip(program.outputs, program.along):
-        if any(one and not other for one, other in zip(spans[at], along)):
+    for number, along in zip(program.outputs, program.along):
+        if any(spanned and not is_along for spanned, is_along in zip(spans[number], along)):
             raise NotNativeError("an output smaller than its value")
-        if at in late and any(along[:-1]):
+        if number in late and any(along[:-1]):
             raise NotNativeError("a reduction over all rows is needed in each of them")
-        is_row = program.reductions and all(along[:-1]) and spans[at][-1:] != (True,)
-        if not (all(along) or is_row or at in late):
+        is_row = program.reductions and all(along[:-1]) and spans[number][-1:] != (True,)
+        if not (all(along) or is_row or number in late):
             raise NotNativeError(f"an output of the axes {along} of a kernel's loops")
-    for at in late:
-        if any(spans[at][:-1]):
+    for number in late:
+        if any(spans[number][:-1]):
             raise NotNativeError("a reduction over all rows is needed row by row")
-        if at in program.reductions and (at not in trailing or program.operands(at)[0] in late):
+        is_refused = number not in trailing or program.operands(number)[0] in late
+        if number in program.reductions and is_refused:
             raise NotNativeError("a reduction of what is known when all rows are done")
+    early = set(program.reductions) - late
     if early.intersection(program.needed(late, trailing)):
         raise NotNativeError("a reduction of a row is needed when all rows are done")
     return program

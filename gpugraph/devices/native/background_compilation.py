@@ -1,4 +1,4 @@
-"""Programs and loops on their way to functions: compiled once, several as one text."""
+"""Programs and loops that become functions: compiled once, several as one source."""
 
 from __future__ import annotations
 
@@ -9,39 +9,39 @@ from typing import Any, Generic, TypeVar
 from gpugraph.devices.codegen.c_compiler import Compilation, compiler
 from gpugraph.devices.codegen.c_types import TRIGONOMETRY
 from gpugraph.devices.codegen.program import Loop, Program
-from gpugraph.devices.native.c_kernel_source import KernelText
-from gpugraph.devices.native.c_while_loop_source import LoopText
+from gpugraph.devices.native.c_kernel_source import KernelSource
+from gpugraph.devices.native.c_while_loop_source import LoopSource
 from gpugraph.devices.native.compiled_functions import Function, LoopFunction
 from gpugraph.devices.native.native_runtime import RUNTIME, Runtime, kernel_file
 
 UNIT = 16
-"""Functions of one text: enough to share what each compilation costs, and soon done."""
+"""Functions of one source: enough to share what each compilation costs, and soon done."""
 
-Made = TypeVar("Made")
+Compiled = TypeVar("Compiled")
 
 
-class Prepared(Generic[Made]):
-    """A function that is compiled, or on its way."""
+class Prepared(Generic[Compiled]):
+    """A function that is compiled, or waits for the compiler."""
 
     def __init__(
-        self, compilation: Compilation, make: Callable[[ctypes.CDLL, Runtime], Made]
+        self, compilation: Compilation, load: Callable[[ctypes.CDLL, Runtime], Compiled]
     ) -> None:
         self._compilation = compilation
-        self._make = make
-        self._made: Made | None = None
+        self._load = load
+        self._function: Compiled | None = None
 
     @property
     def reason(self) -> str:
         """Why there is no function and will be none; empty otherwise."""
         return self._compilation.reason or RUNTIME.reason
 
-    def get(self, wait: bool = False) -> Made | None:
+    def get(self, wait: bool = False) -> Compiled | None:
         """The function; None while it is not done (unless asked to wait), and if it failed."""
-        if self._made is None and (wait or self._compilation.done):
+        if self._function is None and (wait or self._compilation.done):
             library, runtime = self._compilation.wait(), RUNTIME.get(wait)
             if library is not None and runtime is not None:
-                self._made = self._make(library, runtime)
-        return self._made
+                self._function = self._load(library, runtime)
+        return self._function
 
 
 _PROGRAMS: dict[Program, Prepared[Function]] = {}
@@ -49,41 +49,42 @@ _LOOPS: dict[Loop, Prepared[LoopFunction]] = {}
 
 
 def prepare(programs: Sequence[Program]) -> list[Prepared[Function]]:
-    """Begins to compile programs, those that are new, several as one text; each once.
+    """Begins to compile programs, those that are new, several as one source; each once.
 
     In the background, unless GPUGRAPH_NATIVE is "wait".
     """
-    return _prepare(programs, _PROGRAMS, KernelText, Function)
+    return _prepare(programs, _PROGRAMS, KernelSource, Function)
 
 
 def prepare_loops(loops: Sequence[Loop]) -> list[Prepared[LoopFunction]]:
     """The same for loops. NotNativeError for one that can't be a function."""
-    return _prepare(loops, _LOOPS, LoopText, LoopFunction)
+    return _prepare(loops, _LOOPS, LoopSource, LoopFunction)
 
 
-def _prepare(wanted: Sequence[Any], known: dict[Any, Any], text: Any, function: Any) -> list[Any]:
+def _prepare(keys: Sequence[Any], known: dict[Any, Any], write: Any, function: Any) -> list[Any]:
     if compiler().reason:
-        known = {}  # of a compiler that is switched off for now nothing is remembered
-    new = [each for each in dict.fromkeys(wanted) if each not in known]
+        known = {}  # nothing is remembered of a compiler that is switched off for now
+    sources = {key: write(key) for key in dict.fromkeys(keys) if key not in known}
+    new = list(sources)
     if new:
         RUNTIME.start()
-    texts = [text(each) for each in new]
     for first in range(0, len(new), UNIT):
-        unit = texts[first : first + UNIT]
+        unit = new[first : first + UNIT]
         name = f"{len(unit)} native kernels" if len(unit) > 1 else "a native kernel"
-        compilation = compiler().start(unit_text([each.text for each in unit]), name)
-        for each, its_text in zip(new[first:], unit):
-            known[each] = Prepared(compilation, _maker(function, its_text))
-    return [known[each] for each in wanted]
+        source = unit_source([sources[key].source for key in unit])
+        compilation = compiler().start(source, name)
+        for key in unit:
+            known[key] = Prepared(compilation, _loader(function, sources[key]))
+    return [known[key] for key in keys]
 
 
-def _maker(function: Any, text: Any) -> Callable[[ctypes.CDLL, Runtime], Any]:
-    return lambda library, runtime: function(text, library, runtime)
+def _loader(function: Any, source: Any) -> Callable[[ctypes.CDLL, Runtime], Any]:
+    return lambda library, runtime: function(source, library, runtime)
 
 
-def unit_text(bodies: Sequence[str]) -> str:
-    """The C text of several functions."""
+def unit_source(bodies: Sequence[str]) -> str:
+    """The C source of several functions."""
     shared = [kernel_file("host_math.h")]
-    if any(TRIGONOMETRY.search(each) for each in bodies):
+    if any(TRIGONOMETRY.search(body) for body in bodies):
         shared.append(kernel_file("host_trigonometry.h"))
     return "".join([*shared, kernel_file("host_kernel.h"), *bodies])

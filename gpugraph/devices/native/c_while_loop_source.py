@@ -1,108 +1,92 @@
 """While loops as one C function: variables, a condition of them, and their next values.
 
-Variables are numbers, or vectors of one size; so are what does not change. Each turn computes all
-next values of all variables' present ones. A loop returns after a while ("more"), so that Python
-can handle signals, and is called again; it ends early where a flag is set ("stopped").
+Variables are numbers, or vectors of one size; so are inputs that do not change. Each iteration
+computes all variables' next values from their present ones. A loop returns after a while ("more"),
+so that Python can handle signals, and is called again; it ends early where a flag is set
+("stopped").
 """
 
 from __future__ import annotations
 
-import hashlib
-
-from gpugraph.devices.codegen.c_pass_source import Passes, as_text, indented
-from gpugraph.devices.codegen.c_value_expressions import Values
 from gpugraph.devices.codegen.loop_schedule import Schedule, schedule
 from gpugraph.devices.codegen.program import Loop, NotNativeError, Program
+from gpugraph.devices.codegen.program_source import braced, function_source, indented
+from gpugraph.devices.native.c_pass_source import CSource
 
 SLICE = 20_000_000
 """Nanoseconds after which a loop comes back for Python's sake."""
 
 LONG = 1024
-"""Elements from which on the time is looked at in each turn; below it in each 1,024th."""
+"""Elements from which on the time is looked at in each iteration; below it in each 1,024th."""
 
 
-class LoopText(Passes):
-    """The text of a loop's function `name`. NotNativeError where it can't have one."""
+class LoopSource(CSource):
+    """The source of a loop's function `name`. NotNativeError where it can't have one.
+
+    Beside the names of `CSource`, `number<n>` holds a variable that is a number.
+    """
 
     def __init__(self, loop: Loop) -> None:
-        self.name = "gg_" + hashlib.sha256(repr(loop).encode()).hexdigest()[:16]
         spans = Program(loop.axes, loop.values, (), ()).spans()
-        along = tuple(spans[at] for at in loop.variables)
+        along = tuple(spans[index] for index in loop.variables)
         program = Program(loop.axes, loop.values, loop.next, along)
-        super().__init__(program, Values(program, self.name))
+        _check(loop, program)
+        super().__init__(program, loop)
         self.loop = loop
-        self.inputs = loop.inputs
-        self.changing = program.made_of(loop.variables)
-        self._check()
-        self.text = self.values.text + self._function()
-
-    def _check(self) -> None:
-        loop, spans = self.loop, self.program.spans()
-        if self.program.inputs != loop.inputs:
-            raise NotNativeError("a loop's arrays run along one axis")
-        if loop.axes > 1:
-            raise NotNativeError("a loop's variables are numbers or vectors of one size")
-        if any(spans[loop.condition]) or not loop.values[loop.condition].dtype.is_bool:
-            raise NotNativeError("a loop's condition must be one bool")
-        for variable, following in zip(loop.variables, loop.next):
-            if loop.values[variable].dtype is not loop.values[following].dtype:
-                raise NotNativeError("a loop's variable changes its dtype")
-            if any(spans[following]) and not any(spans[variable]):
-                raise NotNativeError("a loop's variable changes its shape")
+        self.source = self.values.source + self._function()
 
     def _function(self) -> str:
-        loop, values = self.loop, self.values
-        number = (False,) * loop.axes
-        condition = schedule(Program(loop.axes, loop.values, (loop.condition,), (number,)))
-        body = schedule(self.program)
-        vectors = [at for at in loop.variables if condition.is_element(at)]
-        numbers = [at for at in loop.variables if at not in vectors]
-        fixed = sorted({at for each in (condition, body) for at in each.once} - self.changing)
-        lines = ["gg_block *b = block;", *self._addresses(loop.variables)]
-        lines += self.numbers(fixed)
-        lines += [f"{values.kind(at)} w{at} = {values.load(at, f'a{at}[0]')};" for at in numbers]
+        loop, values, body = self.loop, self.values, self.schedule
+        scalar = (False,) * loop.axes
+        condition = schedule(Program(loop.axes, loop.values, (loop.condition,), (scalar,)))
+        numbers = [index for index in loop.variables if not condition.is_element(index)]
+        changing = self.program.made_of(loop.variables)
+        fixed = {index for order in (condition, body) for index in order.once} - changing
+        lines = ["gg_block *b = block;", *self._addresses(), *self.scalars(sorted(fixed))]
+        for index in numbers:
+            lines.append(
+                f"{values.kind(index)} number{index} = {values.load(index, f'in{index}[0]')};"
+            )
         lines += [
             "const int64_t inner = b->inner, start = 0, stop = inner; (void)start; (void)stop;",
             f"const int64_t mask = inner >= {LONG} ? 0 : 1023, began = gg_now();",
             "int64_t count = b->count;",
             "int status = GG_DONE, bad = 0;",
-            "while (b->limit < 0 || count < b->limit) {",
-            *indented(self._turn(condition, body, set(fixed), numbers)),
-            "}",
-            *(f"a{at}[0] = {self._stored(at)};" for at in numbers),
-            "b->count = count;",
-            "return status;",
+            *braced(
+                "while (b->limit < 0 || count < b->limit)",
+                self._iteration(condition, fixed.union(numbers), numbers),
+            ),
         ]
-        return f"int {self.name}(void *block) {{\n{as_text(lines)}}}\n"
+        for index in numbers:
+            lines.append(f"in{index}[0] = {values.stored(index, f'number{index}')};")
+        lines += ["b->count = count;", "return status;"]
+        return function_source(f"int {self.name}(void *block)", lines)
 
-    def _addresses(self, variables: tuple[int, ...]) -> list[str]:
-        """Declares a<input>, and p and q, which point to the same."""
+    def _addresses(self) -> list[str]:
+        """Declares the arrays; a variable's is also that of its next value."""
         lines = []
-        for slot, at in enumerate(self.inputs):
-            lines.append(f"{self.values.memory(at)} *a{at} = b->at[{slot}];")
-            lines.append(f"const {self.values.memory(at)} *p{at} = a{at}; (void)p{at};")
-        for slot, at in enumerate(variables):
-            lines.append(f"{self.values.memory(at)} *q{slot} = a{at}; (void)q{slot};")
+        for slot, index in enumerate(self.inputs):
+            kind = f"{self.values.memory(index)} *"
+            lines.append(f"{kind}in{index} = b->at[{slot}];")
+            lines.append(self.declaration(f"row_in{index}", f"in{index}", f"const {kind}"))
+        for slot, index in enumerate(self.loop.variables):
+            kind = f"{self.values.memory(index)} *"
+            lines.append(self.declaration(f"row_out{slot}", f"in{index}", kind))
         return lines
 
-    def _turn(
-        self, condition: Schedule, body: Schedule, fixed: set[int], numbers: list[int]
-    ) -> list[str]:
+    def _iteration(self, condition: Schedule, known: set[int], numbers: list[int]) -> list[str]:
         loop, values = self.loop, self.values
-        present = [f"const {values.kind(at)} v{at} = w{at};" for at in numbers]
+        present = [f"const {values.kind(index)} v{index} = number{index};" for index in numbers]
         pairs = zip(loop.variables, loop.next)
-        after = [
-            f"w{variable} = v{following};" for variable, following in pairs if variable in numbers
-        ]
         return [
             *present,
             "{",
-            *indented(self._values(condition, fixed | set(numbers))),
+            *indented(self._computed(condition, known)),
             f"    if (!v{loop.condition}) break;",
             "}",
-            *self._values(body, fixed | set(numbers)),
+            *self._computed(self.schedule, known),
             "if (bad) { status = GG_FAILED; break; }",
-            *after,
+            *(f"number{index} = v{following};" for index, following in pairs if index in numbers),
             "count++;",
             "if (!(count & mask)) {",
             "    if (b->stop && *b->stop) { status = GG_STOPPED; break; }",
@@ -110,17 +94,22 @@ class LoopText(Passes):
             "}",
         ]
 
-    def _values(self, made: Schedule, known: set[int]) -> list[str]:
+    def _computed(self, order: Schedule, known: set[int]) -> list[str]:
         """All that a schedule computes but what is known, its vectors written."""
-        values = self.values
-        lines = self.numbers([at for at in made.once if at not in known])
-        for each in made.passes:
-            lines += self.numbers([at for at in each.rows if at not in known])
-            lines += [*map(self.tree, each.lanes), *self.one_pass(each)]
-            for at in each.lanes:
-                total = f"{values.reduction(at)}_total(&tree{at})"
-                lines.append(values.finished(at, total, "inner"))
-        return lines + self.numbers([at for at in made.after if at not in known])
+        return [*self.scalars(order.once, known=known), *self.passes(order, known)]
 
-    def _stored(self, at: int) -> str:
-        return self.values.stored(at, f"w{at}")
+
+def _check(loop: Loop, program: Program) -> None:
+    """NotNativeError where a loop can't be one function."""
+    spans = program.spans()
+    if program.inputs != loop.inputs:
+        raise NotNativeError("a loop's arrays run along one axis")
+    if loop.axes > 1:
+        raise NotNativeError("a loop's variables are numbers or vectors of one size")
+    if any(spans[loop.condition]) or not loop.values[loop.condition].dtype.is_bool:
+        raise NotNativeError("a loop's condition must be one bool")
+    for variable, following in zip(loop.variables, loop.next):
+        if loop.values[variable].dtype is not loop.values[following].dtype:
+            raise NotNativeError("a loop's variable changes its dtype")
+        if any(spans[following]) and not any(spans[variable]):
+            raise NotNativeError("a loop's variable changes its shape")

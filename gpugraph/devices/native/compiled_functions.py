@@ -1,11 +1,12 @@
 """Native kernels bound to arrays.
 
-    [made] = prepare([fused.program])           begun, in the background (see `prepared`)
-    function = made.get()                       None while it is compiled, or made.reason says why
+    [prepared] = prepare([fused.program])       compiled in the background
+    function = prepared.get()                   None while it is compiled; prepared.reason: why
+                                                it never will be
     run = function.bind(inputs, outputs, fused.sizes)
     run()
 
-How work is cut into parts depends on sizes alone, so that results don't depend on threads.
+The parts of the work depend on sizes alone, so that results don't depend on threads.
 """
 
 from __future__ import annotations
@@ -18,11 +19,11 @@ from typing import Any
 import numpy as np
 
 from gpugraph.base.dtypes import float16, float32
-from gpugraph.base.errors import InternalError, InvalidArgumentError, invalid_argument
+from gpugraph.base.errors import InternalError, invalid_argument
 from gpugraph.devices.codegen.c_types import EXPENSIVE
 from gpugraph.devices.codegen.program import Apply, Input, Program, Value
-from gpugraph.devices.native.c_kernel_source import KernelText
-from gpugraph.devices.native.c_while_loop_source import LoopText
+from gpugraph.devices.native.c_kernel_source import KernelSource
+from gpugraph.devices.native.c_while_loop_source import LoopSource
 from gpugraph.devices.native.native_runtime import Block, Runtime, address_of, thread_count
 
 PART = 16384
@@ -43,25 +44,25 @@ MORE, STOPPED, FAILED = 1, 2, 3
 
 def estimate(program: Program, elements: int) -> float:
     """Nanoseconds that so many elements take on one core, roughly."""
-    each = 0.0
+    nanoseconds = 0.0
     for value in program.values:
         wide = value.dtype.itemsize / 4
         if isinstance(value, Input):
-            each += 0.1 * wide * (bool(value.spans) and all(value.spans))
-        elif isinstance(value, Apply) and EXPENSIVE.search(value.text):
-            each += 0.4 * wide
+            nanoseconds += 0.1 * wide * (bool(value.spans) and all(value.spans))
+        elif isinstance(value, Apply) and EXPENSIVE.search(value.expression):
+            nanoseconds += 0.4 * wide
         else:
-            each += 0.05 * wide
-    return elements * (each + 0.1 * len(program.outputs))
+            nanoseconds += 0.05 * wide
+    return elements * (nanoseconds + 0.1 * len(program.outputs))
 
 
 class Function:
     """A compiled program."""
 
-    def __init__(self, text: KernelText, library: ctypes.CDLL, runtime: Runtime) -> None:
-        self.program = text.program
-        self._text = text
-        self._entry = address_of(getattr(library, text.name))
+    def __init__(self, source: KernelSource, library: ctypes.CDLL, runtime: Runtime) -> None:
+        self.program = source.program
+        self._source = source
+        self._entry = address_of(getattr(library, source.name))
         self._runtime = runtime
 
     def bind(
@@ -69,11 +70,11 @@ class Function:
     ) -> Callable[[], Any]:
         """What computes the outputs of the inputs when called.
 
-        C-ordered NumPy arrays, in the order in which `Fusion` was told of inputs and outputs, each
+        C-ordered NumPy arrays, in the order of `Fusion.input` and `Fusion.output`, each
         with as many elements as the axes (of these sizes) have that it runs along. An output may
         be an input's memory if it is the whole of it. One call at a time. It returns something
         false. InternalError when an array does not fit, InvalidArgumentError (at the call) where
-        integers are divided by zero or a text fails.
+        integers are divided by zero or an expression fails.
         """
         call = self.call(inputs, outputs, sizes)
         if not self.can_fail:
@@ -81,14 +82,14 @@ class Function:
 
         def run() -> None:
             if call():
-                raise _failed(self._text.values.failure)
+                raise invalid_argument(self._source.values.failure)
 
         return run
 
     @property
     def can_fail(self) -> bool:
         """Whether it may refuse what is in its inputs."""
-        return self._text.values.can_fail
+        return self._source.values.can_fail
 
     def call(
         self, inputs: Sequence[Any], outputs: Sequence[Any], sizes: Sequence[int]
@@ -96,7 +97,7 @@ class Function:
         """As `bind`, for a `sequence`: what returns something true where it fails."""
         program = self.program
         spans = program.spans()
-        wanted = [(at, spans[at]) for at in program.inputs]
+        wanted = [(index, spans[index]) for index in program.inputs]
         wanted += zip(program.outputs, program.along)
         _check(program.values, program.axes, wanted, [*inputs, *outputs], sizes)
         if program.narrow and sizes[-1] != program.narrow:
@@ -116,58 +117,60 @@ class Function:
         threads = max(1, min(thread_count(), int(work / THREAD_NANOSECONDS)))
         block = Block(self._entry, self._runtime.parallel, threads, rows=rows, inner=inner)
         self._cut(block)
-        scratch = [self._scratch(block, at, kind) for at, kind in self._text.scratch.items()]
+        scratch = [
+            self._scratch(block, index, kind) for index, kind in self._source.scratch.items()
+        ]
         return block, _place(block, [*inputs, *outputs, *scratch], sizes), work
 
     def _cut(self, block: Block) -> None:
         """Cuts the work into parts."""
         rows, inner = block.rows, block.inner
         block.rows_each, block.inner_each, block.across = max(rows, 1), inner, 1
-        if self._text.scratch or block.threads > 1:
-            if self._text.splits_rows and inner > PART:
+        if self._source.scratch or block.threads > 1:
+            if self._source.splits_rows and inner > PART:
                 block.inner_each, block.across = PART, ceil(inner / PART)
             block.rows_each = max(1, PART // max(block.inner_each, 1))
-            if "columns" in self._text.scratch.values():
+            if "columns" in self._source.scratch.values():
                 block.rows_each = max(block.rows_each, PART_ROWS)
         block.parts = ceil(rows / block.rows_each) * block.across
 
-    def _scratch(self, block: Block, at: int, kind: str) -> Any:
+    def _scratch(self, block: Block, index: int, kind: str) -> Any:
         """What parts leave of a reduction."""
         lengths = {
             "parts": block.parts,
             "whole": 1 + block.parts,
             "columns": ceil(block.rows / block.rows_each) * block.inner,
         }
-        dtype = self.program.values[at].dtype
-        held = float32 if dtype is float16 else dtype
-        return np.empty(max(lengths[kind], 1), held.as_numpy_dtype)
+        dtype = self.program.values[index].dtype
+        kept_type = float32 if dtype is float16 else dtype
+        return np.empty(max(lengths[kind], 1), kept_type.as_numpy_dtype)
 
 
 class LoopFunction:
     """A compiled loop."""
 
-    def __init__(self, text: LoopText, library: ctypes.CDLL, runtime: Runtime) -> None:
-        self.loop = text.loop
-        self._failure = text.values.failure
-        self._entry = address_of(getattr(library, text.name))
+    def __init__(self, source: LoopSource, library: ctypes.CDLL, runtime: Runtime) -> None:
+        self.loop = source.loop
+        self._failure = source.values.failure
+        self._entry = address_of(getattr(library, source.name))
         self._runtime = runtime
-        spans = text.program.spans()
-        self._wanted = [(at, spans[at]) for at in text.inputs]
+        spans = source.program.spans()
+        self._wanted = [(index, spans[index]) for index in source.inputs]
 
     def bind(
         self, arrays: Sequence[Any], sizes: Sequence[int], limit: int = -1, stop: Any = None
     ) -> Callable[[], int]:
-        """What runs the loop when called, and returns how many turns it took.
+        """What runs the loop when called, and returns the number of iterations.
 
-        arrays: the inputs in the order in which `Fusion` was told of them; variables begin with
-        what is in theirs and leave there what they end with. No two overlap. limit: turns at most;
-        negative: any number. stop: an int64 array of one element; where it is not 0 the loop ends
+        arrays: the inputs in the order of `Fusion.input`; variables begin with what is in theirs
+        and leave there what they end with. No two overlap. limit: iterations at most; negative: any
+        number. stop: an int64 array of one element; where it is not 0 the loop ends
         early, and so does a later call unless it is 0 again. InternalError when an array does not
         fit, InvalidArgumentError (at the call) for integers divided by zero.
         """
         _check(self.loop.values, self.loop.axes, self._wanted, arrays, sizes)
-        inputs = [at for at, _ in self._wanted]
-        _check_writeable([arrays[inputs.index(at)] for at in self.loop.variables])
+        inputs = [index for index, _ in self._wanted]
+        _check_writeable([arrays[inputs.index(index)] for index in self.loop.variables])
         block = Block(self._entry, self._runtime.parallel, 1, 1, 1, prod(sizes), limit=limit)
         if stop is not None:
             block.stop = stop.ctypes.data
@@ -178,54 +181,50 @@ class LoopFunction:
             while (status := call()) == MORE:
                 pass  # here Python handles signals
             if status == FAILED:
-                raise _failed(self._failure)
+                raise invalid_argument(self._failure)
             return int(block.count)
 
         return run
 
 
-def _failed(said: str) -> InvalidArgumentError:
-    return invalid_argument(said)
-
-
 def _place(block: Block, arrays: Sequence[Any], sizes: Sequence[int]) -> tuple[Any, ...]:
     """Writes addresses and sizes into the block; what must live with it."""
-    at = (ctypes.c_void_p * len(arrays))(*(each.ctypes.data for each in arrays))
+    addresses = (ctypes.c_void_p * len(arrays))(*(array.ctypes.data for array in arrays))
     lengths = (ctypes.c_int64 * len(sizes))(*sizes)
-    block.at, block.sizes = ctypes.addressof(at), ctypes.addressof(lengths)
-    return (at, lengths, *arrays)
+    block.at, block.sizes = ctypes.addressof(addresses), ctypes.addressof(lengths)
+    return (addresses, lengths, *arrays)
 
 
 def _check(
     values: Sequence[Value],
     axes: int,
     wanted: Sequence[tuple[int, tuple[bool, ...]]],
-    given: Sequence[Any],
+    arrays: Sequence[Any],
     sizes: Sequence[int],
 ) -> None:
     """InternalError unless the arrays hold the wanted values, by the axes they run along."""
-    if len(given) != len(wanted) or len(sizes) != axes:
+    if len(arrays) != len(wanted) or len(sizes) != axes:
         raise InternalError(
             None,
             None,
-            f"A native kernel of {len(wanted)} arrays over {axes} axes was given {len(given)} "
+            f"A native kernel of {len(wanted)} arrays over {axes} axes was given {len(arrays)} "
             f"arrays and sizes {list(sizes)}",
         )
-    for place, ((at, along), array) in enumerate(zip(wanted, given)):
+    for position, ((index, along), array) in enumerate(zip(wanted, arrays)):
         count = prod(size for size, runs in zip(sizes, along) if runs)
-        numpy_type = np.dtype(values[at].dtype.as_numpy_dtype)
+        numpy_type = np.dtype(values[index].dtype.as_numpy_dtype)
         if array.dtype != numpy_type or array.size != count or not _is_plain(array):
             raise InternalError(
                 None,
                 None,
-                f"Array {place} of a native kernel must be C-ordered {numpy_type} with {count} "
+                f"Array {position} of a native kernel must be C-ordered {numpy_type} with {count} "
                 f"elements, but is {array.dtype}{list(array.shape)}"
                 + ("" if _is_plain(array) else ", not C-ordered in memory"),
             )
 
 
 def _check_writeable(arrays: Sequence[Any]) -> None:
-    if not all(each.flags.writeable for each in arrays):
+    if not all(array.flags.writeable for array in arrays):
         raise InternalError(None, None, "A native kernel can't write to a read-only array")
 
 

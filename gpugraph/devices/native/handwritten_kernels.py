@@ -4,8 +4,8 @@
     run = file.bind("gg_conv2d", parameters, arrays)        a call, as of other kernels
     run()
 
-A file is compiled once for float32 and for float64; which one is meant is told by the arrays.
-kernels/host/host_source.h says what a function is given.
+A file is compiled once for float32 and for float64; the arrays decide which one runs.
+kernels/host/host_source.h has what a function gets.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from gpugraph.devices.native.native_runtime import (
 )
 
 _REALS = {"float32": ("float", "f32"), "float64": ("double", "f64")}
-"""By dtype: the C type, and how functions of it end."""
+"""By dtype: the C type, and the ending of its functions' names."""
 
 _INCLUDE = re.compile(r'^#include "(\w+\.h)"$', re.MULTILINE)
 
@@ -65,49 +65,49 @@ class SourceFile:
         self._runtime = runtime
 
     def bind(self, function: str, parameters: Sequence[int], arrays: Sequence[Any]) -> Call:
-        """What computes the outputs of the inputs when called: arrays has both, in this order.
+        """A call that computes the outputs of the inputs: `arrays` has both, in this order.
 
         C-ordered NumPy arrays, all float32 or all float64; no output overlaps another array.
         One call at a time. It returns 0. InternalError when an array does not fit the parameters.
         """
         dtype = str(arrays[0].dtype)
-        if dtype not in _REALS or any(str(each.dtype) != dtype for each in arrays):
-            said = ", ".join(str(each.dtype) for each in arrays)
-            raise InternalError(None, None, f"{function} has no version for {said}")
+        if dtype not in _REALS or any(str(array.dtype) != dtype for array in arrays):
+            dtypes = ", ".join(str(array.dtype) for array in arrays)
+            raise InternalError(None, None, f"{function} has no version for {dtypes}")
         ending = _REALS[dtype][1]
         entry = address_of(getattr(self._library, f"{function}_{ending}"))
         block = _Source(entry, self._runtime.parallel)
-        given = (ctypes.c_int64 * len(parameters))(*parameters)
-        at = (ctypes.c_void_p * len(arrays))(*(each.ctypes.data for each in arrays))
-        block.parameters, block.at = ctypes.addressof(given), ctypes.addressof(at)
+        numbers = (ctypes.c_int64 * len(parameters))(*parameters)
+        addresses = (ctypes.c_void_p * len(arrays))(*(array.ctypes.data for array in arrays))
+        block.parameters, block.at = ctypes.addressof(numbers), ctypes.addressof(addresses)
         block.threads = thread_count()
         getattr(self._library, f"{function}_plan_{ending}")(ctypes.byref(block))
         _check(function, block, arrays)
-        scratch = _lines(block.scratch_bytes)
+        scratch = _aligned_zeros(block.scratch_bytes)
         block.scratch = scratch.ctypes.data
         release = block.nanoseconds >= RELEASE_NANOSECONDS
-        return self._runtime.call(block, (given, at, scratch, *arrays), release)
+        return self._runtime.call(block, (numbers, addresses, scratch, *arrays), release)
 
 
-def _lines(size: int) -> Any:
-    """So many bytes of zeros, from the beginning of a cache line on."""
-    held = np.zeros(size + _LINE, np.uint8)
-    start = -held.ctypes.data % _LINE
-    return held[start : start + size]
+def _aligned_zeros(size: int) -> Any:
+    """So many bytes, from the beginning of a cache line on."""
+    buffer = np.zeros(size + _LINE, np.uint8)
+    start = -buffer.ctypes.data % _LINE
+    return buffer[start : start + size]
 
 
 def _check(function: str, block: _Source, arrays: Sequence[Any]) -> None:
-    """InternalError unless the arrays have the sizes that the function's plan says."""
-    wanted = [int(each) for each in block.count]
-    found = [each.size for each in arrays] + [0] * (_MOST_ARRAYS - len(arrays))
-    plain = all(each.flags.c_contiguous and each.flags.aligned for each in arrays)
-    if found != wanted or not plain or not arrays[-1].flags.writeable:
-        said = ", ".join(f"{list(each.shape)}" for each in arrays)
+    """InternalError unless the arrays have the sizes of the function's plan."""
+    wanted = list(block.count)
+    sizes = [array.size for array in arrays] + [0] * (_MOST_ARRAYS - len(arrays))
+    is_plain = all(array.flags.c_contiguous and array.flags.aligned for array in arrays)
+    if sizes != wanted or not is_plain or not arrays[-1].flags.writeable:
+        shapes = ", ".join(f"{list(array.shape)}" for array in arrays)
         raise InternalError(
             None,
             None,
             f"{function} needs C-ordered arrays of {wanted} elements, the last one writeable, but "
-            f"was given {said}",
+            f"was given {shapes}",
         )
 
 
@@ -122,15 +122,15 @@ def prepare_source(file: str) -> Prepared[SourceFile]:
     if file in _FILES and not compiler().reason:
         return _FILES[file]
     RUNTIME.start()
-    compilation = compiler().start(source_text(file), f"kernels/{file}")
-    made = Prepared(compilation, lambda library, runtime: SourceFile(file, library, runtime))
-    if not compiler().reason:  # of a compiler that is switched off for now nothing is remembered
-        _FILES[file] = made
-    return made
+    compilation = compiler().start(whole_source(file), f"kernels/{file}")
+    prepared = Prepared(compilation, lambda library, runtime: SourceFile(file, library, runtime))
+    if not compiler().reason:  # nothing is remembered of one that is switched off
+        _FILES[file] = prepared
+    return prepared
 
 
-def source_text(file: str) -> str:
-    """The whole C text of a file."""
+def whole_source(file: str) -> str:
+    """The whole C source of a file, for both dtypes."""
     parts = [kernel_file("host_kernel.h"), kernel_file("host_source.h")]
     for real, ending in _REALS.values():
         parts += [
@@ -142,5 +142,5 @@ def source_text(file: str) -> str:
 
 
 def _expanded(file: str) -> str:
-    """The text of a file of `kernels/` with what it includes of others there."""
-    return _INCLUDE.sub(lambda found: _expanded(found[1]), kernel_file(file))
+    """The source of a file of `kernels/`, with the files there that it includes."""
+    return _INCLUDE.sub(lambda include: _expanded(include[1]), kernel_file(file))

@@ -1,4 +1,4 @@
-"""The C side that all native kernels share (host_runtime.c, host_strided_copy.c), and its threads.
+"""The C runtime that all native kernels share (host_runtime.c, host_strided_copy.c).
 
 It is loaded once.
 
@@ -24,13 +24,13 @@ _PACKAGE = Path(__file__).resolve().parents[2]
 
 @cache
 def kernel_file(name: str) -> str:
-    """The text of the file of `kernels/` that has this name, in whichever folder of it."""
+    """The source in the file of `kernels/` that has this name, in whichever folder."""
     return _kernel_paths()[name].read_text("utf-8")
 
 
 @cache
 def _kernel_paths() -> dict[str, Path]:
-    """Files of `kernels/` by name: each is there once. In a wheel they lie in the package."""
+    """Files of `kernels/` by name, which are unique. In a wheel they lie in the package."""
     for home in (_PACKAGE / "_kernels", _PACKAGE.parent / "kernels"):
         if home.is_dir():
             return {path.name: path for path in home.rglob("*.*") if path.is_file()}
@@ -83,49 +83,49 @@ Call = Callable[[], int]
 
 
 class Runtime:
-    """The loaded runtime: how kernels are called and run on threads."""
+    """The loaded runtime: calls kernels, and runs them on threads."""
 
     def __init__(self, library: ctypes.CDLL) -> None:
         self.library = library
-        given = (ctypes.c_void_p * len(_PYTHON))()
-        for at, name in enumerate(_PYTHON):
-            given[at] = address_of(getattr(ctypes.pythonapi, name))
-        library.gg_python(given)
+        functions = (ctypes.c_void_p * len(_PYTHON))()
+        for index, name in enumerate(_PYTHON):
+            functions[index] = address_of(getattr(ctypes.pythonapi, name))
+        library.gg_python(functions)
         self.parallel = address_of(library.gg_run_parallel)
         self._sequence = address_of(library.gg_sequence)
-        held = ctypes.addressof(ctypes.c_char.in_dll(library, "gg_calls"))
+        methods = ctypes.addressof(ctypes.c_char.in_dll(library, "gg_calls"))
         size = 4 * ctypes.sizeof(ctypes.c_void_p)  # of a PyMethodDef
-        self._held, self._released = held, held + size
+        self._held, self._released = methods, methods + size
         self._new = ctypes.pythonapi.PyCFunction_NewEx
         self._new.restype = ctypes.py_object
         self._new.argtypes = [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
 
     def call(self, block: ctypes.Structure, keep: Sequence[Any], release: bool) -> Call:
-        """What runs a block's kernel and returns its status.
+        """A call that runs a block's kernel and returns its status.
 
         `keep` lives as long as it does. With `release` other threads may run Python meanwhile.
         """
-        own = (ctypes.addressof(block), release, block, *keep)
-        return self._new(self._released if release else self._held, own, None)
+        state = (ctypes.addressof(block), release, block, *keep)
+        return self._new(self._released if release else self._held, state, None)
 
     def sequence(self, calls: Sequence[Call]) -> Call:
         """Calls of this runtime, one after the other, as one; the first status that isn't 0."""
-        parts = [call_of(each) for each in calls]
-        blocks = (ctypes.c_void_p * len(parts))(*(each[0] for each in parts))
+        parts = [call_of(part) for part in calls]
+        blocks = (ctypes.c_void_p * len(parts))(*(part[0] for part in parts))
         several = _Several(self._sequence, len(parts), 0, ctypes.addressof(blocks))
-        return self.call(several, (blocks, *calls), any(each[1] for each in parts))
+        return self.call(several, (blocks, *calls), any(part[1] for part in parts))
 
     def failed_at(self, call: Call) -> int:
         """Which of the calls of a `sequence` ended it."""
         return int(call_of(call)[2].failed)
 
     def threads(self) -> int:
-        """How many threads have been made."""
+        """How many threads have been started."""
         return int(self.library.gg_thread_count())
 
 
 def call_of(call: Call) -> tuple[Any, ...]:
-    """The address of a call's block, whether Python runs meanwhile, and what it keeps."""
+    """The address of a call's block, whether Python runs meanwhile, and the objects it keeps."""
     return call.__self__  # type: ignore[attr-defined]
 
 
@@ -159,19 +159,20 @@ class _Shared:
         if self._compilation is None or (self._was_refused and not compiler().reason):
             self._was_refused = bool(compiler().reason)
             files = ("host_kernel.h", "host_runtime.c", "host_strided_copy.c")
-            text = "".join(map(kernel_file, files))
-            self._compilation = compiler().start(text, "the runtime of native kernels")
+            source = "".join(map(kernel_file, files))
+            self._compilation = compiler().start(source, "the runtime of native kernels")
         return self._compilation
 
     @property
     def reason(self) -> str:
+        """Why there is no runtime; empty while it is compiled, and where there is one."""
         return self.start().reason
 
     def get(self, wait: bool) -> Runtime | None:
         """The runtime; None while it is not there, or where it can't be."""
         if self._runtime is None:
-            made = self.start()
-            library = made.wait() if wait or made.done else None
+            compilation = self.start()
+            library = compilation.wait() if wait or compilation.done else None
             if library is not None:
                 self._runtime = Runtime(library)
         return self._runtime

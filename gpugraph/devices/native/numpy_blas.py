@@ -4,7 +4,7 @@ They can be members of a `sequence`, between kernels. Which BLAS there is is Num
 own wheels carry OpenBLAS under names of its own; where none of the names below is known, there is a
 reason instead.
 
-    products    views -> how each matrix lies, which batch axes are rows -> blocks, by sizes alone
+    products    views -> the layout of each matrix, batch axes that are rows -> blocks, by sizes
 
 While native products run the BLAS has one thread, and blocks are for the threads of the runtime:
 it would take two from a million multiplications on, which pays from 30 million.
@@ -23,7 +23,7 @@ import numpy as np
 from gpugraph.base.errors import InternalError
 from gpugraph.devices.codegen.program import NotNativeError
 from gpugraph.devices.native.native_runtime import RUNTIME, Call, Runtime, address_of, thread_count
-from gpugraph.devices.native.numpy_views import addresses, are_apart, overlap, said
+from gpugraph.devices.native.numpy_views import addresses, are_apart, description, overlap
 
 _NAMES = (
     ("scipy_cblas_{}64_", True),
@@ -40,14 +40,14 @@ _THREADS = (
     "scipy_openblas_{}_num_threads",
     "openblas_{}_num_threads",
 )
-"""What gets and sets the number of its threads, if it is OpenBLAS."""
+"""The functions that get and set the number of its threads, if it is OpenBLAS."""
 
 _BLOCK = 3_000_000
 """Work of half a product, from which on it is two blocks: each packs the matrix they share again,
 which costs 5 to 10 % of it. Each eightfold halves once more."""
 
 _LINE = 32
-"""Rows and columns of a block are a multiple of it: what the BLAS's kernels do at once."""
+"""Rows and columns of a block are a multiple of it: the tile of the BLAS's kernels."""
 
 _MANY = 8
 """So many products in a batch are enough for threads without being cut."""
@@ -82,8 +82,8 @@ class _Products(ctypes.Structure):
     )
 
 
-class _Found(NamedTuple):
-    """Addresses of gemm and gemv by the bytes of an element; get and set, None if not there."""
+class _Blas(NamedTuple):
+    """Addresses of gemm and gemv by the bytes of an element; of get and set, if they are there."""
 
     functions: dict[int, tuple[int, int]]
     is_wide: bool
@@ -91,18 +91,19 @@ class _Found(NamedTuple):
 
 
 @cache
-def _blas() -> _Found | None:
+def _blas() -> _Blas | None:
     """The functions of NumPy's BLAS: what its module is linked with."""
     module = getattr(np, "_core", None)
     path = getattr(getattr(module, "_multiarray_umath", None), "__file__", None)
     if path is None:
         return None
     library = ctypes.CDLL(path)
-    threads = [found for name in _THREADS if (found := _all(library, name, ("get", "set")))]
+    pairs = (_all(library, name, ("get", "set")) for name in _THREADS)
+    threads = next(((get, put) for get, put in filter(None, pairs)), None)
     for name, is_wide in _NAMES:
-        if found := _all(library, name, ("sgemm", "sgemv", "dgemm", "dgemv")):
-            functions = {4: (found[0], found[1]), 8: (found[2], found[3])}
-            return _Found(functions, is_wide, (threads[0][0], threads[0][1]) if threads else None)
+        if functions := _all(library, name, ("sgemm", "sgemv", "dgemm", "dgemv")):
+            single, double = (functions[0], functions[1]), (functions[2], functions[3])
+            return _Blas({4: single, 8: double}, is_wide, threads)
     return None
 
 
@@ -123,8 +124,10 @@ def blas_reason() -> str:
 
 def blas_threads_reason() -> str:
     """Why native products leave their threads to the BLAS; empty if they don't."""
-    found = _blas()
-    return "" if found and found.threads else "NumPy's BLAS has no known way to set its threads"
+    blas = _blas()
+    return (
+        "" if blas and blas.threads else "NumPy's BLAS has no known function that sets its threads"
+    )
 
 
 def product(a: Any, b: Any, out: Any, transpose_a: bool = False, transpose_b: bool = False) -> Call:
@@ -133,85 +136,97 @@ def product(a: Any, b: Any, out: Any, transpose_a: bool = False, transpose_b: bo
 
 
 def products(triples: Sequence[tuple[Any, Any, Any]]) -> Call:
-    """What computes out = a @ b for each triple (a, b, out) when called, one after the other.
+    """A call that computes out = a @ b for each triple (a, b, out), one after the other.
 
     a: (..., m, k), b: (..., k, n), out: (..., m, n), with equal leading axes, all float32 or all
     float64. Of the last two axes of a and b either may be the contiguous one, of out it is the
     last; the other has a positive stride of whole elements, at least what it runs over. Leading
     axes of a and b have any strides (0 too). One call at a time.
 
-    NotNativeError for other dtypes and strides, or an `out` that overlaps itself or what it is made
-    of; InternalError for shapes that don't fit, a read-only `out`, or without `blas_reason` being
-    empty.
+    NotNativeError for other dtypes and strides, or an `out` that overlaps itself or an
+    input; InternalError for shapes that don't fit, a read-only `out`, or where there is a
+    `blas_reason`.
     """
     blas, runtime = _blas(), RUNTIME.get(True)
     if blas is None or runtime is None:
         raise InternalError(None, None, blas_reason())
     if blas.threads is not None:
-        _tell_threads(runtime, blas.threads)
+        _set_thread_functions(runtime, blas.threads)
     calls = [_product(blas, runtime, *triple) for triple in triples]
     return calls[0] if len(calls) == 1 else runtime.sequence(calls)
 
 
 @cache
-def _tell_threads(runtime: Runtime, threads: tuple[int, int]) -> None:
+def _set_thread_functions(runtime: Runtime, threads: tuple[int, int]) -> None:
     runtime.library.gg_blas_threads(*map(ctypes.c_void_p, threads))
 
 
 class _Matrix(NamedTuple):
-    """How a matrix lies: whether its columns are contiguous, and the stride of the other axis."""
+    """A matrix in memory: whether its columns are contiguous, and the stride of the other axis."""
 
     is_transposed: bool
     leading: int
 
 
-def _product(blas: _Found, runtime: Runtime, a: Any, b: Any, out: Any) -> Call:
+def _product(blas: _Blas, runtime: Runtime, a: Any, b: Any, out: Any) -> Call:
     _check(a, b, out)
     n, k = b.shape[-1], a.shape[-1]
     block = _Products(address_of(runtime.library.gg_multiply), *blas.functions[out.itemsize])
     if not out.size:
         return runtime.call(block, (a, b, out), False)
-    lies = [_lies(x) if k else _Matrix(False, x.shape[-1] or 1) for x in (a, b)] + [_lies(out)]
-    if lies[2].is_transposed:
-        raise NotNativeError(f"A product to {said(out)}: its last axis is not contiguous")
-    axes = _fold(a, b, out, lies) if k else out.ndim - 2
+    layouts = [_layout(x) if k else _Matrix(False, x.shape[-1] or 1) for x in (a, b)] + [
+        _layout(out)
+    ]
+    if layouts[2].is_transposed:
+        raise NotNativeError(f"A product to {description(out)}: its last axis is not contiguous")
+    axes = _fold(a, b, out, layouts) if k else out.ndim - 2
     rows = prod(out.shape[axes:-1])
     block.is_wide, block.item = blas.is_wide, out.itemsize
     block.kind = _kind(rows, n, k)
-    block.transposes_a, block.transposes_b = lies[0].is_transposed, lies[1].is_transposed
+    block.transposes_a, block.transposes_b = layouts[0].is_transposed, layouts[1].is_transposed
     block.m, block.n, block.k = rows, n, k
-    block.lda, block.ldb, block.ldc = (each.leading for each in lies)
-    at = [addresses(x, axes) for x in (a, b, out)]
-    block.count = len(at[2])
-    block.a, block.b, block.c = (each.ctypes.data for each in at)
+    block.lda, block.ldb, block.ldc = (layout.leading for layout in layouts)
+    starts = [addresses(x, axes) for x in (a, b, out)]
+    block.count = len(starts[2])
+    block.a, block.b, block.c = (array.ctypes.data for array in starts)
     work = _cut(block)
-    return runtime.call(block, (*at, a, b, out), work >= _RELEASE_WORK)
+    return runtime.call(block, (*starts, a, b, out), work >= _RELEASE_WORK)
 
 
 def _check(a: Any, b: Any, out: Any) -> None:
-    """Raises what `products` says, but for strides."""
+    """Raises the errors of `products`, but for strides."""
     if min(a.ndim, b.ndim, out.ndim) < 2 or not (
         a.shape[:-2] == b.shape[:-2] == out.shape[:-2]
         and (a.shape[-2], b.shape[-1]) == out.shape[-2:]
         and a.shape[-1] == b.shape[-2]
     ):
-        raise InternalError(None, None, f"Shapes of a product that don't fit: {_said(a, b, out)}")
+        raise InternalError(
+            None, None, f"Shapes of a product that don't fit: {_descriptions(a, b, out)}"
+        )
     if not out.flags.writeable:
-        raise InternalError(None, None, f"A product to a read-only array: {_said(a, b, out)}")
+        raise InternalError(
+            None, None, f"A product to a read-only array: {_descriptions(a, b, out)}"
+        )
     if out.dtype not in _TYPES or not a.dtype == b.dtype == out.dtype:
-        raise NotNativeError(f"A product of other than float32 or float64: {_said(a, b, out)}")
+        raise NotNativeError(
+            f"A product of other than float32 or float64: {_descriptions(a, b, out)}"
+        )
     if not (a.flags.aligned and b.flags.aligned and out.flags.aligned):
-        raise NotNativeError(f"A product of arrays that are not aligned: {_said(a, b, out)}")
+        raise NotNativeError(
+            f"A product of arrays that are not aligned: {_descriptions(a, b, out)}"
+        )
     is_apart = are_apart(out.shape, out.strides, out.itemsize)
     if not is_apart or overlap(a, out) or overlap(b, out):
-        raise NotNativeError(f"A product that overlaps itself or an input: {_said(a, b, out)}")
+        raise NotNativeError(
+            f"A product that overlaps itself or an input: {_descriptions(a, b, out)}"
+        )
 
 
-def _said(*arrays: Any) -> str:
-    return ", ".join(map(said, arrays))
+def _descriptions(*arrays: Any) -> str:
+    return ", ".join(map(description, arrays))
 
 
-def _lies(x: Any) -> _Matrix:
+def _layout(x: Any) -> _Matrix:
     """NotNativeError unless an axis is contiguous; an axis of one index has any stride."""
     rows, columns = x.shape[-2:]
     by_row, by_column = x.strides[-2:]
@@ -222,36 +237,38 @@ def _lies(x: Any) -> _Matrix:
         leading, rest = divmod(step, x.itemsize) if outer > 1 else (max(inner, 1), 0)
         if (inner <= 1 or inner_step == x.itemsize) and not rest and leading >= max(inner, 1):
             return _Matrix(is_transposed, leading)
-    raise NotNativeError(f"A product of {said(x)}: neither of the last two axes is contiguous")
+    raise NotNativeError(
+        f"A product of {description(x)}: neither of the last two axes is contiguous"
+    )
 
 
-def _fold(a: Any, b: Any, out: Any, lies: list[_Matrix]) -> int:
+def _fold(a: Any, b: Any, out: Any, layouts: list[_Matrix]) -> int:
     """How many leading axes remain when those along which b is the same are rows of a and out.
 
     Where there was one row, its matrix takes the stride of the axis whose indices are the rows now.
     """
     axes: int = out.ndim - 2
     rows = out.shape[-2]
-    while axes and not lies[0].is_transposed:
+    while axes and not layouts[0].is_transposed:
         axis, size = axes - 1, out.shape[axes - 1]
         if size > 1:
             if b.strides[axis]:
                 break
-            folded = _folded(a, axis, rows, lies[0]), _folded(out, axis, rows, lies[2])
+            folded = _folded(a, axis, rows, layouts[0]), _folded(out, axis, rows, layouts[2])
             if folded[0] is None or folded[1] is None:
                 break
-            lies[0], lies[2] = folded[0], folded[1]
+            layouts[0], layouts[2] = folded[0], folded[1]
             rows *= size
         axes -= 1
     return axes
 
 
-def _folded(x: Any, axis: int, rows: int, lies: _Matrix) -> _Matrix | None:
-    """How x lies with the indices of an axis as more rows; None if not evenly spaced."""
+def _folded(x: Any, axis: int, rows: int, layout: _Matrix) -> _Matrix | None:
+    """The layout of x with an axis's indices as further rows; None if not evenly spaced."""
     leading, rest = divmod(x.strides[axis], rows * x.itemsize)
-    if rest or leading < lies.leading or (rows > 1 and leading != lies.leading):
+    if rest or leading < layout.leading or (rows > 1 and leading != layout.leading):
         return None
-    return lies._replace(leading=leading)
+    return layout._replace(leading=leading)
 
 
 def _kind(m: int, n: int, k: int) -> int:

@@ -1,4 +1,4 @@
-"""What is known of NumPy views before native code works on their memory."""
+"""NumPy views, before native code works on their memory: overlap, addresses, messages."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 _MOST_WORK: Any = 10_000
-"""Candidates that are looked at: a few microseconds."""
+"""Candidates that NumPy tries: a few microseconds."""
 
 
-def said(array: Any) -> str:
+def description(array: Any) -> str:
     """A view in a message."""
     return f"{array.dtype}{list(array.shape)} with strides {list(array.strides)}"
 
@@ -25,7 +25,7 @@ def overlap(a: Any, b: Any) -> bool:
 
 
 def are_apart(sizes: Sequence[int], strides: Sequence[int], item: int) -> bool:
-    """Whether each index has memory of its own: yes only where axes are nested in each other."""
+    """Whether no two indices share memory: true only where axes are nested in each other."""
     if 0 in sizes:
         return True
     extent = item
@@ -38,9 +38,9 @@ def are_apart(sizes: Sequence[int], strides: Sequence[int], item: int) -> bool:
 
 
 def addresses(array: Any, axes: int) -> Any:
-    """Where each index of the first axes begins, in C order, as an array."""
-    found = np.full((1,), array.ctypes.data, np.uintp)
+    """The address of each index of the first axes, in C order, as an array."""
+    starts = np.full((1,), array.ctypes.data, np.uintp)
     for size, stride in zip(array.shape[:axes], array.strides[:axes]):
         steps = (np.arange(size) * stride).astype(np.uintp)
-        found = (found[:, None] + steps).reshape(-1)
-    return found
+        starts = (starts[:, None] + steps).reshape(-1)
+    return starts

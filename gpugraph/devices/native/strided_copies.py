@@ -1,11 +1,11 @@
-"""Copies of NumPy views as native calls, of what a number or an array that broadcasts has.
+"""Copies of NumPy views as native calls: of numbers, and of arrays that broadcast.
 
     sorted     axes by the target's strides, all of them positive in the target
     collapsed  axes that are one in both become one
     a plane    two axes that C loops over (copies of rows, repeats, tiles of a transposition), and
                those outside of it
 
-They can be members of a `sequence`. What is done is decided when arrays are bound.
+They can be members of a `sequence`. Everything is decided when arrays are bound.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import numpy as np
 from gpugraph.base.errors import InternalError
 from gpugraph.devices.codegen.program import NotNativeError
 from gpugraph.devices.native.native_runtime import RUNTIME, Call, Runtime, address_of, thread_count
-from gpugraph.devices.native.numpy_views import are_apart, overlap, said
+from gpugraph.devices.native.numpy_views import are_apart, description, overlap
 
 MOST_AXES = 8
 """Axes after collapsing: two of the plane and `GG_OUTSIDE` of kernels/host/host_strided_copy.c."""
@@ -39,7 +39,7 @@ _SHORT = 4
 _SIDE = 128
 """Columns of a block of a transposition, where there are several: tiles of 4 to 16 fit."""
 
-_COPY, _FILL, _TURN, _STRIDED = range(4)
+_COPY, _FILL, _TRANSPOSE, _STRIDED = range(4)
 _SIZES = (1, 2, 4, 8, 16)
 
 
@@ -68,7 +68,7 @@ class _Move(ctypes.Structure):
 
 
 def move(source: Any, target: Any) -> Call:
-    """What copies `source` to the array `target` when called.
+    """A call that copies `source` to the array `target`.
 
     source: an array of target's dtype that broadcasts to its shape, read at each call, or a number.
     Elements have 1, 2, 4, 8 or 16 bytes; strides may be anything, but no two elements of `target`
@@ -80,18 +80,20 @@ def move(source: Any, target: Any) -> Call:
     runtime = RUNTIME.get(True)
     if runtime is None:
         raise InternalError(None, None, RUNTIME.reason)
-    given = _given(source, target)
-    _check(given, target)
-    if _is_same(given, target) or not target.size:
+    array = _as_array(source, target)
+    _check(array, target)
+    if _is_same(array, target) or not target.size:
         block = _Move(address_of(runtime.library.gg_moved))
-        return runtime.call(block, (given, target), False)
-    if overlap(given, target):
-        raise NotNativeError(f"A move of {said(given)} to {said(target)}, which overlaps it")
-    axes, at, to = axes_of(given, target)
-    return _bound(runtime, axes, (at, to), (given, target))
+        return runtime.call(block, (array, target), False)
+    if overlap(array, target):
+        raise NotNativeError(
+            f"A move of {description(array)} to {description(target)}, which overlaps it"
+        )
+    axes, start, to = axes_of(array, target)
+    return _bound(runtime, axes, (start, to), (array, target))
 
 
-def _given(source: Any, target: Any) -> Any:
+def _as_array(source: Any, target: Any) -> Any:
     """The source as an array: a number is one of target's dtype."""
     if isinstance(source, np.ndarray):
         return source
@@ -104,18 +106,18 @@ def _given(source: Any, target: Any) -> Any:
 
 
 def _check(source: Any, target: Any) -> None:
-    """Raises what `move` says."""
+    """Raises the errors of `move`."""
     if source.dtype != target.dtype or not _broadcasts(source.shape, target.shape):
-        given = f"{said(source)} to {said(target)}"
-        raise InternalError(None, None, f"No move of {given}: dtypes or shapes don't fit")
+        views = f"{description(source)} to {description(target)}"
+        raise InternalError(None, None, f"No move of {views}: dtypes or shapes don't fit")
     if not target.flags.writeable:
         raise InternalError(None, None, "A move can't write to a read-only array")
     if target.dtype.hasobject or target.itemsize not in _SIZES:
         raise NotNativeError(f"A move of {target.dtype}, with {target.itemsize} bytes an element")
     if not (source.flags.aligned and target.flags.aligned):
-        raise NotNativeError(f"A move of {said(source)} that is not aligned in memory")
+        raise NotNativeError(f"A move of {description(source)} that is not aligned in memory")
     if not are_apart(target.shape, target.strides, target.itemsize):
-        raise NotNativeError(f"A move to {said(target)}, whose elements may share memory")
+        raise NotNativeError(f"A move to {description(target)}, whose elements may share memory")
 
 
 def _is_same(a: Any, b: Any) -> bool:
@@ -131,41 +133,41 @@ def _broadcasts(shape: tuple[int, ...], to: tuple[int, ...]) -> bool:
 def axes_of(source: Any, target: Any) -> tuple[list[Axis], int, int]:
     """The axes of a copy of one array to another (which the first broadcasts to), as few as can be,
     the target's smallest stride last; the addresses where both begin."""
-    axes, at, to = _sorted(np.broadcast_to(source, target.shape), target)
-    return _collapsed(axes), at, to
+    axes, start, to = _sorted(np.broadcast_to(source, target.shape), target)
+    return _collapsed(axes), start, to
 
 
 def _sorted(source: Any, target: Any) -> tuple[list[Axis], int, int]:
     """Axes of more than one index, the target's smallest stride last; where both begin."""
-    at, to = source.ctypes.data, target.ctypes.data
+    start, to = source.ctypes.data, target.ctypes.data
     axes = []
     for size, step, to_step in zip(target.shape, source.strides, target.strides):
         if size == 1:
             continue
         if to_step < 0:
-            at, to = at + (size - 1) * step, to + (size - 1) * to_step
+            start, to = start + (size - 1) * step, to + (size - 1) * to_step
             step, to_step = -step, -to_step
         axes.append(Axis(size, step, to_step))
-    return sorted(axes, key=lambda axis: -axis.target), at, to
+    return sorted(axes, key=lambda axis: -axis.target), start, to
 
 
 def _collapsed(axes: list[Axis]) -> list[Axis]:
-    """Neighbours that are one axis in both become one."""
-    made: list[Axis] = []
+    """The axes, with neighbours joined that are one axis in both arrays."""
+    collapsed: list[Axis] = []
     for axis in axes:
-        if made and all(made[-1][which] == axis.size * axis[which] for which in (1, 2)):
-            axis = axis._replace(size=axis.size * made.pop().size)
-        made.append(axis)
-    return made
+        if collapsed and all(collapsed[-1][i] == axis.size * axis[i] for i in (1, 2)):
+            axis = axis._replace(size=axis.size * collapsed.pop().size)
+        collapsed.append(axis)
+    return collapsed
 
 
 def _bound(
-    runtime: Runtime, axes: list[Axis], at: tuple[int, int], arrays: tuple[Any, Any]
+    runtime: Runtime, axes: list[Axis], starts: tuple[int, int], arrays: tuple[Any, Any]
 ) -> Call:
     """The call for collapsed axes, from and to these addresses."""
     item = arrays[1].itemsize
     total = item * prod(axis.size for axis in axes)
-    axes, item = _widened(axes, item, at)
+    axes, item = _widened(axes, item, starts)
     if len(axes) > MOST_AXES:
         raise NotNativeError(f"A move over {len(axes)} axes; up to {MOST_AXES} are native")
     kind, row, column, outside = _plane(axes, item)
@@ -173,43 +175,42 @@ def _bound(
     block.rows, block.from_row, block.to_row = row
     block.columns, block.from_column, block.to_column = column
     block.outside = len(outside)
-    for which, axis in enumerate(outside):
-        block.sizes[which] = axis.size
-        getattr(block, "from")[which], block.to[which] = axis.source, axis.target
-    block.source, block.target = at
+    for index, axis in enumerate(outside):
+        block.sizes[index] = axis.size
+        getattr(block, "from")[index], block.to[index] = axis.source, axis.target
+    block.source, block.target = starts
     _cut(block, total)
     return runtime.call(block, arrays, total >= RELEASE_BYTES)
 
 
-def _widened(axes: list[Axis], item: int, at: tuple[int, int]) -> tuple[list[Axis], int]:
+def _widened(axes: list[Axis], item: int, starts: tuple[int, int]) -> tuple[list[Axis], int]:
     """Short runs of elements that are contiguous in both as one longer element."""
     if axes and axes[-1].source == axes[-1].target == item:
         wide = item * axes[-1].size
         steps = [step for axis in axes[:-1] for step in axis[1:]]
-        if wide in _SIZES and not any(each % min(wide, 8) for each in (*steps, *at)):
+        if wide in _SIZES and not any(offset % min(wide, 8) for offset in (*steps, *starts)):
             return axes[:-1], wide
     return axes, item
 
 
 def _plane(axes: list[Axis], item: int) -> tuple[int, Axis, Axis, list[Axis]]:
-    """What is done, and along which axes."""
+    """The kind of copy, its two axes, and those outside of them."""
     outside = list(axes)
     column = outside.pop() if outside else Axis(1, item, item)
-    kind, which = _STRIDED, len(outside) - 1
+    kind, inner = _STRIDED, len(outside) - 1
     if column.target == item:
         if column.source == item:
             kind = _COPY
         elif column.source == 0:
             kind = _FILL
-        elif contiguous := [at for at, axis in enumerate(outside) if axis.source == item]:
-            kind, which = _TURN, contiguous[-1]
-    row = outside.pop(which) if outside else Axis(1, 0, 0)
+        elif contiguous := [index for index, axis in enumerate(outside) if axis.source == item]:
+            kind, inner = _TRANSPOSE, contiguous[-1]
+    row = outside.pop(inner) if outside else Axis(1, 0, 0)
     longest = max([row, *outside])
     if longest.size >= 2 * _SHORT and (
         column.size < _SHORT or column.size * row.size < _SHORT * _SHORT
     ):
-        rest = [each for each in (*outside, row) if each is not longest]
-        return _STRIDED, column, longest, rest
+        return _STRIDED, column, longest, [a for a in (*outside, row) if a is not longest]
     return kind, row, column, outside
 
 
@@ -220,11 +221,11 @@ def _cut(block: _Move, total: int) -> None:
     block.threads = threads
     if threads > 1:
         elements = PART_BYTES // block.item
-        block.columns_each = min(block.columns, _SIDE if block.kind == _TURN else elements)
+        block.columns_each = min(block.columns, _SIDE if block.kind == _TRANSPOSE else elements)
         block.rows_each = min(block.rows, elements // block.columns_each)
     blocks = ceil(block.rows / block.rows_each) * ceil(block.columns / block.columns_each)
     outside = prod(block.sizes[: block.outside])
     block.count = blocks * outside
-    each = block.rows_each * block.columns_each * block.item
-    block.each = block.count if threads <= 1 else max(1, PART_BYTES // each)
+    block_bytes = block.rows_each * block.columns_each * block.item
+    block.each = block.count if threads <= 1 else max(1, PART_BYTES // block_bytes)
     block.parts = ceil(block.count / block.each)

@@ -10,7 +10,7 @@ import numpy as np
 
 from gpugraph.base import dtypes
 from gpugraph.base.dtypes import as_dtype
-from gpugraph.base.errors import InvalidArgumentError, invalid_argument
+from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
@@ -23,42 +23,38 @@ _TYPES = (dtypes.float32, dtypes.float64, dtypes.int32, dtypes.int64, dtypes.str
 _CALLED = {dtypes.float32: "float", dtypes.float64: "double"}
 
 
-def _refusal(message: str) -> InvalidArgumentError:
-    return invalid_argument(message)
-
-
 # -- fields
 
 
 def _fields(record: bytes, delimiter: bytes, quotes: bool) -> list[bytes]:
     """The fields of one record, without their quotes; none of an empty one."""
-    found: list[bytes] = []
-    at = 0 if record else len(record) + 1
-    while at <= len(record):
-        if quotes and record.startswith(b'"', at):
-            field, at = _quoted(record, at + 1, delimiter)
+    fields: list[bytes] = []
+    position = 0 if record else len(record) + 1
+    while position <= len(record):
+        if quotes and record.startswith(b'"', position):
+            field, position = _quoted(record, position + 1, delimiter)
         else:
-            end = record.find(delimiter, at)
+            end = record.find(delimiter, position)
             end = len(record) if end < 0 else end
-            field, at = record[at:end], end
+            field, position = record[position:end], end
             if b"\n" in field or b"\r" in field or (quotes and b'"' in field):
-                raise _refusal("Unquoted fields cannot have quotes/CRLFs inside")
-        found.append(field)
-        at += 1  # beyond the delimiter, or the end
-    return found
+                raise invalid_argument("Unquoted fields cannot have quotes/CRLFs inside")
+        fields.append(field)
+        position += 1  # beyond the delimiter, or the end
+    return fields
 
 
 def _quoted(record: bytes, start: int, delimiter: bytes) -> tuple[bytes, int]:
     """The field that begins at `start`, after its quote, and where its other quote's next is."""
-    at = start
-    while (end := record.find(b'"', at)) >= 0:
+    position = start
+    while (end := record.find(b'"', position)) >= 0:
         after = record[end + 1 : end + 2]
         if after in (b"", delimiter):
             return record[start:end].replace(b'""', b'"'), end + 1
         if after != b'"':
-            raise _refusal("Quote inside a string has to be escaped by another quote")
-        at = end + 2
-    raise _refusal("Quoted field has to end with quote followed by delim or end")
+            raise invalid_argument("Quote inside a string has to be escaped by another quote")
+        position = end + 2
+    raise invalid_argument("Quoted field has to end with quote followed by delim or end")
 
 
 # -- the op
@@ -69,37 +65,37 @@ def _bind(context: KernelContext, records: Any, *defaults: Any) -> Callable[[], 
     delimiter = attrs["field_delim"].encode()
     missing, chosen = attrs["na_value"].encode(), set(attrs["select_cols"])
     if len(delimiter) != 1:
-        raise _refusal("field_delim should be only 1 char")
+        raise invalid_argument("field_delim should be only 1 char")
 
     def run() -> list[Any]:
         for number, default in enumerate(defaults):
             if default.size > 1:
-                raise _refusal(
+                raise invalid_argument(
                     f"There should only be 1 default per field but field {number} has "
                     f"{default.size}"
                 )
-        found = [np.empty(records.size, default.dtype) for default in defaults]
+        columns = [np.empty(records.size, default.dtype) for default in defaults]
         for row, record in enumerate(records.reshape(-1).tolist()):
             fields = _fields(record, delimiter, attrs["use_quote_delim"])
             if chosen:
-                fields = [each for at, each in enumerate(fields) if at in chosen]
+                fields = [field for column, field in enumerate(fields) if column in chosen]
             if len(fields) != len(defaults):
-                raise _refusal(
+                raise invalid_argument(
                     f"Expect {len(defaults)} fields but have {len(fields)} in record {row}"
                 )
             for number, (field, default) in enumerate(zip(fields, defaults)):
                 if field in (b"", missing):
-                    found[number][row] = _default(default, number, row)
+                    columns[number][row] = _default(default, number, row)
                 else:
-                    found[number][row] = _value(field, default.dtype, number, row)
-        return [each.reshape(records.shape) for each in found]
+                    columns[number][row] = _value(field, default.dtype, number, row)
+        return [column.reshape(records.shape) for column in columns]
 
     return run
 
 
 def _default(default: Any, number: int, row: int) -> Any:
     if not default.size:
-        raise _refusal(f"Field {number} is required but missing in record {row}!")
+        raise invalid_argument(f"Field {number} is required but missing in record {row}!")
     return default.reshape(())[()]
 
 
@@ -107,18 +103,18 @@ def _value(field: bytes, dtype: Any, number: int, row: int) -> Any:
     wanted = as_dtype(dtype)
     if wanted is dtypes.string:
         return field
-    found = read_number(field, wanted)
-    if found is None:
+    parsed = read_number(field, wanted)
+    if parsed is None:
         called, shown = _CALLED.get(wanted, wanted.name), field.decode("utf-8", "backslashreplace")
-        raise _refusal(f"Field {number} in record {row} is not a valid {called}: {shown}")
-    return found
+        raise invalid_argument(f"Field {number} in record {row} is not a valid {called}: {shown}")
+    return parsed
 
 
 def _infer(context: InferContext) -> Sequence[TensorShape]:
     records, *defaults = context.shapes
     for dtype in map(as_dtype, context.attrs["OUT_TYPE"]):
         if dtype not in _TYPES:
-            names = ", ".join(each.name for each in _TYPES)
+            names = ", ".join(allowed.name for allowed in _TYPES)
             raise TypeError(
                 f"Value passed to parameter 'record_defaults' has DataType {dtype.name} not in "
                 f"list of allowed values: {names}"
@@ -151,7 +147,7 @@ _decode_csv = op(
 
 
 def _check_columns(columns: Sequence[int], count: int) -> None:
-    if any(one >= other for one, other in pairwise(columns)):
+    if any(left >= right for left, right in pairwise(columns)):
         raise ValueError("select_cols is not strictly increasing.")
     if columns and columns[0] < 0:
         raise ValueError("select_cols contains negative values.")
@@ -187,7 +183,7 @@ def decode_csv(
         _check_columns(chosen, len(record_defaults))
     if not len(record_defaults):
         raise ValueError("decode_csv needs the default of one column at least in record_defaults")
-    made = _decode_csv(
+    columns = _decode_csv(
         records,
         list(record_defaults),
         field_delim=field_delim,
@@ -196,4 +192,4 @@ def decode_csv(
         select_cols=chosen,
         name=name,
     )
-    return list(made) if isinstance(made, (list, tuple)) else [made]
+    return list(columns) if isinstance(columns, (list, tuple)) else [columns]

@@ -9,7 +9,7 @@ import numpy as np
 
 from gpugraph.base import dtypes
 from gpugraph.base.dtypes import DType, as_dtype
-from gpugraph.base.errors import InvalidArgumentError, invalid_argument
+from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
@@ -35,26 +35,22 @@ def _bind(context: KernelContext, source: Any) -> Callable[[], Any]:
     def run() -> list[Any]:
         texts = source.reshape(-1).tolist()
         size = len(texts[0]) if texts else 0
-        for at, text in enumerate(texts):
+        for index, text in enumerate(texts):
             if len(text) != size:
-                raise _refusal(
+                raise invalid_argument(
                     "DecodeRaw requires input strings to all be the same size, but element "
-                    f"{at} has size {len(text)} != {size}"
+                    f"{index} has size {len(text)} != {size}"
                 )
         if size % stored.itemsize:
-            raise _refusal(
+            raise invalid_argument(
                 f"Input to DecodeRaw has length {size} that is not a multiple of "
                 f"{stored.itemsize}, the size of {wanted.name}"
             )
-        found = np.frombuffer(b"".join(texts), stored)
+        numbers = np.frombuffer(b"".join(texts), stored)
         shape = (*source.shape, size // stored.itemsize)
-        return [found.reshape(shape).astype(bits).view(numpy_type)]
+        return [numbers.reshape(shape).astype(bits).view(numpy_type)]
 
     return run
-
-
-def _refusal(message: str) -> InvalidArgumentError:
-    return invalid_argument(message)
 
 
 _decode_raw = op(
@@ -87,7 +83,7 @@ def decode_raw(
     """
     if input_bytes is not None and bytes is not None:
         raise ValueError("Cannot specify both 'input_bytes' and 'bytes'")
-    given = bytes if input_bytes is None else input_bytes
-    if given is None or out_type is None:
+    source = bytes if input_bytes is None else input_bytes
+    if source is None or out_type is None:
         raise ValueError("decode_raw needs input_bytes and out_type")
-    return _decode_raw(given, out_type=out_type, little_endian=little_endian, name=name)
+    return _decode_raw(source, out_type=out_type, little_endian=little_endian, name=name)

@@ -52,9 +52,9 @@ def _infer_matching(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _match(patterns: Any) -> list[Any]:
-    found = sorted(os.fsencode(path) for path in Glob(patterns.reshape(-1).tolist()))
-    names = np.empty(len(found), object)
-    names[:] = found
+    paths = sorted(os.fsencode(path) for path in Glob(patterns.reshape(-1).tolist()))
+    names = np.empty(len(paths), object)
+    names[:] = paths
     return [names]
 
 

@@ -1,8 +1,8 @@
-"""From random bits to random numbers: TensorFlow's way from Philox blocks to each distribution.
+"""From random bits to random numbers: TensorFlow's conversion of Philox blocks to distributions.
 
 Source: TensorFlow's numbers for known seeds, which tests keep. A law fills a whole array from a
-place in a stream; what it takes from there depends on how many numbers came before, on nothing
-else. Floats have as many random bits as their mantissa, in [1, 2), less 1; normal numbers are made
+position in a stream; the blocks that it takes depend on how many numbers came before, on nothing
+else. Floats have as many random bits as their mantissa, in [1, 2), less 1; normal numbers come
 in pairs (Box and Muller, 1958: sqrt(-2 log u) times the sine, and the cosine, of 2 pi v), whose
 functions are computed in double precision, so that float32 numbers are nearly always the nearest.
 """
@@ -26,23 +26,23 @@ _FOR_A_THREAD = 8 * CHUNK
 _SMALLEST = 1e-7
 """What u is at least where its logarithm is taken."""
 
-_OWN = 256 // 4
-"""How many blocks each number has for its own if it isn't known how many it needs."""
+_RESERVED = 256 // 4
+"""How many blocks each number has for itself where it is unknown how many it needs."""
 
 Convert = Callable[[Any, Any], None]
 """convert(words, out): numbers of the words of whole blocks, which may be changed."""
 
 
 class Law(NamedTuple):
-    """A way to fill arrays: `law(place, out)` for C-ordered `out`, with numbers from there on.
+    """A distribution that fills arrays: `law(place, out)` for C-ordered `out`.
 
     groups: fills `out`, whole groups of as many numbers as a block gives, from the blocks so many
-      counters further on. own: how many blocks a number has for its own; 0 where a group needs one.
+      counters further on. reserved: how many blocks a number has for itself; 0: a group has one.
     """
 
     fill: Callable[[Philox, Any], None]
     groups: Callable[[Philox, Any, Any], None]
-    own: int = 0
+    reserved: int = 0
 
     def __call__(self, place: Philox, out: Any) -> None:
         self.fill(place, out)
@@ -50,18 +50,18 @@ class Law(NamedTuple):
     def rows(self, place: Philox, apart: int, out: Any) -> None:
         """Fills each row of `out` as if it was alone, rows `apart` counters after each other."""
         count, size = out.shape
-        groups, each = groups_of(out[0])
-        within = np.arange(groups, dtype=np.uint64) * np.uint64(self.own * each or 1)
+        groups, group = groups_of(out[0])
+        within = np.arange(groups, dtype=np.uint64) * np.uint64(self.reserved * group or 1)
         offsets = np.arange(count, dtype=np.uint64)[:, None] * np.uint64(apart) + within
-        whole = np.empty((count, groups * each), out.dtype)
+        whole = np.empty((count, groups * group), out.dtype)
         self.groups(place, offsets.reshape(-1), whole.reshape(-1))
         out[...] = whole[:, :size]
 
 
 def groups_of(out: Any) -> tuple[int, int]:
     """How many groups an array is made of, and how many numbers a group has."""
-    each = 2 if out.dtype.itemsize == 8 else 4
-    return -(-out.size // each), each
+    size = 2 if out.dtype.itemsize == 8 else 4
+    return -(-out.size // size), size
 
 
 def _law(convert: Convert) -> Law:
@@ -76,26 +76,26 @@ def _fill_groups(convert: Convert, place: Philox, offsets: Any, out: Any) -> Non
 # -- by chunks, in threads
 
 
-def _fill(part: Callable[[Philox, Any], None], own: int, place: Philox, out: Any) -> None:
+def _fill(part: Callable[[Philox, Any], None], reserved: int, place: Philox, out: Any) -> None:
     """part(place, flat) for all of `out`, or in several threads for parts of it."""
-    flat, (groups, each) = out.reshape(-1), groups_of(out)
+    flat, (groups, group) = out.reshape(-1), groups_of(out)
     if groups < 2 * _FOR_A_THREAD:
         part(place, flat)
         return
-    size, apart = -(-groups // min(thread_count(), groups // _FOR_A_THREAD)), own * each or 1
+    size, apart = -(-groups // min(thread_count(), groups // _FOR_A_THREAD)), reserved * group or 1
     works = [
-        partial(part, place.skip(start * apart), flat[start * each : (start + size) * each])
+        partial(part, place.skip(start * apart), flat[start * group : (start + size) * group])
         for start in range(0, groups, size)
     ]
     run_all(works)
 
 
 def _fill_part(convert: Convert, place: Philox, flat: Any) -> None:
-    groups, each = groups_of(flat)
+    groups, group = groups_of(flat)
     for done, words in place.chunks(groups):
-        part = flat[done * each : done * each + len(words) // 2 * each]
-        whole = len(words) // 2 * each == part.size
-        target = part if whole else np.empty(len(words) // 2 * each, flat.dtype)
+        part = flat[done * group : done * group + len(words) // 2 * group]
+        whole = len(words) // 2 * group == part.size
+        target = part if whole else np.empty(len(words) // 2 * group, flat.dtype)
         convert(words, target)
         if not whole:
             part[...] = target[: part.size]
@@ -143,9 +143,9 @@ uniform = _law(_unit)
 
 def doubles(words: Any) -> Any:
     """Numbers in [0, 1), one of each uint64."""
-    found = np.empty(words.shape)
-    _unit64(words, found)
-    return found
+    numbers = np.empty(words.shape)
+    _unit64(words, numbers)
+    return numbers
 
 
 def integers(low: int, high: int) -> Law:
@@ -202,9 +202,9 @@ normal = _law(_normal)
 # -- normal, none beyond 2: a group has blocks of its own, and takes the first that are within
 
 
-def _truncate(place: Philox, offsets: Any, words: Any, each: int) -> Any:
+def _truncate(place: Philox, offsets: Any, words: Any, group: int) -> Any:
     """The numbers of groups that begin so many counters further on, with these first blocks."""
-    drawn = np.empty((len(words) // 2, each), np.float32 if each == 4 else np.float64)
+    drawn = np.empty((len(words) // 2, group), np.float32 if group == 4 else np.float64)
     normal_pairs(words, drawn.reshape(-1))
     short = np.flatnonzero((np.abs(drawn) >= 2).any(axis=1))
     if short.size:
@@ -213,12 +213,12 @@ def _truncate(place: Philox, offsets: Any, words: Any, each: int) -> Any:
 
 
 def _fill_truncated(place: Philox, flat: Any) -> None:
-    groups, each = groups_of(flat)
-    apart = _OWN * each
+    groups, group = groups_of(flat)
+    apart = _RESERVED * group
     for done, words in place.chunks(groups, apart):
         offsets = np.arange(done, done + len(words) // 2, dtype=np.uint64) * np.uint64(apart)
-        drawn = _truncate(place, offsets, words, each)
-        part = flat[done * each : done * each + drawn.size]
+        drawn = _truncate(place, offsets, words, group)
+        part = flat[done * group : done * group + drawn.size]
         part[...] = drawn[: part.size]
 
 
@@ -229,21 +229,21 @@ def _truncated_groups(place: Philox, offsets: Any, out: Any) -> None:
 
 def _first_within(place: Philox, starts: Any, drawn: Any) -> Any:
     """Rows of `drawn` with what is beyond 2 left out, filled up from the blocks that follow."""
-    each, used = drawn.shape[1], 1
-    found = np.empty_like(drawn)
+    group, used = drawn.shape[1], 1
+    numbers = np.empty_like(drawn)
     rows = np.arange(len(drawn))
     while rows.size:
-        more = np.empty((len(rows), each), drawn.dtype)
-        normal_pairs(place.at(starts + np.uint64(used)).reshape(-1), more.reshape(-1))
+        following = np.empty((len(rows), group), drawn.dtype)
+        normal_pairs(place.at(starts + np.uint64(used)).reshape(-1), following.reshape(-1))
         used += 1
-        drawn = np.concatenate([drawn, more], axis=1)
+        drawn = np.concatenate([drawn, following], axis=1)
         beyond = np.abs(drawn) >= 2
-        full = (~beyond).sum(axis=1) >= each
-        first = np.argsort(beyond[full], axis=1, kind="stable")[:, :each]
-        found[rows[full]] = np.take_along_axis(drawn[full], first, axis=1)
+        full = (~beyond).sum(axis=1) >= group
+        first = np.argsort(beyond[full], axis=1, kind="stable")[:, :group]
+        numbers[rows[full]] = np.take_along_axis(drawn[full], first, axis=1)
         rows, starts, drawn = rows[~full], starts[~full], drawn[~full]
-    return found
+    return numbers
 
 
-truncated_normal = Law(partial(_fill, _fill_truncated, _OWN), _truncated_groups, _OWN)
+truncated_normal = Law(partial(_fill, _fill_truncated, _RESERVED), _truncated_groups, _RESERVED)
 """Normal numbers, those beyond 2 left out."""

@@ -41,13 +41,13 @@ def _drawing(law: Callable[[Philox, Any], Any]) -> Call:
 
     def make(context: KernelContext, parameters: Any, out: Any) -> Callable[[], Any]:
         stream, kinds = stream_of(context), parameters.size
-        each = out.size // max(kinds, 1)
+        count = out.size // max(kinds, 1)
 
         def run() -> None:
             if out.size:
-                wide = np.repeat(parameters.reshape(-1).astype(np.float64), each)
+                wide = np.repeat(parameters.reshape(-1).astype(np.float64), count)
                 drawn = law(stream.reserve(out.size * RESERVED), wide)
-                out.reshape(each, kinds)[...] = drawn.reshape(kinds, each).T
+                out.reshape(count, kinds)[...] = drawn.reshape(kinds, count).T
 
         return run
 

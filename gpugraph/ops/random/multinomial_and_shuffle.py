@@ -114,18 +114,18 @@ def _stateless(_: KernelContext, logits: Any, seed: Any, out: Any) -> Callable[[
 
 def _launch_multinomial(signature: Signature) -> list[Launch]:
     blocks = _blocks(*signature.output_shapes[0])
-    given = Arg(1), stored_stream(signature), blocks
-    return _launch_classes("gg_classes", signature, given, "int32_t")
+    arguments = Arg(1), stored_stream(signature), blocks
+    return _launch_classes("gg_classes", signature, arguments, "int32_t")
 
 
 def _launch_stateless(signature: Signature) -> list[Launch]:
     check_seed_shape(signature.input_shapes[2])
-    given = Arg(2), Arg(1)
-    return _launch_classes("gg_stateless_classes", signature, given, seed_type(signature, 2))
+    arguments = Arg(2), Arg(1)
+    return _launch_classes("gg_stateless_classes", signature, arguments, seed_type(signature, 2))
 
 
 def _launch_classes(
-    function: str, signature: Signature, given: tuple[Any, ...], seed: str
+    function: str, signature: Signature, arguments: tuple[Any, ...], seed: str
 ) -> list[Launch]:
     """Sums of probabilities, and the draw; given: its arguments that are no sizes."""
     (rows, classes), (_, count) = signature.input_shapes[0], signature.output_shapes[0]
@@ -136,7 +136,7 @@ def _launch_classes(
     summed, pairs = (Arg(0), sums, rows, classes), grid_of(-(-rows * count // 2))
     return [
         Launch("gg_class_sums", grid_of(rows, 1), block, summed, types, defines),
-        Launch(function, pairs, block, (sums, *given, *sizes), types, defines),
+        Launch(function, pairs, block, (sums, *arguments, *sizes), types, defines),
     ]
 
 
@@ -168,13 +168,13 @@ _stateless_op = op(
 
 
 def _classes(
-    function: OpFunction, scope: tuple[str | None, str], given: tuple[Any, Any], dtype: Any,
+    function: OpFunction, scope: tuple[str | None, str], inputs: tuple[Any, Any], dtype: Any,
     further: Callable[[], dict[str, Any]],
 ) -> Tensor:  # fmt: skip
-    with op_scope(*scope, given[0]):
-        logits = convert_to_tensor(given[0], name="logits")
+    with op_scope(*scope, inputs[0]):
+        logits = convert_to_tensor(inputs[0], name="logits")
         wanted = as_dtype(dtype or dtypes.int64)
-        return function(logits, given[1], output_dtype=wanted, **further())
+        return function(logits, inputs[1], output_dtype=wanted, **further())
 
 
 def multinomial(
@@ -190,8 +190,8 @@ def multinomial(
     or int32. ValueError for logits that are no matrix, InvalidArgumentError in a run for no
     classes.
     """
-    scope, given = (name, "multinomial"), (logits, num_samples)
-    return _classes(_multinomial_op, scope, given, output_dtype, lambda: seeds_of(seed))
+    scope, inputs = (name, "multinomial"), (logits, num_samples)
+    return _classes(_multinomial_op, scope, inputs, output_dtype, lambda: seeds_of(seed))
 
 
 def categorical(
@@ -202,8 +202,8 @@ def categorical(
     name: str | None = None,
 ) -> Tensor:
     """The same as `multinomial`, under its newer name."""
-    scope, given = (name, "categorical"), (logits, num_samples)
-    return _classes(_multinomial_op, scope, given, dtype, lambda: seeds_of(seed))
+    scope, inputs = (name, "categorical"), (logits, num_samples)
+    return _classes(_multinomial_op, scope, inputs, dtype, lambda: seeds_of(seed))
 
 
 def stateless_multinomial(
@@ -214,16 +214,16 @@ def stateless_multinomial(
     name: str | None = None,
 ) -> Tensor:
     """As `multinomial`; the classes follow from `seed`, two integers."""
-    scope, given = (name, "stateless_multinomial"), (logits, num_samples)
-    return _classes(_stateless_op, scope, given, output_dtype, lambda: {"seed": seed})
+    scope, inputs = (name, "stateless_multinomial"), (logits, num_samples)
+    return _classes(_stateless_op, scope, inputs, output_dtype, lambda: {"seed": seed})
 
 
 def stateless_categorical(
     logits: Any, num_samples: Any, seed: Any, dtype: Any = dtypes.int64, name: str | None = None
 ) -> Tensor:
     """The same as `stateless_multinomial`, under its newer name."""
-    scope, given = (name, "stateless_categorical"), (logits, num_samples)
-    return _classes(_stateless_op, scope, given, dtype, lambda: {"seed": seed})
+    scope, inputs = (name, "stateless_categorical"), (logits, num_samples)
+    return _classes(_stateless_op, scope, inputs, dtype, lambda: {"seed": seed})
 
 
 # -- orders
@@ -233,8 +233,8 @@ def _order(place: Philox, count: int) -> Any:
     """The numbers below `count` in random order (Fisher and Yates, from the front)."""
     left = np.arange(count, 1, -1, dtype=np.uint32)
     order = list(range(count))
-    for at, other in enumerate((place.words(count - 1) % left).tolist()):
-        order[at], order[at + other] = order[at + other], order[at]
+    for index, offset in enumerate((place.words(count - 1) % left).tolist()):
+        order[index], order[index + offset] = order[index + offset], order[index]
     return np.array(order, np.intp)
 
 

@@ -41,7 +41,8 @@ _ROUNDS = 10
 def _round_keys(key: int) -> list[tuple[int, int]]:
     low, high = key & _WORD, key >> 32 & _WORD
     return [
-        ((low + _WEYL[0] * at) & _WORD, (high + _WEYL[1] * at) & _WORD) for at in range(_ROUNDS)
+        ((low + _WEYL[0] * number) & _WORD, (high + _WEYL[1] * number) & _WORD)
+        for number in range(_ROUNDS)
     ]
 
 
@@ -112,10 +113,10 @@ class Philox(NamedTuple):
 
     def words(self, count: int) -> Any:
         """`count` words, as uint32."""
-        found = np.empty(-(-count // 4) * 2, np.uint64)
+        pairs = np.empty(-(-count // 4) * 2, np.uint64)
         for done, words in self.chunks(-(-count // 4)):
-            found[2 * done : 2 * done + len(words)] = words
-        return found.view(np.uint32)[:count]
+            pairs[2 * done : 2 * done + len(words)] = words
+        return pairs.view(np.uint32)[:count]
 
     def at(self, offsets: Any) -> Any:
         """The words of the blocks so many counters further on (uint64, below 2**63): two a row."""
@@ -128,12 +129,12 @@ class Philox(NamedTuple):
         upper, past = self.counter >> 64, ((self.counter >> 64) + 1) % 2**64
         a[0] = np.where(carried, np.uint64(past & _WORD), np.uint64(upper & _WORD))
         b[1] = np.where(carried, np.uint64(past >> 32), np.uint64(upper >> 32))
-        found = np.empty(2 * size, np.uint64)
-        _pack(_rounds(a, b, spare, _key_columns(self.key)), found)
-        return found.reshape(size, 2)
+        pairs = np.empty(2 * size, np.uint64)
+        _pack(_rounds(a, b, spare, _key_columns(self.key)), pairs)
+        return pairs.reshape(size, 2)
 
     def _few(self, count: int, stride: int) -> Any:
-        words = [word for at in range(count) for word in self.skip(at * stride).block()]
+        words = [word for index in range(count) for word in self.skip(index * stride).block()]
         return np.array(words, np.uint32).view(np.uint64)
 
     def _run(self, count: int, stride: int, space: _Workspace) -> Any:
@@ -144,7 +145,7 @@ class Philox(NamedTuple):
         constants, (k0, k1), (l0, l1) = _constants(), *_round_keys(self.key)[:2]
         c0, c1, c2, c3 = (self.counter >> shift & _WORD for shift in (0, 32, 64, 96))
         a, b, t = (array[:, :count] for array in space.pairs)
-        first, second = (np.uint64(each) for each in _MULTIPLIERS)
+        first, second = (np.uint64(multiplier) for multiplier in _MULTIPLIERS)
         start = space.steps[:count]
         if stride != 1:
             start = np.multiply(start, np.uint64(stride), out=b[1])

@@ -169,7 +169,7 @@ def random_uniform(
 def scaled(
     function: OpFunction,
     default: str,
-    given: tuple[Any, Any, Any],
+    inputs: tuple[Any, Any, Any],
     dtype: Any,
     name: str | None,
     further: Callable[[], dict[str, Any]],
@@ -180,10 +180,10 @@ def scaled(
       number of ops there.
     """
     wanted = as_dtype(dtype)
-    with op_scope(name, default, *given) as scope:
-        sizes = sizes_of(given[0])
-        centre = convert_to_tensor(given[1], wanted, "mean")
-        width = convert_to_tensor(given[2], wanted, "stddev")
+    with op_scope(name, default, *inputs) as scope:
+        sizes = sizes_of(inputs[0])
+        centre = convert_to_tensor(inputs[1], wanted, "mean")
+        width = convert_to_tensor(inputs[2], wanted, "stddev")
         unit = function(sizes, dtype=wanted, **further())
         return raw_ops.Add(raw_ops.Mul(unit, width, name="mul"), centre, name=scope)
 
@@ -197,8 +197,8 @@ def random_normal(
     name: str | None = None,
 ) -> Tensor:
     """Normally distributed random numbers of `shape`."""
-    given = shape, mean, stddev
-    return scaled(_random_normal, "random_normal", given, dtype, name, lambda: seeds_of(seed))
+    inputs = shape, mean, stddev
+    return scaled(_random_normal, "random_normal", inputs, dtype, name, lambda: seeds_of(seed))
 
 
 def truncated_normal(
@@ -210,5 +210,7 @@ def truncated_normal(
     name: str | None = None,
 ) -> Tensor:
     """Normally distributed random numbers of `shape`, none further than 2 stddev from the mean."""
-    given = shape, mean, stddev
-    return scaled(_truncated_normal, "truncated_normal", given, dtype, name, lambda: seeds_of(seed))
+    inputs = shape, mean, stddev
+    return scaled(
+        _truncated_normal, "truncated_normal", inputs, dtype, name, lambda: seeds_of(seed)
+    )

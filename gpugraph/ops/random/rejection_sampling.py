@@ -29,9 +29,9 @@ _KNUTH = 10
 
 
 def _normals(words: Any) -> Any:
-    found = np.empty(words.shape)
-    normal_pairs(words.reshape(-1), found.reshape(-1))
-    return found
+    numbers = np.empty(words.shape)
+    normal_pairs(words.reshape(-1), numbers.reshape(-1))
+    return numbers
 
 
 class _Lanes:
@@ -66,12 +66,12 @@ Draw = Callable[[Any, _Lanes], Any]
 
 def _by_parts(draw: Draw, place: Philox, parameters: Any) -> Any:
     """draw(parameters, lanes) of all, so many at once."""
-    found = np.empty(parameters.size)
+    numbers = np.empty(parameters.size)
     for start in range(0, parameters.size, _AT_ONCE):
         part = parameters[start : start + _AT_ONCE]
         lanes = _Lanes(place, start, part.size)
-        found[start : start + part.size] = draw(part, lanes)
-    return found
+        numbers[start : start + part.size] = draw(part, lanes)
+    return numbers
 
 
 def gamma(place: Philox, alphas: Any) -> Any:
@@ -86,9 +86,9 @@ def _gamma(alphas: Any, lanes: _Lanes) -> Any:
     0 has no number: NaN.
     """
     uniforms, normals = _Source(lanes, doubles), _Source(lanes, _normals)
-    found = np.full(alphas.size, np.nan)
+    numbers = np.full(alphas.size, np.nan)
     exponential = np.flatnonzero(alphas == 1)
-    found[exponential] = -np.log1p(-uniforms.take(exponential))
+    numbers[exponential] = -np.log1p(-uniforms.take(exponential))
     left = np.flatnonzero((alphas > 0) & (alphas != 1))
     small = alphas < 1
     d = alphas + np.where(small, 2 / 3, -1 / 3)
@@ -100,16 +100,16 @@ def _gamma(alphas: Any, lanes: _Lanes) -> Any:
         inside = v > 0
         lane, x, v = left[inside], x[inside], v[inside] ** 3
         u = uniforms.take(lane)
-        sure = u < 1 - 0.0331 * (x * x) * (x * x)
+        is_sure = u < 1 - 0.0331 * (x * x) * (x * x)
         with np.errstate(divide="ignore"):
             bound = 0.5 * x * x + d[lane] * (1 - v + np.log(v))
-            taken = sure | (np.log(u) < bound)
-        done = lane[taken]
-        found[done] = d[done] * v[taken]
+            is_accepted = is_sure | (np.log(u) < bound)
+        done = lane[is_accepted]
+        numbers[done] = d[done] * v[is_accepted]
         left = np.setdiff1d(left, done, assume_unique=True)
     below = np.flatnonzero(small & (alphas > 0))
-    found[below] *= uniforms.take(below) ** (1 / alphas[below])
-    return found
+    numbers[below] *= uniforms.take(below) ** (1 / alphas[below])
+    return numbers
 
 
 def poisson(place: Philox, rates: Any) -> Any:
@@ -122,25 +122,25 @@ def poisson(place: Philox, rates: Any) -> Any:
 
 def _poisson(rates: Any, lanes: _Lanes) -> Any:
     uniforms = _Source(lanes, doubles)
-    found = np.full(rates.size, np.nan)
-    _products(rates, np.flatnonzero((rates >= 0) & (rates < _KNUTH)), uniforms, found)
-    _transformed(rates, np.flatnonzero((rates >= _KNUTH) & (rates < np.inf)), uniforms, found)
-    return found
+    numbers = np.full(rates.size, np.nan)
+    _products(rates, np.flatnonzero((rates >= 0) & (rates < _KNUTH)), uniforms, numbers)
+    _transformed(rates, np.flatnonzero((rates >= _KNUTH) & (rates < np.inf)), uniforms, numbers)
+    return numbers
 
 
-def _products(rates: Any, left: Any, uniforms: _Source, found: Any) -> None:
+def _products(rates: Any, left: Any, uniforms: _Source, numbers: Any) -> None:
     """How many uniform numbers can be multiplied before the product is at most exp(-rate)."""
     limits, products = np.exp(-rates[left]), np.ones(left.size)
     count = 0
     while left.size:
         products = products * uniforms.take(left)
         over = products <= limits
-        found[left[over]] = count
+        numbers[left[over]] = count
         left, limits, products = left[~over], limits[~over], products[~over]
         count += 1
 
 
-def _transformed(rates: Any, left: Any, uniforms: _Source, found: Any) -> None:
+def _transformed(rates: Any, left: Any, uniforms: _Source, numbers: Any) -> None:
     """A number under a hat function, taken if it lies under that of Poisson's numbers, too."""
     while left.size:
         rate = rates[left]
@@ -152,11 +152,13 @@ def _transformed(rates: Any, left: Any, uniforms: _Source, found: Any) -> None:
         k = np.floor((2 * a / us + b) * u + rate + 0.43)
         sure = (us >= 0.07) & (v <= 0.9277 - 3.6224 / (b - 2))
         open_ = ~sure & (k >= 0) & ((us >= 0.013) | (v <= us))
-        at = np.flatnonzero(open_)
-        scale = (1.1239 + 1.1328 / (b[at] - 3.4)) / (a[at] / (us[at] * us[at]) + b[at])
-        logs = -rate[at] + k[at] * np.log(rate[at])
-        factorials = np.array([math.lgamma(each + 1) for each in k[at].tolist()])
-        taken = sure
-        taken[at] = np.log(v[at] * scale) <= logs - factorials
-        found[left[taken]] = k[taken]
-        left = left[~taken]
+        unsure = np.flatnonzero(open_)
+        scale = (1.1239 + 1.1328 / (b[unsure] - 3.4)) / (
+            a[unsure] / (us[unsure] * us[unsure]) + b[unsure]
+        )
+        logs = -rate[unsure] + k[unsure] * np.log(rate[unsure])
+        factorials = np.array([math.lgamma(value + 1) for value in k[unsure].tolist()])
+        is_accepted = sure
+        is_accepted[unsure] = np.log(v[unsure] * scale) <= logs - factorials
+        numbers[left[is_accepted]] = k[is_accepted]
+        left = left[~is_accepted]

@@ -51,8 +51,8 @@ def get_seed(op_seed: int | None) -> tuple[int | None, int | None]:
             return None, None
         seeds = DEFAULT_GRAPH_SEED, op_seed % _LARGEST_SEED
     else:
-        own = graph.version if op_seed is None else op_seed
-        seeds = graph.seed % _LARGEST_SEED, own % _LARGEST_SEED
+        local_seed = graph.version if op_seed is None else op_seed
+        seeds = graph.seed % _LARGEST_SEED, local_seed % _LARGEST_SEED
     return (0, _LARGEST_SEED) if seeds == (0, 0) else seeds  # (0, 0) would mean none
 
 
@@ -95,9 +95,9 @@ class Stream:
         with self._lock:
             if self._moved is None:
                 self._moved, self._kind = (device, put(self._words(self._place))), None
-            at, stored = self._moved
-            if at != device:
-                raise NotImplementedError(f"its random numbers are counted on {at}")
+            location, stored = self._moved
+            if location != device:
+                raise NotImplementedError(f"its random numbers are counted on {location}")
             return stored
 
     def _words(self, place: Philox) -> Any:
@@ -164,6 +164,6 @@ def stored_stream(signature: Signature) -> State:
 
 def place_of_seed(seed: Any) -> Philox:
     """Where the numbers of a seed of two integers begin."""
-    first, second = (int(each) % _LONG for each in seed)
+    first, second = (int(number) % _LONG for number in seed)
     drawn = Philox(_STATELESS_KEY, first | second << 64).block()
     return Philox(drawn[0] | drawn[1] << 32, (drawn[2] | drawn[3] << 32) << 64)

@@ -150,9 +150,9 @@ def stateless_random_normal(
     name: str | None = None,
 ) -> Tensor:
     """Normally distributed random numbers of `shape`, which follow from `seed` (two integers)."""
-    given = shape, mean, stddev
+    inputs = shape, mean, stddev
     default = "stateless_random_normal"
-    return scaled(_normal, default, given, dtype, name, lambda: {"seed": seed})
+    return scaled(_normal, default, inputs, dtype, name, lambda: {"seed": seed})
 
 
 def stateless_truncated_normal(
@@ -165,6 +165,6 @@ def stateless_truncated_normal(
 ) -> Tensor:
     """Normally distributed random numbers of `shape`, none further than 2 stddev from the mean,
     which follow from `seed` (two integers)."""
-    given = shape, mean, stddev
+    inputs = shape, mean, stddev
     default = "stateless_truncated_normal"
-    return scaled(_truncated_normal, default, given, dtype, name, lambda: {"seed": seed})
+    return scaled(_truncated_normal, default, inputs, dtype, name, lambda: {"seed": seed})

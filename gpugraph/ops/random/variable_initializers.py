@@ -36,10 +36,10 @@ class Initializer:
         self.dtype: DType = self._checked(dtype)
 
     def _checked(self, dtype: Any) -> DType:
-        found = as_dtype(dtype).base_dtype
-        if self.floating_only and not found.is_floating:
-            raise ValueError(f"Expected floating point type, got {found.name}.")
-        return found
+        base_dtype = as_dtype(dtype).base_dtype
+        if self.floating_only and not base_dtype.is_floating:
+            raise ValueError(f"Expected floating point type, got {base_dtype.name}.")
+        return base_dtype
 
     def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Tensor:
         """A tensor of `shape`; of a part of a variable the scale is that of the whole."""

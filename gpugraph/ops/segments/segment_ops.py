@@ -89,9 +89,9 @@ def _unsorted_kernel(combine: Any, start: Callable[[Any], Any], way: Way) -> Sou
 
         def run() -> None:
             if ids.size and ids.max() >= count:
-                at = int(np.flatnonzero(ids >= count)[0])
+                position = int(np.flatnonzero(ids >= count)[0])
                 raise invalid_argument(
-                    f"segment_ids[{at}] = {ids[at]} is out of range [0, {count})"
+                    f"segment_ids[{position}] = {ids[position]} is out of range [0, {count})"
                 )
             out.fill(neutral)
             if ids.size and ids.min() < 0:
@@ -146,9 +146,9 @@ def _starts(ids: Any, rows: int) -> Any:
         raise invalid_argument(f"segment ids must be >= 0, but one is {ids[0]}")
     steps = np.diff(ids)
     if (steps < 0).any():
-        at = int(np.flatnonzero(steps < 0)[0])
-        what = f"segment ids are not increasing: {ids[at + 1]} follows {ids[at]} at {at + 1}"
-        raise invalid_argument(what)
+        position = int(np.flatnonzero(steps < 0)[0]) + 1
+        order = f"{ids[position]} follows {ids[position - 1]} at {position}"
+        raise invalid_argument(f"segment ids are not increasing: {order}")
     return np.concatenate([[0], np.flatnonzero(steps) + 1])
 
 
@@ -161,11 +161,11 @@ def _sorted_kernel(ufunc: Any, empty: int, mean: bool = False) -> Call:
         starts = _starts(ids, data.shape[0])
         out = np.full((int(ids[-1]) + 1, *data.shape[1:]), empty, data.dtype)
         wide = np.float32 if data.dtype == np.float16 and ufunc is not np.maximum else data.dtype
-        found = ufunc.reduceat(data, starts, axis=0, dtype=wide)
+        rows = ufunc.reduceat(data, starts, axis=0, dtype=wide)
         if mean:
             counts = np.diff(np.append(starts, ids.size)).reshape(-1, *(1,) * (data.ndim - 1))
-            found = _divided(found, counts.astype(found.dtype))
-        out[ids[starts]] = found
+            rows = _divided(rows, counts.astype(rows.dtype))
+        out[ids[starts]] = rows
         return [out]
 
     return Call(run, dynamic=True)

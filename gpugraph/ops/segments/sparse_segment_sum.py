@@ -39,10 +39,10 @@ _FLOATS = (dtypes.float64, dtypes.float32, dtypes.bfloat16)
 _FIRST = np.array(0, np.int32)
 
 
-def _check_pairs(context: InferContext, at: int) -> None:
+def _check_pairs(context: InferContext, slot: int) -> None:
     """There are as many indices (input `at`) as segment ids (the next one)."""
-    (count,) = of_rank(context.shapes[at], 1, "indices")
-    (others,) = of_rank(context.shapes[at + 1], 1, "segment_ids")
+    (count,) = of_rank(context.shapes[slot], 1, "indices")
+    (others,) = of_rank(context.shapes[slot + 1], 1, "segment_ids")
     if count is not None and others is not None and count != others:
         raise ValueError(f"segment_ids and indices differ in size: {others} and {count}")
 
@@ -83,8 +83,10 @@ def _check_ids(ids: Any, count: int | None) -> None:
         return
     falls = np.flatnonzero(np.diff(ids) < 0)
     if falls.size or ids[0] < 0:
-        at = int(falls[0]) + 1 if falls.size else 0
-        raise invalid_argument(f"segment ids are not increasing: segment_ids[{at}] = {ids[at]}")
+        position = int(falls[0]) + 1 if falls.size else 0
+        raise invalid_argument(
+            f"segment ids are not increasing: segment_ids[{position}] = {ids[position]}"
+        )
     if count is not None and ids[-1] >= count:
         raise invalid_argument(
             f"segment id {ids[-1]} is not in [0, {count}), the number of segments"
@@ -233,14 +235,11 @@ for _kind in ("Mean", "SqrtN"):
 # -- public functions
 
 
-def _made(kind: str, data: Any, indices: Any, ids: Any, name: str | None, count: Any) -> Tensor:
-    made: Tensor
+def _reduced(kind: str, data: Any, indices: Any, ids: Any, name: str | None, count: Any) -> Tensor:
     if count is None:
-        made = getattr(raw_ops, f"SparseSegment{kind}")(data, indices, ids, name=name)
-    else:
-        counted = getattr(raw_ops, f"SparseSegment{kind}WithNumSegments")
-        made = counted(data, indices, ids, count, name=name)
-    return made
+        return getattr(raw_ops, f"SparseSegment{kind}")(data, indices, ids, name=name)
+    counted = getattr(raw_ops, f"SparseSegment{kind}WithNumSegments")
+    return counted(data, indices, ids, count, name=name)
 
 
 def sparse_segment_sum(
@@ -252,14 +251,14 @@ def sparse_segment_sum(
     with `num_segments` that many rows. Rows of ids that don't come are 0. InvalidArgumentError in
     a run for indices outside and for ids that descend.
     """
-    return _made("Sum", data, indices, segment_ids, name, num_segments)
+    return _reduced("Sum", data, indices, segment_ids, name, num_segments)
 
 
 def sparse_segment_mean(
     data: Any, indices: Any, segment_ids: Any, name: str | None = None, num_segments: Any = None
 ) -> Tensor:
     """The means of the rows of `data` at `indices` by segment; see `sparse_segment_sum`."""
-    return _made("Mean", data, indices, segment_ids, name, num_segments)
+    return _reduced("Mean", data, indices, segment_ids, name, num_segments)
 
 
 def sparse_segment_sqrt_n(
@@ -267,4 +266,4 @@ def sparse_segment_sqrt_n(
 ) -> Tensor:
     """The sums of the rows of `data` at `indices` by segment, each divided by the root of how many
     they are; see `sparse_segment_sum`."""
-    return _made("SqrtN", data, indices, segment_ids, name, num_segments)
+    return _reduced("SqrtN", data, indices, segment_ids, name, num_segments)

@@ -59,8 +59,8 @@ def _function(order: int, scaled: bool) -> Callable[[Array], Array]:
         if not scaled:  # by halves: exp(size) may be too large where the product is not
             far = far * np.exp(large / 2) * np.exp(large / 2)
         far = np.where(np.isinf(large), 0.0 if scaled else np.inf, far)
-        found = np.where(np.isnan(x), x, np.where(size <= _FAR, _near(order, small) * bell, far))
-        return np.copysign(found, x) if order else found
+        value = np.where(np.isnan(x), x, np.where(size <= _FAR, _near(order, small) * bell, far))
+        return np.copysign(value, x) if order else value
 
     return compute
 

@@ -40,7 +40,7 @@ def in_double(function: Callable[..., Array]) -> Call:
 
     def run(*arrays: Any) -> None:
         *inputs, out = arrays
-        wide = [each.astype(np.float64, copy=False) for each in inputs]
+        wide = [array.astype(np.float64, copy=False) for array in inputs]
         with np.errstate(all="ignore"):
             np.copyto(out, function(*wide), casting="same_kind")
 
@@ -111,18 +111,18 @@ def _zeta(x: Array, q: Array) -> Array:
     As in TensorFlow: NaN for x < 1, infinite for x = 1 and where a whole q <= 0 meets a whole x.
     """
     x, q = np.broadcast_arrays(x, q)
-    total, at = np.zeros(x.shape), q
+    total, base = np.zeros(x.shape), q
     for _ in range(_FAR):
-        total = total + np.power(at, -x)
-        at = at + 1
-    last = np.power(at, -x)
-    total = total + last * at / (x - 1) + last / 2
-    factor, scale = x, last / at
+        total = total + np.power(base, -x)
+        base = base + 1
+    last = np.power(base, -x)
+    total = total + last * base / (x - 1) + last / 2
+    factor, scale = x, last / base
     faculty = 2.0
     for k, number in enumerate(_BERNOULLI, 1):
         total = total + number / faculty * factor * scale
         factor = factor * (x + 2 * k - 1) * (x + 2 * k)
-        scale = scale / (at * at)
+        scale = scale / (base * base)
         faculty *= (2 * k + 1) * (2 * k + 2)
     total = np.where(x == 1, np.inf, np.where(x < 1, np.nan, total))
     pole = np.where(q == np.floor(q), np.inf, np.where(x == np.floor(x), total, np.nan))

@@ -39,7 +39,7 @@ _MOST = 20000
 
 def _terms(*parameters: Array) -> int:
     """How many terms of a fraction count for parameters of this size."""
-    largest = max((float(each.max(initial=0.0)) for each in parameters), default=0.0)
+    largest = max((float(parameter.max(initial=0.0)) for parameter in parameters), default=0.0)
     return int(min(_MOST, 120 + 6 * np.sqrt(min(largest, 1e12))))
 
 
@@ -77,14 +77,14 @@ def _by_half(a: Array, x: Array, near: Function, far: Function, at_bend: Functio
     """`near` where the series is better, `far` where the fraction is, `at_bend` between them for
     large a; NaN where none holds."""
     a, x = np.broadcast_arrays(a, x)
-    found = np.full(a.shape, np.nan)
+    result = np.full(a.shape, np.nan)
     inside = (a > 0) & (x > 0) & np.isfinite(a) & np.isfinite(x)
     series, bend = (x <= 1) | (x <= a), inside & is_near(a, x)
     rest = inside & ~bend
     for chosen, function in ((rest & series, near), (rest & ~series, far), (bend, at_bend)):
         if chosen.any():
-            found[chosen] = function(a[chosen], x[chosen])
-    return found
+            result[chosen] = function(a[chosen], x[chosen])
+    return result
 
 
 def _power(a: Array, x: Array, of: Array) -> Array:
@@ -100,22 +100,22 @@ def _upper_far(a: Array, x: Array) -> Array:
     return _power(a, x, a) * _fraction(a, x)[0]
 
 
-def _edges(a: Array, x: Array, found: Array, at_zero: float) -> Array:
+def _edges(a: Array, x: Array, inner: Array, at_zero: float) -> Array:
     """What is known at x = 0, at x = inf and at a = inf."""
     a, x = np.broadcast_arrays(a, x)
-    found = np.where((a > 0) & (x == np.inf) & np.isfinite(a), 1 - at_zero, found)
+    inner = np.where((a > 0) & (x == np.inf) & np.isfinite(a), 1 - at_zero, inner)
     least = (x == 0) | ((a == np.inf) & (x > 0) & (x < np.inf))
-    return np.where((a > 0) & least, at_zero, found)
+    return np.where((a > 0) & least, at_zero, inner)
 
 
 def _lower(a: Array, x: Array) -> Array:
-    found = _by_half(a, x, _lower_near, lambda a, x: 1 - _upper_far(a, x), uniform_expansions.lower)
-    return _edges(a, x, found, 0.0)
+    inner = _by_half(a, x, _lower_near, lambda a, x: 1 - _upper_far(a, x), uniform_expansions.lower)
+    return _edges(a, x, inner, 0.0)
 
 
 def _upper(a: Array, x: Array) -> Array:
-    found = _by_half(a, x, lambda a, x: 1 - _lower_near(a, x), _upper_far, uniform_expansions.upper)
-    return _edges(a, x, found, 1.0)
+    inner = _by_half(a, x, lambda a, x: 1 - _lower_near(a, x), _upper_far, uniform_expansions.upper)
+    return _edges(a, x, inner, 1.0)
 
 
 def _slope_near(a: Array, x: Array) -> Array:
@@ -131,7 +131,7 @@ def _slope_far(a: Array, x: Array) -> Array:
 
 
 def _lower_slope(a: Array, x: Array) -> Array:
-    found = _by_half(
+    inner = _by_half(
         a,
         x,
         lambda a, x: _power(a, x, a + 1) * _slope_near(a, x),
@@ -139,7 +139,7 @@ def _lower_slope(a: Array, x: Array) -> Array:
         uniform_expansions.lower_slope,
     )
     a, x = np.broadcast_arrays(a, x)
-    return np.where((a > 0) & ((x == 0) | (x == np.inf)), 0.0, found)
+    return np.where((a > 0) & ((x == 0) | (x == np.inf)), 0.0, inner)
 
 
 def _sample_slope(alpha: Array, sample: Array) -> Array:
@@ -234,26 +234,26 @@ def _beta_fraction(a: Array, b: Array, x: Array) -> Array:
 def _beta(a: Array, b: Array, x: Array) -> Array:
     """NaN where a or b is not above 0, and where x is outside of 0 and 1."""
     a, b, x = np.broadcast_arrays(a, b, x)
-    found = np.where((a > 0) & (b > 0) & ((x == 0) | (x == 1)), x, np.nan)
+    result = np.where((a > 0) & (b > 0) & ((x == 0) | (x == 1)), x, np.nan)
     inside = (a > 0) & (b > 0) & (x > 0) & (x < 1) & np.isfinite(a) & np.isfinite(b)
     a, b, x = a[inside], b[inside], x[inside]
-    turned = x > (a + 1) / (a + b + 2)
-    p, q = np.where(turned, b, a), np.where(turned, a, b)
-    at = np.where(turned, 1 - x, x)
-    logs = p * np.log(at) + q * np.log1p(-at)
+    is_reflected = x > (a + 1) / (a + b + 2)
+    p, q = np.where(is_reflected, b, a), np.where(is_reflected, a, b)
+    z = np.where(is_reflected, 1 - x, x)
+    logs = p * np.log(z) + q * np.log1p(-z)
     front = np.exp(logs + log_gamma_of(p + q) - log_gamma_of(p) - log_gamma_of(q)) / p
-    part = front / _beta_fraction(p, q, at)
-    found[inside] = np.where(turned, 1 - part, part)
-    return found
+    part = front / _beta_fraction(p, q, z)
+    result[inside] = np.where(is_reflected, 1 - part, part)
+    return result
 
 
 def _infer_beta(context: InferContext) -> Sequence[TensorShape]:
     """All of one shape, but for numbers."""
     shape = TensorShape.of(None)
-    for each in context.shapes:
-        if each.rank != 0:
-            shape = shape.merge_with(each)
-    if all(each.rank == 0 for each in context.shapes):
+    for input_shape in context.shapes:
+        if input_shape.rank != 0:
+            shape = shape.merge_with(input_shape)
+    if all(input_shape.rank == 0 for input_shape in context.shapes):
         return [TensorShape.of(())]
     return [shape]
 

@@ -43,10 +43,10 @@ def _guess(p: Array) -> Array:
 def _tail(p: Array) -> Array:
     """x with erfc(x) = 2 p, of p above 0 and up to 1 / 2."""
     x = -_guess(p) / math.sqrt(2)
-    found = np.empty_like(x)
+    value = np.empty_like(x)
     for _ in range(3):
-        erfc_into(x, found)
-        step = (found - 2 * p) * (_ROOT / 2) * np.exp(np.minimum(x * x, 709))
+        erfc_into(x, value)
+        step = (value - 2 * p) * (_ROOT / 2) * np.exp(np.minimum(x * x, 709))
         x = x + step / (1 + x * step)
     return x
 
@@ -54,10 +54,10 @@ def _tail(p: Array) -> Array:
 def _middle(y: Array) -> Array:
     """x with erf(x) = y, of |y| up to 1 / 2."""
     x = y * (_ROOT / 2) * (1 + y * y * (math.pi / 12))
-    found = np.empty_like(x)
+    value = np.empty_like(x)
     for _ in range(3):
-        erf_into(x, found)
-        step = (found - y) * (_ROOT / 2) * np.exp(x * x)
+        erf_into(x, value)
+        step = (value - y) * (_ROOT / 2) * np.exp(x * x)
         x = x - step / (1 + x * step)
     return x
 
@@ -67,8 +67,8 @@ def _erfinv(y: Array) -> Array:
     size = np.abs(y)
     middle = _middle(np.where(size <= 0.5, y, 0.0))
     outer = _tail(np.where((size > 0.5) & (size < 1), (1 - size) / 2, 0.25))
-    found = np.where(size <= 0.5, middle, np.copysign(outer, y))
-    return np.where(size < 1, found, np.where(size == 1, np.copysign(np.inf, y), np.nan))
+    inner = np.where(size <= 0.5, middle, np.copysign(outer, y))
+    return np.where(size < 1, inner, np.where(size == 1, np.copysign(np.inf, y), np.nan))
 
 
 def _ndtri(p: Array) -> Array:
@@ -77,9 +77,9 @@ def _ndtri(p: Array) -> Array:
     near = small > 0.25
     middle = _middle(np.where(near, 2 * p - 1, 0.0))
     outer = _tail(np.where(near | ~(small > 0), 0.25, np.maximum(small, _SMALLEST)))
-    found = math.sqrt(2) * np.where(near, middle, np.where(p < 0.5, -outer, outer))
+    inner = math.sqrt(2) * np.where(near, middle, np.where(p < 0.5, -outer, outer))
     edge = np.where(p == 0, -np.inf, np.where(p == 1, np.inf, np.nan))
-    return np.where(small > 0, found, edge)
+    return np.where(small > 0, inner, edge)
 
 
 def _inverse(name: str, function: Any, slope: float, power: float, doc: str) -> Any:

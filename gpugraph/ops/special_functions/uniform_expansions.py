@@ -33,12 +33,12 @@ _STIRLING = (1.0, 1 / 12, 1 / 288, -139 / 51840)
 
 def _inverse_powers(count: int) -> Array:
     """The coefficients of m by powers of e, that of e^0 being 0."""
-    found = np.zeros(count)
-    found[1] = 1.0
+    powers = np.zeros(count)
+    powers[1] = 1.0
     for n in range(2, count):
-        inner = sum(j * found[j] * found[n - j + 1] for j in range(2, n))
-        found[n] = (found[n - 1] - inner) / (n + 1)
-    return found
+        inner = sum(j * powers[j] * powers[n - j + 1] for j in range(2, n))
+        powers[n] = (powers[n - 1] - inner) / (n + 1)
+    return powers
 
 
 def _corrections(ratio: Array) -> list[Array]:
@@ -46,13 +46,13 @@ def _corrections(ratio: Array) -> list[Array]:
     orders = np.arange(len(ratio) - 2)
     first = (orders + 2) * ratio[2:]
     first[0] -= 1
-    found = [first]
+    series = [first]
     for k in range(1, len(_STIRLING)):
-        before = found[-1]
-        size = len(before) - 2
-        shifted = (orders[:size] + 2) * before[2:]
-        found.append((-1) ** k * _STIRLING[k] * first[:size] + shifted)
-    return found
+        previous = series[-1]
+        size = len(previous) - 2
+        shifted = (orders[:size] + 2) * previous[2:]
+        series.append((-1) ** k * _STIRLING[k] * first[:size] + shifted)
+    return series
 
 
 _RATIO = _inverse_powers(_POWERS)
@@ -61,16 +61,16 @@ _C = _corrections(_RATIO)
 
 def _series(coefficients: Array, e: Array) -> Array:
     total = np.zeros_like(e)
-    for each in coefficients[::-1]:
-        total = total * e + each
+    for coefficient in coefficients[::-1]:
+        total = total * e + coefficient
     return total
 
 
 def _over(a: Array, terms: Any) -> Array:
     """terms[0] + terms[1] / a + terms[2] / a^2 + ..."""
     total = np.zeros_like(a)
-    for each in list(terms)[::-1]:
-        total = total / a + each
+    for term in list(terms)[::-1]:
+        total = total / a + term
     return total
 
 

@@ -164,11 +164,10 @@ class ElementArray(ElementStore):
         `prepend`: sizes that its elements have before those of this array's elements.
         """
         self.check_open()
-        found = self._gradients.get(source)
-        if found is None:
+        if source not in self._gradients:
             self.dynamic = False
-            found = self._gradients[source] = GradientArray(self, source, prepend)
-        return found
+            self._gradients[source] = GradientArray(self, source, prepend)
+        return self._gradients[source]
 
     def release(self) -> None:
         """Gives the memory back, that of gradients too; every later use is an error."""
@@ -273,8 +272,8 @@ class GradientArray(ElementArray):
         element += value
 
     def _unwritten_shape(self, index: int) -> tuple[int, ...]:
-        found = self._wanted.get(index)
-        return super()._unwritten_shape(index) if found is None else found
+        shape = self._wanted.get(index)
+        return super()._unwritten_shape(index) if shape is None else shape
 
 
 def refusal(message: str) -> InvalidArgumentError:

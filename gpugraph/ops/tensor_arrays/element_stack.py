@@ -91,12 +91,12 @@ class ElementStack:
         room = 1
         if top is not None and top.kind == kind:
             room = max(1, min(2 * top.room, LARGEST_CHUNK // size))
-        made = _Chunk(allocate((room, *shape), self.dtype), room, kind)
+        chunk = _Chunk(allocate((room, *shape), self.dtype), room, kind)
         if top is not None:
             self._below += top.used
-        self._chunks.append(made)
-        self._top = made
-        return made
+        self._chunks.append(chunk)
+        self._top = chunk
+        return chunk
 
     def _checked(self, kind: Kind) -> _Chunk:
         """The chunk of the top, which is of this kind."""

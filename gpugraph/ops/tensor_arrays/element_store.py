@@ -111,8 +111,8 @@ class ElementStore:
             if state:
                 self._shapes[index] = shape
             if state & HELD:
-                taken = self._apart[index] = self._allocate(shape, self.dtype)
-                taken.array[...] = self.rows[index, ...]
+                block = self._apart[index] = self._allocate(shape, self.dtype)
+                block.array[...] = self.rows[index, ...]
 
     def written_shape(self, index: int) -> tuple[int, ...] | None:
         """The shape of what was written as element `index`, also when it is gone; else None."""

@@ -28,9 +28,9 @@ def gradient_handle(
     graph = handle.graph
     with graph.name_scope(name or "TensorArrayGrad"):
         with graph.colocate_with(handle.op):
-            found, _ = raw_ops.TensorArrayGradV3(handle, flow, source=source, name=name)
-        with graph.control_dependencies([found]):
-            return GradientHandle(found, raw_ops.Identity(flow, name="gradient_flow"))
+            gradient, _ = raw_ops.TensorArrayGradV3(handle, flow, source=source, name=name)
+        with graph.control_dependencies([gradient]):
+            return GradientHandle(gradient, raw_ops.Identity(flow, name="gradient_flow"))
 
 
 def _source(op: Operation) -> str:

@@ -113,8 +113,8 @@ def _infer_gradient(context: InferContext) -> Sequence[TensorShape]:
     return [SCALAR, SCALAR]
 
 
-def _bind_gradient(context: KernelContext, handle: Any, flow_in: Any, *more: Any) -> Run:
-    *prepended, grad_handle, flow_out = more
+def _bind_gradient(context: KernelContext, handle: Any, flow_in: Any, *arrays: Any) -> Run:
+    *prepended, grad_handle, flow_out = arrays
     source = context.attrs["source"]
 
     def find() -> None:
@@ -124,16 +124,16 @@ def _bind_gradient(context: KernelContext, handle: Any, flow_in: Any, *more: Any
     return passing(find, flow_in, flow_out)
 
 
-for _type, _more in (("TensorArrayGradV3", ()), ("TensorArrayGradWithShape", (2,))):
+for _type, _host in (("TensorArrayGradV3", ()), ("TensorArrayGradWithShape", (2,))):
     op(
         _type,
         inputs="handle: resource, flow_in: float32"
-        + (", shape_to_prepend: int32" if _more else ""),
+        + (", shape_to_prepend: int32" if _host else ""),
         outputs="grad_handle: resource, flow_out: float32",
         attrs={"source": Attr("string", required=True)},
         infer=_infer_gradient,
         view={1: 1},
-        host=(0, *_more),
+        host=(0, *_host),
         host_outputs=(0,),
         cpu=Call(make=_bind_gradient, late=True),
         gpu=Call(make=_bind_gradient, late=True),
@@ -141,7 +141,7 @@ for _type, _more in (("TensorArrayGradV3", ()), ("TensorArrayGradWithShape", (2,
         stateful=True,
         doc="The array of the gradients of an array's elements for the backward pass `source`, "
         "made when first asked for"
-        + (", with `shape_to_prepend` in front of the elements' shapes." if _more else ".")
+        + (", with `shape_to_prepend` in front of the elements' shapes." if _host else ".")
         + " What is written to an element several times is added up.",
     )
 

@@ -72,14 +72,14 @@ class TensorArray:
         if handle is None and size is None:
             raise ValueError("Argument `size` must be provided if handle is not provided.")
         if handle is not None:
-            own = {
+            arguments = {
                 "size": size,
                 "element_shape": element_shape,
                 "dynamic_size": dynamic_size,
                 "clear_after_read": clear_after_read,
                 "tensor_array_name": tensor_array_name,
             }
-            _check_handle(handle, own)
+            _check_handle(handle, arguments)
         _check_flags(dynamic_size, clear_after_read)
         self._dtype = as_dtype(dtype).base_dtype
         self._dynamic_size = bool(dynamic_size)
@@ -145,28 +145,28 @@ class TensorArray:
         It is made when a run first asks for it, and from then on this one can't grow. What is
         written to one of its elements several times is added up.
         """
-        found = gradient_handle(self._handle, self._flow if flow is None else flow, source, name)
-        with found.handle.graph.name_scope(f"{found.handle.op.name}/"):
-            made = TensorArray(
+        gradient = gradient_handle(self._handle, self._flow if flow is None else flow, source, name)
+        with gradient.handle.graph.name_scope(f"{gradient.handle.op.name}/"):
+            array = TensorArray(
                 self._dtype,
-                handle=found.handle,
-                flow=found.flow,
+                handle=gradient.handle,
+                flow=gradient.flow,
                 infer_shape=self._infer_shape,
                 colocate_with_first_write_call=False,
             )
-        made._element_shape[0] = self.element_shape
-        return made
+        array._element_shape[0] = self.element_shape
+        return array
 
     def _with_flow(self, flow: Tensor) -> TensorArray:
         """The same elements after another flow; what is learned of their shape, both know."""
-        made = TensorArray(
+        array = TensorArray(
             self._dtype, handle=self._handle, flow=flow, infer_shape=self._infer_shape
         )
-        made._size = self._size
-        made._dynamic_size = self._dynamic_size
-        made._element_shape = self._element_shape
-        made._colocate_with = self._colocate_with
-        return made
+        array._size = self._size
+        array._dynamic_size = self._dynamic_size
+        array._element_shape = self._element_shape
+        array._colocate_with = self._colocate_with
+        return array
 
     # -- single elements
 
@@ -305,11 +305,11 @@ class TensorArray:
             self._element_shape[0] = known.merge_with(shape)
 
     def _check_parts(self, value: Tensor, lengths: Tensor) -> None:
-        found = constant_value(lengths)
-        if found is None or found.ndim != 1 or not found.size or not value.shape.sizes:
+        known = constant_value(lengths)
+        if known is None or known.ndim != 1 or not known.size or not value.shape.sizes:
             return
-        if found.max() == found.min():
-            self._check_element_shape(TensorShape.of((int(found[0]), *value.shape.sizes[1:])))
+        if known.max() == known.min():
+            self._check_element_shape(TensorShape.of((int(known[0]), *value.shape.sizes[1:])))
 
     @contextmanager
     def _anywhere(self) -> Iterator[None]:
@@ -338,8 +338,8 @@ def build_ta_with_new_flow(old_ta: TensorArray, flow: Tensor) -> TensorArray:
     return old_ta._with_flow(flow)
 
 
-def _check_handle(handle: Any, own: dict[str, Any]) -> None:
-    for key, value in own.items():
+def _check_handle(handle: Any, arguments: dict[str, Any]) -> None:
+    for key, value in arguments.items():
         if value is not None:
             raise ValueError(
                 f"Cannot provide both a `handle` and `{key}` arguments at the same time."

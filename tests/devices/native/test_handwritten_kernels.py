@@ -17,7 +17,7 @@ from gpugraph.base.errors import InternalError
 from gpugraph.devices.codegen import c_compiler as compiler_module
 from gpugraph.devices.codegen.c_compiler import Compiler
 from gpugraph.devices.native import SourceFile, prepare_source, sequence
-from gpugraph.devices.native.handwritten_kernels import source_text
+from gpugraph.devices.native.handwritten_kernels import whole_source
 from gpugraph.devices.native.native_runtime import RUNTIME
 
 from ..native_programs import needs_compiler
@@ -104,7 +104,7 @@ def test_of_other_processors(flag: str, tmp_path: Path, monkeypatch: pytest.Monk
         pytest.skip(f"this processor does not run what {flag} gives")
     monkeypatch.setattr(compiler_module, "NATIVE_FLAGS", (flag,))
     other = Compiler(compiler_module.compiler().command, tmp_path)
-    library, runtime = other.start(source_text(FILES[0]), flag).wait(), RUNTIME.get(True)
+    library, runtime = other.start(whole_source(FILES[0]), flag).wait(), RUNTIME.get(True)
     assert library is not None and runtime is not None
     for dtype in (np.float32, np.float64):
         Layer(SourceFile(FILES[0], library, runtime), dtype).check()

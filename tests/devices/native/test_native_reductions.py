@@ -233,7 +233,7 @@ def test_the_first_output_may_be_the_first_input_s_memory(
 def test_what_is_dear_is_computed_once() -> None:
     """The powers of softmax wait in the output; those of a log-softmax are not needed again."""
     passes = schedule(softmax((4, 9)).finish().program).passes
-    assert [bool(each.kept) for each in passes] == [False, False, True]
+    assert [bool(each.reloads) for each in passes] == [False, False, True]
 
 
 def test_what_is_dear_does_not_wait_where_an_input_is_read_again() -> None:
@@ -243,5 +243,5 @@ def test_what_is_dear_does_not_wait_where_an_input_is_read_again() -> None:
     powers = made.apply("exp(x)", x)
     total = made.reduce(SUM, powers, [-1])
     made.output(made.apply("x + y", made.apply("x / y", powers, total), x))
-    assert not any(each.kept for each in schedule(made.finish().program).passes)
+    assert not any(each.reloads for each in schedule(made.finish().program).passes)
     made.check()

@@ -221,7 +221,7 @@ def test_a_blas_whose_threads_can_t_be_set_is_a_reason(monkeypatch: pytest.Monke
     monkeypatch.setattr(blas, "_THREADS", ("no_such_{}_threads",))
     blas._blas.cache_clear()
     try:
-        assert "no known way to set its threads" in blas_threads_reason()
+        assert "no known function that sets its threads" in blas_threads_reason()
         out = np.empty((3, 5), np.float32)
         products([(random(3, 4), random(4, 5), out)])()
         np.testing.assert_allclose(out, random(3, 4) @ random(4, 5), 1e-5, 1e-5)

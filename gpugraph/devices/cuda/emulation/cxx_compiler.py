@@ -73,7 +73,7 @@ class _CudaCompiler(Compiler):
 
     flags: tuple[str, ...] = FLAGS
     language = "c++"
-    most_said = 20_000
+    most_message = 20_000
 
     @property
     def reason(self) -> str:

@@ -1,4 +1,4 @@
-"""CUDA text of a program (`devices/native/program`): which kernels it takes, and what each is.
+"""CUDA source of a program: which kernels it takes, and what each is.
 
     elements   no reductions: each thread a few neighbouring elements, loaded and stored as one
     rows       reductions along rows: a group of threads (1, 32, or a block) goes over a row,
@@ -6,276 +6,325 @@
     columns    reductions over rows, of elements: blocks of columns times rows, then `late`
     whole      reductions of one long axis: a kernel a pass, each block a part, then `late`
 
-What is left of a reduction by blocks or groups lies in scratch memory, which the next kernel
+What blocks or groups leave of a reduction lies in scratch memory, which the next kernel
 combines: always in the same order, so that results don't vary from run to run.
+
+Names in the generated code, beside those of `ProgramSource`:
+
+    gg_index                    the type of sizes and offsets: 32 bits, if they suffice
+    rows_, inner_, size<axis>_  the parameters that sizes are taken from
+    parts, rows_each            how many parts there are, and rows (or elements) of each
+    failed_                     the parameter: where a kernel writes 1 when it fails
+    lane                        the number of a thread among those of its row
+    part                        the part of a group of threads
+    first                       the first element of a pack
+    item                        which of a pack's elements
+    pack_in<n>, pack_out<slot>  several elements that are loaded, stored as one
+    end                         the end of a part's rows (or elements)
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
-from gpugraph.devices.codegen.c_pass_source import indented
 from gpugraph.devices.codegen.loop_schedule import Pass
 from gpugraph.devices.codegen.program import Program
-from gpugraph.devices.cuda.launching.cuda_source_fragments import (
-    Form as Form,
-    TextParts,
-    Variant as Variant,
-)
+from gpugraph.devices.codegen.program_source import ProgramSource, braced, function_source, indented
 
 
-class CudaText(TextParts):
-    """`text` and `forms`, in the order in which they are launched."""
+class Variant(NamedTuple):
+    """What a source depends on beside its program.
 
-    def __init__(self, program: Program, variant: Variant, *more: object) -> None:
-        super().__init__(program, variant, *more)
-        self._find_scratch()
+    pack: elements that a thread loads as one; group: threads of a row; wide: whether offsets need
+    64 bits; whole: whether the one axis is cut into parts.
+    """
+
+    pack: int = 1
+    group: int = 256
+    wide: bool = False
+    whole: bool = False
+
+
+class Form(NamedTuple):
+    """One of the source's kernels: its name, and which form it has (see above)."""
+
+    name: str
+    kind: str
+
+
+class CudaSource(ProgramSource):
+    """`source` and `forms`, in the order in which they are launched. Each kernel has as parameters
+    inputs, outputs, scratch, `failed_` (if it may fail), then rows, inner, parts, rows of a part,
+    and the sizes of all axes but the last."""
+
+    index_type = "gg_index"
+    size_expression = "(gg_index)size{}_"
+
+    block, blocks = "blockIdx.x", "gridDim.x"
+    """The expressions for the number of a kernel's block, and for how many there are."""
+
+    def __init__(self, program: Program, variant: Variant, *layout: object) -> None:
+        """layout: what else the source depends on."""
+        super().__init__(program, (program, variant, *layout), whole=variant.whole)
+        self.variant = variant
+        self.forms: list[Form] = []
         body = self._kernels()
         index = "int64_t" if variant.wide else "int32_t"
-        self.text = (
-            f'#include "gpu_kernel.cuh"\ntypedef {index} gg_index;\n\n{self.values.text}\n{body}'
-        )
-
-    def _find_scratch(self) -> None:
-        """Of each reduction that one kernel leaves to another: "columns", "parts" or "whole"."""
-        trailing = self.program.trailing()
-        for at in self.program.reductions:
-            if at in trailing:
-                columns = any(at in each.columns for each in self.made.passes)
-                self.scratch[at] = "columns" if columns else "parts"
-            elif self.variant.whole:
-                self.scratch[at] = "whole"
+        include = f'#include "gpu_kernel.cuh"\ntypedef {index} gg_index;\n'
+        self.source = f"{include}\n{self.values.source}\n{body}"
 
     @property
-    def has_rows(self) -> bool:
-        """Whether a row has reductions of its own, so that it can't be split."""
-        of_rows = set(self.program.reductions) - set(self.program.trailing())
-        return bool(of_rows or self.made.row_sums or self.made.row_stores)
+    def has_row_results(self) -> bool:
+        """Whether a row has results of its own, so that it can't be split."""
+        return super().has_row_results or bool(self.schedule.row_stores)
 
     def _kernels(self) -> str:
         if not self.program.axes:
-            return self._kernel("one", self._single())
+            return self._kernel("one", self._scalar())
         if self.variant.whole:
             return self._whole()
-        if self.has_rows:
-            text = self._kernel("rows", self._rows())
+        if self.has_row_results:
+            source = self._kernel("rows", self._rows())
         elif self.scratch:
-            text = self._kernel("columns", self._columns())
+            source = self._kernel("columns", self._columns())
         else:
             return self._kernel("elements", self._elements())
-        return text + (self._kernel("late", self._late()) if self.scratch else "")
+        return source + (self._kernel("late", self._late()) if self.scratch else "")
+
+    # -- parts of kernels
+
+    def _kernel(self, kind: str, lines: list[str]) -> str:
+        name = f"{self.name}_k{len(self.forms)}"
+        self.forms.append(Form(name, kind))
+        parameters = ", ".join(f"{c_type}{its_name}" for c_type, its_name in self._parameters())
+        head = f'extern "C" __global__ void {name}({parameters})'
+        return function_source(head, self._within(lines))
+
+    def _parameters(self) -> list[tuple[str, str]]:
+        """The types and names of a kernel's parameters."""
+        pointers = self.pointers() + ([("int *", "failed_")] if self.values.can_fail else [])
+        numbers = ["rows_", "inner_", "parts_", "rows_each_"]
+        numbers += [f"size{axis}_" for axis in range(max(self.program.axes - 1, 0))]
+        return pointers + [("long long ", name) for name in numbers]
+
+    def _within(self, lines: list[str]) -> list[str]:
+        """What is in a kernel's braces."""
+        sizes = {name: f"(gg_index){name}_" for name in ("rows", "inner", "parts", "rows_each")}
+        if self.program.narrow:
+            sizes["inner"] = str(self.program.narrow)
+        can_fail = self.values.can_fail
+        return [
+            *(self.declaration(name, value) for name, value in sizes.items()),
+            *(["int bad = 0;"] if can_fail else []),
+            *self.second_inputs(),
+            *self.strides(),
+            *lines,
+            *(["if (bad) *failed_ = 1;"] if can_fail else []),
+        ]
+
+    def _end(self, part: str, total: str) -> list[str]:
+        """Declares where a part ends."""
+        return [f"gg_index end = ({part} + 1) * rows_each;", f"if (end > {total}) end = {total};"]
+
+    def _threads(self, function: str, index: int, group: str = "") -> str:
+        """A call of a reduction of threads (see gpu_kernel.cuh) up to its arguments."""
+        reduction = f"{self.values.reduction(index)}_two{group}"
+        return f"{function}<{self.values.kind(index)}, {reduction}>"
+
+    def _leave(self, function: str, index: int, is_first: str, place: str) -> list[str]:
+        """Combines a total of threads, one of which writes it to scratch memory."""
+        total = f"total{index}"
+        return [
+            f"{total} = {self._threads(function, index)}({total});",
+            f"if ({is_first}) scratch{index}[{place}] = {total};",
+        ]
+
+    def start(self, index: int) -> str:
+        """The declaration of a reduction's total."""
+        start = f"{self.values.reduction(index)}_start()"
+        return f"{self.values.kind(index)} total{index} = {start};"
+
+    def add(self, index: int) -> str:
+        """The statement that adds an element to a thread's total."""
+        return self.combine(index, f"total{index}")
 
     # -- forms
 
-    def _single(self) -> list[str]:
-        stores = [self.values.store(at, f"o{slot}[0]") for at, slot in self._all_stores()]
-        return [*self._numbers(self.made.once), *stores]
-
-    def _all_stores(self) -> list[tuple[int, int]]:
-        made = self.made
-        return [*made.row_stores, *made.late_stores, *(s for p in made.passes for s in p.stores)]
+    def _scalar(self) -> list[str]:
+        return [*self.scalars(self.schedule.once), *self.scalar_stores()]
 
     def _elements(self) -> list[str]:
-        [each] = self.made.passes
+        [row_pass] = self.schedule.passes
         pack = self.variant.pack
-        row = f"at * {pack} / inner" if self.program.axes > 1 else "0"
+        thread = f"{self.block} * blockDim.x + threadIdx.x"
+        row = [*self.row_starts(), *self.scalars(row_pass.rows, "row_in{}[0]")]
         lines = [
-            *self._numbers(self.made.once),
+            *self.scalars(self.schedule.once),
             f"const gg_index stride = {self.blocks} * blockDim.x;",
             f"const gg_index packs = rows * inner / {pack};",
-            f"for (gg_index at = {self.block} * blockDim.x + threadIdx.x; at < packs; "
-            "at += stride) {",
-            f"    const gg_index row = {row}, first = at * {pack} - row * inner;",
-            *indented([*self._places(), *self._numbers(each.rows, "p{}[0]")]),
-            *indented(self._packed(each)),
+            f"for (gg_index pack = {thread}; pack < packs; pack += stride) {{",
+            f"    const gg_index row = {f'pack * {pack} / inner' if self.program.axes > 1 else 0};",
+            f"    const gg_index first = pack * {pack} - row * inner;",
+            *indented([*row, *self._packed(row_pass)]),
             "}",
         ]
         if pack > 1 and self.program.axes == 1:  # what is left when the axis is no multiple
-            lines += [
-                f"const gg_index e = packs * {pack} + {self.block} * blockDim.x + threadIdx.x;",
-                "if (e < inner) {",
-                "    const gg_index row = 0; (void)row;",
-                *indented([*self._places(), *self._numbers(each.rows, "p{}[0]")]),
-                *indented(self._body(each, "p{}[e]", "q{}[e]")),
-                "}",
-            ]
+            body = [self.declaration("row", "0"), *row, *self.element(row_pass)]
+            lines.append(f"const gg_index e = packs * {pack} + {thread};")
+            lines += braced("if (e < inner)", body)
         return lines
 
-    def _packed(self, each: Pass, more: Sequence[str] = ()) -> list[str]:
-        """The elements of one pack, and what else is done with each of them."""
+    def _packed(self, row_pass: Pass, sums: Sequence[str] = ()) -> list[str]:
+        """The elements of one pack, and the sums to which each of them is added."""
         pack, values = self.variant.pack, self.values
         if pack == 1:
-            body = self._body(each, "p{}[e]", "q{}[e]")
-            return ["const gg_index e = first; (void)e;", *body, *more]
+            return [self.declaration("e", "first"), *self.element(row_pass), *sums]
         lines = []
-        for at in [at for at in self.arrays if at in each.values]:
-            kind = f"gg_pack<{values.memory(at)}, {pack}>"
-            lines.append(f"const {kind} c{at} = *(const {kind} *)(p{at} + first);")
-        for slot in sorted({*each.kept.values(), *(slot for _, slot in each.stores)}):
+        for index in [index for index in self.program.arrays if index in row_pass.values]:
+            kind = f"const gg_pack<{values.memory(index)}, {pack}>"
+            lines.append(f"{kind} pack_in{index} = *({kind} *)(row_in{index} + first);")
+        reloads = row_pass.reloads.values()
+        for slot in sorted({*reloads, *(slot for _, slot in row_pass.stores)}):
             kind = f"gg_pack<{values.memory(self.program.outputs[slot])}, {pack}>"
-            kept = f" = *(const {kind} *)(q{slot} + first)" if slot in each.kept.values() else ""
-            lines.append(f"{kind} d{slot}{kept};")
-        lines += ["#pragma unroll", f"for (int l = 0; l < {pack}; l++) {{"]
-        lines.append("    const gg_index e = first + l; (void)e;")
-        lines += [*indented([*self._body(each, "c{}.of[l]", "d{}.of[l]"), *more]), "}"]
-        for at, slot in each.stores:
-            kind = f"gg_pack<{values.memory(at)}, {pack}>"
-            lines.append(f"*({kind} *)(q{slot} + first) = d{slot};")
+            reload = f" = *(const {kind} *)(row_out{slot} + first)" if slot in reloads else ""
+            lines.append(f"{kind} pack_out{slot}{reload};")
+        body = [
+            self.declaration("e", "first + item"),
+            *self.element(row_pass, "pack_in{}.of[item]", "pack_out{}.of[item]"),
+            *sums,
+        ]
+        lines += ["#pragma unroll", *braced(f"for (int item = 0; item < {pack}; item++)", body)]
+        for index, slot in row_pass.stores:
+            kind = f"gg_pack<{values.memory(index)}, {pack}>"
+            lines.append(f"*({kind} *)(row_out{slot} + first) = pack_out{slot};")
         return lines
 
     def _rows(self) -> list[str]:
-        """Each group of threads has `rows_each` rows; `parts` is how many groups there are."""
-        group = self.variant.group
-        columns = [at for at, kind in self.scratch.items() if kind == "columns"]
-        sums = [at for at, kind in self.scratch.items() if kind == "parts"]
+        """Groups of threads, each of which has `rows_each` rows."""
+        group, sums = self.variant.group, self.reductions_in("parts")
         lines = [
             f"const gg_index lane = threadIdx.x % {group};",
             f"const gg_index part = ({self.block} * blockDim.x + threadIdx.x) / {group};",
-            *self._numbers(self.made.once),
-            *(self._start(at, "t") for at in sums),
+            *self.scalars(self.schedule.once),
+            *map(self.start, sums),
         ]
-        for at in columns:
-            name = self.values.reduction(at)
+        for index in self.reductions_in("columns"):
             lines += [
-                f"{self.values.kind(at)} *g{at} = s{at} + part * inner;",
+                f"{self.values.kind(index)} *sums{index} = scratch{index} + part * inner;",
                 f"if (part < parts) for (gg_index e = lane; e < inner; e += {group}) "
-                f"g{at}[e] = {name}_start();",
+                f"sums{index}[e] = {self.values.reduction(index)}_start();",
             ]
-        lines += [
-            "gg_index end = (part + 1) * rows_each;",
-            "if (end > rows) end = rows;",
-            "for (gg_index row = part * rows_each; row < end; row++) {",
-            *indented(self._row()),
-            "}",
-        ]
-        for at in sums:
-            lines.append(f"t{at} = {self._threads('gg_block', at)}(t{at});")
-            lines.append(f"if (threadIdx.x == 0) s{at}[blockIdx.x] = t{at};")
+        row = [*self.row_starts(), *self.passes(self.schedule)]
+        results = self.row_results()
+        row += braced("if (lane == 0)", results) if results else []
+        lines += self._end("part", "rows")
+        lines += braced("for (gg_index row = part * rows_each; row < end; row++)", row)
+        for index in sums:
+            lines += self._leave("gg_block", index, "threadIdx.x == 0", "blockIdx.x")
         return lines
 
-    def _row(self) -> list[str]:
-        made, values = self.made, self.values
-        group, pack = self.variant.group, self.variant.pack
-        lines = self._places()
-        for each in made.passes:
-            own = [at for at in each.lanes if at not in self.scratch]
-            lines += [*self._numbers(each.rows, "p{}[0]"), *(self._start(at, "l") for at in own)]
-            more = [self._add(at, f"l{at}") for at in own]
-            more += [self._add(at, f"t{at}") for at in each.lanes if at not in own]
-            more += [self._add(at, f"g{at}[e]") for at in each.columns]
-            step = f"first += {group * pack}"
-            lines += [f"for (gg_index first = lane * {pack}; first < inner; {step}) {{"]
-            lines += [*indented(self._packed(each, more)), "}"]
-            for at in own:
-                total = f"{self._threads('gg_group', at, f', {group}')}(l{at})"
-                lines.append(values.finished(at, total, "inner"))
-        lines += self._numbers(made.after, "p{}[0]")
-        ends = [values.store(at, f"o{slot}[row]") for at, slot in made.row_stores]
-        ends += [self._add(at, f"t{at}") for at in made.row_sums]
-        if ends:
-            lines += ["if (lane == 0) {", *indented(ends), "}"]
-        return lines
+    def elements(self, row_pass: Pass) -> list[str]:
+        """The pass over the elements of a row, by a group of threads."""
+        pack = self.variant.pack
+        sums = [*map(self.add, row_pass.lanes), *self.column_sums(row_pass)]
+        step = f"first += {self.variant.group * pack}"
+        head = f"for (gg_index first = lane * {pack}; first < inner; {step})"
+        return braced(head, self._packed(row_pass, sums))
+
+    def total(self, index: int) -> str:
+        """A row's total, of all threads of its group."""
+        return f"{self._threads('gg_group', index, f', {self.variant.group}')}(total{index})"
 
     def _columns(self) -> list[str]:
-        """Blocks of blockDim.x columns; blockIdx.y has `rows_each` rows, threadIdx.y its turn."""
-        [each] = self.made.passes
-        lines = [
-            *self._numbers(self.made.once),
-            "const gg_index e = blockIdx.x * blockDim.x + threadIdx.x;",
-            *(self._start(at, "t") for at in self.scratch),
-            "gg_index end = (blockIdx.y + 1) * rows_each;",
-            "if (end > rows) end = rows;",
-            "if (e < inner)",
-            "for (gg_index row = blockIdx.y * rows_each + threadIdx.y; row < end; "
-            "row += blockDim.y) {",
-            *indented([*self._places(), *self._numbers(each.rows, "p{}[0]")]),
-            *indented(self._body(each, "p{}[e]", "q{}[e]")),
-            *(f"    {self._add(at, f't{at}')}" for at in self.scratch),
-            "}",
+        """Blocks of blockDim.x columns; blockIdx.y has `rows_each` rows, threadIdx.y some."""
+        [row_pass] = self.schedule.passes
+        row = [
+            *self.row_starts(),
+            *self.scalars(row_pass.rows, "row_in{}[0]"),
+            *self.element(row_pass),
+            *map(self.add, self.scratch),
         ]
-        for at, kind in self.scratch.items():
-            if kind == "columns":
-                lines.append(f"t{at} = {self._threads('gg_column', at)}(t{at});")
-                lines.append(
-                    f"if (threadIdx.y == 0 && e < inner) s{at}[blockIdx.y * inner + e] = t{at};"
+        lines = [
+            *self.scalars(self.schedule.once),
+            "const gg_index e = blockIdx.x * blockDim.x + threadIdx.x;",
+            *map(self.start, self.scratch),
+            *self._end("blockIdx.y", "rows"),
+            "if (e < inner)",
+            *braced(
+                "for (gg_index row = blockIdx.y * rows_each + threadIdx.y; row < end; "
+                "row += blockDim.y)",
+                row,
+            ),
+        ]
+        for index, kind in self.scratch.items():
+            function, is_first, place = (
+                ("gg_column", "threadIdx.y == 0 && e < inner", "blockIdx.y * inner + e")
+                if kind == "columns"
+                else (
+                    "gg_block",
+                    "threadIdx.x == 0 && threadIdx.y == 0",
+                    "blockIdx.y * gridDim.x + blockIdx.x",
                 )
-            else:
-                lines.append(f"t{at} = {self._threads('gg_block', at)}(t{at});")
-                lines.append(
-                    "if (threadIdx.x == 0 && threadIdx.y == 0) "
-                    f"s{at}[blockIdx.y * gridDim.x + blockIdx.x] = t{at};"
-                )
+            )
+            lines += self._leave(function, index, is_first, place)
         return lines
+
+    def total_of_parts(self, index: int, parts: str = "rows_each") -> str:
+        """What blocks have left of a sum, combined."""
+        start = f"{self.values.reduction(index)}_start()"
+        return f"{self._threads('gg_parts', index)}(scratch{index}, {parts}, {start})"
+
+    def column(self, index: int) -> list[str]:
+        """The sum of column `e`, of all parts."""
+        element = f"scratch{index}[part * inner + e]"
+        name, total = self.values.reduction(index), f"total{index}"
+        return [
+            self.start(index),
+            "for (gg_index part = 0; part < parts; part++)",
+            f"    {total} = {name}_two({total}, {element});",
+            self.values.finished(index, total, "rows"),
+        ]
 
     def _late(self) -> list[str]:
         """What follows when all rows are done: `parts` parts of columns, `rows_each` of sums."""
-        made, values = self.made, self.values
-        lines = []
-        for at, kind in self.scratch.items():
-            if kind == "parts":
-                count = "rows_" if at in made.row_sums else "rows_ * inner_"
-                start = f"{values.reduction(at)}_start()"
-                total = f"{self._threads('gg_parts', at)}(s{at}, rows_each, {start})"
-                lines.append(values.finished(at, total, count))
-        numbers = [at for at in made.late if not made.is_element(at)]
-        lines += self._numbers([at for at in numbers if at not in self.scratch])
-        lines.append("const gg_index e = blockIdx.x * blockDim.x + threadIdx.x;")
-        inside: list[str] = []
-        for at, kind in self.scratch.items():
-            if kind == "columns":
-                inside += [
-                    self._start(at, "t"),
-                    f"for (gg_index part = 0; part < parts; part++) t{at} = "
-                    f"{values.reduction(at)}_two(t{at}, s{at}[part * inner + e]);",
-                    values.finished(at, f"t{at}", "rows_"),
-                ]
-        for at in made.late:
-            if made.is_element(at):
-                inside.append(values.statement(at, lambda which: f"a{which}[e]"))
-        single: list[str] = []
-        for at, slot in made.late_stores:
-            if self.program.along[slot][-1:] == (True,):
-                inside.append(values.store(at, f"o{slot}[e]"))
-            else:
-                single.append(values.store(at, f"o{slot}[0]"))
-        if inside:
-            lines += ["if (e < inner) {", *indented(inside), "}"]
-        return lines + (["if (e == 0) {", *indented(single), "}"] if single else [])
+        scalars, elements, stores = self.after_rows()
+        return [
+            *scalars,
+            "const gg_index e = blockIdx.x * blockDim.x + threadIdx.x;",
+            *(braced("if (e < inner)", elements) if elements else []),
+            *(braced("if (e == 0)", stores) if stores else []),
+        ]
 
     def _whole(self) -> str:
         """A kernel a pass; each begins with what the one before left."""
-        made, values = self.made, self.values
-        text, numbers = "", list(made.once)
-        known: list[int] = []
-        for each in made.passes:
-            numbers += each.rows
-            lines = [*self._totals(known), *self._numbers(sorted(set(numbers)))]
-            lines.append("const gg_index row = 0; (void)row;")
-            lines += [*self._places(), *(self._start(at, "t") for at in each.lanes)]
-            lines += [
-                "gg_index end = (blockIdx.x + 1) * rows_each;",
-                "if (end > inner) end = inner;",
-                "for (gg_index e = blockIdx.x * rows_each + threadIdx.x; e < end; e += 256) {",
-                *indented(self._body(each, "p{}[e]", "q{}[e]")),
-                *(f"    {self._add(at, f't{at}')}" for at in each.lanes),
-                "}",
+        order, source = self.schedule, ""
+        scalars, known = set(order.once), list[int]()
+        for row_pass in order.passes:
+            scalars.update(row_pass.rows)
+            head = "for (gg_index e = blockIdx.x * rows_each + threadIdx.x; e < end; e += 256)"
+            lines = [
+                *self._totals(known),
+                *self.scalars(sorted(scalars)),
+                self.declaration("row", "0"),
+                *self.row_starts(),
+                *map(self.start, row_pass.lanes),
+                *self._end("blockIdx.x", "inner"),
+                *braced(head, [*self.element(row_pass), *map(self.add, row_pass.lanes)]),
             ]
-            for at in each.lanes:
-                lines.append(f"t{at} = {self._threads('gg_block', at)}(t{at});")
-                lines.append(f"if (threadIdx.x == 0) s{at}[blockIdx.x] = t{at};")
-            text += self._kernel("whole", lines)
-            known += each.lanes
-        if made.row_stores:
-            last = self._totals(known)
-            last += self._numbers(sorted({*numbers, *made.after}))
-            ends = [values.store(at, f"o{slot}[0]") for at, slot in made.row_stores]
-            text += self._kernel("end", [*last, "if (threadIdx.x == 0) {", *indented(ends), "}"])
-        return text
+            for index in row_pass.lanes:
+                lines += self._leave("gg_block", index, "threadIdx.x == 0", "blockIdx.x")
+            source += self._kernel("whole", lines)
+            known += row_pass.lanes
+        if order.row_stores:
+            last = [*self._totals(known), *self.scalars(sorted(scalars.union(order.after)))]
+            last += braced("if (threadIdx.x == 0)", self.scalar_stores())
+            source += self._kernel("end", last)
+        return source
 
     def _totals(self, known: list[int]) -> list[str]:
-        lines = []
-        for at in known:
-            start = f"{self.values.reduction(at)}_start()"
-            total = f"{self._threads('gg_parts', at)}(s{at}, parts, {start})"
-            lines.append(self.values.finished(at, total, "inner_"))
-        return lines
+        """Declares what earlier passes have left."""
+        return [
+            self.values.finished(index, self.total_of_parts(index, "parts"), "inner")
+            for index in known
+        ]

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from gpugraph.base.dtypes import DType, bfloat16, float16, float32
 from gpugraph.devices.cuda.driver.driver_interface import Geometry
-from gpugraph.devices.cuda.launching.cuda_kernel_source import CudaText, Form, Variant
+from gpugraph.devices.cuda.launching.cuda_kernel_source import CudaSource, Form, Variant
 from gpugraph.devices.cuda.transfers.gpu_array import Array
 from gpugraph.devices.native import NotNativeError, Program
 
@@ -104,7 +104,7 @@ def launches(
     one where a kernel writes 1 when it meets what the given message says. NotNativeError for more
     arrays than a kernel takes."""
     arrays = [*inputs, *outputs]
-    text = CudaText(program, chosen(program, sizes, arrays))
+    text = CudaSource(program, chosen(program, sizes, arrays))
     rows, inner = prod(sizes[:-1]), sizes[-1] if sizes else 1
     shape = _cut(text, rows, inner)
     lengths = {"columns": shape.parts * inner, "parts": shape.sums, "whole": shape.parts}
@@ -122,7 +122,9 @@ def launches(
         numbers = (rows, inner, shape.parts, rows_each, *sizes[:-1])
         found.append(Launch(form.name, geometry, (*addresses, *numbers)))
     alone = len(found) == 1 and text.forms[0].kind in ("elements", "rows", "one")
-    return Launches(text.text, text.name, tuple(found), (program, text.variant) if alone else None)
+    return Launches(
+        text.source, text.name, tuple(found), (program, text.variant) if alone else None
+    )
 
 
 def _held(dtype: DType) -> DType:
@@ -130,7 +132,7 @@ def _held(dtype: DType) -> DType:
     return float32 if dtype in (float16, bfloat16) else dtype
 
 
-def _cut(text: CudaText, rows: int, inner: int) -> _Shape:
+def _cut(text: CudaSource, rows: int, inner: int) -> _Shape:
     """How the work is cut, by sizes alone: results don't depend on the GPU."""
     kind, block = text.forms[0].kind, (THREADS, 1, 1)
     if kind == "elements":

@@ -14,8 +14,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from gpugraph.devices.codegen.program import Program
+from gpugraph.devices.codegen.program_source import function_source
 from gpugraph.devices.cuda.driver.driver_interface import Geometry
-from gpugraph.devices.cuda.launching.cuda_kernel_source import CudaText, Form, Variant
+from gpugraph.devices.cuda.launching.cuda_kernel_source import CudaSource, Form, Variant
 from gpugraph.devices.cuda.launching.unbound_launch import Work
 
 WORDS = 500
@@ -74,7 +75,7 @@ def _layout(places: Sequence[int]) -> tuple[int, int]:
     return 1 + max(0, -min(places)), 2 + max(-1, *places)
 
 
-class JoinedText(CudaText):
+class JoinedSource(CudaSource):
     """The text of one kernel, of which all but that it is one tensor's is as it would be alone."""
 
     block, blocks = "block_", "blocks_"
@@ -97,7 +98,9 @@ class JoinedText(CudaText):
         kernel = _KERNEL.format(
             name=self.name, words=WORDS, first=first, stride=stride, arguments=arguments
         )
-        return f"GG_INLINE void {self.name}_one({head}) {{\n{self._within(lines)}}}\n{kernel}"
+        return (
+            function_source(f"GG_INLINE void {self.name}_one({head})", self._within(lines)) + kernel
+        )
 
 
 def join(works: Sequence[Work]) -> Iterator[Work]:
@@ -105,13 +108,13 @@ def join(works: Sequence[Work]) -> Iterator[Work]:
     launches."""
     assert works[0].parts is not None
     table = Table(works)
-    text = JoinedText(*works[0].parts, table.places)
+    text = JoinedSource(*works[0].parts, table.places)
     most = (WORDS - table.first) // table.stride
     for start in range(0, len(works), most):
         members = works[start : start + most]
         blocks, words = table.words(start, start + len(members))
         yield Work(
-            text.text,
+            text.source,
             text.forms[0].name,
             Geometry((blocks, 1, 1), works[0].geometry.block),
             words,
