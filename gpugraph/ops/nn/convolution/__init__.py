@@ -8,6 +8,8 @@ from gpugraph.ops.nn.convolution import (
     conv3d_ops,
     conv_bias_activation,
     conv_transpose,
+    convolution_declaration,
+    convolution_launches,
     convolution_of_any_rank,
     depthwise_launches,
     depthwise_ops,

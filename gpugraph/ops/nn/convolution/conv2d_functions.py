@@ -18,7 +18,7 @@ from gpugraph.ops.framework.shape_functions import of_rank
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.nn.convolution.conv2d_ops import conv2d_op
 from gpugraph.ops.nn.convolution.depthwise_ops import depthwise_op
-from gpugraph.ops.nn.pooling.pool2d_ops import avg_pool_op, max_pool_op
+from gpugraph.ops.nn.pooling.pool_ops import avg_pool_op, max_pool_op
 
 
 def of_four(value: Any, data_format: str, name: str) -> list[int]:

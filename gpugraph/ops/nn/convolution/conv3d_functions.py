@@ -9,7 +9,7 @@ import numpy as np
 
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.nn.convolution.conv3d_ops import conv3d_op
-from gpugraph.ops.nn.pooling.pool3d_ops import avg_pool3d_op, max_pool3d_op
+from gpugraph.ops.nn.pooling.pool_ops import avg_pool3d_op, max_pool3d_op
 
 
 def _one_of(name: str, value: Any, newer: str, new_value: Any) -> Any:

@@ -7,7 +7,8 @@ from math import ceil, prod
 
 from gpugraph.kernel import Arg, Call, Launch, Scratch, Signature, Source
 from gpugraph.ops.framework.cuda_grids import THREADS, grid_of, wide_type
-from gpugraph.ops.nn.windows.window_launches import Geometry, of_images
+from gpugraph.ops.nn.windows.window_geometry import IMAGES
+from gpugraph.ops.nn.windows.window_launches import Geometry, geometry_of
 
 _BLOCKS = 1056
 """Blocks that keep a GPU busy, several a processor: below, sums over windows are cut in parts."""
@@ -35,20 +36,20 @@ def _launch(signature: Signature, function: str, work: Geometry, times: int, cou
 
 def _forward(signature: Signature) -> list[Launch]:
     shape, filter = signature.input_shapes
-    work = of_images(signature, shape, filter)
+    work = geometry_of(IMAGES, signature, shape, filter)
     count = prod(signature.output_shapes[0])
     return [_launch(signature, "gg_depthwise", work, filter[3], count)]
 
 
 def _back_input(signature: Signature) -> list[Launch]:
     shape, filter = signature.output_shapes[0], signature.input_shapes[1]
-    work = of_images(signature, shape, filter)
+    work = geometry_of(IMAGES, signature, shape, filter)
     return [_launch(signature, "gg_depthwise_back_input", work, filter[3], prod(shape))]
 
 
 def _back_filter(signature: Signature) -> list[Launch]:
     filter, dtype = signature.output_shapes[0], signature.output_types[0].base_dtype
-    work = of_images(signature, signature.input_shapes[0], filter)
+    work = geometry_of(IMAGES, signature, signature.input_shapes[0], filter)
     outputs, elements, rows = prod(filter[2:]), work.window, work.batch * work.axes[1].out
     width = 32
     while work.last and width > 1 and width >= 2 * outputs:

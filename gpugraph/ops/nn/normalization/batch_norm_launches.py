@@ -8,7 +8,7 @@ from typing import NamedTuple
 from gpugraph.base.dtypes import DType, float32, float64
 from gpugraph.kernel import Arg, Call, Launch, Scratch, Signature, Source
 from gpugraph.ops.framework.cuda_grids import THREADS, grid_of
-from gpugraph.ops.nn.windows.window_geometry import channels_last
+from gpugraph.ops.nn.windows.window_geometry import IMAGES
 
 _MANY = (1 << 31) - (1 << 24)
 """Elements from which places need 64 bits."""
@@ -82,7 +82,7 @@ def _work(signature: Signature, index: int) -> _Work:
     """Of the images that input `index` is."""
     if not prod(signature.input_shapes[index]):
         raise NotImplementedError("there are no images")
-    shape, last = signature.input_shapes[index], channels_last(signature.attrs)
+    shape, last = signature.input_shapes[index], IMAGES.channels_last(signature.attrs)
     channels = shape[3 if last else 1]
     outer = prod(shape[:3]) if last else shape[0]
     inner = 1 if last else prod(shape[2:])
