@@ -14,6 +14,4 @@ from gpugraph.ops.nn.convolution import (
     depthwise_launches,
     depthwise_ops,
     morphological_dilation,
-    pool_functions,
-    with_space_to_batch,
 )

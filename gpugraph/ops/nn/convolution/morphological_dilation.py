@@ -41,7 +41,7 @@ _ATTRS = {
 }
 
 
-def _placing(attrs: Any) -> dict[str, Any]:
+def _window_attrs(attrs: Any) -> dict[str, Any]:
     """The attrs as convolutions have them."""
     return {
         "strides": attrs["strides"],
@@ -60,7 +60,7 @@ class _Sums:
     """For each window its largest sum and the number of the first element that has it."""
 
     def __init__(self, context: KernelContext, image: Any, weights: Any, best: Any) -> None:
-        self.axes = IMAGES.axes(_placing(context.attrs), image.shape[1:3], weights.shape[:2])
+        self.axes = IMAGES.axes(_window_attrs(context.attrs), image.shape[1:3], weights.shape[:2])
         self.weights, self.best = weights, best
         self.sums = context.scratch(best.shape, context.input_types[0].base_dtype)
         self.here = context.scratch(best.shape, dtypes.bool)
@@ -126,7 +126,7 @@ def _sizes(context: InferContext) -> tuple[Any, Any, TensorShape]:
     weights = of_rank(context.shapes[1], 3, "filter")
     check_equal(image[3], weights[2], "the images' channels and the filter's")
     depth = weights[2] if image[3] is None else image[3]
-    down, across = IMAGES.out_sizes(_placing(context.attrs), image[1:3], weights[:2])
+    down, across = IMAGES.out_sizes(_window_attrs(context.attrs), image[1:3], weights[:2])
     return image, weights, TensorShape.of((image[0], down, across, depth))
 
 

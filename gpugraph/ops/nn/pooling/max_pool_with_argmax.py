@@ -38,7 +38,7 @@ _ATTRS = {
 }
 
 
-def _placing(attrs: Any) -> dict[str, Any]:
+def _window_attrs(attrs: Any) -> dict[str, Any]:
     """The attrs as those of other pooling are."""
     return {"data_format": "NHWC", **{key: attrs[key] for key in _ATTRS}}
 
@@ -52,7 +52,7 @@ def _batch_places(context: KernelContext, image: Any) -> Any:
 
 @unless_empty
 def _bind(context: KernelContext, image: Any, out: Any, where: Any) -> Callable[[], Any]:
-    axes = IMAGES.axes(_placing(context.attrs), image.shape[1:3])
+    axes = IMAGES.axes(_window_attrs(context.attrs), image.shape[1:3])
     here = context.scratch(out.shape, dtypes.bool)
     fresh = context.scratch(out.shape, dtypes.bool)
     channels, width = image.shape[3], image.shape[2]
@@ -113,7 +113,7 @@ def _bind_back_back(
 
 
 def _infer(context: InferContext) -> Sequence[TensorShape]:
-    attrs = _placing(context.attrs)
+    attrs = _window_attrs(context.attrs)
     batch, height, width, channels = of_rank(context.shapes[0], 4, "input")
     down, across = IMAGES.out_sizes(attrs, (height, width), IMAGES.spatial(attrs, "ksize"))
     return [TensorShape.of((batch, down, across, channels))] * context.num_outputs
