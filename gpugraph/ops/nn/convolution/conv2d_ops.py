@@ -129,7 +129,7 @@ def bind_convolution(
     buffer = work.scratch(work.most, work.depth)
     result = None if direct else work.scratch(work.most, work.outputs)
     return run_all(
-        [prepare, *(_conv_tile(work, each, matrix, buffer, result) for each in work.tiles())]
+        [prepare, *(_conv_tile(work, tile, matrix, buffer, result) for tile in work.tiles())]
     )
 
 
@@ -186,8 +186,8 @@ def _input_gradient_tile(
     columns = work.columns(buffer, *tile)
     steps = work.steps(columns, *tile)
     flat = columns.reshape(-1, work.depth)
-    given = slope[batch, start:stop]
-    rows = given.reshape(-1, work.outputs)
+    gradient = slope[batch, start:stop]
+    rows = gradient.reshape(-1, work.outputs)
 
     def run() -> None:
         np.matmul(rows, turned, flat)

@@ -32,12 +32,12 @@ ACTIVATIONS = ("", "Relu", "Relu6")
 
 def _cut(attrs: Any) -> int:
     """The number of the activation; ValueError for ops that can't be fused."""
-    fused = [text(each) for each in attrs["fused_ops"]]
+    fused = [text(name) for name in attrs["fused_ops"]]
     after = "".join(fused[1:])
     if fused[:1] != ["BiasAdd"] or len(fused) > 2 or after not in ACTIVATIONS:
-        could = ", ".join(each for each in ACTIVATIONS if each)
+        activations = ", ".join(name for name in ACTIVATIONS if name)
         raise ValueError(
-            f"fused_ops must be BiasAdd, alone or followed by one of {could}, but it is {fused}"
+            f"fused_ops must be BiasAdd, alone or followed by one of {activations}, but it is {fused}"
         )
     return ACTIVATIONS.index(after)
 

@@ -56,13 +56,13 @@ def _back_filter(signature: Signature) -> list[Launch]:
         width //= 2
     groups = ceil(outputs / width) if work.last else outputs
     most = max(1, min(ceil(_BLOCKS / (groups * elements)), rows // 8, 1024))
-    each = max(1, ceil(rows / most))
-    parts = max(1, ceil(rows / each))
+    rows_per_part = max(1, ceil(rows / most))
+    parts = max(1, ceil(rows / rows_per_part))
     count = elements * outputs
     sums: Scratch | int = Scratch("parts", parts * count, wide_type(dtype)) if parts > 1 else 0
     types, macros = {"T": dtype}, _macros(work, filter[3])
-    numbers = (work.batch, work.channels, filter[3], parts, each, *work.numbers)
-    made = [
+    numbers = (work.batch, work.channels, filter[3], parts, rows_per_part, *work.numbers)
+    launches = [
         Launch(
             "gg_depthwise_back_filter",
             (groups * elements, parts, 1),
@@ -75,8 +75,8 @@ def _back_filter(signature: Signature) -> list[Launch]:
     if parts > 1:
         arguments = (sums, Arg(2), count, parts)
         grid = grid_of(count)
-        made.append(Launch("gg_sum_parts", grid, (THREADS, 1, 1), arguments, types, macros))
-    return made
+        launches.append(Launch("gg_sum_parts", grid, (THREADS, 1, 1), arguments, types, macros))
+    return launches
 
 
 def forward_gpu(host: Call) -> Source:

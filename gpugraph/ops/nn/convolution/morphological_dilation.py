@@ -107,9 +107,9 @@ def _bind_back(
     place = context.scratch(dy.shape, dtypes.int32)
     work = _Sums(context, image, weights, best)
     calls: list[Callable[[], Any]] = [*work.find(image, place), partial(out.fill, 0)]
-    for element, number, pixels, part, here, slope, found in work.steps(dy, place):
+    for element, number, pixels, part, here, slope, places in work.steps(dy, place):
         calls += [
-            partial(np.equal, found, np.int32(number), here),
+            partial(np.equal, places, np.int32(number), here),
             partial(part.fill, 0),
             partial(np.copyto, part, slope, where=here),
         ]

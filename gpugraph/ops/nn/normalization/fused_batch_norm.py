@@ -55,7 +55,7 @@ class _Images:
         self.pixels = like.shape[1] * like.shape[2] if self.last else like.shape[2] * like.shape[3]
         self.count = self.batch * self.pixels
         self.shape = (self.batch, self.pixels * self.channels)
-        wide = float64 in (each.base_dtype for each in context.input_types)
+        wide = float64 in (dtype.base_dtype for dtype in context.input_types)
         self.dtype: DType = float64 if wide else float32
         self.ones = np.ones(self.count, self.dtype.as_numpy_dtype, like=like)
 
@@ -125,8 +125,8 @@ def _bind_forward(
         steps += _statistics(work, source, target, results)
         mean, variance = results[2:4]
     else:
-        for result, given in zip(results, (mean, variance, mean, variance)):
-            steps.append(partial(np.copyto, result, given))
+        for result, moment in zip(results, (mean, variance, mean, variance)):
+            steps.append(partial(np.copyto, result, moment))
         mean_row, lay_mean = work.row(mean)
         steps += [lay_mean, partial(np.subtract, source, mean_row, target)]
     factor = work.vector()
@@ -365,7 +365,7 @@ def fused_batch_norm(
     shift = convert_to_tensor(offset, name="offset")
     if is_training and (mean is not None or variance is not None):
         raise ValueError("Both 'mean' and 'variance' must be None if is_training is True.")
-    made = _FUSED(
+    outputs = _FUSED(
         images_in,
         factor,
         shift,
@@ -376,4 +376,4 @@ def fused_batch_norm(
         is_training=is_training,
         name=name,
     )
-    return made.y, made.batch_mean, made.batch_variance
+    return outputs.y, outputs.batch_mean, outputs.batch_variance

@@ -81,12 +81,12 @@ def _flat(context: KernelContext, image: Any, where: Any) -> Callable[[], Any]:
     first = np.asarray(first, like=where)
 
     def places() -> Any:
-        found = (where + first).reshape(-1)
-        if found.size and not (found.min() >= 0 and found.max() < image.size):
+        positions = (where + first).reshape(-1)
+        if positions.size and not (positions.min() >= 0 and positions.max() < image.size):
             raise invalid_argument(
                 f"argmax has places outside the images, of {image.size} elements"
             )
-        return found
+        return positions
 
     return places
 
