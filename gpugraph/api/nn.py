@@ -20,34 +20,25 @@ from gpugraph.ops.nn.activations.selu_softsign_swish import (
 from gpugraph.ops.nn.activations.softmax import log_softmax as log_softmax, softmax as softmax
 from gpugraph.ops.nn.convolution.conv1d import conv1d as conv1d
 from gpugraph.ops.nn.convolution.conv2d_functions import (
-    avg_pool as avg_pool, conv2d as conv2d, conv2d_backprop_filter as conv2d_backprop_filter,
+    conv2d as conv2d, conv2d_backprop_filter as conv2d_backprop_filter,
     conv2d_backprop_input as conv2d_backprop_input, conv2d_transpose as conv2d_transpose,
     depthwise_conv2d as depthwise_conv2d, depthwise_conv2d_native as depthwise_conv2d_native,
-    max_pool as max_pool, separable_conv2d as separable_conv2d,
+    depthwise_conv2d_native_backprop_filter as depthwise_conv2d_native_backprop_filter,
+    depthwise_conv2d_native_backprop_input as depthwise_conv2d_native_backprop_input,
+    separable_conv2d as separable_conv2d,
 )
 from gpugraph.ops.nn.convolution.conv3d_functions import (
-    avg_pool3d as avg_pool3d, conv3d as conv3d, max_pool3d as max_pool3d,
+    conv3d as conv3d, conv3d_backprop_filter_v2 as conv3d_backprop_filter_v2,
 )
 from gpugraph.ops.nn.convolution.conv_transpose import (
     atrous_conv2d_transpose as atrous_conv2d_transpose, conv1d_transpose as conv1d_transpose,
-    conv3d_backprop_filter_v2 as conv3d_backprop_filter_v2, conv3d_transpose as conv3d_transpose,
-    conv_transpose as conv_transpose,
-    depthwise_conv2d_native_backprop_filter as depthwise_conv2d_native_backprop_filter,
-    depthwise_conv2d_native_backprop_input as depthwise_conv2d_native_backprop_input,
+    conv3d_transpose as conv3d_transpose, conv_transpose as conv_transpose,
 )
 from gpugraph.ops.nn.convolution.convolution_of_any_rank import (
-    atrous_conv2d as atrous_conv2d, convolution as convolution, pool as pool,
+    atrous_conv2d as atrous_conv2d, convolution as convolution,
 )
 from gpugraph.ops.nn.convolution.morphological_dilation import (
     dilation2d as dilation2d, erosion2d as erosion2d,
-)
-from gpugraph.ops.nn.convolution.pool_functions import (
-    avg_pool1d as avg_pool1d, avg_pool_v2 as avg_pool_v2, max_pool1d as max_pool1d,
-    max_pool2d as max_pool2d, max_pool_v2 as max_pool_v2,
-    max_pool_with_argmax as max_pool_with_argmax,
-)
-from gpugraph.ops.nn.convolution.with_space_to_batch import (
-    with_space_to_batch as with_space_to_batch,
 )
 from gpugraph.ops.nn.losses.candidate_samplers import (
     all_candidate_sampler as all_candidate_sampler,
@@ -88,6 +79,15 @@ from gpugraph.ops.nn.normalization.l2_normalize import (
 )
 from gpugraph.ops.nn.normalization.local_response_normalization import (
     local_response_normalization as local_response_normalization,
+)
+from gpugraph.ops.nn.pooling.pool_functions import (
+    avg_pool as avg_pool, avg_pool1d as avg_pool1d, avg_pool3d as avg_pool3d,
+    avg_pool_v2 as avg_pool_v2, max_pool as max_pool, max_pool1d as max_pool1d,
+    max_pool2d as max_pool2d, max_pool3d as max_pool3d, max_pool_v2 as max_pool_v2,
+    max_pool_with_argmax as max_pool_with_argmax, pool as pool,
+)
+from gpugraph.ops.nn.windows.with_space_to_batch import (
+    with_space_to_batch as with_space_to_batch,
 )
 from gpugraph.ops.reductions.composed_reductions import zero_fraction as zero_fraction
 from gpugraph.ops.reductions.reduction_functions import l2_loss as l2_loss

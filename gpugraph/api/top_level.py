@@ -232,7 +232,7 @@ from gpugraph.ops.arrays.space_to_batch_and_depth import (
     depth_to_space as depth_to_space, space_to_batch as space_to_batch,
     space_to_batch_nd as space_to_batch_nd, space_to_depth as space_to_depth,
 )
-from gpugraph.ops.nn.convolution.with_space_to_batch import (
+from gpugraph.ops.nn.windows.with_space_to_batch import (
     required_space_to_batch_paddings as required_space_to_batch_paddings,
 )
 from gpugraph.ops.arrays.split_and_unstack import split as split, unstack as unstack

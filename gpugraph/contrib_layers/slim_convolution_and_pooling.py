@@ -13,6 +13,7 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.nn.activations.relu_and_elu import relu
 from gpugraph.ops.nn.convolution import conv2d_functions as convolution_functions
 from gpugraph.ops.nn.normalization.bias_and_moments import bias_add
+from gpugraph.ops.nn.pooling.pool_functions import avg_pool, max_pool
 from gpugraph.variable_scope import variable_scope
 from gpugraph.variable_scope.arg_scope import add_arg_scope
 
@@ -131,7 +132,7 @@ def max_pool2d(
     kernel_size, stride: a number, or two (height, width). ValueError for another data format.
     """
     return _pool(
-        convolution_functions.max_pool, "MaxPool2D", inputs, kernel_size, stride, padding,
+        max_pool, "MaxPool2D", inputs, kernel_size, stride, padding,
         data_format, outputs_collections, scope,
     )  # fmt: skip
 
@@ -151,6 +152,6 @@ def avg_pool2d(
     kernel_size, stride: a number, or two (height, width). ValueError for another data format.
     """
     return _pool(
-        convolution_functions.avg_pool, "AvgPool2D", inputs, kernel_size, stride, padding,
+        avg_pool, "AvgPool2D", inputs, kernel_size, stride, padding,
         data_format, outputs_collections, scope,
     )  # fmt: skip

@@ -9,8 +9,7 @@ from gpugraph.graph.client.tensor import Tensor
 from gpugraph.layers.base_layer import Layer
 from gpugraph.layers.layer_arguments import applied, channels_first, numbers, padding_of
 from gpugraph.ops.arrays.reshape_and_transpose import expand_dims, squeeze
-from gpugraph.ops.nn.convolution.conv2d_functions import avg_pool, max_pool
-from gpugraph.ops.nn.convolution.conv3d_functions import avg_pool3d, max_pool3d
+from gpugraph.ops.nn.pooling.pool_functions import avg_pool, avg_pool3d, max_pool, max_pool3d
 
 
 class _Pooling(Layer):

@@ -20,7 +20,8 @@ from gpugraph.ops.framework.identity_and_shape import op_scope, shape
 from gpugraph.ops.framework.op_declaration import raw_ops
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.image.color_adjustments import convert_image_dtype
-from gpugraph.ops.nn.convolution.conv2d_functions import avg_pool, depthwise_conv2d
+from gpugraph.ops.nn.convolution.conv2d_functions import depthwise_conv2d
+from gpugraph.ops.nn.pooling.pool_functions import avg_pool
 from gpugraph.ops.reductions.reduction_functions import reduce_mean, reduce_prod
 
 _ONE_BY_ONE = [1, 1, 1, 1]

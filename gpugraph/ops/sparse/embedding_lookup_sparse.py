@@ -56,8 +56,8 @@ def embedding_lookup_sparse(
         ids.shape.assert_is_compatible_with(weights.shape)
     with op_scope(name, "embedding_lookup_sparse", params, ids) as scope:
         segments = cast(ids.indices[:, 0], dtypes.int32)
-        found, places = unique(ids.values)
-        rows = embedding_lookup(params, found, partition_strategy, max_norm=max_norm)
+        unique_ids, places = unique(ids.values)
+        rows = embedding_lookup(params, unique_ids, partition_strategy, max_norm=max_norm)
         if weights is None:
             combine = getattr(raw_ops, f"SparseSegment{_COMBINERS[combiner]}")
             return combine(rows, places, segments, name=scope)
@@ -125,7 +125,7 @@ def safe_embedding_lookup_sparse(
         ids, empty = sparse_fill_empty_rows(ids, default_id or 0)
         if weights is not None:
             weights, _ = sparse_fill_empty_rows(weights, 1.0)
-        found = embedding_lookup_sparse(
+        embeddings = embedding_lookup_sparse(
             embedding_weights,
             ids,
             weights,
@@ -135,18 +135,18 @@ def safe_embedding_lookup_sparse(
             max_norm,
         )
         if default_id is None:
-            found = _zeroed(found, empty, scope)
+            embeddings = _zeroed(embeddings, empty, scope)
         rest = raw_ops.Slice(
             cast(sizes, dtypes.int32),
             np.array([0], np.int32),
             raw_ops.Sub(raw_ops.Shape(sizes), np.array([1], np.int32)),
         )
         columns = raw_ops.Slice(
-            raw_ops.Shape(found), np.array([1], np.int32), np.array([-1], np.int32)
+            raw_ops.Shape(embeddings), np.array([1], np.int32), np.array([-1], np.int32)
         )
-        made: Tensor = raw_ops.Reshape(found, raw_ops.ConcatV2([rest, columns], _FIRST))
-        made.set_shape(known[:-1].concatenate(found.shape[1:]))
-        return made
+        result: Tensor = raw_ops.Reshape(embeddings, raw_ops.ConcatV2([rest, columns], _FIRST))
+        result.set_shape(known[:-1].concatenate(embeddings.shape[1:]))
+        return result
 
 
 def _as_matrix(sparse: SparseTensor) -> SparseTensor:

@@ -51,10 +51,10 @@ def _sparse_sets(indices: Any, values: Any, shape: Any, validate: bool) -> Sets:
         _check_order(rows, tuple(shape.tolist()))
     elif rows:
         _check_sets(indices, shape)
-    found: Sets = {}
+    sets: Sets = {}
     for row, value in zip(rows, values.tolist(), strict=True):
-        found.setdefault(row[:-1], set()).add(value)
-    return found
+        sets.setdefault(row[:-1], set()).add(value)
+    return sets
 
 
 def _check_sets(indices: Any, sizes: Any) -> None:
@@ -71,7 +71,7 @@ def _check_order(rows: Sequence[tuple[int, ...]], sizes: tuple[int, ...]) -> Non
     """InvalidArgumentError for indices outside, repeated, or not in order."""
     before: tuple[int, ...] | None = None
     for number, row in enumerate(rows):
-        if any(not 0 <= at < size for at, size in zip(row, sizes, strict=True)):
+        if any(not 0 <= position < size for position, size in zip(row, sizes, strict=True)):
             raise invalid_argument(
                 f"indices[{number}] = {list(row)} is out of bounds of {list(sizes)}"
             )
@@ -147,9 +147,9 @@ def _combined(
         values += members
         longest = max(longest, len(members))
     indices = np.array(rows, np.int64).reshape(len(rows), len(sizes) + 1)
-    found = np.empty(len(values), dtype)
-    found[:] = values
-    return [indices, found, np.array([*sizes, longest], np.int64)]
+    elements = np.empty(len(values), dtype)
+    elements[:] = values
+    return [indices, elements, np.array([*sizes, longest], np.int64)]
 
 
 def _agree(one: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, ...]:
@@ -173,9 +173,11 @@ def _bind(dense: int) -> Callable[..., Callable[[], Any]]:
             for array in arrays[:dense]:
                 shapes.append(tuple(array.shape))
                 sets.append(_dense_sets(array))
-            for at in range(dense, len(arrays), 3):
-                shapes.append(tuple(arrays[at + 2].tolist()))
-                sets.append(_sparse_sets(arrays[at], arrays[at + 1], arrays[at + 2], validate))
+            for start in range(dense, len(arrays), 3):
+                shapes.append(tuple(arrays[start + 2].tolist()))
+                sets.append(
+                    _sparse_sets(arrays[start], arrays[start + 1], arrays[start + 2], validate)
+                )
             return _combined(operation, sets[0], sets[1], _agree(*shapes), dtype)
 
         return run
@@ -216,11 +218,11 @@ _none_dense = _declare("SparseToSparse", 0, f"{_sparse_inputs('set1')}, {_sparse
 
 def _given(value: Any, name: str) -> Any:
     """A tensor or SparseTensor of a dtype that sets may have: TypeError for others."""
-    found = convert_to_tensor_or_sparse_tensor(value, name=name)
-    if found.dtype.base_dtype not in _TYPES:
-        kinds = [each.name for each in _TYPES]
-        raise TypeError(f"'{name}' has invalid dtype {found.dtype.name}, not one of {kinds}")
-    return found
+    tensor = convert_to_tensor_or_sparse_tensor(value, name=name)
+    if tensor.dtype.base_dtype not in _TYPES:
+        kinds = [dtype.name for dtype in _TYPES]
+        raise TypeError(f"'{name}' has invalid dtype {tensor.dtype.name}, not one of {kinds}")
+    return tensor
 
 
 def _parts(value: SparseTensor) -> list[Tensor]:
@@ -235,12 +237,12 @@ def _operate(a: Any, b: Any, operation: str, validate: bool) -> SparseTensor:
         a, b, operation = b, a, _FLIPPED.get(operation, operation)
     attrs = {"set_operation": operation, "validate_indices": validate}
     if isinstance(a, SparseTensor):
-        made = _none_dense(*_parts(a), *_parts(b), **attrs)
+        outputs = _none_dense(*_parts(a), *_parts(b), **attrs)
     elif isinstance(b, SparseTensor):
-        made = _one_dense(a, *_parts(b), **attrs)
+        outputs = _one_dense(a, *_parts(b), **attrs)
     else:
-        made = _both_dense(a, b, **attrs)
-    return SparseTensor(*made)
+        outputs = _both_dense(a, b, **attrs)
+    return SparseTensor(*outputs)
 
 
 def set_size(a: Any, validate_indices: bool = True) -> Tensor:
@@ -250,12 +252,12 @@ def set_size(a: Any, validate_indices: bool = True) -> Tensor:
     in a run InvalidArgumentError for indices outside, with `validate_indices` also for those that
     are not in order.
     """
-    found = convert_to_tensor_or_sparse_tensor(a, name="a")
-    if not isinstance(found, SparseTensor):
-        raise TypeError(f"Expected `SparseTensor`, got {found!r}.")
-    if found.values.dtype.base_dtype not in _TYPES:
-        raise TypeError(f"Invalid dtype `{found.values.dtype.name}` not in supported dtypes")
-    return _set_size(*_parts(found), validate_indices=validate_indices)
+    tensor = convert_to_tensor_or_sparse_tensor(a, name="a")
+    if not isinstance(tensor, SparseTensor):
+        raise TypeError(f"Expected `SparseTensor`, got {tensor!r}.")
+    if tensor.values.dtype.base_dtype not in _TYPES:
+        raise TypeError(f"Invalid dtype `{tensor.values.dtype.name}` not in supported dtypes")
+    return _set_size(*_parts(tensor), validate_indices=validate_indices)
 
 
 def set_intersection(a: Any, b: Any, validate_indices: bool = True) -> SparseTensor:

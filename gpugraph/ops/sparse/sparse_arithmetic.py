@@ -44,13 +44,13 @@ def _combined(combine: Any, a: Sequence[Any], b: Sequence[Any]) -> tuple[Any, An
     whether both have one."""
     if a[2].tolist() != b[2].tolist():
         raise refuse(f"Operands' shapes do not match: {a[2].tolist()} and {b[2].tolist()}")
-    places = [positions(each[0], each[2]) for each in (a, b)]
-    found, back = np.unique(np.concatenate(places), return_inverse=True)
-    sides = np.zeros((2, found.size), a[1].dtype)
+    places = [positions(part[0], part[2]) for part in (a, b)]
+    distinct, back = np.unique(np.concatenate(places), return_inverse=True)
+    sides = np.zeros((2, distinct.size), a[1].dtype)
     np.add.at(sides[0], back[: places[0].size], a[1])
     np.add.at(sides[1], back[places[0].size :], b[1])
-    both = np.isin(found, places[0]) & np.isin(found, places[1])
-    return rows_of(found, a[2]), combine(sides[0], sides[1]), both
+    both = np.isin(distinct, places[0]) & np.isin(distinct, places[1])
+    return rows_of(distinct, a[2]), combine(sides[0], sides[1]), both
 
 
 def _add(*arrays: Any) -> list[Any]:
@@ -83,17 +83,17 @@ op(
 
 
 def _infer_add_grad(context: InferContext) -> Sequence[TensorShape]:
-    counts = [of_rank(context.shapes[at], 2, "indices")[0] for at in (1, 2)]
+    counts = [of_rank(context.shapes[index], 2, "indices")[0] for index in (1, 2)]
     return [TensorShape.of((count,)) for count in counts]
 
 
 def _add_grad(dsum: Any, a: Any, b: Any, total: Any, da: Any, db: Any) -> None:
-    where = {tuple(row): at for at, row in enumerate(total.tolist())}
+    where = {tuple(row): number for number, row in enumerate(total.tolist())}
     for rows, out in ((a, da), (b, db)):
-        found = np.array([where.get(tuple(row), -1) for row in rows.tolist()], np.int64)
-        kept = found >= 0
+        indices_of_total = np.array([where.get(tuple(row), -1) for row in rows.tolist()], np.int64)
+        kept = indices_of_total >= 0
         out.fill(0)
-        out[kept] = dsum[found[kept]]
+        out[kept] = dsum[indices_of_total[kept]]
 
 
 def _add_grad_back(op: Any, da: Any, db: Any) -> list[Any]:
@@ -103,8 +103,8 @@ def _add_grad_back(op: Any, da: Any, db: Any) -> list[Any]:
     ranks = raw_ops.Range(1, raw_ops.Add(count, 1), 1)
     came = raw_ops.SparseAddGrad(ranks, a, b, total)
     parts = [
-        raw_ops.UnsortedSegmentSum(each, raw_ops.Sub(place, _ONE), count)
-        for each, place in zip((da, db), came, strict=True)
+        raw_ops.UnsortedSegmentSum(gradient, raw_ops.Sub(place, _ONE), count)
+        for gradient, place in zip((da, db), came, strict=True)
     ]
     return [raw_ops.AddV2(*parts), None, None, None]
 
@@ -154,8 +154,8 @@ def _infer_reduce(context: InferContext) -> Sequence[TensorShape]:
         return [UNKNOWN]
     chosen = {normalize_axis(axis, len(shape)) for axis in ints(axes)}
     if context.attrs["keep_dims"]:
-        return [TensorShape.of(tuple(1 if at in chosen else n for at, n in enumerate(shape)))]
-    return [TensorShape.of(tuple(n for at, n in enumerate(shape) if at not in chosen))]
+        return [TensorShape.of(tuple(1 if axis in chosen else n for axis, n in enumerate(shape)))]
+    return [TensorShape.of(tuple(n for axis, n in enumerate(shape) if axis not in chosen))]
 
 
 def _kept(shape: Any, axes: Any) -> list[int]:
@@ -165,24 +165,24 @@ def _kept(shape: Any, axes: Any) -> list[int]:
         if not -rank <= axis < rank:
             raise refuse(f"Invalid reduction dimension {axis}, for input with {rank} dimensions.")
     chosen = {axis % rank for axis in ints(axes)}
-    return [at for at in range(rank) if at not in chosen]
+    return [axis for axis in range(rank) if axis not in chosen]
 
 
 def _groups(indices: Any, shape: Any, axes: Any) -> tuple[Any, list[int]]:
     """Which element of the result each element belongs to, and the result's sizes."""
     positions(indices, shape)
     kept = _kept(shape, axes)
-    sizes = [int(shape[at]) for at in kept]
+    sizes = [int(shape[axis]) for axis in kept]
     return positions(indices[:, kept], sizes), sizes
 
 
 def _reduced(combine: Any, values: Any, groups: Any) -> tuple[Any, Any]:
     """The groups that have elements, in order, and what these combine to."""
-    found, back = np.unique(groups, return_inverse=True)
+    distinct, back = np.unique(groups, return_inverse=True)
     order = np.argsort(back, kind="stable")
-    starts = np.searchsorted(back[order], np.arange(found.size))
-    results = combine.reduceat(values[order], starts) if found.size else values[:0]
-    return found, results.astype(values.dtype)
+    starts = np.searchsorted(back[order], np.arange(distinct.size))
+    results = combine.reduceat(values[order], starts) if distinct.size else values[:0]
+    return distinct, results.astype(values.dtype)
 
 
 def _bind_reduce(
@@ -193,9 +193,9 @@ def _bind_reduce(
 
     def run() -> None:
         groups, _ = _groups(indices, shape, axes)
-        found, results = _reduced(combine, values, groups)
+        group_numbers, results = _reduced(combine, values, groups)
         out.fill(0)
-        flat[found] = results
+        flat[group_numbers] = results
 
     return run
 
@@ -251,11 +251,11 @@ def _bind_reduce_sparse(
 
     def run() -> list[Any]:
         groups, sizes = _groups(indices, shape, axes)
-        found, results = _reduced(combine, values, groups)
+        group_numbers, results = _reduced(combine, values, groups)
         if keep:
             kept = _kept(shape, axes)
-            sizes = [int(n) if at in kept else 1 for at, n in enumerate(shape)]
-        return [rows_of(found, sizes), results, np.array(sizes, np.int64)]
+            sizes = [int(n) if axis in kept else 1 for axis, n in enumerate(shape)]
+        return [rows_of(group_numbers, sizes), results, np.array(sizes, np.int64)]
 
     return run
 
@@ -309,8 +309,8 @@ def _softmax_back(op: Any, dy: Any) -> list[Any]:
         indices, np.array([0, 0], np.int32), raw_ops.ConcatV2([np.array([-1], np.int32), before], 0)
     )
     numbers = raw_ops.Sum(raw_ops.Mul(columns, steps), np.array([1], np.int32))
-    found, row = raw_ops.Unique(numbers)
-    totals = raw_ops.UnsortedSegmentSum(raw_ops.Mul(dy, y), row, raw_ops.Shape(found)[0])
+    distinct, row = raw_ops.Unique(numbers)
+    totals = raw_ops.UnsortedSegmentSum(raw_ops.Mul(dy, y), row, raw_ops.Shape(distinct)[0])
     mean = raw_ops.GatherNd(totals, raw_ops.ExpandDims(row, _ONE))
     return [None, raw_ops.Mul(raw_ops.Sub(dy, mean), y), None]
 

@@ -94,8 +94,8 @@ def sparse_to_indicator(sp_input: Any, vocab_size: Any, name: str | None = None)
         indices = raw_ops.ConcatV2([before, ids], np.array(1, np.int32))
         shape = raw_ops.ConcatV2([sizes, size], np.array(0, np.int32))
         there = raw_ops.Fill(raw_ops.Shape(source.values), np.array(True))
-        found, trues = raw_ops.SparseReorder(indices, there, shape)
-        return sparse_to_dense(found, shape, trues, False, False, scope)
+        ordered, trues = raw_ops.SparseReorder(indices, there, shape)
+        return sparse_to_dense(ordered, shape, trues, False, False, scope)
 
 
 def sparse_tensor_dense_matmul(
@@ -179,31 +179,31 @@ def sparse_concat(
     chosen = axis if concat_dim is None else concat_dim
     if not isinstance(sp_inputs, (list, tuple)):
         raise TypeError("SparseTensor inputs are expected to be a list of SparseTensors")
-    inputs = [expect_sparse(each) for each in sp_inputs]
+    inputs = [expect_sparse(value) for value in sp_inputs]
     if len(inputs) == 1:
         return inputs[0]
-    shapes = [each.dense_shape for each in inputs]
+    shapes = [tensor.dense_shape for tensor in inputs]
     if expand_nonconcat_dim:
         shapes = _widened(shapes, int(chosen))
-    found = raw_ops.SparseConcat(
-        [each.indices for each in inputs],
-        [each.values for each in inputs],
+    parts = raw_ops.SparseConcat(
+        [tensor.indices for tensor in inputs],
+        [tensor.values for tensor in inputs],
         shapes,
         concat_dim=int(chosen),
         name=name,
     )
-    return SparseTensor(found[0], found[1], _joined_shape(inputs, int(chosen), found[2]))
+    return SparseTensor(parts[0], parts[1], _joined_shape(inputs, int(chosen), parts[2]))
 
 
 def _joined_shape(inputs: Sequence[SparseTensor], axis: int, shape: Tensor) -> Any:
     """The result's shape: a constant where all shapes are known and alike."""
-    known = [each.shape for each in inputs]
+    known = [tensor.shape for tensor in inputs]
     rank = known[0].rank
-    if rank is None or not all(each.is_fully_defined() and each.rank == rank for each in known):
+    if rank is None or not all(shape.is_fully_defined() and shape.rank == rank for shape in known):
         return shape
     if not -rank <= axis < rank:
         return shape
-    sizes = np.array([each.as_list() for each in known], np.int64)
+    sizes = np.array([shape.as_list() for shape in known], np.int64)
     whole = sizes.max(axis=0)
     whole[axis] = sizes[:, axis].sum()
     return convert_to_tensor(whole, name="Const")
@@ -248,17 +248,17 @@ def sparse_reshape(sp_input: Any, shape: Any, name: str | None = None) -> Sparse
 
 def _completed(count: int, sizes: Any) -> Any:
     """The sizes, a -1 among them made what is left; ValueError where they don't fit."""
-    found = sizes.astype(np.int64)
-    product = int(np.prod(found[found >= 0]))
-    open_sizes = int((found < 0).sum())
+    completed = sizes.astype(np.int64)
+    product = int(np.prod(completed[completed >= 0]))
+    open_sizes = int((completed < 0).sum())
     if open_sizes == 1 and product and count % product == 0:
-        return np.where(found < 0, count // product, found)
+        return np.where(completed < 0, count // product, completed)
     if open_sizes or product != count:
-        shown = [None if size < 0 else size for size in found.tolist()]
+        shown = [None if size < 0 else size for size in completed.tolist()]
         raise ValueError(
             f"Cannot reshape a tensor with {count} elements to shape {shown} ({product} elements)."
         )
-    return found
+    return completed
 
 
 def sparse_retain(sp_input: Any, to_retain: Any) -> SparseTensor:
@@ -317,11 +317,11 @@ def sparse_split(
         raise ValueError("sp_input, num_split and axis are required")
     source = expect_sparse(sp_input)
     dim = convert_to_tensor(chosen, dtypes.int64) if not isinstance(chosen, Tensor) else chosen
-    found = raw_ops.SparseSplit(
+    arrays = raw_ops.SparseSplit(
         cast(dim, dtypes.int64), *source._parts(), num_split=num_split, name=name
     )
-    parts = [found[at * num_split : (at + 1) * num_split] for at in range(3)]
-    return [SparseTensor(*each) for each in zip(*parts)]
+    parts = [arrays[kind * num_split : (kind + 1) * num_split] for kind in range(3)]
+    return [SparseTensor(*piece) for piece in zip(*parts)]
 
 
 def sparse_fill_empty_rows(

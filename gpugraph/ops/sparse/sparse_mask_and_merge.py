@@ -45,16 +45,16 @@ def sparse_expand_dims(
     rank = source.shape.rank
     if rank is None:
         raise ValueError("sparse.expand_dims needs a SparseTensor of known rank")
-    at = -1 if axis is None else int(axis)
-    if not -rank - 1 <= at <= rank:
-        raise ValueError(f"axis {at} is not in [{-rank - 1}, {rank}]")
-    at %= rank + 1
+    position = -1 if axis is None else int(axis)
+    if not -rank - 1 <= position <= rank:
+        raise ValueError(f"axis {position} is not in [{-rank - 1}, {rank}]")
+    position %= rank + 1
     with op_scope(name, "expand_dims", source):
         count = raw_ops.Shape(source.indices)[0]
         column = zeros([count, 1], dtypes.int64)
-        indices = concat([source.indices[:, :at], column, source.indices[:, at:]], 1)
+        indices = concat([source.indices[:, :position], column, source.indices[:, position:]], 1)
         sizes, one = source.dense_shape, np.array([1], np.int64)
-        shape = concat([sizes[:at], one, sizes[at:]], 0)
+        shape = concat([sizes[:position], one, sizes[position:]], 0)
         return SparseTensor(indices, source.values, shape)
 
 
@@ -145,7 +145,7 @@ def sparse_merge(
     """
     one = isinstance(vocab_size, Tensor) or np.ndim(vocab_size) == 0
     listed = sp_ids if isinstance(sp_ids, list) else [sp_ids]
-    ids = [expect_sparse(each) for each in listed]
+    ids = [expect_sparse(value) for value in listed]
     counts = [vocab_size] if one else list(vocab_size)
     if isinstance(sp_ids, list) == one:
         raise TypeError(
@@ -155,15 +155,15 @@ def sparse_merge(
         raise ValueError(f"{len(counts)} sizes of vocabularies for {len(ids)} sp_ids")
     values = expect_sparse(sp_values)
     with op_scope(name, "SparseMerge", *ids, values):
-        columns = [_ids_column(each) for each in ids]
-        sizes = [cast(each, dtypes.int64) for each in counts]
+        columns = [_ids_column(tensor) for tensor in ids]
+        sizes = [cast(count, dtypes.int64) for count in counts]
         indices = concat([ids[0].indices[:, :-1], *columns], 1)
         shape = concat([ids[0].dense_shape[:-1], raw_ops.Pack(sizes, name="concat_1/values_1")], 0)
-        made = SparseTensor(indices, values.values, shape)
+        merged = SparseTensor(indices, values.values, shape)
         if already_sorted:
-            return made
-        found = sparse_reorder(made)
-        return SparseTensor(found.indices, found.values, shape)
+            return merged
+        result = sparse_reorder(merged)
+        return SparseTensor(result.indices, result.values, shape)
 
 
 def _ids_column(ids: SparseTensor) -> Tensor:

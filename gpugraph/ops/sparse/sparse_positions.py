@@ -35,9 +35,9 @@ def positions(indices: Any, shape: Sequence[int]) -> Any:
         )
     outside = ((indices < 0) | (indices >= sizes)).any(axis=1)
     if outside.any():
-        at = _first(outside)
+        number = _first(outside)
         raise refuse(
-            f"indices[{at}] = {indices[at].tolist()} is out of bounds: need 0 <= index < "
+            f"indices[{number}] = {indices[number].tolist()} is out of bounds: need 0 <= index < "
             f"{sizes.tolist()}"
         )
     steps = [prod(sizes[axis + 1 :].tolist()) for axis in range(sizes.size)]
@@ -59,22 +59,24 @@ def check_increasing(indices: Any, numbers: Any) -> None:
     steps = np.diff(numbers)
     if not steps.size or steps.min() > 0:
         return
-    at = _first(steps <= 0) + 1
-    what = "repeated" if steps[at - 1] == 0 else "out of order"
+    number = _first(steps <= 0) + 1
+    what = "repeated" if steps[number - 1] == 0 else "out of order"
     raise refuse(
-        f"indices[{at}] = {indices[at].tolist()} is {what}. Ops on sparse tensors need them sorted "
+        f"indices[{number}] = {indices[number].tolist()} is {what}. Ops on sparse tensors need them sorted "
         "and unique: see tf.sparse.reorder"
     )
 
 
-def check_parts(context: InferContext, at: int = 0, step: int = 1) -> tuple[int | None, int | None]:
+def check_parts(
+    context: InferContext, first: int = 0, step: int = 1
+) -> tuple[int | None, int | None]:
     """How many elements and dimensions the SparseTensor has whose parts start at input `at`.
 
     step: how many inputs further each next part is. ValueError where they don't fit together.
     """
-    count, rank = of_rank(context.shapes[at], 2, "The indices of a SparseTensor")
-    (values,) = of_rank(context.shapes[at + step], 1, "The values of a SparseTensor")
-    (sizes,) = of_rank(context.shapes[at + 2 * step], 1, "The dense_shape of a SparseTensor")
+    count, rank = of_rank(context.shapes[first], 2, "The indices of a SparseTensor")
+    (values,) = of_rank(context.shapes[first + step], 1, "The values of a SparseTensor")
+    (sizes,) = of_rank(context.shapes[first + 2 * step], 1, "The dense_shape of a SparseTensor")
     return same_size(count, values, "elements"), same_size(rank, sizes, "dimensions")
 
 

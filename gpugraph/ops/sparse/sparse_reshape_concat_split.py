@@ -161,12 +161,12 @@ def _infer_slice_grad(context: InferContext) -> Sequence[TensorShape]:
     return [_vector(count)]
 
 
-def _slice_grad(dvalues: Any, indices: Any, start: Any, taken: Any, out: Any) -> None:
-    where = {tuple(row): at for at, row in enumerate((taken + start).tolist())}
-    found = np.array([where.get(tuple(row), -1) for row in indices.tolist()], np.int64)
+def _slice_grad(dvalues: Any, indices: Any, start: Any, slice_indices: Any, out: Any) -> None:
+    where = {tuple(row): number for number, row in enumerate((slice_indices + start).tolist())}
+    numbers = np.array([where.get(tuple(row), -1) for row in indices.tolist()], np.int64)
     out.fill(0)
-    kept = found >= 0
-    out[kept] = dvalues[found[kept]]
+    kept = numbers >= 0
+    out[kept] = dvalues[numbers[kept]]
 
 
 def _ranks(values: Any) -> Any:
@@ -175,8 +175,8 @@ def _ranks(values: Any) -> Any:
 
 
 def _slice_grad_back(op: Any, dy: Any) -> list[Any]:
-    values, indices, start, taken = op.inputs
-    came = raw_ops.SparseSliceGrad(_ranks(values), indices, start, taken)
+    values, indices, start, slice_indices = op.inputs
+    came = raw_ops.SparseSliceGrad(_ranks(values), indices, start, slice_indices)
     place = raw_ops.Sub(came, np.array(1, np.int32))
     back = raw_ops.UnsortedSegmentSum(dy, place, raw_ops.Shape(values)[0])
     return [back, None, None, None]
@@ -199,7 +199,7 @@ op(
 
 def _infer_concat(context: InferContext) -> Sequence[TensorShape]:
     number = context.attrs["N"]
-    parts = [check_parts(context, at, number) for at in range(number)]
+    parts = [check_parts(context, index, number) for index in range(number)]
     counts, ranks = zip(*parts)
     count = None if None in counts else sum(counts)
     rank = reduce(partial(same_size, what="dimensions"), ranks)
@@ -208,7 +208,7 @@ def _infer_concat(context: InferContext) -> Sequence[TensorShape]:
 
 def _bind_concat(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
     number, dim = context.attrs["N"], context.attrs["concat_dim"]
-    indices, values, shapes = (arrays[at * number : (at + 1) * number] for at in range(3))
+    indices, values, shapes = (arrays[kind * number : (kind + 1) * number] for kind in range(3))
 
     def run() -> list[Any]:
         rank = shapes[0].size
@@ -216,7 +216,7 @@ def _bind_concat(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
             raise refuse(f"Concat dimension must be in range [{-rank}, {rank}), got {dim}")
         axis = dim % rank
         others = [np.delete(shape, axis).tolist() for shape in shapes]
-        if any(each != others[0] for each in others):
+        if any(sizes != others[0] for sizes in others):
             raise refuse(
                 f"Input shapes must match but for dimension {axis}: {[s.tolist() for s in shapes]}"
             )
@@ -367,8 +367,8 @@ def _fill_grad(where: Any, grads: Any, dvalues: Any, ddefault: Any) -> None:
 def _fill_grad_back(op: Any, dvalues: Any, ddefault: Any) -> list[Any]:
     where, grads = op.inputs
     count = raw_ops.Shape(grads)[0]
-    taken = raw_ops.UnsortedSegmentSum(raw_ops.OnesLike(dvalues), where, count)
-    others = raw_ops.Mul(ddefault, raw_ops.Sub(raw_ops.OnesLike(taken), taken))
+    counts = raw_ops.UnsortedSegmentSum(raw_ops.OnesLike(dvalues), where, count)
+    others = raw_ops.Mul(ddefault, raw_ops.Sub(raw_ops.OnesLike(counts), counts))
     return [None, raw_ops.AddV2(raw_ops.UnsortedSegmentSum(dvalues, where, count), others)]
 
 

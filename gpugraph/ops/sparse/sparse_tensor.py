@@ -75,9 +75,9 @@ class SparseTensor(Composite):
         value = constant_value(sizes)
         if value is not None:
             return as_output_shape(value)
-        found = constant_value_as_shape(sizes)
-        if found is not None:
-            return found
+        shape = constant_value_as_shape(sizes)
+        if shape is not None:
+            return shape
         known = self._dense_shape.shape.sizes
         rank = None if known is None else known[0]
         return TensorShape.of(None if rank is None else (None,) * rank)
@@ -101,8 +101,7 @@ class SparseTensor(Composite):
 
     def consumers(self) -> list[Operation]:
         """The operations that use the values, the indices or the shape."""
-        found = [each for part in self._parts() for each in part.consumers()]
-        return list(dict.fromkeys(found))
+        return list(dict.fromkeys(op for part in self._parts() for op in part.consumers()))
 
     def eval(self, feed_dict: Any = None, session: Any = None) -> SparseTensorValue:
         """The value in the default session, or in `session`. ValueError where there is none."""

@@ -78,8 +78,8 @@ def _launch_to_dense(signature: Signature) -> list[Launch]:
     order, changes = ordered(Arg(0), index_type, count, 1, sizes, step=step)
     launches = [*order, spread(Arg(2), Arg(3), prod(sizes), dtype)]
     if signature.attrs["validate_indices"]:
-        said = "indices are out of order or repeated; see tf.sparse.reorder"
-        launches.append(checked_order(changes, said))
+        message = "indices are out of order or repeated; see tf.sparse.reorder"
+        launches.append(checked_order(changes, message))
     return launches + put(Arg(3), Arg(1), changes, dtype)
 
 
@@ -92,12 +92,12 @@ def _to_dense_back(op: Any, dy: Any) -> list[Any]:
             columns = raw_ops.Size(op.inputs[1])
             count = raw_ops.Pack([np.array(-1, np.int32), columns])
         indices = raw_ops.Reshape(indices, count)
-    taken = raw_ops.GatherNd(dy, indices)
-    others = raw_ops.Sub(_total(dy), _total(taken))
+    gathered = raw_ops.GatherNd(dy, indices)
+    others = raw_ops.Sub(_total(dy), _total(gathered))
     if values.shape.rank == 1:
-        return [None, None, taken, others]
-    axes, _ = raw_ops.BroadcastGradientArgs(raw_ops.Shape(values), raw_ops.Shape(taken))
-    shared = raw_ops.Reshape(raw_ops.Sum(taken, axes), raw_ops.Shape(values))
+        return [None, None, gathered, others]
+    axes, _ = raw_ops.BroadcastGradientArgs(raw_ops.Shape(values), raw_ops.Shape(gathered))
+    shared = raw_ops.Reshape(raw_ops.Sum(gathered, axes), raw_ops.Shape(values))
     return [None, None, shared, others]
 
 
@@ -170,9 +170,9 @@ def _product_back(op: Any, dy: Any) -> list[Any]:
     row, column = raw_ops.Unpack(indices, num=2, axis=1)
     of_output, of_b = (column, row) if turned else (row, column)
     dense = _adjoint(b) if adjoint_b else b
-    taken = raw_ops.GatherV2(dy, of_output, np.array(0, np.int32))
+    gathered = raw_ops.GatherV2(dy, of_output, np.array(0, np.int32))
     others = raw_ops.GatherV2(dense, of_b, np.array(0, np.int32))
-    dvalues = raw_ops.Sum(raw_ops.Mul(taken, conj(others)), np.array([1], np.int32))
+    dvalues = raw_ops.Sum(raw_ops.Mul(gathered, conj(others)), np.array([1], np.int32))
     return [None, conj(dvalues) if turned else dvalues, None, _adjoint(db) if adjoint_b else db]
 
 

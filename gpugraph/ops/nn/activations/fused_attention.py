@@ -58,7 +58,7 @@ def attention_sizes(signature: Signature) -> _Sizes:
     if batch * -(-m // _TILE) > _MOST_BLOCKS or n > _MOST_KEYS:
         raise NotImplementedError(f"{batch} times {m} queries and {n} keys")
     head, mma_head = (
-        min(each for each in heads if each >= max(d, dv)) for heads in (_HEADS, _MMA_HEADS)
+        min(size for size in heads if size >= max(d, dv)) for heads in (_HEADS, _MMA_HEADS)
     )
     inner, mask = _mask_strides(masks[0], (*query[:-1], n)) if masks else (1, (0, 0, 0, 0))
     return _Sizes(batch, m, n, d, dv, head, mma_head, inner, mask)

@@ -33,7 +33,7 @@ def _infer_backprop(context: InferContext) -> list[TensorShape]:
 
 
 def _bind_selu(context: KernelContext, features: Any, out: Any) -> Callable[[], Any]:
-    scale, alpha = (features.dtype.type(each) for each in (_SCALE, _ALPHA))
+    scale, alpha = (features.dtype.type(value) for value in (_SCALE, _ALPHA))
     above = context.scratch(features.shape, context.input_types[0].base_dtype)
 
     def run() -> None:
@@ -48,7 +48,7 @@ def _bind_selu(context: KernelContext, features: Any, out: Any) -> Callable[[], 
 
 
 def _bind_selu_grad(context: KernelContext, dy: Any, outputs: Any, out: Any) -> Callable[[], Any]:
-    scale, alpha = (outputs.dtype.type(each) for each in (_SCALE, _ALPHA))
+    scale, alpha = (outputs.dtype.type(value) for value in (_SCALE, _ALPHA))
     slope = context.scratch(outputs.shape, context.input_types[1].base_dtype)
     below = context.scratch(outputs.shape, dtypes.bool)
 

@@ -201,15 +201,14 @@ def _along(function: Any, logits: Any, axis: int | None, name: str | None) -> Te
     chosen = -1 if axis is None else int(axis)
     if rank is not None and not -rank <= chosen < rank:
         raise invalid_argument(f"Dimension ({chosen}) must be in the range [{-rank}, {rank})")
-    made: Tensor
     if chosen == -1 or (rank is not None and chosen == rank - 1):
         return function(source, name=name)
     op_def: OpDef = function.op_def
     with op_scope(name, op_def.name, source) as scope:
         swapped = function(last_axis_swapped(source, chosen))
-        made = last_axis_swapped(swapped, chosen)
-        made.set_shape(source.shape)
-        return raw_ops.Identity(made, name=scope)
+        result = last_axis_swapped(swapped, chosen)
+        result.set_shape(source.shape)
+        return raw_ops.Identity(result, name=scope)
 
 
 def _one_of(axis: Any, dim: Any) -> Any:

@@ -8,10 +8,10 @@ from gpugraph.ops.nn.convolution import (
     conv3d_ops,
     conv_bias_activation,
     conv_transpose,
+    convolution_declaration,
+    convolution_launches,
     convolution_of_any_rank,
     depthwise_launches,
     depthwise_ops,
     morphological_dilation,
-    pool_functions,
-    with_space_to_batch,
 )

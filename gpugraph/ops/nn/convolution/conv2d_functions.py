@@ -1,4 +1,4 @@
-"""`tf.nn.conv2d` and its like: convolution, its transpose, by channel, and pooling, by their names.
+"""`tf.nn.conv2d` and its like: convolution of images, its transpose and gradients, by channel too.
 
 Sizes of windows, strides and dilations may be given as one number, as two (height, width), or as
 one for each of the four dimensions.
@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.framework.identity_and_shape import int_argument, op_scope
 from gpugraph.ops.framework.op_declaration import raw_ops
@@ -18,47 +16,19 @@ from gpugraph.ops.framework.shape_functions import of_rank
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.nn.convolution.conv2d_ops import conv2d_op
 from gpugraph.ops.nn.convolution.depthwise_ops import depthwise_op
-from gpugraph.ops.nn.pooling.pool2d_ops import avg_pool_op, max_pool_op
+from gpugraph.ops.nn.windows.window_arguments import image_format, one_of, whole_entries
 
 
-def of_four(value: Any, data_format: str, name: str) -> list[int]:
-    """`value` as an entry for each dimension; ValueError unless it has 1, 2 or 4 entries."""
-    given = [1] if value is None else value
-    flat = [int(each) for each in np.ravel(np.asarray(given))]
-    if len(flat) == 1:
-        flat *= 2
-    if len(flat) == 2:
-        return [1, *flat, 1] if data_format.endswith("C") else [1, 1, *flat]
-    if len(flat) != 4:
-        raise ValueError(f"{name} should be of length 1, 2 or 4 but was {len(flat)}: {list(flat)} ")
-    return flat
-
-
-def _one_of(name: str, value: Any, older: str, old_value: Any) -> Any:
-    """The argument by its name or its older one; ValueError for both, and for neither."""
-    if value is not None and old_value is not None:
-        raise ValueError(f"Cannot specify both '{name}' and '{older}'")
-    found = old_value if value is None else value
-    if found is None:
-        raise ValueError(f"Must specify '{name}'")
-    return found
-
-
-def _layout(data_format: str | None) -> str:
-    layout = data_format or "NHWC"
-    if layout not in ("NHWC", "NCHW"):
-        raise ValueError(f"data_format must be 'NHWC' or 'NCHW', but it is {data_format!r}")
-    return layout
-
-
-def placing(strides: Any, padding: Any, data_format: str | None, dilations: Any) -> dict[str, Any]:
+def window_attrs(
+    strides: Any, padding: Any, data_format: str | None, dilations: Any
+) -> dict[str, Any]:
     """The attrs that say where the windows are. A list of pairs is an explicit padding."""
-    layout = _layout(data_format)
+    layout = image_format(data_format)
     attrs: dict[str, Any] = {
-        "strides": of_four(strides, layout, "strides"),
+        "strides": whole_entries(strides, 2, layout, "strides"),
         "padding": padding,
         "data_format": layout,
-        "dilations": of_four(dilations, layout, "dilations"),
+        "dilations": whole_entries(dilations, 2, layout, "dilations"),
     }
     if padding is None:
         raise ValueError("padding must be 'SAME', 'VALID', or a pair for each dimension, not None")
@@ -69,7 +39,9 @@ def placing(strides: Any, padding: Any, data_format: str | None, dilations: Any)
                 "An explicit padding is a (before, after) for each of the 4 dimensions, but it is "
                 f"{padding!r}"
             )
-        attrs.update(padding="EXPLICIT", explicit_paddings=[int(each) for p in pairs for each in p])
+        attrs.update(
+            padding="EXPLICIT", explicit_paddings=[int(size) for pair in pairs for size in pair]
+        )
     return attrs
 
 
@@ -97,8 +69,8 @@ def conv2d(
     ValueError for windows that are larger than the image, for other numbers of channels, and for
     entries of batch or channels that are not 1.
     """
-    chosen = _one_of("filters", filters, "filter", filter)
-    attrs = placing(strides, padding, data_format, dilations)
+    chosen = one_of("filters", filters, "filter", filter)
+    attrs = window_attrs(strides, padding, data_format, dilations)
     return conv2d_op(
         input, chosen, use_cudnn_on_gpu=use_cudnn_on_gpu, **attrs, name=name or "Conv2D"
     )
@@ -119,13 +91,12 @@ def conv2d_backprop_input(
     """The gradient of `conv2d` by its input, of the sizes `input_sizes`, where the result's is
     `out_backprop`.
     """
-    chosen = _one_of("filters", filters, "filter", filter)
-    attrs = placing(strides, padding, data_format, dilations)
-    made: Tensor = raw_ops.Conv2DBackpropInput(
+    chosen = one_of("filters", filters, "filter", filter)
+    attrs = window_attrs(strides, padding, data_format, dilations)
+    return raw_ops.Conv2DBackpropInput(
         int_argument(input_sizes), chosen, out_backprop, use_cudnn_on_gpu=use_cudnn_on_gpu,
         **attrs, name=name,
     )  # fmt: skip
-    return made
 
 
 def conv2d_backprop_filter(
@@ -142,12 +113,11 @@ def conv2d_backprop_filter(
     """The gradient of `conv2d` by its filter, of the sizes `filter_sizes`, where the result's is
     `out_backprop`.
     """
-    attrs = placing(strides, padding, data_format, dilations)
-    made: Tensor = raw_ops.Conv2DBackpropFilter(
+    attrs = window_attrs(strides, padding, data_format, dilations)
+    return raw_ops.Conv2DBackpropFilter(
         input, int_argument(filter_sizes), out_backprop, use_cudnn_on_gpu=use_cudnn_on_gpu,
         **attrs, name=name,
     )  # fmt: skip
-    return made
 
 
 def conv2d_transpose(
@@ -168,8 +138,8 @@ def conv2d_transpose(
 
     ValueError for sizes that do not fit.
     """
-    source = _one_of("input", input, "value", value)
-    chosen = _one_of("filters", filters, "filter", filter)
+    source = one_of("input", input, "value", value)
+    chosen = one_of("filters", filters, "filter", filter)
     with op_scope(name, "conv2d_transpose", source, chosen, output_shape) as scope:
         return conv2d_backprop_input(
             output_shape, chosen, source, strides, padding,
@@ -190,8 +160,46 @@ def depthwise_conv2d_native(
 
     ValueError as `conv2d`.
     """
-    attrs = placing(strides, padding, data_format, dilations)
+    attrs = window_attrs(strides, padding, data_format, dilations)
     return depthwise_op(input, filter, **attrs, name=name or "DepthwiseConv2dNative")
+
+
+def depthwise_conv2d_native_backprop_input(
+    input_sizes: Any,
+    filter: Any,
+    out_backprop: Any,
+    strides: Any,
+    padding: Any,
+    data_format: str = "NHWC",
+    dilations: Sequence[int] = (1, 1, 1, 1),
+    name: str | None = None,
+) -> Tensor:
+    """The gradient of `depthwise_conv2d_native` by its input, of the sizes `input_sizes`, where
+    the result's is `out_backprop`.
+    """
+    attrs = window_attrs(strides, padding, data_format, dilations)
+    return raw_ops.DepthwiseConv2dNativeBackpropInput(
+        int_argument(input_sizes), filter, out_backprop, **attrs, name=name
+    )
+
+
+def depthwise_conv2d_native_backprop_filter(
+    input: Any,
+    filter_sizes: Any,
+    out_backprop: Any,
+    strides: Any,
+    padding: Any,
+    data_format: str = "NHWC",
+    dilations: Sequence[int] = (1, 1, 1, 1),
+    name: str | None = None,
+) -> Tensor:
+    """The gradient of `depthwise_conv2d_native` by its filter, of the sizes `filter_sizes`, where
+    the result's is `out_backprop`.
+    """
+    attrs = window_attrs(strides, padding, data_format, dilations)
+    return raw_ops.DepthwiseConv2dNativeBackpropFilter(
+        input, int_argument(filter_sizes), out_backprop, **attrs, name=name
+    )
 
 
 def depthwise_conv2d(
@@ -210,7 +218,7 @@ def depthwise_conv2d(
     apart = dilations if rate is None else rate
     with op_scope(name, "depthwise", input, filter) as scope:
         return depthwise_conv2d_native(
-            input, filter, strides, padding, _layout(data_format), apart, name=scope
+            input, filter, strides, padding, image_format(data_format), apart, name=scope
         )
 
 
@@ -237,59 +245,6 @@ def separable_conv2d(
         between = depthwise_conv2d(
             input, depthwise_filter, strides, padding, rate, "depthwise", data_format, dilations
         )
-        return conv2d(between, pointwise, 1, "VALID", data_format=_layout(data_format), name=scope)
-
-
-# -- pooling
-
-
-def _pool(
-    function: Any, name: str, value: Any, ksize: Any, strides: Any, padding: str, data_format: str
-) -> Tensor:
-    layout = _layout(data_format)
-    return function(
-        value,
-        ksize=of_four(ksize, layout, "ksize"),
-        strides=of_four(strides, layout, "strides"),
-        padding=padding,
-        data_format=layout,
-        name=name,
-    )
-
-
-def max_pool(
-    value: Any,
-    ksize: Any,
-    strides: Any,
-    padding: str,
-    data_format: str = "NHWC",
-    name: str | None = None,
-    input: Any = None,
-) -> Tensor:
-    """The largest element of each window of `value` [n, h, w, c], channel by channel.
-
-    ksize, strides: the windows' size, and how far they are apart. padding: "SAME" or "VALID".
-
-    ValueError for windows that are larger than the image, or over batch or channels.
-    """
-    source = _one_of("value", value, "input", input)
-    return _pool(max_pool_op, name or "MaxPool", source, ksize, strides, padding, data_format)
-
-
-def avg_pool(
-    value: Any,
-    ksize: Any,
-    strides: Any,
-    padding: str,
-    data_format: str = "NHWC",
-    name: str | None = None,
-    input: Any = None,
-) -> Tensor:
-    """The mean of each window of `value` [n, h, w, c]; what is outside the image does not count.
-
-    ksize, strides: the windows' size, and how far they are apart. padding: "SAME" or "VALID".
-
-    ValueError for windows that are larger than the image, or over batch or channels.
-    """
-    source = _one_of("value", value, "input", input)
-    return _pool(avg_pool_op, name or "AvgPool", source, ksize, strides, padding, data_format)
+        return conv2d(
+            between, pointwise, 1, "VALID", data_format=image_format(data_format), name=scope
+        )

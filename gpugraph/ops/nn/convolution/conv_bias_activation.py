@@ -19,10 +19,12 @@ from gpugraph.kernel import Call, KernelContext, Signature
 from gpugraph.ops.framework.identity_and_shape import run_all
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
 from gpugraph.ops.framework.shape_functions import of_rank
-from gpugraph.ops.nn.convolution.conv2d_ops import bind_convolution, infer_convolution
+from gpugraph.ops.nn.convolution.conv2d_ops import bind_convolution
+from gpugraph.ops.nn.convolution.convolution_declaration import infer_convolution
+from gpugraph.ops.nn.convolution.convolution_launches import convolution_gpu
 from gpugraph.ops.nn.windows.native_window_sources import biased_source
-from gpugraph.ops.nn.windows.window_geometry import CONV_ATTRS, channels_last, check_equal, text
-from gpugraph.ops.nn.windows.window_launches import convolution_gpu
+from gpugraph.ops.nn.windows.window_geometry import CONV_ATTRS, IMAGES, check_equal, text
+from gpugraph.ops.nn.windows.window_launches import forward_shapes
 
 ACTIVATIONS = ("", "Relu", "Relu6")
 """What may follow the bias; their places here are their numbers in kernels/host/host_product.h."""
@@ -30,12 +32,12 @@ ACTIVATIONS = ("", "Relu", "Relu6")
 
 def _cut(attrs: Any) -> int:
     """The number of the activation; ValueError for ops that can't be fused."""
-    fused = [text(each) for each in attrs["fused_ops"]]
+    fused = [text(name) for name in attrs["fused_ops"]]
     after = "".join(fused[1:])
     if fused[:1] != ["BiasAdd"] or len(fused) > 2 or after not in ACTIVATIONS:
-        could = ", ".join(each for each in ACTIVATIONS if each)
+        activations = ", ".join(name for name in ACTIVATIONS if name)
         raise ValueError(
-            f"fused_ops must be BiasAdd, alone or followed by one of {could}, but it is {fused}"
+            f"fused_ops must be BiasAdd, alone or followed by one of {activations}, but it is {fused}"
         )
     return ACTIVATIONS.index(after)
 
@@ -47,13 +49,13 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
     (bias,) = of_rank(context.shapes[2], 1, "bias")
     outputs = of_rank(context.shapes[1], 4, "filter")[3]
     check_equal(bias, outputs, "the biases and the filter's outputs")
-    return infer_convolution(context)
+    return infer_convolution(IMAGES, context)
 
 
 def _bind(
     context: KernelContext, image: Any, weights: Any, bias: Any, out: Any
 ) -> Callable[[], Any]:
-    if not channels_last(context.attrs):
+    if not IMAGES.channels_last(context.attrs):
         bias = bias.reshape(-1, 1, 1)
     calls: list[Callable[[], Any]] = [
         bind_convolution(context, image, weights, out),
@@ -67,8 +69,8 @@ def _bind(
     return run_all(calls)
 
 
-def _shapes(given: Signature) -> Sequence[tuple[int, ...]]:
-    return *given.input_shapes[:2], given.output_shapes[0]
+def _activation(signature: Signature) -> int:
+    return _cut(signature.attrs)
 
 
 op(
@@ -84,8 +86,8 @@ op(
     },
     infer=_infer,
     cpu=Call(make=_bind),
-    gpu=convolution_gpu(Call(make=_bind), 0, cut=lambda given: _cut(given.attrs)),
-    native=biased_source("gg_conv2d_biased", _shapes, lambda given: _cut(given.attrs)),
+    gpu=convolution_gpu(IMAGES, Call(make=_bind), _activation),
+    native=biased_source("gg_conv2d_biased", forward_shapes, _activation),
     grad=NO_GRADIENT,
     doc="Conv2D, then what `fused_ops` names: a BiasAdd of `args`, and a Relu or Relu6.",
 )

@@ -5,7 +5,6 @@ Each is the gradient of a convolution by what it is of, with that gradient as in
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from gpugraph.graph.client.tensor import Tensor
@@ -14,13 +13,8 @@ from gpugraph.ops.arrays.reshape_and_transpose import expand_dims, squeeze
 from gpugraph.ops.framework.identity_and_shape import int_argument, op_scope
 from gpugraph.ops.framework.op_declaration import raw_ops
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
-from gpugraph.ops.nn.convolution.conv1d import of_three, sequence_format
-from gpugraph.ops.nn.convolution.conv2d_functions import (
-    conv2d_backprop_input,
-    conv2d_transpose,
-    placing,
-)
-from gpugraph.ops.nn.convolution.conv3d_functions import of_five
+from gpugraph.ops.nn.convolution.conv2d_functions import conv2d_backprop_input, conv2d_transpose
+from gpugraph.ops.nn.windows.window_arguments import sequence_format, whole_entries
 
 
 def conv1d_transpose(
@@ -40,20 +34,23 @@ def conv1d_transpose(
     ValueError for sizes that do not fit and for another data format than "NWC" and "NCW".
     """
     with op_scope(name, "conv1d_transpose", input, filters, output_shape) as scope:
-        last = sequence_format(data_format)
-        axis = 1 if last else 2
-        attrs = {
-            "strides": of_three(strides, last, "strides"),
-            "dilations": of_three(dilations, last, "dilations"),
-            "padding": padding,
-            "data_format": "NHWC" if last else "NCHW",
-        }
+        layout = sequence_format(data_format)
+        axis = layout.axis
         images = expand_dims(input, axis)
         weights = expand_dims(filters, 0)
         sizes = output_shape if isinstance(output_shape, Tensor) else list(output_shape)
         target = concat([sizes[:axis], [1], sizes[axis:]], 0)
-        made = raw_ops.Conv2DBackpropInput(target, weights, images, **attrs, name=scope)
-        return squeeze(made, [axis])
+        gradient = raw_ops.Conv2DBackpropInput(
+            target,
+            weights,
+            images,
+            strides=layout.entries(strides, "strides"),
+            dilations=layout.entries(dilations, "dilations"),
+            padding=padding,
+            data_format=layout.data_format,
+            name=scope,
+        )
+        return squeeze(gradient, [axis])
 
 
 def conv3d_transpose(
@@ -81,10 +78,10 @@ def conv3d_transpose(
             int_argument(output_shape),
             chosen,
             source,
-            strides=of_five(strides, layout, "strides"),
+            strides=whole_entries(strides, 3, layout, "strides"),
             padding=padding,
             data_format=layout,
-            dilations=of_five(dilations, layout, "dilations"),
+            dilations=whole_entries(dilations, 3, layout, "dilations"),
             name=scope,
         )
 
@@ -139,69 +136,3 @@ def atrous_conv2d_transpose(
         return conv2d_backprop_input(
             output_shape, weights, source, [1, 1, 1, 1], padding, dilations=[rate, rate], name=scope
         )
-
-
-# -- gradients by name
-
-
-def depthwise_conv2d_native_backprop_input(
-    input_sizes: Any,
-    filter: Any,
-    out_backprop: Any,
-    strides: Any,
-    padding: Any,
-    data_format: str = "NHWC",
-    dilations: Sequence[int] = (1, 1, 1, 1),
-    name: str | None = None,
-) -> Tensor:
-    """The gradient of `depthwise_conv2d_native` by its input, of the sizes `input_sizes`, where
-    the result's is `out_backprop`.
-    """
-    attrs = placing(strides, padding, data_format, dilations)
-    return raw_ops.DepthwiseConv2dNativeBackpropInput(
-        int_argument(input_sizes), filter, out_backprop, **attrs, name=name
-    )
-
-
-def depthwise_conv2d_native_backprop_filter(
-    input: Any,
-    filter_sizes: Any,
-    out_backprop: Any,
-    strides: Any,
-    padding: Any,
-    data_format: str = "NHWC",
-    dilations: Sequence[int] = (1, 1, 1, 1),
-    name: str | None = None,
-) -> Tensor:
-    """The gradient of `depthwise_conv2d_native` by its filter, of the sizes `filter_sizes`, where
-    the result's is `out_backprop`.
-    """
-    attrs = placing(strides, padding, data_format, dilations)
-    return raw_ops.DepthwiseConv2dNativeBackpropFilter(
-        input, int_argument(filter_sizes), out_backprop, **attrs, name=name
-    )
-
-
-def conv3d_backprop_filter_v2(
-    input: Any,
-    filter_sizes: Any,
-    out_backprop: Any,
-    strides: Any,
-    padding: str,
-    data_format: str = "NDHWC",
-    dilations: Sequence[int] = (1, 1, 1, 1, 1),
-    name: str | None = None,
-) -> Tensor:
-    """The gradient of `conv3d` by its filter, of the sizes `filter_sizes`, where the result's is
-    `out_backprop`.
-    """
-    return raw_ops.Conv3DBackpropFilterV2(
-        input,
-        int_argument(filter_sizes),
-        out_backprop,
-        strides=of_five(strides, data_format, "strides"),
-        padding=padding,
-        data_format=data_format,
-        dilations=of_five(dilations, data_format, "dilations"),
-        name=name,
-    )

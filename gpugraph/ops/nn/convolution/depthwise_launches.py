@@ -7,7 +7,8 @@ from math import ceil, prod
 
 from gpugraph.kernel import Arg, Call, Launch, Scratch, Signature, Source
 from gpugraph.ops.framework.cuda_grids import THREADS, grid_of, wide_type
-from gpugraph.ops.nn.windows.window_launches import Geometry, of_images
+from gpugraph.ops.nn.windows.window_geometry import IMAGES
+from gpugraph.ops.nn.windows.window_launches import Geometry, geometry_of
 
 _BLOCKS = 1056
 """Blocks that keep a GPU busy, several a processor: below, sums over windows are cut in parts."""
@@ -35,33 +36,33 @@ def _launch(signature: Signature, function: str, work: Geometry, times: int, cou
 
 def _forward(signature: Signature) -> list[Launch]:
     shape, filter = signature.input_shapes
-    work = of_images(signature, shape, filter)
+    work = geometry_of(IMAGES, signature, shape, filter)
     count = prod(signature.output_shapes[0])
     return [_launch(signature, "gg_depthwise", work, filter[3], count)]
 
 
 def _back_input(signature: Signature) -> list[Launch]:
     shape, filter = signature.output_shapes[0], signature.input_shapes[1]
-    work = of_images(signature, shape, filter)
+    work = geometry_of(IMAGES, signature, shape, filter)
     return [_launch(signature, "gg_depthwise_back_input", work, filter[3], prod(shape))]
 
 
 def _back_filter(signature: Signature) -> list[Launch]:
     filter, dtype = signature.output_shapes[0], signature.output_types[0].base_dtype
-    work = of_images(signature, signature.input_shapes[0], filter)
+    work = geometry_of(IMAGES, signature, signature.input_shapes[0], filter)
     outputs, elements, rows = prod(filter[2:]), work.window, work.batch * work.axes[1].out
     width = 32
     while work.last and width > 1 and width >= 2 * outputs:
         width //= 2
     groups = ceil(outputs / width) if work.last else outputs
     most = max(1, min(ceil(_BLOCKS / (groups * elements)), rows // 8, 1024))
-    each = max(1, ceil(rows / most))
-    parts = max(1, ceil(rows / each))
+    rows_per_part = max(1, ceil(rows / most))
+    parts = max(1, ceil(rows / rows_per_part))
     count = elements * outputs
     sums: Scratch | int = Scratch("parts", parts * count, wide_type(dtype)) if parts > 1 else 0
     types, macros = {"T": dtype}, _macros(work, filter[3])
-    numbers = (work.batch, work.channels, filter[3], parts, each, *work.numbers)
-    made = [
+    numbers = (work.batch, work.channels, filter[3], parts, rows_per_part, *work.numbers)
+    launches = [
         Launch(
             "gg_depthwise_back_filter",
             (groups * elements, parts, 1),
@@ -74,8 +75,8 @@ def _back_filter(signature: Signature) -> list[Launch]:
     if parts > 1:
         arguments = (sums, Arg(2), count, parts)
         grid = grid_of(count)
-        made.append(Launch("gg_sum_parts", grid, (THREADS, 1, 1), arguments, types, macros))
-    return made
+        launches.append(Launch("gg_sum_parts", grid, (THREADS, 1, 1), arguments, types, macros))
+    return launches
 
 
 def forward_gpu(host: Call) -> Source:

@@ -12,30 +12,21 @@ from typing import Any
 
 import numpy as np
 
-from gpugraph.base.dtypes import FLOATING, float16, float32
-from gpugraph.base.shapes import TensorShape
-from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import Call, KernelContext
-from gpugraph.ops.framework.identity_and_shape import attrs_of, run_all, shape_of
-from gpugraph.ops.framework.op_declaration import op, raw_ops
-from gpugraph.ops.framework.shape_functions import of_rank
-from gpugraph.ops.nn.activations.softmax import do_nothing
+from gpugraph.base.dtypes import float16, float32
+from gpugraph.kernel import KernelContext
+from gpugraph.ops.framework.identity_and_shape import run_all
+from gpugraph.ops.nn.convolution.convolution_declaration import ConvolutionOp, declare_convolution
 from gpugraph.ops.nn.convolution.depthwise_launches import (
     back_filter_gpu,
     back_input_gpu,
     forward_gpu,
 )
 from gpugraph.ops.nn.windows.native_window_sources import depthwise_source
-from gpugraph.ops.nn.windows.window_geometry import (
-    CONV_ATTRS,
-    channels_last,
-    check_equal,
-    check_places,
-    images,
-    in_format,
-    last_channels,
-    out_sizes,
-    plan_axes,
+from gpugraph.ops.nn.windows.window_geometry import CONV_ATTRS, IMAGES, Size, unless_empty
+from gpugraph.ops.nn.windows.window_launches import (
+    filter_gradient_shapes,
+    forward_shapes,
+    input_gradient_shapes,
 )
 
 _ATTRS = {key: attr for key, attr in CONV_ATTRS.items() if key != "use_cudnn_on_gpu"}
@@ -46,11 +37,9 @@ class _Depthwise:
 
     def __init__(self, context: KernelContext, image: Any, sizes: Any, result: Any) -> None:
         self.context = context
-        self.image = last_channels(context.attrs, image)
+        (self.image,) = IMAGES.last_channels(context.attrs, image)
         self.result = _by_channel(context.attrs, result, sizes[2], sizes[3])
-        y, x = plan_axes(context.attrs, self.image.shape[1:3], sizes[:2])
-        assert y is not None and x is not None
-        self.y, self.x = y, x
+        self.y, self.x = IMAGES.axes(context.attrs, self.image.shape[1:3], sizes[:2])
         dtype = context.output_types[0].base_dtype
         self.narrow = dtype is float16
         self.dtype = float32 if self.narrow else dtype
@@ -80,15 +69,14 @@ class _Depthwise:
 
 def _by_channel(attrs: Any, array: Any, channels: int, times: int) -> Any:
     """The results as (n, oh, ow, channels, times)."""
-    if channels_last(attrs):
+    if IMAGES.channels_last(attrs):
         return array.reshape((*array.shape[:3], channels, times))
     split = array.reshape((array.shape[0], channels, times, *array.shape[2:]))
     return split.transpose(0, 3, 4, 1, 2)
 
 
+@unless_empty
 def _bind_forward(context: KernelContext, image: Any, weights: Any, out: Any) -> Callable[[], Any]:
-    if out.size == 0:
-        return do_nothing
     work = _Depthwise(context, image, weights.shape, out)
     total, finish = work.total_of(work.result)
     calls: list[Callable[[], Any]] = [partial(total.fill, 0)]
@@ -98,9 +86,10 @@ def _bind_forward(context: KernelContext, image: Any, weights: Any, out: Any) ->
     return run_all([*calls, *finish])
 
 
-def _bind_back_input(context: KernelContext, weights: Any, dy: Any, out: Any) -> Callable[[], Any]:
-    if out.size == 0:
-        return do_nothing
+@unless_empty
+def _bind_input_gradient(
+    context: KernelContext, weights: Any, dy: Any, out: Any
+) -> Callable[[], Any]:
     work = _Depthwise(context, out, weights.shape, dy)
     total, finish = work.total_of(work.image)
     single = weights.shape[3] == 1
@@ -117,9 +106,10 @@ def _bind_back_input(context: KernelContext, weights: Any, dy: Any, out: Any) ->
     return run_all([*calls, *finish])
 
 
-def _bind_back_filter(context: KernelContext, image: Any, dy: Any, out: Any) -> Callable[[], Any]:
-    if out.size == 0:
-        return do_nothing
+@unless_empty
+def _bind_filter_gradient(
+    context: KernelContext, image: Any, dy: Any, out: Any
+) -> Callable[[], Any]:
     work = _Depthwise(context, image, out.shape, dy)
     total, finish = work.total_of(out)
     calls: list[Callable[[], Any]] = [partial(total.fill, 0)]
@@ -129,119 +119,33 @@ def _bind_back_filter(context: KernelContext, image: Any, dy: Any, out: Any) -> 
     return run_all([*calls, *finish])
 
 
-# -- declarations
+def _outputs_of(sizes: Sequence[Size]) -> Size:
+    """The channels that a filter (kh, kw, c, m) gives: c * m."""
+    channels, multiplier = sizes[-2:]
+    return None if channels is None or multiplier is None else channels * multiplier
 
 
-def _times(one: int | None, other: int | None) -> int | None:
-    return None if one is None or other is None else one * other
-
-
-def _infer_forward(context: InferContext) -> Sequence[TensorShape]:
-    attrs = context.attrs
-    image = images(context.shapes[0], attrs)
-    height, width, depth, times = of_rank(context.shapes[1], 4, "filter")
-    check_equal(image.channels, depth, "the images' channels and the filter's")
-    down, across = out_sizes(attrs, (image.height, image.width), (height, width))
-    channels = depth if image.channels is None else image.channels
-    return [in_format(attrs, image.batch, down, across, _times(channels, times))]
-
-
-def _check_slope(context: InferContext, image: Any, sizes: Any) -> None:
-    attrs = context.attrs
-    slope = images(context.shapes[2], attrs, "out_backprop")
-    check_equal(image.channels, sizes[2], "the images' channels and the filter's")
-    check_equal(
-        slope.channels, _times(sizes[2], sizes[3]), "the gradient's channels and the outputs"
-    )
-    check_equal(image.batch, slope.batch, "the images and the gradient's")
-    check_places(attrs, (image.height, image.width), sizes[:2], slope[1:3])
-
-
-def _infer_back_input(context: InferContext) -> Sequence[TensorShape]:
-    image = images(context.value_as_shape(0), context.attrs, "input_sizes")
-    _check_slope(context, image, of_rank(context.shapes[1], 4, "filter"))
-    return [in_format(context.attrs, *image)]
-
-
-def _infer_back_filter(context: InferContext) -> Sequence[TensorShape]:
-    sizes = of_rank(context.value_as_shape(1), 4, "filter_sizes")
-    _check_slope(context, images(context.shapes[0], context.attrs), sizes)
-    return [TensorShape.of(sizes)]
-
-
-def _forward_back(op: Any, dy: Any) -> list[Any]:
-    image, weights = op.inputs
-    attrs = attrs_of(op, _ATTRS)
-    return [
-        raw_ops.DepthwiseConv2dNativeBackpropInput(shape_of(image), weights, dy, **attrs),
-        raw_ops.DepthwiseConv2dNativeBackpropFilter(image, shape_of(weights), dy, **attrs),
-    ]
-
-
-def _back_input_back(op: Any, ddx: Any) -> list[Any]:
-    _, weights, dy = op.inputs
-    attrs = attrs_of(op, _ATTRS)
-    return [
-        None,
-        raw_ops.DepthwiseConv2dNativeBackpropFilter(ddx, shape_of(weights), dy, **attrs),
-        raw_ops.DepthwiseConv2dNative(ddx, weights, **attrs),
-    ]
-
-
-def _back_filter_back(op: Any, ddw: Any) -> list[Any]:
-    image, _, dy = op.inputs
-    attrs = attrs_of(op, _ATTRS)
-    return [
-        raw_ops.DepthwiseConv2dNativeBackpropInput(shape_of(image), ddw, dy, **attrs),
-        None,
-        raw_ops.DepthwiseConv2dNative(image, ddw, **attrs),
-    ]
-
-
-depthwise_op = op(
-    "DepthwiseConv2dNative",
-    inputs="input: T, filter: T",
-    outputs="output: T",
-    attrs={"T": FLOATING, **_ATTRS},
-    infer=_infer_forward,
-    cpu=Call(make=_bind_forward),
-    gpu=forward_gpu(Call(make=_bind_forward)),
-    native=depthwise_source(
-        "gg_depthwise", lambda given: (*given.input_shapes, given.output_shapes[0])
+depthwise_op = declare_convolution(
+    IMAGES,
+    _ATTRS,
+    ConvolutionOp(
+        "DepthwiseConv2dNative",
+        _bind_forward,
+        forward_gpu,
+        depthwise_source("gg_depthwise", forward_shapes),
     ),
-    grad=_forward_back,
+    ConvolutionOp(
+        "DepthwiseConv2dNativeBackpropInput",
+        _bind_input_gradient,
+        back_input_gpu,
+        depthwise_source("gg_depthwise_back_input", input_gradient_shapes),
+    ),
+    ConvolutionOp(
+        "DepthwiseConv2dNativeBackpropFilter",
+        _bind_filter_gradient,
+        back_filter_gpu,
+        depthwise_source("gg_depthwise_back_filter", filter_gradient_shapes),
+    ),
     doc="Each channel's windows times its own filters (kh, kw, c, m): c * m channels.",
-)
-
-op(
-    "DepthwiseConv2dNativeBackpropInput",
-    inputs="input_sizes: int32, filter: T, out_backprop: T",
-    outputs="output: T",
-    attrs={"T": FLOATING, **_ATTRS},
-    infer=_infer_back_input,
-    host=[0],
-    cpu=Call(make=_bind_back_input),
-    gpu=back_input_gpu(Call(make=_bind_back_input)),
-    native=depthwise_source(
-        "gg_depthwise_back_input", lambda given: (given.output_shapes[0], *given.input_shapes[1:])
-    ),
-    grad=_back_input_back,
-    doc="The gradient of DepthwiseConv2dNative by its images, of the sizes `input_sizes`.",
-)
-
-op(
-    "DepthwiseConv2dNativeBackpropFilter",
-    inputs="input: T, filter_sizes: int32, out_backprop: T",
-    outputs="output: T",
-    attrs={"T": FLOATING, **_ATTRS},
-    infer=_infer_back_filter,
-    host=[1],
-    cpu=Call(make=_bind_back_filter),
-    gpu=back_filter_gpu(Call(make=_bind_back_filter)),
-    native=depthwise_source(
-        "gg_depthwise_back_filter",
-        lambda given: (given.input_shapes[0], given.output_shapes[0], given.input_shapes[2]),
-    ),
-    grad=_back_filter_back,
-    doc="The gradient of DepthwiseConv2dNative by its filter, of the sizes `filter_sizes`.",
+    outputs_of=_outputs_of,
 )

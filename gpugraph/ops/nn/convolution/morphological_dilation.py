@@ -25,7 +25,14 @@ from gpugraph.ops.framework.identity_and_shape import attrs_of, op_scope, run_al
 from gpugraph.ops.framework.op_declaration import Attr, op, raw_ops
 from gpugraph.ops.framework.shape_functions import of_rank
 from gpugraph.ops.nn.activations.softmax import do_nothing
-from gpugraph.ops.nn.windows.window_geometry import PADDING, check_equal, out_sizes, plan_axes
+from gpugraph.ops.nn.windows.window_geometry import (
+    IMAGES,
+    PADDING,
+    check_all_equal,
+    check_equal,
+    unless_empty,
+    window_steps,
+)
 
 _ATTRS = {
     "strides": Attr("list(int)", required=True),
@@ -34,7 +41,7 @@ _ATTRS = {
 }
 
 
-def _placing(attrs: Any) -> dict[str, Any]:
+def _window_attrs(attrs: Any) -> dict[str, Any]:
     """The attrs as convolutions have them."""
     return {
         "strides": attrs["strides"],
@@ -53,20 +60,18 @@ class _Sums:
     """For each window its largest sum and the number of the first element that has it."""
 
     def __init__(self, context: KernelContext, image: Any, weights: Any, best: Any) -> None:
-        y, x = plan_axes(_placing(context.attrs), image.shape[1:3], weights.shape[:2])
-        assert y is not None and x is not None
-        self.y, self.x, self.weights, self.best = y, x, weights, best
+        self.axes = IMAGES.axes(_window_attrs(context.attrs), image.shape[1:3], weights.shape[:2])
+        self.weights, self.best = weights, best
         self.sums = context.scratch(best.shape, context.input_types[0].base_dtype)
         self.here = context.scratch(best.shape, dtypes.bool)
 
     def steps(self, *results: Any) -> Iterator[tuple[Any, ...]]:
         """(element, number, pixels of the image, views of each result by window)."""
-        for i, down, rows in self.y.elements():
-            for j, across, columns in self.x.elements():
-                at = (slice(None), down, across)
-                number = i * self.x.window + j
-                views = [each[at] for each in (self.sums, self.here, *results)]
-                yield (i, j), number, (slice(None), rows, columns), *views
+        for element, windows, pixels in window_steps(self.axes):
+            number = element[0] * self.axes[1].window + element[1]
+            arrays = (self.sums, self.here, *results)
+            views = [array[(slice(None), *windows)] for array in arrays]
+            yield element, number, (slice(None), *pixels), *views
 
     def find(self, image: Any, place: Any = None) -> list[Callable[[], Any]]:
         """What fills `best`, and `place` with numbers of elements."""
@@ -98,17 +103,13 @@ def _bind(context: KernelContext, image: Any, weights: Any, out: Any) -> Callabl
 def _bind_back(
     to_image: bool, context: KernelContext, image: Any, weights: Any, dy: Any, out: Any
 ) -> Callable[[], Any]:
-    if out.size == 0:
-        return do_nothing
-    if dy.size == 0:
-        return lambda: out.fill(0)
     best = context.scratch(dy.shape, context.input_types[0].base_dtype)
     place = context.scratch(dy.shape, dtypes.int32)
     work = _Sums(context, image, weights, best)
     calls: list[Callable[[], Any]] = [*work.find(image, place), partial(out.fill, 0)]
-    for element, number, pixels, part, here, slope, found in work.steps(dy, place):
+    for element, number, pixels, part, here, slope, places in work.steps(dy, place):
         calls += [
-            partial(np.equal, found, np.int32(number), here),
+            partial(np.equal, places, np.int32(number), here),
             partial(part.fill, 0),
             partial(np.copyto, part, slope, where=here),
         ]
@@ -125,7 +126,7 @@ def _sizes(context: InferContext) -> tuple[Any, Any, TensorShape]:
     weights = of_rank(context.shapes[1], 3, "filter")
     check_equal(image[3], weights[2], "the images' channels and the filter's")
     depth = weights[2] if image[3] is None else image[3]
-    down, across = out_sizes(_placing(context.attrs), image[1:3], weights[:2])
+    down, across = IMAGES.out_sizes(_window_attrs(context.attrs), image[1:3], weights[:2])
     return image, weights, TensorShape.of((image[0], down, across, depth))
 
 
@@ -136,8 +137,7 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
 def _infer_back(to_image: bool, context: InferContext) -> Sequence[TensorShape]:
     image, weights, out = _sizes(context)
     slope = of_rank(context.shapes[2], 4, "out_backprop")
-    for one, other in zip(of_rank(out, 4, "output"), slope):
-        check_equal(one, other, "the windows and the gradient")
+    check_all_equal(of_rank(out, 4, "output"), slope, "the windows and the gradient")
     return [TensorShape.of(image if to_image else weights)]
 
 
@@ -174,8 +174,8 @@ for _name, _output, _to_image in (("Input", "in", True), ("Filter", "filter", Fa
         outputs=f"{_output}_backprop: T",
         attrs={"T": REAL, **_ATTRS},
         infer=partial(_infer_back, _to_image),
-        cpu=Call(make=partial(_bind_back, _to_image)),
-        gpu=Call(make=partial(_bind_back, _to_image)),
+        cpu=Call(make=unless_empty(partial(_bind_back, _to_image))),
+        gpu=Call(make=unless_empty(partial(_bind_back, _to_image))),
         grad=_refuse,
         doc=f"The gradient of Dilation2D by its {_name.lower()}: to the first of equal sums.",
     )

@@ -32,8 +32,8 @@ class Words:
             blocks = max(16, -(-missing // 4))
             self._left = np.concatenate([self._left, self._place.words(4 * blocks)])
             self._place = self._place.skip(blocks)
-        found, self._left = self._left[:count], self._left[count:]
-        return found
+        words, self._left = self._left[:count], self._left[count:]
+        return words
 
     def give_back(self, words: Any) -> None:
         """Puts words that were taken in front of those to come."""
@@ -53,14 +53,14 @@ def _below(words: Words, span: int, count: int, bits: int) -> Any:
     """`count` numbers in [0, span), all equally likely."""
     least = _unfair(span, bits)
     take = words.longs if bits == 64 else words.take
-    found: list[Any] = []
+    numbers: list[Any] = []
     missing = count
     while missing:
-        some = take(missing)
-        some = some[some >= least]
-        found.append((some % some.dtype.type(span)).astype(np.int64))
-        missing -= len(some)
-    return np.concatenate([np.empty(0, np.int64), *found])
+        drawn = take(missing)
+        drawn = drawn[drawn >= least]
+        numbers.append((drawn % drawn.dtype.type(span)).astype(np.int64))
+        missing -= len(drawn)
+    return np.concatenate([np.empty(0, np.int64), *numbers])
 
 
 class Law(Protocol):
@@ -163,22 +163,22 @@ class Weighted:
 
     def _pairs(self, words: Words, count: int) -> Any:
         """Two words a class, of which the second may have to be taken again."""
-        least, found = _unfair(self.range, 32), [np.empty((0, 2), np.uint32)]
+        least, pieces = _unfair(self.range, 32), [np.empty((0, 2), np.uint32)]
         missing = count
         while missing:
             pairs = words.take(2 * missing).reshape(-1, 2)
             bad = np.flatnonzero(pairs[:, 1] < least)
             if not bad.size:
-                found.append(pairs)
+                pieces.append(pairs)
                 break
             first = int(bad[0])
             words.give_back(pairs.reshape(-1)[2 * first + 2 :])
             again = words.take(1)
             while again[0] < least:
                 again = words.take(1)
-            found += [pairs[:first], np.array([[pairs[first, 0], again[0]]], np.uint32)]
+            pieces += [pairs[:first], np.array([[pairs[first, 0], again[0]]], np.uint32)]
             missing -= first + 1
-        return np.concatenate(found)
+        return np.concatenate(pieces)
 
     def probability(self, classes: Any) -> Any:
         return self.weights[classes] / self.total
@@ -191,17 +191,17 @@ def _shares(weights: Any) -> tuple[Any, Any]:
     """For each class, how much of its place it keeps, and whose the rest is."""
     count = len(weights)
     total = np.cumsum(weights.astype(np.float64))[-1]
-    shares = [float(each) for each in (weights * np.float32(count)).astype(np.float64) / total]
+    shares = [float(share) for share in (weights * np.float32(count)).astype(np.float64) / total]
     others = list(range(count))
-    small = [at for at in range(count) if shares[at] < 1]
-    large = [at for at in range(count) if shares[at] >= 1]
+    small = [index for index in range(count) if shares[index] < 1]
+    large = [index for index in range(count) if shares[index] >= 1]
     while small and large:
         low, high = small.pop(), large.pop()
         others[low] = high
         shares[high] -= 1 - shares[low]
         (small if shares[high] < 1 else large).append(high)
-    for at in (*small, *large):  # but for rounding, they have all of their places
-        shares[at], others[at] = 1.0, at
+    for index in (*small, *large):  # but for rounding, they have all of their places
+        shares[index], others[index] = 1.0, index
     return np.array(shares, np.float32), np.array(others, np.int64)
 
 
@@ -246,9 +246,9 @@ def draw(
         )
     _check(true, law.range)
     with lock:
-        made = Drawn(law, words, count, unique, true)
+        drawn = Drawn(law, words, count, unique, true)
         law.learn(true)
-    return made
+    return drawn
 
 
 def _check(true: Any, span: int) -> None:

@@ -81,10 +81,10 @@ def _sampler(name: str, law: Callable[[Any], Law], extra: dict[str, Any], doc: s
 
         def run() -> None:
             words = Words(state.stream.reserve(_RESERVED * count))
-            made = draw(state.law, state.lock, words, count, unique, true)
-            candidates[...] = made.candidates
-            expected_true[...] = made.expected_true
-            expected[...] = made.expected
+            drawn = draw(state.law, state.lock, words, count, unique, true)
+            candidates[...] = drawn.candidates
+            expected_true[...] = drawn.expected_true
+            expected[...] = drawn.expected
 
         return run
 
@@ -129,9 +129,9 @@ def _weights(attrs: Any) -> Weighted:
     """The weights of this shard's classes: those reserved, then the given ones, distorted."""
     reserved, shards, shard = (attrs[key] for key in ("num_reserved_ids", "num_shards", "shard"))
     file = text(attrs["vocab_file"])
-    given = _in_file(file) if file else [float(each) for each in attrs["unigrams"]]
+    weights = _in_file(file) if file else [float(weight) for weight in attrs["unigrams"]]
     first = len(range(shard, reserved, shards))
-    mine = [each for at, each in enumerate(given, first) if at % shards == shard]
+    mine = [weight for number, weight in enumerate(weights, first) if number % shards == shard]
     distorted = np.array(mine, np.float32) ** np.float32(attrs["distortion"])
     return Weighted(attrs["range_max"], np.concatenate([np.zeros(first, np.float32), distorted]))
 
@@ -142,13 +142,13 @@ def _in_file(name: str) -> list[float]:
         lines = Path(name).read_text("utf-8").splitlines()
     except OSError as error:
         raise NotFoundError(None, None, f"{name}; {error.strerror}") from error
-    found = []
+    weights = []
     for line in lines:
         try:
-            found.append(float(line.rsplit(",", 1)[-1]))
+            weights.append(float(line.rsplit(",", 1)[-1]))
         except ValueError as error:
             raise invalid_argument(f"Wrong vocabulary format at line: {line}") from error
-    return found
+    return weights
 
 
 _fixed_unigram = _sampler(
@@ -218,11 +218,11 @@ def _bind_hits(_: KernelContext, true: Any, candidates: Any) -> Callable[[], Any
         order = np.argsort(candidates, kind="stable")
         ordered = candidates[order]
         last = np.searchsorted(ordered, true, side="right") - 1
-        found = last >= 0
-        found[found] = ordered[last[found]] == true[found]
-        rows = np.nonzero(found)[0].astype(np.int32)
+        is_hit = last >= 0
+        is_hit[is_hit] = ordered[last[is_hit]] == true[is_hit]
+        rows = np.nonzero(is_hit)[0].astype(np.int32)
         least = np.full(len(rows), -np.finfo(np.float32).max, np.float32)
-        return [rows, order[last[found]].astype(np.int64), least]
+        return [rows, order[last[is_hit]].astype(np.int64), least]
 
     return run
 

@@ -56,7 +56,7 @@ def _bind_dense(
         return partial(loss.fill, 0)
     rows = Rows(context, *backprop.shape)
     logits, wanted = (
-        rows.view(np.broadcast_to(each, backprop.shape)) for each in (features, labels)
+        rows.view(np.broadcast_to(matrix, backprop.shape)) for matrix in (features, labels)
     )
     result, powers = rows.view(backprop), rows.scratch()
     shifted = rows.scratch_unless(result)
@@ -259,19 +259,19 @@ def softmax_cross_entropy_with_logits_v2(
     chosen = dim if axis is None else axis
     _need_names("softmax_cross_entropy_with_logits", None, labels, logits)
     with op_scope(name, "softmax_cross_entropy_with_logits", logits, labels) as scope:
-        given = convert_to_tensor(logits, name="logits")
-        wide = _precise(given, _NARROW)
+        source = convert_to_tensor(logits, name="logits")
+        wide = _precise(source, _NARROW)
         wanted = convert_to_tensor(labels, name="labels")
         if wanted.dtype.base_dtype is not wide.dtype.base_dtype:
             wanted = raw_ops.Cast(wanted, DstT=wide.dtype.base_dtype)
         if chosen not in (None, -1) and chosen != (wide.shape.rank or 0) - 1:
-            wide, wanted = (last_axis_swapped(each, int(chosen)) for each in (wide, wanted))
-        return _shaped_loss(given, wide, wanted, scope)
+            wide, wanted = (last_axis_swapped(tensor, int(chosen)) for tensor in (wide, wanted))
+        return _shaped_loss(source, wide, wanted, scope)
 
 
-def _shaped_loss(given: Tensor, logits: Any, labels: Any, scope: str) -> Tensor:
+def _shaped_loss(source: Tensor, logits: Any, labels: Any, scope: str) -> Tensor:
     """The loss of each row, in the shape of the logits without their last axis."""
-    narrow = given.dtype.base_dtype in _NARROW
+    narrow = source.dtype.base_dtype in _NARROW
     flat = logits.shape.rank == 2
     loss: Tensor = _dense(
         _as_rows(logits), _as_rows(labels), name=scope if flat and not narrow else None
@@ -281,7 +281,7 @@ def _shaped_loss(given: Tensor, logits: Any, labels: Any, scope: str) -> Tensor:
         loss = raw_ops.Reshape(loss, _outer_shape(logits), name=None if narrow else scope)
         loss.set_shape(outer)
     if narrow:
-        loss = raw_ops.Cast(loss, DstT=given.dtype.base_dtype, name=scope)
+        loss = raw_ops.Cast(loss, DstT=source.dtype.base_dtype, name=scope)
     return loss
 
 
@@ -318,16 +318,16 @@ def sparse_softmax_cross_entropy_with_logits(
     _need_names("sparse_softmax_cross_entropy_with_logits", _sentinel, labels, logits)
     with op_scope(name, "SparseSoftmaxCrossEntropyWithLogits", labels, logits):
         wanted = convert_to_tensor(labels, name="labels")
-        given = convert_to_tensor(logits, name="logits")
-        logits_rank, labels_rank = given.shape.rank, wanted.shape.rank
+        source = convert_to_tensor(logits, name="logits")
+        logits_rank, labels_rank = source.shape.rank, wanted.shape.rank
         if logits_rank == 0:
-            raise ValueError(f"Logits cannot be scalars - received shape {given.shape}.")
+            raise ValueError(f"Logits cannot be scalars - received shape {source.shape}.")
         if None not in (logits_rank, labels_rank) and labels_rank != (logits_rank or 0) - 1:
             raise ValueError(
                 f"Rank mismatch: Rank of labels (received {labels_rank}) should equal rank of "
                 f"logits minus 1 (received {logits_rank})."
             )
-        return _sparse_loss(wanted, given, name)
+        return _sparse_loss(wanted, source, name)
 
 
 def _sparse_loss(labels: Tensor, logits: Tensor, name: str | None) -> Tensor:

@@ -63,6 +63,10 @@ class _Node:
         return labels[::-1]
 
 
+def _likelihood(entry: tuple[float, int, _Node]) -> tuple[float, int]:
+    return entry[:2]
+
+
 class _Beam:
     """The likeliest nodes, `width` at most, the least likely of them first."""
 
@@ -93,7 +97,7 @@ class _Beam:
 
     def empty(self) -> list[_Node]:
         """All nodes, the likeliest first; none is left."""
-        nodes = [each[2] for each in sorted(self.heap, key=lambda each: each[:2], reverse=True)]
+        nodes = [entry[2] for entry in sorted(self.heap, key=_likelihood, reverse=True)]
         self.heap = []
         return nodes
 

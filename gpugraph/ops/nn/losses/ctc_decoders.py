@@ -45,11 +45,11 @@ def _check_times(times: Any, steps: int) -> None:
 
 def _sparse(rows: Sequence[Sequence[int]]) -> tuple[Any, Any, Any]:
     """(indices, values, shape) of rows of different lengths."""
-    lengths = [len(row) for row in rows]
-    indices = [(at, place) for at, length in enumerate(lengths) for place in range(length)]
+    lengths = [len(labels) for labels in rows]
+    indices = [(row, place) for row, length in enumerate(lengths) for place in range(length)]
     return (
         np.array(indices, np.int64).reshape(-1, 2),
-        np.array([label for row in rows for label in row], np.int64),
+        np.array([label for labels in rows for label in labels], np.int64),
         np.array([len(rows), max(lengths, default=0)], np.int64),
     )
 
@@ -65,7 +65,7 @@ def _batch(context: InferContext) -> int | None:
 
 
 def _infer_greedy(context: InferContext) -> Sequence[TensorShape]:
-    return [TensorShape.of(each) for each in ((None, 2), (None,), (2,), (_batch(context), 1))]
+    return [TensorShape.of(sizes) for sizes in ((None, 2), (None,), (2,), (_batch(context), 1))]
 
 
 def _bind_greedy(context: KernelContext, logits: Any, times: Any) -> Callable[[], Any]:
@@ -75,10 +75,10 @@ def _bind_greedy(context: KernelContext, logits: Any, times: Any) -> Callable[[]
         _check_times(times, len(logits))
         best = logits.argmax(axis=2) if logits.size else np.zeros(logits.shape[:2], np.int64)
         there = np.arange(len(logits))[:, None] < times
-        kept = there & (best != blank)
+        is_label = there & (best != blank)
         if merge:
-            kept[1:] &= best[1:] != best[:-1]
-        rows = [best[kept[:, at], at].tolist() for at in range(logits.shape[1])]
+            is_label[1:] &= best[1:] != best[:-1]
+        rows = [best[is_label[:, index], index].tolist() for index in range(logits.shape[1])]
         total = np.where(there, logits.max(axis=2, initial=-np.inf), 0).sum(axis=0)
         return [*_sparse(rows), 0 - total[:, None].astype(logits.dtype)]
 
@@ -120,8 +120,8 @@ def ctc_greedy_decoder(
 def _infer_beams(context: InferContext) -> Sequence[TensorShape]:
     paths = context.attrs["top_paths"]
     of_each = [((None, 2),), ((None,),), ((2,),)]
-    found = [TensorShape.of(sizes) for (sizes,) in of_each for _ in range(paths)]
-    return [*found, TensorShape.of((_batch(context), paths))]
+    shapes = [TensorShape.of(sizes) for (sizes,) in of_each for _ in range(paths)]
+    return [*shapes, TensorShape.of((_batch(context), paths))]
 
 
 def _bind_beams(context: KernelContext, logits: Any, times: Any) -> Callable[[], Any]:
@@ -133,14 +133,14 @@ def _bind_beams(context: KernelContext, logits: Any, times: Any) -> Callable[[],
         _check_times(times, len(logits))
         if paths > width:
             raise invalid_argument("requested more paths than the beam width.")
-        found = [
-            search(logits[: max(0, times[at]), at], width, paths, merge)
-            for at in range(logits.shape[1])
+        sequences = [
+            search(logits[: max(0, times[index]), index], width, paths, merge)
+            for index in range(logits.shape[1])
         ]
-        sparse = [_sparse([each[path].labels for each in found]) for path in range(paths)]
-        chances = [[path.log_probability for path in each] for each in found]
+        sparse = [_sparse([best[path].labels for best in sequences]) for path in range(paths)]
+        chances = [[path.log_probability for path in best] for best in sequences]
         parts = [part for kind in zip(*sparse) for part in kind]
-        return [*parts, np.array(chances, logits.dtype).reshape(len(found), paths)]
+        return [*parts, np.array(chances, logits.dtype).reshape(len(sequences), paths)]
 
     return run
 
@@ -185,8 +185,8 @@ def ctc_beam_search_decoder(
         merge_repeated=merge_repeated,
     )  # fmt: skip
     *parts, chances = flat
-    columns = [parts[at : at + top_paths] for at in range(0, 3 * top_paths, top_paths)]
-    return [SparseTensor(*each) for each in zip(*columns)], chances
+    columns = [parts[start : start + top_paths] for start in range(0, 3 * top_paths, top_paths)]
+    return [SparseTensor(*parts_of_path) for parts_of_path in zip(*columns)], chances
 
 
 def ctc_beam_search_decoder_v2(
@@ -208,13 +208,13 @@ def collapse_repeated(
     what is left.
     """
     with op_scope(name, "collapse_repeated_labels", labels, seq_length):
-        given = convert_to_tensor(labels, name="labels")
+        source = convert_to_tensor(labels, name="labels")
         lengths = convert_to_tensor(seq_length, name="seq_length")
-        differ = not_equal(given[:, 1:], given[:, :-1])
-        mask = concat([ones_like(given[:, :1], dtypes.bool), differ], axis=1)
-        width = given.shape[1].value
+        differ = not_equal(source[:, 1:], source[:, :-1])
+        mask = concat([ones_like(source[:, :1], dtypes.bool), differ], axis=1)
+        width = source.shape[1].value
         mask = logical_and(
-            mask, sequence_mask(lengths, maxlen=shape(given)[1] if width is None else width)
+            mask, sequence_mask(lengths, maxlen=shape(source)[1] if width is None else width)
         )
         left = reduce_sum(cast(mask, int32), axis=1)
         longest = reduce_max(left)
@@ -222,9 +222,9 @@ def collapse_repeated(
         places = range_of(shape(targets)[0])
         flat = scatter_nd(
             expand_dims(boolean_mask(places, targets), axis=1),
-            boolean_mask(reshape(given, [-1]), reshape(mask, [-1])),
+            boolean_mask(reshape(source, [-1]), reshape(mask, [-1])),
             shape(targets),
         )
-        batch = given.shape[0].value
-        rows = shape(given)[0] if batch is None else batch
+        batch = source.shape[0].value
+        rows = shape(source)[0] if batch is None else batch
         return reshape(flat, [rows, longest]), cast(left, lengths.dtype.base_dtype)

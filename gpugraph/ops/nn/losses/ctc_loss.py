@@ -56,31 +56,35 @@ def _meant(row: list[int], number: int, blank: int, collapse: bool) -> list[int]
     """The labels of a sequence that count: those before the blanks at its end."""
     if not row:
         raise _refusal(f"Labels length is zero in batch {number}")
-    kept = [each for at, each in enumerate(row) if not (collapse and at and each == row[at - 1])]
-    ends = next((at for at, each in enumerate(kept) if each >= blank), len(kept))
-    if any(each < blank for each in kept[ends:]):
+    labels = [
+        label
+        for index, label in enumerate(row)
+        if not (collapse and index and label == row[index - 1])
+    ]
+    ends = next((index for index, label in enumerate(labels) if label >= blank), len(labels))
+    if any(label < blank for label in labels[ends:]):
         raise _refusal(
             f"Saw a non-null label (index >= num_classes - 1) following a null label, batch: "
             f"{number} num_classes: {blank + 1} labels: {row}"
         )
     if min(row) < 0:
         raise _refusal(f"All labels must be nonnegative integers, batch: {number} labels: {row}")
-    return kept[:ends]
+    return labels[:ends]
 
 
 def _labels(attrs: Any, indices: Any, values: Any, times: Any, blank: int) -> list[list[int]]:
     """What counts of each sequence's labels; InvalidArgumentError where there is no time for it."""
     collapse = attrs["preprocess_collapse_repeated"]
-    found = []
+    labels = []
     for number, row in enumerate(_rows(indices, values, len(times))):
-        found.append(_meant(row, number, blank, collapse))
+        labels.append(_meant(row, number, blank, collapse))
         if len(row) > times[number] and not attrs["ignore_longer_outputs_than_inputs"]:
             raise _refusal(
                 f"Not enough time for target transition sequence (required: {len(row)}, available: "
                 f"{times[number]}) in batch {number}. You can turn this error into a warning by "
                 f"using the flag ignore_longer_outputs_than_inputs"
             )
-    return found
+    return labels
 
 
 # -- paths
@@ -90,12 +94,12 @@ class _Paths:
     """All places of all sequences, [batch, places], and which of them follow each other."""
 
     def __init__(self, labels: list[list[int]], times: Any, blank: int, merge: bool) -> None:
-        counts = np.array([len(each) for each in labels])
+        counts = np.array([len(row) for row in labels])
         self.times, self.sizes = times, 2 * counts + 1
         self.used = (times > 0) & (counts <= times)
         self.places = np.full((len(labels), 2 * int(counts.max(initial=0)) + 1), blank)
-        for row, each in zip(self.places, labels):
-            row[1 : 2 * len(each) : 2] = each
+        for row, row_labels in zip(self.places, labels):
+            row[1 : 2 * len(row_labels) : 2] = row_labels
         is_label = self.places != blank
         same = np.zeros(self.places.shape, bool)
         same[:, 2:] = self.places[:, 2:] == self.places[:, :-2]
@@ -109,29 +113,29 @@ class _Paths:
 
     def ahead(self, seen: Any) -> Any:
         """`ahead` at each time, of the log probabilities of places at each time."""
-        found = np.full(seen.shape, -np.inf)
-        found[0, :, :2] = seen[0, :, :2] + self.inside[:, :2]
+        totals = np.full(seen.shape, -np.inf)
+        totals[0, :, :2] = seen[0, :, :2] + self.inside[:, :2]
         for t in range(1, len(seen)):
-            before = found[t - 1]
+            before = totals[t - 1]
             total = before + self.stay
             total[:, 1:] = np.logaddexp(total[:, 1:], before[:, :-1])
             total[:, 2:] = np.logaddexp(total[:, 2:], before[:, :-2] + self.skip[:, 2:])
-            found[t] = total + seen[t] + self.inside
-        return found
+            totals[t] = total + seen[t] + self.inside
+        return totals
 
     def behind(self, seen: Any) -> Any:
         """`behind` at each time; each sequence begins at its own last one."""
-        found = np.full(seen.shape, -np.inf)
+        totals = np.full(seen.shape, -np.inf)
         for t in range(len(seen) - 1, -1, -1):
             if t + 1 < len(seen):
-                after = found[t + 1] + seen[t + 1]
+                after = totals[t + 1] + seen[t + 1]
                 total = after + self.stay
                 total[:, :-1] = np.logaddexp(total[:, :-1], after[:, 1:])
                 total[:, :-2] = np.logaddexp(total[:, :-2], after[:, 2:] + self.skip[:, 2:])
-                found[t] = total
+                totals[t] = total
             ends = self.times == t + 1
-            found[t, ends] = self.last[ends]
-        return found
+            totals[t, ends] = self.last[ends]
+        return totals
 
 
 def _log_softmax(logits: Any) -> Any:
@@ -152,9 +156,9 @@ def _loss_and_gradient(paths: _Paths, logits: Any, loss: Any, gradient: Any) -> 
     loss[...] = np.where(paths.used, -total, 0)
     shares = np.exp(both - np.where(possible, total, 0)[:, None])
     rows = np.arange(steps * batch).reshape(steps, batch, 1) * classes + paths.places
-    taken = np.bincount(rows.ravel(), shares.ravel(), steps * batch * classes)
+    by_class = np.bincount(rows.ravel(), shares.ravel(), steps * batch * classes)
     active = paths.used & (np.arange(steps)[:, None] < paths.times)
-    slope = np.exp(known) - taken.reshape(logits.shape)
+    slope = np.exp(known) - by_class.reshape(logits.shape)
     gradient[...] = np.where(active[..., None], slope, 0)
 
 
@@ -244,8 +248,12 @@ def ctc_loss(
     """
     if not isinstance(labels, (SparseTensor, SparseTensorValue)):
         raise TypeError(f"Expected labels (first argument) to be a SparseTensor, not {labels!r}")
-    sparse, given = expect_sparse(labels), logits if inputs is None else inputs
-    source = convert_to_tensor(given, name="inputs") if time_major else transpose(given, [1, 0, 2])
+    sparse, source_logits = expect_sparse(labels), logits if inputs is None else inputs
+    source = (
+        convert_to_tensor(source_logits, name="inputs")
+        if time_major
+        else transpose(source_logits, [1, 0, 2])
+    )
     loss, _ = _ctc_loss(
         source,
         sparse.indices,

@@ -29,20 +29,23 @@ def assert_broadcastable(weights: Any, values: Any) -> Operation:
     """
     with op_scope(None, "assert_broadcastable", weights, values):
         with op_scope(None, "weights", weights) as inside:
-            given = convert_to_tensor(weights, name=inside)
-            weights_shape, weights_rank = shape(given, name="shape"), rank(given, name="rank")
+            weights_tensor = convert_to_tensor(weights, name=inside)
+            weights_shape, weights_rank = (
+                shape(weights_tensor, name="shape"),
+                rank(weights_tensor, name="rank"),
+            )
         with op_scope(None, "values", values) as inside:
             weighed = convert_to_tensor(values, name=inside)
             values_shape, values_rank = shape(weighed, name="shape"), rank(weighed, name="rank")
-        found = _known(given, weighed)
-        if found:
-            return no_op(name=found)
+        success = _known(weights_tensor, weighed)
+        if success:
+            return no_op(name=success)
         ranks = raw_ops.Equal(weights_rank, values_rank, name="is_same_rank")
         scalar = raw_ops.Equal(weights_rank, 0, name="is_scalar")
         fits = raw_ops.LogicalAnd(ranks, _sizes_fit(weights_shape, values_shape, weights_rank))
         valid = raw_ops.LogicalOr(scalar, fits, name="is_valid_shape")
         data = [
-            _WHY, "weights.shape=", given.name, weights_shape, "values.shape=", weighed.name,
+            _WHY, "weights.shape=", weights_tensor.name, weights_shape, "values.shape=", weighed.name,
             values_shape,
         ]  # fmt: skip
         return raw_ops.Assert(valid, data, name="Assert")
@@ -83,11 +86,14 @@ def broadcast_weights(weights: Any, values: Any) -> Tensor:
     """The weight of each of `values`; ValueError and errors of a run as `assert_broadcastable`."""
     with op_scope(None, "broadcast_weights", weights, values) as scope:
         weighed = convert_to_tensor(values, name="values")
-        given = convert_to_tensor(weights, weighed.dtype.base_dtype, name="weights")
-        if given.shape.is_fully_defined() and given.shape.sizes == weighed.shape.sizes:
-            return given
-        with weighed.graph.control_dependencies([assert_broadcastable(given, weighed)]):
-            return raw_ops.Mul(given, ones_like(weighed), name=scope)
+        weights_tensor = convert_to_tensor(weights, weighed.dtype.base_dtype, name="weights")
+        if (
+            weights_tensor.shape.is_fully_defined()
+            and weights_tensor.shape.sizes == weighed.shape.sizes
+        ):
+            return weights_tensor
+        with weighed.graph.control_dependencies([assert_broadcastable(weights_tensor, weighed)]):
+            return raw_ops.Mul(weights_tensor, ones_like(weighed), name=scope)
 
 
 # -- labels beside predictions
@@ -101,21 +107,24 @@ def squeezed(
     rank_difference: how many dimensions predictions have more. Dimensions of unknown size stay.
     """
     with op_scope(name, "remove_squeezable_dimensions", labels, predictions):
-        given, found = convert_to_tensor(labels), convert_to_tensor(predictions)
-        if given.shape.rank is None or found.shape.rank is None:
-            return given, found
-        more = found.shape.rank - given.shape.rank
-        if more == rank_difference + 1:
-            found = squeeze(found, [-1])
-        elif more == rank_difference - 1:
-            given = squeeze(given, [-1])
-        return given, found
+        labels_tensor, predictions_tensor = (
+            convert_to_tensor(labels),
+            convert_to_tensor(predictions),
+        )
+        if labels_tensor.shape.rank is None or predictions_tensor.shape.rank is None:
+            return labels_tensor, predictions_tensor
+        difference = predictions_tensor.shape.rank - labels_tensor.shape.rank
+        if difference == rank_difference + 1:
+            predictions_tensor = squeeze(predictions_tensor, [-1])
+        elif difference == rank_difference - 1:
+            labels_tensor = squeeze(labels_tensor, [-1])
+        return labels_tensor, predictions_tensor
 
 
 def squeezed_weights(weights: Any, beside: Tensor) -> Tensor:
     """Weights without their last dimension where they have one more than what is `beside` them."""
-    given = convert_to_tensor(weights)
-    here, there = given.shape.rank, beside.shape.rank
+    tensor = convert_to_tensor(weights)
+    here, there = tensor.shape.rank, beside.shape.rank
     if here is not None and there is not None and here == there + 1:
-        return squeeze(given, [-1])
-    return given
+        return squeeze(tensor, [-1])
+    return tensor

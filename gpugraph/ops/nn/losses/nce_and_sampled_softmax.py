@@ -113,7 +113,7 @@ def _logits(
     """(logits, labels), both [batch, num_true + num_sampled], the true classes first."""
     parts = list(weights) if isinstance(weights, (list, tuple)) else [weights]
     with op_scope(name, "compute_sampled_logits", *parts, biases, inputs, labels):
-        given, truth = convert_to_tensor(inputs), convert_to_tensor(labels)
+        source, truth = convert_to_tensor(inputs), convert_to_tensor(labels)
         if truth.dtype != int64:
             truth = cast(truth, int64)
         flat = reshape(truth, [-1])
@@ -121,27 +121,27 @@ def _logits(
             sampled_values = log_uniform_candidate_sampler(
                 truth, num_true, num_sampled, True, num_classes, seed
             )
-        sampled, expected_true, expected = (stop_gradient(each) for each in sampled_values)
+        sampled, expected_true, expected = (stop_gradient(tensor) for tensor in sampled_values)
         sampled = cast(sampled, int64)
         ids = concat([flat, sampled], 0)
         rows = embedding_lookup(weights, ids, partition_strategy)
-        if rows.dtype != given.dtype:
-            rows = cast(rows, given.dtype)
+        if rows.dtype != source.dtype:
+            rows = cast(rows, source.dtype)
         true_rows = slice(rows, [0, 0], stack([shape(flat)[0], -1]))
         sampled_rows = slice(rows, stack([shape(flat)[0], 0]), [-1, -1])
-        sampled_logits = matmul(given, sampled_rows, transpose_b=True)
+        sampled_logits = matmul(source, sampled_rows, transpose_b=True)
         offsets = embedding_lookup(biases, ids, partition_strategy)
-        if offsets.dtype != given.dtype:
-            offsets = cast(offsets, given.dtype)
+        if offsets.dtype != source.dtype:
+            offsets = cast(offsets, source.dtype)
         true_offsets = slice(offsets, [0], shape(flat))
         sampled_offsets = slice(offsets, shape(flat), [-1])
-        true_logits = _true_logits(given, true_rows, num_true)
+        true_logits = _true_logits(source, true_rows, num_true)
         true_logits += reshape(true_offsets, [-1, num_true])
         sampled_logits += sampled_offsets
         if remove_accidental_hits:
             sampled_logits += _hits(truth, sampled, num_true, num_sampled, sampled_logits.dtype)
-        true_logits -= _log(expected_true, given.dtype)
-        sampled_logits -= _log(expected, given.dtype)
+        true_logits -= _log(expected_true, source.dtype)
+        sampled_logits -= _log(expected, source.dtype)
         shares = ones_like(true_logits) / float(num_true)
         return (
             concat([true_logits, sampled_logits], 1),
@@ -150,8 +150,8 @@ def _logits(
 
 
 def _log(counts: Tensor, dtype: Any) -> Tensor:
-    found = log(counts)
-    return found if found.dtype == dtype else cast(found, dtype)
+    logarithm = log(counts)
+    return logarithm if logarithm.dtype == dtype else cast(logarithm, dtype)
 
 
 def _true_logits(inputs: Tensor, rows: Tensor, num_true: int) -> Tensor:

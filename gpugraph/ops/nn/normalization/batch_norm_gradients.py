@@ -60,7 +60,7 @@ def _count(images: Tensor, channels: Any, like: Any) -> Any:
     dtype = like.dtype.base_dtype
     if sizes is not None and None not in sizes:
         axis = 3 if channels.is_last else 1
-        known = prod(size or 0 for at, size in enumerate(sizes) if at != axis)
+        known = prod(size or 0 for index, size in enumerate(sizes) if index != axis)
         return np.asarray(known, dtype.as_numpy_dtype)
     parts = [size_at(images, int(axis)) for axis in channels.axes]
     return cast(raw_ops.Prod(raw_ops.Pack(parts), np.array([0], np.int32)), dtype)
@@ -74,11 +74,11 @@ def forward_gradient(backward: str, op: Any, dy: Any, *others: Any) -> list[Any]
     x, scale = op.inputs[:2]
     training = op.get_attr("is_training")
     reserves = op.outputs[3:] if training else [*op.inputs[3:5], *op.outputs[5:]]
-    made = getattr(raw_ops, backward)(dy, x, scale, *reserves, **_attrs_of(op))
-    dx = made[0]
+    gradients = getattr(raw_ops, backward)(dy, x, scale, *reserves, **_attrs_of(op))
+    dx = gradients[0]
     if training and not all(_absent(grad) for grad in others[:4]):
         dx = raw_ops.Add(dx, _through_statistics(op, others))
-    return [dx, made[1], made[2], None, None]
+    return [dx, gradients[1], gradients[2], None, None]
 
 
 def _through_statistics(op: Any, grads: Any) -> Any:
@@ -124,8 +124,8 @@ class _Values:
 
 
 def _product(first: Any, *others: Any) -> Any:
-    for each in others:
-        first = raw_ops.Mul(first, each)
+    for factor in others:
+        first = raw_ops.Mul(first, factor)
     return first
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from gpugraph.base.dtypes import DType, float32, float64
 from gpugraph.kernel import Arg, Call, Launch, Scratch, Signature, Source
 from gpugraph.ops.framework.cuda_grids import THREADS, grid_of
-from gpugraph.ops.nn.windows.window_geometry import channels_last
+from gpugraph.ops.nn.windows.window_geometry import IMAGES
 
 _MANY = (1 << 31) - (1 << 24)
 """Elements from which places need 64 bits."""
@@ -27,7 +27,7 @@ class _Work(NamedTuple):
     last: bool
     width: int
     parts: int
-    each: int
+    per_part: int
     dtype: DType
     """Of what is computed with."""
 
@@ -82,7 +82,7 @@ def _work(signature: Signature, index: int) -> _Work:
     """Of the images that input `index` is."""
     if not prod(signature.input_shapes[index]):
         raise NotImplementedError("there are no images")
-    shape, last = signature.input_shapes[index], channels_last(signature.attrs)
+    shape, last = signature.input_shapes[index], IMAGES.channels_last(signature.attrs)
     channels = shape[3 if last else 1]
     outer = prod(shape[:3]) if last else shape[0]
     inner = 1 if last else prod(shape[2:])
@@ -91,11 +91,11 @@ def _work(signature: Signature, index: int) -> _Work:
         width //= 2
     height, total = THREADS // width, outer * inner
     most = max(1, min(_PARTS, ceil(_BLOCKS * width / channels), ceil(total / (8 * height))))
-    each = ceil(total / most)
+    per_part = ceil(total / most)
     wide = float64 in (type.base_dtype for type in signature.input_types)
     dtype = float64 if wide else float32
     return _Work(
-        signature, outer, channels, inner, last, width, ceil(total / each), each, dtype
+        signature, outer, channels, inner, last, width, ceil(total / per_part), per_part, dtype
     )  # fmt: skip
 
 
@@ -103,7 +103,7 @@ def _forward(signature: Signature) -> list[Launch]:
     """Inputs: x, scale, offset, mean, variance; outputs: y and four by channel."""
     work, epsilon = _work(signature, 0), float(signature.attrs["epsilon"])
     factor, channels, inner = work.vector("factor"), work.channels, work.inner
-    made = Arg(6), Arg(7), Arg(8), Arg(9)
+    outputs = Arg(6), Arg(7), Arg(8), Arg(9)
     last = work.launch(
         "gg_normalize",
         work.whole,
@@ -111,18 +111,18 @@ def _forward(signature: Signature) -> list[Launch]:
         *(work.total * channels // work.pack, channels, inner),
     )
     if not signature.attrs["is_training"]:
-        given = (Arg(3), Arg(4), Arg(1), *made, factor, channels, epsilon)
+        moments = (Arg(3), Arg(4), Arg(1), *outputs, factor, channels, epsilon)
         shape = grid_of(channels), (THREADS, 1, 1)
-        return [work.launch("gg_norm_given", shape, *given), last]
+        return [work.launch("gg_norm_given", shape, *moments), last]
     if prod(signature.input_shapes[3]) or prod(signature.input_shapes[4]):
         raise NotImplementedError("mean and variance are given where they are to be found")
     means, squares = work.vector("means", work.parts), work.vector("squares", work.parts)
-    sizes = work.outer, channels, inner, work.each
-    merged = work.parts, work.each, work.total, epsilon, channels
+    sizes = work.outer, channels, inner, work.per_part
+    merged = work.parts, work.per_part, work.total, epsilon, channels
     return [
         work.launch("gg_norm_moments", work.columns, Arg(0), means, squares, *sizes),
         work.launch(
-            "gg_norm_finish", work.by_channel, means, squares, Arg(1), *made, factor, *merged
+            "gg_norm_finish", work.by_channel, means, squares, Arg(1), *outputs, factor, *merged
         ),
         last,
     ]
@@ -139,7 +139,7 @@ def _backward(signature: Signature) -> list[Launch]:
             "gg_norm_back_sums",
             work.columns,
             *(Arg(0), Arg(1), Arg(3), slopes, products),
-            *(work.outer, channels, inner, work.each),
+            *(work.outer, channels, inner, work.per_part),
         ),
         work.launch(
             "gg_norm_back_finish",

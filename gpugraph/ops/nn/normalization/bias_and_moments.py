@@ -168,10 +168,10 @@ def xw_plus_b(x: Any, weights: Any, biases: Any, name: str | None = None) -> Ten
 def relu_layer(x: Any, weights: Any, biases: Any, name: str | None = None) -> Tensor:
     """relu(matmul(x, weights) + biases), for matrices x and weights and a vector of biases."""
     with op_scope(name, "relu_layer", x, weights, biases) as scope:
-        given = convert_to_tensor(x, name="x")
+        source = convert_to_tensor(x, name="x")
         matrix = convert_to_tensor(weights, name="weights")
         added = convert_to_tensor(biases, name="biases")
-        return relu(bias_add(matmul(given, matrix), added), name=scope)
+        return relu(bias_add(matmul(source, matrix), added), name=scope)
 
 
 # -- moments

@@ -33,7 +33,7 @@ from gpugraph.ops.nn.normalization.batch_norm_gradients import (
     gradient_of_gradient,
 )
 from gpugraph.ops.nn.normalization.batch_norm_launches import norm_back_gpu, norm_gpu
-from gpugraph.ops.nn.windows.window_geometry import channels_last, check_equal, images, in_format
+from gpugraph.ops.nn.windows.window_geometry import IMAGES, check_equal
 
 _SMALLEST_EPSILON = 1.001e-5  # what cuDNN asks for
 _NOTHING = TensorShape.of((0,))
@@ -49,13 +49,13 @@ class _Images:
 
     def __init__(self, context: KernelContext, like: Any) -> None:
         self.context = context
-        self.last = channels_last(context.attrs)
+        self.last = IMAGES.channels_last(context.attrs)
         self.batch = like.shape[0]
         self.channels = like.shape[3 if self.last else 1]
         self.pixels = like.shape[1] * like.shape[2] if self.last else like.shape[2] * like.shape[3]
         self.count = self.batch * self.pixels
         self.shape = (self.batch, self.pixels * self.channels)
-        wide = float64 in (each.base_dtype for each in context.input_types)
+        wide = float64 in (dtype.base_dtype for dtype in context.input_types)
         self.dtype: DType = float64 if wide else float32
         self.ones = np.ones(self.count, self.dtype.as_numpy_dtype, like=like)
 
@@ -125,8 +125,8 @@ def _bind_forward(
         steps += _statistics(work, source, target, results)
         mean, variance = results[2:4]
     else:
-        for result, given in zip(results, (mean, variance, mean, variance)):
-            steps.append(partial(np.copyto, result, given))
+        for result, moment in zip(results, (mean, variance, mean, variance)):
+            steps.append(partial(np.copyto, result, moment))
         mean_row, lay_mean = work.row(mean)
         steps += [lay_mean, partial(np.subtract, source, mean_row, target)]
     factor = work.vector()
@@ -247,13 +247,13 @@ def _channel_count(context: InferContext, channels: int | None, vectors: Sequenc
 
 
 def _infer_forward(context: InferContext) -> list[TensorShape]:
-    image = images(context.shapes[0], context.attrs)
+    batch, spatial, channels = IMAGES.sizes(context.shapes[0], context.attrs)
     vectors = (1, 2) if context.attrs["is_training"] else (1, 2, 3, 4)
-    channels = _channel_count(context, image.channels, vectors)
+    channels = _channel_count(context, channels, vectors)
     for index in (3, 4):
         of_rank(context.shapes[index], 1, "mean and variance")
     by_channel = TensorShape.of((channels,))
-    whole = in_format(context.attrs, *image[:3], channels)
+    whole = IMAGES.shape(context.attrs, batch, spatial, channels)
     return [whole, *[by_channel] * 4, _NOTHING]
 
 
@@ -262,16 +262,15 @@ def _infer_forward_without_third(context: InferContext) -> list[TensorShape]:
 
 
 def _infer_backward(context: InferContext) -> list[TensorShape]:
-    slope, image = (images(each, context.attrs) for each in context.shapes[:2])
     merged = []
-    for one, other in zip(slope, image):
-        check_equal(one, other, "the images and their gradient")
-        merged.append(other if one is None else one)
-    batch, height, width, channels = merged
+    for size, other in zip(*(of_rank(shape, 4, "input") for shape in context.shapes[:2])):
+        check_equal(size, other, "the images and their gradient")
+        merged.append(other if size is None else size)
+    batch, spatial, channels = IMAGES.sizes(TensorShape.of(tuple(merged)), context.attrs)
     channels = _channel_count(context, channels, (2, 3, 4))
     by_channel = TensorShape.of((channels,))
     return [
-        in_format(context.attrs, batch, height, width, channels),
+        IMAGES.shape(context.attrs, batch, spatial, channels),
         by_channel,
         by_channel,
         _NOTHING,
@@ -366,7 +365,7 @@ def fused_batch_norm(
     shift = convert_to_tensor(offset, name="offset")
     if is_training and (mean is not None or variance is not None):
         raise ValueError("Both 'mean' and 'variance' must be None if is_training is True.")
-    made = _FUSED(
+    outputs = _FUSED(
         images_in,
         factor,
         shift,
@@ -377,4 +376,4 @@ def fused_batch_norm(
         is_training=is_training,
         name=name,
     )
-    return made.y, made.batch_mean, made.batch_variance
+    return outputs.y, outputs.batch_mean, outputs.batch_variance

@@ -76,12 +76,14 @@ def sufficient_statistics(
             count = constant(np.prod(sizes), dtype)  # type: ignore[arg-type]
         else:
             count = reduce_prod(gather(cast(shape(source), dtype), over), name="count")
-        given = None if shift is None else convert_to_tensor(shift, name="shift")
-        distance = source if given is None else subtract(source, given)
-        squares = square(source) if given is None else squared_difference(source, given)
+        shift_tensor = None if shift is None else convert_to_tensor(shift, name="shift")
+        distance = source if shift_tensor is None else subtract(source, shift_tensor)
+        squares = (
+            square(source) if shift_tensor is None else squared_difference(source, shift_tensor)
+        )
         first = reduce_sum(distance, over, keepdims=kept, name="mean_ss")
         second = reduce_sum(squares, over, keepdims=kept, name="var_ss")
-        return count, first, second, given
+        return count, first, second, shift_tensor
 
 
 def normalize_moments(
@@ -173,10 +175,10 @@ def weighted_cross_entropy_with_logits(
     -pos_weight * labels * log(sigmoid(logits)) - (1 - labels) * log(1 - sigmoid(logits)), which
     never overflows. `targets` is an older name of `labels`. ValueError when the shapes differ.
     """
-    given = _newer("labels", labels, "targets", targets)
-    with op_scope(name, "logistic_loss", logits, given) as scope:
+    chosen = _newer("labels", labels, "targets", targets)
+    with op_scope(name, "logistic_loss", logits, chosen) as scope:
         x = convert_to_tensor(logits, name="logits")
-        z = convert_to_tensor(given, x.dtype.base_dtype, name="labels")
+        z = convert_to_tensor(chosen, x.dtype.base_dtype, name="labels")
         try:
             x.shape.merge_with(z.shape)
         except ValueError as error:

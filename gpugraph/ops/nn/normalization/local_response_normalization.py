@@ -87,14 +87,16 @@ def _bind_backward(
     if out.size == 0:
         return do_nothing
     work = _Work(context, images)
-    slope, source, made, target = (each.reshape(work.shape) for each in (dy, images, outputs, out))
+    slope, source, result, target = (
+        array.reshape(work.shape) for array in (dy, images, outputs, out)
+    )
     wide, norm, part, total = (work.scratch() for _ in range(4))
     twice = work.dtype.as_numpy_dtype(2) * work.alpha * work.beta
 
     def run() -> None:
         np.copyto(wide, source)
         work.norm(wide, part, norm)
-        np.multiply(slope, made, part, dtype=part.dtype)
+        np.multiply(slope, result, part, dtype=part.dtype)
         np.divide(part, norm, part)
         work.near(part, total)
         np.multiply(total, wide, total)
@@ -118,8 +120,8 @@ def _launch(signature: Signature, function: str, *arguments: Arg | Scratch | flo
     shape, attrs = signature.output_shapes[0], signature.attrs
     count, depth = prod(shape), shape[-1]
     radius = min(int(attrs["depth_radius"]), depth - 1)
-    arrays = [each for each in arguments if isinstance(each, (Arg, Scratch))]
-    numbers = [each for each in arguments if not isinstance(each, (Arg, Scratch))]
+    arrays = [argument for argument in arguments if isinstance(argument, (Arg, Scratch))]
+    numbers = [argument for argument in arguments if not isinstance(argument, (Arg, Scratch))]
     return Launch(
         function,
         grid_of(count),
@@ -153,8 +155,8 @@ def _infer(context: InferContext) -> list[TensorShape]:
 
 def _infer_backward(context: InferContext) -> list[TensorShape]:
     merged = TensorShape.of(of_rank(context.shapes[0], 4, "input_grads"))
-    for each in context.shapes[1:]:
-        merged = merged.merge_with(each)
+    for shape in context.shapes[1:]:
+        merged = merged.merge_with(shape)
     return [merged]
 
 

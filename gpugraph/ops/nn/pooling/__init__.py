@@ -1,3 +1,3 @@
 """Pooling of images and volumes."""
 
-from gpugraph.ops.nn.pooling import max_pool_with_argmax, pool2d_ops, pool3d_ops, pool_launches
+from gpugraph.ops.nn.pooling import max_pool_with_argmax, pool_functions, pool_launches, pool_ops

@@ -21,14 +21,12 @@ from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.framework.identity_and_shape import attrs_of, run_all
 from gpugraph.ops.framework.op_declaration import Attr, op, raw_ops
 from gpugraph.ops.framework.shape_functions import of_rank
-from gpugraph.ops.nn.activations.softmax import do_nothing
 from gpugraph.ops.nn.windows.window_geometry import (
+    IMAGES,
     PADDING,
-    Axis,
-    check_equal,
-    out_sizes,
-    plan_axes,
-    spatial,
+    check_all_equal,
+    unless_empty,
+    window_steps,
 )
 
 _INDEX = (dtypes.int32, dtypes.int64)
@@ -40,16 +38,9 @@ _ATTRS = {
 }
 
 
-def _placing(attrs: Any) -> dict[str, Any]:
+def _window_attrs(attrs: Any) -> dict[str, Any]:
     """The attrs as those of other pooling are."""
     return {"data_format": "NHWC", **{key: attrs[key] for key in _ATTRS}}
-
-
-def _axes(context: KernelContext, image: Any) -> tuple[Axis, Axis]:
-    attrs = _placing(context.attrs)
-    y, x = plan_axes(attrs, image.shape[1:3], spatial(attrs, "ksize"))
-    assert y is not None and x is not None
-    return y, x
 
 
 def _batch_places(context: KernelContext, image: Any) -> Any:
@@ -59,29 +50,27 @@ def _batch_places(context: KernelContext, image: Any) -> Any:
     return (np.arange(count, dtype=np.int64) * step).reshape(-1, 1, 1, 1)
 
 
+@unless_empty
 def _bind(context: KernelContext, image: Any, out: Any, where: Any) -> Callable[[], Any]:
-    if out.size == 0:
-        return do_nothing
-    y, x = _axes(context, image)
+    axes = IMAGES.axes(_window_attrs(context.attrs), image.shape[1:3])
     here = context.scratch(out.shape, dtypes.bool)
     fresh = context.scratch(out.shape, dtypes.bool)
     channels, width = image.shape[3], image.shape[2]
     first = _batch_places(context, image) + np.arange(channels)
     calls: list[Callable[[], Any]] = [partial(where.fill, -1)]
-    for _, down, rows in y.elements():
-        for _, across, columns in x.elements():
-            at = (slice(None), down, across)
-            seen, top, place = image[:, rows, columns], out[at], where[at]
-            pixels = np.arange(rows.start, rows.stop, rows.step or 1)[:, None] * width
-            pixels = (pixels + np.arange(columns.start, columns.stop, columns.step or 1)) * channels
-            number = np.asarray(first + pixels[..., None], where.dtype, like=where)
-            calls += [
-                partial(np.greater, seen, top, here[at]),
-                partial(np.less, place, 0, fresh[at]),
-                partial(np.logical_or, here[at], fresh[at], here[at]),
-                partial(np.copyto, top, seen, where=here[at]),
-                partial(np.copyto, place, number, where=here[at]),
-            ]
+    for _, (down, across), (rows, columns) in window_steps(axes):
+        windows = (slice(None), down, across)
+        seen, top, place = image[:, rows, columns], out[windows], where[windows]
+        pixels = np.arange(rows.start, rows.stop, rows.step or 1)[:, None] * width
+        pixels = (pixels + np.arange(columns.start, columns.stop, columns.step or 1)) * channels
+        number = np.asarray(first + pixels[..., None], where.dtype, like=where)
+        calls += [
+            partial(np.greater, seen, top, here[windows]),
+            partial(np.less, place, 0, fresh[windows]),
+            partial(np.logical_or, here[windows], fresh[windows], here[windows]),
+            partial(np.copyto, top, seen, where=here[windows]),
+            partial(np.copyto, place, number, where=here[windows]),
+        ]
     return run_all(calls)
 
 
@@ -92,21 +81,20 @@ def _flat(context: KernelContext, image: Any, where: Any) -> Callable[[], Any]:
     first = np.asarray(first, like=where)
 
     def places() -> Any:
-        found = (where + first).reshape(-1)
-        if found.size and not (found.min() >= 0 and found.max() < image.size):
+        positions = (where + first).reshape(-1)
+        if positions.size and not (positions.min() >= 0 and positions.max() < image.size):
             raise invalid_argument(
                 f"argmax has places outside the images, of {image.size} elements"
             )
-        return found
+        return positions
 
     return places
 
 
+@unless_empty
 def _bind_back(
     context: KernelContext, image: Any, dy: Any, where: Any, out: Any
 ) -> Callable[[], Any]:
-    if out.size == 0:
-        return do_nothing
     places, flat, slopes = _flat(context, image, where), out.reshape(-1), dy.reshape(-1)
 
     def run() -> None:
@@ -116,58 +104,48 @@ def _bind_back(
     return run
 
 
+@unless_empty
 def _bind_back_back(
     context: KernelContext, image: Any, ddx: Any, where: Any, out: Any
 ) -> Callable[[], Any]:
-    if out.size == 0:
-        return do_nothing
     places, flat, slopes = _flat(context, image, where), out.reshape(-1), ddx.reshape(-1)
     return lambda: np.copyto(flat, slopes[places()])
 
 
 def _infer(context: InferContext) -> Sequence[TensorShape]:
-    attrs = _placing(context.attrs)
+    attrs = _window_attrs(context.attrs)
     batch, height, width, channels = of_rank(context.shapes[0], 4, "input")
-    down, across = out_sizes(attrs, (height, width), spatial(attrs, "ksize"))
+    down, across = IMAGES.out_sizes(attrs, (height, width), IMAGES.spatial(attrs, "ksize"))
     return [TensorShape.of((batch, down, across, channels))] * context.num_outputs
 
 
+def _check_input(context: InferContext, index: int, shape: TensorShape, name: str) -> None:
+    """ValueError unless input `index` may have this shape; `name` has its name for messages."""
+    sizes = of_rank(context.shapes[index], 4, name.split()[-1])
+    check_all_equal(of_rank(shape, 4, "output"), sizes, name)
+
+
 def _infer_back(context: InferContext) -> Sequence[TensorShape]:
-    (wanted,) = _infer(context)
-    for index, what in ((1, "the gradient"), (2, "argmax")):
-        for one, other in zip(
-            of_rank(wanted, 4, "output"), of_rank(context.shapes[index], 4, what)
-        ):
-            check_equal(one, other, f"the windows and {what}")
+    (pooled,) = _infer(context)
+    _check_input(context, 1, pooled, "the windows and the gradient")
+    _check_input(context, 2, pooled, "the windows and argmax")
     return [TensorShape.of(of_rank(context.shapes[0], 4, "input"))]
 
 
 def _infer_back_back(context: InferContext) -> Sequence[TensorShape]:
-    image = of_rank(context.shapes[0], 4, "input")
-    for one, other in zip(image, of_rank(context.shapes[1], 4, "grad")):
-        check_equal(one, other, "the images and the gradient")
-    (wanted,) = _infer(context)
-    for one, other in zip(of_rank(wanted, 4, "output"), of_rank(context.shapes[2], 4, "argmax")):
-        check_equal(one, other, "the windows and argmax")
-    return [wanted]
+    _check_input(context, 1, context.shapes[0], "the images and the gradient")
+    (pooled,) = _infer(context)
+    _check_input(context, 2, pooled, "the windows and argmax")
+    return [pooled]
 
 
 def _back(op: Any, dy: Any, _: Any) -> Any:
     return raw_ops.MaxPoolGradWithArgmax(op.inputs[0], dy, op.outputs[1], **attrs_of(op, _ATTRS))
 
 
-def _back_back(op: Any, ddx: Any) -> list[Any]:
+def _gradient_of_gradient(op_type: str, op: Any, slope: Any) -> list[Any]:
     image, _, where = op.inputs
-    return [
-        None,
-        raw_ops.MaxPoolGradGradWithArgmax(image, ddx, where, **attrs_of(op, _ATTRS)),
-        None,
-    ]
-
-
-def _back_back_back(op: Any, dy: Any) -> list[Any]:
-    image, _, where = op.inputs
-    return [None, raw_ops.MaxPoolGradWithArgmax(image, dy, where, **attrs_of(op, _ATTRS)), None]
+    return [None, getattr(raw_ops, op_type)(image, slope, where, **attrs_of(op, _ATTRS)), None]
 
 
 op(
@@ -182,26 +160,30 @@ op(
     doc="The largest element of each window of images (n, h, w, c), and where it is.",
 )
 
-op(
-    "MaxPoolGradWithArgmax",
-    inputs="input: T, grad: T, argmax: Targmax",
-    outputs="output: T",
-    attrs={"Targmax": _INDEX, "T": REAL, **_ATTRS},
-    infer=_infer_back,
-    cpu=Call(make=_bind_back),
-    gpu=Call(make=_bind_back),
-    grad=_back_back,
-    doc="The gradient of MaxPoolWithArgmax: each window's goes to where `argmax` says.",
-)
-
-op(
-    "MaxPoolGradGradWithArgmax",
-    inputs="input: T, grad: T, argmax: Targmax",
-    outputs="output: T",
-    attrs={"Targmax": _INDEX, "T": REAL, **_ATTRS},
-    infer=_infer_back_back,
-    cpu=Call(make=_bind_back_back),
-    gpu=Call(make=_bind_back_back),
-    grad=_back_back_back,
-    doc="What `grad` holds where `argmax` says, for each window.",
-)
+for _name, _inverse, _infer_one, _bind_one, _doc in (
+    (
+        "MaxPoolGradWithArgmax",
+        "MaxPoolGradGradWithArgmax",
+        _infer_back,
+        _bind_back,
+        "The gradient of MaxPoolWithArgmax: each window's goes to where `argmax` says.",
+    ),
+    (
+        "MaxPoolGradGradWithArgmax",
+        "MaxPoolGradWithArgmax",
+        _infer_back_back,
+        _bind_back_back,
+        "What `grad` holds where `argmax` says, for each window.",
+    ),
+):
+    op(
+        _name,
+        inputs="input: T, grad: T, argmax: Targmax",
+        outputs="output: T",
+        attrs={"Targmax": _INDEX, "T": REAL, **_ATTRS},
+        infer=_infer_one,
+        cpu=Call(make=_bind_one),
+        gpu=Call(make=_bind_one),
+        grad=partial(_gradient_of_gradient, _inverse),
+        doc=_doc,
+    )

@@ -9,7 +9,8 @@ import numpy as np
 from gpugraph.base.dtypes import DType, int32, uint8
 from gpugraph.kernel import Arg, Call, Launch, Scratch, Signature, Source
 from gpugraph.ops.framework.cuda_grids import THREADS, grid_of
-from gpugraph.ops.nn.windows.window_launches import Geometries, Geometry, of_images
+from gpugraph.ops.nn.windows.window_geometry import Layout
+from gpugraph.ops.nn.windows.window_launches import Geometry, geometry_of
 
 Arguments = tuple[Arg | Scratch, ...]
 
@@ -47,13 +48,13 @@ def _dtype(signature: Signature) -> DType:
     return signature.output_types[0].base_dtype
 
 
-def _forward(function: str, geometry: Geometries, signature: Signature) -> list[Launch]:
-    work = geometry(signature, signature.input_shapes[0], None)
+def _forward(function: str, layout: Layout, signature: Signature) -> list[Launch]:
+    work = geometry_of(layout, signature, signature.input_shapes[0])
     return [_launch(function, work, work.places, (Arg(0), Arg(1)), _dtype(signature))]
 
 
-def _max_back(geometry: Geometries, signature: Signature) -> list[Launch]:
-    work, dtype = geometry(signature, signature.input_shapes[0], None), _dtype(signature)
+def _max_back(layout: Layout, signature: Signature) -> list[Launch]:
+    work, dtype = geometry_of(layout, signature, signature.input_shapes[0]), _dtype(signature)
     numbers = Scratch("numbers", max(1, work.places * work.channels), _number(work))
     back = _launch("gg_max_pool_back", work, work.pixels, (numbers, Arg(2), Arg(3)), dtype)
     if not work.places:
@@ -61,37 +62,37 @@ def _max_back(geometry: Geometries, signature: Signature) -> list[Launch]:
     return [_launch("gg_max_places", work, work.places, (Arg(0), numbers), dtype), back]
 
 
-def _max_back_back(geometry: Geometries, signature: Signature) -> list[Launch]:
-    work = geometry(signature, signature.input_shapes[0], None)
+def _max_back_back(layout: Layout, signature: Signature) -> list[Launch]:
+    work = geometry_of(layout, signature, signature.input_shapes[0])
     arrays = Arg(0), Arg(2), Arg(3)
     return [_launch("gg_max_pool_back_back", work, work.places, arrays, _dtype(signature))]
 
 
-def _mean_back(geometry: Geometries, signature: Signature) -> list[Launch]:
-    work = geometry(signature, signature.output_shapes[0], None)
+def _mean_back(layout: Layout, signature: Signature) -> list[Launch]:
+    work = geometry_of(layout, signature, signature.output_shapes[0])
     return [_launch("gg_mean_pool_back", work, work.pixels, (Arg(0), Arg(1)), _dtype(signature))]
 
 
-def max_gpu(host: Call, geometry: Geometries = of_images) -> Source:
+def max_gpu(layout: Layout, host: Call) -> Source:
     """The largest of each window."""
-    return Source("pooling.cu", partial(_forward, "gg_max_pool", geometry), host)
+    return Source("pooling.cu", partial(_forward, "gg_max_pool", layout), host)
 
 
-def max_back_gpu(host: Call, geometry: Geometries = of_images) -> Source:
+def max_back_gpu(layout: Layout, host: Call) -> Source:
     """Its gradient: the numbers of the largest elements first, then a sum for each pixel."""
-    return Source("pooling.cu", partial(_max_back, geometry), host)
+    return Source("pooling.cu", partial(_max_back, layout), host)
 
 
-def max_back_back_gpu(host: Call, geometry: Geometries = of_images) -> Source:
+def max_back_back_gpu(layout: Layout, host: Call) -> Source:
     """What a gradient holds where each window's largest element is."""
-    return Source("pooling.cu", partial(_max_back_back, geometry), host)
+    return Source("pooling.cu", partial(_max_back_back, layout), host)
 
 
-def mean_gpu(host: Call, geometry: Geometries = of_images) -> Source:
+def mean_gpu(layout: Layout, host: Call) -> Source:
     """The mean of each window."""
-    return Source("pooling.cu", partial(_forward, "gg_mean_pool", geometry), host)
+    return Source("pooling.cu", partial(_forward, "gg_mean_pool", layout), host)
 
 
-def mean_back_gpu(host: Call, geometry: Geometries = of_images) -> Source:
+def mean_back_gpu(layout: Layout, host: Call) -> Source:
     """Its gradient."""
-    return Source("pooling.cu", partial(_mean_back, geometry), host)
+    return Source("pooling.cu", partial(_mean_back, layout), host)

@@ -1,4 +1,4 @@
-"""What the native functions of windows over images are told: sizes and geometry as integers.
+"""Native functions of windows over images, and the integers that they take: sizes and geometry.
 
 The functions are in host_convolution.h and host_depthwise.h, whose integers host_windows.h
 names, and in host_pooling.h.
@@ -12,14 +12,14 @@ from math import prod
 
 from gpugraph.base.dtypes import float32, float64
 from gpugraph.kernel import CSource, Signature
-from gpugraph.ops.nn.windows.window_geometry import channels_last, plan_axes, spatial
+from gpugraph.ops.nn.windows.window_geometry import IMAGES
 
 Shapes = Callable[[Signature], Sequence[tuple[int, ...]]]
 
 
 def _check(signature: Signature) -> None:
     """NotImplementedError for what has no native function."""
-    if not channels_last(signature.attrs):
+    if not IMAGES.channels_last(signature.attrs):
         raise NotImplementedError("native windows are over images in NHWC, these are in NCHW")
     dtype = signature.output_types[0].base_dtype
     if dtype not in (float32, float64):
@@ -28,17 +28,17 @@ def _check(signature: Signature) -> None:
 
 def convolution_source(function: str, shapes: Shapes) -> CSource:
     """A convolution or a gradient of it; `shapes` gives those of images, filter and results."""
-    return CSource("host_convolution.h", function, partial(_windows, shapes))
+    return CSource("host_convolution.h", function, partial(_parameters, shapes))
 
 
 def biased_source(function: str, shapes: Shapes, cut: Callable[[Signature], int]) -> CSource:
-    """A convolution with a bias; `cut` gives how its results are cut, of host_product.h."""
+    """A convolution with a bias; `cut` gives the number of its activation, of host_product.h."""
 
     def parameters(signature: Signature) -> list[int]:
         images, filter, results = shapes(signature)
         if prod(results) and not prod(images) * prod(filter):
             raise NotImplementedError("native convolutions with a bias are not of nothing")
-        return [*_windows(shapes, signature), cut(signature)]
+        return [*_parameters(shapes, signature), cut(signature)]
 
     return CSource("host_convolution.h", function, parameters)
 
@@ -50,16 +50,15 @@ def depthwise_source(function: str, shapes: Shapes) -> CSource:
         filters = shapes(signature)[1][3]
         if filters != 1:
             raise NotImplementedError(f"native filters by channel are one a channel, not {filters}")
-        return _windows(shapes, signature)
+        return _parameters(shapes, signature)
 
     return CSource("host_depthwise.h", function, parameters)
 
 
-def _windows(shapes: Shapes, signature: Signature) -> list[int]:
+def _parameters(shapes: Shapes, signature: Signature) -> list[int]:
     _check(signature)
     images, filter, results = shapes(signature)
-    y, x = plan_axes(signature.attrs, images[1:3], filter[:2])
-    assert y is not None and x is not None
+    y, x = IMAGES.axes(signature.attrs, images[1:3], filter[:2])
     sizes = [*images, filter[0], filter[1], filter[3], results[1], results[2]]
     return [*sizes, y.stride, x.stride, y.dilation, x.dilation, y.before, x.before]
 
@@ -70,8 +69,7 @@ def pooling_source(function: str, shapes: Shapes) -> CSource:
     def parameters(signature: Signature) -> list[int]:
         _check(signature)
         images, windows = shapes(signature)
-        y, x = plan_axes(signature.attrs, images[1:3], spatial(signature.attrs, "ksize"))
-        assert y is not None and x is not None
+        y, x = IMAGES.axes(signature.attrs, images[1:3])
         sizes = [*images, y.window, x.window, windows[1], windows[2]]
         return [*sizes, y.stride, x.stride, y.before, x.before]
 

@@ -1,37 +1,43 @@
-"""Windows that slide over images: their geometry, which convolution and pooling share.
+"""Windows that slide over images and volumes: their geometry, for convolution and pooling.
 
-An `Axis` says how windows lie along one spatial dimension. Kernels walk over the elements of a
-window, not over its places: for element (i, j), `Axis.span` gives the places whose window has
-that element inside the image, and the strided slice of the image that they see there. So each
-step is one NumPy call over slices, for all places at once, and padding costs no copy.
+An `Axis` says how windows lie along one spatial axis. Kernels loop over the elements of a window,
+not over the windows: for each element, `Axis.span` gives the windows that have this element inside
+the image, and the strided slice of the image that they see there. So each step is one NumPy call
+over slices, for all windows at once, and padding costs no copy.
 
     for i, rows_of_out, rows_of_in in y.elements():    # and j in x.elements()
         out[:, rows_of_out, ...] += image[:, rows_of_in, ...] * weight[i, ...]
+
+A `Layout` is what ops over images (`IMAGES`) and over volumes (`VOLUMES`, with a depth before
+height and width) differ in: the number of spatial axes, and the data formats.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import wraps
+from itertools import product
 from typing import Any, NamedTuple
 
 from gpugraph.base.shapes import TensorShape
+from gpugraph.kernel import KernelContext
 from gpugraph.ops.framework.op_declaration import Attr
 from gpugraph.ops.framework.shape_functions import of_rank
 
-FORMAT = Attr("string", "NHWC")
 PADDING = Attr("string", required=True)
 CONV_ATTRS = {
     "strides": Attr("list(int)", required=True),
     "use_cudnn_on_gpu": Attr("bool", True),
     "padding": PADDING,
     "explicit_paddings": Attr("list(int)", []),
-    "data_format": FORMAT,
+    "data_format": Attr("string", "NHWC"),
     "dilations": Attr("list(int)", [1, 1, 1, 1]),
 }
-"""Of all convolutions."""
+"""Of all convolutions of images."""
 
 Attrs = Mapping[str, Any]
 Size = int | None
+Bind = Callable[..., Callable[[], Any]]
 
 
 def text(value: Any) -> str:
@@ -39,8 +45,20 @@ def text(value: Any) -> str:
     return value.decode() if isinstance(value, bytes) else str(value)
 
 
+def check_equal(one: Size, other: Size, what: str) -> None:
+    """ValueError for two sizes that are known and differ; `what` names them."""
+    if one is not None and other is not None and one != other:
+        raise ValueError(f"Dimensions must be equal, but are {one} and {other}: {what}")
+
+
+def check_all_equal(sizes: Sequence[Size], others: Sequence[Size], what: str) -> None:
+    """ValueError unless all sizes may be equal, pair by pair."""
+    for size, other in zip(sizes, others):
+        check_equal(size, other, what)
+
+
 class Axis(NamedTuple):
-    """`out` windows of `window` elements along a dimension of `size`, `before` it padded."""
+    """`out` windows of `window` elements along an axis of `size`, with `before` of padding."""
 
     size: int
     window: int
@@ -77,50 +95,10 @@ class Axis(NamedTuple):
         return self.out > 0 and (self.before > 0 or last >= self.size)
 
 
-# -- attrs
-
-
-def channels_last(attrs: Attrs) -> bool:
-    """Whether the data format is NHWC; ValueError unless it is that or NCHW."""
-    data_format = text(attrs["data_format"])
-    if data_format not in ("NHWC", "NCHW"):
-        raise ValueError(f"data_format must be NHWC or NCHW, but it is {data_format}")
-    return data_format == "NHWC"
-
-
-def spatial(attrs: Attrs, key: str) -> tuple[int, int]:
-    """The two spatial entries of a list of four; ValueError where the others are not 1."""
-    values = [int(each) for each in attrs[key]]
-    if len(values) != 4:
-        raise ValueError(f"{key} must have 4 entries, one a dimension, but it is {values}")
-    places = (1, 2) if channels_last(attrs) else (2, 3)
-    others = [value for place, value in enumerate(values) if place not in places]
-    if others != [1, 1]:
-        raise ValueError(f"{key} must be 1 in the batch and channel dimensions, but is {values}")
-    y, x = (values[place] for place in places)
-    if y < 1 or x < 1:
-        raise ValueError(f"{key} must be positive, but is {values}")
-    return y, x
-
-
-def _explicit(attrs: Attrs) -> list[tuple[int, int]]:
-    """(before, after) of both spatial dimensions."""
-    flat = [int(each) for each in attrs["explicit_paddings"]]
-    if len(flat) != 8:
-        raise ValueError(f"explicit_paddings must have 8 entries with EXPLICIT, but it is {flat}")
-    pairs = list(zip(flat[::2], flat[1::2]))
-    places = (1, 2) if channels_last(attrs) else (2, 3)
-    if any(pairs[place] != (0, 0) for place in range(4) if place not in places):
-        raise ValueError(f"explicit_paddings pad batch or channels: {flat}")
-    if min(flat) < 0:
-        raise ValueError(f"explicit_paddings can't be negative, but are {flat}")
-    return [pairs[place] for place in places]
-
-
 def axis_of(
     size: int, window: int, stride: int, dilation: int, padding: str, explicit: tuple[int, int]
 ) -> Axis:
-    """How windows lie along a dimension; ValueError where they are larger than it."""
+    """How windows lie along an axis; ValueError where they are larger than it."""
     reach = (window - 1) * dilation + 1
     if padding == "SAME":
         out = -(-size // stride)
@@ -137,94 +115,185 @@ def axis_of(
     return Axis(size, window, stride, dilation, before, out)
 
 
-def plan_axes(
-    attrs: Attrs, sizes: Sequence[Size], window: Sequence[Size]
-) -> tuple[Axis | None, Axis | None]:
-    """The axes of these windows (height, width) over images of these sizes; None: not known.
-
-    ValueError for attrs that make no sense, and for windows that do not fit.
+def window_steps(axes: Sequence[Axis]) -> Iterator[tuple[tuple[int, ...], Any, Any]]:
+    """(element, windows, positions) for each element of the window, a tuple with one entry per
+    axis each.
     """
-    padding = text(attrs["padding"])
-    known = ("SAME", "VALID", "EXPLICIT") if "explicit_paddings" in attrs else ("SAME", "VALID")
-    if padding not in known:
-        raise ValueError(f"padding must be one of {', '.join(known)}, but it is {padding}")
-    explicit = [(0, 0), (0, 0)]
-    if padding == "EXPLICIT":
-        explicit = _explicit(attrs)
-    elif attrs.get("explicit_paddings"):
-        raise ValueError(f"explicit_paddings go with padding EXPLICIT, but it is {padding}")
-    strides = spatial(attrs, "strides")
-    dilations = spatial(attrs, "dilations") if "dilations" in attrs else (1, 1)
-    y, x = (
-        None
-        if size is None or count is None
-        else axis_of(size, count, stride, dilation, padding, pair)
-        for size, count, stride, dilation, pair in zip(sizes, window, strides, dilations, explicit)
-    )
-    return y, x
+    for parts in product(*(list(axis.elements()) for axis in axes)):
+        element, windows, positions = zip(*parts)
+        yield element, windows, positions
 
 
-def out_sizes(attrs: Attrs, sizes: Sequence[Size], window: Sequence[Size]) -> tuple[Size, Size]:
-    """How many windows there are (down, across)."""
-    y, x = plan_axes(attrs, sizes, window)
-    if text(attrs["padding"]) == "SAME":  # whatever the windows' size
-        strides = spatial(attrs, "strides")
-        down, across = (
-            None if size is None else -(-size // stride) for size, stride in zip(sizes, strides)
-        )
-        return down, across
-    return (y and y.out), (x and x.out)
+def unless_empty(bind: Bind) -> Bind:
+    """`bind` for arrays with elements: empty outputs need nothing, sums of empty inputs are 0."""
+
+    @wraps(bind)
+    def bind_unless_empty(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
+        *inputs, out = arrays
+        if out.size == 0:
+            return lambda: None
+        if any(array.size == 0 for array in inputs):
+            return lambda: out.fill(0)
+        return bind(context, *arrays)
+
+    return bind_unless_empty
 
 
-def check_equal(one: Size, other: Size, what: str) -> None:
-    """ValueError for two sizes that are known and differ; `what` says whose they are."""
-    if one is not None and other is not None and one != other:
-        raise ValueError(f"Dimensions must be equal, but are {one} and {other}: {what}")
-
-
-def check_places(
-    attrs: Attrs, sizes: Sequence[Size], window: Sequence[Size], found: Sequence[Size]
-) -> None:
-    """ValueError unless there are as many windows as `found` says (down, across)."""
-    for one, other in zip(out_sizes(attrs, sizes, window), found):
-        check_equal(one, other, "the places of the windows and the gradient's")
-
-
-# -- images
-
-
-class Image(NamedTuple):
-    """The sizes of images, whatever their format."""
+class Sizes(NamedTuple):
+    """The sizes of images or volumes, whatever their data format."""
 
     batch: Size
-    height: Size
-    width: Size
+    spatial: tuple[Size, ...]
     channels: Size
 
 
-def images(shape: TensorShape, attrs: Attrs, what: str = "input") -> Image:
-    """The sizes of `shape`; ValueError unless it is of rank 4."""
-    sizes = of_rank(shape, 4, what)
-    if channels_last(attrs):
-        return Image(*sizes)
-    batch, channels, height, width = sizes
-    return Image(batch, height, width, channels)
+class Layout(NamedTuple):
+    """The arrays that windows slide over: their name in messages, and their data formats."""
+
+    noun: str
+    last: str
+    first: str
+
+    @property
+    def num_axes(self) -> int:
+        """How many spatial axes there are."""
+        return len(self.last) - 2
+
+    @property
+    def format(self) -> Attr:
+        """The attr `data_format`, with channels last by default."""
+        return Attr("string", self.last)
+
+    def channels_last(self, attrs: Attrs) -> bool:
+        """Whether the data format has channels last; ValueError for an unknown format."""
+        data_format = text(attrs["data_format"])
+        if data_format not in (self.last, self.first):
+            raise ValueError(
+                f"data_format must be {self.last} or {self.first}, but it is {data_format}"
+            )
+        return data_format == self.last
+
+    def _cut(self, attrs: Attrs, entries: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        """The spatial entries of a list with one per dimension, and those of batch and channels."""
+        first = 1 if self.channels_last(attrs) else 2
+        stop = first + self.num_axes
+        return list(entries[first:stop]), [*entries[:first], *entries[stop:]]
+
+    def spatial(self, attrs: Attrs, key: str) -> tuple[int, ...]:
+        """The spatial entries of a list attr; ValueError where the others are not 1."""
+        values = [int(value) for value in attrs[key]]
+        rank = self.num_axes + 2
+        if len(values) != rank:
+            raise ValueError(f"{key} must have {rank} entries, one a dimension, but it is {values}")
+        spatial, others = self._cut(attrs, values)
+        if others != [1, 1]:
+            raise ValueError(
+                f"{key} must be 1 in the batch and channel dimensions, but is {values}"
+            )
+        if min(spatial) < 1:
+            raise ValueError(f"{key} must be positive, but is {values}")
+        return tuple(spatial)
+
+    def _explicit(self, attrs: Attrs) -> list[tuple[int, int]]:
+        """(before, after) of each spatial axis."""
+        flat = [int(padding) for padding in attrs["explicit_paddings"]]
+        if len(flat) != 2 * self.num_axes + 4:
+            raise ValueError(
+                f"explicit_paddings must have {2 * self.num_axes + 4} entries with EXPLICIT, but "
+                f"it is {flat}"
+            )
+        spatial, others = self._cut(attrs, list(zip(flat[::2], flat[1::2])))
+        if others != [(0, 0), (0, 0)]:
+            raise ValueError(f"explicit_paddings pad batch or channels: {flat}")
+        if min(flat) < 0:
+            raise ValueError(f"explicit_paddings can't be negative, but are {flat}")
+        return spatial
+
+    def plan_axes(
+        self, attrs: Attrs, sizes: Sequence[Size], window: Sequence[Size]
+    ) -> list[Axis | None]:
+        """The axes of these windows over images of these sizes; None: not known.
+
+        ValueError for attrs that make no sense, and for windows that do not fit.
+        """
+        padding = text(attrs["padding"])
+        known = ("SAME", "VALID", "EXPLICIT") if "explicit_paddings" in attrs else ("SAME", "VALID")
+        if padding not in known:
+            raise ValueError(f"padding must be one of {', '.join(known)}, but it is {padding}")
+        explicit = [(0, 0)] * self.num_axes
+        if padding == "EXPLICIT":
+            explicit = self._explicit(attrs)
+        elif attrs.get("explicit_paddings"):
+            raise ValueError(f"explicit_paddings go with padding EXPLICIT, but it is {padding}")
+        strides = self.spatial(attrs, "strides")
+        dilations = self.spatial(attrs, "dilations") if "dilations" in attrs else [1] * len(strides)
+        return [
+            None
+            if size is None or count is None
+            else axis_of(size, count, stride, dilation, padding, pair)
+            for size, count, stride, dilation, pair in zip(
+                sizes, window, strides, dilations, explicit
+            )
+        ]
+
+    def axes(
+        self, attrs: Attrs, sizes: Sequence[Size], window: Sequence[Size] | None = None
+    ) -> list[Axis]:
+        """The axes where all sizes are known; `window` is attr ksize by default."""
+        planned = self.plan_axes(
+            attrs, sizes, self.spatial(attrs, "ksize") if window is None else window
+        )
+        assert None not in planned
+        return [axis for axis in planned if axis is not None]
+
+    def out_sizes(
+        self, attrs: Attrs, sizes: Sequence[Size], window: Sequence[Size]
+    ) -> tuple[Size, ...]:
+        """How many windows there are along each axis."""
+        axes = self.plan_axes(attrs, sizes, window)
+        if text(attrs["padding"]) == "SAME":  # whatever the windows' size
+            strides = self.spatial(attrs, "strides")
+            return tuple(
+                None if size is None else -(-size // stride) for size, stride in zip(sizes, strides)
+            )
+        return tuple(axis and axis.out for axis in axes)
+
+    def check_gradient(
+        self, context: Any, index: int, sizes: Sizes, window: Sequence[Size], name: str
+    ) -> Sizes:
+        """The sizes of input `index`, the gradient of what windows over `sizes` give; ValueError
+        unless it is for the same batch and windows.
+        """
+        gradient = self.sizes(context.shapes[index], context.attrs, name)
+        check_equal(sizes.batch, gradient.batch, f"the {self.noun} and the gradient's")
+        check_all_equal(
+            self.out_sizes(context.attrs, sizes.spatial, window),
+            gradient.spatial,
+            "the places of the windows and the gradient's",
+        )
+        return gradient
+
+    def sizes(self, shape: TensorShape, attrs: Attrs, what: str = "input") -> Sizes:
+        """The sizes of `shape`; ValueError for another rank."""
+        sizes = of_rank(shape, self.num_axes + 2, what)
+        spatial, (batch, channels) = self._cut(attrs, sizes)
+        return Sizes(batch, tuple(spatial), channels)
+
+    def shape(
+        self, attrs: Attrs, batch: Size, spatial: Sequence[Size], channels: Size
+    ) -> TensorShape:
+        """The shape of images or volumes of these sizes."""
+        if self.channels_last(attrs):
+            return TensorShape.of((batch, *spatial, channels))
+        return TensorShape.of((batch, channels, *spatial))
+
+    def last_channels(self, attrs: Attrs, *arrays: Any) -> list[Any]:
+        """Views of images or volumes with their channels last."""
+        if self.channels_last(attrs):
+            return list(arrays)
+        axes = (0, *range(2, self.num_axes + 2), 1)
+        return [array.transpose(axes) for array in arrays]
 
 
-def in_format(attrs: Attrs, batch: Size, height: Size, width: Size, channels: Size) -> TensorShape:
-    """The shape of images of these sizes."""
-    if channels_last(attrs):
-        return TensorShape.of((batch, height, width, channels))
-    return TensorShape.of((batch, channels, height, width))
-
-
-def last_channels(attrs: Attrs, array: Any) -> Any:
-    """A view of images with their channels last."""
-    return array if channels_last(attrs) else array.transpose(0, 2, 3, 1)
-
-
-def pieces(count: int, most: int) -> Iterator[tuple[int, int]]:
-    """(start, stop) of pieces of `count`, of at most `most`, which is at least one."""
-    step = max(1, most)
-    for start in range(0, count, step):
-        yield start, min(start + step, count)
+IMAGES = Layout("images", "NHWC", "NCHW")
+VOLUMES = Layout("volumes", "NDHWC", "NCDHW")

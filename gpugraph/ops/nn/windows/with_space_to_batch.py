@@ -42,18 +42,20 @@ def required_space_to_batch_paddings(
             none = convert_to_tensor(np.zeros((0, 2), np.int32))
             return none, none
         sizes.shape.assert_is_compatible_with([count])
-        given = np.zeros((count, 2), np.int32) if base_paddings is None else base_paddings
-        base = convert_to_tensor(given, int32, name="base_paddings")
+        paddings_argument = (
+            np.zeros((count, 2), np.int32) if base_paddings is None else base_paddings
+        )
+        base = convert_to_tensor(paddings_argument, int32, name="base_paddings")
         base.shape.assert_is_compatible_with([count, 2])
-        known = [constant_value(each) for each in (sizes, block, base)]
-        if all(each is not None for each in known):
+        known = [constant_value(value) for value in (sizes, block, base)]
+        if all(value is not None for value in known):
             return _paddings(*known)
         start, end = base[:, 0], base[:, 1]
         extra = (block - (sizes + start + end) % block) % block
         end = end + extra
-        pairs = [[start[at], end[at]] for at in range(count)]
+        pairs = [[start[axis], end[axis]] for axis in range(count)]
         paddings = stack(pairs, name="paddings")
-        return paddings, stack([[0, extra[at]] for at in range(count)], name="crops")
+        return paddings, stack([[0, extra[axis]] for axis in range(count)], name="crops")
 
 
 def _paddings(sizes: Any, block: Any, base: Any) -> tuple[Tensor, Tensor]:
@@ -99,13 +101,17 @@ def with_space_to_batch(
     paddings, crops = required_space_to_batch_paddings(_sizes_at(source, places), rate, base)
     block = _spread(rate if known is None else known, places, 1)
     batches = space_to_batch_nd(source, block, _spread(paddings, places, 0))
-    made = op(batches, count, "VALID")
-    return batch_to_space_nd(made, block, _spread(crops, places, 0))
+    result = op(batches, count, "VALID")
+    return batch_to_space_nd(result, block, _spread(crops, places, 0))
 
 
-def _places(count: int, given: Sequence[int] | None, data_format: str | None) -> list[int]:
+def _places(count: int, spatial_dims: Sequence[int] | None, data_format: str | None) -> list[int]:
     first = 2 if data_format is not None and data_format.startswith("NC") else 1
-    places = list(range(first, first + count)) if given is None else [int(each) for each in given]
+    places = (
+        list(range(first, first + count))
+        if spatial_dims is None
+        else [int(axis) for axis in spatial_dims]
+    )
     if places != sorted(set(places)) or any(place < 1 for place in places):
         raise ValueError(
             f"spatial_dims must be a monotonically increasing sequence of positive integers, but "
@@ -129,7 +135,7 @@ def _base_paddings(filter_shape: Any, count: int, rate: Any, padding: str) -> An
     window = (sizes if known is None else known)[:count]
     extra = (window - 1) * rate
     start = extra // 2
-    pairs = [[start[at], extra[at] - start[at]] for at in range(count)]
+    pairs = [[start[axis], extra[axis] - start[axis]] for axis in range(count)]
     return np.array(pairs, np.int32) if not isinstance(extra, Tensor) else stack(pairs)
 
 
@@ -150,8 +156,8 @@ def _spread(values: Any, places: list[int], fill: int) -> Any:
         all_of = np.full((places[-1], *known.shape[1:]), fill, np.int32)
         all_of[np.array(places) - 1] = known
         return all_of
-    rest = [int(each.value) for each in values.shape[1:]]
+    rest = [int(size.value) for size in values.shape[1:]]
     row = np.full((1, *rest), fill, np.int32)
-    rows = [reshape(values[places.index(at)], [1, *rest]) if at in places else row
-            for at in range(1, places[-1] + 1)]  # fmt: skip
+    rows = [reshape(values[places.index(axis)], [1, *rest]) if axis in places else row
+            for axis in range(1, places[-1] + 1)]  # fmt: skip
     return concat(rows, 0)

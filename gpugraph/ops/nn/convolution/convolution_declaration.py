@@ -1,0 +1,171 @@
+"""The declaration of a convolution: three ops, which are each other's gradients.
+
+`declare_convolution` declares a convolution of any layout, its gradient by the images and its
+gradient by the filter, with their inference. Conv2D, Conv3D and DepthwiseConv2dNative differ in
+their kernels, and in the results' channels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+from gpugraph.base.dtypes import FLOATING, DType
+from gpugraph.base.shapes import TensorShape
+from gpugraph.graph.inference_context import InferContext
+from gpugraph.kernel import Call, CSource, Source
+from gpugraph.ops.framework.identity_and_shape import attrs_of, shape_of
+from gpugraph.ops.framework.op_declaration import op, raw_ops
+from gpugraph.ops.framework.op_function import OpFunction
+from gpugraph.ops.framework.shape_functions import of_rank
+from gpugraph.ops.nn.windows.window_geometry import Bind, Layout, Size, Sizes, check_equal
+
+OutputsOf = Callable[[Sequence[Size]], Size]
+"""The results' channels, for the sizes of a filter."""
+
+
+class ConvolutionOp(NamedTuple):
+    """One of the three ops: its op type and its kernels. gpu: the source of which `bind` is the
+    NumPy kernel."""
+
+    op_type: str
+    bind: Bind
+    gpu: Callable[[Call], Source]
+    native: CSource | None = None
+
+    def function(self) -> OpFunction:
+        """What adds such an op to a graph."""
+        return getattr(raw_ops, self.op_type)
+
+    def kernels(self) -> dict[str, Any]:
+        """The kernels, by the names of the arguments of `op`."""
+        host = Call(make=self.bind)
+        return {"cpu": host, "gpu": self.gpu(host), "native": self.native}
+
+
+def last_size(sizes: Sequence[Size]) -> Size:
+    """The outputs of a filter [..., channels, outputs]."""
+    return sizes[-1]
+
+
+def _infer_forward(
+    layout: Layout, outputs_of: OutputsOf, context: InferContext
+) -> Sequence[TensorShape]:
+    """The shape that images (input 0) convolved with a filter (input 1) have."""
+    batch, spatial, channels = layout.sizes(context.shapes[0], context.attrs)
+    *window, depth, outputs = of_rank(context.shapes[1], layout.num_axes + 2, "filter")
+    check_equal(channels, depth, f"the {layout.noun}' channels and the filter's")
+    out = layout.out_sizes(context.attrs, spatial, window)
+    depth = depth if channels is None else channels
+    return [layout.shape(context.attrs, batch, out, outputs_of((*window, depth, outputs)))]
+
+
+def infer_convolution(layout: Layout, context: InferContext) -> Sequence[TensorShape]:
+    """The shape of convolved images, as Conv2D and Conv3D give them."""
+    return _infer_forward(layout, last_size, context)
+
+
+def _check(
+    layout: Layout, outputs_of: OutputsOf, context: InferContext, images: Sizes, filter: Any
+) -> None:
+    """ValueError unless input 2 may be the gradient of `images` convolved with `filter`."""
+    check_equal(images.channels, filter[-2], f"the {layout.noun}' channels and the filter's")
+    window = filter[: layout.num_axes]
+    gradient = layout.check_gradient(context, 2, images, window, "out_backprop")
+    outputs = outputs_of(filter)
+    check_equal(gradient.channels, outputs, "the gradient's channels and the filter's outputs")
+
+
+def _infer_input_gradient(
+    layout: Layout, outputs_of: OutputsOf, context: InferContext
+) -> Sequence[TensorShape]:
+    images = layout.sizes(context.value_as_shape(0), context.attrs, "input_sizes")
+    filter = of_rank(context.shapes[1], layout.num_axes + 2, "filter")
+    _check(layout, outputs_of, context, images, filter)
+    return [layout.shape(context.attrs, *images)]
+
+
+def _infer_filter_gradient(
+    layout: Layout, outputs_of: OutputsOf, context: InferContext
+) -> Sequence[TensorShape]:
+    filter = of_rank(context.value_as_shape(1), layout.num_axes + 2, "filter_sizes")
+    _check(layout, outputs_of, context, layout.sizes(context.shapes[0], context.attrs), filter)
+    return [TensorShape.of(filter)]
+
+
+def declare_convolution(
+    layout: Layout,
+    attrs: Mapping[str, Any],
+    forward: ConvolutionOp,
+    by_input: ConvolutionOp,
+    by_filter: ConvolutionOp,
+    doc: str,
+    outputs_of: OutputsOf = last_size,
+    size_types: Sequence[DType] | None = None,
+) -> OpFunction:
+    """Declares the three ops and returns the function of the convolution itself.
+
+    size_types: the dtypes that `input_sizes` may have, by an attr Tshape; int32 without one.
+    """
+
+    def forward_gradient(op: Any, dy: Any) -> list[Any]:
+        images, filter = op.inputs
+        options = attrs_of(op, attrs)
+        return [
+            by_input.function()(shape_of(images), filter, dy, **options),
+            by_filter.function()(images, shape_of(filter), dy, **options),
+        ]
+
+    def gradient_by_input(op: Any, ddx: Any) -> list[Any]:
+        _, filter, dy = op.inputs
+        options = attrs_of(op, attrs)
+        return [
+            None,
+            by_filter.function()(ddx, shape_of(filter), dy, **options),
+            forward.function()(ddx, filter, **options),
+        ]
+
+    def gradient_by_filter(op: Any, ddw: Any) -> list[Any]:
+        images, _, dy = op.inputs
+        options = attrs_of(op, attrs)
+        return [
+            by_input.function()(shape_of(images), ddw, dy, **options),
+            None,
+            forward.function()(images, ddw, **options),
+        ]
+
+    convolution = op(
+        forward.op_type,
+        inputs="input: T, filter: T",
+        outputs="output: T",
+        attrs={"T": FLOATING, **attrs},
+        infer=partial(_infer_forward, layout, outputs_of),
+        grad=forward_gradient,
+        doc=doc,
+        **forward.kernels(),
+    )
+    sizes = {} if size_types is None else {"Tshape": size_types}
+    op(
+        by_input.op_type,
+        inputs=f"input_sizes: {'Tshape' if sizes else 'int32'}, filter: T, out_backprop: T",
+        outputs="output: T",
+        attrs={"T": FLOATING, **sizes, **attrs},
+        infer=partial(_infer_input_gradient, layout, outputs_of),
+        host=[0],
+        grad=gradient_by_input,
+        doc=f"The gradient of {forward.op_type} by its {layout.noun}, of the sizes `input_sizes`.",
+        **by_input.kernels(),
+    )
+    op(
+        by_filter.op_type,
+        inputs="input: T, filter_sizes: int32, out_backprop: T",
+        outputs="output: T",
+        attrs={"T": FLOATING, **attrs},
+        infer=partial(_infer_filter_gradient, layout, outputs_of),
+        host=[1],
+        grad=gradient_by_filter,
+        doc=f"The gradient of {forward.op_type} by its filter, of the sizes `filter_sizes`.",
+        **by_filter.kernels(),
+    )
+    return convolution

@@ -1,0 +1,256 @@
+"""Launches of the CUDA kernels of convolution: products of matrices (convolution.cu).
+
+A convolution and its gradients are each a product [rows, steps] @ [steps, columns], in tiles of a
+block each. Products of few tiles cut the sums over `steps` in parts, which a second launch adds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from math import ceil, prod
+from typing import NamedTuple
+
+from gpugraph.base.dtypes import bfloat16, float16, float64
+from gpugraph.kernel import Arg, Call, Launch, Scratch, Signature, Source
+from gpugraph.ops.framework.cuda_grids import THREADS, grid_of, wide_type
+from gpugraph.ops.nn.windows.window_geometry import Layout
+from gpugraph.ops.nn.windows.window_launches import (
+    Geometry,
+    Shape,
+    filter_gradient_shapes,
+    forward_shapes,
+    geometry_of,
+    input_gradient_shapes,
+    packed,
+)
+
+_BLOCKS = 264
+"""Blocks that keep a GPU busy: below, sums are cut in parts."""
+_STEPS = 32  # of the longest tile, which a part has a multiple of
+_MOST_LAYERS = 65535  # blocks along a grid's third axis
+
+
+class _Tiles(NamedTuple):
+    """The tile of a block, and that of each of its threads, or `lanes` of them."""
+
+    rows: int
+    columns: int
+    thread_rows: int
+    thread_columns: int
+    lanes: int = 1
+
+    @property
+    def threads(self) -> int:
+        return self.rows // self.thread_rows * (self.columns // self.thread_columns) * self.lanes
+
+    def blocks(self, rows: int, columns: int) -> int:
+        return ceil(rows / self.rows) * ceil(columns / self.columns)
+
+
+class _Choice(NamedTuple):
+    """The tiles of one multiplier."""
+
+    large: _Tiles
+    high: _Tiles
+    slim: _Tiles
+    small: _Tiles
+
+    def tiles(self, rows: int, columns: int, is_heavy: bool) -> _Tiles:
+        """The largest tiles that are mostly full and leave no processor idle. is_heavy: an
+        element, or its load, takes more registers than larger tiles leave."""
+        if is_heavy:
+            return self.small
+        if columns <= 32:
+            return self.slim
+        if columns > 64 and self.large.blocks(rows, columns) >= _BLOCKS // 2:
+            return self.large
+        return self.high if self.high.blocks(rows, columns) >= _BLOCKS // 2 else self.small
+
+
+class _Multiplier(NamedTuple):
+    """A kernel file that multiplies. most: elements of a load."""
+
+    name: str
+    choice: _Choice
+    most: int
+
+
+_THREADS = _Multiplier(
+    "convolution",
+    _Choice(
+        _Tiles(128, 128, 8, 8), _Tiles(128, 64, 8, 4), _Tiles(128, 32, 8, 4), _Tiles(64, 64, 4, 4)
+    ),
+    4,
+)
+_WARPS = _Multiplier(
+    "convolution_mma",
+    _Choice(
+        *2 * (_Tiles(128, 64, 64, 32, 32),),  # three blocks fit where one of 128 x 128 would
+        _Tiles(128, 32, 32, 32, 32),
+        _Tiles(64, 64, 32, 32, 32),
+    ),
+    8,
+)
+
+
+class _Product(NamedTuple):
+    """A convolution, or a gradient of it, as a product [rows, steps] @ [steps, columns].
+
+    mode: GG_MODE of the kernels. loads: how many elements lie side by side in the left and in the
+    right matrix. arrays: the arguments they come from. is_dense: whether steps may be cut in parts.
+    phases: how many products of this size there are, one for each phase of the strides.
+    """
+
+    mode: int
+    work: Geometry
+    filter: Shape
+    results: Shape
+    rows: int
+    steps: int
+    columns: int
+    loads: tuple[int, int]
+    arrays: tuple[Arg, Arg]
+    is_dense: bool
+    phases: int = 1
+
+    def packs(self, most: int) -> tuple[int, int]:
+        """Elements of a load of the left and the right matrix."""
+        left, right = self.loads
+        return self.work.pack(left, most), packed(right, most)
+
+
+def _forward(layout: Layout, signature: Signature) -> _Product:
+    """Windows [places, window x channels] @ filter [window x channels, outputs]."""
+    images, filter, results = forward_shapes(signature)
+    work = geometry_of(layout, signature, images, filter)
+    outputs = filter[-1]
+    return _Product(
+        0, work, filter, results, work.places, work.window * work.channels, outputs,
+        (work.channels, outputs), (Arg(0), Arg(1)), work.last,
+    )  # fmt: skip
+
+
+def _input_gradient(layout: Layout, signature: Signature) -> _Product:
+    """Gradients [pixels of a phase, window x outputs] @ filter [window x outputs, channels]."""
+    images, filter, results = input_gradient_shapes(signature)
+    work = geometry_of(layout, signature, images, filter)
+    outputs, phases = filter[-1], prod(axis.stride for axis in work.axes)
+    pixels = work.batch * prod(ceil(axis.size / axis.stride) for axis in work.axes)
+    return _Product(
+        1, work, filter, results, pixels, work.window * outputs, work.channels,
+        (outputs, outputs), (Arg(1), Arg(0)), work.last and phases == 1, phases,
+    )  # fmt: skip
+
+
+def _filter_gradient(layout: Layout, signature: Signature) -> _Product:
+    """Windows [window x channels, places] @ gradients [places, outputs]."""
+    images, filter, results = filter_gradient_shapes(signature)
+    work = geometry_of(layout, signature, images, filter)
+    outputs = filter[-1]
+    return _Product(
+        2, work, filter, results, work.window * work.channels, work.places, outputs,
+        (work.channels, outputs if work.last else 1), (Arg(0), Arg(1)), True,
+    )  # fmt: skip
+
+
+def _parts(blocks: int, steps: int) -> tuple[int, int]:
+    """(parts, steps per part) of sums over `steps`, when so many blocks make all of them."""
+    most = max(1, min(ceil(_BLOCKS / blocks), steps // 256, 64))
+    steps_per_part = ceil(ceil(steps / most) / _STEPS) * _STEPS
+    return max(1, ceil(steps / max(steps_per_part, 1))), max(steps_per_part, _STEPS)
+
+
+ProductOf = Callable[[Layout, Signature], _Product]
+Cut = Callable[[Signature], int]
+
+
+def _launches(
+    product_of: ProductOf,
+    layout: Layout,
+    cut: Cut | None,
+    signature: Signature,
+    multiplier: _Multiplier = _THREADS,
+) -> list[Launch]:
+    product = product_of(layout, signature)
+    work, rows, columns = product.work, product.rows, product.columns
+    dtype = signature.output_types[0].base_dtype
+    packs = product.packs(multiplier.most)
+    by_warps = multiplier is _WARPS
+    is_heavy = min(packs) < multiplier.most if by_warps else dtype is float64
+    tiles = multiplier.choice.tiles(rows, columns, is_heavy)
+    blocks = tiles.blocks(rows, columns)
+    if product.is_dense:
+        parts, steps_per_part = _parts(blocks, product.steps)
+    else:
+        parts, steps_per_part = 1, max(_STEPS, product.steps)
+    if parts * product.phases > _MOST_LAYERS:
+        raise NotImplementedError(f"strides that cut images in {product.phases} phases")
+    sums = Scratch("parts", parts * rows * columns, wide_type(dtype)) if parts > 1 else 0
+    defines = {
+        **work.macros(prod(product.filter), prod(product.results)),
+        "GG_MODE": product.mode,
+        "GG_PACK_A": packs[0],
+        "GG_PACK_B": packs[1],
+        "GG_ROWS": tiles.rows,
+        "GG_COLUMNS": tiles.columns,
+        "GG_OWN_ROWS": tiles.thread_rows,
+        "GG_OWN_COLUMNS": tiles.thread_columns,
+        "GG_BIAS": int(cut is not None),
+        "GG_CUT": cut(signature) if cut is not None else 0,
+        **({"BRAIN": int(dtype is bfloat16)} if by_warps else {}),
+    }
+    out, bias = (Arg(2), 0) if cut is None else (Arg(3), Arg(2))
+    outputs = product.filter[-1]
+    sizes = (work.batch, work.channels, outputs, parts, steps_per_part, *work.numbers)
+    launch = partial(Launch, types={"T": dtype}, defines=defines, file=f"{multiplier.name}.cu")
+    launches = [
+        launch(
+            f"gg_{multiplier.name}",
+            (blocks, 1, parts * product.phases),
+            (tiles.threads, 1, 1),
+            (*product.arrays, out, bias, sums, *sizes),
+        )
+    ]
+    if parts > 1:
+        count = rows * columns
+        arguments = (sums, out, bias, count, columns, parts)
+        launches.append(launch("gg_sum_parts", grid_of(count), (THREADS, 1, 1), arguments))
+    return launches
+
+
+def _launches_by_warps(
+    product_of: ProductOf, layout: Layout, cut: Cut | None, signature: Signature
+) -> Sequence[Launch]:
+    """By tensor cores, of dtypes that they don't round."""
+    if signature.output_types[0].base_dtype not in (float16, bfloat16):
+        return []
+    return _launches(product_of, layout, cut, signature, _WARPS)
+
+
+def _source(product_of: ProductOf, layout: Layout, host: Call, cut: Cut | None = None) -> Source:
+    """Of convolution.cu; with tensor cores, float16 and bfloat16 of convolution_mma.cu."""
+    arguments = product_of, layout, cut
+    return Source(
+        "convolution.cu",
+        partial(_launches, *arguments),
+        host,
+        tensor_cores=partial(_launches_by_warps, *arguments),
+    )
+
+
+def convolution_gpu(layout: Layout, host: Call, cut: Cut | None = None) -> Source:
+    """Convolution. cut: with a bias, which is the input before the output; the number of the
+    activation after it.
+    """
+    return _source(_forward, layout, host, cut)
+
+
+def input_gradient_gpu(layout: Layout, host: Call) -> Source:
+    """The gradient of convolution by its images."""
+    return _source(_input_gradient, layout, host)
+
+
+def filter_gradient_gpu(layout: Layout, host: Call) -> Source:
+    """The gradient of convolution by its filter."""
+    return _source(_filter_gradient, layout, host)

@@ -1,0 +1,315 @@
+"""Pooling by its public names: of sequences, images and volumes, by rank, and by type.
+
+Sequences are pooled as images that are one pixel high.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base.dtypes import as_dtype, int64
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.ops.arrays.reshape_and_transpose import expand_dims, squeeze
+from gpugraph.ops.framework.identity_and_shape import op_scope
+from gpugraph.ops.framework.op_declaration import raw_ops
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+from gpugraph.ops.nn.pooling.pool_ops import avg_pool3d_op, avg_pool_op, max_pool3d_op, max_pool_op
+from gpugraph.ops.nn.windows.window_arguments import (
+    check_strides_and_rates,
+    format_of_rank,
+    image_format,
+    one_of,
+    sequence_format,
+    spatial_entries,
+    spatial_rank,
+    whole_entries,
+)
+from gpugraph.ops.nn.windows.with_space_to_batch import with_space_to_batch
+
+
+def _pool(
+    function: Any,
+    count: int,
+    source: Any,
+    ksize: Any,
+    strides: Any,
+    padding: str,
+    data_format: str,
+    name: str | None,
+) -> Tensor:
+    """Pooling along `count` dimensions, with sizes and strides in any form."""
+    return function(
+        source,
+        ksize=whole_entries(ksize, count, data_format, "ksize"),
+        strides=whole_entries(strides, count, data_format, "strides"),
+        padding=padding,
+        data_format=data_format,
+        name=name,
+    )
+
+
+def max_pool(
+    value: Any,
+    ksize: Any,
+    strides: Any,
+    padding: str,
+    data_format: str = "NHWC",
+    name: str | None = None,
+    input: Any = None,
+) -> Tensor:
+    """The largest element of each window of `value` [n, h, w, c], channel by channel.
+
+    ksize, strides: the windows' size, and how far they are apart. padding: "SAME" or "VALID".
+
+    ValueError for windows that are larger than the image, or over batch or channels.
+    """
+    source, layout = one_of("value", value, "input", input), image_format(data_format)
+    return _pool(max_pool_op, 2, source, ksize, strides, padding, layout, name or "MaxPool")
+
+
+def avg_pool(
+    value: Any,
+    ksize: Any,
+    strides: Any,
+    padding: str,
+    data_format: str = "NHWC",
+    name: str | None = None,
+    input: Any = None,
+) -> Tensor:
+    """The mean of each window of `value` [n, h, w, c]; what is outside the image does not count.
+
+    ksize, strides: the windows' size, and how far they are apart. padding: "SAME" or "VALID".
+
+    ValueError for windows that are larger than the image, or over batch or channels.
+    """
+    source, layout = one_of("value", value, "input", input), image_format(data_format)
+    return _pool(avg_pool_op, 2, source, ksize, strides, padding, layout, name or "AvgPool")
+
+
+def max_pool3d(
+    input: Any,
+    ksize: Any,
+    strides: Any,
+    padding: str,
+    data_format: str = "NDHWC",
+    name: str | None = None,
+) -> Tensor:
+    """The largest element of each window of `input` [n, d, h, w, c], channel by channel.
+
+    ksize, strides: the windows' size, and how far they are apart. padding: "SAME" or "VALID".
+
+    ValueError for windows that are larger than the volume, or over batch or channels.
+    """
+    return _pool(max_pool3d_op, 3, input, ksize, strides, padding, data_format, name)
+
+
+def avg_pool3d(
+    input: Any,
+    ksize: Any,
+    strides: Any,
+    padding: str,
+    data_format: str = "NDHWC",
+    name: str | None = None,
+) -> Tensor:
+    """The mean of each window of `input` [n, d, h, w, c]; what is outside does not count.
+
+    ksize, strides, padding, errors: as of `max_pool3d`.
+    """
+    return _pool(avg_pool3d_op, 3, input, ksize, strides, padding, data_format, name)
+
+
+def max_pool1d(
+    input: Any,
+    ksize: Any,
+    strides: Any,
+    padding: str,
+    data_format: str | None = "NWC",
+    name: str | None = None,
+) -> Tensor:
+    """The largest element of each window of sequences [n, steps, c], channel by channel.
+
+    ksize, strides: the windows' size, and how far they are apart: a number, or three.
+    padding: "SAME" or "VALID". data_format: "NWC", or "NCW" for sequences [n, c, steps].
+
+    ValueError for another format, and for windows that are longer than the sequences.
+    """
+    return _of_sequences(max_pool, "MaxPool1d", input, ksize, strides, padding, data_format, name)
+
+
+def avg_pool1d(
+    input: Any,
+    ksize: Any,
+    strides: Any,
+    padding: str,
+    data_format: str | None = "NWC",
+    name: str | None = None,
+) -> Tensor:
+    """The mean of each window of sequences [n, steps, c]; what is outside does not count.
+
+    ksize, strides, padding, data_format, errors: as of `max_pool1d`.
+    """
+    return _of_sequences(avg_pool, "AvgPool1D", input, ksize, strides, padding, data_format, name)
+
+
+def _of_sequences(
+    function: Any,
+    default: str,
+    source: Any,
+    ksize: Any,
+    strides: Any,
+    padding: str,
+    data_format: str | None,
+    name: str | None,
+) -> Tensor:
+    with op_scope(name, default, source) as scope:
+        layout = sequence_format(data_format)
+        pooled = function(
+            expand_dims(source, layout.axis),
+            layout.entries(ksize, "ksize"),
+            layout.entries(strides, "strides"),
+            padding,
+            layout.data_format,
+            scope,
+        )
+        return squeeze(pooled, [layout.axis])
+
+
+def max_pool2d(
+    input: Any,
+    ksize: Any,
+    strides: Any,
+    padding: str,
+    data_format: str | None = "NHWC",
+    name: str | None = None,
+) -> Tensor:
+    """`max_pool`, by its newer name."""
+    with op_scope(name, "MaxPool2d", input) as scope:
+        return max_pool(input, ksize, strides, padding, data_format or "NHWC", scope)
+
+
+_MAX: dict[int, Any] = {1: max_pool1d, 2: max_pool, 3: max_pool3d}
+_MEAN: dict[int, Any] = {1: avg_pool1d, 2: avg_pool, 3: avg_pool3d}
+
+
+def max_pool_v2(
+    input: Any,
+    ksize: Any,
+    strides: Any,
+    padding: str,
+    data_format: str | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """`max_pool1d`, `max_pool` or `max_pool3d`, by the rank of `input`; else ValueError."""
+    return _by_rank(_MAX, input, ksize, strides, padding, data_format, name)
+
+
+def avg_pool_v2(
+    input: Any,
+    ksize: Any,
+    strides: Any,
+    padding: str,
+    data_format: str | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """`avg_pool1d`, `avg_pool` or `avg_pool3d`, by the rank of `input`; else ValueError."""
+    return _by_rank(_MEAN, input, ksize, strides, padding, data_format, name)
+
+
+def _by_rank(
+    functions: dict[int, Any],
+    source: Any,
+    ksize: Any,
+    strides: Any,
+    padding: str,
+    data_format: str | None,
+    name: str | None,
+) -> Tensor:
+    rank = source.shape.rank if isinstance(source, Tensor) else np.ndim(source)
+    if rank is None and data_format is not None:
+        rank = len(data_format)
+    if rank is None:
+        raise ValueError("The input must have a rank or a data format must be given.")
+    if not 3 <= rank <= 5:
+        raise ValueError(f"Input tensor must be of rank 3, 4 or 5 but was {rank}.")
+    layout = data_format or ("NWC", "NHWC", "NDHWC")[rank - 3]
+    return functions[rank - 2](source, ksize, strides, padding, layout, name=name)
+
+
+def max_pool_with_argmax(
+    input: Any,
+    ksize: Any,
+    strides: Any,
+    padding: str,
+    data_format: str = "NHWC",
+    Targmax: Any = None,
+    name: str | None = None,
+    output_dtype: Any = None,
+    include_batch_in_index: bool = False,
+) -> tuple[Tensor, Tensor]:
+    """(largest, where) of each window of images [n, h, w, c], channel by channel.
+
+    where: (y * w + x) * c + channel, of the first of equals; with `include_batch_in_index` that of
+      the whole tensor. Of dtype `output_dtype` (older: `Targmax`), int64 by default, or int32.
+
+    ValueError for another data format than "NHWC", and as `max_pool`.
+    """
+    if data_format != "NHWC":
+        raise ValueError(f"Data formats other than 'NHWC' are not yet supported: {data_format!r}")
+    if Targmax is not None and output_dtype is not None:
+        raise ValueError("Cannot specify both 'output_dtype' and 'Targmax'")
+    dtype = Targmax if output_dtype is None else output_dtype
+    largest, where = raw_ops.MaxPoolWithArgmax(
+        input,
+        ksize=ksize,
+        strides=strides,
+        padding=padding,
+        Targmax=int64 if dtype is None else as_dtype(dtype),
+        include_batch_in_index=include_batch_in_index,
+        name=name,
+    )
+    return largest, where
+
+
+def pool(
+    input: Any,
+    window_shape: Sequence[int],
+    pooling_type: str,
+    padding: str,
+    dilation_rate: Sequence[int] | None = None,
+    strides: Sequence[int] | None = None,
+    name: str | None = None,
+    data_format: str | None = None,
+    dilations: Sequence[int] | None = None,
+) -> Tensor:
+    """The largest element ("MAX") or the mean ("AVG") of windows, by the rank of `input`.
+
+    window_shape, strides: one for each dimension but batch and channels.
+
+    dilation_rate (newer: `dilations`): how far the elements of a window are apart.
+
+    ValueError for another type, for inputs of another rank, and for a rate of more than 1 with a
+    stride of more than 1 or padding "SAME".
+    """
+    if pooling_type not in ("MAX", "AVG"):
+        raise ValueError(f"pooling_type must be either AVG or MAX, but it is {pooling_type!r}")
+    with op_scope(name, f"{pooling_type.lower()}_pool", input) as scope:
+        source = convert_to_tensor(input, name="input")
+        count = spatial_rank(source)
+        layout = format_of_rank(data_format, count)
+        rate = dilations if dilation_rate is None else dilation_rate
+        apart = spatial_entries(rate, count, "dilation_rate")
+        size = spatial_entries(window_shape, count, "window_shape")
+        steps = spatial_entries(strides, count, "strides")
+        check_strides_and_rates(steps, apart)
+        if max(apart) > 1 and padding == "SAME":
+            raise ValueError("pooling with SAME padding is not implemented for dilation_rate > 1")
+
+        functions = _MAX if pooling_type == "MAX" else _MEAN
+
+        def pooled(converted: Tensor, _: int, converted_padding: str) -> Tensor:
+            return functions[count](converted, size, steps, converted_padding, layout, scope)
+
+        return with_space_to_batch(source, apart, padding, pooled, data_format=layout)

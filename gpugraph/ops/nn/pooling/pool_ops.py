@@ -1,0 +1,357 @@
+"""Pooling of images and volumes: the largest element of each window, or the mean of those inside.
+
+The largest element's place is the first one in the window that holds it; the gradient goes there.
+The ops over images and over volumes have the same kernels: `_declare_max` and `_declare_mean`
+declare those of one layout.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial, reduce
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base import dtypes
+from gpugraph.base.dtypes import FLOATING, REAL, DType, float16, float32
+from gpugraph.base.shapes import TensorShape
+from gpugraph.graph.inference_context import InferContext
+from gpugraph.kernel import Call, CSource, KernelContext, Signature
+from gpugraph.ops.framework.identity_and_shape import attrs_of, run_all, shape_of
+from gpugraph.ops.framework.op_declaration import Attr, op, raw_ops
+from gpugraph.ops.framework.op_function import OpFunction
+from gpugraph.ops.nn.pooling.pool_launches import (
+    max_back_back_gpu,
+    max_back_gpu,
+    max_gpu,
+    mean_back_gpu,
+    mean_gpu,
+)
+from gpugraph.ops.nn.windows.native_window_sources import Shapes, pooling_source
+from gpugraph.ops.nn.windows.window_geometry import (
+    IMAGES,
+    PADDING,
+    VOLUMES,
+    Axis,
+    Layout,
+    Sizes,
+    check_all_equal,
+    check_equal,
+    unless_empty,
+    window_steps,
+)
+
+Run = Callable[[], Any]
+
+
+def _steps(axes: Sequence[Axis], source: Any, *results: Any) -> list[tuple[Any, ...]]:
+    """(view of the source, of each of the results, number) for each element of the window."""
+    batch = slice(None)
+    return [
+        (source[(batch, *pixels)], *(result[(batch, *windows)] for result in results), number)
+        for number, (_, windows, pixels) in enumerate(window_steps(axes))
+    ]
+
+
+def _axes(layout: Layout, context: KernelContext, source: Any) -> list[Axis]:
+    """The axes over `source`, whose channels are last."""
+    return layout.axes(context.attrs, source.shape[1:-1])
+
+
+def _lowest(dtype: Any) -> Any:
+    return -np.inf if np.dtype(dtype).kind == "f" else np.iinfo(dtype).min
+
+
+# -- the largest
+
+
+def _bind_max(layout: Layout, context: KernelContext, source: Any, out: Any) -> Run:
+    source, out = layout.last_channels(context.attrs, source, out)
+    calls: list[Run] = [partial(out.fill, _lowest(out.dtype))]
+    for seen, into, _ in _steps(_axes(layout, context, source), source, out):
+        calls.append(partial(np.maximum, into, seen, out=into))
+    return run_all(calls)
+
+
+class _Places:
+    """For each window the number of its largest element, which `calls` find at each run."""
+
+    def __init__(self, layout: Layout, context: KernelContext, source: Any, shape: Any) -> None:
+        self.axes = _axes(layout, context, source)
+        best = context.scratch(shape, context.input_types[0].base_dtype)
+        self.place = context.scratch(shape, dtypes.int32)
+        self.here = context.scratch(shape, dtypes.bool)
+        self.calls: list[Run] = [
+            partial(best.fill, _lowest(best.dtype)),
+            partial(self.place.fill, -1),
+        ]
+        for seen, top, place, here, number in self.steps(source, best):
+            self.calls += [
+                partial(np.greater, seen, top, here),
+                partial(np.copyto, top, seen, where=here),
+                partial(np.copyto, place, np.int32(number), where=here),
+            ]
+
+    def steps(self, source: Any, *results: Any) -> list[tuple[Any, ...]]:
+        """As `_steps`, with the views of `place` and `here`."""
+        return _steps(self.axes, source, *results, self.place, self.here)
+
+
+def _bind_max_back(
+    layout: Layout, context: KernelContext, source: Any, largest: Any, dy: Any, out: Any
+) -> Run:
+    del largest
+    source, dy, out = layout.last_channels(context.attrs, source, dy, out)
+    places = _Places(layout, context, source, dy.shape)
+    moved = context.scratch(dy.shape, context.output_types[0].base_dtype)
+    calls: list[Run] = [*places.calls, partial(out.fill, 0)]
+    for into, slope, piece, place, here, number in places.steps(out, dy, moved):
+        calls += [
+            partial(np.equal, place, np.int32(number), here),
+            partial(piece.fill, 0),
+            partial(np.copyto, piece, slope, where=here),
+            partial(np.add, into, piece, into),
+        ]
+    return run_all(calls)
+
+
+def _bind_max_back_back(
+    layout: Layout, context: KernelContext, source: Any, largest: Any, ddx: Any, out: Any
+) -> Run:
+    del largest
+    source, ddx, out = layout.last_channels(context.attrs, source, ddx, out)
+    places = _Places(layout, context, source, out.shape)
+    calls: list[Run] = [*places.calls, partial(out.fill, 0)]
+    for seen, into, place, here, number in places.steps(ddx, out):
+        calls += [
+            partial(np.equal, place, np.int32(number), here),
+            partial(np.copyto, into, seen, where=here),
+        ]
+    return run_all(calls)
+
+
+# -- the mean
+
+
+def _wide_type(context: KernelContext) -> DType:
+    """What sums are computed in."""
+    dtype = context.output_types[0].base_dtype
+    return float32 if dtype is float16 else dtype
+
+
+def _shares(context: KernelContext, axes: Sequence[Axis], like: Any) -> Any:
+    """1 / (elements of the window that are inside), for each window: (..., 1)."""
+    counts = []
+    for axis in axes:
+        inside = np.zeros(axis.out)
+        for _, windows, _ in axis.elements():
+            inside[windows] += 1
+        counts.append(inside)
+    shares = 1 / np.maximum(reduce(np.multiply.outer, counts), 1)
+    return np.asarray(shares[..., None], _wide_type(context).as_numpy_dtype, like=like)
+
+
+def _total(context: KernelContext, array: Any) -> tuple[Any, list[Run]]:
+    """What sums go into, and the call that brings them to `array`, if it is another."""
+    dtype = _wide_type(context)
+    if dtype is context.output_types[0].base_dtype:
+        return array, []
+    total = context.scratch(tuple(array.shape), dtype)
+    return total, [partial(np.copyto, array, total, casting="same_kind")]
+
+
+def _bind_mean(layout: Layout, context: KernelContext, source: Any, out: Any) -> Run:
+    source, out = layout.last_channels(context.attrs, source, out)
+    axes = _axes(layout, context, source)
+    total, finish = _total(context, out)
+    calls: list[Run] = [partial(total.fill, 0)]
+    for seen, into, _ in _steps(axes, source, total):
+        calls.append(partial(np.add, into, seen, into))
+    calls.append(partial(np.multiply, total, _shares(context, axes, out), total))
+    return run_all([*calls, *finish])
+
+
+def _bind_mean_back(layout: Layout, context: KernelContext, dy: Any, out: Any) -> Run:
+    dy, out = layout.last_channels(context.attrs, dy, out)
+    axes = _axes(layout, context, out)
+    total, finish = _total(context, out)
+    scaled = context.scratch(tuple(dy.shape), _wide_type(context))
+    calls: list[Run] = [
+        partial(np.multiply, dy, _shares(context, axes, out), scaled),
+        partial(total.fill, 0),
+    ]
+    for into, slope, _ in _steps(axes, total, scaled):
+        calls.append(partial(np.add, into, slope, into))
+    return run_all([*calls, *finish])
+
+
+# -- shapes
+
+
+def _infer(layout: Layout, context: InferContext) -> Sequence[TensorShape]:
+    attrs = context.attrs
+    batch, spatial, channels = layout.sizes(context.shapes[0], attrs)
+    out = layout.out_sizes(attrs, spatial, layout.spatial(attrs, "ksize"))
+    return [layout.shape(attrs, batch, out, channels)]
+
+
+def _check_slope(layout: Layout, context: InferContext, source: Sizes, index: int) -> None:
+    window = layout.spatial(context.attrs, "ksize")
+    slope = layout.check_gradient(context, index, source, window, "the gradient")
+    check_equal(source.channels, slope.channels, f"the {layout.noun}' channels and the gradient's")
+
+
+def _infer_max_back(layout: Layout, context: InferContext) -> Sequence[TensorShape]:
+    source = layout.sizes(context.shapes[0], context.attrs)
+    for index in (1, 2):
+        _check_slope(layout, context, source, index)
+    return [layout.shape(context.attrs, *source)]
+
+
+def _infer_max_back_back(layout: Layout, context: InferContext) -> Sequence[TensorShape]:
+    source = layout.sizes(context.shapes[0], context.attrs)
+    slope = layout.sizes(context.shapes[2], context.attrs, "the gradient")
+    what = f"the {layout.noun} and the gradient"
+    check_all_equal([source.batch, source.channels], [slope.batch, slope.channels], what)
+    check_all_equal(source.spatial, slope.spatial, what)
+    _check_slope(layout, context, source, 1)
+    return _infer(layout, context)
+
+
+def _infer_mean_back(layout: Layout, context: InferContext) -> Sequence[TensorShape]:
+    source = layout.sizes(context.value_as_shape(0), context.attrs, "orig_input_shape")
+    _check_slope(layout, context, source, 1)
+    return [layout.shape(context.attrs, *source)]
+
+
+# -- declarations
+
+
+def _attrs(layout: Layout) -> dict[str, Attr]:
+    return {
+        "ksize": Attr("list(int)", required=True),
+        "strides": Attr("list(int)", required=True),
+        "padding": PADDING,
+        "data_format": layout.format,
+    }
+
+
+def _native(layout: Layout, function: str, shapes: Shapes) -> CSource | None:
+    return pooling_source(function, shapes) if layout is IMAGES else None
+
+
+def _forward_shapes(signature: Signature) -> Sequence[tuple[int, ...]]:
+    return signature.input_shapes[0], signature.output_shapes[0]
+
+
+def _gradient_shapes(signature: Signature) -> Sequence[tuple[int, ...]]:
+    return signature.input_shapes[:2]
+
+
+def _mean_gradient_shapes(signature: Signature) -> Sequence[tuple[int, ...]]:
+    return signature.output_shapes[0], signature.input_shapes[1]
+
+
+def _declare_max(
+    layout: Layout, name: str, grad_name: str, grad_grad_name: str, types: Sequence[DType]
+) -> OpFunction:
+    """Declares three ops, which are each other's gradients, and returns the first's function."""
+    attrs = _attrs(layout)
+
+    def gradient(op: Any, dy: Any) -> Any:
+        function = getattr(raw_ops, grad_name)
+        return function(op.inputs[0], op.outputs[0], dy, **attrs_of(op, attrs))
+
+    def of_gradient(op_type: str, op: Any, slope: Any) -> list[Any]:
+        source, largest, _ = op.inputs
+        function = getattr(raw_ops, op_type)
+        return [None, None, function(source, largest, slope, **attrs_of(op, attrs))]
+
+    host = Call(make=unless_empty(partial(_bind_max, layout)))
+    max_pool = op(
+        name,
+        inputs="input: T",
+        outputs="output: T",
+        attrs={"T": types, **attrs},
+        infer=partial(_infer, layout),
+        cpu=host,
+        gpu=max_gpu(layout, host),
+        native=_native(layout, "gg_max_pool", _forward_shapes),
+        grad=gradient,
+        doc="The largest element of each window; padding counts for nothing.",
+    )
+    host = Call(make=unless_empty(partial(_bind_max_back, layout)))
+    op(
+        grad_name,
+        inputs="orig_input: T, orig_output: T, grad: T",
+        outputs="output: T",
+        attrs={"T": types, **attrs},
+        infer=partial(_infer_max_back, layout),
+        cpu=host,
+        gpu=max_back_gpu(layout, host),
+        native=_native(layout, "gg_max_pool_back", _gradient_shapes),
+        grad=partial(of_gradient, grad_grad_name),
+        doc=f"The gradient of {name}: each window's goes to its largest element, the first of "
+        "equals.",
+    )
+    host = Call(make=unless_empty(partial(_bind_max_back_back, layout)))
+    op(
+        grad_grad_name,
+        inputs="orig_input: T, orig_output: T, grad: T",
+        outputs="output: T",
+        attrs={"T": types, **attrs},
+        infer=partial(_infer_max_back_back, layout),
+        cpu=host,
+        gpu=max_back_back_gpu(layout, host),
+        native=_native(layout, "gg_max_pool_back_back", _gradient_shapes),
+        grad=partial(of_gradient, grad_name),
+        doc="What `grad` holds where each window's largest element is.",
+    )
+    return max_pool
+
+
+def _declare_mean(layout: Layout, name: str, grad_name: str, input_name: str) -> OpFunction:
+    """Declares two ops, which are each other's gradients, and returns the first's function."""
+    attrs = _attrs(layout)
+
+    def gradient(op: Any, dy: Any) -> Any:
+        return getattr(raw_ops, grad_name)(shape_of(op.inputs[0]), dy, **attrs_of(op, attrs))
+
+    def gradient_of_gradient(op: Any, ddx: Any) -> list[Any]:
+        return [None, getattr(raw_ops, name)(ddx, **attrs_of(op, attrs))]
+
+    host = Call(make=unless_empty(partial(_bind_mean, layout)))
+    avg_pool = op(
+        name,
+        inputs=f"{input_name}: T",
+        outputs="output: T",
+        attrs={"T": FLOATING, **attrs},
+        infer=partial(_infer, layout),
+        cpu=host,
+        gpu=mean_gpu(layout, host),
+        native=_native(layout, "gg_mean_pool", _forward_shapes),
+        grad=gradient,
+        doc=f"The mean of each window's elements that are inside the {layout.noun[:-1]}.",
+    )
+    host = Call(make=unless_empty(partial(_bind_mean_back, layout)))
+    op(
+        grad_name,
+        inputs="orig_input_shape: int32, grad: T",
+        outputs="output: T",
+        attrs={"T": FLOATING, **attrs},
+        infer=partial(_infer_mean_back, layout),
+        host=[0],
+        cpu=host,
+        gpu=mean_back_gpu(layout, host),
+        native=_native(layout, "gg_mean_pool_back", _mean_gradient_shapes),
+        grad=gradient_of_gradient,
+        doc=f"The gradient of {name}: each window's goes to its elements in equal parts.",
+    )
+    return avg_pool
+
+
+max_pool_op = _declare_max(IMAGES, "MaxPool", "MaxPoolGrad", "MaxPoolGradGrad", REAL)
+avg_pool_op = _declare_mean(IMAGES, "AvgPool", "AvgPoolGrad", "value")
+max_pool3d_op = _declare_max(VOLUMES, "MaxPool3D", "MaxPool3DGrad", "MaxPool3DGradGrad", FLOATING)
+avg_pool3d_op = _declare_mean(VOLUMES, "AvgPool3D", "AvgPool3DGrad", "input")

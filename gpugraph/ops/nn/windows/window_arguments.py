@@ -1,0 +1,99 @@
+"""Arguments of the public functions of windows: sizes, strides and data formats in their forms."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gpugraph.graph.client.tensor import Tensor
+
+_LAST = {1: "NWC", 2: "NHWC", 3: "NDHWC"}
+_FIRST = {1: "NCW", 2: "NCHW", 3: "NCDHW"}
+
+
+def one_of(name: str, value: Any, older: str, old_value: Any) -> Any:
+    """The argument by its name or its older one; ValueError for both, and for neither."""
+    if value is not None and old_value is not None:
+        raise ValueError(f"Cannot specify both '{name}' and '{older}'")
+    if value is None and old_value is None:
+        raise ValueError(f"Must specify '{name}'")
+    return old_value if value is None else value
+
+
+def whole_entries(value: Any, count: int, data_format: str, name: str) -> list[int]:
+    """`value` as an entry for each dimension, `count` of them spatial; ValueError unless it has
+    one entry, one for each spatial dimension, or all.
+    """
+    flat = [1] if value is None else [int(entry) for entry in np.ravel(np.asarray(value))]
+    if len(flat) not in (1, count, count + 2):
+        raise ValueError(
+            f"{name} should be of length 1, {count} or {count + 2} but was {len(flat)}: {flat}"
+        )
+    if len(flat) == count + 2:
+        return flat
+    spatial = flat if len(flat) == count else flat * count
+    return [1, *spatial, 1] if data_format.endswith("C") else [1, 1, *spatial]
+
+
+def spatial_entries(value: Any, count: int, name: str) -> list[int]:
+    """`value` as an entry for each of `count` dimensions, 1 by default; else ValueError."""
+    entries = [1] * count if value is None else [int(entry) for entry in value]
+    if len(entries) != count:
+        raise ValueError(f"{name} must have {count} entries, one a dimension, but it is {value!r}")
+    return entries
+
+
+def check_strides_and_rates(strides: list[int], rates: list[int]) -> None:
+    """ValueError for strides and dilation rates that both are more than 1."""
+    if max(strides) > 1 and max(rates) > 1:
+        raise ValueError(
+            f"strides > 1 not supported in conjunction with dilation_rate > 1: {strides}"
+        )
+
+
+def spatial_rank(source: Tensor) -> int:
+    """How many dimensions beside batch and channels the tensor has; ValueError but for 1 to 3."""
+    rank = source.shape.rank
+    if rank is None or not 3 <= rank <= 5:
+        raise ValueError(f"The input must be of rank 3, 4 or 5, but its shape is {source.shape}")
+    return rank - 2
+
+
+def format_of_rank(data_format: str | None, count: int) -> str:
+    """The data format, with channels last by default; ValueError for one of another rank."""
+    if data_format not in (None, _LAST[count], _FIRST[count]):
+        raise ValueError(
+            f"data_format must be {_LAST[count]} or {_FIRST[count]}, but it is {data_format!r}"
+        )
+    return data_format or _LAST[count]
+
+
+def image_format(data_format: str | None) -> str:
+    """The data format of images, "NHWC" by default; ValueError for another than "NCHW"."""
+    layout = data_format or "NHWC"
+    if layout not in ("NHWC", "NCHW"):
+        raise ValueError(f"data_format must be 'NHWC' or 'NCHW', but it is {data_format!r}")
+    return layout
+
+
+class SequenceFormat(NamedTuple):
+    """How sequences become images one pixel high: the axis of the height, and the data format."""
+
+    axis: int
+    data_format: str
+
+    def entries(self, value: Any, name: str) -> list[int]:
+        """`value` (one number, or three) as an entry for each dimension of the images."""
+        entries = whole_entries(value, 1, self.data_format, name)
+        entries.insert(self.axis, 1)
+        return entries
+
+
+def sequence_format(data_format: str | None) -> SequenceFormat:
+    """The format of sequences; ValueError for an unknown one."""
+    if data_format in (None, "NHWC", "NWC"):
+        return SequenceFormat(1, "NHWC")
+    if data_format in ("NCHW", "NCW"):
+        return SequenceFormat(2, "NCHW")
+    raise ValueError(f'`data_format` must be "NWC" or "NCW". Received: {data_format!r}')
