@@ -107,19 +107,19 @@ from gpugraph.ops.arrays.masks_and_coordinates import (
     broadcast_static_shape as broadcast_static_shape, meshgrid as meshgrid,
     sequence_mask as sequence_mask, unravel_index as unravel_index,
 )
-from gpugraph.ops.strings.fingerprint_and_guarantee import (
-    fingerprint as fingerprint, guarantee_const as guarantee_const,
-    parallel_stack as parallel_stack, timestamp as timestamp,
-)
 from gpugraph.ops.reductions.histograms import (
     histogram_fixed_width as histogram_fixed_width,
     histogram_fixed_width_bins as histogram_fixed_width_bins,
 )
-from gpugraph.ops.arrays.identity_n import identity_n as identity_n
+from gpugraph.ops.arrays.identity_n import (
+    guarantee_const as guarantee_const, identity_n as identity_n,
+)
 from gpugraph.ops.arrays.indexed_slices_to_tensor import (
     convert_to_tensor_or_indexed_slices as convert_to_tensor_or_indexed_slices,
 )
-from gpugraph.ops.arrays.concat_and_stack import concat as concat, stack as stack
+from gpugraph.ops.arrays.concat_and_stack import (
+    concat as concat, parallel_stack as parallel_stack, stack as stack,
+)
 from gpugraph.ops.framework.kernel_registry import (
     HostOnly as HostOnly, register_kernel as register_kernel,
 )
@@ -192,6 +192,7 @@ from gpugraph.ops.indexing.unique_counts_and_list_diff import (
     setdiff1d as setdiff1d, unique_with_counts as unique_with_counts,
 )
 from gpugraph.ops.debugging.ensure_shape import ensure_shape as ensure_shape
+from gpugraph.ops.debugging.timestamp import timestamp as timestamp
 from gpugraph.ops.indexing.strided_slice import (
     newaxis as newaxis, slice as slice, strided_slice as strided_slice,
 )
@@ -240,6 +241,7 @@ from gpugraph.ops.state.reference_variable_ops import (
     assign as assign, assign_add as assign_add, assign_sub as assign_sub,
 )
 from gpugraph.ops.strings.hash_buckets import (
+    fingerprint as fingerprint,
     string_to_hash_bucket as string_to_hash_bucket,
     string_to_hash_bucket_fast as string_to_hash_bucket_fast,
     string_to_hash_bucket_strong as string_to_hash_bucket_strong,

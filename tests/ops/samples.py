@@ -82,7 +82,7 @@ UNSAMPLED = {
     **dict.fromkeys(
         LOWERED, "compilation puts another op in its place: test_resource_variables.py has it run"
     ),
-    "Timestamp": "it is another number each time: test_guarantees.py has it run",
+    "Timestamp": "it is another number each time: test_timestamp.py has it run",
     **dict.fromkeys(
         ("StackV2", "StackPushV2", "StackPopV2", "StackCloseV2"),
         "it works on what a run keeps: test_stacks.py has it run",

@@ -1,4 +1,4 @@
-"""Tensors joined: concat and stack.
+"""Tensors joined: concat, stack and parallel_stack.
 
 Lists that contain tensors become tensors by stacking: `convert_to_tensor([x, 1.0])` is a Pack.
 """
@@ -13,7 +13,7 @@ import numpy as np
 
 from gpugraph.base import dtypes
 from gpugraph.base.dtypes import ALL, DType
-from gpugraph.base.shapes import Dimension, TensorShape
+from gpugraph.base.shapes import Dimension, TensorShape, as_shape
 from gpugraph.graph.client.indexed_slices import IndexedSlices
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
@@ -29,7 +29,7 @@ from gpugraph.ops.framework.identity_and_shape import (
     shape,
 )
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
-from gpugraph.ops.framework.shape_functions import UNKNOWN, normalize_axis
+from gpugraph.ops.framework.shape_functions import UNKNOWN, from_attr, normalize_axis
 from gpugraph.ops.framework.tensor_conversion import (
     constant,
     convert_to_tensor,
@@ -264,6 +264,47 @@ def stack(values: Any, axis: int = 0, name: str = "stack") -> Tensor:
     else:
         made = _pack(list(values), axis=axis, name=name)
     return made
+
+
+# -- parallel_stack
+
+
+def _infer_rows(context: InferContext) -> Sequence[TensorShape]:
+    shape = from_attr("shape")(context)[0]
+    for value in context.shapes:
+        row = value.with_rank_at_least(1)
+        if row.sizes is not None and row.sizes[0] not in (1, None):
+            raise ValueError(f"Each value must be one row, but one has {row.sizes[0]}")
+        row[1:].assert_is_compatible_with(shape[1:])
+    return [shape]
+
+
+def _join_rows(*arrays: Any) -> None:
+    np.concatenate(arrays[:-1], 0, arrays[-1])
+
+
+_parallel_concat = op(
+    "ParallelConcat",
+    inputs="values: N*T",
+    outputs="output: T",
+    attrs={"N": Attr("int", required=True), "T": ALL, "shape": Attr("shape", required=True)},
+    infer=_infer_rows,
+    cpu=Call(_join_rows),
+    gpu=Call(_join_rows),
+    grad=lambda op, dy: raw_ops.Split(np.array(0, np.int32), dy, num_split=len(op.inputs)),
+    doc="Values of one row each, one after the other.",
+)
+
+
+def parallel_stack(values: Any, name: str = "parallel_stack") -> Tensor:
+    """Tensors of one shape, which must be known, as the rows of one. ValueError where it is not."""
+    with op_scope(name, "parallel_stack", *values):
+        shape = as_shape(convert_to_tensor(values[0]).shape)
+        if not shape.is_fully_defined():
+            raise ValueError(f"The shapes of what is stacked must be known, but one is {shape}")
+        front = np.array(0, np.int32)
+        rows = [raw_ops.ExpandDims(value, front) for value in values]
+        return _parallel_concat(rows, shape=TensorShape.of((len(rows),)).concatenate(shape))
 
 
 def contains_tensor(value: Any) -> bool:

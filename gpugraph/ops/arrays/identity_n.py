@@ -1,16 +1,20 @@
-"""IdentityN: several tensors as they are, by one op: one gradient for them all."""
+"""Tensors as they are: IdentityN, one op for several, and GuaranteeConst, a promise."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
+from gpugraph.base.dtypes import ALL
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import Signature
+from gpugraph.kernel import Call, Signature
 from gpugraph.ops.framework.identity_and_shape import Pairs, copying
 from gpugraph.ops.framework.op_declaration import Attr, op
+from gpugraph.ops.framework.shape_functions import same_shape
 
 
 def _same_shapes(context: InferContext) -> Sequence[TensorShape]:
@@ -42,3 +46,27 @@ def identity_n(input: Any, name: str | None = None) -> list[Tensor]:
     if isinstance(input, (list, tuple)) and not input:
         raise ValueError("IdentityN needs at least one tensor")
     return _identity_n(input, name=name)
+
+
+def _copy(x: Any, out: Any) -> None:
+    np.copyto(out, x)
+
+
+_guarantee_const = op(
+    "GuaranteeConst",
+    inputs="input: T",
+    outputs="output: T",
+    attrs={"T": ALL},
+    infer=same_shape(0),
+    alias={0: 0},
+    cpu=Call(_copy),
+    gpu=Call(_copy),
+    grad=lambda op, dy: dy,
+    stateful=True,
+    doc="The input as it is, of which the program promises that it never changes.",
+)
+
+
+def guarantee_const(input: Any, name: str | None = None) -> Tensor:
+    """`input`, of which you promise that every run gives it the same value."""
+    return _guarantee_const(input, name=name)

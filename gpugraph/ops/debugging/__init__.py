@@ -1,3 +1,3 @@
 """Asserts, and checks of numbers and shapes."""
 
-from gpugraph.ops.debugging import assert_kernel, check_numerics, ensure_shape
+from gpugraph.ops.debugging import assert_kernel, check_numerics, ensure_shape, timestamp

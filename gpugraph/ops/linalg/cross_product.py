@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
@@ -15,6 +15,7 @@ from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Arg, Call, Launch, Signature, Source
 from gpugraph.ops.framework.cuda_grids import THREADS, grid_of
 from gpugraph.ops.framework.op_declaration import op, raw_ops
+from gpugraph.ops.framework.public_function import public_function
 
 
 def _infer_cross(context: InferContext) -> Sequence[TensorShape]:
@@ -36,22 +37,17 @@ def _launch(signature: Signature) -> list[Launch]:
     return [Launch("gg_cross", grid_of(count), block, (Arg(0), Arg(1), Arg(2), count), types)]
 
 
-_cross_op = op(
-    "Cross",
-    inputs="a: T, b: T",
-    outputs="product: T",
-    attrs={"T": REAL},
-    infer=_infer_cross,
-    cpu=Call(_cross),
-    gpu=Source("cross_product.cu", _launch, Call(_cross)),
-    grad=lambda op, dy: [raw_ops.Cross(op.inputs[1], dy), raw_ops.Cross(dy, op.inputs[0])],
-    doc="The cross products of vectors of 3 elements, along the last axis.",
+cross: Callable[..., Tensor] = public_function(
+    op(
+        "Cross",
+        inputs="a: T, b: T",
+        outputs="product: T",
+        attrs={"T": REAL},
+        infer=_infer_cross,
+        cpu=Call(_cross),
+        gpu=Source("cross_product.cu", _launch, Call(_cross)),
+        grad=lambda op, dy: [raw_ops.Cross(op.inputs[1], dy), raw_ops.Cross(dy, op.inputs[0])],
+        doc="The cross products of vectors of 3 elements, along the last axis of tensors of one "
+        "shape. ValueError where the shapes differ or the last size is not 3.",
+    )
 )
-
-
-def cross(a: Any, b: Any, name: str | None = None) -> Tensor:
-    """The cross products of vectors of 3 elements, along the last axis of tensors of one shape.
-
-    ValueError where the shapes differ or the last size is not 3.
-    """
-    return _cross_op(a, b, name=name)

@@ -33,8 +33,8 @@ def _parsed(equation: str, count: int) -> tuple[list[str], str]:
     text = equation.replace(" ", "")
     match = _EQUATION.match(text)
     if match is None:
-        more = " (ellipses are not supported)" if "..." in text else ""
-        raise ValueError(f"Indices have incorrect format: {equation}{more}")
+        hint = " (ellipses are not supported)" if "..." in text else ""
+        raise ValueError(f"Indices have incorrect format: {equation}{hint}")
     inputs = match.group(1).split(",")
     if len(inputs) != count:
         raise ValueError(
@@ -44,8 +44,8 @@ def _parsed(equation: str, count: int) -> tuple[list[str], str]:
     if match.group(2) is not None:
         output = match.group(2)[2:]
     else:
-        everything = "".join(inputs)
-        output = "".join(each for each in sorted(set(everything)) if everything.count(each) == 1)
+        labels = "".join(inputs)
+        output = "".join(label for label in sorted(set(labels)) if labels.count(label) == 1)
     if len(set(output)) != len(output):
         raise ValueError(f"Output labels appear more than once: {equation}")
     missing = set(output) - set("".join(inputs))
@@ -65,50 +65,45 @@ class _Operand:
         """The same axes in another order."""
         if labels == self.labels:
             return self
-        order = np.array([self.labels.index(each) for each in labels], np.int32)
+        order = np.array([self.labels.index(label) for label in labels], np.int32)
         return _Operand(transpose(self.tensor, order), labels)
 
     def summed(self, labels: str) -> _Operand:
         """Without these axes."""
         if not labels:
             return self
-        axes = [self.labels.index(each) for each in labels]
-        rest = "".join(each for each in self.labels if each not in labels)
+        axes = [self.labels.index(label) for label in labels]
+        rest = "".join(label for label in self.labels if label not in labels)
         return _Operand(reduce_sum(self.tensor, axes), rest)
 
     def without_repeats(self) -> _Operand:
         """The diagonal of axes that share a label."""
-        found: _Operand = self
+        operand: _Operand = self
         for label in sorted(set(self.labels)):
-            while found.labels.count(label) > 1:
-                found = found._diagonal(label)
-        return found
+            while operand.labels.count(label) > 1:
+                operand = operand._diagonal(label)
+        return operand
 
     def _diagonal(self, label: str) -> _Operand:
-        places = [at for at, each in enumerate(self.labels) if each == label][:2]
-        rest = [at for at in range(len(self.labels)) if at not in places]
-        turned = transpose(self.tensor, np.array(rest + places, np.int32))
-        labels = "".join(self.labels[at] for at in rest) + label
-        return _Operand(matrix_diag_part(turned), labels)
+        pair = [axis for axis, other in enumerate(self.labels) if other == label][:2]
+        rest = [axis for axis in range(len(self.labels)) if axis not in pair]
+        matrices = transpose(self.tensor, np.array(rest + pair, np.int32))
+        labels = "".join(self.labels[axis] for axis in rest) + label
+        return _Operand(matrix_diag_part(matrices), labels)
 
     def sizes(self, labels: str) -> list[Any]:
         """The sizes of these axes: ints where they are known, else tensors."""
         known = self.tensor.shape.sizes
         assert known is not None
-        found: list[Any] = []
-        for label in labels:
-            at = self.labels.index(label)
-            size = known[at]
-            if size is None:
-                shape: Any = raw_ops.Shape(self.tensor)
-                found.append(shape[at])
-            else:
-                found.append(size)
-        return found
+        sizes: list[Any] = []
+        for axis in map(self.labels.index, labels):
+            size = known[axis]
+            sizes.append(raw_ops.Shape(self.tensor)[axis] if size is None else size)
+        return sizes
 
 
 def _pair(left: _Operand, right: _Operand, wanted: set[str]) -> _Operand:
-    """The product of two, summed over the labels that nobody wants any more."""
+    """The product of two, summed over the labels that are not among `wanted`."""
     mine, theirs = set(left.labels), set(right.labels)
     left = left.summed("".join(x for x in left.labels if x not in theirs | wanted))
     right = right.summed("".join(x for x in right.labels if x not in mine | wanted))
@@ -171,15 +166,15 @@ def einsum(equation: str, *inputs: Any, name: str | None = None) -> Tensor:
     with op_scope(name, "einsum", *inputs):
         labels, output = _parsed(equation, len(inputs))
         operands = [
-            _operand(convert_to_tensor(each, name="input"), names)
-            for each, names in zip(inputs, labels)
+            _operand(convert_to_tensor(tensor, name="input"), names)
+            for tensor, names in zip(inputs, labels)
         ]
-        found = operands[0]
-        for at, other in enumerate(operands[1:], 1):
-            later = "".join(each.labels for each in operands[at + 1 :])
-            found = _pair(found, other, set(output) | set(later))
-        found = found.summed("".join(x for x in found.labels if x not in output)).ordered(output)
-        return found.tensor
+        product = operands[0]
+        for index, other in enumerate(operands[1:], 1):
+            later = "".join(operand.labels for operand in operands[index + 1 :])
+            product = _pair(product, other, set(output) | set(later))
+        rest = "".join(label for label in product.labels if label not in output)
+        return product.summed(rest).ordered(output).tensor
 
 
 def _operand(tensor: Tensor, labels: str) -> _Operand:

@@ -1,7 +1,7 @@
-"""Square matrices as a lower times an upper triangle with rows exchanged, and what that solves.
+"""LU factorization: square matrices as a lower times an upper triangle with rows exchanged.
 
-A factorization is (lower_upper, perm): one matrix that holds both triangles, the ones on the
-diagonal of the lower one left out, and the row of the matrix that each row of the product is.
+A factorization is (lower_upper, perm): one matrix that holds both triangles, without the ones on
+the diagonal of the lower one, and the row of the matrix that each row of the product is.
 """
 
 from __future__ import annotations
@@ -21,31 +21,28 @@ from gpugraph.ops.arrays.constants_and_placeholders import ones
 from gpugraph.ops.arrays.reshape_and_transpose import broadcast_to, invert_permutation
 from gpugraph.ops.framework.identity_and_shape import op_scope
 from gpugraph.ops.framework.op_declaration import op, raw_ops
-from gpugraph.ops.framework.shape_functions import UNKNOWN
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.indexing.gather import gather
-from gpugraph.ops.linalg.matmul import matmul, matrix_transpose
+from gpugraph.ops.linalg.matmul import matmul
 from gpugraph.ops.linalg.matrix_compositions import eye
 from gpugraph.ops.linalg.matrix_diag_and_band import matrix_band_part
 from gpugraph.ops.linalg.matrix_diagonals_v2 import matrix_set_diag
 from gpugraph.ops.linalg.solve_and_cholesky import (
     LAPACK_TYPES,
+    adjoint_of,
     matrix_triangular_solve,
     refusing,
     square,
+    triangle,
 )
 
 
 def _infer_lu(context: InferContext) -> Sequence[TensorShape]:
-    found = square(context.shapes[0])
-    if found is None:
-        return [UNKNOWN, UNKNOWN]
-    batch, size = found
-    return [TensorShape.of((*batch, size, size)), TensorShape.of((*batch, size))]
+    batch, size = square(context.shapes[0])
+    return [batch + (size, size), batch + (size,)]
 
 
-def _bind_lu(context: KernelContext, matrices: Any, both: Any, perm: Any) -> Callable[[], Any]:
-    del context
+def _bind_lu(_: KernelContext, matrices: Any, both: Any, perm: Any) -> Callable[[], Any]:
     size = matrices.shape[-1]
     count = matrices.size // (size * size) if size else 0
     work, order = both.reshape(count, size, size), perm.reshape(count, size)
@@ -57,40 +54,35 @@ def _bind_lu(context: KernelContext, matrices: Any, both: Any, perm: Any) -> Cal
         for column in range(size):
             pivot = column + np.abs(work[:, column:, column]).argmax(axis=1)
             for array in (work, order):
-                kept = array[:, column].copy()
+                row = array[:, column].copy()
                 array[:, column] = array[every, pivot]
-                array[every, pivot] = kept
+                array[every, pivot] = row
             if not np.abs(work[:, column, column]).all():
                 raise np.linalg.LinAlgError
             factors = work[:, column + 1 :, column] / work[:, column, None, column]
             work[:, column + 1 :, column] = factors
-            row = work[:, column, None, column + 1 :]
-            work[:, column + 1 :, column + 1 :] -= factors[:, :, None] * row
+            pivot_row = work[:, column, None, column + 1 :]
+            work[:, column + 1 :, column + 1 :] -= factors[:, :, None] * pivot_row
 
     return refusing("Input is not invertible.", run)
 
 
-def _triangle(matrices: Any, lower: bool) -> Any:
-    ends = (np.int64(-1), np.int64(0)) if lower else (np.int64(0), np.int64(-1))
-    return raw_ops.MatrixBandPart(matrices, *ends)
-
-
 def _strictly_lower(matrices: Any) -> Any:
-    lower = _triangle(matrices, True)
+    lower = triangle(matrices, True)
     return raw_ops.MatrixSetDiag(lower, raw_ops.ZerosLike(raw_ops.MatrixDiagPart(matrices)))
 
 
 def _lu_back(op: Any, dboth: Any, _: Any = None) -> Any:
     """P^T L^-H (strictly lower of L^H dL, and upper of dU U^H) U^-H."""
     both, perm = op.outputs
-    lower, upper = _unit_lower(both, raw_ops.MatrixDiagPart(both)), _triangle(both, False)
+    lower, upper = _unit_lower(both, raw_ops.MatrixDiagPart(both)), triangle(both, False)
     left = matmul(lower, _strictly_lower(dboth), adjoint_a=True)
-    right = matmul(_triangle(dboth, False), upper, adjoint_b=True)
-    inner = raw_ops.AddV2(_strictly_lower(left), _triangle(right, False))
+    right = matmul(triangle(dboth, False), upper, adjoint_b=True)
+    inner = raw_ops.AddV2(_strictly_lower(left), triangle(right, False))
     inner = raw_ops.MatrixTriangularSolve(lower, inner, lower=True, adjoint=True)
-    turned = raw_ops.MatrixTriangularSolve(upper, _adjoint(inner), lower=False)
-    rows = raw_ops.OneHot(perm, raw_ops.Shape(perm)[-1], *_one_and_zero(turned))
-    return matmul(rows, _adjoint(turned), transpose_a=True)
+    solution = raw_ops.MatrixTriangularSolve(upper, adjoint_of(inner), lower=False)
+    rows = raw_ops.OneHot(perm, raw_ops.Shape(perm)[-1], *_one_and_zero(solution))
+    return matmul(rows, adjoint_of(solution), transpose_a=True)
 
 
 def _one_and_zero(like: Any) -> Any:
@@ -98,12 +90,8 @@ def _one_and_zero(like: Any) -> Any:
     return numpy_type(1), numpy_type(0)
 
 
-def _adjoint(matrices: Any) -> Any:
-    return matrix_transpose(matrices, conjugate=True)
-
-
 def _unit_lower(both: Any, diagonal: Any) -> Any:
-    return raw_ops.MatrixSetDiag(_triangle(both, True), raw_ops.OnesLike(diagonal))
+    return raw_ops.MatrixSetDiag(triangle(both, True), raw_ops.OnesLike(diagonal))
 
 
 _lu = op(
@@ -137,9 +125,8 @@ def _factorization(lower_upper: Any, perm: Any, validate: bool) -> tuple[Tensor,
     both = convert_to_tensor(lower_upper, preferred_dtype=dtypes.float32, name="lower_upper")
     order = convert_to_tensor(perm, preferred_dtype=dtypes.int32, name="perm")
     if validate:
-        found = square(both.shape)
-        if found is not None:
-            TensorShape.of((*found[0], found[1])).assert_is_compatible_with(order.shape)
+        batch, size = square(both.shape)
+        (batch + (size,)).assert_is_compatible_with(order.shape)
     return both, order
 
 

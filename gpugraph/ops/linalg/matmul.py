@@ -41,25 +41,32 @@ def infer_matmul(context: InferContext) -> Sequence[TensorShape]:
 
 
 def matrices_of(signature: Signature, a: Any, b: Any, out: Any) -> list[tuple[Any, Any, Any]]:
-    """What a MatMul multiplies, as views."""
+    """The two factors and the product of a MatMul, as views."""
     left = a.T if signature.attrs["transpose_a"] else a
     right = b.T if signature.attrs["transpose_b"] else b
     return [(left, right, out)]
 
 
 def bind_matmul(context: KernelContext, a: Any, b: Any, out: Any) -> Callable[[], Any]:
-    """What computes a MatMul by NumPy."""
+    """The callable that computes a MatMul by NumPy."""
     [matrices] = matrices_of(context, a, b, out)
     return partial(np.matmul, *matrices)
 
 
 def _matmul_back(op: Any, dy: Any) -> list[Any]:
-    a, b = map(conj, op.inputs)
-    turn_a, turn_b = op.get_attr("transpose_a"), op.get_attr("transpose_b")
-
     def product(left: Any, right: Any, turn_left: bool, turn_right: bool) -> Any:
         return raw_ops.MatMul(left, right, transpose_a=turn_left, transpose_b=turn_right)
 
+    a, b = map(conj, op.inputs)
+    return _factor_gradients(
+        product, a, b, dy, op.get_attr("transpose_a"), op.get_attr("transpose_b")
+    )
+
+
+def _factor_gradients(
+    product: Callable[..., Any], a: Any, b: Any, dy: Any, turn_a: bool, turn_b: bool
+) -> list[Any]:
+    """The gradients of both factors of a product; `turn`: whether a factor is transposed first."""
     da = product(b, dy, turn_b, True) if turn_a else product(dy, b, False, not turn_b)
     db = product(dy, a, True, turn_a) if turn_b else product(a, dy, not turn_a, False)
     return [da, db]
@@ -94,7 +101,7 @@ def infer_batch_matmul(context: InferContext) -> Sequence[TensorShape]:
 
 
 def bind_batch_matmul(context: KernelContext, x: Any, y: Any, out: Any) -> Callable[[], Any]:
-    """What computes a BatchMatMulV2 by NumPy."""
+    """The callable that computes a BatchMatMulV2 by NumPy."""
     conjugates: list[Callable[[], Any]] = []
 
     def operand(array: Any, index: int, adjoint: bool) -> Any:
@@ -122,7 +129,8 @@ def bind_batch_matmul(context: KernelContext, x: Any, y: Any, out: Any) -> Calla
 def batches_of_matrices(
     signature: Signature, x: Any, y: Any, out: Any
 ) -> list[tuple[Any, Any, Any]]:
-    """What a BatchMatMulV2 multiplies, as views. NotImplementedError for complex adjoints."""
+    """The factors and the product of a BatchMatMulV2, as views. NotImplementedError for complex
+    adjoints."""
 
     def operand(array: Any, index: int, adjoint: bool) -> Any:
         if adjoint and signature.input_types[index].is_complex:
@@ -135,15 +143,12 @@ def batches_of_matrices(
 
 
 def _batch_matmul_back(op: Any, dy: Any) -> list[Any]:
-    x, y = op.inputs
-    adj_x, adj_y = op.get_attr("adj_x"), op.get_attr("adj_y")
-
     def product(left: Any, right: Any, adjoint_left: bool, adjoint_right: bool) -> Any:
         return raw_ops.BatchMatMulV2(left, right, adj_x=adjoint_left, adj_y=adjoint_right)
 
-    dx = product(y, dy, adj_y, True) if adj_x else product(dy, y, False, not adj_y)
-    dy_ = product(dy, x, True, adj_x) if adj_y else product(x, dy, not adj_x, False)
-    return _unbroadcast_batches(dx, dy_, x, y)
+    x, y = op.inputs
+    gradients = _factor_gradients(product, x, y, dy, op.get_attr("adj_x"), op.get_attr("adj_y"))
+    return _unbroadcast_batches(*gradients, x, y)
 
 
 def _unbroadcast_batches(dx: Any, dy: Any, x: Tensor, y: Tensor) -> list[Any]:
@@ -240,7 +245,7 @@ def _contracted(axes: Any, a_rank: int, b_rank: int) -> tuple[list[int], list[in
         return list(range(a_rank - int(axes), a_rank)), list(range(int(axes)))
     if len(axes) != 2:
         raise ValueError(f"axes must be an int or two lists of axes, but are {axes}")
-    left, right = (np.atleast_1d(np.asarray(each, np.int64)).tolist() for each in axes)
+    left, right = (np.atleast_1d(np.asarray(side, np.int64)).tolist() for side in axes)
     if len(left) != len(right):
         raise ValueError(f"Different numbers of axes to contract: {left} and {right}")
     return (
@@ -290,9 +295,9 @@ def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Tensor:
             shape: Any = np.concatenate([x_shape, y_shape])
         else:
             shape = raw_ops.ConcatV2([x_shape, y_shape], 0)
-        made: Tensor = raw_ops.Reshape(matmul(x, y), shape, name=scope)
-        made.set_shape(x_known + y_known)
-        return made
+        product: Tensor = raw_ops.Reshape(matmul(x, y), shape, name=scope)
+        product.set_shape(x_known + y_known)
+        return product
 
 
 def matrix_transpose(

@@ -1,4 +1,4 @@
-"""Functions of matrices made of other ops: identities, traces, norms, least squares; and Cross."""
+"""Functions of matrices made of other ops: identities, traces, norms, least squares."""
 
 from __future__ import annotations
 
@@ -57,16 +57,13 @@ def eye(
             batch = [] if batch_shape is None else list(np.asarray(batch_shape, int).tolist())
             rows, columns = int(num_rows), int(columns)
             diagonal = ones([*batch, min(rows, columns)], element)
-            if square:
-                return matrix_diag(diagonal)
-            return matrix_set_diag(zeros([*batch, rows, columns], element), diagonal)
-        shorter = raw_ops.Minimum(*sizes) if not square else convert_to_tensor(num_rows)
-        front = np.zeros(0, np.int32) if batch_shape is None else batch_shape
-        diagonal = ones(concat([front, raw_ops.Pack([shorter])], 0), element)
-        if square:
-            return matrix_diag(diagonal)
-        whole = concat([front, raw_ops.Pack(sizes)], 0)
-        return matrix_set_diag(zeros(whole, element), diagonal)
+            whole: Any = [*batch, rows, columns]
+        else:
+            shorter = raw_ops.Minimum(*sizes) if not square else convert_to_tensor(num_rows)
+            front = np.zeros(0, np.int32) if batch_shape is None else batch_shape
+            diagonal = ones(concat([front, raw_ops.Pack([shorter])], 0), element)
+            whole = None if square else concat([front, raw_ops.Pack(sizes)], 0)
+        return matrix_diag(diagonal) if square else matrix_set_diag(zeros(whole, element), diagonal)
 
 
 def trace(x: Any, name: str | None = None) -> Tensor:
@@ -146,14 +143,13 @@ def _largest_singular(x: Any, axis: list[int]) -> Any:
     rank = x.shape.rank
     if rank is None:
         raise ValueError("The norm 2 of matrices needs a tensor of known rank")
-    places = [each % rank for each in axis]
-    order = [each for each in range(rank) if each not in places] + places
-    turned = x if order == list(range(rank)) else transpose(x, order)
-    largest = reduce_max(svd(turned, compute_uv=False), -1, True)
+    last_two = [index % rank for index in axis]
+    order = [index for index in range(rank) if index not in last_two] + last_two
+    in_order = order == list(range(rank))
+    matrices = x if in_order else transpose(x, order)
+    largest = reduce_max(svd(matrices, compute_uv=False), -1, True)
     largest = raw_ops.ExpandDims(largest, np.array(-1, np.int32))
-    if order == list(range(rank)):
-        return largest
-    return transpose(largest, np.argsort(order).astype(np.int32))
+    return largest if in_order else transpose(largest, np.argsort(order).astype(np.int32))
 
 
 _MATRIX_ORDERS = ("euclidean", "fro", 1, 2, np.inf)
@@ -173,14 +169,12 @@ def _norm_axes(axis: Any) -> tuple[Any, bool]:
     """The axes as a list, an int or None, and whether they are those of matrices."""
     if not isinstance(axis, (list, tuple)):
         return axis, False
-    found = list(axis)
-    if len(found) != 2 or not all(isinstance(each, (int, np.integer)) for each in found):
+    are_ints = all(isinstance(index, (int, np.integer)) for index in axis)
+    if len(axis) != 2 or not are_ints or axis[0] == axis[1]:
         raise ValueError(
             f"'axis' must be None, an integer, or a tuple of 2 unique integers, got {axis}"
         )
-    if found[0] == found[1]:
-        raise ValueError(f"'axis' must be None, an integer, or 2 unique integers, got {axis}")
-    return [int(each) for each in found], True
+    return [int(index) for index in axis], True
 
 
 def norm(
@@ -250,14 +244,13 @@ def _bind_least_squares(
         if weight == 0 and not context.attrs["fast"]:
             np.copyto(out, np.linalg.pinv(matrices) @ right)
             return
-        turned = adjoint_view(matrices)
+        adjoints = adjoint_view(matrices)
+        ridge = weight * np.eye(min(rows, columns), like=out)
         try:
             if rows >= columns:
-                ridge = weight * np.eye(columns, like=out)
-                solved = np.linalg.solve(turned @ matrices + ridge, turned @ right)
+                solved = np.linalg.solve(adjoints @ matrices + ridge, adjoints @ right)
             else:
-                ridge = weight * np.eye(rows, like=out)
-                solved = turned @ np.linalg.solve(matrices @ turned + ridge, right)
+                solved = adjoints @ np.linalg.solve(matrices @ adjoints + ridge, right)
         except np.linalg.LinAlgError as error:
             message = "Input matrix was rank deficient or ill-conditioned. Try fast=False."
             raise invalid_argument(message) from error

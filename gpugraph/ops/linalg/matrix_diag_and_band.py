@@ -1,7 +1,7 @@
 """Diagonals and bands: matrices made of diagonals, their diagonals, and what is near them.
 
-A diagonal of a matrix lies at equal distances in memory, so that all of it is copying: MatrixDiag
-and its like are views of a flat matrix with a step of one row and one column.
+The elements of a diagonal lie at equal distances in memory, so that MatrixDiag and its like are
+view copies: a diagonal is a view of the flat matrix with a step of one row and one column.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from gpugraph.ops.framework.cuda_grids import item_type
 from gpugraph.ops.framework.identity_and_shape import Pairs, copying, ints
 from gpugraph.ops.framework.numpy_conversion import zero_of
 from gpugraph.ops.framework.op_declaration import op, raw_ops
+from gpugraph.ops.framework.public_function import InputFunction, public_function
 from gpugraph.ops.framework.row_update_launches import columns_and_rows
 from gpugraph.ops.framework.shape_functions import UNKNOWN
 
@@ -30,6 +31,7 @@ Sizes = tuple[int | None, ...]
 
 
 def zero_in(array: Any) -> Any:
+    """The zero of the array's dtype, a scalar array."""
     return np.array(zero_of(array.dtype), array.dtype)
 
 
@@ -50,6 +52,7 @@ def _length(rows: int, columns: int, number: int) -> int:
 
 
 def as_rows(array: Any) -> Any:
+    """The array's view as rows of its last axis, shape (batch, length)."""
     return array.reshape(prod(array.shape[:-1]), array.shape[-1])
 
 
@@ -65,7 +68,7 @@ def _diag_views(_: Signature, diagonal: Any, out: Any) -> Pairs:
     return [(zero_in(out), out), (as_rows(diagonal), diagonal_of(out))]
 
 
-_matrix_diag = op(
+op(
     "MatrixDiag",
     inputs="diagonal: T",
     outputs="output: T",
@@ -99,7 +102,7 @@ def _diag_part_back(op: Any, dy: Any) -> Any:
     return raw_ops.MatrixSetDiag(raw_ops.ZerosLike(op.inputs[0]), dy)
 
 
-_matrix_diag_part = op(
+op(
     "MatrixDiagPart",
     inputs="input: T",
     outputs="diagonal: T",
@@ -133,7 +136,7 @@ def _set_diag_back(op: Any, dy: Any) -> list[Any]:
     return [rest, raw_ops.MatrixDiagPart(dy)]
 
 
-_matrix_set_diag = op(
+op(
     "MatrixSetDiag",
     inputs="input: T, diagonal: T",
     outputs="output: T",
@@ -207,7 +210,7 @@ def matrix_band_part(input: Any, num_lower: Any, num_upper: Any, name: str | Non
     num_lower, num_upper: how many diagonals below and above the main one are kept; a negative
     number keeps all of them. InvalidArgumentError for numbers beyond the matrix.
     """
-    limits = [np.int64(each) if isinstance(each, int) else each for each in (num_lower, num_upper)]
+    limits = [np.int64(n) if isinstance(n, int) else n for n in (num_lower, num_upper)]
     return _matrix_band_part(input, *limits, name=name)
 
 
@@ -224,15 +227,18 @@ def _tensor_diag_views(_: Signature, diagonal: Any, out: Any) -> Pairs:
     return [(zero_in(out), out), (diagonal.reshape(1, -1), diagonal_of(matrix))]
 
 
-_diag = op(
-    "Diag",
-    inputs="diagonal: T",
-    outputs="output: T",
-    attrs={"T": NUMERIC},
-    infer=_infer_tensor_diag,
-    **copying(_tensor_diag_views),
-    grad=lambda op, dy: raw_ops.DiagPart(dy),
-    doc="A tensor of twice the rank: output[i..., i...] = diagonal[i...], zeros elsewhere.",
+diag: Callable[..., Tensor] = public_function(
+    op(
+        "Diag",
+        inputs="diagonal: T",
+        outputs="output: T",
+        attrs={"T": NUMERIC},
+        infer=_infer_tensor_diag,
+        **copying(_tensor_diag_views),
+        grad=lambda op, dy: raw_ops.DiagPart(dy),
+        doc="A tensor of shape `diagonal.shape` twice over: output[i..., i...] is diagonal[i...], "
+        "zeros elsewhere. ValueError for a scalar.",
+    )
 )
 
 
@@ -251,26 +257,16 @@ def _tensor_diag_part_views(_: Signature, source: Any, out: Any) -> Pairs:
     return [(diagonal_of(matrix), out.reshape(1, -1))]
 
 
-_diag_part = op(
-    "DiagPart",
-    inputs="input: T",
-    outputs="diagonal: T",
-    attrs={"T": NUMERIC},
-    infer=_infer_tensor_diag_part,
-    **copying(_tensor_diag_part_views),
-    grad=lambda op, dy: raw_ops.Diag(dy),
-    doc="The diagonal of a tensor of even rank: output[i...] = input[i..., i...].",
+diag_part: InputFunction = public_function(
+    op(
+        "DiagPart",
+        inputs="input: T",
+        outputs="diagonal: T",
+        attrs={"T": NUMERIC},
+        infer=_infer_tensor_diag_part,
+        **copying(_tensor_diag_part_views),
+        grad=lambda op, dy: raw_ops.Diag(dy),
+        doc="The diagonal of `input`, whose shape is one shape twice over: output[i...] is "
+        "input[i..., i...]. ValueError for other shapes.",
+    )
 )
-
-
-def diag(diagonal: Any, name: str | None = None) -> Tensor:
-    """A tensor of shape `diagonal.shape` twice over, `diagonal` on its diagonal, zeros elsewhere.
-
-    ValueError for a scalar.
-    """
-    return _diag(diagonal, name=name)
-
-
-def diag_part(input: Any, name: str | None = None) -> Tensor:
-    """The diagonal of `input`, whose shape is one shape twice over; ValueError for others."""
-    return _diag_part(input, name=name)

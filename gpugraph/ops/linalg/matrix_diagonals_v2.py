@@ -64,11 +64,12 @@ def _numbered(array: Any, low: int, high: int) -> list[tuple[int, Any]]:
     return [(high - row, split[:, row]) for row in range(array.shape[-2])]
 
 
-def _written(target: Any, diagonals: Any, low: int, high: int) -> list[tuple[Any, Any]]:
+def _copies(matrices: Any, diagonals: Any, low: int, high: int) -> list[tuple[Any, Any]]:
+    """Views of each of the `diagonals`, and of where it lies in the matrices."""
     pairs = []
     for number, values in _numbered(diagonals, low, high):
-        place = diagonal_of(target, number)
-        pairs.append((values[:, : place.shape[1]], place))
+        view = diagonal_of(matrices, number)
+        pairs.append((values[:, : view.shape[1]], view))
     return pairs
 
 
@@ -81,11 +82,11 @@ def _infer_diag_v2(context: InferContext) -> Sequence[TensorShape]:
     batch = sizes[:-1] if low == high else sizes[:-2]
     if low != high and (len(sizes) < 2 or sizes[-2] not in (None, high - low + 1)):
         raise ValueError(f"{high - low + 1} diagonals are needed, but the shape is {sizes}")
-    given = [context.value(index) for index in (2, 3)]
+    matrix_sizes = [context.value(index) for index in (2, 3)]
     longest = sizes[-1]
-    if longest is None or any(each is None for each in given):
+    if longest is None or any(size is None for size in matrix_sizes):
         return [TensorShape.of((*batch, None, None))]
-    rows, columns = (ints(each)[0] for each in given)
+    rows, columns = (ints(size)[0] for size in matrix_sizes)
     return [TensorShape.of((*batch, *_matrix_sizes(longest, low, high, rows, columns)))]
 
 
@@ -106,7 +107,7 @@ def _matrix_sizes(longest: int, low: int, high: int, rows: int, columns: int) ->
 
 def _diag_v2_views(signature: Signature, diagonal: Any, padding: Any, out: Any) -> Pairs:
     low, high = _range_of(signature.value(1)) or (0, 0)
-    return [(padding.reshape(()), out), *_written(out, diagonal, low, high)]
+    return [(padding.reshape(()), out), *_copies(out, diagonal, low, high)]
 
 
 def _diag_v2_back(op: Any, dy: Any) -> list[Any]:
@@ -138,8 +139,8 @@ def _infer_diag_part_v2(context: InferContext) -> Sequence[TensorShape]:
 
 def _diag_part_v2_views(signature: Signature, matrices: Any, padding: Any, out: Any) -> Pairs:
     low, high = _range_of(signature.value(1)) or (0, 0)
-    taken = [(place, values) for values, place in _written(matrices, out, low, high)]
-    return [(padding.reshape(()), out), *taken]
+    copies = [(view, values) for values, view in _copies(matrices, out, low, high)]
+    return [(padding.reshape(()), out), *copies]
 
 
 def _diag_part_v2_back(op: Any, dy: Any) -> list[Any]:
@@ -175,7 +176,7 @@ def _infer_set_diag_v2(context: InferContext) -> Sequence[TensorShape]:
 
 def _set_diag_v2_views(signature: Signature, matrices: Any, diagonal: Any, out: Any) -> Pairs:
     low, high = _range_of(signature.value(2)) or (0, 0)
-    return [(matrices, out), *_written(out, diagonal, low, high)]
+    return [(matrices, out), *_copies(out, diagonal, low, high)]
 
 
 def _set_diag_v2_back(op: Any, dy: Any) -> list[Any]:

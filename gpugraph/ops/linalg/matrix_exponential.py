@@ -23,8 +23,8 @@ from gpugraph.base.dtypes import COMPLEX
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.kernel import Call
 from gpugraph.ops.framework.op_declaration import op, raw_ops
-from gpugraph.ops.linalg.matmul import matrix_transpose
-from gpugraph.ops.linalg.solve_and_cholesky import LAPACK_TYPES, infer_square
+from gpugraph.ops.framework.public_function import InputFunction, public_function
+from gpugraph.ops.linalg.solve_and_cholesky import LAPACK_TYPES, adjoint_of, infer_square
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -39,9 +39,9 @@ _SMALL = 5.0
 
 @cache
 def _gauss() -> list[tuple[float, float]]:
-    """Places in [0, 1] and weights of an integral; made when needed: NumPy loads this late."""
-    places, weights = np.polynomial.legendre.leggauss(16)
-    return list(zip(((places + 1) / 2).tolist(), (weights / 2).tolist(), strict=True))
+    """Nodes in [0, 1] and weights of an integral; computed when needed: NumPy loads this late."""
+    nodes, weights = np.polynomial.legendre.leggauss(16)
+    return list(zip(((nodes + 1) / 2).tolist(), (weights / 2).tolist(), strict=True))
 
 
 def _exponential(matrix: Array) -> Array:
@@ -58,10 +58,10 @@ def _exponential(matrix: Array) -> Array:
         below = below + (-factor if k % 2 else factor) * power
         power = power @ scaled
         factor *= (_DEGREE - k) / ((2 * _DEGREE - k) * (k + 1))
-    found = np.linalg.solve(below, above)
+    result = np.linalg.solve(below, above)
     for _ in range(halvings):
-        found = found @ found
-    return found
+        result = result @ result
+    return result
 
 
 def _by_iteration(matrix: Array) -> Array | None:
@@ -95,9 +95,9 @@ def _by_eigenvectors(matrix: Array) -> Array:
 
 def _square_root(matrix: Array) -> Array:
     try:
-        found = _by_iteration(matrix)
-        if found is not None:
-            return found
+        root = _by_iteration(matrix)
+        if root is not None:
+            return root
     except np.linalg.LinAlgError:
         pass  # it is singular, or becomes so
     try:
@@ -109,10 +109,10 @@ def _square_root(matrix: Array) -> Array:
 def _logarithm(matrix: Array) -> Array:
     one, roots = np.eye(len(matrix), dtype=matrix.dtype), 0
     while np.abs(matrix - one).sum(axis=0).max(initial=0.0) > 0.25:
-        found = _square_root(matrix)
-        if np.isnan(found).any() or roots == 100:
+        root = _square_root(matrix)
+        if np.isnan(root).any() or roots == 100:
             return np.full_like(matrix, np.nan)
-        matrix, roots = found, roots + 1
+        matrix, roots = root, roots + 1
     rest = matrix - one
     total = np.zeros_like(matrix)
     for node, weight in _gauss():
@@ -126,9 +126,9 @@ def _one_by_one(function: Callable[[Array], Array]) -> Call:
     def run(matrices: Any, out: Any) -> None:
         wide = np.complex128 if matrices.dtype.kind == "c" else np.float64
         with np.errstate(all="ignore"):
-            for place in np.ndindex(matrices.shape[:-2]):
-                found = function(matrices[place].astype(wide, copy=False))
-                np.copyto(out[place], found, casting="same_kind")
+            for index in np.ndindex(matrices.shape[:-2]):
+                result = function(matrices[index].astype(wide, copy=False))
+                np.copyto(out[index], result, casting="same_kind")
 
     return Call(run)
 
@@ -136,9 +136,9 @@ def _one_by_one(function: Callable[[Array], Array]) -> Call:
 def _back(op: Any, dy: Any) -> Any:
     """The adjoint of the derivative at A is the derivative at A^H."""
     last, rows = np.array(-1, np.int32), np.array(-2, np.int32)
-    turned = matrix_transpose(op.inputs[0], conjugate=True)
-    above = raw_ops.ConcatV2([turned, dy], last)
-    below = raw_ops.ConcatV2([raw_ops.ZerosLike(turned), turned], last)
+    adjoints = adjoint_of(op.inputs[0])
+    above = raw_ops.ConcatV2([adjoints, dy], last)
+    below = raw_ops.ConcatV2([raw_ops.ZerosLike(adjoints), adjoints], last)
     both = getattr(raw_ops, op.type)(raw_ops.ConcatV2([above, below], rows))
     right = raw_ops.Split(last, both, num_split=2)[1]
     return raw_ops.Split(rows, right, num_split=2)[0]
@@ -155,16 +155,34 @@ def _declare(name: str, function: Callable[[Array], Array], types: Any, doc: str
         cpu=kernel,
         gpu=kernel,
         grad=_back,
-        doc=f"{doc} of each square matrix, [..., n, n].",
+        doc=f"{doc} ValueError for matrices that are not square.",
     )
 
 
-_exponential_op = _declare("MatrixExponential", _exponential, LAPACK_TYPES, "The exponential")
-_logarithm_op = _declare(
-    "MatrixLogarithm", _logarithm, COMPLEX, "The principal logarithm (NaN where there is none)"
+_matrix_exponential = _declare(
+    "MatrixExponential",
+    _exponential,
+    LAPACK_TYPES,
+    "The exponentials 1 + A + A A / 2! + ... of square matrices, [..., n, n]; NaN for ones that "
+    "are not finite.",
 )
-_square_root_op = _declare(
-    "MatrixSquareRoot", _square_root, LAPACK_TYPES, "The principal square root (or NaN)"
+matrix_logarithm: InputFunction = public_function(
+    _declare(
+        "MatrixLogarithm",
+        _logarithm,
+        COMPLEX,
+        "The principal logarithms of complex square matrices, [..., n, n]; NaN where there is "
+        "none. TypeError for real matrices.",
+    )
+)
+matrix_square_root: InputFunction = public_function(
+    _declare(
+        "MatrixSquareRoot",
+        _square_root,
+        LAPACK_TYPES,
+        "The principal square roots X, X @ X = A, of square matrices, [..., n, n]. NaN where "
+        "there is none, or of real matrices none that is real.",
+    )
 )
 
 
@@ -173,21 +191,4 @@ def matrix_exponential(input: Any, name: str | None = None) -> Tensor:
 
     ValueError for matrices that are not square; NaN for ones that are not finite.
     """
-    return _exponential_op(input, name=name or "matrix_exponential")
-
-
-def matrix_logarithm(input: Any, name: str | None = None) -> Tensor:
-    """The principal logarithms of complex square matrices, [..., n, n]; NaN where there is none.
-
-    ValueError for matrices that are not square, TypeError for real ones.
-    """
-    return _logarithm_op(input, name=name)
-
-
-def matrix_square_root(input: Any, name: str | None = None) -> Tensor:
-    """The principal square roots X, X @ X = A, of square matrices, [..., n, n].
-
-    NaN where there is none, or of real matrices none that is real. ValueError for matrices that
-    are not square.
-    """
-    return _square_root_op(input, name=name)
+    return _matrix_exponential(input, name=name or "matrix_exponential")

@@ -1,4 +1,4 @@
-"""What singular values say of matrices: ranks and pseudo-inverses; and tensors of norm 1."""
+"""Ranks and pseudo-inverses of matrices, by singular values; and tensors of norm 1."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from gpugraph.ops.reductions.reduction_functions import reduce_max, reduce_sum
 
 def _matrices(a: Any, validate: bool) -> Tensor:
     """TypeError for other dtypes than those of floating point and complex numbers."""
-    found = convert_to_tensor(a, name="a")
-    if not (found.dtype.is_floating or found.dtype.is_complex):
-        raise TypeError(f"Input `a` must have `float`-like `dtype` (saw {found.dtype.name}).")
-    rank = found.shape.rank
+    matrices = convert_to_tensor(a, name="a")
+    if not (matrices.dtype.is_floating or matrices.dtype.is_complex):
+        raise TypeError(f"Input `a` must have `float`-like `dtype` (saw {matrices.dtype.name}).")
+    rank = matrices.shape.rank
     if rank is not None and rank < 2:
         raise ValueError(f"Input `a` must have at least 2 dimensions (saw: {rank}).")
     if validate and rank is None:
         raise ValueError("The rank of `a` must be known.")
-    return found
+    return matrices
 
 
 def _longer(matrices: Tensor) -> Any:
@@ -76,11 +76,11 @@ def pinv(a: Any, rcond: Any = None, validate_args: bool = False, name: str | Non
         counts = raw_ops.Greater(values, raw_ops.ExpandDims(cutoff, last))
         inverse = raw_ops.SelectV2(counts, values, real.dtype.type(np.inf))
         scaled = right / cast(raw_ops.ExpandDims(inverse, rows), right.dtype)
-        made = matmul(scaled, left, adjoint_b=True)
+        product = matmul(scaled, left, adjoint_b=True)
         sizes = matrices.shape.sizes
         if sizes is not None:
-            made.set_shape((*sizes[:-2], sizes[-1], sizes[-2]))
-        return made
+            product.set_shape((*sizes[:-2], sizes[-1], sizes[-2]))
+        return product
 
 
 def normalize(

@@ -1,6 +1,6 @@
 """Square matrices in batches: inverses, determinants, Cholesky factors, solved equations.
 
-LAPACK, by way of NumPy, does the work; a matrix that it can't do is an InvalidArgumentError.
+LAPACK does the work, through NumPy; a matrix that it refuses is an InvalidArgumentError.
 """
 
 from __future__ import annotations
@@ -18,35 +18,47 @@ from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.elementwise.complex_conjugate import conj
 from gpugraph.ops.framework.op_declaration import Attr, op, raw_ops
+from gpugraph.ops.framework.public_function import InputFunction, public_function
 from gpugraph.ops.framework.shape_functions import UNKNOWN
 from gpugraph.ops.linalg.matmul import matmul, matrix_transpose
 
 LAPACK_TYPES = (float64, float32, *COMPLEX)
-"""The dtypes of matrices that can be taken apart."""
+"""The dtypes of matrices that LAPACK factors."""
 
 
-def square(shape: TensorShape) -> tuple[tuple[int | None, ...], int | None] | None:
-    """The batch sizes and the size of square matrices; None for an unknown rank.
+def square(shape: TensorShape) -> tuple[TensorShape, int | None]:
+    """The batch shape and the size of square matrices; both unknown for an unknown rank.
 
     ValueError for a rank below 2 and for matrices that are not square.
     """
     sizes = shape.with_rank_at_least(2).sizes
     if sizes is None:
-        return None
+        return UNKNOWN, None
     rows, columns = sizes[-2:]
     if rows is not None and columns is not None and rows != columns:
         raise ValueError(f"Dimensions must be equal, but are {rows} and {columns}")
-    return sizes[:-2], columns if rows is None else rows
+    return TensorShape.of(sizes[:-2]), columns if rows is None else rows
+
+
+def adjoint_of(matrices: Any) -> Any:
+    """The tensor of each matrix transposed, and its elements conjugated."""
+    return matrix_transpose(matrices, conjugate=True)
+
+
+def triangle(matrices: Any, lower: bool) -> Any:
+    """The tensor of the lower or upper triangles with the diagonals, zeros elsewhere."""
+    limits = (np.int64(-1), np.int64(0)) if lower else (np.int64(0), np.int64(-1))
+    return raw_ops.MatrixBandPart(matrices, *limits)
 
 
 def adjoint_view(matrices: Any) -> Any:
-    """Each matrix transposed, and its elements conjugated."""
+    """The array of each matrix transposed, and its elements conjugated."""
     turned = matrices.swapaxes(-1, -2)
     return turned.conj() if turned.dtype.kind == "c" else turned
 
 
 def refusing(message: str, compute: Callable[[], Any]) -> Callable[[], Any]:
-    """`compute`, whose refusals to do a matrix are InvalidArgumentErrors that say `message`."""
+    """`compute`, where a LinAlgError becomes an InvalidArgumentError with `message`."""
 
     def run() -> Any:
         try:
@@ -59,11 +71,8 @@ def refusing(message: str, compute: Callable[[], Any]) -> Callable[[], Any]:
 
 def infer_square(context: InferContext) -> Sequence[TensorShape]:
     """The output has the shape of the one input, square matrices."""
-    found = square(context.shapes[0])
-    if found is None:
-        return [UNKNOWN]
-    batch, size = found
-    return [TensorShape.of((*batch, size, size))]
+    batch, size = square(context.shapes[0])
+    return [batch + (size, size)]
 
 
 # -- inverses
@@ -114,9 +123,8 @@ def matrix_inverse(input: Any, adjoint: bool = False, name: str | None = None) -
 
 
 def _infer_determinant(context: InferContext) -> Sequence[TensorShape]:
-    found = square(context.shapes[0])
-    shape = UNKNOWN if found is None else TensorShape.of(found[0])
-    return [shape] * context.num_outputs
+    batch, _ = square(context.shapes[0])
+    return [batch] * context.num_outputs
 
 
 def _determinant(matrices: Any, out: Any) -> None:
@@ -134,25 +142,20 @@ def _determinant_back(op: Any, dy: Any) -> Any:
     return raw_ops.Mul(_as_matrices(raw_ops.Mul(dy, conj(op.outputs[0]))), inverse)
 
 
-_matrix_determinant = op(
-    "MatrixDeterminant",
-    inputs="input: T",
-    outputs="output: T",
-    attrs={"T": LAPACK_TYPES},
-    infer=_infer_determinant,
-    cpu=Call(_determinant),
-    gpu=Call(_determinant),
-    grad=_determinant_back,
-    doc="The determinant of each square matrix, [...] of [..., n, n].",
+matrix_determinant: InputFunction = public_function(
+    op(
+        "MatrixDeterminant",
+        inputs="input: T",
+        outputs="output: T",
+        attrs={"T": LAPACK_TYPES},
+        infer=_infer_determinant,
+        cpu=Call(_determinant),
+        gpu=Call(_determinant),
+        grad=_determinant_back,
+        doc="The determinants, shape [...], of square matrices, shape [..., n, n]. ValueError for "
+        "matrices that are not square.",
+    )
 )
-
-
-def matrix_determinant(input: Any, name: str | None = None) -> Tensor:
-    """The determinants, shape [...], of square matrices, shape [..., n, n].
-
-    ValueError for matrices that are not square.
-    """
-    return _matrix_determinant(input, name=name)
 
 
 def _log_determinant(matrices: Any, sign: Any, log_abs: Any) -> None:
@@ -167,37 +170,32 @@ def _log_determinant_back(op: Any, dsign: Any, dlog: Any) -> Any:
     return raw_ops.Mul(_as_matrices(dlog), inverse)
 
 
-_log_matrix_determinant = op(
-    "LogMatrixDeterminant",
-    inputs="input: T",
-    outputs="sign: T, log_abs_determinant: T",
-    attrs={"T": LAPACK_TYPES},
-    infer=_infer_determinant,
-    cpu=Call(_log_determinant),
-    gpu=Call(_log_determinant),
-    grad=_log_determinant_back,
-    doc="The sign and the log of the magnitude of each square matrix's determinant.",
+slogdet: Callable[..., Any] = public_function(
+    op(
+        "LogMatrixDeterminant",
+        inputs="input: T",
+        outputs="sign: T, log_abs_determinant: T",
+        attrs={"T": LAPACK_TYPES},
+        infer=_infer_determinant,
+        cpu=Call(_log_determinant),
+        gpu=Call(_log_determinant),
+        grad=_log_determinant_back,
+        doc="The determinants of square matrices, [..., n, n], as (sign, log_abs_determinant), "
+        "each [...]. The determinant is sign * exp(log_abs_determinant). ValueError for matrices "
+        "that aren't square.",
+    ),
+    "slogdet",
 )
-
-
-def slogdet(input: Any, name: str | None = None) -> Any:
-    """The determinants of square matrices, [..., n, n], as (sign, log_abs_determinant), each [...].
-
-    The determinant is sign * exp(log_abs_determinant). ValueError for matrices that aren't square.
-    """
-    return _log_matrix_determinant(input, name=name)
 
 
 # -- Cholesky
 
 
-def _bind_cholesky(context: KernelContext, matrices: Any, out: Any) -> Callable[[], Any]:
-    del context
-
-    def run() -> None:
-        np.copyto(out, np.linalg.cholesky(matrices))
-
-    return refusing("Cholesky decomposition was not successful. The input might not be valid.", run)
+def _bind_cholesky(_: KernelContext, matrices: Any, out: Any) -> Callable[[], Any]:
+    return refusing(
+        "Cholesky decomposition was not successful. The input might not be valid.",
+        lambda: np.copyto(out, np.linalg.cholesky(matrices)),
+    )
 
 
 def _cholesky_back(op: Any, dy: Any) -> Any:
@@ -205,49 +203,37 @@ def _cholesky_back(op: Any, dy: Any) -> Any:
     factor = op.outputs[0]
     middle = matmul(factor, dy, adjoint_a=True)
     middle = raw_ops.MatrixSetDiag(middle, 0.5 * raw_ops.MatrixDiagPart(middle))
-    middle = raw_ops.MatrixBandPart(middle, np.int64(-1), np.int64(0))
-    left = raw_ops.MatrixTriangularSolve(factor, middle, adjoint=True)
-    whole = raw_ops.MatrixTriangularSolve(
-        factor, matrix_transpose(left, conjugate=True), adjoint=True
+    left = raw_ops.MatrixTriangularSolve(factor, triangle(middle, True), adjoint=True)
+    whole = raw_ops.MatrixTriangularSolve(factor, adjoint_of(left), adjoint=True)
+    return 0.5 * raw_ops.AddV2(whole, adjoint_of(whole))
+
+
+cholesky: InputFunction = public_function(
+    op(
+        "Cholesky",
+        inputs="input: T",
+        outputs="output: T",
+        attrs={"T": LAPACK_TYPES},
+        infer=infer_square,
+        cpu=Call(make=_bind_cholesky),
+        gpu=Call(make=_bind_cholesky),
+        grad=_cholesky_back,
+        doc="The lower triangular factors L of positive definite matrices, [..., n, n], which are "
+        "L L^H. Only the lower triangles are read. ValueError for matrices that are not square, "
+        "InvalidArgumentError in a run for ones that are not positive definite.",
     )
-    return 0.5 * raw_ops.AddV2(whole, matrix_transpose(whole, conjugate=True))
-
-
-_cholesky = op(
-    "Cholesky",
-    inputs="input: T",
-    outputs="output: T",
-    attrs={"T": LAPACK_TYPES},
-    infer=infer_square,
-    cpu=Call(make=_bind_cholesky),
-    gpu=Call(make=_bind_cholesky),
-    grad=_cholesky_back,
-    doc="The lower triangular matrix L of which each positive definite one is L L^H; its lower "
-    "triangle alone is read. InvalidArgumentError for matrices that are not positive definite.",
 )
-
-
-def cholesky(input: Any, name: str | None = None) -> Tensor:
-    """The lower triangular factors L of positive definite matrices, [..., n, n], which are L L^H.
-
-    Only the lower triangles are read. ValueError for matrices that are not square,
-    InvalidArgumentError in a run for ones that are not positive definite.
-    """
-    return _cholesky(input, name=name)
 
 
 # -- equations
 
 
 def _infer_solved(context: InferContext) -> Sequence[TensorShape]:
-    found, right = square(context.shapes[0]), context.shapes[1].with_rank_at_least(2)
-    if found is None:
-        return [right]
-    batch, size = found
+    batch, size = square(context.shapes[0])
+    right = context.shapes[1].with_rank_at_least(2)
     if right.sizes is None:
-        return [TensorShape.of((*batch, size, None))]
-    rows = TensorShape.of((*batch, size))
-    return [rows.merge_with(right[:-1]) + right[-1:]]
+        return [batch + (size, None)]
+    return [(batch + (size,)).merge_with(right[:-1]) + right[-1:]]
 
 
 def _bind_solve(context: KernelContext, matrices: Any, right: Any, out: Any) -> Callable[[], Any]:
@@ -305,8 +291,8 @@ def _bind_triangular(
     lower, turned = context.attrs["lower"], context.attrs["adjoint"]
 
     def run() -> None:
-        triangle = np.tril(matrices) if lower else np.triu(matrices)
-        np.copyto(out, np.linalg.solve(adjoint_view(triangle) if turned else triangle, right))
+        left = np.tril(matrices) if lower else np.triu(matrices)
+        np.copyto(out, np.linalg.solve(adjoint_view(left) if turned else left, right))
 
     return refusing("Input matrix is not invertible.", run)
 
@@ -315,8 +301,7 @@ def _triangular_back(op: Any, dy: Any) -> list[Any]:
     lower, turned = op.get_attr("lower"), op.get_attr("adjoint")
     dright = raw_ops.MatrixTriangularSolve(op.inputs[0], dy, lower=lower, adjoint=not turned)
     whole = _from_right(dright, op.outputs[0], turned)
-    band = (np.int64(-1), np.int64(0)) if lower else (np.int64(0), np.int64(-1))
-    return [raw_ops.MatrixBandPart(whole, *band), dright]
+    return [triangle(whole, lower), dright]
 
 
 _matrix_triangular_solve = op(

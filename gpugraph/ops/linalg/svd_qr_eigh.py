@@ -19,23 +19,26 @@ from gpugraph.ops.framework.op_declaration import Attr, op, raw_ops
 from gpugraph.ops.framework.shape_functions import UNKNOWN
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.linalg.matmul import matmul, matrix_transpose
-from gpugraph.ops.linalg.solve_and_cholesky import LAPACK_TYPES, adjoint_view, refusing, square
+from gpugraph.ops.linalg.solve_and_cholesky import (
+    LAPACK_TYPES,
+    adjoint_of,
+    adjoint_view,
+    refusing,
+    square,
+    triangle,
+)
 
 _LAST = np.array(-1, np.int32)
 _BEFORE_LAST = np.array(-2, np.int32)
 
 
-def _adjoint(matrices: Any) -> Any:
-    return matrix_transpose(matrices, conjugate=True)
-
-
 def _differences(values: Any) -> Any:
     """1 / (v_j - v_i) for each pair of a vector's elements; 0 where they are equal."""
-    found = raw_ops.Sub(raw_ops.ExpandDims(values, _BEFORE_LAST), raw_ops.ExpandDims(values, _LAST))
-    return _inverted(found)
+    row, column = raw_ops.ExpandDims(values, _BEFORE_LAST), raw_ops.ExpandDims(values, _LAST)
+    return _reciprocals(raw_ops.Sub(row, column))
 
 
-def _inverted(numbers: Any) -> Any:
+def _reciprocals(numbers: Any) -> Any:
     """1 / x, and 0 where x is."""
     return raw_ops.DivNoNan(raw_ops.OnesLike(numbers), numbers)
 
@@ -48,30 +51,25 @@ def _columns(matrices: Any, numbers: Any) -> Any:
 # -- singular values
 
 
-def _matrix_sizes(context: InferContext) -> tuple[Any, Any, Any, Any] | None:
-    """Batch sizes, rows, columns and the smaller of these; None for an unknown rank."""
+def _matrix_sizes(context: InferContext) -> tuple[TensorShape, int | None, int | None, int | None]:
+    """The batch shape, rows, columns and the smaller of these; all unknown for an unknown rank."""
     sizes = context.shapes[0].with_rank_at_least(2).sizes
     if sizes is None:
-        return None
+        return UNKNOWN, None, None, None
     rows, columns = sizes[-2:]
-    if rows is None or columns is None:
-        return sizes[:-2], rows, columns, None
-    return sizes[:-2], rows, columns, min(rows, columns)
+    least = None if rows is None or columns is None else min(rows, columns)
+    return TensorShape.of(sizes[:-2]), rows, columns, least
+
+
+_EMPTY = TensorShape.of((0,))
 
 
 def _infer_svd(context: InferContext) -> Sequence[TensorShape]:
-    found = _matrix_sizes(context)
-    with_vectors = context.attrs["compute_uv"]
-    nothing = TensorShape.of((0,))
-    if found is None:
-        return [UNKNOWN, *([UNKNOWN] * 2 if with_vectors else [nothing] * 2)]
-    batch, rows, columns, least = found
-    values = TensorShape.of((*batch, least))
-    if not with_vectors:
-        return [values, nothing, nothing]
-    full = context.attrs["full_matrices"]
-    left, right = (rows, columns) if full else (least, least)
-    return [values, TensorShape.of((*batch, rows, left)), TensorShape.of((*batch, columns, right))]
+    batch, rows, columns, least = _matrix_sizes(context)
+    if not context.attrs["compute_uv"]:
+        return [batch + (least,), _EMPTY, _EMPTY]
+    left, right = (rows, columns) if context.attrs["full_matrices"] else (least, least)
+    return [batch + (least,), batch + (rows, left), batch + (columns, right)]
 
 
 def _bind_svd(
@@ -83,17 +81,17 @@ def _bind_svd(
 
     def run() -> None:
         try:
-            found = np.linalg.svd(matrices, full, with_vectors)
-        except np.linalg.LinAlgError:  # of what is no number nothing is one
+            factors = np.linalg.svd(matrices, full, with_vectors)
+        except np.linalg.LinAlgError:  # a matrix has elements that are no numbers
             for out in outputs:
                 out.fill(np.nan)
             return
         if not with_vectors:
-            np.copyto(values, found)
+            np.copyto(values, factors)
             return
-        np.copyto(left, found[0])
-        np.copyto(values, found[1])
-        np.copyto(right, adjoint_view(found[2]))
+        np.copyto(left, factors[0])
+        np.copyto(values, factors[1])
+        np.copyto(right, adjoint_view(factors[2]))
 
     return run
 
@@ -112,7 +110,7 @@ def _svd_back(op: Any, ds: Any, du: Any, dv: Any) -> Any:
         left, du = _thin(left, du, values)
         right, dv = _thin(right, dv, values)
     pairs = _differences(raw_ops.Square(values))
-    inverse = _inverted(values)
+    inverse = _reciprocals(values)
     turned_left = _turned(left, du, pairs)
     turned_right = _turned(right, dv, pairs)
     scaled = raw_ops.Mul(raw_ops.ExpandDims(values, _LAST), turned_right)
@@ -148,20 +146,13 @@ def _check_full(matrices: Tensor) -> None:
 
 
 def _thin(vectors: Any, dvectors: Any, values: Any) -> tuple[Any, Any]:
-    """Those vectors that have a singular value, and what the others' gradient says of them."""
-    count = raw_ops.StridedSlice(
-        raw_ops.Shape(values), *(np.array([each], np.int32) for each in (-1, 0, 1)),
-        end_mask=1, shrink_axis_mask=0,
-    )  # fmt: skip
-    all_of = raw_ops.StridedSlice(
-        raw_ops.Shape(vectors), *(np.array([each], np.int32) for each in (-1, 0, 1)),
-        end_mask=1, shrink_axis_mask=0,
-    )  # fmt: skip
-    split = raw_ops.ConcatV2([count, raw_ops.Sub(all_of, count)], np.array(0, np.int32))
-    kept, others = raw_ops.SplitV(vectors, split, _LAST, num_split=2)
-    dkept, dothers = raw_ops.SplitV(dvectors, split, _LAST, num_split=2)
-    moved = matmul(others, matmul(dothers, kept, transpose_a=True))
-    return kept, raw_ops.Sub(dkept, moved)
+    """The vectors that have a singular value, and their gradient with the part of the others."""
+    count, total = (raw_ops.Shape(tensor)[-1:] for tensor in (values, vectors))
+    split = raw_ops.ConcatV2([count, raw_ops.Sub(total, count)], np.array(0, np.int32))
+    first, others = raw_ops.SplitV(vectors, split, _LAST, num_split=2)
+    dfirst, dothers = raw_ops.SplitV(dvectors, split, _LAST, num_split=2)
+    product = matmul(others, matmul(dothers, first, transpose_a=True))
+    return first, raw_ops.Sub(dfirst, product)
 
 
 _svd = op(
@@ -203,12 +194,9 @@ def svd(
 
 
 def _infer_qr(context: InferContext) -> Sequence[TensorShape]:
-    found = _matrix_sizes(context)
-    if found is None:
-        return [UNKNOWN, UNKNOWN]
-    batch, rows, columns, least = found
+    batch, rows, columns, least = _matrix_sizes(context)
     inner = rows if context.attrs["full_matrices"] else least
-    return [TensorShape.of((*batch, rows, inner)), TensorShape.of((*batch, inner, columns))]
+    return [batch + (rows, inner), batch + (inner, columns)]
 
 
 def _bind_qr(context: KernelContext, matrices: Any, q: Any, r: Any) -> Callable[[], Any]:
@@ -218,9 +206,8 @@ def _bind_qr(context: KernelContext, matrices: Any, q: Any, r: Any) -> Callable[
         return lambda: np.copyto(q, ones)
 
     def run() -> None:
-        found_q, found_r = np.linalg.qr(matrices, mode=mode)
-        np.copyto(q, found_q)
-        np.copyto(r, found_r)
+        for out, factor in zip((q, r), np.linalg.qr(matrices, mode=mode)):
+            np.copyto(out, factor)
 
     return run
 
@@ -241,8 +228,7 @@ def _qr_back(op: Any, dq: Any, dr: Any) -> Any:
             )
     inner = matmul(q, dq, transpose_a=True)
     product = matmul(r, dr, transpose_b=True)
-    lower = raw_ops.AddV2(_skew(inner), _skew(product))
-    lower = raw_ops.MatrixBandPart(lower, np.int64(-1), np.int64(0))
+    lower = triangle(raw_ops.AddV2(_skew(inner), _skew(product)), True)
     along = matmul(q, raw_ops.AddV2(dr, _over(lower, r)))
     return raw_ops.AddV2(along, _over(raw_ops.Sub(dq, matmul(q, inner)), r))
 
@@ -284,25 +270,20 @@ def qr(input: Any, full_matrices: bool = False, name: str | None = None) -> Any:
 
 
 def _infer_eig(context: InferContext) -> Sequence[TensorShape]:
-    found = square(context.shapes[0])
-    with_vectors = context.attrs["compute_v"]
-    if found is None:
-        return [UNKNOWN, UNKNOWN if with_vectors else TensorShape.of((0,))]
-    batch, size = found
-    vectors = TensorShape.of((*batch, size, size) if with_vectors else (0,))
-    return [TensorShape.of((*batch, size)), vectors]
+    batch, size = square(context.shapes[0])
+    return [batch + (size,), batch + (size, size) if context.attrs["compute_v"] else _EMPTY]
 
 
 def _bind_eig(context: KernelContext, matrices: Any, values: Any, vectors: Any) -> Any:
     def run() -> None:
         if context.attrs["compute_v"]:
-            found, columns = np.linalg.eigh(matrices)
+            eigenvalues, columns = np.linalg.eigh(matrices)
             np.copyto(vectors, columns)
         else:
-            found = np.linalg.eigvalsh(matrices)
-        if np.isnan(found).any():
+            eigenvalues = np.linalg.eigvalsh(matrices)
+        if np.isnan(eigenvalues).any():
             raise np.linalg.LinAlgError
-        np.copyto(values, found)
+        np.copyto(values, eigenvalues)
 
     return refusing(
         "Self-adjoint eigen decomposition was not successful. The input might not be valid.", run
@@ -320,8 +301,7 @@ def _eig_back(op: Any, de: Any, dv: Any) -> Any:
     else:
         _, vectors = raw_ops.SelfAdjointEigV2(matrices, compute_v=True)
         whole = matmul(_columns(vectors, de), vectors, adjoint_b=True)
-    both = raw_ops.AddV2(whole, _adjoint(whole))
-    both = raw_ops.MatrixBandPart(both, np.int64(-1), np.int64(0))
+    both = triangle(raw_ops.AddV2(whole, adjoint_of(whole)), True)
     return raw_ops.MatrixSetDiag(both, 0.5 * raw_ops.MatrixDiagPart(both))
 
 

@@ -1,7 +1,7 @@
 """Matrices with three diagonals: products with them, and equations of them.
 
-The diagonals are vectors of as many elements as there are rows: the one above's last and the one
-below's first are not looked at.
+The diagonals are vectors of as many elements as there are rows: the last element of the one above
+and the first of the one below are not read.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ _LAST, _ROWS = np.array(-1, np.int32), np.array(-2, np.int32)
 
 
 def _next(x: Any) -> Any:
-    """Each row takes the place of the one before; zeros at the end."""
+    """Each row moved up by one; zeros at the end."""
     return raw_ops.ConcatV2([x[..., 1:, :], raw_ops.ZerosLike(x[..., :1, :])], _ROWS)
 
 
 def _previous(x: Any) -> Any:
-    """Each row takes the place of the one after; zeros at the beginning."""
+    """Each row moved down by one; zeros at the beginning."""
     return raw_ops.ConcatV2([raw_ops.ZerosLike(x[..., :1, :]), x[..., :-1, :]], _ROWS)
 
 
@@ -62,7 +62,7 @@ def _infer_product(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _product(above: Any, main: Any, below: Any, right: Any, out: Any) -> None:
-    columns = [each.swapaxes(-1, -2) for each in (above, main, below)]
+    columns = [diagonal.swapaxes(-1, -2) for diagonal in (above, main, below)]
     np.multiply(columns[1], right, out=out)
     out[..., :-1, :] += columns[0][..., :-1, :] * right[..., 1:, :]
     out[..., 1:, :] += columns[2][..., 1:, :] * right[..., :-1, :]
@@ -164,8 +164,8 @@ def _solve_back(op: Any, dy: Any) -> list[Any]:
     )
     pivoting = op.get_attr("partial_pivoting")
     dright = raw_ops.TridiagonalSolve(matrix_transpose(turned), dy, partial_pivoting=pivoting)
-    found = conj(solved)
-    rows = [_row(raw_ops.Mul(each, dright)) for each in (_next(found), found, _previous(found))]
+    x = conj(solved)
+    rows = [_row(raw_ops.Mul(factor, dright)) for factor in (_next(x), x, _previous(x))]
     return [raw_ops.Neg(raw_ops.ConcatV2(rows, _ROWS)), dright]
 
 
@@ -195,7 +195,7 @@ def _of_format(diagonals: Any, format: str) -> Tensor:
     if format == "sequence":
         if not isinstance(diagonals, (tuple, list)) or len(diagonals) != 3:
             raise ValueError("Expected diagonals to be a sequence of length 3.")
-        return stack([convert_to_tensor(each) for each in diagonals], axis=-2)
+        return stack([convert_to_tensor(diagonal) for diagonal in diagonals], axis=-2)
     if format != "matrix":
         raise ValueError(f"Unrecognized diagonals_format: {format}, not one of {_FORMATS}")
     matrix = convert_to_tensor(diagonals, name="diagonals")
@@ -227,19 +227,16 @@ def tridiagonal_solve(
     """
     three = _of_format(diagonals, diagonals_format)
     right = convert_to_tensor(rhs, three.dtype.base_dtype, name="rhs")
-    one = None not in (right.shape.rank, three.shape.rank) and right.shape.rank == (
-        (three.shape.rank or 0) - 1
-    )
+    rank, vector_rank = right.shape.rank, (three.shape.rank or 0) - 1
+    is_vector = None not in (rank, three.shape.rank) and rank == vector_rank
     if conjugate_rhs:
         right = conj(right)
-    if one:
+    if is_vector:
         right = raw_ops.ExpandDims(right, _LAST)
     elif transpose_rhs:
         right = matrix_transpose(right)
-    made: Tensor = _solve_op(three, right, partial_pivoting=partial_pivoting, name=name)
-    if one:
-        made = raw_ops.Squeeze(made, squeeze_dims=[-1])
-    return made
+    solution: Tensor = _solve_op(three, right, partial_pivoting=partial_pivoting, name=name)
+    return raw_ops.Squeeze(solution, squeeze_dims=[-1]) if is_vector else solution
 
 
 def tridiagonal_matmul(
@@ -250,7 +247,7 @@ def tridiagonal_matmul(
     For the diagonals and their format see `tridiagonal_solve`.
     """
     if diagonals_format == "sequence":
-        rows = [raw_ops.ExpandDims(each, _ROWS) for each in diagonals]
+        rows = [raw_ops.ExpandDims(diagonal, _ROWS) for diagonal in diagonals]
     else:
         three = _of_format(diagonals, diagonals_format)
         rows = [raw_ops.ExpandDims(three[..., row, :], _ROWS) for row in range(3)]

@@ -2,7 +2,6 @@
 
 from gpugraph.ops.strings import (
     edit_distance,
-    fingerprint_and_guarantee,
     hash_algorithms,
     hash_buckets,
     print_ops,

@@ -1,15 +1,19 @@
-"""Strings put in buckets by their hashes."""
+"""Hashes: strings put in buckets by them, and fingerprints of rows."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
+from gpugraph.base.dtypes import ALL
 from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import KernelContext
+from gpugraph.kernel import Call, KernelContext
+from gpugraph.ops.framework.kernel_registry import HostOnly
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
 from gpugraph.ops.strings.hash_algorithms import farm_fingerprint, murmur, sip_hash
 from gpugraph.ops.strings.string_ops import HOST, each_string
@@ -100,3 +104,59 @@ def string_to_hash_bucket_strong(
     return raw_ops.StringToHashBucketStrong(
         input, num_buckets=num_buckets, key=list(key), name=name
     )
+
+
+# -- fingerprints
+
+
+def _infer_fingerprint(context: InferContext) -> Sequence[TensorShape]:
+    rows = context.shapes[0].with_rank_at_least(1)
+    return [TensorShape.of((None if rows.sizes is None else rows.sizes[0], 8))]
+
+
+def _bind_fingerprint(context: KernelContext, data: Any, out: Any) -> Callable[[], Any]:
+    method = context.value(1).reshape(())[()]
+    if method != b"farmhash64":
+        raise invalid_argument(f"Unsupported fingerprint algorithm: {method!r}")
+
+    def content(row: Any) -> bytes:
+        if row.dtype != object:
+            return bytes(np.ascontiguousarray(row).tobytes())
+        if data.ndim == 1:
+            return bytes(row.reshape(())[()])
+        return b"".join(_eight_bytes(bytes(text)) for text in row.reshape(-1))
+
+    def run() -> None:
+        for index in range(len(data)):
+            row = np.asarray(data[index], data.dtype)
+            out[index] = np.frombuffer(_eight_bytes(content(row)), np.uint8)
+
+    return run
+
+
+def _eight_bytes(data: bytes) -> bytes:
+    """The fingerprint, its lowest byte first."""
+    return farm_fingerprint(data).to_bytes(8, "little")
+
+
+_fingerprint = op(
+    "Fingerprint",
+    inputs="data: T, method: string",
+    outputs="fingerprint: uint8",
+    attrs={"T": ALL},
+    infer=_infer_fingerprint,
+    host=[1],
+    cpu=Call(make=_bind_fingerprint),
+    gpu=HostOnly("hashes are computed on the host"),
+    grad=NO_GRADIENT,
+    doc="The 8 bytes of the 64-bit hash of each row. InvalidArgumentError for another method.",
+)
+
+
+def fingerprint(data: Any, method: Any = "farmhash64", name: str | None = None) -> Tensor:
+    """The hash of each row of `data`, uint8 of shape (rows, 8), the lowest byte first.
+
+    It is one of the row's bytes, of strings of their own hashes if there are several in a row.
+    ValueError for a scalar, InvalidArgumentError in a run for another method than "farmhash64".
+    """
+    return _fingerprint(data, method, name=name)

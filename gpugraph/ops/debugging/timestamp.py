@@ -1,0 +1,33 @@
+"""Timestamp: the time at which a run reaches an op."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.kernel import Call
+from gpugraph.ops.framework.kernel_registry import HostOnly
+from gpugraph.ops.framework.op_declaration import NO_GRADIENT, op
+from gpugraph.ops.framework.shape_functions import scalar
+
+
+def _now(out: Any) -> None:
+    out[...] = time.time()
+
+
+_timestamp = op(
+    "Timestamp",
+    outputs="ts: double",
+    infer=scalar,
+    cpu=Call(_now),
+    gpu=HostOnly("the time is read on the host"),
+    grad=NO_GRADIENT,
+    stateful=True,
+    doc="Seconds since 1970 when the op runs.",
+)
+
+
+def timestamp(name: str | None = None) -> Tensor:
+    """Seconds since 1970 when the op runs, float64: at each run anew."""
+    return _timestamp(name=name)
