@@ -10,7 +10,6 @@ from gpugraph.compile.unit.compile_unit import TensorId, Unit
 from gpugraph.devices.native import Fusion, NotNativeError
 from gpugraph.graph.nodes.runtime_graph import Node
 from gpugraph.kernel import reference
-from gpugraph.ops.framework.op_declaration import DECLARATIONS
 from gpugraph.ops.fusion.fused_members import Member
 from gpugraph.ops.fusion.op_expressions import build, texts_of
 
@@ -67,8 +66,7 @@ class Record:
         try:
             values = []
             for key, slot in self.inputs:
-                source = unit.graph.find_id(key)
-                assert source is not None
+                source = _node(unit, key)
                 shape: Any = unit.shapes[key][slot].sizes
                 values.append(fusion.input(source.output_types[slot], shape))
             for member in self.members:
@@ -105,8 +103,7 @@ def rewrite(record: Record, tiled: bool) -> str:
     unit.fused[fused.id] = [(node.name, node.type, node.origin) for node in group]
     shape = max((unit.shapes[node.id][0] for node in group), key=lambda s: s.num_elements() or 0)
     for node in group:
-        unit.shapes.pop(node.id, None)
-        unit.graph.remove_node(node)
+        unit.remove(node)
     unit.roots = list(
         dict.fromkeys(fused if node.id in record.inside else node for node in unit.roots)
     )
@@ -115,37 +112,37 @@ def rewrite(record: Record, tiled: bool) -> str:
 
 def _add(unit: Unit, record: Record, tiled: bool) -> Node:
     """The node, with all edges that led into the group and out of it."""
-    graph, group = unit.graph, record.group
-    last = group[-1]
-    sources = [(graph.find_id(key), slot) for key, slot in record.inputs]
-    given = [node.output_types[slot].base_dtype for node, slot in sources if node is not None]
-    of_id = {node.id: node for node in group}
-    made = [of_id[key].output_types[slot].base_dtype for key, slot in record.outputs]
+    last = record.group[-1]
+    sources = [(_node(unit, key), slot) for key, slot in record.inputs]
+    nodes = {node.id: node for node in record.group}
+    output_types = [nodes[key].output_types[slot].base_dtype for key, slot in record.outputs]
     shapes = [unit.shapes[key][slot] for key, slot in record.outputs]
-    fused = graph.add_node(
-        graph.new_name(f"{last.name}/fused"),
-        DECLARATIONS["_Fused"].op_def,
-        attrs={
-            "Tin": given,
-            "Tout": made,
-            "shapes": shapes,
-            "members": tuple(record.members),
-            "stores": record.stores(),
-            "tiled": tiled,
-        },
-        input_types=given,
-        output_types=made,
-        requested_device=last.requested_device,
-        origin=last.origin,
+    attrs = {
+        "Tin": [node.output_types[slot].base_dtype for node, slot in sources],
+        "Tout": output_types,
+        "shapes": shapes,
+        "members": tuple(record.members),
+        "stores": record.stores(),
+        "tiled": tiled,
+    }
+    fused = unit.add_op(
+        "_Fused",
+        last,
+        sources,
+        attrs=attrs,
+        output_types=output_types,
+        suffix="fused",
+        shapes=shapes,
     )
-    fused.assigned_device = last.assigned_device
-    unit.shapes[fused.id] = shapes
     unit.reasons[fused.id] = f"fused: {unit.reasons.get(last.id, '')}"
-    for index, (node, slot) in enumerate(sources):
-        assert node is not None
-        graph.add_edge(node, slot, fused, index)
     _connect(unit, record, fused)
     return fused
+
+
+def _node(unit: Unit, key: int) -> Node:
+    node = unit.graph.find_id(key)
+    assert node is not None
+    return node
 
 
 def _connect(unit: Unit, record: Record, fused: Node) -> None:
