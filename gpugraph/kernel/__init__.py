@@ -30,3 +30,4 @@ from gpugraph.kernel.kernel_forms import (
     reference as reference,
     with_reference as with_reference,
 )
+from gpugraph.kernel.node_signature import NodeSignature as NodeSignature
