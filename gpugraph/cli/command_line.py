@@ -79,18 +79,18 @@ def _devices(virtual_gpus: int) -> int:
 def _explain(program: str, arguments: Sequence[str], ops: bool) -> int:
     count = 0
 
-    def tell(explanation: Explanation) -> None:
+    def show(explanation: Explanation) -> None:
         nonlocal count
         count += 1
-        text = str(explanation) if ops else explanation.summary()
+        text = str(explanation) if ops else f"{explanation.summary()}\n\n{explanation.passes()}"
         sys.stdout.flush()  # what the program said comes before
         print(f"-- plan {count}: {explanation.title}\n{text}\n", file=sys.stderr, flush=True)
 
-    PLAN_LISTENERS.append(tell)
+    PLAN_LISTENERS.append(show)
     try:
         return _run(program, arguments)
     finally:
-        PLAN_LISTENERS.remove(tell)
+        PLAN_LISTENERS.remove(show)
 
 
 def _scopes(program: str, arguments: Sequence[str]) -> int:

@@ -31,6 +31,7 @@ from gpugraph.kernel.native_forms import (
     Native as Native,
     ViewCopies as ViewCopies,
 )
+from gpugraph.kernel.node_signature import NodeSignature as NodeSignature
 from gpugraph.kernel.signature_and_context import (
     KernelContext as KernelContext,
     Signature as Signature,

@@ -1,10 +1,8 @@
 """DirectSession: compiles plans for this process's devices, keeps them, and runs them.
 
-A runner (one set of feeds, fetches and targets) has a plan for each shape set it has met. When it
-has met several, it makes one plan that leaves the varying sizes open, on dynamic memory, so that
-ever new shapes never mean ever new plans. The session keeps its runners, however often they are
-asked for, and a bounded number of plans (see `plans`). When a device is full, plans that nobody
-runs give their memory up.
+A runner (one set of feeds, fetches and targets) finds its plan by the fed shapes (`plan_cache`).
+The session keeps its runners, however often they are asked for, and a bounded number of plans.
+When a device is full, plans that no thread runs give their memory up.
 """
 
 from __future__ import annotations
@@ -28,18 +26,20 @@ from gpugraph.runtime import Rendezvous, StepStats, execute, execute_traced
 from gpugraph.runtime.step_failure import same_kind
 from gpugraph.session.explanation import Explanation
 from gpugraph.session.feed_conversion import refuse_shape
-from gpugraph.session.open_plan_shapes import fits, in_common
-from gpugraph.session.plan_cache import Kept, PlanStore, wait_for
+from gpugraph.session.plan_cache import (
+    MOST_PLANS,
+    CachedPlan,
+    OpenShape,
+    PlanCache,
+    RunnerPlans,
+    Shapes,
+    wait_for,
+)
 from gpugraph.session.session_backend import Runner, SessionBackend
 from gpugraph.session.session_factory import SessionFactory
 
-EXACT_PLANS = 8
-"""Shape sets of one runner that get a plan of their own before sizes are left open."""
-
-MOST_PLANS = 256
-"""Plans that a session keeps."""
-
-Shapes = tuple[tuple[int, ...], ...]
+Execution = Callable[[Plan, Sequence[Any]], list[Any]]
+"""Runs a plan, whose lock is held, with fed arrays."""
 
 _shape = attrgetter("shape")
 
@@ -64,7 +64,7 @@ class DirectSession(SessionBackend):
         )
         self.graph: Graph | None = None
         self.closed = False
-        self.plans = PlanStore(MOST_PLANS)
+        self.plans = PlanCache(MOST_PLANS)
         self.lock = self.plans.lock
         self.runners: dict[Any, DirectRunner] = {}
         self._logged: set[str] = set()
@@ -99,7 +99,9 @@ class DirectSession(SessionBackend):
             runner = self.runners.get(key)
             if runner is None:
                 if len(self.runners) >= 2 * MOST_PLANS:
-                    self.runners = {key: each for key, each in self.runners.items() if each.plans}
+                    self.runners = {
+                        key: runner for key, runner in self.runners.items() if runner.plans.exact
+                    }
                 runner = self.runners[key] = DirectRunner(self, *key)
             return runner
 
@@ -128,11 +130,10 @@ class DirectSession(SessionBackend):
         return plan
 
     def _log_placement(self, plan: Plan) -> None:
-        for placed in plan.placements:
-            if placed.name not in self._logged:
-                self._logged.add(placed.name)
-                line = f"{placed.name}: ({placed.op_type}): {placed.device} - {placed.reason}"
-                print(line, file=sys.stderr)
+        for op in plan.placements:
+            if op.name not in self._logged:
+                self._logged.add(op.name)
+                print(f"{op.name}: ({op.op_type}): {op.device} - {op.reason}", file=sys.stderr)
 
     def list_devices(self) -> list[DeviceAttributes]:
         self.check_open()
@@ -177,31 +178,42 @@ class DirectRunner(Runner):
         self.feeds = feeds
         self.fetches = fetches
         self.targets = targets
-        self.plans: dict[Shapes, Kept] = {}
-        self.open_plan: Kept | None = None
+        self.plans = RunnerPlans(session.plans, self._compile)
         self.limit_ms = session.options.config.operation_timeout_in_ms
+        self._execute = _TracedExecution(False, self.limit_ms) if self.limit_ms > 0 else execute
 
-    def run(self, values: Sequence[Any]) -> list[Any]:
-        if self.limit_ms > 0:
-            return self._run_traced(values, False, self.limit_ms)[0]
-        kept = self.plans.get(tuple(map(_shape, values)))
-        while True:
-            if kept is None:
-                kept = self.plan_for(values)
-            plan = kept.plan
-            with plan.lock:
-                if plan.running:
-                    return self._run_within(values, False, self.limit_ms)[0]
-                if not plan.stale:
-                    try:
-                        return execute(plan, values)
-                    except OpError as error:
-                        raise self._with_op(error) from error.__cause__
-            kept = None
+    def run(self, values: Sequence[Any], execution: Execution | None = None) -> list[Any]:
+        """The fetches' values. `execution` runs the plan; as the session's settings are if None."""
+        if execution is None:
+            execution = self._execute
+        cached = self.plans.exact.get(tuple(map(_shape, values)))
+        try:
+            while True:
+                if cached is None:
+                    cached = self.plan_for(values)
+                plan = cached.plan
+                with plan.lock:
+                    if plan.running:
+                        return self._run_nested(values, execution)
+                    if not plan.stale:
+                        return execution(plan, values)
+                cached = None
+        except OpError as error:
+            raise self._with_op(error) from error.__cause__
+
+    def _run_nested(self, values: Sequence[Any], execution: Execution) -> list[Any]:
+        """A run by a kernel of the same plan's run: on a plan that is compiled for it alone."""
+        with self.session.lock:
+            plan = self._compile(tuple(map(_shape, values)))
+        try:
+            return execution(plan, values)
+        finally:
+            plan.release()
 
     def run_with(
         self, values: Sequence[Any], options: RunOptions | None, metadata: RunMetadata | None
     ) -> list[Any]:
+        """As `run`, with a time limit and with statistics into `metadata`."""
         chosen = options if options is not None else RunOptions()
         if chosen.inter_op_thread_pool not in (-1, 0):
             raise invalid_argument(
@@ -209,88 +221,33 @@ class DirectRunner(Runner):
                 "session's, and -1, the calling thread"
             )
         trace = metadata is not None and chosen.trace_level != RunOptions.NO_TRACE
-        limit = chosen.timeout_in_ms or self.limit_ms
-        results, stats, plan = self._run_traced(values, trace, limit)
+        execution = _TracedExecution(trace, chosen.timeout_in_ms or self.limit_ms)
+        results = self.run(values, execution)
         if metadata is not None:
-            metadata.step_stats = stats
+            metadata.step_stats = execution.stats
             if chosen.output_partition_graphs:
-                metadata.partition_graphs = list(self._partition_texts(plan.key).values())
+                assert execution.key is not None
+                metadata.partition_graphs = list(self._partition_texts(execution.key).values())
         return results
 
-    def _run_traced(
-        self, values: Sequence[Any], trace: bool, limit_ms: int
-    ) -> tuple[list[Any], StepStats | None, Plan]:
-        """The fetches' values, the statistics asked for, and the plan that ran."""
-        while True:
-            plan = self.plan_for(values).plan
-            with plan.lock:
-                if plan.running:
-                    return self._run_within(values, trace, limit_ms)
-                if not plan.stale:
-                    return self._execute_traced(plan, values, trace, limit_ms)
-
-    def _run_within(
-        self, values: Sequence[Any], trace: bool, limit_ms: int
-    ) -> tuple[list[Any], StepStats | None, Plan]:
-        """A run by a kernel of the same plan's run: on a plan of its own, made for it alone."""
-        with self.session.lock:
-            plan = self._compile(tuple(map(_shape, values)))
-        try:
-            return self._execute_traced(plan, values, trace, limit_ms)
-        finally:
-            plan.release()
-
-    def _execute_traced(
-        self, plan: Plan, values: Sequence[Any], trace: bool, limit_ms: int
-    ) -> tuple[list[Any], StepStats | None, Plan]:
-        try:
-            limit_s = limit_ms / 1000 if limit_ms > 0 else None
-            return *execute_traced(plan, values, trace, limit_s), plan
-        except OpError as error:
-            raise self._with_op(error) from error.__cause__
-
     def explain(self, values: Sequence[Any]) -> Explanation:
+        """How values of these shapes are run."""
         return Explanation(self.plan_for(values).plan)
 
-    def plan_for(self, values: Sequence[Any]) -> Kept:
-        """The plan for values of these shapes, made now if there is none.
+    def plan_for(self, values: Sequence[Any]) -> CachedPlan:
+        """The plan for values of these shapes, compiled now if there is none.
 
         ValueError for a shape that does not fit its tensor; else what compilation raises.
         """
         shapes: Shapes = tuple(map(_shape, values))
         with self.session.lock:
             self.session.check_open()
-            kept = self.plans.get(shapes)
-            if kept is not None and not kept.plan.stale:
-                return kept
+            cached = self.plans.find(shapes)
+            if cached is not None:
+                return cached
             for tensor, shape in zip(self.feeds, shapes):
                 refuse_shape(tensor, shape)
-            for kept in [each for each in self.plans.values() if each.plan.stale]:
-                self.session.plans.drop(kept)
-            if len(self.plans) >= EXACT_PLANS:
-                return self._open(shapes)
-            plan = self._compile(shapes)
-            kept = self.session.plans.add(plan, lambda: self.plans.pop(shapes, None))
-            self.plans[shapes] = kept
-            return kept
-
-    def _open(self, shapes: Shapes) -> Kept:
-        """The plan that leaves open every size that has varied."""
-        kept = self.open_plan
-        if kept is not None and not kept.plan.stale and fits(kept.plan.key, shapes):
-            return kept
-        met: list[Any] = [*self.plans, shapes]
-        if kept is not None:
-            met.append(tuple(shape for _, shape in kept.plan.key.feeds))
-            self.session.plans.drop(kept)
-        plan = self._compile(
-            tuple(in_common([each[index] for each in met]) for index in range(len(shapes)))
-        )
-        self.open_plan = self.session.plans.add(plan, self._forget_open)
-        return self.open_plan
-
-    def _forget_open(self) -> None:
-        self.open_plan = None
+            return self.plans.add(shapes)
 
     def _partition_texts(self, key: PlanKey) -> dict[str, str]:
         """The parts of the graph that the plan of `key` runs, by device."""
@@ -302,13 +259,13 @@ class DirectRunner(Runner):
                 session.graph, session.target, key, feeds, self.fetches, self.targets
             )
 
-    def _specs(self, shapes: Sequence[tuple[int | None, ...] | None]) -> list[FeedSpec]:
+    def _specs(self, shapes: Sequence[OpenShape]) -> list[FeedSpec]:
         return [
             FeedSpec(tensor.name, tensor.dtype.base_dtype, shape)
             for tensor, shape in zip(self.feeds, shapes)
         ]
 
-    def _compile(self, shapes: Sequence[tuple[int | None, ...] | None]) -> Plan:
+    def _compile(self, shapes: Sequence[OpenShape]) -> Plan:
         feeds = self._specs(shapes)
         key = PlanKey(
             tuple((feed.name, feed.shape) for feed in feeds),
@@ -328,6 +285,24 @@ class DirectRunner(Runner):
         if op is None or error.op is not None:
             return error
         return same_kind(error, op.node_def, op, error.message)
+
+
+class _TracedExecution:
+    """Executes plans with a time limit (0: none) and, if asked, statistics.
+
+    `stats` and `key`, of the plan, are those of the last run.
+    """
+
+    def __init__(self, trace: bool, limit_ms: int) -> None:
+        self.trace = trace
+        self.limit_s = limit_ms / 1000 if limit_ms > 0 else None
+        self.stats: StepStats | None = None
+        self.key: PlanKey | None = None
+
+    def __call__(self, plan: Plan, values: Sequence[Any]) -> list[Any]:
+        self.key = plan.key
+        results, self.stats = execute_traced(plan, values, self.trace, self.limit_s)
+        return results
 
 
 class DirectSessionFactory:

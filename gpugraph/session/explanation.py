@@ -1,17 +1,22 @@
-"""Explanation: how a run is done and why, as a text and as records."""
+"""Explanation: how a run is done and why, as text and as records."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 
 from gpugraph.memory import human_readable_bytes
-from gpugraph.plan import PassReport, Placement, Plan, Transfer
+from gpugraph.plan import PassReport, Placement, Plan, Transfer, all_steps
+
+MOST_REASONS = 3
+"""Reasons for the host that the summary gives."""
 
 
 class Explanation:
     """Where each op of a run is and why, what goes between devices, what each pass did.
 
-    `str()` gives it all as text; `summary()` leaves out the ops one by one.
+    `str()` is all of it: `summary()`, the placement in five lines; `passes()`, what each pass did;
+    `table()`, op by op; and the transfers.
     """
 
     def __init__(self, plan: Plan) -> None:
@@ -22,6 +27,13 @@ class Explanation:
         wanted = [*plan.key.fetches, *plan.key.targets]
         self.title = ", ".join(wanted[:6]) + (" ..." if len(wanted) > 6 else "")
         self.steps: Sequence[str] = [f"{step.kind} {step.name}" for step in plan.steps]
+        nested = [step for step in all_steps(plan.steps) if step.kind != "guard"]
+        self._step_devices = [step.device for step in nested if step.group is None]
+        self._stretches = [
+            (step.device, sum(member.kind != "guard" for member in step.group.steps))
+            for step in nested
+            if step.kind == "stretch" and step.group is not None
+        ]
 
     def device_of(self, name: str) -> str:
         """The full name of the device of op `name`; KeyError when the run does not hold it."""
@@ -32,45 +44,97 @@ class Explanation:
         return self._placed(name).reason
 
     def _placed(self, name: str) -> Placement:
-        for each in self.placed:
-            if each.name == name:
-                return each
+        for op in self.placed:
+            if op.name == name:
+                return op
         raise KeyError(name)
 
     def summary(self) -> str:
-        """A line for each pass and each device."""
+        """The placement in five lines: ops and steps by device; what is fused, native, and on the
+        host, with the reasons."""
         lines = [
-            f"{report.name:<10}{report.seconds * 1e3:9.2f} ms  {report.summary}"
-            for report in self.reports
+            ("operations", _counts(op.device for op in self.placed)),
+            ("steps", _counts(self._step_devices)),
+            ("fused", self._report("fuse").summary),
+            ("native", self._native()),
+            ("on the host", self._on_host()),
         ]
+        return "\n".join(f"{head + ':':<13}{text}" for head, text in lines)
+
+    def _native(self) -> str:
+        """How many steps are part of native calls, or of CUDA graphs."""
+        calls = graphs = 0
+        for device, count in self._stretches:
+            if _short(device).startswith("CPU:"):
+                calls += count
+            else:
+                graphs += count
+        parts = [f"{calls} in native calls"] if calls else []
+        parts += [f"{graphs} in CUDA graphs"] if graphs else []
+        return f"{' and '.join(parts) or 'none'} of {len(self._step_devices)} steps"
+
+    def _on_host(self) -> str:
+        """How many kernels run on the host, with the commonest reasons."""
+        reasons = Counter(
+            op.reason.removeprefix("fused: ").partition("; ")[0]
+            for op in self.placed
+            if op.mode.startswith(("kernel", "in place")) and _short(op.device).startswith("CPU:")
+        )
+        fallbacks = [
+            line for line in self._report("bind").lines if " runs on the host for " in line
+        ]
+        causes = fallbacks[:MOST_REASONS]
+        causes += [f"{count}: {reason}" for reason, count in reasons.most_common(MOST_REASONS)]
+        count = sum(reasons.values()) + len(fallbacks)
+        return f"{count} kernels" + (f" ({'; '.join(causes)})" if causes else "")
+
+    def _report(self, name: str) -> PassReport:
+        return next((r for r in self.reports if r.name == name), PassReport(name, "not run"))
+
+    def passes(self) -> str:
+        """What each pass did, and how long it took, with its lines below; then each arena."""
+        width = max((len(report.name) for report in self.reports), default=0)
+        lines = []
+        for report in self.reports:
+            lines.append(f"{report.name:<{width}} {report.seconds * 1e3:9.2f} ms  {report.summary}")
+            lines += [f"    {line}" for line in report.lines]
         for device, size in sorted(self.arena_bytes.items()):
             lines.append(f"arena on {device}: {human_readable_bytes(size)}")
         return "\n".join(lines)
 
     def table(self) -> str:
         """A line for each op: name, op type, device, how it is run, why it is there."""
-        return "\n".join(
-            f"{each.name:<40} {each.op_type:<24} {_short(each.device):<8} {each.mode:<28} "
-            f"{each.reason}".rstrip()
-            for each in self.placed
+        return _columns(
+            [(op.name, op.op_type, _short(op.device), op.mode, op.reason) for op in self.placed]
         )
 
     def __str__(self) -> str:
-        ways = "\n".join(
-            f"{way.tensor}: {way.source} -> {way.target} ({_size(way)})" for way in self.transfers
+        transfers = "\n".join(
+            f"{copy.tensor}: {copy.source} -> {copy.target} ({_size(copy)})"
+            for copy in self.transfers
         )
-        told = "\n".join(self._told())
-        return "\n\n".join(part for part in (self.summary(), told, self.table(), ways) if part)
-
-    def _told(self) -> Sequence[str]:
-        """What is native, and why other steps are not."""
-        return [line for report in self.reports if report.name == "bind" for line in report.lines]
+        parts = (self.summary(), self.passes(), self.table(), transfers)
+        return "\n\n".join(part for part in parts if part)
 
 
-def _size(way: Transfer) -> str:
-    if way.num_bytes is None:
+def _columns(rows: Sequence[tuple[str, ...]]) -> str:
+    """Lines with columns as wide as their longest entries."""
+    widths = [max(map(len, column)) for column in zip(*rows)]
+    return "\n".join(
+        " ".join(f"{text:<{width}}" for text, width in zip(row, widths)).rstrip() for row in rows
+    )
+
+
+def _counts(devices: Iterable[str]) -> str:
+    """How many there are on each device."""
+    counts = sorted(Counter(map(_short, devices)).items())
+    return ", ".join(f"{count} on {device}" for device, count in counts) or "none"
+
+
+def _size(transfer: Transfer) -> str:
+    if transfer.num_bytes is None:
         return "size known at run time"
-    return human_readable_bytes(way.num_bytes)
+    return human_readable_bytes(transfer.num_bytes)
 
 
 def _short(device: str) -> str:

@@ -1,12 +1,17 @@
 """The plans that a session keeps: a bounded number, each run by one thread at a time.
 
-A plan owns memory. It gives that back when it is dropped: because there are too many (the one made
-first goes), because its variables moved, because the session closes, or because a device is full.
-A plan that is dropped while it runs ends its run first: its memory goes with its last reference.
-Who gets to a plan's lock after it was dropped finds it stale and takes another.
+A runner has a plan for each shape set that it meets (`RunnerPlans`). When it has met several, it
+gets one plan that leaves the varying sizes open, on dynamic memory, so that ever new shapes never
+mean ever new plans. `PlanCache` bounds the plans of all runners of a session.
 
-A run holds its plan's lock, and its kernels may take the session's (by runs of their own). So who
-holds the session's lock never waits for a plan's: it tries, and leaves the plan to its run.
+A plan owns memory. It gives that back when it is dropped: because there are too many (the oldest
+goes), because its variables moved, because the session closes, or because a device is full. A plan
+that is dropped while it runs ends its run first: its memory goes with its last reference. A run
+that gets a plan's lock after the plan was dropped finds it stale and looks for another.
+
+A run holds its plan's lock, and its kernels may take the session's (by runs of their own). So a
+thread that holds the session's lock never waits for a plan's: it tries, and leaves the plan to its
+run.
 """
 
 from __future__ import annotations
@@ -16,48 +21,60 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from gpugraph.plan import Plan
+from gpugraph.plan import Plan, PlanKey
+
+EXACT_PLANS = 8
+"""Shape sets of one runner that get a plan of their own before sizes are left open."""
+
+MOST_PLANS = 256
+"""Plans that a session keeps."""
+
+Shapes = tuple[tuple[int, ...], ...]
+"""Of each feed."""
+
+OpenShape = tuple[int | None, ...] | None
+"""A feed's shape in a plan: None for sizes, or ranks, that are known at each run."""
 
 
-class Kept(NamedTuple):
-    """A plan, and what its owner does when it is dropped."""
+class CachedPlan(NamedTuple):
+    """A plan, and what its runner does when it is dropped."""
 
     plan: Plan
     forget: Callable[[], object]
 
 
-class PlanStore:
+class PlanCache:
     """At most `most` plans. All methods but `drop_idle` want `lock` held."""
 
     def __init__(self, most: int) -> None:
         self.most = most
         self.lock = threading.RLock()
-        self._kept: OrderedDict[int, Kept] = OrderedDict()
+        self._plans: OrderedDict[int, CachedPlan] = OrderedDict()
 
     def __len__(self) -> int:
-        return len(self._kept)
+        return len(self._plans)
 
-    def add(self, plan: Plan, forget: Callable[[], object]) -> Kept:
-        """Keeps a plan, which is told when one of its variables moves."""
-        kept = self._kept[id(plan)] = Kept(plan, forget)
+    def add(self, plan: Plan, forget: Callable[[], object]) -> CachedPlan:
+        """Keeps a plan, which goes stale when one of its variables moves."""
+        cached = self._plans[id(plan)] = CachedPlan(plan, forget)
         for state in plan.watched:
             state.watchers[id(plan)] = plan
         plan.stale = plan.moved()  # a variable may have moved before it was watched
-        while len(self._kept) > self.most:
-            self.drop(next(iter(self._kept.values())))
-        return kept
+        while len(self._plans) > self.most:
+            self.drop(next(iter(self._plans.values())))
+        return cached
 
-    def drop(self, kept: Kept) -> None:
+    def drop(self, cached: CachedPlan) -> None:
         """Gives a plan up: its memory at once, or with its last reference while it runs.
 
-        Waits for nobody; nothing for a plan that is dropped already.
+        Waits for no run; nothing happens to a plan that is dropped already.
         """
-        plan = kept.plan
-        if self._kept.pop(id(plan), None) is None:
+        plan = cached.plan
+        if self._plans.pop(id(plan), None) is None:
             return
         for state in plan.watched:
             state.watchers.pop(id(plan), None)
-        kept.forget()
+        cached.forget()
         plan.stale = True
         if plan.lock.acquire(blocking=False):
             try:
@@ -68,28 +85,95 @@ class PlanStore:
 
     def drop_all(self) -> list[Plan]:
         """Gives all plans up; those that may still be running, for the caller to wait for."""
-        plans = [kept.plan for kept in self._kept.values()]
-        for kept in list(self._kept.values()):
-            self.drop(kept)
-        return plans
+        dropped = list(self._plans.values())
+        for cached in dropped:
+            self.drop(cached)
+        return [cached.plan for cached in dropped]
 
     def drop_idle(self) -> None:
-        """Releases the plans that nobody runs, for their memory.
+        """Releases the plans that no thread runs, for their memory.
 
         Called in mid-run too: it does nothing while another thread holds the lock of the session.
         """
         if not self.lock.acquire(blocking=False):
             return
         try:
-            for kept in list(self._kept.values()):
-                if kept.plan.lock.acquire(blocking=False):
+            for cached in list(self._plans.values()):
+                if cached.plan.lock.acquire(blocking=False):
                     try:
-                        if not kept.plan.running:
-                            self.drop(kept)
+                        if not cached.plan.running:
+                            self.drop(cached)
                     finally:
-                        kept.plan.lock.release()
+                        cached.plan.lock.release()
         finally:
             self.lock.release()
+
+
+class RunnerPlans:
+    """One runner's plans: `exact` ones by the fed shapes, and `open`, for all further shapes.
+
+    `compile_plan` makes a plan for shapes that may be open. All methods want the cache's lock held.
+    """
+
+    def __init__(
+        self, cache: PlanCache, compile_plan: Callable[[Sequence[OpenShape]], Plan]
+    ) -> None:
+        self._cache = cache
+        self._compile = compile_plan
+        self.exact: dict[Shapes, CachedPlan] = {}
+        self.open: CachedPlan | None = None
+
+    def find(self, shapes: Shapes) -> CachedPlan | None:
+        """The plan of these very shapes, if there is one that can run."""
+        cached = self.exact.get(shapes)
+        return None if cached is None or cached.plan.stale else cached
+
+    def add(self, shapes: Shapes) -> CachedPlan:
+        """A plan for shapes that `find` has none for; the open one once there are many."""
+        for stale in [cached for cached in self.exact.values() if cached.plan.stale]:
+            self._cache.drop(stale)
+        if len(self.exact) >= EXACT_PLANS:
+            return self._add_open(shapes)
+        plan = self._compile(shapes)
+        cached = self._cache.add(plan, lambda: self.exact.pop(shapes, None))
+        self.exact[shapes] = cached
+        return cached
+
+    def _add_open(self, shapes: Shapes) -> CachedPlan:
+        """The plan that leaves open every size that has varied."""
+        cached = self.open
+        if cached is not None and not cached.plan.stale and _fits(cached.plan.key, shapes):
+            return cached
+        shape_sets: list[Sequence[OpenShape]] = [*self.exact, shapes]
+        if cached is not None:
+            shape_sets.append([shape for _, shape in cached.plan.key.feeds])
+            self._cache.drop(cached)
+        plan = self._compile([_common_shape(feed_shapes) for feed_shapes in zip(*shape_sets)])
+        self.open = self._cache.add(plan, self._forget_open)
+        return self.open
+
+    def _forget_open(self) -> None:
+        self.open = None
+
+
+def _fits(key: PlanKey, shapes: Shapes) -> bool:
+    """Whether the plan of this key serves fed values of these shapes."""
+    return all(
+        open_shape is None
+        or (
+            len(open_shape) == len(shape)
+            and all(size in (None, fed_size) for size, fed_size in zip(open_shape, shape))
+        )
+        for (_, open_shape), shape in zip(key.feeds, shapes)
+    )
+
+
+def _common_shape(shapes: Sequence[OpenShape]) -> OpenShape:
+    """What all shapes have in common: open sizes as None; None when their ranks differ."""
+    known = [shape for shape in shapes if shape is not None]
+    if len(known) < len(shapes) or len({len(shape) for shape in known}) > 1:
+        return None
+    return tuple(sizes[0] if len(set(sizes)) == 1 else None for sizes in zip(*known))
 
 
 def wait_for(plans: Sequence[Plan]) -> None:

@@ -19,7 +19,7 @@ from gpugraph.ops.framework.kernel_registry import _KERNELS
 from gpugraph.ops.framework.op_declaration import DECLARATIONS, register_op
 from gpugraph.ops.framework.shape_functions import same_shape
 from gpugraph.session import direct_session as direct
-from gpugraph.session.direct_session import EXACT_PLANS
+from gpugraph.session.plan_cache import EXACT_PLANS
 
 
 def _same(context: InferContext) -> Any:
@@ -273,18 +273,18 @@ def test_a_plan_given_up_just_before_its_run_is_made_again() -> None:
         session.run(y, {x: np.zeros(100)})
         backend: Any = session._backend
         (runner,) = backend.runners.values()
-        (kept,) = runner.plans.values()
+        (cached,) = runner.plans.exact.values()
         with ThreadPoolExecutor(1) as pool:
-            with kept.plan.lock:  # the run has its plan, and waits for it
+            with cached.plan.lock:  # the run has its plan, and waits for it
                 running = pool.submit(session.run, y, {x: np.full(100, 5)})
                 while not running.running():
                     pass
                 threading.Event().wait(0.02)
                 with backend.lock:
-                    backend.plans.drop(kept)
+                    backend.plans.drop(cached)
             np.testing.assert_array_equal(running.result(10), np.full(100, 6))
-        (anew,) = runner.plans.values()
-        assert anew is not kept
+        (anew,) = runner.plans.exact.values()
+        assert anew is not cached
 
 
 # -- variables
@@ -674,7 +674,7 @@ def test_a_run_that_makes_room_keeps_its_own_plan() -> None:
         for size in (*range(1, 10), 100_000):  # the ninth size and on: one plan, sized at run time
             session.run(y, {x: np.zeros(size)})
         (runner,) = session._backend.runners.values()  # type: ignore[attr-defined]
-        kept = runner.open_plan
+        cached = runner.plans.open
         with pytest.raises(tf.errors.ResourceExhaustedError):
             session.run(y, {x: np.zeros(250_000)})
-        assert runner.open_plan is kept and not kept.plan.stale
+        assert runner.plans.open is cached and not cached.plan.stale

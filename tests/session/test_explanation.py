@@ -24,30 +24,59 @@ def session() -> Any:
 
 
 def test_it_tells_where_ops_are_and_why(session: Any) -> None:
-    told = session.explain("z:0", {"x:0": np.ones((2, 3))})
-    assert told.device_of("y").endswith("GPU:1")
-    assert told.device_of("z").endswith("CPU:0")
-    assert "gpu:1" in told.reason_of("y").lower()
-    for ask in (told.device_of, told.reason_of):
+    explanation = session.explain("z:0", {"x:0": np.ones((2, 3))})
+    assert explanation.device_of("y").endswith("GPU:1")
+    assert explanation.device_of("z").endswith("CPU:0")
+    assert "gpu:1" in explanation.reason_of("y").lower()
+    for ask in (explanation.device_of, explanation.reason_of):
         with pytest.raises(KeyError, match="never"):
             ask("never")
 
 
-def test_it_counts_each_tensor_s_way(session: Any) -> None:
-    told = session.explain("z:0", {"x:0": np.ones((2, 3))})
-    (way,) = [each for each in told.transfers if each.tensor.startswith("y")]
-    assert way.source.endswith("GPU:1") and way.target.endswith("CPU:0")
-    assert way.num_bytes == 24
+def test_it_counts_each_transfer(session: Any) -> None:
+    explanation = session.explain("z:0", {"x:0": np.ones((2, 3))})
+    (transfer,) = [copy for copy in explanation.transfers if copy.tensor.startswith("y")]
+    assert transfer.source.endswith("GPU:1") and transfer.target.endswith("CPU:0")
+    assert transfer.num_bytes == 24
 
 
 def test_it_is_a_text_that_names_all(session: Any) -> None:
-    told = session.explain("z:0", {"x:0": np.ones((2, 3))})
-    text = str(told)
+    explanation = session.explain("z:0", {"x:0": np.ones((2, 3))})
+    text = str(explanation)
     for name in ("prune", "fold", "place", "fuse", "partition", "order", "memory", "bind"):
-        assert name in told.summary()
+        assert name in explanation.passes()
     for name in ("y ", "z ", "GPU:1", "CPU:0", "24B"):
         assert name in text
-    assert told.table() in text and told.summary() in text
+    for part in (explanation.table(), explanation.summary(), explanation.passes()):
+        assert part in text
+
+
+def test_each_pass_has_its_lines_below_it(session: Any) -> None:
+    explanation = session.explain("z:0", {"x:0": np.ones((2, 3))})
+    reports = [report for report in explanation.reports if report.lines]
+    assert len(reports) > 1
+    text = explanation.passes()
+    for report in reports:
+        lines = "".join(f"\n    {line}" for line in report.lines)
+        assert f"{report.summary}{lines}" in text
+
+
+def test_columns_are_as_wide_as_what_is_in_them() -> None:
+    with tf.Graph().as_default() as graph:
+        short = tf.add(tf.placeholder(tf.float32, [], name="x"), 1.0, name="y")
+        tf.negative(short, name="n" * 60)
+    with tf.Session(graph=graph) as session:
+        rows = session.explain("n" * 60 + ":0", {"x:0": 0.0}).table().splitlines()
+    assert len({row.index("CPU:0") for row in rows}) == 1
+
+
+def test_the_summary_is_the_placement_in_five_lines(session: Any) -> None:
+    explanation = session.explain("z:0", {"x:0": np.ones((2, 3))})
+    lines = dict(line.split(":", 1) for line in explanation.summary().splitlines())
+    assert list(lines) == ["operations", "steps", "fused", "native", "on the host"]
+    counts = [int(part.split()[0]) for part in lines["operations"].split(",")]
+    assert sum(counts) == len(explanation.placed)
+    assert "1 kernels (1: requested '/device:CPU:0')" in lines["on the host"]
 
 
 def test_it_compiles_and_runs_nothing(session: Any) -> None:

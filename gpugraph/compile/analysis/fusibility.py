@@ -7,16 +7,15 @@ everything, at the end. Without one, elementwise ops over large tensors, which g
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from math import prod
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from gpugraph.base.dtypes import DType
 from gpugraph.compile.unit.compile_unit import Unit
 from gpugraph.devices.native import Fusion, NotNativeError, not_native
 from gpugraph.graph.nodes.runtime_graph import Node
 from gpugraph.graph.op_def import host_slots
-from gpugraph.kernel import Decomposition, Elementwise, Reduction, reference
+from gpugraph.kernel import Decomposition, Elementwise, NodeSignature, Reduction, reference
 from gpugraph.ops.framework.kernel_registry import HostOnly, find_kernel
 from gpugraph.ops.fusion.op_expressions import Texts, texts_of
 from gpugraph.ops.reductions.reduction_ops import reduced_axes
@@ -46,55 +45,44 @@ class Space(NamedTuple):
     is_elementwise: bool
 
 
-class Said(NamedTuple):
-    """The `Signature` of a node whose shapes are known."""
-
-    name: str
-    attrs: Any
-    input_types: Sequence[DType]
-    output_types: Sequence[DType]
-    input_shapes: Sequence[Shape]
-    output_shapes: Sequence[Shape]
-    on_host: dict[int, Any]
-    taken: tuple[int, ...]  # the other inputs
-
-    def value(self, index: int) -> Any:
-        """The array of host input `index`."""
-        return self.on_host[index]
-
-
-def said(unit: Unit, node: Node) -> Said | None:
+def node_signature(unit: Unit, node: Node) -> NodeSignature | None:
     """The node's signature; None where a shape, or a value on the host, is not known."""
     keys = [(edge.src.id, edge.src_output) for edge in node.input_edges()]
-    shapes = [unit.shapes[key][slot].sizes for key, slot in keys]
-    made = [shape.sizes for shape in unit.shapes[node.id]]
-    for sizes in (*shapes, *made):
+    input_shapes = [unit.shapes[key][slot].sizes for key, slot in keys]
+    output_shapes = [shape.sizes for shape in unit.shapes[node.id]]
+    for sizes in (*input_shapes, *output_shapes):
         if sizes is None or None in sizes:
             return None
-    on_host = {}
+    host_values = {}
     if node.op_def.host_inputs:
         for slot in host_slots(node.op_def.inputs, node.op_def.host_inputs, node.attrs):
             if keys[slot] not in unit.values:
                 return None
-            on_host[slot] = unit.values[keys[slot]]
-    taken = tuple([slot for slot in range(len(keys)) if slot not in on_host])
-    types = node.input_types, node.output_types
-    return Said(node.name, node.attrs, *types, shapes, made, on_host, taken)  # type: ignore[arg-type]
+            host_values[slot] = unit.values[keys[slot]]
+    return NodeSignature(
+        node.name,
+        node.attrs,
+        node.input_types,
+        node.output_types,
+        input_shapes,  # type: ignore[arg-type]
+        output_shapes,  # type: ignore[arg-type]
+        host_values,
+    )
 
 
 def kernels_on(unit: Unit, native: bool) -> dict[str, bool]:
     """Of the devices on which ops are fused, whether groups become kernels there: on the CPU where
     there is native code, on GPUs with kernels of their own."""
-    found = {}
-    for device in unit.target.devices:
-        if device.device_type == "CPU":
-            found[device.name] = native
-        elif device.has_kernels:
-            found[device.name] = True
-    return found
+    return {
+        device.name: native or device.device_type != "CPU"
+        for device in unit.target.devices
+        if device.device_type == "CPU" or device.has_kernels
+    }
 
 
-def fusible(unit: Unit, node: Node, natives: Mapping[str, bool]) -> tuple[Said, Space] | None:
+def fusible(
+    unit: Unit, node: Node, natives: Mapping[str, bool]
+) -> tuple[NodeSignature, Space] | None:
     """Signature and space of an op that may be in a group; None for all others."""
     native = natives.get(node.assigned_device)
     if native is None or node.op_def.is_stateful or not node.output_types:
@@ -113,7 +101,7 @@ def fusible(unit: Unit, node: Node, natives: Mapping[str, bool]) -> tuple[Said, 
     call = reference(entry.kernel)
     if call.dynamic or call.late:
         return None
-    signature = said(unit, node)
+    signature = node_signature(unit, node)
     if signature is None:
         return None
     space = _space_of(texts, signature, node.type in _SHAPED, native, device_type != "CPU")
@@ -127,34 +115,39 @@ def fusible(unit: Unit, node: Node, natives: Mapping[str, bool]) -> tuple[Said, 
 def _refers(node: Node) -> bool:
     """Whether the node takes a variable itself, not its value."""
     types = [edge.src.output_types[edge.src_output] for edge in node.input_edges()]
-    return any(each.is_ref_dtype for each in (*types, *node.output_types, *node.input_types))
+    return any(dtype.is_ref_dtype for dtype in (*types, *node.output_types, *node.input_types))
 
 
-def _space_of(texts: Texts, node: Said, is_shaped: bool, native: bool, gpu: bool) -> Space | None:
-    """The space of an op by its texts."""
+def _space_of(
+    texts: Texts, node: NodeSignature, is_shaped: bool, native: bool, gpu: bool
+) -> Space | None:
+    """The space of an op by its expressions."""
     if native:
-        taken = [each for at, each in enumerate(node.input_types) if at not in node.on_host]
-        if not_native(*taken, *node.output_types, gpu=gpu):
+        input_types = [node.input_types[index] for index in node.device_inputs()]
+        if not_native(*input_types, *node.output_types, gpu=gpu):
             return None
     if isinstance(texts, Elementwise):
-        if node.on_host:
+        if node.host_values:
             return None
         sizes = node.output_shapes[0]
-        fits = all(each == sizes if is_shaped else _fits(each, sizes) for each in node.input_shapes)
+        fits = all(
+            shape == sizes if is_shaped else _broadcasts_to(shape, sizes)
+            for shape in node.input_shapes
+        )
         return Space(sizes, (True,), True) if fits else None
     if isinstance(texts, Reduction):
-        return _of_reduction(node)
-    return _of_recipe(texts, node, gpu)
+        return _space_of_reduction(node)
+    return _space_of_decomposition(texts, node, gpu)
 
 
-def _fits(given: Shape, sizes: Shape) -> bool:
+def _broadcasts_to(shape: Shape, sizes: Shape) -> bool:
     """Whether an input broadcasts to the output's shape."""
-    if len(given) > len(sizes):
+    if len(shape) > len(sizes):
         return False
-    return all(a in (b, 1) for a, b in zip(given[::-1], sizes[::-1]))
+    return all(a in (b, 1) for a, b in zip(shape[::-1], sizes[::-1]))
 
 
-def _of_reduction(node: Said) -> Space | None:
+def _space_of_reduction(node: NodeSignature) -> Space | None:
     sizes = node.input_shapes[0]
     rank = len(sizes)
     if len(node.input_types) == 1:
@@ -168,29 +161,33 @@ def _of_reduction(node: Said) -> Space | None:
     is_rows = over == sorted(over, reverse=True) and over.count(False) > 0
     if not (is_last or is_rows) or not any(over):
         return None
-    is_inside = is_last and not all(over) and node.output_shapes[0] == _kept(sizes, axes)
+    is_inside = is_last and not all(over) and node.output_shapes[0] == _with_ones(sizes, axes)
     return Space(sizes, (is_inside,), False)
 
 
-def _kept(sizes: Shape, axes: frozenset[int]) -> Shape:
+def _with_ones(sizes: Shape, axes: frozenset[int]) -> Shape:
     return tuple(1 if axis in axes else size for axis, size in enumerate(sizes))
 
 
-def _of_recipe(decomposition: Decomposition, node: Said, gpu: bool) -> Space | None:
-    """Found out by following the recipe."""
-    probe = Fusion(gpu)
-    types = [(at, each) for at, each in enumerate(node.input_types) if at not in node.on_host]
-    given = [probe.input(dtype.base_dtype, node.input_shapes[at]) for at, dtype in types]
+def _space_of_decomposition(
+    decomposition: Decomposition, node: NodeSignature, gpu: bool
+) -> Space | None:
+    """The space that the decomposition needs: a trial builds it."""
+    trial = Fusion(gpu)
+    inputs = [
+        trial.input(node.input_types[index].base_dtype, node.input_shapes[index])
+        for index in node.device_inputs()
+    ]
     try:
-        made = decomposition.build(probe, node, given)
-        for value in made:
-            probe.output(value)
-        probe.finish()
+        outputs = decomposition.build(trial, node, inputs)
+        for value in outputs:
+            trial.output(value)
+        trial.finish()
     except (NotNativeError, NotImplementedError, ValueError):
         return None
-    sizes = max((probe.shape(at) for at in (*given, *made)), key=prod)
+    sizes = max(map(trial.shape, (*inputs, *outputs)), key=prod)
     inside = tuple(
-        probe.shape(value) == shape and shape == sizes
-        for value, shape in zip(made, node.output_shapes)
+        trial.shape(value) == shape and shape == sizes
+        for value, shape in zip(outputs, node.output_shapes)
     )
     return Space(sizes, inside, False)

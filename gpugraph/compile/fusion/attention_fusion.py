@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from gpugraph.compile.analysis.fusibility import Said
 from gpugraph.compile.rewriting.node_replacement import (
     Replacing,
     are_ours,
@@ -23,6 +22,7 @@ from gpugraph.compile.rewriting.node_replacement import (
 from gpugraph.compile.unit.compile_unit import Unit
 from gpugraph.compile.unit.rewrite_switches import why_off
 from gpugraph.graph.nodes.runtime_graph import Edge, Node
+from gpugraph.kernel import NodeSignature
 from gpugraph.ops.nn.activations.fused_attention import attention_sizes, shared_bytes
 
 _PRODUCTS = ("BatchMatMul", "BatchMatMulV2")
@@ -136,9 +136,9 @@ class _Search:
         if any(sizes is None or None in sizes or 0 in sizes for sizes in shapes):
             return False
         types = [edge.src.output_types[edge.src_output].base_dtype for edge in found.edges]
-        said = Said(found.last.name, {}, types, types[:1], shapes, [], {}, ())
+        signature = NodeSignature(found.last.name, {}, types, types[:1], shapes, [], {})
         try:
-            sizes = attention_sizes(said)
+            sizes = attention_sizes(signature)
         except NotImplementedError:
             return False
         return shared_bytes(sizes.head) <= self.shared[found.last.assigned_device]

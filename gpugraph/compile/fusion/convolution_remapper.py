@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from gpugraph.compile.analysis.fusibility import kernels_on, said
+from gpugraph.compile.analysis.fusibility import kernels_on, node_signature
 from gpugraph.compile.rewriting.node_replacement import (
     Replacing,
     are_ours,
@@ -82,7 +82,7 @@ def _is_native(unit: Unit, node: Node) -> bool:
     """Whether a convolution has a native function for its attrs, and known shapes."""
     on_gpu = unit.device_types[node.assigned_device] != "CPU"
     native = unit.kernel(node) if on_gpu else native_form(node, "CPU")
-    signature = said(unit, node)
+    signature = node_signature(unit, node)
     if signature is None or not isinstance(native, (CSource, Source)):
         return False
     if any(0 in shape for shape in (*signature.input_shapes, *signature.output_shapes)):

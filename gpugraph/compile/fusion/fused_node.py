@@ -1,16 +1,15 @@
-"""Rewrite: one node in the place of a group."""
+"""Fused nodes: one node in the place of a group, with the group's ops as its members."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import prod
 from typing import Any
 
-from gpugraph.compile.analysis.fusibility import Said
 from gpugraph.compile.unit.compile_unit import TensorId, Unit
 from gpugraph.devices.native import Fusion, NotNativeError
 from gpugraph.graph.nodes.runtime_graph import Node
-from gpugraph.kernel import reference
-from gpugraph.ops.framework.op_declaration import DECLARATIONS
+from gpugraph.kernel import NodeSignature, reference
 from gpugraph.ops.fusion.fused_members import Member
 from gpugraph.ops.fusion.op_expressions import build, texts_of
 
@@ -18,19 +17,18 @@ from gpugraph.ops.fusion.op_expressions import build, texts_of
 class Record:
     """The nodes of a group, inputs first, as members; which tensors they take and give."""
 
-    def __init__(self, unit: Unit, group: Sequence[Node], signatures: Mapping[int, Said]) -> None:
+    def __init__(
+        self, unit: Unit, group: Sequence[Node], signatures: Mapping[int, NodeSignature]
+    ) -> None:
         self.unit = unit
         self.group = group
         self.inside = {node.id for node in group}
         roots = {node.id for node in unit.roots}
-        self.inputs: dict[TensorId, int] = {}
-        self.taken = {node.id: _taken(node, signatures[node.id]) for node in group}
-        for keys in self.taken.values():
-            for key in keys:
-                if key[0] not in self.inside:
-                    self.inputs.setdefault(key, len(self.inputs))
+        sources = {node.id: _sources(node, signatures[node.id]) for node in group}
+        outside = [key for keys in sources.values() for key in keys if key[0] not in self.inside]
+        self.inputs = {key: number for number, key in enumerate(dict.fromkeys(outside))}
         self.values = dict(self.inputs)
-        self.members = [self._member(node, signatures[node.id]) for node in group]
+        self.members = [self._member(node, signatures[node.id], sources[node.id]) for node in group]
         self.outputs = [
             (node.id, slot)
             for node in group
@@ -39,22 +37,34 @@ class Record:
         ]
 
     def _leaves(self, node: Node, slot: int, is_root: bool) -> bool:
-        """Whether somebody else reads a tensor, or nobody at all reads the node."""
-        takers = [edge for edge in node._out if not edge.is_control]
-        if slot == 0 and (is_root or not takers):
+        """Whether a node outside reads a tensor, or none at all reads the node."""
+        readers = [edge for edge in node._out if not edge.is_control]
+        if slot == 0 and (is_root or not readers):
             return True
-        return any(e.src_output == slot and e.dst.id not in self.inside for e in takers)
+        return any(edge.src_output == slot and edge.dst.id not in self.inside for edge in readers)
 
-    def _member(self, node: Node, signature: Said) -> Member:
+    def _member(self, node: Node, signature: NodeSignature, keys: Sequence[TensorId]) -> Member:
         device_type = self.unit.device_types[node.assigned_device]
         texts = texts_of(node.type, node.attrs, device_type)
         assert texts is not None
-        sources = tuple([self.values[key] for key in self.taken[node.id]])
+        sources = tuple([self.values[key] for key in keys])
         for slot in range(len(node.output_types)):
             self.values[node.id, slot] = len(self.values)
         kernel = reference(self.unit.kernel(node))
-        head = node.name, node.type, node.attrs, kernel, texts, sources, signature.on_host
-        return Member(*head, *signature[2:6], node.origin)
+        return Member(
+            node.name,
+            node.attrs,
+            signature.input_types,
+            signature.output_types,
+            signature.input_shapes,
+            signature.output_shapes,
+            signature.host_values,
+            node.type,
+            kernel,
+            texts,
+            sources,
+            node.origin,
+        )
 
     def stores(self) -> tuple[int, ...]:
         """The values that are outputs."""
@@ -67,34 +77,33 @@ class Record:
         try:
             values = []
             for key, slot in self.inputs:
-                source = unit.graph.find_id(key)
-                assert source is not None
+                source = _node(unit, key)
                 shape: Any = unit.shapes[key][slot].sizes
                 values.append(fusion.input(source.output_types[slot], shape))
             for member in self.members:
-                given = [values[k] for k in member.sources]
-                values += build(fusion, member.texts, member, given)
-            for at, (key, slot) in zip(self.stores(), self.outputs):
-                fusion.output(values[at], _as_kept(fusion.shape(values[at]), unit, key, slot))
+                sources = [values[number] for number in member.sources]
+                values += build(fusion, member.texts, member, sources)
+            for number, (key, slot) in zip(self.stores(), self.outputs):
+                value = values[number]
+                fusion.output(value, _stored_shape(fusion.shape(value), unit, key, slot))
             fusion.finish()
         except (NotNativeError, NotImplementedError, ValueError):
             return False
         return True
 
 
-def _taken(node: Node, signature: Said) -> list[TensorId]:
+def _sources(node: Node, signature: NodeSignature) -> list[TensorId]:
     """The tensors that a node takes, but on the host. (Groups before this one may be nodes now.)"""
     edges = list(node.input_edges())
-    return [(edges[slot].src.id, edges[slot].src_output) for slot in signature.taken]
+    return [(edges[slot].src.id, edges[slot].src_output) for slot in signature.device_inputs()]
 
 
-def _as_kept(shape: tuple[int, ...], unit: Unit, key: int, slot: int) -> tuple[int, ...] | None:
+def _stored_shape(
+    shape: tuple[int, ...], unit: Unit, key: int, slot: int
+) -> tuple[int, ...] | None:
     """The shape of an output where it is more than that of its value."""
-    wanted = unit.shapes[key][slot].num_elements()
-    count = 1
-    for size in shape:
-        count *= size
-    return None if wanted == count else unit.shapes[key][slot].sizes  # type: ignore[return-value]
+    stored = unit.shapes[key][slot]
+    return None if stored.num_elements() == prod(shape) else stored.sizes  # type: ignore[return-value]
 
 
 def rewrite(record: Record, tiled: bool) -> str:
@@ -105,8 +114,7 @@ def rewrite(record: Record, tiled: bool) -> str:
     unit.fused[fused.id] = [(node.name, node.type, node.origin) for node in group]
     shape = max((unit.shapes[node.id][0] for node in group), key=lambda s: s.num_elements() or 0)
     for node in group:
-        unit.shapes.pop(node.id, None)
-        unit.graph.remove_node(node)
+        unit.remove(node)
     unit.roots = list(
         dict.fromkeys(fused if node.id in record.inside else node for node in unit.roots)
     )
@@ -115,37 +123,37 @@ def rewrite(record: Record, tiled: bool) -> str:
 
 def _add(unit: Unit, record: Record, tiled: bool) -> Node:
     """The node, with all edges that led into the group and out of it."""
-    graph, group = unit.graph, record.group
-    last = group[-1]
-    sources = [(graph.find_id(key), slot) for key, slot in record.inputs]
-    given = [node.output_types[slot].base_dtype for node, slot in sources if node is not None]
-    of_id = {node.id: node for node in group}
-    made = [of_id[key].output_types[slot].base_dtype for key, slot in record.outputs]
+    last = record.group[-1]
+    sources = [(_node(unit, key), slot) for key, slot in record.inputs]
+    nodes = {node.id: node for node in record.group}
+    output_types = [nodes[key].output_types[slot].base_dtype for key, slot in record.outputs]
     shapes = [unit.shapes[key][slot] for key, slot in record.outputs]
-    fused = graph.add_node(
-        graph.new_name(f"{last.name}/fused"),
-        DECLARATIONS["_Fused"].op_def,
-        attrs={
-            "Tin": given,
-            "Tout": made,
-            "shapes": shapes,
-            "members": tuple(record.members),
-            "stores": record.stores(),
-            "tiled": tiled,
-        },
-        input_types=given,
-        output_types=made,
-        requested_device=last.requested_device,
-        origin=last.origin,
+    attrs = {
+        "Tin": [node.output_types[slot].base_dtype for node, slot in sources],
+        "Tout": output_types,
+        "shapes": shapes,
+        "members": tuple(record.members),
+        "stores": record.stores(),
+        "tiled": tiled,
+    }
+    fused = unit.add_op(
+        "_Fused",
+        last,
+        sources,
+        attrs=attrs,
+        output_types=output_types,
+        suffix="fused",
+        shapes=shapes,
     )
-    fused.assigned_device = last.assigned_device
-    unit.shapes[fused.id] = shapes
     unit.reasons[fused.id] = f"fused: {unit.reasons.get(last.id, '')}"
-    for index, (node, slot) in enumerate(sources):
-        assert node is not None
-        graph.add_edge(node, slot, fused, index)
     _connect(unit, record, fused)
     return fused
+
+
+def _node(unit: Unit, key: int) -> Node:
+    node = unit.graph.find_id(key)
+    assert node is not None
+    return node
 
 
 def _connect(unit: Unit, record: Record, fused: Node) -> None:

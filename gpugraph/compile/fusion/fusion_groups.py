@@ -16,50 +16,25 @@ are in the cache in any case. `OptimizerOptions.opt_level` L0 leaves every op a 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping
-from dataclasses import dataclass, field
 
 from gpugraph.compile.analysis.flow_analysis import flow_of, has_control_flow
-from gpugraph.compile.analysis.fusibility import Said, Shape, Space, fusible, is_large, kernels_on
+from gpugraph.compile.analysis.fusibility import Shape, Space, fusible, kernels_on
 from gpugraph.compile.fusion.fused_node import Record, rewrite
+from gpugraph.compile.fusion.group_dependencies import Dependencies, Group
 from gpugraph.compile.unit.compile_unit import Unit
 from gpugraph.compile.unit.jit_settings import jit
 from gpugraph.compile.unit.loop_levels import loops_whole
 from gpugraph.config import OptimizerOptions
 from gpugraph.graph.nodes.graph_walks import topological_order
-from gpugraph.graph.nodes.loop_frames import Frame
 from gpugraph.graph.nodes.node_and_edge import Edge
-from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
+from gpugraph.graph.nodes.runtime_graph import Node
+from gpugraph.kernel import NodeSignature
 
 MOST = 256
 """What a group may weigh: a compiler's time grows faster than the text."""
 
 HEAVY = {"Sin": 16, "Cos": 16, "Tan": 16, "Pow": 8, "Erf": 4}
 """What ops weigh whose functions are long; all others 1."""
-
-
-@dataclass(eq=False)
-class Group:
-    """Nodes that run as one, in an order of inputs first. `bits` are its own and those of the
-    groups it took in, `above` those of all groups that it depends on."""
-
-    key: Hashable
-    sizes: Shape
-    nodes: list[Node]
-    bits: int
-    is_elementwise: bool
-    above: int = 0
-    into: Group | None = field(default=None)
-
-    def whole(self) -> Group:
-        """The group that this one is part of by now."""
-        group = self
-        while group.into is not None:
-            group = group.into
-        return group
-
-    def is_tiled(self) -> bool:
-        """Whether it goes tile by tile where there is no native kernel."""
-        return self.is_elementwise and is_large(self.sizes)
 
 
 def fuse(unit: Unit) -> None:
@@ -87,7 +62,7 @@ def grouping(unit: Unit) -> Mapping[int, Group]:
         return {}
     search = _Search(unit, kernels_on(unit, jit(unit.target.config).is_on))
     search.groups()
-    return {node: group.whole() for node, group in search.group_of.items()}
+    return {node: group.whole() for node, group in search.dependencies.group_of.items()}
 
 
 def _kernels(search: _Search, group: Group) -> Iterator[Record]:
@@ -112,142 +87,81 @@ class _Search:
     def __init__(self, unit: Unit, native: Mapping[str, bool]) -> None:
         self.unit = unit
         self.native = native
-        self.found: list[Group] = []
-        self.group_of: dict[int, Group] = {}
         self.spaces: dict[int, Space] = {}
-        self.signatures: dict[int, Said] = {}
-        self.at: dict[int, int] = {}  # when the walk came to a node
-        self.above: dict[int, int] = {}  # by node id: the bits of the groups it depends on
-        self.known_at: dict[int, int] = {}  # the turn at which that was so
-        self.turn = 0  # counts how often a group grew on which others depend
-        self.depended_on = 0
-        self.loops: dict[Frame, int] = {}  # the same of a loop, which runs as a whole
+        self.signatures: dict[int, NodeSignature] = {}
+        self.dependencies = Dependencies()
 
     def groups(self) -> list[Group]:
         """What may be fused, each with its nodes in an order of inputs first."""
-        unit = self.unit
+        unit, dependencies = self.unit, self.dependencies
         for node in unit.graph.op_nodes():
-            found = fusible(unit, node, self.native)
-            if found is not None:
-                self.signatures[node.id], self.spaces[node.id] = found
+            candidate = fusible(unit, node, self.native)
+            if candidate is not None:
+                self.signatures[node.id], self.spaces[node.id] = candidate
         if len(self.spaces) < 2:
             return []
         if has_control_flow(unit):
             flow = flow_of(unit)
-            for node in loops_whole(unit.graph):
+            order = loops_whole(unit.graph)
+            for node in order:
                 frame = flow.frames.at(node)
                 self._visit(node, (frame, flow.guards[node.id]))
-                self._note_loop(node, frame)
+                dependencies.note_loop(node, frame)
         else:
-            for node in topological_order(unit.graph):
+            order = list(topological_order(unit.graph))
+            for node in order:
                 self._visit(node, None)
-        groups = [each for each in self.found if each.into is None and len(each.nodes) > 1]
+        groups = [
+            group for group in dependencies.groups if group.into is None and len(group.nodes) > 1
+        ]
+        position = {node.id: index for index, node in enumerate(order)}
         for group in groups:
-            group.nodes.sort(key=lambda node: self.at[node.id])
+            group.nodes.sort(key=lambda node: position[node.id])
         return groups
 
     def _visit(self, node: Node, place: Hashable) -> None:
-        self.at[node.id] = len(self.at)
-        below = 0
-        for edge in node._in:
-            if not edge.is_back_edge:
-                below |= self._reach(edge.src)
-        self.above[node.id] = below
-        self.known_at[node.id] = self.turn
-        if node.id not in self.spaces:
-            self.depended_on |= below
-        else:
-            self._join(node, place)
-
-    def _note_loop(self, node: Node, frame: Frame) -> None:
-        """What any Enter of a loop depends on, all its Exits do."""
-        if node.node_class is NodeClass.ENTER:
-            self.loops[frame] = self.loops.get(frame, 0) | self.above[node.id]
-        elif node.node_class is NodeClass.EXIT:
-            self.above[node.id] |= self.loops[frame]
-            self.known_at[node.id] = -1  # what the loop depends on may depend on more by now
-
-    def _reach(self, node: Node) -> int:
-        """The bits of the groups that a node is in or depends on, by what these are now."""
-        if self.known_at.get(node.id, self.turn) != self.turn:
-            self.above[node.id] = self._closed(self.above[node.id])
-            self.known_at[node.id] = self.turn
-        found = self.above.get(node.id, 0)
-        group = self.group_of.get(node.id)
-        if group is not None:
-            whole = group.whole()
-            found |= whole.bits | whole.above
-        return found
-
-    def _closed(self, bits: int) -> int:
-        """The groups, and all that they depend on by now."""
-        todo = found = bits
-        while todo:
-            each = self.found[todo.bit_length() - 1].whole()
-            found |= each.bits | each.above
-            todo &= ~each.bits
-        return found
-
-    def _tell(self, grown: Group) -> None:
-        """Who depends on a group depends on what it has come to depend on."""
-        if not grown.bits & self.depended_on:
+        """Notes a node; one that may be fused joins a group of its inputs, or begins one."""
+        space = self.spaces.get(node.id)
+        self.dependencies.note(node, may_join=space is not None)
+        if space is None:
             return
-        self.turn += 1
-        for each in self.found:
-            if each.into is None and each.above & grown.bits:
-                each.above |= (grown.above | grown.bits) & ~each.bits
-
-    def _join(self, node: Node, place: Hashable) -> None:
-        """Puts the node into the groups of its inputs, where they stay convex."""
-        space = self.spaces[node.id]
         key = (node.assigned_device, place)
+        group, has_taken_in = self._join(node, key, space.sizes)
+        if group is None:
+            group = self.dependencies.new_group(key, space.sizes)
+        group.is_elementwise &= space.is_elementwise and space.sizes == group.sizes
+        self.dependencies.put(node, group, has_taken_in)
+
+    def _join(self, node: Node, key: Hashable, sizes: Shape) -> tuple[Group | None, bool]:
+        """The group that takes in the groups of the node's inputs which stay convex with it, and
+        whether it is more than one of these."""
         joined: Group | None = None
-        merged = False
-        sizes = space.sizes
+        has_taken_in = False
         for edge in node.input_edges():
-            found = self.group_of.get(edge.src.id)
-            group = found.whole() if found is not None else None
+            group = self.dependencies.group(edge.src)
             if group is None or group is joined or group.key != key:
                 continue
-            if joined is not None:
-                sizes = joined.sizes
             common = _common(group.sizes, sizes, self.native[node.assigned_device])
-            if common is None or not self._is_free(node, group, joined):
+            if common is None or not self._is_convex(node, group, joined):
                 continue
-            sizes = common
             if joined is None:
                 joined = group
             else:
-                _take_in(joined, group)
-                merged = True
-            joined.sizes = sizes
-        if joined is None:
-            joined = Group(key, sizes, [], 1 << len(self.found), True)
-            self.found.append(joined)
-        joined.nodes.append(node)
-        joined.is_elementwise = joined.is_elementwise and self._is_even(space, joined)
-        new = self._reach(node) & ~joined.bits
-        self.group_of[node.id] = joined
-        self.depended_on |= new
-        if new & ~joined.above or merged:
-            joined.above |= new
-            self._tell(joined)
+                joined.take_in(group)
+                has_taken_in = True
+            sizes = joined.sizes = common
+        return joined, has_taken_in
 
-    def _is_even(self, space: Space, group: Group) -> bool:
-        return space.is_elementwise and space.sizes == group.sizes
-
-    def _is_free(self, node: Node, group: Group, joined: Group | None) -> bool:
-        """Whether no way from the group to the node, or to what it joined, leads through others."""
+    def _is_convex(self, node: Node, group: Group, joined: Group | None) -> bool:
+        """Whether no path from the group to the node, or to what it joined, is through others."""
         for edge in node._in:
             if edge.is_back_edge:
                 continue
-            source = self.group_of.get(edge.src.id)
-            whole = source.whole() if source is not None else None
-            if whole is not None and (whole is group or whole is joined):
-                if self._is_inside(edge):
-                    continue
-                return False
-            if self._reach(edge.src) & group.bits:
+            source = self.dependencies.group(edge.src)
+            if source is not None and (source is group or source is joined):
+                if not self._is_inside(edge):
+                    return False
+            elif self.dependencies.reach(edge.src) & group.bits:
                 return False
         if joined is None:
             return True
@@ -264,16 +178,4 @@ def _common(one: Shape, other: Shape, native: bool) -> Shape | None:
         return one
     if not native or len(one) != len(other) or not one or one[:-1] != other[:-1]:
         return None
-    if 1 not in (one[-1], other[-1]):
-        return None
-    return max(one, other)
-
-
-def _take_in(joined: Group, group: Group) -> None:
-    joined.nodes += group.nodes
-    joined.bits |= group.bits
-    joined.above = (joined.above | group.above) & ~joined.bits
-    joined.is_elementwise = (
-        joined.is_elementwise and group.is_elementwise and joined.sizes == group.sizes
-    )
-    group.into = joined
+    return max(one, other) if 1 in (one[-1], other[-1]) else None

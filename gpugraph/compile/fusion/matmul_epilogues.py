@@ -26,7 +26,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from gpugraph.base.dtypes import FLOATING
-from gpugraph.compile.fusion.fusion_groups import Group, grouping
+from gpugraph.compile.fusion.fusion_groups import grouping
+from gpugraph.compile.fusion.group_dependencies import Group
 from gpugraph.compile.rewriting.node_replacement import (
     Replacing,
     are_ours,

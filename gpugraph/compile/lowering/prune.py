@@ -52,7 +52,7 @@ def prune(
         nodes = {op: _add_op(unit.graph, op) for op in needed}
         _note_kin(unit, nodes)
         args = {tensor: _add_arg(unit, tensor, feed) for tensor, feed in fed.items()}
-        _add_edges(unit.graph, nodes, args)
+        _add_edges(unit, nodes, args)
         for index, tensor in enumerate(fetches):
             refuse_handle(tensor)
             _add_retval(unit, index, tensor, nodes, args)
@@ -199,7 +199,8 @@ def _add_arg(unit: Unit, tensor: Tensor, feed: FeedSpec) -> Node:
     return node
 
 
-def _add_edges(graph: RuntimeGraph, nodes: dict[Operation, Node], args: dict[Tensor, Node]) -> None:
+def _add_edges(unit: Unit, nodes: dict[Operation, Node], args: dict[Tensor, Node]) -> None:
+    graph = unit.graph
     for op, node in nodes.items():
         for index, tensor in enumerate(op._inputs):
             arg = args.get(tensor) if args else None
@@ -215,7 +216,7 @@ def _add_edges(graph: RuntimeGraph, nodes: dict[Operation, Node], args: dict[Ten
             else:
                 graph.add_edge(nodes[tensor.op], tensor.value_index, node, index)
         if op.type == "ResourceGather":
-            add_axis(graph, op, node)
+            add_axis(unit, op, node)
         for before in op._control_inputs:
             graph.add_control_edge(nodes.get(before) or args[before._outputs[0]], node)
 

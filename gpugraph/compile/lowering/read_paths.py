@@ -8,7 +8,6 @@ from gpugraph.compile.unit.compile_unit import Unit
 from gpugraph.graph.nodes.loop_frames import Frame, loop_frames
 from gpugraph.graph.nodes.node_and_edge import Edge
 from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
-from gpugraph.ops.framework.op_declaration import DECLARATIONS
 
 
 class Ways:
@@ -74,22 +73,23 @@ class Ways:
         return self._entered[key], 0
 
     def _enter(self, source: Node, slot: int, frame: Frame) -> Node:
-        graph = self.unit.graph
         dtype = source.output_types[slot]
-        entered = graph.add_node(
-            graph.new_name(f"{source.name}/Enter"),
-            DECLARATIONS["RefEnter"].op_def,
-            attrs={
-                "T": dtype.base_dtype,
-                "frame_name": frame.enters[0].attrs["frame_name"],
-                "is_constant": True,
-                "parallel_iterations": 1,
-            },
-            input_types=[dtype],
+        attrs = {
+            "T": dtype.base_dtype,
+            "frame_name": frame.enters[0].attrs["frame_name"],
+            "is_constant": True,
+            "parallel_iterations": 1,
+        }
+        entered = self.unit.add_op(
+            "RefEnter",
+            source,
+            [(source, slot)],
+            attrs=attrs,
             output_types=[dtype],
-            origin=source.origin,
+            suffix="Enter",
+            device="",
         )
-        graph.add_edge(source, slot, entered, 0)
+        entered.input_types = (dtype,)
         self.frames.of[entered.id] = frame
         return entered
 
@@ -97,17 +97,14 @@ class Ways:
         """A node that is alive with one output of a Switch, to wait for."""
         key = (switch.id, slot)
         if key not in self._sides:
-            graph = self.unit.graph
             dtype = switch.output_types[slot].base_dtype
-            side = self._sides[key] = graph.add_node(
-                graph.new_name(f"{switch.name}/side"),
-                DECLARATIONS["Identity"].op_def,
+            side = self._sides[key] = self.unit.add_op(
+                "Identity",
+                switch,
+                [(switch, slot)],
                 attrs={"T": dtype},
-                input_types=[dtype],
                 output_types=[dtype],
-                requested_device=switch.requested_device,
-                origin=switch.origin,
+                suffix="side",
             )
-            graph.add_edge(switch, slot, side, 0)
             self.frames.of[side.id] = self.frames.at(switch)
         return self._sides[key]

@@ -18,11 +18,12 @@ import numpy as np
 from gpugraph.base.dtypes import DType, int32, resource
 from gpugraph.base.errors import InvalidArgumentError
 from gpugraph.base.shapes import TensorShape
+from gpugraph.compile.unit.compile_unit import Unit
 from gpugraph.graph.client.client_graph import output_types
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.resource_handles import HANDLE_MOVES, handle_maker
 from gpugraph.graph.client.tensor import Tensor
-from gpugraph.graph.nodes.runtime_graph import Node, RuntimeGraph
+from gpugraph.graph.nodes.runtime_graph import Node
 from gpugraph.graph.op_def import OpDef, host_slots
 from gpugraph.ops.framework.op_declaration import DECLARATIONS
 from gpugraph.ops.state.resource_variable_ops import LOWERED, Lowering
@@ -119,18 +120,12 @@ def _slots(op_def: OpDef, op: Operation) -> frozenset[int]:
 _NO_SLOTS: frozenset[int] = frozenset()
 
 
-def add_axis(graph: RuntimeGraph, op: Operation, node: Node) -> None:
+def add_axis(unit: Unit, op: Operation, node: Node) -> None:
     """Gives what a ResourceGather became the axis, which the op says by its type."""
-    axis = graph.add_node(
-        graph.new_name(f"{op.name}/axis"),
-        DECLARATIONS["Const"].op_def,
-        attrs={"dtype": int32, "value": np.array(op.get_attr("batch_dims"), np.int32)},
-        output_types=[int32],
-        origin=op.origin,
-    )
+    axis = unit.add_constant(node, "axis", np.array(op.get_attr("batch_dims"), np.int32))
     variable = node.input_edge(0).src
-    graph.add_control_edge(variable, axis)  # so that it is in the same loop
-    graph.add_edge(axis, 0, node, 2)
+    unit.graph.add_control_edge(variable, axis)  # so that it is in the same loop
+    unit.graph.add_edge(axis, 0, node, 2)
 
 
 def refuse_handle(tensor: Tensor) -> None:

@@ -16,7 +16,6 @@ from gpugraph.compile.unit.loop_levels import Item, arranged, flattened
 from gpugraph.graph.nodes.graph_walks import depths
 from gpugraph.graph.nodes.loop_frames import Frame, is_loop_merge
 from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
-from gpugraph.ops.framework.op_declaration import DECLARATIONS
 
 
 def order(unit: Unit) -> None:
@@ -69,13 +68,13 @@ def _starts(node: Node) -> bool:
 
 def _add_end(unit: Unit, frame: Frame) -> None:
     """Adds the node that stands for the end of an iteration."""
-    end = frame.end = unit.graph.add_node(
-        unit.graph.new_name(f"{frame.name}/end"),
-        DECLARATIONS["_LoopEnd"].op_def,
+    end = frame.end = unit.add_op(
+        "_LoopEnd",
+        frame.enters[0],
         attrs={"frame_name": frame.name},
-        origin=frame.enters[0].origin,
+        suffix="end",
+        device=unit.host,
+        shapes=[],
     )
-    end.assigned_device = unit.host
     unit.reasons[end.id] = "the end of an iteration"
-    unit.shapes[end.id] = []
     unit.depth[end.id] = 0

@@ -6,6 +6,8 @@
              allocated then, and freed after its last use
   object     a handle, which leads to what a kernel keeps for the time of a run
   arena      everything else: offsets into one block per device and plan
+  aside      not from this pass: where binding puts a loop variable's next value while the places
+             of others are exchanged
 
 A view (Reshape, Identity) shares its input's storage and needs no step. A read of a variable
 shares the variable's memory too, unless something writes the variable between the read and the
@@ -43,6 +45,9 @@ _WHOLE = {
     NodeClass.NEXT_ITERATION,
     NodeClass.LOOP_COND,
 }
+StaticShape = tuple[int, ...] | None
+"""The sizes of a tensor, or None where some are known only during a run."""
+
 _NO_KERNEL = {NodeClass.ARG, NodeClass.RETVAL, NodeClass.SEND, NodeClass.RECV}
 
 
@@ -76,7 +81,7 @@ class _Planner:
         self.loops = LoopVariables(unit, self.times)
         self.merge_of = merge_places(unit)
         self.of_merge: dict[int, Storage] = {}
-        self.with_kernels = {each.name for each in unit.target.devices if each.has_kernels}
+        self.with_kernels = {device.name for device in unit.target.devices if device.has_kernels}
 
     def _views(self, node: Node) -> Mapping[int, int]:
         """Output to the input whose bytes it may be. A tensor sized at run time is passed on whole
@@ -113,47 +118,55 @@ class _Planner:
     def _writers(self) -> dict[tuple[str, str], list[int]]:
         """Variable to the positions of the steps that write it, ascending."""
         writers: dict[tuple[str, str], list[int]] = {}
-        for at, node in enumerate(self.unit.order if self.references else ()):
+        for position, node in enumerate(self.unit.order if self.references else ()):
             decl = DECLARATIONS.get(node.type)
             for slot in decl.writes if decl is not None else ():
                 edge = node.input_edge(slot)
                 variable = self.references.get((edge.src.id, edge.src_output))
                 if variable is not None:
-                    writers.setdefault(variable_key(variable), []).append(at)
+                    writers.setdefault(variable_key(variable), []).append(position)
         return writers
 
-    def visit(self, at: int, node: Node) -> None:
+    def visit(self, position: int, node: Node) -> None:
         """Gives each output of the node its home."""
         if not node.output_types:
             return
-        decl = DECLARATIONS.get(node.type)
         shapes = self.unit.shapes[node.id]
-        taken: set[Storage] = set()
+        reused: set[Storage] = set()
         for slot, dtype in enumerate(node.output_types):
             shape = _static(shapes[slot].sizes)
-            cell = self._is_cell(node, slot)
-            storage = None
-            if node.node_class is NodeClass.VARIABLE:
-                storage = self._variable(node, shape)
-            elif node.node_class is NodeClass.CONSTANT:
-                storage = Storage("constant", node.assigned_device, 0, at, at, node.name, 0, node)
-            elif (variable := self.references.get((node.id, slot))) is not None:
-                storage = self._referred(node, slot, variable)
-            elif decl is not None and slot in decl.view:
-                storage = self._shared(at, node, slot, decl.view[slot], cell)
-            if storage is None and not cell:
-                storage = self._merged(at, node, slot, shape)
-            if storage is None and not cell and not _is_one(shape):
-                storage = self._next_value(at, node, slot, shape)
-                if storage is None and decl is not None and slot in decl.alias:
-                    storage = self._in_place(at, node, decl, slot, shape, taken)
-            if storage is None:
-                storage = self._new(at, node, slot, shape, cell)
-            taken.add(storage)
-            storage.last = max(storage.last, self.extent.get((node.id, slot), at))
+            storage = self._storage(position, node, slot, shape, reused)
+            reused.add(storage)
+            storage.last = max(storage.last, self.extent.get((node.id, slot), position))
             self.unit.homes[node.id, slot] = Home(storage, shape, dtype.base_dtype)
 
-    def _variable(self, node: Node, shape: tuple[int, ...] | None) -> Storage:
+    def _storage(
+        self, position: int, node: Node, slot: int, shape: StaticShape, reused: set[Storage]
+    ) -> Storage:
+        """An output's storage; `reused` is that of the outputs before it."""
+        if node.node_class is NodeClass.VARIABLE:
+            return self._variable(node, shape)
+        if node.node_class is NodeClass.CONSTANT:
+            device = node.assigned_device
+            return Storage("constant", device, 0, position, position, node.name, 0, node)
+        if (variable := self.references.get((node.id, slot))) is not None:
+            return self._referred(node, slot, variable)
+        decl = DECLARATIONS.get(node.type)
+        is_cell = self._is_cell(node, slot)
+        storage = None
+        if decl is not None and slot in decl.view:
+            storage = self._shared(position, node, slot, decl.view[slot], is_cell)
+        if storage is None and not is_cell:
+            storage = self._merged(position, node, slot, shape)
+        if storage is None and not is_cell and not _is_one(shape):
+            storage = self._next_value(position, node, slot, shape)
+            if storage is None and decl is not None and slot in decl.alias:
+                storage = self._in_place(position, node, decl, slot, shape, reused)
+        if storage is None:
+            storage = self._new(position, node, slot, shape, is_cell)
+        return storage
+
+    def _variable(self, node: Node, shape: StaticShape) -> Storage:
         kind = "variable" if shape is not None else "cell"
         self.unit.moded[node.id] = "variable"
         return Storage(kind, node.assigned_device, 0, 0, self.end, node.name, 0, node)
@@ -168,7 +181,9 @@ class _Planner:
         edge = node.input_edge(index)
         return self.unit.homes[edge.src.id, edge.src_output]
 
-    def _shared(self, at: int, node: Node, slot: int, index: int, cell: bool) -> Storage | None:
+    def _shared(
+        self, position: int, node: Node, slot: int, index: int, is_cell: bool
+    ) -> Storage | None:
         """The input's storage, where the output may be the same bytes."""
         home = self._source(node, index)
         storage = home.storage
@@ -180,40 +195,40 @@ class _Planner:
             return None
         if storage.device != memory_of_output(self.unit, node, slot):
             return None
-        if (cell or storage.kind == "cell" or home.shape is None) and (
-            storage.kind != "cell" or storage.node is not None or not passes_whole(node)
-        ):
+        is_sized_at_run_time = is_cell or storage.kind == "cell" or home.shape is None
+        is_cell_of_no_variable = storage.kind == "cell" and storage.node is None
+        if is_sized_at_run_time and not (is_cell_of_no_variable and passes_whole(node)):
             return None
-        if storage.kind == "variable":
-            last = self.extent.get((node.id, slot), at)
-            assert storage.node is not None
-            written = self.writers.get(variable_key(storage.node), ())
-            following = bisect_right(written, at)
-            if following < len(written) and written[following] <= last:
-                self.unit.moded[node.id] = "copy: the variable is written before the last use"
-                return None
+        if storage.kind == "variable" and self._is_written_after(position, node, slot, storage):
+            self.unit.moded[node.id] = "copy: the variable is written before the last use"
+            return None
         self.unit.moded[node.id] = f"view of {storage.owner}"
         return storage
 
-    def _merged(
-        self, at: int, node: Node, slot: int, shape: tuple[int, ...] | None
-    ) -> Storage | None:
-        """The place of the Merge that the tensor is for, which its first maker takes."""
-        merge = (
-            node if slot == 0 and node.id in self.of_merge else self.merge_of.get((node.id, slot))
-        )
+    def _is_written_after(self, position: int, node: Node, slot: int, storage: Storage) -> bool:
+        """Whether a variable is written between its read at `position` and the read's last use."""
+        assert storage.node is not None
+        writes = self.writers.get(variable_key(storage.node), ())
+        following = bisect_right(writes, position)
+        last_use = self.extent.get((node.id, slot), position)
+        return following < len(writes) and writes[following] <= last_use
+
+    def _merged(self, position: int, node: Node, slot: int, shape: StaticShape) -> Storage | None:
+        """The storage of the Merge that the tensor is for; the first of its makers allocates it."""
+        is_made_merge = slot == 0 and node.id in self.of_merge  # by one of its inputs
+        merge = node if is_made_merge else self.merge_of.get((node.id, slot))
         if merge is None:
             return None
         if merge.id not in self.of_merge:
-            storage = self.of_merge[merge.id] = self._new(at, node, slot, shape, False)
-            storage.last = max(storage.last, self.extent.get((merge.id, 0), at))
+            storage = self.of_merge[merge.id] = self._new(position, node, slot, shape, False)
+            storage.last = max(storage.last, self.extent.get((merge.id, 0), position))
         if merge is not node:
             self.unit.moded[node.id] = f"in place of {merge.name}"
         return self.of_merge[merge.id]
 
-    def _next_value(self, at: int, node: Node, slot: int, shape: object) -> Storage | None:
+    def _next_value(self, position: int, node: Node, slot: int, shape: object) -> Storage | None:
         """The storage of a loop variable whose next value this is, where it is free by now."""
-        merge = self.loops.free_at(at, node, slot)
+        merge = self.loops.free_at(position, node, slot)
         if merge is None:
             return None
         home = self.unit.homes[merge.id, 0]
@@ -224,7 +239,9 @@ class _Planner:
             or home.storage.device != memory_of_output(self.unit, node, slot)
         ):
             return None
-        if self.loops.reads_at(at, merge) and not self._may_overwrite(node, slot, home.storage):
+        if self.loops.reads_at(position, merge) and not self._may_overwrite(
+            node, slot, home.storage
+        ):
             return None
         self.unit.moded[node.id] = f"in place of {home.storage.owner}"
         return home.storage
@@ -246,7 +263,13 @@ class _Planner:
         )
 
     def _in_place(
-        self, at: int, node: Node, decl: OpDecl, slot: int, shape: object, taken: set[Storage]
+        self,
+        position: int,
+        node: Node,
+        decl: OpDecl,
+        slot: int,
+        shape: object,
+        reused: set[Storage],
     ) -> Storage | None:
         """The storage of an input that dies here and has the output's shape and element size."""
         for index in self._alias_inputs(node, decl.alias[slot]):
@@ -254,8 +277,8 @@ class _Planner:
             storage = home.storage
             if (
                 storage.kind == "arena"
-                and storage.last == at
-                and storage not in taken
+                and storage.last == position
+                and storage not in reused
                 and home.shape == shape
                 and home.dtype.itemsize == node.output_types[slot].itemsize
                 and storage.device == memory_of_output(self.unit, node, slot)
@@ -271,14 +294,14 @@ class _Planner:
         return sorted(range(len(node.input_types)), key=lambda index: index != declared)
 
     def _new(
-        self, at: int, node: Node, slot: int, shape: tuple[int, ...] | None, cell: bool
+        self, position: int, node: Node, slot: int, shape: StaticShape, is_cell: bool
     ) -> Storage:
         device = memory_of_output(self.unit, node, slot)
         name = node.name if slot == 0 else f"{node.name}:{slot}"
         if node.node_class is NodeClass.ARG:
             name = self.unit.feeds[node.attrs["index"]].name
-        first, last = self._span(at, node)
-        if cell:
+        first, last = self._span(position, node)
+        if is_cell:
             return Storage("cell", device, 0, first, last, name)
         if node.output_types[slot].base_dtype is resource:
             return Storage("object", device, 0, first, last, name)
@@ -289,17 +312,17 @@ class _Planner:
         self.storages.append(storage)
         return storage
 
-    def _span(self, at: int, node: Node) -> tuple[int, int]:
+    def _span(self, position: int, node: Node) -> tuple[int, int]:
         """The positions at which a new tensor is there whoever uses it."""
         if node.node_class is NodeClass.ARG:
-            return 0, at
+            return 0, position
         flow = self.unit.flow
         if flow is not None and (is_loop_merge(node) or node.id in flow.irregular):
             frame = flow.frames.of[node.id]
             if is_loop_merge(node):
                 self.unit.moded[node.id] = "loop variable"
             return self.times.begins[frame], self.times.ends(frame)
-        return at, at
+        return position, position
 
 
 def passes_whole(node: Node) -> bool:
@@ -307,12 +330,12 @@ def passes_whole(node: Node) -> bool:
     return node.node_class in _WHOLE
 
 
-def _is_one(shape: tuple[int, ...] | None) -> bool:
+def _is_one(shape: StaticShape) -> bool:
     """Whether a tensor has one element: NumPy takes 0.4 us longer to write such a one in place."""
     return shape is not None and all(size == 1 for size in shape)
 
 
-def _static(sizes: tuple[int | None, ...] | None) -> tuple[int, ...] | None:
+def _static(sizes: tuple[int | None, ...] | None) -> StaticShape:
     if sizes is None or None in sizes:
         return None
     return sizes  # type: ignore[return-value]
@@ -323,7 +346,9 @@ def _set_offsets(unit: Unit, storages: list[Storage]) -> None:
     for storage in storages:
         by_device.setdefault(storage.device, []).append(storage)
     for device, group in by_device.items():
-        plan = plan_offsets([Lifetime(each.size, each.first, each.last) for each in group])
+        plan = plan_offsets(
+            [Lifetime(storage.size, storage.first, storage.last) for storage in group]
+        )
         for storage, offset in zip(group, plan.offsets):
             storage.offset = offset
         unit.arena_sizes[device] = plan.size

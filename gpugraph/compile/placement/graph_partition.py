@@ -16,7 +16,6 @@ from gpugraph.base.dtypes import resource
 from gpugraph.compile.unit.compile_unit import Unit
 from gpugraph.graph.nodes.runtime_graph import Edge, Node
 from gpugraph.graph.op_def import host_slots
-from gpugraph.ops.framework.op_declaration import DECLARATIONS
 from gpugraph.plan import Transfer
 
 
@@ -104,7 +103,6 @@ def _copy_constant(unit: Unit, constant: Node, target: str) -> Node:
 
 
 def _send(unit: Unit, node: Node, slot: int, source: str, target: str) -> Node:
-    graph = unit.graph
     dtype = node.output_types[slot].base_dtype
     shape = unit.shapes[node.id][slot]
     tensor = node.name if slot == 0 else f"{node.name}:{slot}"
@@ -114,26 +112,20 @@ def _send(unit: Unit, node: Node, slot: int, source: str, target: str) -> Node:
         "send_device": source,
         "recv_device": target,
     }
-    send = graph.add_node(
-        graph.new_name(f"{node.name}/send"),
-        DECLARATIONS["_Send"].op_def,
-        attrs=attrs,
-        input_types=[dtype],
-        origin=node.origin,
+    send = unit.add_op(
+        "_Send", node, [(node, slot)], attrs=attrs, suffix="send", device=source, shapes=[]
     )
-    recv = graph.add_node(
-        graph.new_name(f"{node.name}/recv"),
-        DECLARATIONS["_Recv"].op_def,
+    recv = unit.add_op(
+        "_Recv",
+        node,
         attrs={**attrs, "shape": shape},
         output_types=[dtype],
-        origin=node.origin,
+        suffix="recv",
+        device=target,
+        shapes=[shape],
     )
-    send.assigned_device, recv.assigned_device = source, target
     unit.reasons[send.id] = f"{tensor} goes to {target}"
     unit.reasons[recv.id] = f"{tensor} comes from {source}"
-    graph.add_edge(node, slot, send, 0)
-    unit.shapes[send.id] = []
-    unit.shapes[recv.id] = [shape]
     unit.ways.append((send, recv))
     count = shape.num_elements()
     size = None if count is None else count * dtype.itemsize

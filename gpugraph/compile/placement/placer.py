@@ -17,6 +17,8 @@ lets them fall back to what can; the reason then says so. After core/common_runt
 
 from __future__ import annotations
 
+from collections import Counter
+
 from gpugraph.base.errors import InternalError, InvalidArgumentError
 from gpugraph.compile.placement.data_followers import counters, followed
 from gpugraph.compile.placement.device_candidates import Candidates, Group
@@ -42,21 +44,14 @@ def place(unit: Unit) -> None:
         for node in late:
             if not node.assigned_device:
                 _place_late(unit, candidates, node)
-        if unit.target.config.log_device_placement or len(nodes) < 5000:
-            lines = [
-                f"{node.name}: ({node.type}): {node.assigned_device} - {unit.reasons[node.id]}"
-                for node in nodes
-            ]
-        else:
-            lines = []
-        say(_summary(nodes), lines)
-
-
-def _summary(nodes: list[Node]) -> str:
-    counts: dict[str, int] = {}
-    for node in nodes:
-        counts[node.assigned_device] = counts.get(node.assigned_device, 0) + 1
-    return ", ".join(f"{count} ops on {device}" for device, count in sorted(counts.items()))
+        devices = Counter(node.assigned_device for node in nodes)
+        reasons = Counter(
+            (node.assigned_device, unit.reasons[node.id].partition("; ")[0]) for node in nodes
+        )
+        say(
+            ", ".join(f"{count} ops on {device}" for device, count in sorted(devices.items())),
+            [f"{count} on {device}: {why}" for (device, why), count in reasons.most_common()],
+        )
 
 
 def _groups(nodes: list[Node]) -> dict[int, Group]:

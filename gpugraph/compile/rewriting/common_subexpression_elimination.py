@@ -111,9 +111,7 @@ class _Walk:
                 graph.add_control_edge(first, edge.dst)
             else:
                 graph.update_edge(first, edge.src_output, edge.dst, edge.dst_input)
-        graph.remove_node(node)
-        self.unit.shapes.pop(node.id, None)
-        self.unit.folded.pop(node.id, None)
+        self.unit.remove(node)
         self.merged[node.name] = node, first
 
     def finish(self) -> None:

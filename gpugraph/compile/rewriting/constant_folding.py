@@ -24,9 +24,7 @@ from gpugraph.compile.unit.loop_levels import loops_whole
 from gpugraph.compile.unit.rewrite_switches import why_off
 from gpugraph.graph.nodes.graph_walks import topological_order
 from gpugraph.graph.nodes.runtime_graph import Node, NodeClass, RuntimeGraph
-from gpugraph.ops.framework.op_declaration import DECLARATIONS
 from gpugraph.ops.framework.op_evaluation import evaluate
-from gpugraph.ops.framework.tensor_conversion import CONST
 
 LARGEST_FOLDED = 65536
 """Bytes up to which an output is folded: beyond, keeping it costs more than making it.
@@ -158,13 +156,14 @@ class _Folding:
         """Makes a constant of each output that somebody takes."""
         unit, graph = self.unit, self.unit.graph
         waits = self._waits(node)
+        why = f"{node.type} of constants or known shapes"
         constant: Node | None = None
         for slot, value in enumerate(values):
             edges = [edge for edge in node._out if edge.src_output == slot]
             if not edges:
                 continue
-            value.setflags(write=False)
-            constant = _add_constant(unit, node, slot, value)
+            dtype = node.output_types[slot].base_dtype
+            constant = unit.add_constant(node, "folded", value, dtype, why)
             for edge in edges:
                 graph.update_edge(constant, 0, edge.dst, edge.dst_input)
             for before in waits:
@@ -174,7 +173,7 @@ class _Folding:
         if constant is None:
             return
         if len(values) == 1 and not node._out and node not in unit.roots:
-            graph.remove_node(node)
+            unit.remove(node)
             graph.rename_node(constant, node.name)
 
     def _waits(self, node: Node) -> dict[Node, None]:
@@ -194,37 +193,18 @@ class _Folding:
         """A node that is alive with one output of a Switch, to wait for."""
         key = (switch.id, slot)
         if key not in self.sides:
-            graph = self.unit.graph
             dtype = switch.output_types[slot].base_dtype
-            side = self.sides[key] = graph.add_node(
-                graph.new_name(f"{switch.name}/side"),
-                DECLARATIONS["Identity"].op_def,
+            side = self.sides[key] = self.unit.add_op(
+                "Identity",
+                switch,
+                [(switch, slot)],
                 attrs={"T": dtype},
-                input_types=[dtype],
                 output_types=[dtype],
-                requested_device=switch.requested_device,
-                origin=switch.origin,
+                suffix="side",
+                shapes=[self.unit.shapes[switch.id][slot]],
             )
-            graph.add_edge(switch, slot, side, 0)
-            self.unit.shapes[side.id] = [self.unit.shapes[switch.id][slot]]
             self.acting.add(side.id)
         return self.sides[key]
-
-
-def _add_constant(unit: Unit, node: Node, slot: int, value: Any) -> Node:
-    graph = unit.graph
-    constant = graph.add_node(
-        graph.new_name(f"{node.name}/folded"),
-        CONST,
-        attrs={"value": value, "dtype": node.output_types[slot].base_dtype},
-        output_types=[node.output_types[slot].base_dtype],
-        requested_device=node.requested_device,
-        origin=node.origin,
-    )
-    unit.shapes[constant.id] = [TensorShape.of(value.shape)]
-    unit.values[constant.id, 0] = value
-    unit.folded[constant.id] = f"{node.type} of constants or known shapes"
-    return constant
 
 
 def _from_shapes(node: Node, shapes: Sequence[TensorShape]) -> list[Any] | None:

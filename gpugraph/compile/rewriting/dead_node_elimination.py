@@ -13,7 +13,5 @@ def drop_unneeded(unit: Unit) -> int:
     kept.update(node.id for node in unit.args)
     unneeded = [node for node in graph.op_nodes() if node.id not in kept]
     for node in unneeded:
-        graph.remove_node(node)
-        unit.shapes.pop(node.id, None)
-        unit.folded.pop(node.id, None)
+        unit.remove(node)
     return len(unneeded)

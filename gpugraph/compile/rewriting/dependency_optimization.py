@@ -63,12 +63,9 @@ def _is_idle(node: Node) -> bool:
 
 
 def _pass_by(unit: Unit, node: Node) -> None:
-    graph = unit.graph
     sources = [edge.src for edge in node._in if edge.src.is_op]
     for edge in list(node._out):
         for source in sources:
             if source.node_class not in _ALWAYS_THERE:
-                graph.add_control_edge(source, edge.dst)
-    graph.remove_node(node)
-    unit.shapes.pop(node.id, None)
-    unit.folded.pop(node.id, None)
+                unit.graph.add_control_edge(source, edge.dst)
+    unit.remove(node)

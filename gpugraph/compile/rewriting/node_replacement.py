@@ -17,16 +17,10 @@ from typing import Any
 import numpy as np
 
 from gpugraph.base.dtypes import as_dtype
-from gpugraph.base.shapes import TensorShape
 from gpugraph.compile.rewriting.dead_node_elimination import drop_unneeded
-from gpugraph.compile.unit.compile_unit import Absorbed, Unit
+from gpugraph.compile.unit.compile_unit import Absorbed, Source, Unit
 from gpugraph.graph.nodes.runtime_graph import Edge, Node, NodeClass
 from gpugraph.ops.framework.kernel_registry import is_ours
-from gpugraph.ops.framework.op_declaration import DECLARATIONS
-from gpugraph.ops.framework.tensor_conversion import CONST
-
-Source = tuple[Node, int]
-"""A node and one of its output slots."""
 
 
 class Replacing:
@@ -56,20 +50,17 @@ class Replacing:
             self._rewire(node, attrs, sources, befores)
             return node
         takers = list(node._out)
-        shapes = unit.shapes.pop(node.id)
-        graph.remove_node(node)
-        own = {key: value for key, value in node.attrs.items() if key.startswith("_")}
-        new = graph.add_node(
-            node.name,
-            DECLARATIONS[op_type].op_def,
-            attrs={**attrs, **own},
-            input_types=[source.output_types[slot].base_dtype for source, slot in sources],
+        shapes = unit.shapes[node.id]
+        unit.remove(node)
+        private = {key: value for key, value in node.attrs.items() if key.startswith("_")}
+        new = unit.add_op(
+            op_type,
+            node,
+            sources,
+            attrs={**attrs, **private},
             output_types=[node.output_types[0]],
-            requested_device=node.requested_device,
-            origin=node.origin,
+            shapes=shapes,
         )
-        for index, (source, slot) in enumerate(sources):
-            graph.add_edge(source, slot, new, index)
         for before in befores:
             graph.add_control_edge(before, new)
         for edge in takers:
@@ -77,8 +68,6 @@ class Replacing:
                 graph.add_control_edge(new, edge.dst)
             else:
                 graph.add_edge(new, 0, edge.dst, edge.dst_input)
-        unit.shapes[new.id] = shapes
-        new.assigned_device = node.assigned_device
         if node.id in unit.reasons:
             unit.reasons[new.id] = unit.reasons[node.id]
         self._replaced[node] = new
@@ -115,21 +104,7 @@ class Replacing:
 
     def constant(self, node: Node, value: Any) -> Node:
         """A constant for what comes in the place of `node`."""
-        unit = self.unit
-        value.setflags(write=False)
-        dtype = as_dtype(value.dtype)
-        made = unit.graph.add_node(
-            unit.graph.new_name(f"{node.name}/simplified"),
-            CONST,
-            attrs={"value": value, "dtype": dtype},
-            output_types=[dtype],
-            requested_device=node.requested_device,
-            origin=node.origin,
-        )
-        unit.shapes[made.id] = [TensorShape.of(value.shape)]
-        unit.values[made.id, 0] = value
-        unit.folded[made.id] = f"for {node.name}"
-        return made
+        return self.unit.add_constant(node, "simplified", value, reason=f"for {node.name}")
 
     def finish(self) -> None:
         """Brings `unit.roots` up to date; drops what all passed over, and notes who did."""

@@ -6,14 +6,14 @@ what should hold by then does hold.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from time import perf_counter
 from typing import Any, NamedTuple
 
-from gpugraph.base.dtypes import DType
+from gpugraph.base.dtypes import DType, as_dtype
 from gpugraph.base.errors import InternalError
 from gpugraph.base.shapes import TensorShape
 from gpugraph.compile.unit.guards import Flow
@@ -22,10 +22,14 @@ from gpugraph.devices import Device, Resources
 from gpugraph.graph.nodes.runtime_graph import Node, RuntimeGraph
 from gpugraph.kernel import Kernel
 from gpugraph.ops.framework.kernel_registry import HostOnly, find_kernel
+from gpugraph.ops.framework.op_declaration import DECLARATIONS
 from gpugraph.plan import Mailbox, PassReport, PlanKey, Transfer
 
 TensorId = tuple[int, int]
 """A tensor of the runtime graph: node id and output slot."""
+
+Source = tuple[Node, int]
+"""A node and one of its output slots."""
 
 
 class FeedSpec(NamedTuple):
@@ -54,9 +58,14 @@ def variable_key(node: Node) -> tuple[str, str]:
 
 @dataclass(slots=True, eq=False)
 class Storage:
-    """Bytes that one or more tensors share, live from step `first` to step `last`."""
+    """Bytes that one or more tensors share, live from step `first` to step `last`.
 
-    kind: str  # "arena", "constant", "variable", "cell", "object"
+    `kind` is "arena" (an offset in a device's block), "constant" (the array of a Const), "variable"
+    (the session's), "cell" (allocated during a run), "object" (a handle) or "aside" (of a binder
+    alone: memory of its own for a loop variable's value while others exchange their places).
+    """
+
+    kind: str
     device: str
     size: int
     first: int
@@ -119,6 +128,61 @@ class Unit:
     arena_sizes: dict[str, int] = field(default_factory=dict)
     reports: list[PassReport] = field(default_factory=list)
     _kernels: dict[int, Kernel] = field(default_factory=dict)
+
+    def add_op(
+        self,
+        op_type: str,
+        like: Node,
+        sources: Sequence[Source] = (),
+        *,
+        attrs: Mapping[str, Any],
+        output_types: Sequence[DType] = (),
+        suffix: str = "",
+        device: str | None = None,
+        shapes: Sequence[TensorShape] | None = None,
+    ) -> Node:
+        """Adds an op that reads the values of `sources`, in the place of the node `like` or for it.
+
+        It has the name of `like`, or with a `suffix` a new one under it; its origin; and its
+        devices, unless `device` says to which it is assigned.
+        """
+        node = self.graph.add_node(
+            self.graph.new_name(f"{like.name}/{suffix}") if suffix else like.name,
+            DECLARATIONS[op_type].op_def,
+            attrs=attrs,
+            input_types=[source.output_types[slot].base_dtype for source, slot in sources],
+            output_types=output_types,
+            requested_device=like.requested_device if device is None else "",
+            origin=like.origin,
+        )
+        node.assigned_device = like.assigned_device if device is None else device
+        for index, (source, slot) in enumerate(sources):
+            self.graph.add_edge(source, slot, node, index)
+        if shapes is not None:
+            self.shapes[node.id] = shapes
+        return node
+
+    def add_constant(
+        self, like: Node, suffix: str, value: Any, dtype: DType | None = None, reason: str = ""
+    ) -> Node:
+        """Adds a constant for the node `like`, or in its place; `reason` says why one is made."""
+        value.setflags(write=False)
+        dtype = dtype or as_dtype(value.dtype)
+        attrs = {"value": value, "dtype": dtype}
+        shapes = [TensorShape.of(value.shape)]
+        constant = self.add_op(
+            "Const", like, attrs=attrs, output_types=[dtype], suffix=suffix, shapes=shapes
+        )
+        self.values[constant.id, 0] = value
+        if reason:
+            self.folded[constant.id] = reason
+        return constant
+
+    def remove(self, node: Node) -> None:
+        """Removes a node and its edges."""
+        self.graph.remove_node(node)
+        self.shapes.pop(node.id, None)
+        self.folded.pop(node.id, None)
 
     @property
     def host(self) -> str:

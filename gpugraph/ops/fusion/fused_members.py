@@ -5,36 +5,27 @@ Values are numbered: first the inputs of the step, then what its members make, i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from gpugraph.base.dtypes import DType
-from gpugraph.kernel import Call
+from gpugraph.kernel import Call, NodeSignature
 from gpugraph.ops.fusion.op_expressions import Texts
 
 Shape = tuple[int, ...]
 
 
-class Member(NamedTuple):
-    """One op of a group, and its `Signature`. `sources` are the values that it takes, of the inputs
-    that are not on the host; `on_host` has those that are, by index."""
+@dataclass(slots=True)
+class Member(NodeSignature):
+    """One op of a group, and its signature. `sources` are the values that it takes, of the inputs
+    that are not on the host."""
 
-    name: str
     op_type: str
-    attrs: Mapping[str, Any]
     kernel: Call
     texts: Texts
     sources: tuple[int, ...]
-    on_host: Mapping[int, Any]
-    input_types: Sequence[DType]
-    output_types: Sequence[DType]
-    input_shapes: Sequence[Shape]
-    output_shapes: Sequence[Shape]
-    origin: Any = None
-
-    def value(self, index: int) -> Any:
-        """The array of host input `index`."""
-        return self.on_host[index]
+    origin: Any
 
 
 class MemberContext:

@@ -104,7 +104,9 @@ def curves(make: Callable[[], Any], gpus: int = 1, count: int = 44) -> tuple[lis
         session.run(tf.global_variables_initializer())
         for _ in range(4):
             session.run(train)
-        return session.run(made), str(session.explain(train)).splitlines()
+        return session.run(made), [
+            line.strip() for line in str(session.explain(train)).splitlines()
+        ]
 
 
 @needs_cxx
@@ -190,7 +192,7 @@ def test_each_gpu_joins_its_own() -> None:
                 made.append(tf.Variable(np.full(at + 2, at, np.float32), name=f"v{at}"))
         train = tf.train.GradientDescentOptimizer(0.5).apply_gradients([(v * 1.5, v) for v in made])
         session.run(tf.global_variables_initializer())
-        lines = str(session.explain(train)).splitlines()
+        lines = [line.strip() for line in str(session.explain(train)).splitlines()]
         updates = [line for line in lines if line.startswith("joined") and "(Apply" in line]
         assert [line.split()[1] for line in updates] == ["4", "4"]
         for _ in range(3):

@@ -1,0 +1,30 @@
+"""What is known of one node before it has arrays, as a record."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from gpugraph.base.dtypes import DType
+
+
+@dataclass(slots=True)
+class NodeSignature:
+    """The `Signature` of a node whose shapes are known. `host_values`: of its host inputs."""
+
+    name: str
+    attrs: Mapping[str, Any]
+    input_types: Sequence[DType]
+    output_types: Sequence[DType]
+    input_shapes: Sequence[tuple[int, ...]]
+    output_shapes: Sequence[tuple[int, ...]]
+    host_values: Mapping[int, Any]
+
+    def value(self, index: int) -> Any:
+        """The array of host input `index`."""
+        return self.host_values[index]
+
+    def device_inputs(self) -> list[int]:
+        """The inputs that are not on the host."""
+        return [index for index in range(len(self.input_types)) if index not in self.host_values]
