@@ -1,0 +1,77 @@
+"""Public functions that are their op's own: names, parameters and docstring of its declaration.
+
+    negative: UnaryFunction = public_function(op("Neg", inputs="x: T", ...), "negative")
+
+They take the op's inputs and `name`, by position or keyword. A function that has attrs among its
+parameters, or changes its arguments, is written out beside its op.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from types import FrameType
+from typing import Any, Protocol
+
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.ops.framework.composite_tensors import of_values
+from gpugraph.ops.framework.op_function import OpFunction
+
+
+class UnaryFunction(Protocol):
+    """A function of one tensor, `x`."""
+
+    def __call__(self, x: Any, name: str | None = None) -> Tensor:
+        """Adds the operation `name` to the graph of `x`."""
+
+
+class BinaryFunction(Protocol):
+    """A function of two tensors, `x` and `y`."""
+
+    def __call__(self, x: Any, y: Any, name: str | None = None) -> Tensor:
+        """Adds the operation `name` to the graph of `x` and `y`."""
+
+
+class InputFunction(Protocol):
+    """A function of one tensor, `input`."""
+
+    def __call__(self, input: Any, name: str | None = None) -> Tensor:
+        """Adds the operation `name` to the graph of `input`."""
+
+
+class ImagesFunction(Protocol):
+    """A function of one tensor, `images`."""
+
+    def __call__(self, images: Any, name: str | None = None) -> Tensor:
+        """Adds the operation `name` to the graph of `images`."""
+
+
+class FeaturesFunction(Protocol):
+    """A function of one tensor, `features`."""
+
+    def __call__(self, features: Any, name: str | None = None) -> Tensor:
+        """Adds the operation `name` to the graph of `features`."""
+
+
+def public_function(op_function: OpFunction, name: str = "", sparse: bool = False) -> Any:
+    """The Python function `name(<inputs of the op>, name=None)`, which calls `op_function`.
+
+    name: that of the variable that holds it; by default the op type's in snake case.
+    sparse: whether it takes a SparseTensor too, and gives one of the function's values.
+    """
+    label = name or op_function.__name__
+    inputs = ", ".join(arg.name for arg in op_function.op_def.inputs)
+    source = f"lambda {inputs}, name=None: op_function({inputs}, name=name)"
+    file = Path(__file__).with_name(f"<{label}>")  # a file of this package: no origin of an op
+    function = eval(compile(source, str(file), "eval"), {"op_function": op_function})
+    function.__name__ = function.__qualname__ = label
+    function.__doc__ = op_function.__doc__
+    function.__module__ = _importing_module(sys._getframe(1))
+    return of_values(function) if sparse else function
+
+
+def _importing_module(frame: FrameType) -> str:
+    """The module whose import runs in this frame."""
+    while frame.f_code.co_name != "<module>" and frame.f_back is not None:
+        frame = frame.f_back
+    return str(frame.f_globals["__name__"])
