@@ -149,11 +149,6 @@ def to_complex128(x: Any, name: str = "ToComplex128") -> Tensor:
     return cast(x, dtypes.complex128, name)
 
 
-def realdiv(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """x / y, elementwise, of shapes that broadcast: floating or complex numbers."""
-    return raw_ops.RealDiv(x, y, name=name)
-
-
 def arg_max(
     input: Any, dimension: Any, output_type: Any = dtypes.int64, name: str | None = None
 ) -> Tensor:
