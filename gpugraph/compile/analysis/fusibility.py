@@ -18,7 +18,7 @@ from gpugraph.graph.nodes.runtime_graph import Node
 from gpugraph.graph.op_def import host_slots
 from gpugraph.kernel import Decomposition, Elementwise, Reduction, reference
 from gpugraph.ops.framework.kernel_registry import HostOnly, find_kernel
-from gpugraph.ops.fusion.op_expressions import Texts, texts_of
+from gpugraph.ops.fusion.op_expressions import Expressions, expressions_of
 from gpugraph.ops.reductions.reduction_ops import reduced_axes
 
 LARGE = 1 << 18
@@ -100,7 +100,7 @@ def fusible(unit: Unit, node: Node, natives: Mapping[str, bool]) -> tuple[Said, 
     if native is None or node.op_def.is_stateful or not node.output_types:
         return None
     device_type = unit.device_types[node.assigned_device]
-    texts = texts_of(node.type, node.attrs, device_type)
+    texts = expressions_of(node.type, node.attrs, device_type)
     if texts is None or not (native or isinstance(texts, Elementwise)):
         return None
     if _refers(node):
@@ -130,7 +130,9 @@ def _refers(node: Node) -> bool:
     return any(each.is_ref_dtype for each in (*types, *node.output_types, *node.input_types))
 
 
-def _space_of(texts: Texts, node: Said, is_shaped: bool, native: bool, gpu: bool) -> Space | None:
+def _space_of(
+    texts: Expressions, node: Said, is_shaped: bool, native: bool, gpu: bool
+) -> Space | None:
     """The space of an op by its texts."""
     if native:
         taken = [each for at, each in enumerate(node.input_types) if at not in node.on_host]

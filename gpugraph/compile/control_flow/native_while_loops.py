@@ -222,11 +222,12 @@ class _Translation:
         """The ops of a fused step."""
         values = self._taken(node)
         for member in node.attrs["members"]:
-            if not isinstance(member.texts, Elementwise):
+            if not isinstance(member.expressions, Elementwise):
                 raise NotNativeError(f"'{member.name}' ({member.op_type}) is not elementwise")
-            made = build(self.fusion, member.texts, member, [values[k] for k in member.sources])
-            self._check(member.name, made[0], member.output_shapes[0])
-            values += made
+            sources = [values[k] for k in member.sources]
+            outputs = build(self.fusion, member.expressions, member.signature, sources)
+            self._check(member.name, outputs[0], member.signature.output_shapes[0])
+            values += outputs
         for slot, value in enumerate(node.attrs["stores"]):
             self.values[node.id, slot] = values[value]
 

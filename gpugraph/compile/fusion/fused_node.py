@@ -12,7 +12,7 @@ from gpugraph.graph.nodes.runtime_graph import Node
 from gpugraph.kernel import reference
 from gpugraph.ops.framework.op_declaration import DECLARATIONS
 from gpugraph.ops.fusion.fused_members import Member
-from gpugraph.ops.fusion.op_expressions import build, texts_of
+from gpugraph.ops.fusion.op_expressions import build, expressions_of
 
 
 class Record:
@@ -47,14 +47,13 @@ class Record:
 
     def _member(self, node: Node, signature: Said) -> Member:
         device_type = self.unit.device_types[node.assigned_device]
-        texts = texts_of(node.type, node.attrs, device_type)
-        assert texts is not None
+        expressions = expressions_of(node.type, node.attrs, device_type)
+        assert expressions is not None
         sources = tuple([self.values[key] for key in self.taken[node.id]])
         for slot in range(len(node.output_types)):
             self.values[node.id, slot] = len(self.values)
         kernel = reference(self.unit.kernel(node))
-        head = node.name, node.type, node.attrs, kernel, texts, sources, signature.on_host
-        return Member(*head, *signature[2:6], node.origin)
+        return Member(node.type, signature, kernel, expressions, sources, node.origin)
 
     def stores(self) -> tuple[int, ...]:
         """The values that are outputs."""
@@ -73,7 +72,7 @@ class Record:
                 values.append(fusion.input(source.output_types[slot], shape))
             for member in self.members:
                 given = [values[k] for k in member.sources]
-                values += build(fusion, member.texts, member, given)
+                values += build(fusion, member.expressions, member.signature, given)
             for at, (key, slot) in zip(self.stores(), self.outputs):
                 fusion.output(values[at], _as_kept(fusion.shape(values[at]), unit, key, slot))
             fusion.finish()

@@ -9,7 +9,7 @@ from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Signature
-from gpugraph.ops.framework.identity_and_shape import Pairs, copying
+from gpugraph.ops.framework.kernel_helpers import Pairs, copying
 from gpugraph.ops.framework.op_declaration import Attr, op
 
 

@@ -20,9 +20,9 @@ from gpugraph.kernel import Call, Elementwise, KernelContext
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.elementwise.arithmetic_functions import binary
 from gpugraph.ops.elementwise.complex_conjugate import conj
-from gpugraph.ops.framework.identity_and_shape import op_scope
 from gpugraph.ops.framework.kernel_registry import register_kernel
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, raw_ops
+from gpugraph.ops.framework.op_scope_and_arguments import op_scope
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.framework.unbroadcasting import unbroadcast_pair
 

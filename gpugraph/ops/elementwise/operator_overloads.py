@@ -15,8 +15,8 @@ from gpugraph.ops.elementwise.comparison_and_select import logical_xor
 from gpugraph.ops.elementwise.division import truediv
 from gpugraph.ops.elementwise.unary_functions import absolute
 from gpugraph.ops.framework.composite_tensors import Composite
-from gpugraph.ops.framework.identity_and_shape import op_scope
 from gpugraph.ops.framework.op_declaration import raw_ops
+from gpugraph.ops.framework.op_scope_and_arguments import op_scope
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
 Binary = Callable[..., Any]

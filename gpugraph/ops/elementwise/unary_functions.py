@@ -21,9 +21,9 @@ from gpugraph.ops.elementwise.complex_conjugate import conj
 from gpugraph.ops.elementwise.complex_parts import complex_abs
 from gpugraph.ops.elementwise.error_function import erf_into
 from gpugraph.ops.framework.composite_tensors import of_values
-from gpugraph.ops.framework.identity_and_shape import op_scope
 from gpugraph.ops.framework.kernel_registry import register_kernel
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, op, raw_ops
+from gpugraph.ops.framework.op_scope_and_arguments import op_scope
 from gpugraph.ops.framework.public_function import FeaturesFunction, UnaryFunction, public_function
 from gpugraph.ops.framework.shape_functions import same_shape
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor

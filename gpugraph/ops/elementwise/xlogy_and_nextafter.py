@@ -14,8 +14,8 @@ from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.elementwise.arithmetic_functions import BINARY, binary
 from gpugraph.ops.elementwise.complex_conjugate import conj
 from gpugraph.ops.elementwise.element_launches import special_pair_source
-from gpugraph.ops.framework.identity_and_shape import op_scope
 from gpugraph.ops.framework.op_declaration import op, raw_ops
+from gpugraph.ops.framework.op_scope_and_arguments import op_scope
 from gpugraph.ops.framework.public_function import public_function
 from gpugraph.ops.framework.tensor_conversion import constant, convert_to_tensor
 from gpugraph.ops.framework.unbroadcasting import unbroadcast_pair

@@ -19,10 +19,10 @@ from gpugraph.base.dtypes import FLOATING, DType, float16, float32
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext
-from gpugraph.ops.framework.identity_and_shape import attrs_of, run_all, shape_of
+from gpugraph.ops.framework.kernel_helpers import do_nothing, run_all
 from gpugraph.ops.framework.op_declaration import op, raw_ops
+from gpugraph.ops.framework.op_scope_and_arguments import attrs_of, shape_of
 from gpugraph.ops.framework.shape_functions import of_rank
-from gpugraph.ops.nn.activations.softmax import do_nothing
 from gpugraph.ops.nn.windows.native_window_sources import convolution_source
 from gpugraph.ops.nn.windows.window_geometry import (
     CONV_ATTRS,

@@ -16,10 +16,10 @@ from gpugraph.base.dtypes import FLOATING, float16, float32
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext
-from gpugraph.ops.framework.identity_and_shape import attrs_of, run_all, shape_of
+from gpugraph.ops.framework.kernel_helpers import do_nothing, run_all
 from gpugraph.ops.framework.op_declaration import op, raw_ops
+from gpugraph.ops.framework.op_scope_and_arguments import attrs_of, shape_of
 from gpugraph.ops.framework.shape_functions import of_rank
-from gpugraph.ops.nn.activations.softmax import do_nothing
 from gpugraph.ops.nn.convolution.depthwise_launches import (
     back_filter_gpu,
     back_input_gpu,

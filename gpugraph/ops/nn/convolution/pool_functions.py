@@ -12,8 +12,8 @@ import numpy as np
 from gpugraph.base.dtypes import as_dtype, int64
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.arrays.reshape_and_transpose import expand_dims, squeeze
-from gpugraph.ops.framework.identity_and_shape import op_scope
 from gpugraph.ops.framework.op_declaration import raw_ops
+from gpugraph.ops.framework.op_scope_and_arguments import op_scope
 from gpugraph.ops.nn.convolution.conv1d import of_three, sequence_format
 from gpugraph.ops.nn.convolution.conv2d_functions import avg_pool, max_pool
 from gpugraph.ops.nn.convolution.conv3d_functions import avg_pool3d, max_pool3d
