@@ -5,13 +5,14 @@
 First those that public TensorFlow 1 programs use (`reference_ops.txt`, most used first), then with
 --all every other one. What a column says:
 
-    GPU      text: elementwise or a reduction, in C; source: functions of kernels/cuda; sized: the
-             same, the host waits for the sizes of what they make; recipe, moves, products: as
-             native code for the CPU; call: its NumPy kernel, on copies in host memory; host:
-             none, for the reason below the table
-    native   what native code for the CPU is made of: text, recipe, moves, products, source
-    2nd      by what the gradient can be derived again: the op's inputs (x), what comes in (dy).
-             Found by building it on samples; "?" where there are none, for the reason below
+    GPU      expression: elementwise or a reduction, in C; source: functions of kernels/cuda;
+             sized: the same, the host waits for the sizes of their outputs; formula, copies,
+             product: as native code for the CPU; call: its NumPy kernel, on copies in host
+             memory; host: none, for the reason below the table
+    native   what native code for the CPU is made of: expression, formula (a decomposition),
+             copies (of views), product (of matrices), source
+    2nd      by what the gradient can be derived again: the op's inputs (x), its gradient (dy).
+             It is built on samples; "?" where there are none, for the reason below
 
 It fails where an op of the reference is not declared and no reason is known.
 """
@@ -28,15 +29,24 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 import gpugraph as tf  # noqa: E402
-from gpugraph.kernel import Call, Elementwise, Reduction, Sized, Source  # noqa: E402
+from gpugraph.kernel import (  # noqa: E402
+    Call,
+    CSource,
+    Decomposition,
+    Elementwise,
+    MatmulWithEpilogue,
+    MatrixProducts,
+    Reduction,
+    Sized,
+    Source,
+    ViewCopies,
+)
 from gpugraph.ops.arrays.indexed_slices_to_tensor import dense  # noqa: E402
 from gpugraph.ops.framework.kernel_registry import HostOnly, find_kernel  # noqa: E402
 from gpugraph.ops.framework.op_declaration import DECLARATIONS  # noqa: E402
 from tests.ops.one_op import Built, args_by_slot  # noqa: E402
 from tests.ops.samples import TABLE, UNSAMPLED  # noqa: E402
 from tests.ops.sampling import Sample  # noqa: E402
-
-__all__ = ["MISSING", "Row", "main", "reference", "row"]
 
 MISSING = {
     "HistogramSummary": "summaries are not there yet",
@@ -72,8 +82,8 @@ def row(op_type: str) -> Row:
     decl = DECLARATIONS[op_type]
     samples = TABLE[op_type].samples if op_type in TABLE else []
     attrs = samples[0].all_attrs(decl.op_def) if samples else {}
-    found = {device: find_kernel(op_type, device, attrs) for device in ("CPU", "GPU")}
-    kernels = {device: entry.kernel if entry else None for device, entry in found.items()}
+    entries = {device: find_kernel(op_type, device, attrs) for device in ("CPU", "GPU")}
+    kernels = {device: entry.kernel if entry else None for device, entry in entries.items()}
     notes = [
         f"{op_type} has no {device} kernel: {kernel.reason}"
         for device, kernel in kernels.items()
@@ -85,11 +95,10 @@ def row(op_type: str) -> Row:
         second = _second_order(op_type, samples)
         if second == "?":
             notes.append(f"{op_type} was not derived twice: {UNSAMPLED.get(op_type, _NO_DOUBLES)}")
-    native = "text" if isinstance(kernels["GPU"], (Elementwise, Reduction)) else "-"
-    if decl.native is not None:
-        native = type(decl.native).__name__.lower().replace("hostsource", "source")
-    gpu = _kind(kernels["GPU"])
-    if gpu == "call" and native in ("recipe", "moves", "products"):
+    gpu, native = _kind(kernels["GPU"]), _kind(decl.native)
+    if gpu == "expression" and native == "-":
+        native = gpu
+    if gpu == "call" and native in ("formula", "copies", "product"):
         gpu = native
     return Row(op_type, _kind(kernels["CPU"]), gpu, native, grad, second, tuple(notes))
 
@@ -97,11 +106,16 @@ def row(op_type: str) -> Row:
 _NO_DOUBLES = "it has no sample of inputs that can be differentiated by"
 _KINDS = {
     Call: "call",
-    Elementwise: "text",
-    Reduction: "text",
+    Elementwise: "expression",
+    Reduction: "expression",
     Source: "source",
     Sized: "sized",
     HostOnly: "host",
+    Decomposition: "formula",
+    ViewCopies: "copies",
+    MatrixProducts: "product",
+    MatmulWithEpilogue: "product",
+    CSource: "source",
 }
 
 
@@ -126,34 +140,38 @@ def _second_order(op_type: str, samples: list[Sample]) -> str:
         built = True
         if met == {"x", "dy"}:
             break
-    return ", ".join(each for each in ("x", "dy") if each in met) or ("-" if built else "?")
+    return ", ".join(name for name in ("x", "dy") if name in met) or ("-" if built else "?")
 
 
 def _differentiable(op_type: str, sample: Sample) -> list[int]:
     args = args_by_slot(DECLARATIONS[op_type], sample)
     pairs = enumerate(zip(args, sample.flat, strict=True))
-    return [at for at, (arg, each) in pairs if each.dtype.kind in "fc" and not arg.is_ref]
+    return [slot for slot, (arg, x) in pairs if x.dtype.kind in "fc" and not arg.is_ref]
 
 
 def _derived_twice(op: Built, slots: list[int]) -> set[str]:
     ys = [y for y in op.outputs if y.dtype.is_floating or y.dtype.is_complex]
-    xs = [op.inputs[at] for at in slots]
+    xs = [op.inputs[slot] for slot in slots]
     dys = [tf.placeholder(y.dtype, y.shape) for y in ys]
     first = [dense(dx) for dx in tf.gradients(ys, xs, dys) if dx is not None]
     if not first:
         return set()
     starts = [tf.placeholder(dx.dtype, dx.shape) for dx in first]
     second = tf.gradients(first, [*xs, *dys], starts)
-    found = [each is not None for each in second]
-    return {name for name, some in (("x", found[: len(xs)]), ("dy", found[len(xs) :])) if any(some)}
+    by_x, by_dy = second[: len(xs)], second[len(xs) :]
+    return {
+        name
+        for name, grads in (("x", by_x), ("dy", by_dy))
+        if any(grad is not None for grad in grads)
+    }
 
 
 def _print(rows: list[tuple[Row, str]]) -> None:
-    print(f"{'op type':38} {'uses':>4}  {'CPU':5} {'GPU':7} {'native':9} {'grad':5} 2nd")
-    for each, uses in rows:
-        line = f"{each.op_type:38} {uses:>4}  {each.cpu:5} {each.gpu:7} {each.native:9}"
-        print(f"{line} {each.grad:5} {each.second}")
-    notes = [note for each, _ in rows for note in each.notes]
+    print(f"{'op type':38} {'uses':>4}  {'CPU':5} {'GPU':10} {'native':10} {'grad':5} 2nd")
+    for op_row, uses in rows:
+        line = f"{op_row.op_type:38} {uses:>4}  {op_row.cpu:5} {op_row.gpu:10} {op_row.native:10}"
+        print(f"{line} {op_row.grad:5} {op_row.second}")
+    notes = [note for op_row, _ in rows for note in op_row.notes]
     print("\n".join(["", *notes]) if notes else "")
 
 

@@ -5,9 +5,11 @@ from gpugraph.checks import (
 )
 from gpugraph.ops.arrays.reshape_and_transpose import invert_permutation as invert_permutation
 from gpugraph.ops.elementwise.arithmetic_functions import (
-    add as add, add_n as add_n, divide as divide, floordiv as floordiv, floormod as floormod,
-    maximum as maximum, minimum as minimum, mod as mod, multiply as multiply, pow as pow,
-    squared_difference as squared_difference, subtract as subtract, truediv as truediv,
+    add as add, add_n as add_n, maximum as maximum, minimum as minimum, multiply as multiply,
+    pow as pow, squared_difference as squared_difference, subtract as subtract,
+)
+from gpugraph.ops.elementwise.division import (
+    divide as divide, floordiv as floordiv, floormod as floormod, mod as mod, truediv as truediv,
 )
 from gpugraph.ops.elementwise.comparison_and_select import (
     equal as equal, greater as greater, greater_equal as greater_equal, less as less,
@@ -73,6 +75,6 @@ from gpugraph.ops.special_functions.incomplete_gamma_and_beta import (
 from gpugraph.ops.special_functions.inverse_error_function import (
     erfcinv as erfcinv, erfinv as erfinv, ndtri as ndtri,
 )
-from gpugraph.ops.elementwise import arithmetic_functions as _arithmetic_functions
+from gpugraph.ops.elementwise import division as _division
 
-divide_no_nan = _arithmetic_functions.div_no_nan
+divide_no_nan = _division.div_no_nan

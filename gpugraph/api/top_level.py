@@ -31,16 +31,18 @@ from gpugraph.api.math import (
 )
 from gpugraph.ops.reductions.argmax_and_argmin import argmax as argmax, argmin as argmin
 from gpugraph.ops.elementwise.arithmetic_functions import (
-    add as add, add_n as add_n, div as div, div_no_nan as div_no_nan, divide as divide,
-    floor_div as floor_div, floordiv as floordiv, floormod as floormod, maximum as maximum,
-    minimum as minimum, mod as mod, multiply as multiply, pow as pow,
-    squared_difference as squared_difference, subtract as subtract, truediv as truediv,
-    truncatediv as truncatediv, truncatemod as truncatemod,
+    add as add, add_n as add_n, maximum as maximum, minimum as minimum, multiply as multiply,
+    pow as pow, squared_difference as squared_difference, subtract as subtract,
+)
+from gpugraph.ops.elementwise.division import (
+    div as div, div_no_nan as div_no_nan, divide as divide, floor_div as floor_div,
+    floordiv as floordiv, floormod as floormod, mod as mod, realdiv as realdiv,
+    truediv as truediv, truncatediv as truncatediv, truncatemod as truncatemod,
 )
 from gpugraph.ops.indexing.batch_gather_and_repeat import (
     arg_max as arg_max, arg_min as arg_min, batch_gather as batch_gather, bitcast as bitcast,
-    realdiv as realdiv, repeat as repeat, saturate_cast as saturate_cast,
-    to_complex128 as to_complex128, to_complex64 as to_complex64,
+    repeat as repeat, saturate_cast as saturate_cast, to_complex128 as to_complex128,
+    to_complex64 as to_complex64,
 )
 from gpugraph.ops.arrays.reshape_and_transpose import (
     broadcast_to as broadcast_to, expand_dims as expand_dims,

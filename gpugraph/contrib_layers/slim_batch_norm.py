@@ -21,7 +21,8 @@ from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.arrays.reshape_and_transpose import reshape
 from gpugraph.ops.elementwise.arithmetic_functions import maximum
-from gpugraph.ops.framework.identity_and_shape import identity, op_scope, shape
+from gpugraph.ops.framework.identity_and_shape import identity, shape
+from gpugraph.ops.framework.op_scope_and_arguments import op_scope
 from gpugraph.ops.framework.tensor_conversion import constant, convert_to_tensor
 from gpugraph.ops.nn.normalization.bias_and_moments import batch_normalization, moments
 from gpugraph.ops.nn.normalization.fused_batch_norm import fused_batch_norm

@@ -19,7 +19,7 @@ from gpugraph.layers.base_layer import Layer
 from gpugraph.layers.layer_arguments import ONES, ZEROS, applied
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.arrays.reshape_and_transpose import reshape
-from gpugraph.ops.framework.identity_and_shape import op_scope
+from gpugraph.ops.framework.op_scope_and_arguments import op_scope
 from gpugraph.ops.framework.tensor_conversion import constant, convert_to_tensor
 from gpugraph.ops.nn.normalization.bias_and_moments import (
     batch_normalization as normalized_by,

@@ -21,7 +21,6 @@ from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.arrays.constants_and_placeholders import ones_like, zeros_like
 from gpugraph.ops.elementwise.arithmetic_functions import (
     add,
-    div_no_nan,
     maximum,
     minimum,
     multiply,
@@ -29,6 +28,7 @@ from gpugraph.ops.elementwise.arithmetic_functions import (
     subtract,
 )
 from gpugraph.ops.elementwise.comparison_and_select import where
+from gpugraph.ops.elementwise.division import div_no_nan
 from gpugraph.ops.elementwise.unary_functions import abs as absolute, log, square
 from gpugraph.ops.framework.identity_and_shape import rank
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor

@@ -13,8 +13,9 @@ from gpugraph.graph.client.tensor import Tensor
 from gpugraph.losses.loss_collection import add_loss
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.arrays.constants_and_placeholders import ones_like, zeros_like
-from gpugraph.ops.elementwise.arithmetic_functions import div_no_nan, multiply
+from gpugraph.ops.elementwise.arithmetic_functions import multiply
 from gpugraph.ops.elementwise.comparison_and_select import equal, where
+from gpugraph.ops.elementwise.division import div_no_nan
 from gpugraph.ops.framework.identity_and_shape import rank, size
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.nn.losses.loss_weights import assert_broadcastable, broadcast_weights

@@ -11,8 +11,9 @@ from gpugraph.metrics.metric_variables import Pair, collected
 from gpugraph.metrics.threshold_metrics import Counts, counts_at
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.arrays.constants_and_placeholders import ones_like
-from gpugraph.ops.elementwise.arithmetic_functions import div_no_nan, maximum, minimum, multiply
+from gpugraph.ops.elementwise.arithmetic_functions import maximum, minimum, multiply
 from gpugraph.ops.elementwise.comparison_and_select import equal, logical_and, where
+from gpugraph.ops.elementwise.division import div_no_nan
 from gpugraph.ops.elementwise.unary_functions import abs as absolute, log
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.reductions.argmax_and_argmin import argmax, argmin

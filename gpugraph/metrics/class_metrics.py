@@ -13,7 +13,7 @@ from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.arrays.concat_and_stack import stack
 from gpugraph.ops.arrays.constants_and_placeholders import ones_like
 from gpugraph.ops.arrays.reshape_and_transpose import expand_dims, reshape
-from gpugraph.ops.elementwise.arithmetic_functions import div_no_nan, minimum, multiply
+from gpugraph.ops.elementwise.arithmetic_functions import minimum, multiply
 from gpugraph.ops.elementwise.comparison_and_select import (
     equal,
     greater,
@@ -23,6 +23,7 @@ from gpugraph.ops.elementwise.comparison_and_select import (
     not_equal,
     where,
 )
+from gpugraph.ops.elementwise.division import div_no_nan
 from gpugraph.ops.framework.identity_and_shape import identity, size
 from gpugraph.ops.framework.op_declaration import raw_ops
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor

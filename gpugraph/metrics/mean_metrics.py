@@ -13,13 +13,13 @@ from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.arrays.constants_and_placeholders import ones, ones_like
 from gpugraph.ops.arrays.reshape_and_transpose import reshape
 from gpugraph.ops.elementwise.arithmetic_functions import (
-    div_no_nan,
     maximum,
     multiply,
     squared_difference,
     subtract,
 )
 from gpugraph.ops.elementwise.comparison_and_select import equal, less
+from gpugraph.ops.elementwise.division import div_no_nan
 from gpugraph.ops.elementwise.unary_functions import abs as absolute, sqrt
 from gpugraph.ops.framework.identity_and_shape import size
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor

@@ -18,7 +18,7 @@ from gpugraph.base.shapes import as_shape
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.default_stacks import graph_stack
 from gpugraph.graph.client.tensor import Tensor
-from gpugraph.ops.elementwise.arithmetic_functions import divide
+from gpugraph.ops.elementwise.division import divide
 from gpugraph.ops.elementwise.unary_functions import floor
 from gpugraph.ops.framework.constant_value import constant_value
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor

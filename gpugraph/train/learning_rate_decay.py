@@ -16,16 +16,11 @@ from gpugraph.control_flow import cond
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.arrays.concat_and_stack import stack
-from gpugraph.ops.elementwise.arithmetic_functions import (
-    add as plus,
-    minimum,
-    multiply,
-    pow,
-    truediv,
-)
+from gpugraph.ops.elementwise.arithmetic_functions import add as plus, minimum, multiply, pow
 from gpugraph.ops.elementwise.comparison_and_select import equal, greater, where
+from gpugraph.ops.elementwise.division import truediv
 from gpugraph.ops.elementwise.unary_functions import ceil, cos, exp, floor, log, negative, sqrt
-from gpugraph.ops.framework.identity_and_shape import op_scope
+from gpugraph.ops.framework.op_scope_and_arguments import op_scope
 from gpugraph.ops.framework.tensor_conversion import convert_n_to_tensor, convert_to_tensor
 from gpugraph.ops.indexing.gather import gather
 from gpugraph.ops.random.random_ops import random_normal

@@ -10,11 +10,11 @@ import sys
 import gpugraph.compat.v1 as first
 import numpy as np
 import pytest
-from gpugraph.compat import v1
 from gpugraph.compat.v1 import nn
 
 import gpugraph
 import gpugraph as tf
+from gpugraph.compatibility.tensorflow_versions import v1
 
 
 @pytest.fixture(autouse=True)

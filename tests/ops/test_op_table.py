@@ -34,12 +34,12 @@ def test_every_op_that_programs_use_is_declared_or_said_to_be_missing(table: Mod
 @pytest.mark.parametrize(
     ("op_type", "expected"),
     [
-        ("Tanh", ("call", "text", "text", "yes", "x, dy")),
-        ("Sum", ("call", "text", "text", "yes", "dy")),
-        ("MatMul", ("call", "products", "products", "yes", "x, dy")),
-        ("Transpose", ("call", "moves", "moves", "yes", "dy")),
-        ("Floor", ("call", "text", "text", "-", "-")),
-        ("PreventGradient", ("call", "text", "text", "yes", "refuses")),
+        ("Tanh", ("call", "expression", "expression", "yes", "x, dy")),
+        ("Sum", ("call", "expression", "expression", "yes", "dy")),
+        ("MatMul", ("call", "product", "product", "yes", "x, dy")),
+        ("Transpose", ("call", "copies", "copies", "yes", "dy")),
+        ("Floor", ("call", "expression", "expression", "-", "-")),
+        ("PreventGradient", ("call", "expression", "expression", "yes", "refuses")),
         ("PyFunc", ("call", "host", "-", "-", "-")),
     ],
 )

@@ -1,8 +1,8 @@
 """Fusible: whether an op may be part of a fused step, and over which space it computes.
 
-Two kinds of groups. With a C compiler, ops whose texts make one kernel: elementwise ops, reductions
-along the last axes with what comes before and after them, and what reduces over all rows, or over
-everything, at the end. Without one, elementwise ops over large tensors, which go tile by tile.
+Two kinds of groups. With a C compiler, ops whose expressions make one kernel: elementwise ops,
+reductions along the last axes with what comes before and after them, and what reduces over all
+rows, or over everything, at the end. Without one, elementwise ops over large tensors, which go tile by tile.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from gpugraph.graph.nodes.runtime_graph import Node
 from gpugraph.graph.op_def import host_slots
 from gpugraph.kernel import Decomposition, Elementwise, NodeSignature, Reduction, reference
 from gpugraph.ops.framework.kernel_registry import HostOnly, find_kernel
-from gpugraph.ops.fusion.op_expressions import Texts, texts_of
+from gpugraph.ops.fusion.op_expressions import Expressions, expressions_of
 from gpugraph.ops.reductions.reduction_ops import reduced_axes
 
 LARGE = 1 << 18
@@ -88,8 +88,8 @@ def fusible(
     if native is None or node.op_def.is_stateful or not node.output_types:
         return None
     device_type = unit.device_types[node.assigned_device]
-    texts = texts_of(node.type, node.attrs, device_type)
-    if texts is None or not (native or isinstance(texts, Elementwise)):
+    expressions = expressions_of(node.type, node.attrs, device_type)
+    if expressions is None or not (native or isinstance(expressions, Elementwise)):
         return None
     if _refers(node):
         return None
@@ -104,7 +104,7 @@ def fusible(
     signature = node_signature(unit, node)
     if signature is None:
         return None
-    space = _space_of(texts, signature, node.type in _SHAPED, native, device_type != "CPU")
+    space = _space_of(expressions, signature, node.type in _SHAPED, native, device_type != "CPU")
     if space is None or not prod(space.sizes):
         return None
     if native or is_large(space.sizes):
@@ -119,14 +119,14 @@ def _refers(node: Node) -> bool:
 
 
 def _space_of(
-    texts: Texts, node: NodeSignature, is_shaped: bool, native: bool, gpu: bool
+    expressions: Expressions, node: NodeSignature, is_shaped: bool, native: bool, gpu: bool
 ) -> Space | None:
     """The space of an op by its expressions."""
     if native:
         input_types = [node.input_types[index] for index in node.device_inputs()]
         if not_native(*input_types, *node.output_types, gpu=gpu):
             return None
-    if isinstance(texts, Elementwise):
+    if isinstance(expressions, Elementwise):
         if node.host_values:
             return None
         sizes = node.output_shapes[0]
@@ -135,9 +135,9 @@ def _space_of(
             for shape in node.input_shapes
         )
         return Space(sizes, (True,), True) if fits else None
-    if isinstance(texts, Reduction):
+    if isinstance(expressions, Reduction):
         return _space_of_reduction(node)
-    return _space_of_decomposition(texts, node, gpu)
+    return _space_of_decomposition(expressions, node, gpu)
 
 
 def _broadcasts_to(shape: Shape, sizes: Shape) -> bool:

@@ -218,11 +218,11 @@ class _Translation:
         """The ops of a fused step."""
         values = self._inputs_of(node)
         for member in node.attrs["members"]:
-            if not isinstance(member.texts, Elementwise):
+            if not isinstance(member.expressions, Elementwise):
                 raise NotNativeError(f"'{member.name}' ({member.op_type}) is not elementwise")
             sources = [values[source] for source in member.sources]
-            results = build(self.fusion, member.texts, member, sources)
-            self._check(member.name, results[0], member.output_shapes[0])
+            results = build(self.fusion, member.expressions, member.signature, sources)
+            self._check(member.name, results[0], member.signature.output_shapes[0])
             values += results
         for slot, value in enumerate(node.attrs["stores"]):
             self.values[node.id, slot] = values[value]

@@ -11,7 +11,7 @@ from gpugraph.devices.native import Fusion, NotNativeError
 from gpugraph.graph.nodes.runtime_graph import Node
 from gpugraph.kernel import NodeSignature, reference
 from gpugraph.ops.fusion.fused_members import Member
-from gpugraph.ops.fusion.op_expressions import build, texts_of
+from gpugraph.ops.fusion.op_expressions import build, expressions_of
 
 
 class Record:
@@ -45,26 +45,13 @@ class Record:
 
     def _member(self, node: Node, signature: NodeSignature, keys: Sequence[TensorId]) -> Member:
         device_type = self.unit.device_types[node.assigned_device]
-        texts = texts_of(node.type, node.attrs, device_type)
-        assert texts is not None
+        expressions = expressions_of(node.type, node.attrs, device_type)
+        assert expressions is not None
         sources = tuple([self.values[key] for key in keys])
         for slot in range(len(node.output_types)):
             self.values[node.id, slot] = len(self.values)
         kernel = reference(self.unit.kernel(node))
-        return Member(
-            node.name,
-            node.attrs,
-            signature.input_types,
-            signature.output_types,
-            signature.input_shapes,
-            signature.output_shapes,
-            signature.host_values,
-            node.type,
-            kernel,
-            texts,
-            sources,
-            node.origin,
-        )
+        return Member(node.type, signature, kernel, expressions, sources, node.origin)
 
     def stores(self) -> tuple[int, ...]:
         """The values that are outputs."""
@@ -82,7 +69,7 @@ class Record:
                 values.append(fusion.input(source.output_types[slot], shape))
             for member in self.members:
                 sources = [values[number] for number in member.sources]
-                values += build(fusion, member.texts, member, sources)
+                values += build(fusion, member.expressions, member.signature, sources)
             for number, (key, slot) in zip(self.stores(), self.outputs):
                 value = values[number]
                 fusion.output(value, _stored_shape(fusion.shape(value), unit, key, slot))

@@ -1,6 +1,6 @@
 """Native steps: what the step of one node is as native code, if it is.
 
-Texts (elementwise, reductions, recipes) become programs, products calls of NumPy's BLAS, moves
+Expressions (elementwise, reductions, recipes) become programs, products calls of NumPy's BLAS, moves
 copies between views, sources functions of `kernels/`. What can't be native is so with a reason.
 """
 
@@ -30,7 +30,7 @@ from gpugraph.graph.nodes.runtime_graph import Node
 from gpugraph.kernel import CSource, MatmulWithEpilogue, MatrixProducts, Native, ViewCopies
 from gpugraph.ops.framework.kernel_registry import is_ours
 from gpugraph.ops.framework.op_declaration import DECLARATIONS
-from gpugraph.ops.fusion.op_expressions import Texts, build, texts_of
+from gpugraph.ops.fusion.op_expressions import Expressions, build, expressions_of
 
 NativeCall = Callable[[], int]
 
@@ -43,7 +43,7 @@ class Candidate(NamedTuple):
     bind: makes the plain step over arrays.
     """
 
-    native: Native | Texts
+    native: Native | Expressions
     context: KernelBinding
     types: Sequence[DType]
     arrays: Sequence[Any]
@@ -104,15 +104,15 @@ class Piece(NamedTuple):
     bind: Callable[[Any], Calls]
 
 
-def native_form(node: Node, device_type: str) -> Native | Texts | None:
+def native_form(node: Node, device_type: str) -> Native | Expressions | None:
     """What says an op on that type of device as more than a `Call`, if anything does."""
     decl = DECLARATIONS.get(node.type)
     if decl is not None and decl.native and is_ours(node.type, device_type, node.attrs):
         return decl.native
-    return texts_of(node.type, node.attrs, device_type)
+    return expressions_of(node.type, node.attrs, device_type)
 
 
-def native_of(node: Node) -> Native | Texts | None:
+def native_of(node: Node) -> Native | Expressions | None:
     """What says the CPU's native code of an op, if anything does: of bfloat16 there are only
     moves."""
     found = native_form(node, "CPU")
@@ -166,7 +166,7 @@ def _of_source(function: str, numbers: Sequence[int], arrays: Sequence[Any], mad
 
 
 def program_of(
-    native: Texts,
+    native: Expressions,
     context: KernelBinding,
     types: Sequence[DType],
     inputs: Sequence[Any],
@@ -185,7 +185,7 @@ def program_of(
     return fusion.finish()
 
 
-def _program(native: Texts, step: Candidate) -> Piece:
+def _program(native: Expressions, step: Candidate) -> Piece:
     program, sizes = program_of(native, step.context, step.types, step.inputs, step.written)
 
     def bound(function: Any) -> Calls:

@@ -14,8 +14,8 @@ from gpugraph.graph.client.indexed_slices import IndexedSlices
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.framework.composite_tensors import Composite
-from gpugraph.ops.framework.identity_and_shape import op_scope
 from gpugraph.ops.framework.op_declaration import Attr, op
+from gpugraph.ops.framework.op_scope_and_arguments import op_scope
 from gpugraph.ops.framework.shape_functions import same_shape
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 

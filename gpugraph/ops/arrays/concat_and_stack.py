@@ -20,15 +20,10 @@ from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext, Signature, ViewCopies
 from gpugraph.ops.arrays.reshape_and_transpose import INDEX
 from gpugraph.ops.framework.constant_value import constant_value
-from gpugraph.ops.framework.identity_and_shape import (
-    Pairs,
-    identity,
-    ints,
-    op_scope,
-    run_all,
-    shape,
-)
+from gpugraph.ops.framework.identity_and_shape import identity, shape
+from gpugraph.ops.framework.kernel_helpers import Pairs, ints, run_all
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
+from gpugraph.ops.framework.op_scope_and_arguments import op_scope
 from gpugraph.ops.framework.shape_functions import UNKNOWN, from_attr, normalize_axis
 from gpugraph.ops.framework.tensor_conversion import (
     constant,

@@ -13,9 +13,9 @@ from gpugraph.base.shapes import TensorShape, as_shape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, Elementwise, KernelContext
-from gpugraph.ops.framework.identity_and_shape import int_argument, op_scope
 from gpugraph.ops.framework.numpy_conversion import zero_of
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
+from gpugraph.ops.framework.op_scope_and_arguments import int_argument, op_scope
 from gpugraph.ops.framework.shape_functions import SCALAR, UNKNOWN, from_attr, same_shape
 from gpugraph.ops.framework.tensor_conversion import constant, convert_to_tensor, infer_const
 

@@ -19,8 +19,9 @@ from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.arrays.constants_and_placeholders import ones
 from gpugraph.ops.arrays.reshape_and_transpose import INDEX, reshape
 from gpugraph.ops.framework.constant_value import constant_value
-from gpugraph.ops.framework.identity_and_shape import op_scope, size
+from gpugraph.ops.framework.identity_and_shape import size
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, op, raw_ops
+from gpugraph.ops.framework.op_scope_and_arguments import op_scope
 from gpugraph.ops.framework.shape_functions import UNKNOWN, of_rank
 from gpugraph.ops.framework.tensor_conversion import constant, convert_to_tensor
 

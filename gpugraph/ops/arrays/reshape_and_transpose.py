@@ -16,16 +16,9 @@ from gpugraph.base.shapes import TensorShape, broadcast_shapes
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext, Signature
-from gpugraph.ops.framework.identity_and_shape import (
-    Pairs,
-    copying,
-    int_argument,
-    ints,
-    op_scope,
-    same_bytes,
-    shape_of,
-)
+from gpugraph.ops.framework.kernel_helpers import Pairs, copying, ints, same_bytes
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
+from gpugraph.ops.framework.op_scope_and_arguments import int_argument, op_scope, shape_of
 from gpugraph.ops.framework.shape_functions import UNKNOWN, normalize_axis, of_rank, same_shape
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.framework.unbroadcasting import unbroadcast

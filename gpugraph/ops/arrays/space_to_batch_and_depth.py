@@ -19,9 +19,10 @@ from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Signature
 from gpugraph.ops.arrays.reshape_and_transpose import INDEX
-from gpugraph.ops.framework.identity_and_shape import Pairs, attrs_of, copying, ints
+from gpugraph.ops.framework.kernel_helpers import Pairs, copying, ints
 from gpugraph.ops.framework.numpy_conversion import zero_of
 from gpugraph.ops.framework.op_declaration import Attr, op, raw_ops
+from gpugraph.ops.framework.op_scope_and_arguments import attrs_of
 from gpugraph.ops.framework.shape_functions import UNKNOWN, of_rank
 
 # -- depth

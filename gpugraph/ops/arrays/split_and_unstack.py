@@ -12,8 +12,9 @@ from gpugraph.base.shapes import Dimension, TensorShape
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Signature
 from gpugraph.ops.arrays.reshape_and_transpose import INDEX
-from gpugraph.ops.framework.identity_and_shape import Pairs, copying, int_argument, ints
+from gpugraph.ops.framework.kernel_helpers import Pairs, copying, ints
 from gpugraph.ops.framework.op_declaration import Attr, op, raw_ops
+from gpugraph.ops.framework.op_scope_and_arguments import int_argument
 from gpugraph.ops.framework.shape_functions import UNKNOWN, normalize_axis
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 

@@ -16,9 +16,10 @@ from gpugraph.kernel import Arg, Call, KernelContext, Launch, Signature, Source
 from gpugraph.ops.arrays.reshape_and_transpose import INDEX
 from gpugraph.ops.framework.constant_value import constant_value
 from gpugraph.ops.framework.cuda_grids import THREADS, grid_of
-from gpugraph.ops.framework.identity_and_shape import Pairs, copying, int_argument, ints, shape_of
+from gpugraph.ops.framework.kernel_helpers import Pairs, copying, ints
 from gpugraph.ops.framework.numpy_conversion import zero_of
 from gpugraph.ops.framework.op_declaration import Attr, op, raw_ops
+from gpugraph.ops.framework.op_scope_and_arguments import int_argument, shape_of
 from gpugraph.ops.framework.shape_functions import UNKNOWN, of_rank
 
 Widths = list[tuple[int, int]]

@@ -2,7 +2,6 @@
 
 from gpugraph.ops.elementwise import (
     arithmetic_functions,
-    arithmetic_ops,
     bitwise_integers,
     comparison_and_select,
     complex_conjugate,
@@ -15,6 +14,5 @@ from gpugraph.ops.elementwise import (
     trigonometry,
     unary_functions,
     unary_gradients,
-    unary_ops,
     xlogy_and_nextafter,
 )

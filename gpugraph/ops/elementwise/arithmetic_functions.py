@@ -1,145 +1,239 @@
-"""The public functions of arithmetic, under TensorFlow's names.
+"""Arithmetic of two tensors, broadcast as NumPy does, under TensorFlow's names, with gradients.
 
 Values that are no tensors take the dtype of the tensor beside them. TypeError for dtypes that
-differ or that the op does not take, ValueError for shapes that can't be broadcast.
+differ or that the op does not take, ValueError for shapes that can't be broadcast. Quotients and
+remainders are in `division`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import operator
+from collections.abc import Callable, Sequence
+from functools import partial, reduce
 from typing import Any
 
-from gpugraph.base import dtypes
-from gpugraph.base.dtypes import DType
+import numpy as np
+
+from gpugraph.base.dtypes import COMPLEX, FLOATING, INTEGRAL, NUMERIC, REAL, int32, int64, string
+from gpugraph.base.errors import invalid_argument
+from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
-from gpugraph.ops.arrays.cast import cast
-from gpugraph.ops.framework.identity_and_shape import op_scope
-from gpugraph.ops.framework.op_declaration import raw_ops
-from gpugraph.ops.framework.tensor_conversion import convert_n_to_tensor, convert_to_tensor
+from gpugraph.graph.inference_context import InferContext
+from gpugraph.kernel import Call, KernelContext, Signature
+from gpugraph.ops.elementwise.complex_conjugate import conj
+from gpugraph.ops.framework.formula_terms import Term, decomposition
+from gpugraph.ops.framework.kernel_registry import HostOnly, register_kernel
+from gpugraph.ops.framework.op_declaration import op, raw_ops
+from gpugraph.ops.framework.public_function import BinaryFunction, public_function
+from gpugraph.ops.framework.shape_functions import broadcast
+from gpugraph.ops.framework.tensor_conversion import convert_n_to_tensor
+from gpugraph.ops.framework.unbroadcasting import unbroadcast_pair
 
-
-def add(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """x + y, elementwise, broadcast; strings are joined."""
-    return raw_ops.Add(x, y, name=name)
-
-
-def subtract(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """x - y, elementwise, broadcast."""
-    return raw_ops.Sub(x, y, name=name)
-
-
-def multiply(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """x y, elementwise, broadcast."""
-    return raw_ops.Mul(x, y, name=name)
-
-
-def div_no_nan(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """x / y of floating point tensors, elementwise, and 0 wherever y is 0."""
-    return raw_ops.DivNoNan(x, y, name=name)
-
-
-def floor_div(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """x / y rounded down, elementwise; InvalidArgumentError for an integer by 0."""
-    return raw_ops.FloorDiv(x, y, name=name)
-
-
-def floormod(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """x - y floor(x / y), elementwise: the remainder with the sign of y."""
-    return raw_ops.FloorMod(x, y, name=name)
-
-
-def truncatediv(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """x / y rounded towards zero, elementwise."""
-    return raw_ops.TruncateDiv(x, y, name=name)
-
-
-def truncatemod(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """The remainder of `truncatediv`, with the sign of x."""
-    return raw_ops.TruncateMod(x, y, name=name)
-
-
-def pow(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """x to the power y, elementwise; InvalidArgumentError for an integer to a negative one."""
-    return raw_ops.Pow(x, y, name=name)
-
-
-def maximum(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """The larger of x and y, elementwise; NaN where either is."""
-    return raw_ops.Maximum(x, y, name=name)
-
-
-def minimum(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """The smaller of x and y, elementwise; NaN where either is."""
-    return raw_ops.Minimum(x, y, name=name)
-
-
-def squared_difference(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """(x - y)(x - y), elementwise."""
-    return raw_ops.SquaredDifference(x, y, name=name)
-
-
-mod = floormod
-
-
-def floordiv(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """x / y rounded down, elementwise, in the operands' dtype: Python's `//`."""
-    return raw_ops.FloorDiv(x, y, name=name or "floordiv")
-
-
-_EXACT: dict[DType, DType] = {
-    **dict.fromkeys((dtypes.int8, dtypes.uint8, dtypes.int16, dtypes.uint16), dtypes.float32),
-    **dict.fromkeys((dtypes.int32, dtypes.uint32, dtypes.int64, dtypes.uint64), dtypes.float64),
+BINARY: dict[str, Any] = {
+    "inputs": "x: T, y: T",
+    "outputs": "z: T",
+    "infer": broadcast,
+    "alias": {0: 0},
 }
-"""The dtype in which integers are divided."""
+"""What binary elementwise ops of one dtype share."""
 
 
-def truediv(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """x / y, elementwise: Python's `/`.
-
-    Integers are cast first: of 8 and 16 bits to float32, of 32 and 64 bits to float64.
-    """
-    if isinstance(x, Tensor) and isinstance(y, Tensor) and x._dtype not in _EXACT:
-        _check_same(x, y)
-        return raw_ops.RealDiv(x, y, name=name or "truediv")
-    with op_scope(name, "truediv", x, y) as scope:
-        left, right = _pair(x, y)
-        exact = _EXACT.get(left.dtype.base_dtype)
-        if exact is not None:
-            left, right = cast(left, exact), cast(right, exact)
-        return raw_ops.RealDiv(left, right, name=scope)
+def binary(op_type: str, name: str = "", **declaration: Any) -> BinaryFunction:
+    """Declares an op with what `BINARY` has, and returns its function `name(x, y, name=None)`."""
+    return public_function(op(op_type, **{**BINARY, **declaration}), name)
 
 
-def _pair(x: Any, y: Any) -> tuple[Tensor, Tensor]:
-    """Both as tensors of one dtype: that of the one which has one, x before y."""
-    known = getattr(x, "dtype", None)
-    if not isinstance(known, DType):
-        known = getattr(y, "dtype", None)
-    wanted = known.base_dtype if isinstance(known, DType) else None
-    left = convert_to_tensor(x, wanted if not isinstance(x, Tensor) else None, "x")
-    plain = not isinstance(getattr(y, "dtype", None), DType)
-    right = convert_to_tensor(y, left.dtype.base_dtype if plain else None, "y")
-    _check_same(left, right)
-    return left, right
+_ADDITION: dict[str, Any] = {
+    "cpu": Call(np.add),
+    "elementwise": "x + y",
+    "grad": lambda op, dz: unbroadcast_pair(op, dz, dz),
+}
+
+add = binary(
+    "Add",
+    **_ADDITION,
+    attrs={"T": (*NUMERIC, string)},
+    doc="x + y, elementwise, broadcast; strings are joined.",
+)
+register_kernel(
+    "Add", "GPU", HostOnly("strings live on the host"), types={"T": (string,)}, priority=1
+)
+
+_add_v2 = binary(
+    "AddV2", **_ADDITION, attrs={"T": NUMERIC}, commutative=True, doc="x + y, elementwise."
+)
+
+subtract = binary(
+    "Sub",
+    "subtract",
+    attrs={"T": NUMERIC},
+    cpu=Call(np.subtract),
+    elementwise="x - y",
+    grad=lambda op, dz: unbroadcast_pair(op, dz, raw_ops.Neg(dz)),
+    doc="x - y, elementwise, broadcast.",
+)
 
 
-def _check_same(x: Tensor, y: Tensor) -> None:
-    if x.dtype.base_dtype is not y.dtype.base_dtype:
-        raise TypeError(
-            f"x and y must have the same dtype, got {x.dtype!r} != {y.dtype!r} ({x.name}, {y.name})"
-        )
+def _mul_gradient(op: Any, dz: Any) -> list[Any]:
+    x, y = op.inputs
+    return unbroadcast_pair(op, raw_ops.Mul(dz, conj(y)), raw_ops.Mul(conj(x), dz))
 
 
-def divide(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """x / y, elementwise; see `truediv`."""
-    return truediv(x, y, name)
+multiply = binary(
+    "Mul",
+    "multiply",
+    attrs={"T": NUMERIC},
+    commutative=True,
+    cpu=Call(np.multiply),
+    elementwise="x * y",
+    grad=_mul_gradient,
+    doc="x y, elementwise, broadcast.",
+)
 
 
-def div(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """x / y, elementwise, in the operands' dtype: integers rounded down, as in Python 2."""
-    with op_scope(name, "div", x, y) as scope:
-        left, right = _pair(x, y)
-        function = raw_ops.FloorDiv if left.dtype.is_integer else raw_ops.RealDiv
-        return function(left, right, name=scope)
+def _squared_difference(x: Any, y: Any, out: Any) -> None:
+    np.subtract(x, y, out=out)
+    np.square(out, out=out)
+
+
+def _squared_difference_gradient(op: Any, dz: Any) -> list[Any]:
+    x, y = op.inputs
+    x_grad = raw_ops.Mul(dz, raw_ops.Mul(raw_ops.Sub(x, y), 2))
+    return unbroadcast_pair(op, x_grad, raw_ops.Neg(x_grad))
+
+
+squared_difference = binary(
+    "SquaredDifference",
+    attrs={"T": (*FLOATING, int32, int64)},
+    commutative=True,
+    cpu=Call(_squared_difference),
+    elementwise="(x - y) * (x - y)",
+    grad=_squared_difference_gradient,
+    doc="(x - y)(x - y), elementwise.",
+)
+
+
+def _chosen_gradient(compare: str) -> Callable[..., list[Any]]:
+    """The gradient goes to x where x is chosen, ties included, else to y."""
+
+    def gradient(op: Any, dz: Any) -> list[Any]:
+        x, y = op.inputs
+        mine = getattr(raw_ops, compare)(x, y)
+        zeros = raw_ops.ZerosLike(dz)
+        x_grad = raw_ops.Select(mine, dz, zeros)
+        return unbroadcast_pair(op, x_grad, raw_ops.Select(mine, zeros, dz))
+
+    return gradient
+
+
+def _by_name(ufunc: Any) -> Call:
+    """`ufunc`, which takes its output by name only."""
+    return Call(make=lambda context, x, y, out: partial(ufunc, x, y, out=out))
+
+
+maximum = binary(
+    "Maximum",
+    attrs={"T": REAL},
+    commutative=True,
+    cpu=_by_name(np.maximum),
+    elementwise="x >= y || x != x ? x : y",
+    grad=_chosen_gradient("GreaterEqual"),
+    doc="The larger of x and y, elementwise; NaN where either is NaN.",
+)
+minimum = binary(
+    "Minimum",
+    attrs={"T": REAL},
+    commutative=True,
+    cpu=_by_name(np.minimum),
+    elementwise="x <= y || x != x ? x : y",
+    grad=_chosen_gradient("LessEqual"),
+    doc="The smaller of x and y, elementwise; NaN where either is NaN.",
+)
+
+_POWERS = {1.0: np.positive, 2.0: np.square}
+
+
+def _power(x: Any, y: Any, out: Any) -> None:
+    if y.ndim == 0:
+        known = _POWERS.get(y[()])
+        if known is not None:
+            known(x, out=out)
+            return
+    try:
+        np.power(x, y, out=out)
+    except ValueError as error:
+        raise invalid_argument("Integers to negative integer powers are not allowed") from error
+
+
+def _pow_gradient(op: Any, dz: Any) -> list[Any]:
+    """dz y x^(y-1), and dz z log(x), which is 0 where x <= 0 (or, if complex, x = 0)."""
+    x, y, z = conj(op.inputs[0]), conj(op.inputs[1]), conj(op.outputs[0])
+    zeros = raw_ops.ZerosLike(x)
+    there = raw_ops.NotEqual if x.dtype.is_complex else raw_ops.Greater
+    mask = there(x, zeros)
+    safe = raw_ops.Select(mask, x, raw_ops.OnesLike(x))
+    log_x = raw_ops.Select(mask, raw_ops.Log(safe), zeros)
+    x_grad = raw_ops.Mul(raw_ops.Mul(dz, y), raw_ops.Pow(x, raw_ops.Sub(y, 1)))
+    return unbroadcast_pair(op, x_grad, raw_ops.Mul(raw_ops.Mul(dz, z), log_x))
+
+
+pow = binary(
+    "Pow",
+    attrs={"T": (*FLOATING, *INTEGRAL, *COMPLEX)},
+    cpu=Call(_power),
+    elementwise="pow(x, y)",
+    grad=_pow_gradient,
+    doc="x to the power y, elementwise; InvalidArgumentError for an integer to a negative one.",
+)
+register_kernel("Pow", "GPU", Call(_power), types={"T": INTEGRAL}, priority=1)
+
+
+def infer_one_shape(context: InferContext) -> Sequence[TensorShape]:
+    """The output has the one shape of all inputs."""
+    shape = context.shapes[0]
+    for other in context.shapes[1:]:
+        shape = shape.merge_with(other)
+    return [shape]
+
+
+def _sum_all(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
+    *terms, out = arrays
+    if len(terms) == 1:
+        return partial(np.copyto, out, terms[0])
+    if len(terms) == 2:
+        return partial(np.add, terms[0], terms[1], out)
+    total, (first, second, *rest) = out, terms
+    if any(np.may_share_memory(term, out) for term in rest):  # out is the memory of this one too
+        total = context.scratch(context.output_shapes[0], context.output_types[0])
+
+    def run() -> None:
+        np.add(first, second, total)
+        for term in rest:
+            np.add(total, term, total)
+        if total is not out:
+            np.copyto(out, total)
+
+    return run
+
+
+def _sum_in_turn(_: Signature, *terms: Term) -> list[Term]:
+    return [reduce(operator.add, terms)]
+
+
+_add_n = op(
+    "AddN",
+    inputs="inputs: N*T",
+    outputs="sum: T",
+    attrs={"T": NUMERIC},
+    infer=infer_one_shape,
+    alias={0: 0},
+    commutative=True,
+    cpu=Call(make=_sum_all),
+    gpu=Call(make=_sum_all),
+    native=decomposition(_sum_in_turn),
+    grad=lambda op, dy: [dy] * len(op.inputs),
+    doc="The sum of N tensors of one shape.",
+)
 
 
 def add_n(inputs: Sequence[Any], name: str | None = None) -> Tensor:
@@ -152,4 +246,4 @@ def add_n(inputs: Sequence[Any], name: str | None = None) -> Tensor:
     tensors = convert_n_to_tensor(inputs)
     if len(tensors) == 1:
         return raw_ops.Identity(tensors[0], name=name) if name else tensors[0]
-    return raw_ops.AddN(tensors, name=name)
+    return _add_n(tensors, name=name)

@@ -13,34 +13,37 @@ from gpugraph.base.shapes import TensorShape, broadcast_shapes
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext, Signature
+from gpugraph.ops.elementwise.arithmetic_functions import binary
 from gpugraph.ops.framework.formula_terms import Term, decomposition
 from gpugraph.ops.framework.kernel_registry import HostOnly, register_kernel
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
-from gpugraph.ops.framework.op_function import OpFunction
+from gpugraph.ops.framework.public_function import BinaryFunction, UnaryFunction, public_function
 from gpugraph.ops.framework.shape_functions import SCALAR, UNKNOWN, broadcast, same_shape
 from gpugraph.ops.framework.unbroadcasting import unbroadcast
 
 # -- comparisons
 
 
-def _comparison(name: str, function: Callable[..., Any], text: str) -> OpFunction:
-    return op(
-        name,
-        inputs="x: T, y: T",
-        outputs="z: bool",
-        attrs={"T": REAL},
-        infer=broadcast,
-        cpu=Call(function),
-        elementwise=text,
+def _predicate(op_type: str, expression: str, doc: str, **declaration: Any) -> BinaryFunction:
+    """Declares an op of two tensors whose output is bool, without a gradient."""
+    return binary(
+        op_type,
+        **{"inputs": "x: T, y: T", "outputs": "z: bool", "alias": {}, **declaration},
+        elementwise=expression,
         grad=NO_GRADIENT,
-        doc=f"Whether {text}, elementwise.",
+        doc=f"{doc}, elementwise: a bool tensor of the broadcast shape.",
     )
 
 
-_less = _comparison("Less", np.less, "x < y")
-_less_equal = _comparison("LessEqual", np.less_equal, "x <= y")
-_greater = _comparison("Greater", np.greater, "x > y")
-_greater_equal = _comparison("GreaterEqual", np.greater_equal, "x >= y")
+def _comparison(op_type: str, function: Callable[..., Any], expression: str) -> BinaryFunction:
+    doc = f"Whether {expression}"
+    return _predicate(op_type, expression, doc, attrs={"T": REAL}, cpu=Call(function))
+
+
+less = _comparison("Less", np.less, "x < y")
+less_equal = _comparison("LessEqual", np.less_equal, "x <= y")
+greater = _comparison("Greater", np.greater, "x > y")
+greater_equal = _comparison("GreaterEqual", np.greater_equal, "x >= y")
 
 
 def _infer_equal(context: InferContext) -> Sequence[TensorShape]:
@@ -68,112 +71,56 @@ def _compare_or(function: Any, otherwise: bool) -> Call:
     return Call(make=make)
 
 
-_STRINGS = HostOnly("strings live on the host")
-
-
-def _equality(name: str, function: Any, text: str, otherwise: bool) -> OpFunction:
-    made = op(
-        name,
-        inputs="x: T, y: T",
-        outputs="z: bool",
+def _equality(op_type: str, function: Any, expression: str, otherwise: bool) -> BinaryFunction:
+    function_of_op = _predicate(
+        op_type,
+        expression,
+        f"Whether {expression}",
         attrs={"T": (*NUMERIC, boolean, string), "incompatible_shape_error": Attr("bool", True)},
         infer=_infer_equal,
         commutative=True,
         cpu=_compare_or(function, otherwise),
-        elementwise=text,
-        grad=NO_GRADIENT,
-        doc=f"Whether {text}, elementwise.",
     )
-    register_kernel(name, "GPU", _STRINGS, types={"T": (string,)}, priority=1)
-    return made
+    host_only = HostOnly("strings live on the host")
+    register_kernel(op_type, "GPU", host_only, types={"T": (string,)}, priority=1)
+    return function_of_op
 
 
-_equal = _equality("Equal", np.equal, "x == y", False)
-_not_equal = _equality("NotEqual", np.not_equal, "x != y", True)
-
-
-def equal(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """Whether x == y, elementwise: a bool tensor of the broadcast shape."""
-    return _equal(x, y, name=name)
-
-
-def not_equal(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """Whether x != y, elementwise: a bool tensor of the broadcast shape."""
-    return _not_equal(x, y, name=name)
-
-
-def less(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """Whether x < y, elementwise: a bool tensor of the broadcast shape."""
-    return _less(x, y, name=name)
-
-
-def less_equal(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """Whether x <= y, elementwise: a bool tensor of the broadcast shape."""
-    return _less_equal(x, y, name=name)
-
-
-def greater(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """Whether x > y, elementwise: a bool tensor of the broadcast shape."""
-    return _greater(x, y, name=name)
-
-
-def greater_equal(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """Whether x >= y, elementwise: a bool tensor of the broadcast shape."""
-    return _greater_equal(x, y, name=name)
+equal = _equality("Equal", np.equal, "x == y", False)
+not_equal = _equality("NotEqual", np.not_equal, "x != y", True)
 
 
 # -- logic
 
 
-def _logical(name: str, function: Callable[..., Any], text: str) -> OpFunction:
-    return op(
-        name,
-        inputs="x: bool, y: bool",
-        outputs="z: bool",
-        infer=broadcast,
+def _logical(
+    op_type: str, function: Callable[..., Any], expression: str, doc: str
+) -> BinaryFunction:
+    inputs = {"inputs": "x: bool, y: bool", "alias": {0: 0}}
+    return _predicate(op_type, expression, doc, **inputs, commutative=True, cpu=Call(function))
+
+
+logical_and = _logical("LogicalAnd", np.logical_and, "x && y", "x and y, of bool tensors")
+logical_or = _logical("LogicalOr", np.logical_or, "x || y", "x or y, of bool tensors")
+logical_not: UnaryFunction = public_function(
+    op(
+        "LogicalNot",
+        inputs="x: bool",
+        outputs="y: bool",
+        infer=same_shape(0),
         alias={0: 0},
-        commutative=True,
-        cpu=Call(function),
-        elementwise=text,
+        cpu=Call(np.logical_not),
+        elementwise="!x",
         grad=NO_GRADIENT,
-        doc=f"{text}, elementwise.",
+        doc="Not x, elementwise, of a bool tensor.",
     )
-
-
-_logical_and = _logical("LogicalAnd", np.logical_and, "x && y")
-_logical_or = _logical("LogicalOr", np.logical_or, "x || y")
-_logical_not = op(
-    "LogicalNot",
-    inputs="x: bool",
-    outputs="y: bool",
-    infer=same_shape(0),
-    alias={0: 0},
-    cpu=Call(np.logical_not),
-    elementwise="!x",
-    grad=NO_GRADIENT,
-    doc="!x, elementwise.",
 )
-
-
-def logical_and(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """x and y, elementwise, of bool tensors."""
-    return _logical_and(x, y, name=name)
-
-
-def logical_or(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """x or y, elementwise, of bool tensors."""
-    return _logical_or(x, y, name=name)
-
-
-def logical_not(x: Any, name: str | None = None) -> Tensor:
-    """Not x, elementwise, of a bool tensor."""
-    return _logical_not(x, name=name)
 
 
 def logical_xor(x: Any, y: Any, name: str = "LogicalXor") -> Tensor:
     """Either x or y, but not both, elementwise, of bool tensors."""
-    both = _logical_not(_logical_and(x, y))
-    return _logical_and(_logical_or(x, y), both, name=name)
+    not_both = logical_not(logical_and(x, y))
+    return logical_and(logical_or(x, y), not_both, name=name)
 
 
 # -- choice

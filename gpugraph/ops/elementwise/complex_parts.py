@@ -18,9 +18,9 @@ from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, ViewCopies
 from gpugraph.ops.arrays.constants_and_placeholders import zeros_like
 from gpugraph.ops.elementwise.element_launches import complex_source
-from gpugraph.ops.framework.identity_and_shape import op_scope
 from gpugraph.ops.framework.op_declaration import op, raw_ops
 from gpugraph.ops.framework.op_function import OpFunction
+from gpugraph.ops.framework.op_scope_and_arguments import op_scope
 from gpugraph.ops.framework.shape_functions import broadcast
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.framework.unbroadcasting import unbroadcast_pair

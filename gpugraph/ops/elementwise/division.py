@@ -12,13 +12,18 @@ from typing import Any
 
 import numpy as np
 
-from gpugraph.base.dtypes import COMPLEX, FLOATING, INTEGRAL, NUMERIC, REAL, bool as boolean
+from gpugraph.base import dtypes
+from gpugraph.base.dtypes import COMPLEX, FLOATING, INTEGRAL, NUMERIC, REAL, DType
 from gpugraph.base.errors import invalid_argument
+from gpugraph.graph.client.tensor import Tensor
 from gpugraph.kernel import Call, Elementwise, KernelContext
-from gpugraph.ops.elementwise.arithmetic_ops import BINARY
+from gpugraph.ops.arrays.cast import cast
+from gpugraph.ops.elementwise.arithmetic_functions import binary
 from gpugraph.ops.elementwise.complex_conjugate import conj
 from gpugraph.ops.framework.kernel_registry import register_kernel
-from gpugraph.ops.framework.op_declaration import NO_GRADIENT, op, raw_ops
+from gpugraph.ops.framework.op_declaration import NO_GRADIENT, raw_ops
+from gpugraph.ops.framework.op_scope_and_arguments import op_scope
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.framework.unbroadcasting import unbroadcast_pair
 
 Division = Callable[[Any, Any, Any], Any]
@@ -105,20 +110,19 @@ def _gradient_by(divide: str) -> Callable[[Any, Any], list[Any]]:
     return gradient
 
 
-real_div = op(
+realdiv = binary(
     "RealDiv",
-    **BINARY,
+    "realdiv",
     attrs={"T": FLOATING + COMPLEX},
     cpu=Call(np.true_divide),
     elementwise="x / y",
     grad=_gradient_by("RealDiv"),
-    doc="x / y, elementwise, of floating point or complex numbers.",
+    doc="x / y, elementwise, broadcast, of floating point or complex numbers.",
 )
 
 _TRUNCATING = _by_kind(np.true_divide, _truncate_integers)
-div = op(
+binary(
     "Div",
-    **BINARY,
     attrs={"T": NUMERIC},
     cpu=_TRUNCATING,
     elementwise="x / y",
@@ -128,9 +132,9 @@ div = op(
 _integers("Div", _TRUNCATED, _TRUNCATING)
 
 _TRUNCATING_ALL = _by_kind(_truncated_quotient, _truncate_integers)._replace(direct=True)
-truncate_div = op(
+truncatediv = binary(
     "TruncateDiv",
-    **BINARY,
+    "truncatediv",
     attrs={"T": REAL},
     cpu=_TRUNCATING_ALL,
     elementwise="trunc(x / y)",
@@ -141,14 +145,13 @@ _integers("TruncateDiv", _TRUNCATED, _TRUNCATING_ALL)
 
 # A quotient of bfloat16 is rounded before it is rounded down: direct.
 _FLOORING = _by_kind(_floor_quotient, _floor_integers)._replace(direct=True)
-floor_div = op(
+floor_div = binary(
     "FloorDiv",
-    **BINARY,
     attrs={"T": REAL},
     cpu=_FLOORING,
     elementwise="floor(x / y)",
     grad=NO_GRADIENT,
-    doc="x / y, elementwise, rounded down.",
+    doc="x / y, elementwise, rounded down; InvalidArgumentError for an integer by 0.",
 )
 _integers("FloorDiv", _FLOORED, _FLOORING)
 
@@ -159,9 +162,9 @@ def _mod_gradient(op: Any, dz: Any) -> list[Any]:
 
 
 _MODULO = _by_kind(np.remainder, _remainder_integers)
-floor_mod = op(
+floormod = binary(
     "FloorMod",
-    **BINARY,
+    "floormod",
     attrs={"T": REAL},
     cpu=_MODULO,
     elementwise="fmod(x, y) != (T)0 && (fmod(x, y) < (T)0) != (y < (T)0) ? fmod(x, y) + y "
@@ -178,9 +181,9 @@ def _truncate_mod_gradient(op: Any, dz: Any) -> list[Any]:
 
 
 _TRUNCATED_MODULO = _by_kind(np.fmod, _fmod_integers)
-truncate_mod = op(
+truncatemod = binary(
     "TruncateMod",
-    **BINARY,
+    "truncatemod",
     attrs={"T": REAL},
     cpu=_TRUNCATED_MODULO,
     elementwise="fmod(x, y)",
@@ -191,7 +194,7 @@ _integers("TruncateMod", _REMAINDER, _TRUNCATED_MODULO)
 
 
 def _divide_no_nan(context: KernelContext, x: Any, y: Any, out: Any) -> Callable[[], Any]:
-    by_zero = context.scratch(context.input_shapes[1], boolean)
+    by_zero = context.scratch(context.input_shapes[1], dtypes.bool)
     zero = np.zeros((), out.dtype)
 
     def run() -> None:
@@ -202,12 +205,74 @@ def _divide_no_nan(context: KernelContext, x: Any, y: Any, out: Any) -> Callable
     return run
 
 
-div_no_nan = op(
+div_no_nan = binary(
     "DivNoNan",
-    **BINARY,
     attrs={"T": FLOATING + COMPLEX},
     cpu=Call(make=_divide_no_nan),
     elementwise="y == (T)0 ? (T)0 : x / y",
     grad=_gradient_by("DivNoNan"),
     doc="x / y, elementwise, and 0 wherever y is 0.",
 )
+
+mod = floormod
+
+
+def floordiv(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """x / y rounded down, elementwise, in the operands' dtype: Python's `//`."""
+    return floor_div(x, y, name=name or "floordiv")
+
+
+_EXACT: dict[DType, DType] = {
+    **dict.fromkeys((dtypes.int8, dtypes.uint8, dtypes.int16, dtypes.uint16), dtypes.float32),
+    **dict.fromkeys((dtypes.int32, dtypes.uint32, dtypes.int64, dtypes.uint64), dtypes.float64),
+}
+"""The dtype in which integers are divided."""
+
+
+def truediv(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """x / y, elementwise: Python's `/`.
+
+    Integers are cast first: of 8 and 16 bits to float32, of 32 and 64 bits to float64.
+    """
+    if isinstance(x, Tensor) and isinstance(y, Tensor) and x._dtype not in _EXACT:
+        _check_same(x, y)
+        return realdiv(x, y, name=name or "truediv")
+    with op_scope(name, "truediv", x, y) as scope:
+        left, right = _pair(x, y)
+        exact = _EXACT.get(left.dtype.base_dtype)
+        if exact is not None:
+            left, right = cast(left, exact), cast(right, exact)
+        return realdiv(left, right, name=scope)
+
+
+def _pair(x: Any, y: Any) -> tuple[Tensor, Tensor]:
+    """Both as tensors of one dtype: that of the one which has one, x before y."""
+    known = getattr(x, "dtype", None)
+    if not isinstance(known, DType):
+        known = getattr(y, "dtype", None)
+    wanted = known.base_dtype if isinstance(known, DType) else None
+    left = convert_to_tensor(x, wanted if not isinstance(x, Tensor) else None, "x")
+    plain = not isinstance(getattr(y, "dtype", None), DType)
+    right = convert_to_tensor(y, left.dtype.base_dtype if plain else None, "y")
+    _check_same(left, right)
+    return left, right
+
+
+def _check_same(x: Tensor, y: Tensor) -> None:
+    if x.dtype.base_dtype is not y.dtype.base_dtype:
+        raise TypeError(
+            f"x and y must have the same dtype, got {x.dtype!r} != {y.dtype!r} ({x.name}, {y.name})"
+        )
+
+
+def divide(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """x / y, elementwise; see `truediv`."""
+    return truediv(x, y, name)
+
+
+def div(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """x / y, elementwise, in the operands' dtype: integers rounded down, as in Python 2."""
+    with op_scope(name, "div", x, y) as scope:
+        left, right = _pair(x, y)
+        function = floor_div if left.dtype.is_integer else realdiv
+        return function(left, right, name=scope)

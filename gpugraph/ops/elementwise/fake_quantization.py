@@ -18,7 +18,7 @@ from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext
-from gpugraph.ops.elementwise.arithmetic_ops import infer_one_shape
+from gpugraph.ops.elementwise.arithmetic_functions import infer_one_shape
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
 
 _BITS: dict[str, Any] = {"num_bits": Attr("int", 8), "narrow_range": Attr("bool", False)}

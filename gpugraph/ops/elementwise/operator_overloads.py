@@ -12,17 +12,17 @@ from typing import Any
 from gpugraph.base.dtypes import bool as boolean, string
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.op_library import OPERATORS
-from gpugraph.ops.elementwise.arithmetic_functions import truediv
-from gpugraph.ops.elementwise.arithmetic_ops import add, add_v2, mul, power, sub
 from gpugraph.ops.elementwise.comparison_and_select import logical_xor
-from gpugraph.ops.elementwise.division import floor_div, floor_mod
-from gpugraph.ops.elementwise.unary_ops import absolute, negate
+from gpugraph.ops.elementwise.division import truediv
+from gpugraph.ops.elementwise.unary_functions import absolute
 from gpugraph.ops.framework.composite_tensors import Composite
-from gpugraph.ops.framework.identity_and_shape import op_scope
 from gpugraph.ops.framework.op_declaration import raw_ops
+from gpugraph.ops.framework.op_scope_and_arguments import op_scope
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
 Binary = Callable[..., Any]
+
+_add_v2, _multiply = raw_ops.AddV2, raw_ops.Mul
 
 
 def _named(function: Binary, name: str) -> tuple[Binary, Binary]:
@@ -56,23 +56,23 @@ def _xor(x: Any, y: Any, name: str) -> Tensor:
 def _add(x: Any, y: Any, name: str) -> Any:
     """AddV2, or for strings Add."""
     beside = x if type(x) is Tensor else y
-    return (add if beside.dtype is string else add_v2)(x, y, name=name)
+    return (raw_ops.Add if beside.dtype is string else _add_v2)(x, y, name=name)
 
 
 def _mul(x: Any, y: Any, name: str) -> Any:
     """Mul, or what a sparse tensor makes of it."""
-    return y * x if isinstance(y, Composite) else mul(x, y, name=name)
+    return y * x if isinstance(y, Composite) else _multiply(x, y, name=name)
 
 
 def _fill() -> None:
     arithmetic: dict[str, tuple[Binary, str]] = {
         "add": (_add, "add"),
-        "sub": (sub, "sub"),
+        "sub": (raw_ops.Sub, "sub"),
         "mul": (_mul, "mul"),
         "truediv": (truediv, "truediv"),
-        "floordiv": (floor_div, "floordiv"),
-        "mod": (floor_mod, "mod"),
-        "pow": (power, "pow"),
+        "floordiv": (raw_ops.FloorDiv, "floordiv"),
+        "mod": (raw_ops.FloorMod, "mod"),
+        "pow": (raw_ops.Pow, "pow"),
         "matmul": (_matmul, "matmul"),
         "and": (raw_ops.LogicalAnd, "and"),
         "or": (raw_ops.LogicalOr, "or"),
@@ -84,7 +84,7 @@ def _fill() -> None:
     OPERATORS["__le__"] = raw_ops.LessEqual
     OPERATORS["__gt__"] = raw_ops.Greater
     OPERATORS["__ge__"] = raw_ops.GreaterEqual
-    OPERATORS["__neg__"] = negate
+    OPERATORS["__neg__"] = raw_ops.Neg
     OPERATORS["__abs__"] = absolute
     OPERATORS["__invert__"] = raw_ops.LogicalNot
 

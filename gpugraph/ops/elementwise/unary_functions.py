@@ -1,25 +1,112 @@
-"""The public functions of elementwise mathematics, under TensorFlow's names.
+"""Functions of each element of one tensor, under TensorFlow's names, and their gradients.
 
 TypeError for a dtype that the op does not take. NaN and infinity follow IEEE 754. Functions that
-are 0 at 0 take a SparseTensor too, and give one.
+are 0 at 0 take a SparseTensor too, and give one. The ops that compute gradients (`SqrtGrad`,
+`TanhGrad`, ...) are in `unary_gradients`.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
+from gpugraph.base import dtypes
+from gpugraph.base.dtypes import COMPLEX, FLOATING, INTEGRAL, REAL, DType
 from gpugraph.graph.client.tensor import Tensor
+from gpugraph.kernel import Call, Elementwise, KernelContext
+from gpugraph.ops.elementwise.complex_conjugate import conj
 from gpugraph.ops.elementwise.complex_parts import complex_abs
+from gpugraph.ops.elementwise.error_function import erf_into
 from gpugraph.ops.framework.composite_tensors import of_values
-from gpugraph.ops.framework.identity_and_shape import op_scope
-from gpugraph.ops.framework.op_declaration import raw_ops
+from gpugraph.ops.framework.kernel_registry import register_kernel
+from gpugraph.ops.framework.op_declaration import NO_GRADIENT, op, raw_ops
+from gpugraph.ops.framework.op_scope_and_arguments import op_scope
+from gpugraph.ops.framework.public_function import FeaturesFunction, UnaryFunction, public_function
+from gpugraph.ops.framework.shape_functions import same_shape
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
+SIGNED = (*FLOATING, dtypes.int8, dtypes.int16, dtypes.int32, dtypes.int64)
+"""Real types that have negative values."""
+INEXACT = FLOATING + COMPLEX
+"""Floating point and complex types."""
 
-@of_values
-def negative(x: Any, name: str | None = None) -> Tensor:
-    """-x, elementwise."""
-    return raw_ops.Neg(x, name=name)
+
+def unary(
+    op_type: str,
+    function: Callable[..., Any],
+    expression: str,
+    grad: Any,
+    doc: str,
+    types: Sequence[DType] = INEXACT,
+    *,
+    name: str = "",
+    output: str = "y: T",
+    sparse: bool = False,
+) -> UnaryFunction:
+    """Declares a function of each element: in NumPy, as a C expression, and in words.
+
+    name, sparse: as `public_function` has them.
+    """
+    declared = op(
+        op_type,
+        inputs="x: T",
+        outputs=output,
+        attrs={"T": types},
+        infer=same_shape(0),
+        alias={0: 0} if output == "y: T" else {},
+        cpu=Call(function),
+        elementwise=expression,
+        grad=grad,
+        doc=f"{doc}, elementwise.",
+    )
+    return public_function(declared, name, sparse)
+
+
+def _from_output(grad_op: str) -> Callable[[Any, Any], Any]:
+    """The gradient that the op `grad_op` computes from the output."""
+    return lambda op, dy: getattr(raw_ops, grad_op)(op.outputs[0], dy)
+
+
+def _from_conjugate(grad_op: str) -> Callable[[Any, Any], Any]:
+    """The gradient that the op `grad_op` computes from the output's conjugate."""
+    return lambda op, dy: getattr(raw_ops, grad_op)(conj(op.outputs[0]), dy)
+
+
+def _x(op: Any) -> Any:
+    return conj(op.inputs[0])
+
+
+# -- sign, powers and roots
+
+negative = unary(
+    "Neg",
+    np.negative,
+    "-x",
+    lambda op, dy: raw_ops.Neg(dy),
+    "-x",
+    SIGNED + COMPLEX,
+    name="negative",
+    sparse=True,
+)
+absolute = unary(
+    "Abs",
+    np.absolute,
+    "fabs(x)",
+    lambda op, dy: raw_ops.Mul(dy, raw_ops.Sign(op.inputs[0])),
+    "|x|, of real numbers",
+    SIGNED,
+    name="absolute",
+)
+register_kernel(
+    "Abs",
+    "GPU",
+    Elementwise("x < (T)0 ? -x : x", Call(np.absolute)),
+    types={"T": INTEGRAL},
+    priority=1,
+)
 
 
 @of_values
@@ -28,136 +115,189 @@ def abs(x: Any, name: str | None = None) -> Tensor:
     tensor = x if isinstance(x, Tensor) else convert_to_tensor(x, name="x")
     if tensor._dtype.is_complex:
         return complex_abs(tensor, name or "Abs")
-    return raw_ops.Abs(tensor, name=name)
+    return absolute(tensor, name=name)
 
 
-@of_values
-def sign(x: Any, name: str | None = None) -> Tensor:
-    """-1, 0 or 1 as x is negative, zero or positive, elementwise."""
-    return raw_ops.Sign(x, name=name)
+sign = unary(
+    "Sign",
+    np.sign,
+    "x > (T)0 ? (T)1 : x < (T)0 ? (T)-1 : x == (T)0 ? (T)0 : x",
+    lambda op, dy: raw_ops.ZerosLike(op.inputs[0]),
+    "-1, 0 or 1 as x is negative, zero or positive; x / |x| of complex numbers",
+    SIGNED + COMPLEX,
+    sparse=True,
+)
+square = unary(
+    "Square",
+    np.square,
+    "x * x",
+    lambda op, dy: raw_ops.Mul(dy, raw_ops.Mul(_x(op), 2)),
+    "x x",
+    REAL + COMPLEX,
+    sparse=True,
+)
+sqrt = unary(
+    "Sqrt",
+    np.sqrt,
+    "sqrt(x)",
+    _from_output("SqrtGrad"),
+    "The square root of x, NaN of negative numbers",
+    sparse=True,
+)
 
 
-@of_values
-def square(x: Any, name: str | None = None) -> Tensor:
-    """x x, elementwise."""
-    return raw_ops.Square(x, name=name)
+def _rsqrt(x: Any, out: Any) -> None:
+    np.sqrt(x, out=out)
+    np.reciprocal(out, out=out)
 
 
-@of_values
-def sqrt(x: Any, name: str | None = None) -> Tensor:
-    """The square root of x, elementwise; NaN for negative numbers."""
-    return raw_ops.Sqrt(x, name=name)
+rsqrt = unary("Rsqrt", _rsqrt, "(T)1 / sqrt(x)", _from_output("RsqrtGrad"), "1 / sqrt(x)")
+reciprocal, _inv = (
+    unary(op_type, np.reciprocal, "(T)1 / x", _from_output(f"{op_type}Grad"), "1 / x")
+    for op_type in ("Reciprocal", "Inv")
+)
 
 
-def rsqrt(x: Any, name: str | None = None) -> Tensor:
-    """1 / sqrt(x), elementwise."""
-    return raw_ops.Rsqrt(x, name=name)
+# -- exponentials and logarithms
 
 
-def reciprocal(x: Any, name: str | None = None) -> Tensor:
-    """1 / x, elementwise."""
-    return raw_ops.Reciprocal(x, name=name)
+def _expm1_gradient(op: Any, dy: Any) -> Any:
+    return raw_ops.Mul(dy, raw_ops.Exp(_x(op)))
 
 
-def exp(x: Any, name: str | None = None) -> Tensor:
-    """e to the power x, elementwise."""
-    return raw_ops.Exp(x, name=name)
+def _log1p_gradient(op: Any, dy: Any) -> Any:
+    return raw_ops.RealDiv(dy, raw_ops.AddV2(_x(op), 1))
 
 
-def expm1(x: Any, name: str | None = None) -> Tensor:
-    """exp(x) - 1, elementwise, precise near 0."""
-    return raw_ops.Expm1(x, name=name)
+exp = unary(
+    "Exp", np.exp, "exp(x)", lambda op, dy: raw_ops.Mul(dy, conj(op.outputs[0])), "e to the power x"
+)
+expm1 = unary("Expm1", np.expm1, "expm1(x)", _expm1_gradient, "exp(x) - 1, precise near 0")
+log = unary(
+    "Log",
+    np.log,
+    "log(x)",
+    lambda op, dy: raw_ops.RealDiv(dy, _x(op)),
+    "The natural logarithm of x, -inf of 0, NaN of negative numbers",
+)
+log1p = unary("Log1p", np.log1p, "log1p(x)", _log1p_gradient, "log(1 + x), precise near 0")
 
 
-def log(x: Any, name: str | None = None) -> Tensor:
-    """The natural logarithm, elementwise; -inf of 0, NaN of negative numbers."""
-    return raw_ops.Log(x, name=name)
+# -- trigonometry
 
 
-def log1p(x: Any, name: str | None = None) -> Tensor:
-    """log(1 + x), elementwise, precise near 0."""
-    return raw_ops.Log1p(x, name=name)
+def _sin_gradient(op: Any, dy: Any) -> Any:
+    return raw_ops.Mul(dy, raw_ops.Cos(_x(op)))
 
 
-@of_values
-def sin(x: Any, name: str | None = None) -> Tensor:
-    """sin(x), elementwise."""
-    return raw_ops.Sin(x, name=name)
+def _cos_gradient(op: Any, dy: Any) -> Any:
+    return raw_ops.Mul(dy, raw_ops.Neg(raw_ops.Sin(_x(op))))
 
 
-def cos(x: Any, name: str | None = None) -> Tensor:
-    """cos(x), elementwise."""
-    return raw_ops.Cos(x, name=name)
+def _tan_gradient(op: Any, dy: Any) -> Any:
+    """dy / cos(x)^2."""
+    return raw_ops.Mul(dy, raw_ops.Square(raw_ops.Reciprocal(raw_ops.Cos(_x(op)))))
 
 
-@of_values
-def tan(x: Any, name: str | None = None) -> Tensor:
-    """tan(x), elementwise."""
-    return raw_ops.Tan(x, name=name)
+sin = unary("Sin", np.sin, "sin(x)", _sin_gradient, "sin(x)", sparse=True)
+cos = unary("Cos", np.cos, "cos(x)", _cos_gradient, "cos(x)")
+tan = unary("Tan", np.tan, "tan(x)", _tan_gradient, "tan(x)", sparse=True)
 
 
-@of_values
-def tanh(x: Any, name: str | None = None) -> Tensor:
-    """tanh(x), elementwise."""
-    return raw_ops.Tanh(x, name=name)
+# -- activations
 
 
-def sigmoid(x: Any, name: str | None = None) -> Tensor:
-    """1 / (1 + exp(-x)), elementwise."""
-    return raw_ops.Sigmoid(x, name=name)
+def _sigmoid(x: Any, out: Any) -> None:
+    np.negative(x, out=out)
+    np.exp(out, out=out)
+    np.add(out, 1, out=out)
+    np.reciprocal(out, out=out)
 
 
-def softplus(features: Any, name: str | None = None) -> Tensor:
-    """log(exp(features) + 1), elementwise, without overflow."""
-    return raw_ops.Softplus(features, name=name)
+def _softplus(context: KernelContext, x: Any, out: Any) -> Callable[[], Any]:
+    """max(x, 0) + log1p(exp(-|x|)): nothing overflows."""
+    tail = context.scratch(context.output_shapes[0], context.output_types[0])
+
+    def run() -> None:
+        np.absolute(x, out=tail)
+        np.negative(tail, out=tail)
+        np.exp(tail, out=tail)
+        np.log1p(tail, out=tail)
+        np.maximum(x, 0, out=out)
+        np.add(out, tail, out=out)
+
+    return run
+
+
+def _erf_gradient(op: Any, dy: Any) -> Any:
+    slope = raw_ops.Exp(raw_ops.Neg(raw_ops.Square(op.inputs[0])))
+    return raw_ops.Mul(dy, raw_ops.Mul(slope, 2 / math.sqrt(math.pi)))
+
+
+tanh = unary("Tanh", np.tanh, "tanh(x)", _from_conjugate("TanhGrad"), "tanh(x)", sparse=True)
+sigmoid = unary(
+    "Sigmoid",
+    _sigmoid,
+    "(T)1 / ((T)1 + exp(-x))",
+    _from_conjugate("SigmoidGrad"),
+    "1 / (1 + exp(-x))",
+)
+softplus: FeaturesFunction = public_function(
+    op(
+        "Softplus",
+        inputs="features: T",
+        outputs="activations: T",
+        attrs={"T": FLOATING},
+        infer=same_shape(0),
+        alias={0: 0},
+        cpu=Call(make=_softplus),
+        elementwise="fmax(x, (T)0) + log1p(exp(-fabs(x)))",
+        grad=lambda op, dy: raw_ops.SoftplusGrad(dy, op.inputs[0]),
+        doc="log(exp(features) + 1), elementwise, without overflow.",
+    )
+)
+erf = unary("Erf", erf_into, "erf(x)", _erf_gradient, "The error function", FLOATING, sparse=True)
 
 
 def log_sigmoid(x: Any, name: str | None = None) -> Tensor:
     """log(1 / (1 + exp(-x))), elementwise, without overflow."""
     with op_scope(name, "LogSigmoid", x) as scope:
-        given = convert_to_tensor(x, name="x")
-        return raw_ops.Neg(raw_ops.Softplus(raw_ops.Neg(given)), name=scope)
+        tensor = convert_to_tensor(x, name="x")
+        return raw_ops.Neg(raw_ops.Softplus(raw_ops.Neg(tensor)), name=scope)
 
 
-@of_values
-def erf(x: Any, name: str | None = None) -> Tensor:
-    """The error function, elementwise."""
-    return raw_ops.Erf(x, name=name)
+# -- rounding
 
 
-def floor(x: Any, name: str | None = None) -> Tensor:
-    """x rounded down, elementwise."""
-    return raw_ops.Floor(x, name=name)
+def _round(x: Any, out: Any) -> None:
+    if out.dtype.kind in "iu":
+        np.copyto(out, x)
+    else:
+        np.rint(x, out=out)
 
 
-def ceil(x: Any, name: str | None = None) -> Tensor:
-    """x rounded up, elementwise."""
-    return raw_ops.Ceil(x, name=name)
+_NEAREST = "x rounded to the nearest integer, halves to the even one"
 
-
-def rint(x: Any, name: str | None = None) -> Tensor:
-    """x rounded to the nearest integer, halves to the even one, elementwise."""
-    return raw_ops.Rint(x, name=name)
-
-
-def is_nan(x: Any, name: str | None = None) -> Tensor:
-    """Whether x is NaN, elementwise: a bool tensor."""
-    return raw_ops.IsNan(x, name=name)
-
-
-def is_inf(x: Any, name: str | None = None) -> Tensor:
-    """Whether x is positive or negative infinity, elementwise: a bool tensor."""
-    return raw_ops.IsInf(x, name=name)
-
-
-def is_finite(x: Any, name: str | None = None) -> Tensor:
-    """Whether x is neither infinite nor NaN, elementwise: a bool tensor."""
-    return raw_ops.IsFinite(x, name=name)
+floor = unary("Floor", np.floor, "floor(x)", NO_GRADIENT, "x rounded down", FLOATING)
+ceil = unary("Ceil", np.ceil, "ceil(x)", NO_GRADIENT, "x rounded up", FLOATING)
+rint = unary("Rint", np.rint, "rint(x)", NO_GRADIENT, _NEAREST, FLOATING)
+_round_op = unary("Round", _round, "rint(x)", NO_GRADIENT, _NEAREST, SIGNED + COMPLEX)
+register_kernel("Round", "GPU", Elementwise("x", Call(_round)), types={"T": INTEGRAL}, priority=1)
 
 
 def round(x: Any, name: str | None = None) -> Tensor:
     """x rounded to the nearest integer, halves to the even one; integers as they are."""
     tensor = x if isinstance(x, Tensor) else convert_to_tensor(x, name="x")
-    if tensor._dtype.is_integer:
-        return tensor
-    return raw_ops.Round(tensor, name=name)
+    return tensor if tensor._dtype.is_integer else _round_op(tensor, name=name)
+
+
+# -- kinds of numbers
+
+is_nan, is_inf, is_finite = (
+    unary(op_type, function, text, NO_GRADIENT, doc, FLOATING, output="y: bool")
+    for op_type, function, text, doc in (
+        ("IsNan", np.isnan, "x != x", "Whether x is NaN"),
+        ("IsInf", np.isinf, "isinf(x)", "Whether x is positive or negative infinity"),
+        ("IsFinite", np.isfinite, "isfinite(x)", "Whether x is neither infinite nor NaN"),
+    )
+)

@@ -16,9 +16,9 @@ import numpy as np
 
 from gpugraph.base.dtypes import COMPLEX, FLOATING
 from gpugraph.kernel import Call, KernelContext
-from gpugraph.ops.elementwise.arithmetic_ops import infer_one_shape
+from gpugraph.ops.elementwise.arithmetic_functions import infer_one_shape
 from gpugraph.ops.elementwise.complex_conjugate import conj
-from gpugraph.ops.elementwise.unary_ops import INEXACT
+from gpugraph.ops.elementwise.unary_functions import INEXACT
 from gpugraph.ops.framework.kernel_registry import register_kernel
 from gpugraph.ops.framework.op_declaration import op, raw_ops
 from gpugraph.ops.framework.op_function import OpFunction

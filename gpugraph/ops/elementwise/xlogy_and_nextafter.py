@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -11,11 +11,12 @@ from gpugraph.base import dtypes
 from gpugraph.base.dtypes import COMPLEX, FLOATING
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.kernel import Call, KernelContext
-from gpugraph.ops.elementwise.arithmetic_ops import BINARY
+from gpugraph.ops.elementwise.arithmetic_functions import BINARY, binary
 from gpugraph.ops.elementwise.complex_conjugate import conj
 from gpugraph.ops.elementwise.element_launches import special_pair_source
-from gpugraph.ops.framework.identity_and_shape import op_scope
 from gpugraph.ops.framework.op_declaration import op, raw_ops
+from gpugraph.ops.framework.op_scope_and_arguments import op_scope
+from gpugraph.ops.framework.public_function import public_function
 from gpugraph.ops.framework.tensor_conversion import constant, convert_to_tensor
 from gpugraph.ops.framework.unbroadcasting import unbroadcast_pair
 
@@ -80,57 +81,67 @@ def _mul_no_nan_gradient(op: Any, dz: Any) -> list[Any]:
     return unbroadcast_pair(op, raw_ops.MulNoNan(dz, y), raw_ops.MulNoNan(x, dz))
 
 
-_INEXACT: dict[str, Any] = {**BINARY, "attrs": {"T": FLOATING + COMPLEX}}
+_INEXACT = {"T": FLOATING + COMPLEX}
 
-_xlogy = op(
+xlogy = binary(
     "Xlogy",
-    **{**_INEXACT, "alias": {}},
+    attrs=_INEXACT,
+    alias={},
     cpu=_unless_zero(0, _x_log_y),
     elementwise="x == (T)0 ? (T)0 : x * log(y)",
     grad=_xlogy_gradient,
-    doc="x log(y), elementwise, and 0 wherever x is 0.",
+    doc="x log(y), elementwise, and 0 where x is 0, whatever y is.",
 )
-_xlog1py = op(
+_xlog1py = binary(
     "Xlog1py",
-    **{**_INEXACT, "alias": {}},
+    attrs=_INEXACT,
+    alias={},
     cpu=_unless_zero(0, _x_log1p_y),
     elementwise="x == (T)0 ? (T)0 : x * log1p(y)",
     grad=_xlog1py_gradient,
-    doc="x log(1 + y), elementwise, precise for small y, and 0 wherever x is 0.",
+    doc="x log(1 + y), elementwise, precise for small y, and 0 where x is 0.",
 )
-_xdivy = op(
+xdivy = binary(
     "Xdivy",
-    **_INEXACT,
+    attrs=_INEXACT,
     cpu=_unless_zero(0, np.divide),
     elementwise="x == (T)0 ? (T)0 : x / y",
     grad=_xdivy_gradient,
-    doc="x / y, elementwise, and 0 wherever x is 0.",
+    doc="x / y, elementwise, and 0 where x is 0, whatever y is.",
 )
-_mul_no_nan = op(
+multiply_no_nan = binary(
     "MulNoNan",
-    **_INEXACT,
+    "multiply_no_nan",
+    attrs=_INEXACT,
     cpu=_unless_zero(1, np.multiply),
     elementwise="y == (T)0 ? (T)0 : x * y",
     grad=_mul_no_nan_gradient,
-    doc="x y, elementwise, and 0 wherever y is 0, be x infinite or NaN.",
-)
-_next_after = op(
-    "NextAfter",
-    inputs="x1: T, x2: T",
-    outputs="output: T",
-    infer=BINARY["infer"],
-    alias={0: 0},
-    attrs={"T": (dtypes.float32, dtypes.float64)},
-    cpu=Call(np.nextafter),
-    gpu=special_pair_source("gg_next", Call(np.nextafter)),
-    grad=lambda op, dz: unbroadcast_pair(op, dz, raw_ops.ZerosLike(dz)),
-    doc="The number of the dtype that is next to x1 in the direction of x2, elementwise.",
+    doc="x y, elementwise, and 0 where y is 0, be x infinite or NaN.",
 )
 
 
-def xlogy(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """x log(y), elementwise, and 0 where x is 0, whatever y is."""
-    return _xlogy(x, y, name=name)
+class NextAfterFunction(Protocol):
+    """A function of two tensors, `x1` and `x2`."""
+
+    def __call__(self, x1: Any, x2: Any, name: str | None = None) -> Tensor:
+        """Adds the operation `name` to the graph of `x1` and `x2`."""
+
+
+nextafter: NextAfterFunction = public_function(
+    op(
+        "NextAfter",
+        inputs="x1: T, x2: T",
+        outputs="output: T",
+        infer=BINARY["infer"],
+        alias={0: 0},
+        attrs={"T": (dtypes.float32, dtypes.float64)},
+        cpu=Call(np.nextafter),
+        gpu=special_pair_source("gg_next", Call(np.nextafter)),
+        grad=lambda op, dz: unbroadcast_pair(op, dz, raw_ops.ZerosLike(dz)),
+        doc="The number next to x1 in the direction of x2, elementwise, of float32 or float64.",
+    ),
+    "nextafter",
+)
 
 
 def xlog1py(x: Any, y: Any, name: str | None = None) -> Tensor:
@@ -139,24 +150,9 @@ def xlog1py(x: Any, y: Any, name: str | None = None) -> Tensor:
         return _xlog1py(x, y)
 
 
-def xdivy(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """x / y, elementwise, and 0 where x is 0, whatever y is."""
-    return _xdivy(x, y, name=name)
-
-
 def reciprocal_no_nan(x: Any, name: str | None = None) -> Tensor:
     """1 / x, elementwise, and 0 where x is 0. TypeError for integers."""
     with op_scope(name, "reciprocal_no_nan", x) as scope:
         source = convert_to_tensor(x, name="x")
         one = constant(1, dtype=source.dtype.base_dtype, name="one")
         return raw_ops.DivNoNan(one, source, name=scope)
-
-
-def multiply_no_nan(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """x y, elementwise, and 0 where y is 0, be x infinite or NaN."""
-    return _mul_no_nan(x, y, name=name)
-
-
-def nextafter(x1: Any, x2: Any, name: str | None = None) -> Tensor:
-    """The number next to x1 in the direction of x2, elementwise, of float32 or float64."""
-    return _next_after(x1, x2, name=name)

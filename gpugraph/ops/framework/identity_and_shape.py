@@ -1,12 +1,8 @@
-"""A tensor itself and its shape: identities, and what asks for sizes but not for elements.
-
-Also the few helpers that the array families share: sizes and axes as arguments and as values.
-"""
+"""A tensor itself and its shape: identities, and ops that read sizes but no elements."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -15,105 +11,19 @@ import numpy as np
 from gpugraph.base import dtypes
 from gpugraph.base.dtypes import ALL, as_dtype
 from gpugraph.base.shapes import TensorShape
-from gpugraph.graph.client.client_graph import Graph
-from gpugraph.graph.client.default_stacks import graph_stack
 from gpugraph.graph.client.resource_handles import handle_maker, value_static_shape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import Call, KernelContext, Signature, ViewCopies
+from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.framework.composite_tensors import Composite, of_parts
+from gpugraph.ops.framework.kernel_helpers import run_all
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
+from gpugraph.ops.framework.op_scope_and_arguments import op_scope
 from gpugraph.ops.framework.shape_functions import same_shape, scalar
 from gpugraph.ops.framework.tensor_conversion import constant, convert_to_tensor
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-
-# -- shared helpers
-
-
-def attrs_of(op: Any, keys: Iterable[str]) -> dict[str, Any]:
-    """These attrs of an operation, for another that has them too."""
-    return {key: op.get_attr(key) for key in keys}
-
-
-def ints(array: Any) -> tuple[int, ...]:
-    """The elements of a host value, in order."""
-    return tuple(np.asarray(array).reshape(-1).tolist())
-
-
-def int_argument(value: Any) -> Any:
-    """Sizes or axes as an op takes them: an empty list is one of ints."""
-    if isinstance(value, (list, tuple)) and not value:
-        return np.zeros(0, np.int32)
-    return value
-
-
-def shape_of(tensor: Tensor, dtype: Any = dtypes.int32) -> Any:
-    """The shape as an op's argument: an array where all sizes are known, else a Shape op."""
-    sizes = tensor.shape.sizes
-    if sizes is not None and None not in sizes:
-        return np.array(sizes, dtype.as_numpy_dtype)
-    return raw_ops.Shape(tensor, out_type=dtype)
-
-
-def size_at(tensor: Tensor, axis: int) -> Any:
-    """One size as an op's argument: an int32 number where it is known, else made from a Shape."""
-    sizes = tensor.shape.sizes
-    if sizes is not None and sizes[axis] is not None:
-        return np.array(sizes[axis], np.int32)
-    begin, end = np.array([axis], np.int32), np.array([axis + 1], np.int32)
-    one = np.array([1], np.int32)
-    return raw_ops.StridedSlice(raw_ops.Shape(tensor), begin, end, one, shrink_axis_mask=1)
-
-
-def run_all(steps: Sequence[Callable[[], Any]]) -> Callable[[], Any]:
-    """One callable that runs all of `steps`."""
-    if len(steps) == 1:
-        return steps[0]
-
-    def run() -> None:
-        for step in steps:
-            step()
-
-    return run
-
-
-@contextmanager
-def op_scope(name: str | None, default: str, *values: Any) -> Iterator[str]:
-    """A name scope for ops made together, in the graph of the tensors among `values`."""
-    graph: Graph = graph_stack.top()
-    for value in values:
-        found = getattr(value, "graph", None)
-        if isinstance(found, Graph):
-            graph = found
-            break
-    with graph.as_default(), graph.name_scope(name or default) as scope:
-        yield scope
-
-
-Pairs = Sequence[tuple[Any, Any]]
-"""What is copied where, as `ViewCopies` say it."""
-
-
-def copying(views: Callable[..., Pairs]) -> dict[str, Any]:
-    """All kernels of an op that only copies; `views` as in `ViewCopies`."""
-
-    def bind(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
-        pairs = views(context, *arrays)
-        return run_all([partial(np.copyto, target, source) for source, target in pairs])
-
-    call = Call(make=bind)
-    return {"cpu": call, "gpu": call, "native": ViewCopies(views)}
-
-
-def _same_bytes(_: Signature, source: Any, out: Any) -> Pairs:
-    return [(source, out.reshape(source.shape))]
-
-
-same_bytes = copying(_same_bytes)
-"""The kernels of ops whose output is their first input, differently shaped at most."""
 
 
 # -- identities

@@ -25,8 +25,35 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+class ContextOutsideRun:
+    """What a `KernelContext` refuses where there is no session: state, variables, containers."""
+
+    name: str
+    on_host: frozenset[int] = frozenset()
+
+    def state(self, make: Callable[[], Any]) -> Any:
+        """LookupError: there is no state."""
+        raise LookupError(f"'{self.name}' keeps no state")
+
+    def variable(self, index: int) -> Any:
+        """LookupError: there is no variable."""
+        raise LookupError(f"Input {index} of '{self.name}' is an array, not a variable")
+
+    def allocate(self, shape: tuple[int, ...], dtype: DType) -> Any:
+        """LookupError: there is no run whose memory it could be."""
+        raise LookupError(f"'{self.name}' can keep nothing: it is in no run")
+
+    def own(self, container: Any) -> None:
+        """LookupError: there is no plan."""
+        raise LookupError(f"'{self.name}' can keep nothing: it is in no run")
+
+    def keep(self, container: Any) -> None:
+        """LookupError: there is no run."""
+        raise LookupError(f"'{self.name}' can keep nothing: it is in no run")
+
+
 @dataclass
-class ArrayContext:
+class ArrayContext(ContextOutsideRun):
     """The `KernelContext` of an op that runs by itself on NumPy arrays."""
 
     name: str
@@ -39,35 +66,29 @@ class ArrayContext:
 
     @property
     def input_shapes(self) -> Sequence[tuple[int, ...]]:
+        """The shapes of the arrays."""
         return [array.shape for array in self.inputs]
 
     @property
     def input_types(self) -> Sequence[DType]:
+        """The dtypes of the arrays."""
         return [as_dtype(array.dtype) for array in self.inputs]
 
     def value(self, index: int) -> NDArray[Any]:
+        """Input `index`."""
         return self.inputs[index]
 
     def scratch(self, shape: tuple[int, ...], dtype: DType) -> NDArray[Any]:
+        """A new array."""
         return np.empty(shape, dtype.as_numpy_dtype)
 
     def passing(self, slot: int, shape: tuple[int, ...], dtype: DType) -> NDArray[Any]:
+        """A new array."""
         return self.scratch(shape, dtype)
 
     def state(self, make: Callable[[], Any]) -> Any:
+        """The state under this op's name in `states`, made by the first caller."""
         return self.states.setdefault(self.name, make())
-
-    def variable(self, index: int) -> Any:
-        raise LookupError(f"Input {index} of '{self.name}' is an array, not a variable")
-
-    def allocate(self, shape: tuple[int, ...], dtype: DType) -> Any:
-        raise LookupError(f"'{self.name}' can keep nothing: it is in no run")
-
-    def own(self, container: Any) -> None:
-        raise LookupError(f"'{self.name}' can keep nothing: it is in no run")
-
-    def keep(self, container: Any) -> None:
-        raise LookupError(f"'{self.name}' can keep nothing: it is in no run")
 
 
 def evaluate(

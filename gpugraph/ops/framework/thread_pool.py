@@ -53,7 +53,7 @@ _POOLS: dict[int, _Pool] = {}
 _MAKING = threading.Lock()
 
 
-def run_all(works: Sequence[Work]) -> None:
+def run_in_threads(works: Sequence[Work]) -> None:
     """Runs the works at once, the first in this thread; raises the first error when all ended."""
     pool = _POOLS.get(os.getpid())
     if pool is None:

@@ -1,74 +1,66 @@
 """Members of a fused step: ops that run as one.
 
-Values are numbered: first the inputs of the step, then what its members make, in order.
+Values are numbered: first the inputs of the step, then the outputs of its members, in order.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from gpugraph.base.dtypes import DType
-from gpugraph.kernel import Call, NodeSignature
-from gpugraph.ops.fusion.op_expressions import Texts
+from gpugraph.kernel import Call, Signature
+from gpugraph.ops.framework.op_evaluation import ContextOutsideRun
+from gpugraph.ops.fusion.op_expressions import Expressions
 
 Shape = tuple[int, ...]
 
 
-@dataclass(slots=True)
-class Member(NodeSignature):
-    """One op of a group, and its signature. `sources` are the values that it takes, of the inputs
-    that are not on the host."""
+class Member(NamedTuple):
+    """One op of a group. `sources` are the values of its inputs that are not on the host."""
 
     op_type: str
+    signature: Signature
     kernel: Call
-    texts: Texts
+    expressions: Expressions
     sources: tuple[int, ...]
-    origin: Any
+    origin: Any = None
+
+    @property
+    def name(self) -> str:
+        """The node's name."""
+        return self.signature.name
+
+    @property
+    def output_types(self) -> Sequence[DType]:
+        """The dtypes of its outputs."""
+        return self.signature.output_types
 
 
-class MemberContext:
-    """The `KernelContext` of a member, which makes its own scratch by `take`."""
-
-    on_host: frozenset[int] = frozenset()
+class MemberContext(ContextOutsideRun):
+    """The `KernelContext` of a member over arrays of these shapes; `allocate_array` gives its
+    scratch by key, shape and dtype."""
 
     def __init__(
         self,
         member: Member,
         input_shapes: Sequence[Shape],
         output_shapes: Sequence[Shape],
-        take: Callable[[Any, Shape, DType], Any],
+        allocate_array: Callable[[Any, Shape, DType], Any],
     ) -> None:
-        self.name = member.name
-        self.attrs = member.attrs
-        self.input_types, self.output_types = member.input_types, member.output_types
+        signature = member.signature
+        self.name, self.attrs = signature.name, signature.attrs
+        self.input_types, self.output_types = signature.input_types, signature.output_types
         self.input_shapes, self.output_shapes = input_shapes, output_shapes
-        self._member = member
-        self._take = take
-        self._taken = 0
-
-    def value(self, index: int) -> Any:
-        return self._member.value(index)
+        self.value = signature.value
+        self._allocate_array = allocate_array
+        self._num_scratches = 0
 
     def scratch(self, shape: Shape, dtype: DType) -> Any:
-        self._taken += 1
-        return self._take((self.name, self._taken), shape, dtype)
+        """An array of this member's."""
+        self._num_scratches += 1
+        return self._allocate_array((self.name, self._num_scratches), shape, dtype)
 
     def passing(self, slot: int, shape: Shape, dtype: DType) -> Any:
-        return self._take(("passing", slot), shape, dtype)
-
-    def state(self, make: Callable[[], Any]) -> Any:
-        raise LookupError(f"'{self.name}' keeps no state")
-
-    def variable(self, index: int) -> Any:
-        raise LookupError(f"'{self.name}' refers to no variable")
-
-    def allocate(self, shape: Shape, dtype: DType) -> Any:
-        raise LookupError(f"'{self.name}' keeps nothing")
-
-    def own(self, container: Any) -> None:
-        raise LookupError(f"'{self.name}' keeps nothing")
-
-    def keep(self, container: Any) -> None:
-        raise LookupError(f"'{self.name}' keeps nothing")
+        """An array that members share: it is free again after each."""
+        return self._allocate_array(("passing", slot), shape, dtype)

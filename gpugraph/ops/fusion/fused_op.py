@@ -1,10 +1,9 @@
 """Fused: several ops as one step.
 
-A group of elementwise ops and reductions is one native function where there is a C compiler: its
-texts are in `members`. Until that is there, and where it can't be, the ops run by their own host
-kernels, one after the other; large elementwise groups tile by tile (`tiles`).
-
-The fuse pass makes these ops; programs don't.
+A group of elementwise ops and reductions is one native function where there is a C compiler,
+generated from the expressions of its members. Until it is compiled, and where it can't be, the ops
+run by their own host kernels, one after the other; large elementwise groups tile by tile
+(`tiled_execution`). The fuse pass adds these ops; programs don't.
 """
 
 from __future__ import annotations
@@ -37,10 +36,8 @@ def _bind(context: KernelContext, *arrays: Any) -> Run:
 
 
 class Steps:
-    """Members in turn over whole tensors; bound, and given memory, when first called.
-
-    `release` gives the memory back, until the next call.
-    """
+    """Runs the members one by one over whole tensors, with memory from the first call on until
+    `release`."""
 
     __slots__ = ("arrays", "blocks", "context", "members", "runs", "stores")
 
@@ -61,86 +58,81 @@ class Steps:
 
     def __call__(self) -> None:
         if self.runs is None:
-            self.runs = self._bound()
-        at = 0
+            self.runs = self._bind()
+        index = 0
         try:
-            for at, run in enumerate(self.runs):  # noqa: B007 - which it was
+            for index, run in enumerate(self.runs):  # noqa: B007 - the member that failed
                 run()
         except Exception as error:
-            note_op(error, self.members[at].name, self.members[at].origin)
+            note_op(error, self.members[index].name, self.members[index].origin)
             raise
 
     def release(self) -> None:
+        """Gives the memory back; the next call obtains it again."""
         self.runs = None
         blocks, self.blocks = self.blocks, []
         for block in blocks:
             block.release()
 
-    def room(self, shape: tuple[int, ...], dtype: Any) -> Any:
-        """An array that is there until `release`."""
+    def allocate(self, shape: tuple[int, ...], dtype: Any) -> Any:
+        """An array that lives until `release`."""
         self.blocks.append(self.context.allocate(shape, dtype))
         return self.blocks[-1].array
 
-    def _bound(self) -> list[Run]:
+    def _bind(self) -> list[Run]:
         count = len(self.context.input_shapes)
         values = list(self.arrays[:count])
-        kept = dict(zip(self.stores, self.arrays[count:]))
-        rooms = _Rooms(self.room, self._last_uses())
+        stored = dict(zip(self.stores, self.arrays[count:]))
+        last_uses = {k: index for index, member in enumerate(self.members) for k in member.sources}
+        temporaries = _Temporaries(self.allocate, last_uses)
         runs = []
-        for at, member in enumerate(self.members):
-            given = [values[k] for k in member.sources]
-            made: list[Any] = []
-            for shape, dtype in zip(member.output_shapes, member.output_types):
-                value = len(values) + len(made)
-                array = kept.get(value)
-                made.append(rooms.take(value, shape, dtype) if array is None else array)
-            values += made
-            shapes = member.input_shapes, member.output_shapes
-            context = MemberContext(member, *shapes, rooms.scratch)
-            runs.append(member.kernel.bind(context, [*given, *made]))
-            rooms.free(at)
+        for index, member in enumerate(self.members):
+            inputs = [values[k] for k in member.sources]
+            shapes = member.signature.input_shapes, member.signature.output_shapes
+            for shape, dtype in zip(shapes[1], member.output_types):
+                array = stored.get(len(values))
+                if array is None:
+                    array = temporaries.allocate(len(values), shape, dtype)
+                values.append(array)
+            outputs = values[len(values) - len(shapes[1]) :]
+            context = MemberContext(member, *shapes, self._scratch)
+            runs.append(member.kernel.bind(context, [*inputs, *outputs]))
+            temporaries.free_after(index)
         return runs
 
-    def _last_uses(self) -> dict[int, int]:
-        """By value: the member that takes it last."""
-        return {k: at for at, member in enumerate(self.members) for k in member.sources}
+    def _scratch(self, _: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+        return self.allocate(shape, dtype)
 
 
-class _Rooms:
-    """Memory for what lies between members, used again after a last use."""
+class _Temporaries:
+    """Arrays of values between members, used again after a value's last use."""
 
-    def __init__(self, room: Callable[..., Any], last: dict[int, int]) -> None:
-        self.room = room
-        self.last = last
+    def __init__(self, allocate: Callable[..., Any], last_uses: dict[int, int]) -> None:
+        self.new_array = allocate
+        self.last_uses = last_uses
         self.in_use: dict[int, Any] = {}
-        self.spare: dict[Any, list[Any]] = {}
+        self.free: dict[Any, list[Any]] = {}
 
-    def take(self, value: int, shape: tuple[int, ...], dtype: Any) -> Any:
+    def allocate(self, value: int, shape: tuple[int, ...], dtype: Any) -> Any:
         """An array for a value."""
-        spare = self.spare.get((shape, dtype.base_dtype))
-        array = spare.pop() if spare else self.room(shape, dtype.base_dtype)
-        self.in_use[value] = array, (shape, dtype.base_dtype)
+        key = shape, dtype.base_dtype
+        free = self.free.get(key)
+        array = free.pop() if free else self.new_array(*key)
+        self.in_use[value] = array, key
         return array
 
-    def scratch(self, key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
-        """An array of a member's own."""
-        del key
-        return self.room(shape, dtype)
-
-    def free(self, at: int) -> None:
-        """Takes back what nobody needs after the member `at`."""
-        over = [value for value in self.in_use if self.last.get(value, -1) <= at]
-        for value in over:
-            array, kind = self.in_use.pop(value)
-            self.spare.setdefault(kind, []).append(array)
+    def free_after(self, index: int) -> None:
+        """Frees the arrays that no member after `index` reads."""
+        for value in [value for value in self.in_use if self.last_uses.get(value, -1) <= index]:
+            array, key = self.in_use.pop(value)
+            self.free.setdefault(key, []).append(array)
 
 
 def _build(builder: Builder, signature: Signature, inputs: Sequence[int]) -> Sequence[int]:
     values = list(inputs)
     for member in signature.attrs["members"]:
-        given = [values[k] for k in member.sources]
-        made = build(builder, member.texts, member, given)
-        values += made
+        sources = [values[k] for k in member.sources]
+        values += build(builder, member.expressions, member.signature, sources)
     return [values[k] for k in signature.attrs["stores"]]
 
 

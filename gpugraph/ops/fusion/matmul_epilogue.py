@@ -1,9 +1,8 @@
-"""Matrix products that a bias or another matrix is added to, and that are cut, before they go to
-memory.
+"""Matrix products with an epilogue: bias, addition and Relu before the product is stored.
 
-The epilogues pass makes these ops on GPUs of MatMul or BatchMatMulV2, BiasAdd, Add and Relu;
-programs don't. `fused_ops` names what comes after the product, in this order, each if it is there:
-BiasAdd of a vector, Add of a tensor of as many elements, Relu.
+The epilogues pass makes these ops on GPUs from MatMul or BatchMatMulV2, BiasAdd, Add and Relu;
+programs don't. `fused_ops` names the ops of the epilogue, one or more, in this order: BiasAdd of a
+vector, Add of a tensor of as many elements, Relu.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from gpugraph.kernel import (
     MatrixProducts,
     Signature,
 )
-from gpugraph.ops.framework.identity_and_shape import run_all
+from gpugraph.ops.framework.kernel_helpers import run_all
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
 from gpugraph.ops.linalg.matmul import (
     batches_of_matrices,
@@ -38,74 +37,72 @@ from gpugraph.ops.linalg.matmul import (
 from gpugraph.ops.nn.windows.window_geometry import check_equal, text
 
 FUSED_PRODUCTS = {"MatMul": "_FusedMatMul", "BatchMatMulV2": "_FusedBatchMatMulV2"}
-"""Which op does what follows a product too, by the product's type."""
+"""The op of a product with an epilogue, by the op type of the product."""
 
-FINISHES = ("BiasAdd", "Add", "Relu")
-"""What may follow a product, in this order."""
+_EPILOGUE_OPS = ("BiasAdd", "Add", "Relu")
 
 
-def _finishes(attrs: Mapping[str, Any]) -> list[str]:
-    """What follows the product; ValueError for what can't."""
-    fused = [text(each) for each in attrs["fused_ops"]]
-    if not fused or fused != [each for each in FINISHES if each in fused]:
-        raise ValueError(
-            f"fused_ops must be one or more of {', '.join(FINISHES)}, in this order, but is {fused}"
-        )
-    taken = len(set(fused) - {"Relu"})
-    if attrs["num_args"] != taken:
-        raise ValueError(f"fused_ops {fused} take {taken} args, but there are {attrs['num_args']}")
+def _epilogue_ops(attrs: Mapping[str, Any]) -> list[str]:
+    """The ops of the epilogue; ValueError for others and for a wrong `num_args`."""
+    fused = [text(op_type) for op_type in attrs["fused_ops"]]
+    if not fused or fused != [op_type for op_type in _EPILOGUE_OPS if op_type in fused]:
+        known = ", ".join(_EPILOGUE_OPS)
+        raise ValueError(f"fused_ops must be one or more of {known}, in this order, but is {fused}")
+    count = len(set(fused) - {"Relu"})
+    if attrs["num_args"] != count:
+        raise ValueError(f"fused_ops {fused} take {count} args, but there are {attrs['num_args']}")
     return fused
 
 
-def _inferred(infer: InferFunction) -> InferFunction:
-    """The shapes of a product, with checks of what is added."""
+def _infer_with(infer: InferFunction) -> InferFunction:
+    """The shapes of a product by `infer`, with checks of the arguments of its epilogue."""
 
-    def inferred(context: InferContext) -> Sequence[TensorShape]:
-        fused = _finishes(context.attrs)
-        [made] = infer(context)
+    def infer_product(context: InferContext) -> Sequence[TensorShape]:
+        fused = _epilogue_ops(context.attrs)
+        [product] = infer(context)
         args = list(context.shapes[2:])
-        if "BiasAdd" in fused and made.sizes is not None:
-            check_equal(args.pop(0).num_elements(), made.sizes[-1], "the biases and the columns")
+        if "BiasAdd" in fused and product.sizes is not None:
+            check_equal(args.pop(0).num_elements(), product.sizes[-1], "the biases and the columns")
         if "Add" in fused:
-            check_equal(args[-1].num_elements(), made.num_elements(), "elements and those added")
-        return [made]
+            check_equal(args[-1].num_elements(), product.num_elements(), "elements and those added")
+        return [product]
 
-    return inferred
+    return infer_product
 
 
-def _finish(signature: Signature, *arrays: Any) -> Epilogue:
-    """What follows, as views: a vector, and a tensor of the product's shape."""
-    fused = _finishes(signature.attrs)
+def _epilogue(signature: Signature, *arrays: Any) -> Epilogue:
+    """The epilogue, as views: a vector, and a tensor of the product's shape."""
+    fused = _epilogue_ops(signature.attrs)
     args, out = list(arrays[2:-1]), arrays[-1]
     bias = args.pop(0).reshape(-1) if "BiasAdd" in fused else None
     addend = args.pop(0).reshape(out.shape) if "Add" in fused else None
     return Epilogue(bias, addend, "Relu" in fused)
 
 
-def _bound(bind: Callable[..., Callable[[], Any]]) -> Callable[..., Callable[[], Any]]:
-    """What computes such an op by NumPy, where `bind` gives what computes its product."""
+def _call(bind: Callable[..., Callable[[], Any]]) -> Call:
+    """The NumPy kernel of a product, which `bind` binds, with an epilogue."""
 
-    def bound(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
+    def bind_all(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
         out = arrays[-1]
-        bias, addend, relu = _finish(context, *arrays)
+        bias, addend, relu = _epilogue(context, *arrays)
         calls = [bind(context, *arrays[:2], out)]
-        calls += [partial(np.add, out, each, out) for each in (bias, addend) if each is not None]
+        calls += [partial(np.add, out, term, out) for term in (bias, addend) if term is not None]
         if relu:
             calls.append(partial(np.maximum, out, 0, out=out))
         return run_all(calls)
 
-    return bound
+    return Call(make=bind_all)
 
 
 def _declare(
     product: str,
     operands: str,
-    turns: Sequence[str],
+    transposing_attrs: Sequence[str],
     infer: InferFunction,
     bind: Callable[..., Callable[[], Any]],
     matrices: Callable[..., Any],
 ) -> None:
-    call = Call(make=_bound(bind))
+    call = _call(bind)
 
     def views(signature: Signature, *arrays: Any) -> Any:
         return matrices(signature, *arrays[:2], arrays[-1])
@@ -118,14 +115,14 @@ def _declare(
             "T": FLOATING,
             "num_args": Attr("int", minimum=0),
             "fused_ops": Attr("list(string)", []),
-            **{turn: Attr("bool", False) for turn in turns},
+            **{key: Attr("bool", False) for key in transposing_attrs},
         },
-        infer=_inferred(infer),
+        infer=_infer_with(infer),
         cpu=call,
         gpu=call,
-        native=MatmulWithEpilogue(MatrixProducts(views), _finish),
+        native=MatmulWithEpilogue(MatrixProducts(views), _epilogue),
         grad=NO_GRADIENT,
-        doc=f"{product}, then what `fused_ops` names: BiasAdd and Add of `args`, Relu.",
+        doc=f"{product}, then the ops in `fused_ops`: BiasAdd and Add of `args`, Relu.",
     )
 
 

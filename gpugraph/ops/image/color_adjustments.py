@@ -17,8 +17,9 @@ from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call
 from gpugraph.ops.arrays.cast import cast
-from gpugraph.ops.framework.identity_and_shape import identity, op_scope
+from gpugraph.ops.framework.identity_and_shape import identity
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, op, raw_ops
+from gpugraph.ops.framework.op_scope_and_arguments import op_scope
 from gpugraph.ops.framework.shape_functions import of_rank
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.linalg.matmul import tensordot

@@ -13,8 +13,8 @@ from gpugraph.base import dtypes
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.arrays.reshape_and_transpose import transpose
 from gpugraph.ops.framework.constant_value import constant_value
-from gpugraph.ops.framework.identity_and_shape import op_scope, size_at
 from gpugraph.ops.framework.op_declaration import raw_ops
+from gpugraph.ops.framework.op_scope_and_arguments import op_scope, size_at
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.image.resize_ops import (
     resize_area,

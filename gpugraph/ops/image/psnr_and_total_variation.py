@@ -9,8 +9,8 @@ import numpy as np
 from gpugraph.base import dtypes
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.arrays.cast import cast
-from gpugraph.ops.framework.identity_and_shape import op_scope
 from gpugraph.ops.framework.op_declaration import raw_ops
+from gpugraph.ops.framework.op_scope_and_arguments import op_scope
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.image.color_adjustments import convert_image_dtype
 from gpugraph.ops.image.flip_crop_pad_resize import as_images

@@ -19,7 +19,7 @@ from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext
-from gpugraph.ops.framework.identity_and_shape import ints
+from gpugraph.ops.framework.kernel_helpers import ints
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
 from gpugraph.ops.framework.shape_functions import of_rank
 from gpugraph.ops.image.resize_launches import nearest_gpu, resize_back_gpu, resize_gpu

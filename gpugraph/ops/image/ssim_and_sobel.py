@@ -16,8 +16,9 @@ from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.arrays.concat_and_stack import concat, stack
 from gpugraph.ops.arrays.tile_and_pad import pad, tile
-from gpugraph.ops.framework.identity_and_shape import op_scope, shape
+from gpugraph.ops.framework.identity_and_shape import shape
 from gpugraph.ops.framework.op_declaration import raw_ops
+from gpugraph.ops.framework.op_scope_and_arguments import op_scope
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.image.color_adjustments import convert_image_dtype
 from gpugraph.ops.nn.convolution.conv2d_functions import depthwise_conv2d

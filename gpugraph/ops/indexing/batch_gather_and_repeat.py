@@ -16,8 +16,8 @@ from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Arg, Call, KernelContext, Launch, Signature, Source
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.framework.constant_value import constant_value
-from gpugraph.ops.framework.identity_and_shape import op_scope
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, op, raw_ops
+from gpugraph.ops.framework.op_scope_and_arguments import op_scope
 from gpugraph.ops.framework.row_update_launches import copied
 from gpugraph.ops.framework.shape_functions import UNKNOWN, normalize_axis
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
@@ -147,11 +147,6 @@ def to_complex64(x: Any, name: str = "ToComplex64") -> Tensor:
 def to_complex128(x: Any, name: str = "ToComplex128") -> Tensor:
     """`cast(x, complex128)`."""
     return cast(x, dtypes.complex128, name)
-
-
-def realdiv(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """x / y, elementwise, of shapes that broadcast: floating or complex numbers."""
-    return raw_ops.RealDiv(x, y, name=name)
 
 
 def arg_max(

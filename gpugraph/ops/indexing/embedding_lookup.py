@@ -15,8 +15,9 @@ from gpugraph.ops.arrays.concat_and_stack import concat, stack
 from gpugraph.ops.arrays.reshape_and_transpose import reshape
 from gpugraph.ops.elementwise.arithmetic_functions import maximum
 from gpugraph.ops.elementwise.comparison_and_select import where
-from gpugraph.ops.framework.identity_and_shape import identity, op_scope, shape, size
+from gpugraph.ops.framework.identity_and_shape import identity, shape, size
 from gpugraph.ops.framework.op_declaration import raw_ops
+from gpugraph.ops.framework.op_scope_and_arguments import op_scope
 from gpugraph.ops.framework.tensor_conversion import constant, convert_to_tensor
 from gpugraph.ops.indexing.dynamic_partition import dynamic_partition
 from gpugraph.ops.indexing.gather import gather

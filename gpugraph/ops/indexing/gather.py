@@ -23,8 +23,10 @@ from gpugraph.kernel import Arg, Call, ErrorFlag, KernelContext, Launch, Signatu
 from gpugraph.ops.arrays.reshape_and_transpose import INDEX
 from gpugraph.ops.framework.constant_value import constant_value
 from gpugraph.ops.framework.cuda_grids import THREADS, grid_of, item_type
-from gpugraph.ops.framework.identity_and_shape import ints, op_scope, size, value_shape
+from gpugraph.ops.framework.identity_and_shape import size, value_shape
+from gpugraph.ops.framework.kernel_helpers import ints
 from gpugraph.ops.framework.op_declaration import Attr, op, raw_ops
+from gpugraph.ops.framework.op_scope_and_arguments import op_scope
 from gpugraph.ops.framework.shape_functions import UNKNOWN, normalize_axis
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 

@@ -21,9 +21,10 @@ from gpugraph.kernel import Arg, Call, KernelContext, Launch, Signature, Source
 from gpugraph.ops.arrays.reshape_and_transpose import INDEX
 from gpugraph.ops.framework.cuda_grids import item_type
 from gpugraph.ops.framework.formula_terms import Term, decomposition
-from gpugraph.ops.framework.identity_and_shape import ints, op_scope
+from gpugraph.ops.framework.kernel_helpers import ints
 from gpugraph.ops.framework.numpy_conversion import zero_of
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
+from gpugraph.ops.framework.op_scope_and_arguments import op_scope
 from gpugraph.ops.framework.row_update_launches import columns_and_rows
 from gpugraph.ops.framework.shape_functions import SCALAR, UNKNOWN, normalize_axis, of_rank
 from gpugraph.ops.framework.tensor_conversion import constant, convert_to_tensor

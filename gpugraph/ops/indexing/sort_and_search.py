@@ -19,8 +19,10 @@ from gpugraph.kernel import Arg, Call, KernelContext, Launch, Signature, Source
 from gpugraph.ops.arrays.reshape_and_transpose import INDEX, reshape, transpose
 from gpugraph.ops.framework.constant_value import constant_value
 from gpugraph.ops.framework.cuda_grids import THREADS, grid_of
-from gpugraph.ops.framework.identity_and_shape import Pairs, copying, ints, op_scope, shape
+from gpugraph.ops.framework.identity_and_shape import shape
+from gpugraph.ops.framework.kernel_helpers import Pairs, copying, ints
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
+from gpugraph.ops.framework.op_scope_and_arguments import op_scope
 from gpugraph.ops.framework.shape_functions import UNKNOWN, normalize_axis
 from gpugraph.ops.framework.tensor_conversion import constant, convert_to_tensor
 from gpugraph.ops.indexing.sort_launches import nth_in_order

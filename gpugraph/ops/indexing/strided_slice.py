@@ -17,17 +17,10 @@ from gpugraph.graph.op_library import OPERATORS
 from gpugraph.kernel import Signature
 from gpugraph.ops.arrays.concat_and_stack import stack
 from gpugraph.ops.arrays.reshape_and_transpose import INDEX
-from gpugraph.ops.framework.identity_and_shape import (
-    Pairs,
-    attrs_of,
-    copying,
-    int_argument,
-    ints,
-    op_scope,
-    shape_of,
-)
+from gpugraph.ops.framework.kernel_helpers import Pairs, copying, ints
 from gpugraph.ops.framework.numpy_conversion import zero_of
 from gpugraph.ops.framework.op_declaration import Attr, op, raw_ops
+from gpugraph.ops.framework.op_scope_and_arguments import attrs_of, int_argument, op_scope, shape_of
 from gpugraph.ops.framework.shape_functions import UNKNOWN, of_rank
 from gpugraph.ops.framework.tensor_conversion import constant, convert_to_tensor
 from gpugraph.ops.indexing.gather import boolean_mask

@@ -15,8 +15,9 @@ from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Arg, Call, KernelContext, Launch, Signature, Source
 from gpugraph.ops.arrays.reshape_and_transpose import INDEX
 from gpugraph.ops.framework.cuda_grids import THREADS
-from gpugraph.ops.framework.identity_and_shape import ints, op_scope, size_at
+from gpugraph.ops.framework.kernel_helpers import ints
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
+from gpugraph.ops.framework.op_scope_and_arguments import op_scope, size_at
 from gpugraph.ops.framework.shape_functions import UNKNOWN, of_rank
 from gpugraph.ops.indexing.sort_launches import first_in_order
 

@@ -19,8 +19,8 @@ from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.arrays.constants_and_placeholders import ones
 from gpugraph.ops.arrays.reshape_and_transpose import broadcast_to, invert_permutation
-from gpugraph.ops.framework.identity_and_shape import op_scope
 from gpugraph.ops.framework.op_declaration import op, raw_ops
+from gpugraph.ops.framework.op_scope_and_arguments import op_scope
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.indexing.gather import gather
 from gpugraph.ops.linalg.matmul import matmul

@@ -15,8 +15,8 @@ from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext, MatrixProducts, Signature
 from gpugraph.ops.elementwise.complex_conjugate import conj
-from gpugraph.ops.framework.identity_and_shape import op_scope
 from gpugraph.ops.framework.op_declaration import Attr, op, raw_ops
+from gpugraph.ops.framework.op_scope_and_arguments import op_scope
 from gpugraph.ops.framework.shape_functions import UNKNOWN, normalize_axis, of_rank
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 

@@ -18,8 +18,8 @@ from gpugraph.ops.arrays.concat_and_stack import concat
 from gpugraph.ops.arrays.constants_and_placeholders import ones, zeros
 from gpugraph.ops.arrays.reshape_and_transpose import transpose
 from gpugraph.ops.elementwise.unary_functions import abs as absolute
-from gpugraph.ops.framework.identity_and_shape import op_scope
 from gpugraph.ops.framework.op_declaration import Attr, op, raw_ops
+from gpugraph.ops.framework.op_scope_and_arguments import op_scope
 from gpugraph.ops.framework.shape_functions import UNKNOWN
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.linalg.matmul import matmul, matrix_transpose

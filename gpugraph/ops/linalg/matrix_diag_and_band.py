@@ -20,7 +20,7 @@ from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Arg, Call, KernelContext, Launch, Signature, Source
 from gpugraph.ops.arrays.reshape_and_transpose import INDEX
 from gpugraph.ops.framework.cuda_grids import item_type
-from gpugraph.ops.framework.identity_and_shape import Pairs, copying, ints
+from gpugraph.ops.framework.kernel_helpers import Pairs, copying, ints
 from gpugraph.ops.framework.numpy_conversion import zero_of
 from gpugraph.ops.framework.op_declaration import op, raw_ops
 from gpugraph.ops.framework.public_function import InputFunction, public_function

@@ -13,7 +13,7 @@ from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Signature
-from gpugraph.ops.framework.identity_and_shape import Pairs, copying, ints
+from gpugraph.ops.framework.kernel_helpers import Pairs, copying, ints
 from gpugraph.ops.framework.op_declaration import op, raw_ops
 from gpugraph.ops.framework.shape_functions import UNKNOWN
 from gpugraph.ops.linalg.matrix_diag_and_band import Sizes, as_rows, diagonal_of

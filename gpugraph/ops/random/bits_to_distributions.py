@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gpugraph.base.bfloat16 import BFLOAT16
-from gpugraph.ops.framework.thread_pool import run_all, thread_count
+from gpugraph.ops.framework.thread_pool import run_in_threads, thread_count
 from gpugraph.ops.random.philox import CHUNK, Philox
 
 _FOR_A_THREAD = 8 * CHUNK
@@ -87,7 +87,7 @@ def _fill(part: Callable[[Philox, Any], None], reserved: int, place: Philox, out
         partial(part, place.skip(start * apart), flat[start * group : (start + size) * group])
         for start in range(0, groups, size)
     ]
-    run_all(works)
+    run_in_threads(works)
 
 
 def _fill_part(convert: Convert, place: Philox, flat: Any) -> None:

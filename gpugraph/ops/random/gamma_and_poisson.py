@@ -16,8 +16,8 @@ from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.arrays.constants_and_placeholders import zeros_like
-from gpugraph.ops.framework.identity_and_shape import op_scope
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, op, raw_ops
+from gpugraph.ops.framework.op_scope_and_arguments import op_scope
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.random.philox import Philox
 from gpugraph.ops.random.random_ops import sizes_of

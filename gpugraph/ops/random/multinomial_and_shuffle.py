@@ -20,9 +20,10 @@ from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Arg, Call, KernelContext, Launch, Scratch, Signature, Source
 from gpugraph.ops.control.group_and_no_op import with_dependencies
 from gpugraph.ops.framework.cuda_grids import THREADS, grid_of
-from gpugraph.ops.framework.identity_and_shape import op_scope, shape
+from gpugraph.ops.framework.identity_and_shape import shape
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, op, raw_ops
 from gpugraph.ops.framework.op_function import OpFunction
+from gpugraph.ops.framework.op_scope_and_arguments import op_scope
 from gpugraph.ops.framework.shape_functions import of_rank, same_shape
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.indexing.strided_slice import slice

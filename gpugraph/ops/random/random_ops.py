@@ -18,9 +18,9 @@ from gpugraph.base.dtypes import FLOATING, DType, as_dtype
 from gpugraph.base.errors import invalid_argument
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.kernel import Call, KernelContext, Launch, Signature, Source
-from gpugraph.ops.framework.identity_and_shape import int_argument, op_scope
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, op, raw_ops
 from gpugraph.ops.framework.op_function import OpFunction
+from gpugraph.ops.framework.op_scope_and_arguments import int_argument, op_scope
 from gpugraph.ops.framework.shape_functions import from_value
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.random.bits_to_distributions import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from math import prod
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -17,7 +17,6 @@ from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Arg, Call, KernelContext, Launch, Signature, Source
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, op
-from gpugraph.ops.framework.op_function import OpFunction
 from gpugraph.ops.framework.shape_functions import UNKNOWN, normalize_axis
 from gpugraph.ops.reductions.axis_launches import Axis, best_place
 
@@ -40,14 +39,14 @@ def _searching(find: Any, worst: float) -> Call:
     def make(context: KernelContext, x: Any, out: Any) -> Callable[[], Any]:
         view, axis = _view(context, x)
         target = out.reshape((view.shape[0], view.shape[2]))
-        found = context.scratch(target.shape, dtypes.int64)
-        chosen = _Chosen(view, found) if view.dtype.kind == "f" else None
+        indices = context.scratch(target.shape, dtypes.int64)
+        chosen = _Chosen(view, indices) if view.dtype.kind == "f" else None
 
         def run() -> None:
-            find(view, axis, found)
+            find(view, axis, indices)
             if chosen is not None and chosen.has_nan():
-                find(np.where(np.isnan(view), view.dtype.type(worst), view), axis, found)
-            np.copyto(target, found, casting="same_kind")
+                find(np.where(np.isnan(view), view.dtype.type(worst), view), axis, indices)
+            np.copyto(target, indices, casting="same_kind")
 
         return run
 
@@ -67,18 +66,18 @@ def _view(context: KernelContext, x: Any) -> tuple[Any, int]:
 
 
 class _Chosen:
-    """The elements that were found: they have a NaN where, and only where, x has one."""
+    """The elements at `indices`: they have a NaN where, and only where, x has one."""
 
-    def __init__(self, view: Any, found: Any) -> None:
+    def __init__(self, view: Any, indices: Any) -> None:
         before, size, after = view.shape
         self.flat = view.reshape(-1)
-        self.found = found
+        self.indices = indices
         self.stride = after
         rows = np.arange(before)[:, None] * (size * after)
         self.base = rows + np.arange(after)[None, :]
 
     def has_nan(self) -> bool:
-        positions = self.found * self.stride
+        positions = self.indices * self.stride
         positions += self.base
         return bool(np.isnan(self.flat[positions]).any())
 
@@ -90,9 +89,23 @@ def _launch(most: bool, signature: Signature) -> list[Launch]:
     return best_place(Arg(0), Arg(1), axis, dtype, out_type, most)
 
 
-def _declare(name: str, cpu: Call, what: str) -> OpFunction:
-    return op(
-        name,
+class ArgFunction(Protocol):
+    """A function that looks for an element along an axis."""
+
+    def __call__(
+        self,
+        input: Any,
+        axis: Any = None,
+        name: str | None = None,
+        dimension: Any = None,
+        output_type: Any = dtypes.int64,
+    ) -> Tensor:
+        """The index of the element along `axis`, or `dimension`, its older name."""
+
+
+def _declare(op_type: str, cpu: Call, element: str) -> ArgFunction:
+    op_function = op(
+        op_type,
         inputs="input: T, dimension: Tidx",
         outputs="output: output_type",
         attrs={
@@ -103,46 +116,32 @@ def _declare(name: str, cpu: Call, what: str) -> OpFunction:
         infer=_infer,
         host=[1],
         cpu=cpu,
-        gpu=Source("argmax_argmin.cu", partial(_launch, what == "largest"), cpu),
+        gpu=Source("argmax_argmin.cu", partial(_launch, element == "largest"), cpu),
         grad=NO_GRADIENT,
-        doc=f"The index of the {what} element, the first of equals, along the axis `dimension`.",
+        doc=f"The index of the {element} element, the first of equals, along `dimension`.",
     )
 
+    def public(
+        input: Any,
+        axis: Any = None,
+        name: str | None = None,
+        dimension: Any = None,
+        output_type: Any = dtypes.int64,
+    ) -> Tensor:
+        if axis is not None and dimension is not None:
+            raise ValueError("Cannot specify both 'axis' and 'dimension'.")
+        along = dimension if axis is None else axis
+        return op_function(input, 0 if along is None else along, output_type=output_type, name=name)
 
-_arg_max = _declare("ArgMax", _searching(np.argmax, -np.inf), "largest")
-_arg_min = _declare("ArgMin", _searching(np.argmin, np.inf), "smallest")
+    public.__name__ = public.__qualname__ = op_type.lower()
+    public.__doc__ = f"""The index of the {element} element along `axis` (0 by default).
 
-
-def _axis(axis: Any, dimension: Any) -> Any:
-    if axis is not None and dimension is not None:
-        raise ValueError("Cannot specify both 'axis' and 'dimension'.")
-    found = dimension if axis is None else axis
-    return 0 if found is None else found
-
-
-def argmax(
-    input: Any,
-    axis: Any = None,
-    name: str | None = None,
-    dimension: Any = None,
-    output_type: Any = dtypes.int64,
-) -> Tensor:
-    """The index of the largest element along `axis` (0 by default), the first of equals.
-
-    The result has the shape of `input` without `axis`. NaNs count as smallest. ValueError for an
-    axis that `input` hasn't; InvalidArgumentError in a run where it has size 0.
+    Of equals it is that of the first. The result has the shape of `input` without `axis`. NaNs
+    lose against numbers. ValueError for an axis that `input` hasn't; InvalidArgumentError in a
+    run where it has size 0. `dimension` is an older name of `axis`.
     """
-    where = _axis(axis, dimension)
-    return _arg_max(input, where, output_type=output_type, name=name)
+    return public
 
 
-def argmin(
-    input: Any,
-    axis: Any = None,
-    name: str | None = None,
-    dimension: Any = None,
-    output_type: Any = dtypes.int64,
-) -> Tensor:
-    """The index of the smallest element along `axis` (0 by default); see `argmax`."""
-    where = _axis(axis, dimension)
-    return _arg_min(input, where, output_type=output_type, name=name)
+argmax = _declare("ArgMax", _searching(np.argmax, -np.inf), "largest")
+argmin = _declare("ArgMin", _searching(np.argmin, np.inf), "smallest")

@@ -19,7 +19,8 @@ from gpugraph.ops.arrays.constants_and_placeholders import ones_like
 from gpugraph.ops.elementwise.arithmetic_functions import maximum, minimum, multiply
 from gpugraph.ops.elementwise.comparison_and_select import where
 from gpugraph.ops.elementwise.unary_functions import rsqrt, sqrt
-from gpugraph.ops.framework.identity_and_shape import identity, op_scope, rank, size
+from gpugraph.ops.framework.identity_and_shape import identity, rank, size
+from gpugraph.ops.framework.op_scope_and_arguments import op_scope
 from gpugraph.ops.framework.tensor_conversion import constant, convert_to_tensor
 from gpugraph.ops.reductions.ranges_and_running_sums import range as range_of
 from gpugraph.ops.reductions.reduction_functions import l2_loss, reduce_sum

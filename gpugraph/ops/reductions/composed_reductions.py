@@ -13,8 +13,9 @@ from gpugraph.graph.client.indexed_slices import IndexedSlices
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.arrays.constants_and_placeholders import zeros, zeros_like
-from gpugraph.ops.framework.identity_and_shape import identity, op_scope, size
+from gpugraph.ops.framework.identity_and_shape import identity, size
 from gpugraph.ops.framework.op_declaration import raw_ops
+from gpugraph.ops.framework.op_scope_and_arguments import op_scope
 from gpugraph.ops.framework.tensor_conversion import convert_n_to_tensor, convert_to_tensor
 from gpugraph.ops.reductions.reduction_functions import either, reduce_mean, reduce_sum, reduce_with
 

@@ -18,8 +18,9 @@ from gpugraph.kernel import Arg, Call, ErrorFlag, KernelContext, Launch, Scratch
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.framework.constant_value import constant_value
 from gpugraph.ops.framework.cuda_grids import THREADS, Arguments, grid_of
-from gpugraph.ops.framework.identity_and_shape import ints, op_scope
+from gpugraph.ops.framework.kernel_helpers import ints
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
+from gpugraph.ops.framework.op_scope_and_arguments import op_scope
 from gpugraph.ops.framework.row_update_launches import ADD, combined, filled, ordered
 from gpugraph.ops.framework.shape_functions import same_shape
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor

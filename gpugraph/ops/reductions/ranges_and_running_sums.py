@@ -28,10 +28,10 @@ from gpugraph.kernel import (
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.elementwise.complex_conjugate import conj
 from gpugraph.ops.framework.formula_terms import Term
-from gpugraph.ops.framework.identity_and_shape import op_scope
 from gpugraph.ops.framework.numpy_conversion import constant_array
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
 from gpugraph.ops.framework.op_function import OpFunction
+from gpugraph.ops.framework.op_scope_and_arguments import op_scope
 from gpugraph.ops.framework.shape_functions import normalize_axis, of_rank, same_shape
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.reductions.axis_launches import Axis, running

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from gpugraph.graph.client.tensor import Tensor
-from gpugraph.ops.framework.identity_and_shape import int_argument, op_scope
 from gpugraph.ops.framework.op_declaration import raw_ops
 from gpugraph.ops.framework.op_function import OpFunction
+from gpugraph.ops.framework.op_scope_and_arguments import int_argument, op_scope
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+from gpugraph.ops.reductions.reduction_ops import (
+    all_op,
+    any_op,
+    max_op,
+    mean_op,
+    min_op,
+    prod_op,
+    sum_op,
+)
 
 
 def either(value: Any, old: Any, name: str, old_name: str) -> Any:
@@ -41,112 +50,71 @@ def reduce_with(
         axes = raw_ops.Range(0, raw_ops.Rank(tensor), 1, name="range")
     else:
         axes = convert_to_tensor(np.arange(rank, dtype=np.int32), name="Const")
-    made = function(tensor, axes, keep_dims=keep, name=name)
+    reduced = function(tensor, axes, keep_dims=keep, name=name)
     if rank is None and not keep:
-        made.set_shape(())
-    return made
+        reduced.set_shape(())
+    return reduced
 
 
-def reduce_sum(
-    input_tensor: Any,
-    axis: Any = None,
-    keepdims: bool | None = None,
-    name: str | None = None,
-    reduction_indices: Any = None,
-    keep_dims: bool | None = None,
-) -> Tensor:
+class ReductionFunction(Protocol):
+    """A function that reduces a tensor along axes."""
+
+    def __call__(
+        self,
+        input_tensor: Any,
+        axis: Any = None,
+        keepdims: bool | None = None,
+        name: str | None = None,
+        reduction_indices: Any = None,
+        keep_dims: bool | None = None,
+    ) -> Tensor:
+        """The reduction along `axis`."""
+
+
+def _public(op_function: OpFunction, doc: str) -> ReductionFunction:
+    """The public function of a reduction op: `reduce_sum` of Sum."""
+
+    def reduce(
+        input_tensor: Any,
+        axis: Any = None,
+        keepdims: bool | None = None,
+        name: str | None = None,
+        reduction_indices: Any = None,
+        keep_dims: bool | None = None,
+    ) -> Tensor:
+        return reduce_with(
+            op_function, input_tensor, axis, keepdims, name, reduction_indices, keep_dims
+        )
+
+    reduce.__name__ = reduce.__qualname__ = f"reduce_{op_function.__name__}"
+    reduce.__doc__ = doc
+    return reduce
+
+
+reduce_sum = _public(
+    sum_op,
     """The sum along `axis`: an int, a list of ints (negative: from the end), or None for all.
 
     The axes are dropped, or with `keepdims` left with size 1. The sum of nothing is 0. ValueError
     for an axis that the tensor hasn't. `reduction_indices` and `keep_dims` are older names.
-    """
-    return reduce_with(
-        raw_ops.Sum, input_tensor, axis, keepdims, name, reduction_indices, keep_dims
-    )
-
-
-def reduce_mean(
-    input_tensor: Any,
-    axis: Any = None,
-    keepdims: bool | None = None,
-    name: str | None = None,
-    reduction_indices: Any = None,
-    keep_dims: bool | None = None,
-) -> Tensor:
-    """The mean along `axis` (see `reduce_sum`); of integers without its fraction."""
-    return reduce_with(
-        raw_ops.Mean, input_tensor, axis, keepdims, name, reduction_indices, keep_dims
-    )
-
-
-def reduce_prod(
-    input_tensor: Any,
-    axis: Any = None,
-    keepdims: bool | None = None,
-    name: str | None = None,
-    reduction_indices: Any = None,
-    keep_dims: bool | None = None,
-) -> Tensor:
-    """The product along `axis` (see `reduce_sum`); that of nothing is 1."""
-    return reduce_with(
-        raw_ops.Prod, input_tensor, axis, keepdims, name, reduction_indices, keep_dims
-    )
-
-
-def reduce_max(
-    input_tensor: Any,
-    axis: Any = None,
-    keepdims: bool | None = None,
-    name: str | None = None,
-    reduction_indices: Any = None,
-    keep_dims: bool | None = None,
-) -> Tensor:
-    """The largest element along `axis` (see `reduce_sum`); of nothing the lowest number."""
-    return reduce_with(
-        raw_ops.Max, input_tensor, axis, keepdims, name, reduction_indices, keep_dims
-    )
-
-
-def reduce_min(
-    input_tensor: Any,
-    axis: Any = None,
-    keepdims: bool | None = None,
-    name: str | None = None,
-    reduction_indices: Any = None,
-    keep_dims: bool | None = None,
-) -> Tensor:
-    """The smallest element along `axis` (see `reduce_sum`); of nothing the highest number."""
-    return reduce_with(
-        raw_ops.Min, input_tensor, axis, keepdims, name, reduction_indices, keep_dims
-    )
-
-
-def reduce_all(
-    input_tensor: Any,
-    axis: Any = None,
-    keepdims: bool | None = None,
-    name: str | None = None,
-    reduction_indices: Any = None,
-    keep_dims: bool | None = None,
-) -> Tensor:
-    """Whether all bools along `axis` (see `reduce_sum`) are True; of none, True."""
-    return reduce_with(
-        raw_ops.All, input_tensor, axis, keepdims, name, reduction_indices, keep_dims
-    )
-
-
-def reduce_any(
-    input_tensor: Any,
-    axis: Any = None,
-    keepdims: bool | None = None,
-    name: str | None = None,
-    reduction_indices: Any = None,
-    keep_dims: bool | None = None,
-) -> Tensor:
-    """Whether any bool along `axis` (see `reduce_sum`) is True; of none, False."""
-    return reduce_with(
-        raw_ops.Any, input_tensor, axis, keepdims, name, reduction_indices, keep_dims
-    )
+    """,
+)
+reduce_mean = _public(
+    mean_op, "The mean along `axis` (see `reduce_sum`); of integers without its fraction."
+)
+reduce_prod = _public(prod_op, "The product along `axis` (see `reduce_sum`); that of nothing is 1.")
+reduce_max = _public(
+    max_op, "The largest element along `axis` (see `reduce_sum`); of nothing the lowest number."
+)
+reduce_min = _public(
+    min_op, "The smallest element along `axis` (see `reduce_sum`); of nothing the highest number."
+)
+reduce_all = _public(
+    all_op, "Whether all bools along `axis` (see `reduce_sum`) are True; of none, True."
+)
+reduce_any = _public(
+    any_op, "Whether any bool along `axis` (see `reduce_sum`) is True; of none, False."
+)
 
 
 def reduce_logsumexp(

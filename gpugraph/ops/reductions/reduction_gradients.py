@@ -10,8 +10,8 @@ from gpugraph.base.dtypes import int32
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.elementwise.complex_conjugate import conj
 from gpugraph.ops.framework.constant_value import constant_value
-from gpugraph.ops.framework.identity_and_shape import shape_of
 from gpugraph.ops.framework.op_declaration import raw_ops
+from gpugraph.ops.framework.op_scope_and_arguments import shape_of
 
 
 def _known_axes(op: Any) -> list[int] | None:

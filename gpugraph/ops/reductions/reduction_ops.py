@@ -20,7 +20,7 @@ from gpugraph.base.dtypes import FLOATING, INTEGRAL, NUMERIC, REAL, DType
 from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import Call, KernelContext, Reduction, Signature
+from gpugraph.kernel import Call, Decomposition, KernelContext, Reduction, Signature
 from gpugraph.ops.framework.formula_terms import Term, decomposition
 from gpugraph.ops.framework.kernel_registry import register_kernel
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
@@ -73,7 +73,8 @@ def _grouped(context: KernelContext, x: Any, out: Any) -> tuple[Any, tuple[int, 
     groups = [
         (reduced, prod(sizes[axis] for axis in members))
         for reduced, members in (
-            (reduced, list(each)) for reduced, each in groupby(range(len(sizes)), axes.__contains__)
+            (reduced, list(group))
+            for reduced, group in groupby(range(len(sizes)), axes.__contains__)
         )
     ]
     view = x.reshape([size for _, size in groups])
@@ -181,17 +182,25 @@ def _logic(ufunc: Any) -> Call:
 
 
 def _reduction(
-    name: str, types: Sequence[DType], gpu: Reduction, grad: Any, doc: str
+    op_type: str,
+    types: Sequence[DType],
+    gpu: Reduction | Call,
+    grad: Any,
+    doc: str,
+    native: Decomposition | None = None,
 ) -> OpFunction:
+    """Declares a reduction of elements of `types`; of bools where there are none."""
+    element, element_attr = ("T", {"T": types}) if types else ("bool", {})
     return op(
-        name,
-        inputs="input: T, reduction_indices: Tidx",
-        outputs="output: T",
-        attrs={"keep_dims": Attr("bool", False), "T": types, "Tidx": INDEX},
+        op_type,
+        inputs=f"input: {element}, reduction_indices: Tidx",
+        outputs=f"output: {element}",
+        attrs={"keep_dims": Attr("bool", False), **element_attr, "Tidx": INDEX},
         infer=_infer,
         host=[1],
-        cpu=gpu.host,
+        cpu=gpu if isinstance(gpu, Call) else gpu.host,
         gpu=gpu,
+        native=native,
         grad=grad,
         doc=f"{doc} along the axes `reduction_indices`, of which `keep_dims` leaves size 1.",
     )
@@ -211,8 +220,8 @@ SUM = Reduction("(T)0", "a + b", _SUM)
 MAX = Reduction("(T)(-1.0 / 0.0)", _LARGER, _MAX)
 """Of floats."""
 
-_reduction("Sum", NUMERIC, SUM, sum_gradient, "The sum")
-_reduction(
+sum_op = _reduction("Sum", NUMERIC, SUM, sum_gradient, "The sum")
+mean_op = _reduction(
     "Mean",
     NUMERIC,
     Reduction("(T)0", "a + b", _MEAN, finish="a / (T)n"),
@@ -220,12 +229,12 @@ _reduction(
     "The mean, of integers without its fraction,",
 )
 register_kernel("Mean", "GPU", _MEAN, types={"T": INTEGRAL}, priority=1)
-_reduction(
+prod_op = _reduction(
     "Prod", NUMERIC, Reduction("(T)1", "a * b", _adding(np.multiply)), prod_gradient, "The product"
 )
-_reduction("Max", REAL, MAX, chosen_gradient, "The largest element")
+max_op = _reduction("Max", REAL, MAX, chosen_gradient, "The largest element")
 register_kernel("Max", "GPU", Reduction(_LOWEST, _LARGER, _MAX), types={"T": INTEGRAL}, priority=1)
-_reduction(
+min_op = _reduction(
     "Min",
     REAL,
     Reduction("(T)(1.0 / 0.0)", _SMALLER, _MIN),
@@ -237,27 +246,10 @@ register_kernel(
 )
 
 
-def _bool_reduction(name: str, gpu: Reduction, doc: str) -> OpFunction:
-    return op(
-        name,
-        inputs="input: bool, reduction_indices: Tidx",
-        outputs="output: bool",
-        attrs={"keep_dims": Attr("bool", False), "Tidx": INDEX},
-        infer=_infer,
-        host=[1],
-        cpu=gpu.host,
-        gpu=gpu,
-        grad=NO_GRADIENT,
-        doc=f"{doc} along the axes `reduction_indices`, of which `keep_dims` leaves size 1.",
-    )
-
-
-_bool_reduction(
-    "All", Reduction("(T)1", "a && b", _logic(np.logical_and)), "Whether all elements are True"
-)
-_bool_reduction(
-    "Any", Reduction("(T)0", "a || b", _logic(np.logical_or)), "Whether any element is True"
-)
+_AND = Reduction("(T)1", "a && b", _logic(np.logical_and))
+_OR = Reduction("(T)0", "a || b", _logic(np.logical_or))
+all_op = _reduction("All", (), _AND, NO_GRADIENT, "Whether all elements are True")
+any_op = _reduction("Any", (), _OR, NO_GRADIENT, "Whether any element is True")
 
 
 def _half_of_squares(context: KernelContext, x: Any, out: Any) -> Callable[[], Any]:
@@ -298,8 +290,8 @@ def _norm(context: KernelContext, x: Any, out: Any) -> Callable[[], Any]:
 
     def run() -> None:
         sizes = np.abs(view.astype(np.complex128 if view.dtype.kind == "c" else np.float64))
-        found = np.sqrt(np.square(sizes).sum(axis=axes))
-        np.copyto(target, np.floor(found) if whole else found, casting="unsafe")
+        norm = np.sqrt(np.square(sizes).sum(axis=axes))
+        np.copyto(target, np.floor(norm) if whole else norm, casting="unsafe")
 
     return run
 
@@ -311,16 +303,11 @@ def _norm_terms(signature: Signature, x: Term) -> list[Term]:
     return [squares.reduced(SUM, axes).text(root, dtype=x.dtype)]
 
 
-op(
+_reduction(
     "EuclideanNorm",
-    inputs="input: T, reduction_indices: Tidx",
-    outputs="output: T",
-    attrs={"keep_dims": Attr("bool", False), "T": REAL, "Tidx": INDEX},
-    infer=_infer,
-    host=[1],
-    cpu=Call(make=_norm),
-    gpu=Call(make=_norm),
-    native=decomposition(_norm_terms),
-    grad=norm_gradient,
-    doc="The root of the sum of squares along `reduction_indices`; `keep_dims` leaves size 1.",
+    REAL,
+    Call(make=_norm),
+    norm_gradient,
+    "The root of the sum of squares",
+    decomposition(_norm_terms),
 )

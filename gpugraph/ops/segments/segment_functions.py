@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from gpugraph.graph.client.tensor import Tensor
-from gpugraph.ops.framework.identity_and_shape import op_scope
 from gpugraph.ops.framework.op_declaration import raw_ops
+from gpugraph.ops.framework.op_scope_and_arguments import op_scope
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.segments.segment_ops import SORTED, UNSORTED
 

@@ -12,8 +12,8 @@ import numpy as np
 
 from gpugraph.base import dtypes
 from gpugraph.ops.elementwise.complex_conjugate import conj
-from gpugraph.ops.framework.identity_and_shape import shape_of
 from gpugraph.ops.framework.op_declaration import raw_ops
+from gpugraph.ops.framework.op_scope_and_arguments import shape_of
 
 
 class _Segments:

@@ -22,7 +22,7 @@ from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext, Source
 from gpugraph.ops.arrays.reshape_and_transpose import INDEX
-from gpugraph.ops.framework.identity_and_shape import ints
+from gpugraph.ops.framework.kernel_helpers import ints
 from gpugraph.ops.framework.op_declaration import op, raw_ops
 from gpugraph.ops.framework.row_update_launches import ADD
 from gpugraph.ops.framework.shape_functions import UNKNOWN, of_rank

@@ -19,8 +19,8 @@ from gpugraph.ops.arrays.concat_and_stack import concat
 from gpugraph.ops.elementwise.complex_parts import complex as complex_of, real
 from gpugraph.ops.elementwise.unary_functions import exp
 from gpugraph.ops.framework.constant_value import constant_value
-from gpugraph.ops.framework.identity_and_shape import op_scope, size_at
 from gpugraph.ops.framework.op_declaration import raw_ops
+from gpugraph.ops.framework.op_scope_and_arguments import op_scope, size_at
 from gpugraph.ops.framework.tensor_conversion import constant, convert_to_tensor
 from gpugraph.ops.indexing.sort_and_search import roll
 from gpugraph.ops.reductions.ranges_and_running_sums import range as count_up

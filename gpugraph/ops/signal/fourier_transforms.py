@@ -19,9 +19,10 @@ from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext
-from gpugraph.ops.framework.identity_and_shape import ints, op_scope, shape_of
+from gpugraph.ops.framework.kernel_helpers import ints
 from gpugraph.ops.framework.op_declaration import op, raw_ops
 from gpugraph.ops.framework.op_function import OpFunction
+from gpugraph.ops.framework.op_scope_and_arguments import op_scope, shape_of
 from gpugraph.ops.framework.shape_functions import UNKNOWN
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 

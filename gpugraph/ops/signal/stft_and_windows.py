@@ -20,8 +20,8 @@ from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.arrays.constants_and_placeholders import ones
 from gpugraph.ops.elementwise.unary_functions import cos
 from gpugraph.ops.framework.constant_value import constant_value
-from gpugraph.ops.framework.identity_and_shape import op_scope, shape_of, size_at
 from gpugraph.ops.framework.op_declaration import raw_ops
+from gpugraph.ops.framework.op_scope_and_arguments import op_scope, shape_of, size_at
 from gpugraph.ops.framework.shape_functions import normalize_axis
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.indexing.gather import gather

@@ -11,8 +11,9 @@ from gpugraph.base import dtypes
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.arrays.cast import cast
-from gpugraph.ops.framework.identity_and_shape import identity, op_scope
+from gpugraph.ops.framework.identity_and_shape import identity
 from gpugraph.ops.framework.op_declaration import raw_ops
+from gpugraph.ops.framework.op_scope_and_arguments import op_scope
 from gpugraph.ops.indexing.embedding_lookup import embedding_lookup
 from gpugraph.ops.indexing.gather import gather
 from gpugraph.ops.indexing.one_hot_where_unique import unique

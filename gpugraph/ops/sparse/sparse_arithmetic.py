@@ -12,7 +12,7 @@ from gpugraph.base.dtypes import NUMERIC, REAL, float32, float64
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext
-from gpugraph.ops.framework.identity_and_shape import ints
+from gpugraph.ops.framework.kernel_helpers import ints
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
 from gpugraph.ops.framework.shape_functions import UNKNOWN, normalize_axis, of_rank
 from gpugraph.ops.sparse.sparse_positions import (

@@ -19,8 +19,9 @@ from gpugraph.ops.arrays.concat_and_stack import concat
 from gpugraph.ops.arrays.constants_and_placeholders import ones, zeros
 from gpugraph.ops.control.group_and_no_op import with_dependencies
 from gpugraph.ops.framework.constant_value import constant_value
-from gpugraph.ops.framework.identity_and_shape import identity, op_scope
+from gpugraph.ops.framework.identity_and_shape import identity
 from gpugraph.ops.framework.op_declaration import raw_ops
+from gpugraph.ops.framework.op_scope_and_arguments import op_scope
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.indexing.gather import gather
 from gpugraph.ops.indexing.unique_counts_and_list_diff import setdiff1d

@@ -21,8 +21,8 @@ from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.arrays.constants_and_placeholders import placeholder, placeholder_with_default
 from gpugraph.ops.framework.composite_tensors import Composite
 from gpugraph.ops.framework.constant_value import constant_value, constant_value_as_shape
-from gpugraph.ops.framework.identity_and_shape import op_scope
 from gpugraph.ops.framework.op_declaration import raw_ops
+from gpugraph.ops.framework.op_scope_and_arguments import op_scope
 from gpugraph.ops.framework.shape_functions import as_output_shape
 from gpugraph.ops.framework.tensor_conversion import constant, convert_to_tensor
 

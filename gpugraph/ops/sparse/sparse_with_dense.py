@@ -15,7 +15,7 @@ from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Arg, Call, KernelContext, Launch, Signature, Source
 from gpugraph.ops.arrays.reshape_and_transpose import INDEX
 from gpugraph.ops.elementwise.complex_conjugate import conj
-from gpugraph.ops.framework.identity_and_shape import ints
+from gpugraph.ops.framework.kernel_helpers import ints
 from gpugraph.ops.framework.op_declaration import Attr, op, raw_ops
 from gpugraph.ops.framework.row_update_launches import checked_order, ordered, put, spread
 from gpugraph.ops.framework.shape_functions import of_rank

@@ -14,8 +14,8 @@ import numpy as np
 
 from gpugraph.base.dtypes import FLOATING
 from gpugraph.graph.client.tensor import Tensor
-from gpugraph.ops.framework.identity_and_shape import op_scope
 from gpugraph.ops.framework.op_declaration import op, raw_ops
+from gpugraph.ops.framework.op_scope_and_arguments import op_scope
 from gpugraph.ops.framework.shape_functions import same_shape
 from gpugraph.ops.special_functions.gamma_and_zeta import in_double
 

@@ -18,10 +18,10 @@ from gpugraph.base import dtypes
 from gpugraph.base.dtypes import FLOATING
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.kernel import Call
-from gpugraph.ops.elementwise.arithmetic_ops import BINARY
+from gpugraph.ops.elementwise.arithmetic_functions import BINARY
 from gpugraph.ops.elementwise.element_launches import special_pair_source, special_source
 from gpugraph.ops.elementwise.error_function import erfc_into
-from gpugraph.ops.elementwise.unary_ops import unary
+from gpugraph.ops.elementwise.unary_functions import unary
 from gpugraph.ops.framework.op_declaration import op, raw_ops
 from gpugraph.ops.framework.shape_functions import same_shape
 from gpugraph.ops.framework.unbroadcasting import unbroadcast

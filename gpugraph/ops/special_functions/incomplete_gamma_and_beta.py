@@ -18,7 +18,7 @@ from gpugraph.base import dtypes
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.ops.elementwise.arithmetic_ops import BINARY
+from gpugraph.ops.elementwise.arithmetic_functions import BINARY
 from gpugraph.ops.framework.op_declaration import op, raw_ops
 from gpugraph.ops.framework.unbroadcasting import unbroadcast, unbroadcast_pair
 from gpugraph.ops.special_functions import uniform_expansions

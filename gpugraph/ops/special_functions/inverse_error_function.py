@@ -17,8 +17,8 @@ from gpugraph.base.dtypes import FLOATING
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.kernel import Call
 from gpugraph.ops.elementwise.error_function import erf_into, erfc_into
-from gpugraph.ops.framework.identity_and_shape import op_scope
 from gpugraph.ops.framework.op_declaration import op, raw_ops
+from gpugraph.ops.framework.op_scope_and_arguments import op_scope
 from gpugraph.ops.framework.shape_functions import same_shape
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.special_functions.gamma_and_zeta import in_double

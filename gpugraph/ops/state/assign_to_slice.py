@@ -19,11 +19,10 @@ from gpugraph.graph.inference_context import InferContext
 from gpugraph.graph.op_library import OPERATORS
 from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.arrays.reshape_and_transpose import INDEX
-from gpugraph.ops.framework.identity_and_shape import ints
+from gpugraph.ops.framework.kernel_helpers import do_nothing, ints
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
 from gpugraph.ops.framework.shape_functions import of_rank
 from gpugraph.ops.indexing.slice_spec import MASKS, numpy_index
-from gpugraph.ops.nn.activations.softmax import do_nothing
 from gpugraph.ops.state.change_by_handle import change_variable
 
 

@@ -20,8 +20,9 @@ from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Arg, Call, KernelContext, Launch, Signature, Source
 from gpugraph.ops.arrays.reshape_and_transpose import INDEX
-from gpugraph.ops.framework.identity_and_shape import op_scope, shape
+from gpugraph.ops.framework.identity_and_shape import shape
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
+from gpugraph.ops.framework.op_scope_and_arguments import op_scope
 from gpugraph.ops.framework.row_update_launches import (
     ADD,
     MAX,

@@ -13,7 +13,8 @@ from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext
-from gpugraph.ops.framework.identity_and_shape import ints, rank
+from gpugraph.ops.framework.identity_and_shape import rank
+from gpugraph.ops.framework.kernel_helpers import ints
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
 from gpugraph.ops.framework.shape_functions import SCALAR, UNKNOWN
 from gpugraph.ops.framework.tensor_conversion import constant, convert_to_tensor

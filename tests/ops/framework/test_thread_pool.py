@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from gpugraph.ops.framework.thread_pool import run_all, thread_count
+from gpugraph.ops.framework.thread_pool import run_in_threads, thread_count
 
 
 def test_all_works_are_run() -> None:
     done: list[int] = []
-    run_all([lambda at=at: done.append(at) for at in range(5)])  # type: ignore[misc]
+    run_in_threads([lambda at=at: done.append(at) for at in range(5)])  # type: ignore[misc]
     assert sorted(done) == [0, 1, 2, 3, 4]
 
 
@@ -23,7 +23,7 @@ def test_an_error_is_raised_when_all_have_ended(failing: int) -> None:
         done.append(at)
 
     with pytest.raises(ValueError, match=f"work {failing}"):
-        run_all([lambda at=at: work(at) for at in range(4)])  # type: ignore[misc]
+        run_in_threads([lambda at=at: work(at) for at in range(4)])  # type: ignore[misc]
     assert sorted(done) == [at for at in range(4) if at != failing]
 
 

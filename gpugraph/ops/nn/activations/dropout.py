@@ -9,7 +9,8 @@ from gpugraph.base.shapes import TensorShape, as_shape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.framework.constant_value import constant_value
-from gpugraph.ops.framework.identity_and_shape import op_scope, shape
+from gpugraph.ops.framework.identity_and_shape import shape
+from gpugraph.ops.framework.op_scope_and_arguments import op_scope
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.random.random_ops import random_uniform
 

@@ -17,8 +17,9 @@ from gpugraph.graph.inference_context import InferContext
 from gpugraph.graph.op_def import OpDef
 from gpugraph.kernel import Call, KernelContext, Signature
 from gpugraph.ops.framework.formula_terms import Term, decomposition
-from gpugraph.ops.framework.identity_and_shape import op_scope, run_all
+from gpugraph.ops.framework.kernel_helpers import do_nothing, run_all
 from gpugraph.ops.framework.op_declaration import op, raw_ops
+from gpugraph.ops.framework.op_scope_and_arguments import op_scope
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.reductions.reduction_ops import MAX, SUM
 
@@ -29,10 +30,6 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
 
 _NARROW = 32
 """Rows up to this size are worked on as columns: NumPy reduces and broadcasts those faster."""
-
-
-def do_nothing() -> None:
-    """Nothing to compute of an empty tensor."""
 
 
 class Rows:

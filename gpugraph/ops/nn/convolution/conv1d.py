@@ -6,7 +6,7 @@ from typing import Any
 
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.arrays.reshape_and_transpose import expand_dims, squeeze
-from gpugraph.ops.framework.identity_and_shape import op_scope
+from gpugraph.ops.framework.op_scope_and_arguments import op_scope
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.nn.convolution.conv2d_ops import conv2d_op
 from gpugraph.ops.nn.windows.window_arguments import one_of, sequence_format

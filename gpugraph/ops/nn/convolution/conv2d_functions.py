@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from gpugraph.graph.client.tensor import Tensor
-from gpugraph.ops.framework.identity_and_shape import int_argument, op_scope
 from gpugraph.ops.framework.op_declaration import raw_ops
+from gpugraph.ops.framework.op_scope_and_arguments import int_argument, op_scope
 from gpugraph.ops.framework.shape_functions import of_rank
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.nn.convolution.conv2d_ops import conv2d_op

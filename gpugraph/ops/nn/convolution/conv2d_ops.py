@@ -18,8 +18,7 @@ import numpy as np
 
 from gpugraph.base.dtypes import DType, float16, float32
 from gpugraph.kernel import KernelContext
-from gpugraph.ops.framework.identity_and_shape import run_all
-from gpugraph.ops.nn.activations.softmax import do_nothing
+from gpugraph.ops.framework.kernel_helpers import do_nothing, run_all
 from gpugraph.ops.nn.convolution.convolution_declaration import ConvolutionOp, declare_convolution
 from gpugraph.ops.nn.convolution.convolution_launches import (
     convolution_gpu,

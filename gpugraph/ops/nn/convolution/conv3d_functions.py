@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from gpugraph.graph.client.tensor import Tensor
-from gpugraph.ops.framework.identity_and_shape import int_argument
 from gpugraph.ops.framework.op_declaration import raw_ops
+from gpugraph.ops.framework.op_scope_and_arguments import int_argument
 from gpugraph.ops.nn.convolution.conv3d_ops import conv3d_op
 from gpugraph.ops.nn.windows.window_arguments import one_of, whole_entries
 

@@ -16,7 +16,7 @@ from gpugraph.base.dtypes import float16, float32, float64
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext, Signature
-from gpugraph.ops.framework.identity_and_shape import run_all
+from gpugraph.ops.framework.kernel_helpers import run_all
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
 from gpugraph.ops.framework.shape_functions import of_rank
 from gpugraph.ops.nn.convolution.conv2d_ops import bind_convolution

@@ -10,8 +10,8 @@ from typing import Any
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.arrays.concat_and_stack import concat
 from gpugraph.ops.arrays.reshape_and_transpose import expand_dims, squeeze
-from gpugraph.ops.framework.identity_and_shape import int_argument, op_scope
 from gpugraph.ops.framework.op_declaration import raw_ops
+from gpugraph.ops.framework.op_scope_and_arguments import int_argument, op_scope
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.nn.convolution.conv2d_functions import conv2d_backprop_input, conv2d_transpose
 from gpugraph.ops.nn.windows.window_arguments import sequence_format, whole_entries

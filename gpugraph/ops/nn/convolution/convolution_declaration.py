@@ -15,9 +15,9 @@ from gpugraph.base.dtypes import FLOATING, DType
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, CSource, Source
-from gpugraph.ops.framework.identity_and_shape import attrs_of, shape_of
 from gpugraph.ops.framework.op_declaration import op, raw_ops
 from gpugraph.ops.framework.op_function import OpFunction
+from gpugraph.ops.framework.op_scope_and_arguments import attrs_of, shape_of
 from gpugraph.ops.framework.shape_functions import of_rank
 from gpugraph.ops.nn.windows.window_geometry import Bind, Layout, Size, Sizes, check_equal
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gpugraph.graph.client.tensor import Tensor
-from gpugraph.ops.framework.identity_and_shape import op_scope
+from gpugraph.ops.framework.op_scope_and_arguments import op_scope
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.nn.convolution.conv1d import conv1d
 from gpugraph.ops.nn.convolution.conv2d_functions import conv2d

@@ -14,7 +14,7 @@ import numpy as np
 
 from gpugraph.base.dtypes import float16, float32
 from gpugraph.kernel import KernelContext
-from gpugraph.ops.framework.identity_and_shape import run_all
+from gpugraph.ops.framework.kernel_helpers import run_all
 from gpugraph.ops.nn.convolution.convolution_declaration import ConvolutionOp, declare_convolution
 from gpugraph.ops.nn.convolution.depthwise_launches import (
     back_filter_gpu,

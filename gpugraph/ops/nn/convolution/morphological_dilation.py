@@ -21,10 +21,10 @@ from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.arrays.reshape_and_transpose import reverse
 from gpugraph.ops.elementwise.unary_functions import negative
-from gpugraph.ops.framework.identity_and_shape import attrs_of, op_scope, run_all
+from gpugraph.ops.framework.kernel_helpers import do_nothing, run_all
 from gpugraph.ops.framework.op_declaration import Attr, op, raw_ops
+from gpugraph.ops.framework.op_scope_and_arguments import attrs_of, op_scope
 from gpugraph.ops.framework.shape_functions import of_rank
-from gpugraph.ops.nn.activations.softmax import do_nothing
 from gpugraph.ops.nn.windows.window_geometry import (
     IMAGES,
     PADDING,

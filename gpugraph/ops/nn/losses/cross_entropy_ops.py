@@ -21,8 +21,9 @@ from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext, Signature
 from gpugraph.ops.arrays.reshape_and_transpose import INDEX
 from gpugraph.ops.framework.formula_terms import Term, decomposition
-from gpugraph.ops.framework.identity_and_shape import op_scope, run_all, shape_of, size_at
+from gpugraph.ops.framework.kernel_helpers import run_all
 from gpugraph.ops.framework.op_declaration import op, raw_ops
+from gpugraph.ops.framework.op_scope_and_arguments import op_scope, shape_of, size_at
 from gpugraph.ops.framework.shape_functions import of_rank
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.framework.unbroadcasting import unbroadcast

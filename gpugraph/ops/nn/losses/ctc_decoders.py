@@ -23,8 +23,9 @@ from gpugraph.ops.arrays.constants_and_placeholders import ones_like
 from gpugraph.ops.arrays.masks_and_coordinates import sequence_mask
 from gpugraph.ops.arrays.reshape_and_transpose import expand_dims, reshape
 from gpugraph.ops.elementwise.comparison_and_select import logical_and, not_equal
-from gpugraph.ops.framework.identity_and_shape import op_scope, shape
+from gpugraph.ops.framework.identity_and_shape import shape
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
+from gpugraph.ops.framework.op_scope_and_arguments import op_scope
 from gpugraph.ops.framework.shape_functions import of_rank
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.indexing.coordinate_gather_scatter import scatter_nd

@@ -13,8 +13,8 @@ from gpugraph.base import dtypes
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.arrays.masks_and_coordinates import sequence_mask
-from gpugraph.ops.framework.identity_and_shape import op_scope
 from gpugraph.ops.framework.op_declaration import raw_ops
+from gpugraph.ops.framework.op_scope_and_arguments import op_scope
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.nn.losses.ctc_loss import ctc_loss
 from gpugraph.ops.sparse.sparse_tensor import SparseTensor, SparseTensorValue, expect_sparse

@@ -15,8 +15,9 @@ from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.arrays.constants_and_placeholders import ones_like
 from gpugraph.ops.arrays.reshape_and_transpose import squeeze
 from gpugraph.ops.control.group_and_no_op import no_op
-from gpugraph.ops.framework.identity_and_shape import op_scope, rank, shape
+from gpugraph.ops.framework.identity_and_shape import rank, shape
 from gpugraph.ops.framework.op_declaration import raw_ops
+from gpugraph.ops.framework.op_scope_and_arguments import op_scope
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
 _WHY = "weights can not be broadcast to values."

@@ -16,7 +16,8 @@ from gpugraph.ops.arrays.constants_and_placeholders import ones, ones_like, zero
 from gpugraph.ops.arrays.reshape_and_transpose import expand_dims, reshape
 from gpugraph.ops.elementwise.arithmetic_functions import multiply
 from gpugraph.ops.elementwise.unary_functions import log
-from gpugraph.ops.framework.identity_and_shape import op_scope, shape, stop_gradient
+from gpugraph.ops.framework.identity_and_shape import shape, stop_gradient
+from gpugraph.ops.framework.op_scope_and_arguments import op_scope
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.indexing.embedding_lookup import embedding_lookup
 from gpugraph.ops.indexing.strided_slice import slice

@@ -9,7 +9,7 @@ from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.arrays.constants_and_placeholders import ones_like, zeros_like
 from gpugraph.ops.elementwise.comparison_and_select import logical_and, where
 from gpugraph.ops.elementwise.unary_functions import exp, log
-from gpugraph.ops.framework.identity_and_shape import op_scope
+from gpugraph.ops.framework.op_scope_and_arguments import op_scope
 from gpugraph.ops.framework.tensor_conversion import constant, convert_to_tensor
 
 

@@ -19,8 +19,8 @@ import numpy as np
 
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.arrays.cast import cast
-from gpugraph.ops.framework.identity_and_shape import attrs_of, shape_of, size_at
 from gpugraph.ops.framework.op_declaration import raw_ops
+from gpugraph.ops.framework.op_scope_and_arguments import attrs_of, shape_of, size_at
 
 
 class _Layout(NamedTuple):

@@ -17,9 +17,9 @@ from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, Elementwise, KernelContext, Signature
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.framework.formula_terms import Term, decomposition
-from gpugraph.ops.framework.identity_and_shape import int_argument, op_scope, shape_of
 from gpugraph.ops.framework.kernel_registry import register_kernel
 from gpugraph.ops.framework.op_declaration import Attr, op, raw_ops
+from gpugraph.ops.framework.op_scope_and_arguments import int_argument, op_scope, shape_of
 from gpugraph.ops.framework.shape_functions import UNKNOWN, of_rank
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.linalg.matmul import matmul

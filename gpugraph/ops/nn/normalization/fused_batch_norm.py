@@ -24,7 +24,7 @@ from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext
-from gpugraph.ops.framework.identity_and_shape import run_all
+from gpugraph.ops.framework.kernel_helpers import run_all
 from gpugraph.ops.framework.op_declaration import Attr, op
 from gpugraph.ops.framework.shape_functions import of_rank
 from gpugraph.ops.framework.tensor_conversion import constant, convert_to_tensor

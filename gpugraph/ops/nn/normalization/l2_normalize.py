@@ -27,7 +27,8 @@ from gpugraph.ops.elementwise.unary_functions import (
     rsqrt,
     square,
 )
-from gpugraph.ops.framework.identity_and_shape import op_scope, shape
+from gpugraph.ops.framework.identity_and_shape import shape
+from gpugraph.ops.framework.op_scope_and_arguments import op_scope
 from gpugraph.ops.framework.tensor_conversion import constant, convert_to_tensor
 from gpugraph.ops.indexing.gather import gather
 from gpugraph.ops.nn.activations.relu_and_elu import relu

@@ -20,10 +20,10 @@ from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Arg, Call, KernelContext, Launch, Scratch, Signature, Source
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.framework.cuda_grids import THREADS, grid_of, wide_type
-from gpugraph.ops.framework.identity_and_shape import attrs_of, shape_of, size_at
+from gpugraph.ops.framework.kernel_helpers import do_nothing
 from gpugraph.ops.framework.op_declaration import Attr, op, raw_ops
+from gpugraph.ops.framework.op_scope_and_arguments import attrs_of, shape_of, size_at
 from gpugraph.ops.framework.shape_functions import of_rank
-from gpugraph.ops.nn.activations.softmax import do_nothing
 
 _ATTRS = {
     "depth_radius": Attr("int", 5),

@@ -18,8 +18,9 @@ from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext
-from gpugraph.ops.framework.identity_and_shape import attrs_of, run_all
+from gpugraph.ops.framework.kernel_helpers import run_all
 from gpugraph.ops.framework.op_declaration import Attr, op, raw_ops
+from gpugraph.ops.framework.op_scope_and_arguments import attrs_of
 from gpugraph.ops.framework.shape_functions import of_rank
 from gpugraph.ops.nn.windows.window_geometry import (
     IMAGES,

@@ -13,8 +13,8 @@ import numpy as np
 from gpugraph.base.dtypes import as_dtype, int64
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.arrays.reshape_and_transpose import expand_dims, squeeze
-from gpugraph.ops.framework.identity_and_shape import op_scope
 from gpugraph.ops.framework.op_declaration import raw_ops
+from gpugraph.ops.framework.op_scope_and_arguments import op_scope
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.nn.pooling.pool_ops import avg_pool3d_op, avg_pool_op, max_pool3d_op, max_pool_op
 from gpugraph.ops.nn.windows.window_arguments import (

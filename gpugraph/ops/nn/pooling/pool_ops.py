@@ -18,9 +18,10 @@ from gpugraph.base.dtypes import FLOATING, REAL, DType, float16, float32
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, CSource, KernelContext, Signature
-from gpugraph.ops.framework.identity_and_shape import attrs_of, run_all, shape_of
+from gpugraph.ops.framework.kernel_helpers import run_all
 from gpugraph.ops.framework.op_declaration import Attr, op, raw_ops
 from gpugraph.ops.framework.op_function import OpFunction
+from gpugraph.ops.framework.op_scope_and_arguments import attrs_of, shape_of
 from gpugraph.ops.nn.pooling.pool_launches import (
     max_back_back_gpu,
     max_back_gpu,

@@ -16,7 +16,8 @@ from gpugraph.ops.arrays.concat_and_stack import concat, stack
 from gpugraph.ops.arrays.reshape_and_transpose import reshape
 from gpugraph.ops.arrays.space_to_batch_and_depth import batch_to_space_nd, space_to_batch_nd
 from gpugraph.ops.framework.constant_value import constant_value
-from gpugraph.ops.framework.identity_and_shape import op_scope, shape
+from gpugraph.ops.framework.identity_and_shape import shape
+from gpugraph.ops.framework.op_scope_and_arguments import op_scope
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.indexing.gather import gather
 

@@ -1,0 +1,55 @@
+"""What kernels of many families share: calls in order, host values, copies between views."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from gpugraph.kernel import Call, KernelContext, Signature, ViewCopies
+
+
+def do_nothing() -> None:
+    """The callable of an op on empty tensors."""
+
+
+def run_all(steps: Sequence[Callable[[], Any]]) -> Callable[[], Any]:
+    """One callable that runs all of `steps`."""
+    if len(steps) == 1:
+        return steps[0]
+
+    def run() -> None:
+        for step in steps:
+            step()
+
+    return run
+
+
+def ints(array: Any) -> tuple[int, ...]:
+    """The elements of a host value, in order."""
+    return tuple(np.asarray(array).reshape(-1).tolist())
+
+
+Pairs = Sequence[tuple[Any, Any]]
+"""Copies: (source, target) views, as `ViewCopies` has them."""
+
+
+def copying(views: Callable[..., Pairs]) -> dict[str, Any]:
+    """The kernels of an op that only copies; `views` as in `ViewCopies`."""
+
+    def bind(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
+        pairs = views(context, *arrays)
+        return run_all([partial(np.copyto, target, source) for source, target in pairs])
+
+    call = Call(make=bind)
+    return {"cpu": call, "gpu": call, "native": ViewCopies(views)}
+
+
+def _same_bytes(_: Signature, source: Any, out: Any) -> Pairs:
+    return [(source, out.reshape(source.shape))]
+
+
+same_bytes = copying(_same_bytes)
+"""The kernels of ops whose output has the bytes of the input, in another shape at most."""

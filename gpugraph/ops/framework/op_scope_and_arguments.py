@@ -1,0 +1,58 @@
+"""What functions and gradients that add ops share: name scopes, sizes and attrs as arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base import dtypes
+from gpugraph.graph.client.client_graph import Graph
+from gpugraph.graph.client.default_stacks import graph_stack
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.ops.framework.op_declaration import raw_ops
+
+
+@contextmanager
+def op_scope(name: str | None, default: str, *values: Any) -> Iterator[str]:
+    """A name scope for ops made together, in the graph of the tensors among `values`."""
+    graph: Graph = graph_stack.top()
+    for value in values:
+        graph_of_value = getattr(value, "graph", None)
+        if isinstance(graph_of_value, Graph):
+            graph = graph_of_value
+            break
+    with graph.as_default(), graph.name_scope(name or default) as scope:
+        yield scope
+
+
+def attrs_of(op: Any, keys: Iterable[str]) -> dict[str, Any]:
+    """These attrs of an operation, for another that has them too."""
+    return {key: op.get_attr(key) for key in keys}
+
+
+def int_argument(value: Any) -> Any:
+    """Sizes or axes as an op takes them: an empty list is one of ints."""
+    if isinstance(value, (list, tuple)) and not value:
+        return np.zeros(0, np.int32)
+    return value
+
+
+def shape_of(tensor: Tensor, dtype: Any = dtypes.int32) -> Any:
+    """The shape as an op's argument: an array where all sizes are known, else a Shape op."""
+    sizes = tensor.shape.sizes
+    if sizes is not None and None not in sizes:
+        return np.array(sizes, dtype.as_numpy_dtype)
+    return raw_ops.Shape(tensor, out_type=dtype)
+
+
+def size_at(tensor: Tensor, axis: int) -> Any:
+    """One size as an op's argument: an int32 number where it is known, else made from a Shape."""
+    sizes = tensor.shape.sizes
+    if sizes is not None and sizes[axis] is not None:
+        return np.array(sizes[axis], np.int32)
+    begin, end = np.array([axis], np.int32), np.array([axis + 1], np.int32)
+    one = np.array([1], np.int32)
+    return raw_ops.StridedSlice(raw_ops.Shape(tensor), begin, end, one, shrink_axis_mask=1)
