@@ -81,6 +81,9 @@ VARIABLES: Mapping[str, Variable] = {
     "TF_ENABLE_GPU_GARBAGE_COLLECTION": Variable(
         "TensorFlow's: `false` keeps free regions when GPU memory runs out"
     ),
+    "TEST_TMPDIR": Variable(
+        "TensorFlow's: the folder of `tf.test.get_temp_dir`; unset, a temporary one"
+    ),
     "XDG_CACHE_HOME": Variable(
         "the folder in which `gpugraph/` holds compiled kernels; unset, `~/.cache`"
     ),
@@ -101,6 +104,12 @@ def setting(name: str) -> str:
             f"{name} is {value!r}; possible are: {possible}. Unset it is {variable.default}."
         )
     return value
+
+
+def value_of(name: str) -> str | None:
+    """The value of a variable of the table as it is; None if it is not set."""
+    assert name in VARIABLES
+    return os.environ.get(name)
 
 
 def is_on(name: str) -> bool:

@@ -8,13 +8,13 @@ NumPy `Call`, with the CPU's results to the bit. An emulated GPU runs CUDA kerne
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from gpugraph.base.errors import invalid_argument
 from gpugraph.config import GPUOptions, SessionOptions
+from gpugraph.config.environment import setting
 from gpugraph.devices.cuda.cuda_device import CudaDevice
 from gpugraph.devices.cuda.detection.gpu_detection import detect
 from gpugraph.devices.cuda.device_options import create_cuda_devices
@@ -27,15 +27,10 @@ from gpugraph.memory import GPUBFCAllocator, HostSubAllocator
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-VIRTUAL_GPUS = "GPUGRAPH_VIRTUAL_GPUS"
-
 
 def _is_emulating() -> bool:
     """Whether virtual GPUs are to be emulated ones. InvalidArgumentError for another value."""
-    value = os.environ.get(VIRTUAL_GPUS, "")
-    if value not in ("", "emulated"):
-        raise invalid_argument(f"{VIRTUAL_GPUS} is {value!r}; it is 'emulated', or not set")
-    return value == "emulated"
+    return setting("GPUGRAPH_VIRTUAL_GPUS") == "emulated"
 
 
 class VirtualGPUDevice(HostDevice):

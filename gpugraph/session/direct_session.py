@@ -7,7 +7,6 @@ When a device is full, plans that no thread runs give their memory up.
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Sequence
 from operator import attrgetter
@@ -16,6 +15,7 @@ from typing import Any
 from gpugraph.base.errors import AlreadyExistsError, CancelledError, OpError, invalid_argument
 from gpugraph.compile import FeedSpec, Target, compile_plan, partition_texts
 from gpugraph.config import RunMetadata, RunOptions, SessionOptions
+from gpugraph.config.environment import is_on
 from gpugraph.config.experimental import watch
 from gpugraph.devices import DeviceAttributes, DeviceFactory, Resources, no_gpu_reason
 from gpugraph.graph.client.client_graph import Graph
@@ -59,7 +59,7 @@ class DirectSession(SessionBackend):
             self.resources,
             options.config,
             no_gpu_reason(options),
-            bool(os.environ.get("GPUGRAPH_VERIFY")),
+            is_on("GPUGRAPH_VERIFY"),
             Rendezvous,
         )
         self.graph: Graph | None = None

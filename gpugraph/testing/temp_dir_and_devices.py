@@ -8,6 +8,7 @@ import shutil
 import sys
 import tempfile
 
+from gpugraph.config.environment import setting
 from gpugraph.devices.device_listing import list_local_devices
 
 _made: list[str] = []
@@ -15,10 +16,10 @@ _made: list[str] = []
 
 def get_temp_dir() -> str:
     """A folder for files of tests: TEST_TMPDIR, or one that is deleted when the program ends."""
-    given = os.environ.get("TEST_TMPDIR")
-    if given:
-        os.makedirs(given, exist_ok=True)
-        return given
+    folder = setting("TEST_TMPDIR")
+    if folder:
+        os.makedirs(folder, exist_ok=True)
+        return folder
     if not _made:
         _made.append(tempfile.mkdtemp(prefix="gpugraph_test_"))
         atexit.register(shutil.rmtree, _made[0], ignore_errors=True)

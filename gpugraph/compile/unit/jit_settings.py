@@ -7,11 +7,11 @@ GPUGRAPH_NATIVE                     "0" and "wait" say the same for the whole pr
 
 from __future__ import annotations
 
-import os
 import warnings
 from typing import NamedTuple
 
 from gpugraph.config import ConfigProto, OptimizerOptions
+from gpugraph.config.environment import setting
 from gpugraph.devices.codegen.c_compiler import compiler
 
 _TOLD: set[str] = set()
@@ -28,7 +28,7 @@ class Jit(NamedTuple):
 def jit(config: ConfigProto) -> Jit:
     """What holds for a session."""
     level = config.graph_options.optimizer_options.global_jit_level
-    asked = os.environ.get("GPUGRAPH_NATIVE", "")
+    asked = setting("GPUGRAPH_NATIVE")
     if asked == "0":
         return Jit(False, False, "GPUGRAPH_NATIVE is 0")
     if level == OptimizerOptions.OFF:

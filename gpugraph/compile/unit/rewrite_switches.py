@@ -10,16 +10,12 @@ they on the variables of the environment that say how a GPU is told its steps.
 
 from __future__ import annotations
 
-import os
-
-from gpugraph.base.errors import invalid_argument
 from gpugraph.compile.unit.compile_unit import Unit
 from gpugraph.config import OptimizerOptions, RewriterConfig
+from gpugraph.config.environment import is_on
 
 CAPTURE, JOIN = "GPUGRAPH_CAPTURE", "GPUGRAPH_JOIN"
 """Variables of the environment that say 0 or 1 of how a GPU is told its steps."""
-
-_WHAT = {CAPTURE: "steps of a GPU are not captured", JOIN: "launches of a GPU are not joined"}
 
 _ASKED = {
     "constant_folding": "do_constant_folding",
@@ -43,11 +39,5 @@ def why_off(unit: Unit, rewrite: str) -> str:
 
 
 def is_off(switch: str) -> bool:
-    """Whether a variable of the environment is 0. InvalidArgumentError for neither 0 nor 1."""
-    said = os.environ.get(switch, "")
-    if said not in ("", "0", "1"):
-        raise invalid_argument(
-            f"{switch} is {said!r}; possible are 0 ({_WHAT[switch]}) and 1 (they are, as when it "
-            "is not set)"
-        )
-    return said == "0"
+    """Whether CAPTURE or JOIN is 0. InvalidArgumentError for neither 0 nor 1."""
+    return not is_on(switch)

@@ -38,6 +38,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from gpugraph.config.environment import setting
 from gpugraph.devices.codegen.object_cache import ObjectCache, cache_folder
 
 FLAGS = (
@@ -162,7 +163,7 @@ class Compiler:
     @property
     def reason(self) -> str:
         """Why nothing can be compiled; empty where something can."""
-        if os.environ.get("GPUGRAPH_NATIVE") == "0":
+        if setting("GPUGRAPH_NATIVE") == "0":
             return "GPUGRAPH_NATIVE=0 switches native kernels off"
         if not self.path:
             return f"no C compiler was found ('{self.command}' is not on the PATH)"
@@ -178,7 +179,7 @@ class Compiler:
     def start(self, source: str, name: str) -> Compilation:
         """Begins to compile a C source; `name` is for messages."""
         compilation = Compilation(self, source, name)
-        if self.reason or os.environ.get("GPUGRAPH_NATIVE") == "wait":
+        if self.reason or setting("GPUGRAPH_NATIVE") == "wait":
             compilation.wait()
         else:
             self._pending.add(compilation)
@@ -385,7 +386,7 @@ _ALL: list[Compiler] = []
 def compiler() -> Compiler:
     """This process's compiler, by the environment as it is at the first call."""
     if not _ALL:
-        _ALL.append(Compiler(os.environ.get("GPUGRAPH_CC") or "cc"))
+        _ALL.append(Compiler(setting("GPUGRAPH_CC")))
         atexit.register(_ALL[0].close)
     return _ALL[0]
 

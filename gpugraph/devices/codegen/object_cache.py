@@ -26,6 +26,8 @@ import threading
 import time
 from pathlib import Path
 
+from gpugraph.config.environment import setting
+
 MOST_BYTES = 256 << 20
 """What the objects in the folder may take together."""
 
@@ -36,7 +38,7 @@ _RECENT = 3600.0
 
 def cache_folder() -> Path:
     """Where this user's objects are kept."""
-    base = os.environ.get("XDG_CACHE_HOME", "")
+    base = setting("XDG_CACHE_HOME")
     root = Path(base) if os.path.isabs(base) else Path(os.path.expanduser("~"), ".cache")
     return root / "gpugraph" / "native"
 

@@ -20,11 +20,12 @@ import numpy as np
 
 from gpugraph.base.dtypes import float16, float32
 from gpugraph.base.errors import InternalError, invalid_argument
+from gpugraph.config.environment import thread_count
 from gpugraph.devices.codegen.c_types import EXPENSIVE
 from gpugraph.devices.codegen.program import Apply, Input, Program, Value
 from gpugraph.devices.native.c_kernel_source import KernelSource
 from gpugraph.devices.native.c_while_loop_source import LoopSource
-from gpugraph.devices.native.native_runtime import Block, Runtime, address_of, thread_count
+from gpugraph.devices.native.native_runtime import Block, Runtime, address_of
 
 PART = 16384
 """Elements of a part: a multiple of the block of a reduction (1,024)."""

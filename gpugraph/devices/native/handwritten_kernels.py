@@ -18,17 +18,11 @@ from typing import Any
 import numpy as np
 
 from gpugraph.base.errors import InternalError
+from gpugraph.config.environment import thread_count
 from gpugraph.devices.codegen.c_compiler import compiler
 from gpugraph.devices.native.background_compilation import Prepared
 from gpugraph.devices.native.compiled_functions import RELEASE_NANOSECONDS
-from gpugraph.devices.native.native_runtime import (
-    RUNTIME,
-    Call,
-    Runtime,
-    address_of,
-    kernel_file,
-    thread_count,
-)
+from gpugraph.devices.native.native_runtime import RUNTIME, Call, Runtime, address_of, kernel_file
 
 _REALS = {"float32": ("float", "f32"), "float64": ("double", "f64")}
 """By dtype: the C type, and the ending of its functions' names."""

@@ -11,7 +11,6 @@ the kernel's block: 45 ns, where a call by ctypes takes 200.
 from __future__ import annotations
 
 import ctypes
-import os
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
@@ -134,16 +133,6 @@ def address_of(function: Any) -> int:
     address = ctypes.cast(function, ctypes.c_void_p).value
     assert address is not None
     return address
-
-
-def thread_count() -> int:
-    """How many threads a kernel may use, of the environment or the processor."""
-    asked = os.environ.get("GPUGRAPH_THREADS", "")
-    if asked.isdigit() and int(asked) > 0:
-        return int(asked)
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 class _Shared:

@@ -21,8 +21,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gpugraph.base.errors import InternalError
+from gpugraph.config.environment import thread_count
 from gpugraph.devices.codegen.program import NotNativeError
-from gpugraph.devices.native.native_runtime import RUNTIME, Call, Runtime, address_of, thread_count
+from gpugraph.devices.native.native_runtime import RUNTIME, Call, Runtime, address_of
 from gpugraph.devices.native.numpy_views import addresses, are_apart, description, overlap
 
 _NAMES = (

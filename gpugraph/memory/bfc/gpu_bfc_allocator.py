@@ -10,8 +10,8 @@ Any other text is reported as an error in the log and otherwise ignored.
 from __future__ import annotations
 
 import logging
-import os
 
+from gpugraph.config.environment import value_of
 from gpugraph.memory.bfc.bfc_allocator import BFCAllocator
 from gpugraph.memory.sub_allocator import SubAllocator
 
@@ -62,7 +62,7 @@ def garbage_collection_from_env() -> bool:
 
 
 def _switch(variable: str, default: bool) -> bool:
-    text = os.environ.get(variable)
+    text = value_of(variable)
     if text is None:
         return default
     if text in ("true", "false"):

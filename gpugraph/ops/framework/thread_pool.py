@@ -10,17 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from gpugraph.config.environment import thread_count
+
 Work = Callable[[], Any]
-
-
-def thread_count() -> int:
-    """How many threads a kernel uses: the cores this process may run on, or GPUGRAPH_THREADS."""
-    asked = os.environ.get("GPUGRAPH_THREADS", "")
-    if asked.isdigit() and int(asked) > 0:
-        return int(asked)
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 class _Pool:

@@ -17,8 +17,9 @@ from typing import Any
 import numpy as np
 
 from gpugraph.base.dtypes import DType
+from gpugraph.config.environment import thread_count
 from gpugraph.ops.framework.kernel_helpers import run_all
-from gpugraph.ops.framework.thread_pool import run_in_threads, thread_count
+from gpugraph.ops.framework.thread_pool import run_in_threads
 from gpugraph.ops.fusion.fused_members import Member, MemberContext
 
 TILE = 1 << 15

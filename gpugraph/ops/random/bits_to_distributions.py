@@ -17,7 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gpugraph.base.bfloat16 import BFLOAT16
-from gpugraph.ops.framework.thread_pool import run_in_threads, thread_count
+from gpugraph.config.environment import thread_count
+from gpugraph.ops.framework.thread_pool import run_in_threads
 from gpugraph.ops.random.philox import CHUNK, Philox
 
 _FOR_A_THREAD = 8 * CHUNK

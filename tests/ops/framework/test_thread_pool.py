@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gpugraph.ops.framework.thread_pool import run_in_threads, thread_count
+from gpugraph.ops.framework.thread_pool import run_in_threads
 
 
 def test_all_works_are_run() -> None:
@@ -25,12 +25,3 @@ def test_an_error_is_raised_when_all_have_ended(failing: int) -> None:
     with pytest.raises(ValueError, match=f"work {failing}"):
         run_in_threads([lambda at=at: work(at) for at in range(4)])  # type: ignore[misc]
     assert sorted(done) == [at for at in range(4) if at != failing]
-
-
-def test_the_number_is_that_of_the_cores_or_what_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("GPUGRAPH_THREADS", raising=False)
-    assert thread_count() >= 1
-    monkeypatch.setenv("GPUGRAPH_THREADS", "3")
-    assert thread_count() == 3
-    monkeypatch.setenv("GPUGRAPH_THREADS", "many")
-    assert thread_count() >= 1

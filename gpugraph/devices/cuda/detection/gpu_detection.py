@@ -18,7 +18,7 @@ import os
 import threading
 from typing import NamedTuple
 
-from gpugraph.base.errors import invalid_argument
+from gpugraph.config.environment import is_on, value_of
 from gpugraph.devices.codegen.object_cache import ObjectCache, cache_folder
 from gpugraph.devices.cuda.detection.cupy_packages import (
     CuPy,
@@ -73,15 +73,9 @@ def detect() -> Detection:
 
     InvalidArgumentError for a GPUGRAPH_GPU that is neither 0 nor 1.
     """
-    switch = os.environ.get(SWITCH, "")
-    if switch not in ("", "0", "1"):
-        raise invalid_argument(
-            f"{SWITCH} is {switch!r}; possible are 0 (no CUDA GPU is used) and 1 (all that are "
-            "there, as when it is not set)"
-        )
-    if switch == "0":
+    if not is_on(SWITCH):
         return Detection(reason=f"{SWITCH} is 0, which switches CUDA GPUs off")
-    key = os.getpid(), os.environ.get(VISIBLE)
+    key = os.getpid(), value_of(VISIBLE)
     with _lock:
         if key not in _detections:
             _detections[key] = _detect()
@@ -172,7 +166,7 @@ def _try_out(gpu: Gpu, version: int, cupy: CuPy) -> None:
 def _key(gpu: Gpu, version: int, cupy: CuPy) -> str:
     parts = [f"{name} {installed_version(name)}" for name in _PARTS]
     parts.append(f"NVRTC {compiler_version()}")
-    homes = [f"{name}={os.environ.get(name)}" for name in (VISIBLE, "CUDA_HOME", "CUDA_PATH")]
+    homes = [f"{name}={value_of(name)}" for name in (VISIBLE, "CUDA_HOME", "CUDA_PATH")]
     lines = [repr(gpu), str(version), f"{cupy.name} {cupy.version}", *parts, *homes]
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
@@ -198,7 +192,7 @@ def _too_old(version: int, needed: int, package: str) -> str:
 
 def _hidden() -> str:
     """Why CUDA_VISIBLE_DEVICES hides all GPUs, if it does: a bad entry hides those after it."""
-    visible = os.environ.get(VISIBLE)
+    visible = value_of(VISIBLE)
     if visible is None:
         return ""
     if not visible.strip():
@@ -209,7 +203,7 @@ def _hidden() -> str:
 
 
 def _as_visible() -> str:
-    visible = os.environ.get(VISIBLE)
+    visible = value_of(VISIBLE)
     return "" if visible is None else f" ({VISIBLE} is {visible!r})"
 
 

@@ -14,6 +14,8 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 
+from gpugraph.config.environment import setting
+
 LIBRARY_FOLDERS = ("lib64", "lib", os.path.join("targets", "*", "lib"))
 """Patterns of folders below a root."""
 
@@ -23,8 +25,8 @@ def cuda_roots() -> Iterator[str]:
     for place in sys.path:
         yield from sorted(glob.glob(os.path.join(glob.escape(place), "nvidia", "*")), reverse=True)
     for variable in ("CUDA_PATH", "CUDA_HOME"):
-        if os.environ.get(variable):
-            yield os.environ[variable]
+        if folder := setting(variable):
+            yield folder
     yield from sorted(glob.glob("/usr/local/cuda*"), reverse=True)
 
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import ctypes
 import mmap
-import os
 import re
 import struct
 import threading
@@ -23,6 +22,7 @@ from functools import cache
 from math import prod
 from typing import Any
 
+from gpugraph.config.environment import setting
 from gpugraph.devices.codegen.c_compiler import Compiler
 from gpugraph.devices.cuda.driver.driver_interface import DriverError, Geometry
 from gpugraph.devices.cuda.driver.failed_kernel_sources import keep_source
@@ -92,7 +92,7 @@ class _CudaCompiler(Compiler):
 @cache
 def host_compiler() -> _CudaCompiler:
     """This process's C++ compiler for CUDA sources."""
-    compiler = _CudaCompiler(os.environ.get("GPUGRAPH_CXX") or "c++")
+    compiler = _CudaCompiler(setting("GPUGRAPH_CXX"))
     if is_sanitizing():
         compiler.flags = (*FLAGS, *guarded.FLAGS)
     return compiler

@@ -9,9 +9,9 @@ runs tests so, with the sanitizer's library preloaded.
 from __future__ import annotations
 
 import ctypes
-import os
 from collections.abc import Callable, Sequence
 
+from gpugraph.config.environment import is_on
 from gpugraph.devices.cuda.driver.driver_interface import Span
 
 FLAGS: tuple[str, ...] = ("-fsanitize=address", "-g1")
@@ -20,7 +20,7 @@ FLAGS: tuple[str, ...] = ("-fsanitize=address", "-g1")
 
 def is_sanitizing() -> bool:
     """Whether GPUGRAPH_CUDA_SANITIZE is set."""
-    return os.environ.get("GPUGRAPH_CUDA_SANITIZE", "0") not in ("", "0")
+    return is_on("GPUGRAPH_CUDA_SANITIZE")
 
 
 def on_copies(

@@ -7,10 +7,10 @@ it can be captured; what is known of its memory lets its launches be joined with
 from __future__ import annotations
 
 import copy
-import os
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, NamedTuple
 
+from gpugraph.config.environment import setting
 from gpugraph.devices.cuda.launching.unbound_launch import Touches, Work
 from gpugraph.devices.session_resources import VariableState
 
@@ -92,4 +92,4 @@ class Waiting(Enqueued):
 
 def is_blocking() -> bool:
     """Whether each launch is waited for: CUDA's own switch, heeded here for captures too."""
-    return os.environ.get("CUDA_LAUNCH_BLOCKING", "0") not in ("", "0")
+    return setting("CUDA_LAUNCH_BLOCKING") not in ("", "0")

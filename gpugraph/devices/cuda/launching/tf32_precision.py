@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-
+from gpugraph.config.environment import setting
 from gpugraph.config.experimental import tensor_float_32_execution_enabled
 
 _ARCH = 80
@@ -15,5 +14,5 @@ def is_tf32(arch: str) -> bool:
     setting, against which CUDA's own variable has the last word."""
     if int(arch.removeprefix("sm_")) < _ARCH:
         return False
-    override = os.environ.get("NVIDIA_TF32_OVERRIDE", "")
+    override = setting("NVIDIA_TF32_OVERRIDE")
     return override == "1" or (override != "0" and tensor_float_32_execution_enabled())
