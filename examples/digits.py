@@ -3,13 +3,15 @@
     python examples/digits.py                     on the CPU
     python examples/digits.py --virtual-gpus 2    layers on two virtual GPUs, the loss on the CPU
 
-Prints progress, the accuracy on held-out digits, where each operation ran and why, and the peak
-memory of each device. The losses are the same to the last bit wherever the operations run.
+Prints progress, the accuracy on held-out digits, a summary of the placement, and the peak memory of
+each device. The losses are the same to the last bit wherever the operations run.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
+import sys
 import time
 
 import numpy as np
@@ -17,6 +19,10 @@ from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
 import gpugraph as tf
+
+PYTHON = os.path.relpath(sys.executable)
+EXPLAIN = f"{PYTHON} -m gpugraph explain --ops examples/digits.py --epochs 1"
+"""The command that explains each plan of this program."""
 
 
 def parse_arguments(arguments: list[str] | None = None) -> argparse.Namespace:
@@ -27,7 +33,7 @@ def parse_arguments(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--hidden", type=int, default=128)
     parser.add_argument("--rate", type=float, default=0.002)
     parser.add_argument("--losses", metavar="FILE", help="write each step's loss there, as hex")
-    parser.add_argument("--quiet", action="store_true", help="leave out the table of operations")
+    parser.add_argument("--quiet", action="store_true", help="leave out the placement")
     return parser.parse_args(arguments)
 
 
@@ -61,16 +67,15 @@ class Network:
         self.train = tf.train.AdamOptimizer(rate).minimize(self.loss)
 
 
-def report(session: tf.Session, network: Network, quiet: bool) -> None:
-    """Prints where the training step's operations ran and why, and each device's peak memory."""
+def report(session: tf.Session, network: Network) -> None:
+    """Prints the placement of the training step in five lines, and each device's peak memory."""
     feeds = {network.images: np.zeros((32, 64)), network.labels: np.zeros(32)}
     explanation = session.explain([network.train, network.loss], feeds)
-    if not quiet:
-        print("\nwhere each operation of a training step ran, how, and why:")
-        print(explanation.table() + "\n")
+    print(f"\nplacement of a training step\n{explanation.summary()}\n")
     print(f"{len(explanation.transfers)} tensors go to another device in a step")
     for device, stats in session.memory_stats().items():
         print(f"peak memory of {device}: {stats.peak_bytes_in_use / 1024:.1f} KiB")
+    print(f"\neach operation and the reason for its device: {EXPLAIN}")
 
 
 def train(session: tf.Session, network: Network, options: argparse.Namespace) -> list[float]:
@@ -96,8 +101,9 @@ def train(session: tf.Session, network: Network, options: argparse.Namespace) ->
     seconds = time.perf_counter() - start
     print(f"{len(losses)} steps in {seconds:.2f} s, {seconds / len(losses) * 1e6:.0f} us a step")
     feeds = {network.images: test_images, network.labels: test_labels}
-    report(session, network, options.quiet)
     print(f"test accuracy {100 * session.run(network.accuracy, feeds):.2f} %")
+    if not options.quiet:
+        report(session, network)
     return losses
 
 
