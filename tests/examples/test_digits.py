@@ -55,14 +55,15 @@ def test_the_losses_do_not_depend_on_where_it_runs(runs, capsys):
 
 
 @pytest.mark.parametrize(
-    ("gpus", "layers"), [(0, ["CPU:0", "CPU:0"]), (1, ["GPU:0", "GPU:0"]), (2, ["GPU:0", "GPU:1"])]
+    ("gpus", "devices"), [(0, {"CPU:0"}), (1, {"CPU:0", "GPU:0"}), (2, {"CPU:0", "GPU:0", "GPU:1"})]
 )
-def test_it_says_where_it_ran(runs, capsys, gpus, layers):
+def test_it_summarizes_the_placement(runs, capsys, gpus, devices):
     printed = runs(capsys, gpus)[1]
-    names = ["hidden/weights", "output/weights"]
-    places = [re.search(rf"^{name} +VariableV2 +(\S+)", printed, re.M)[1] for name in names]
-    assert places == layers
+    operations = re.search(r"^operations: +(.*)$", printed, re.M)[1]
+    assert set(re.findall(r"\d+ on (\S+?:\d+)", operations)) == devices
+    assert {"steps", "fused", "native"} <= set(re.findall(r"^(\w+): ", printed, re.M))
+    assert printed.rstrip().endswith(" -m gpugraph explain --ops examples/digits.py --epochs 1")
     sent = int(re.search(r"(\d+) tensors go to another device", printed)[1])
     assert (sent > 0) == (gpus > 0)
-    for place in {"CPU:0", *layers}:
+    for place in devices:
         assert re.search(rf"peak memory of .*{place}: [\d.]+ KiB", printed)
