@@ -53,6 +53,29 @@ class _Fields(NamedTuple):
         return text
 
 
+def _text_or_none(value: object) -> str | None:
+    return None if value is None else str(value)
+
+
+def _int_or_none(value: Any) -> int | None:
+    return None if value is None else int(value)
+
+
+def _type_or_none(value: object) -> str | None:
+    """`cpu` and `gpu` may be written small; other types are kept as they are."""
+    text = _text_or_none(value)
+    return text.upper() if text is not None and text.lower() in ("cpu", "gpu") else text
+
+
+def _field(name: str, convert: Callable[[Any], Any], doc: str) -> Any:
+    """The property of a `DeviceSpec` for one of its fields."""
+
+    def assign(spec: DeviceSpec, value: Any) -> None:
+        spec._fields = spec._fields._replace(**{name: convert(value)})
+
+    return property(lambda spec: getattr(spec._fields, name), assign, doc=doc)
+
+
 class DeviceSpec:
     """A possibly partial device: job, replica, task, device type and device index.
 
@@ -83,50 +106,11 @@ class DeviceSpec:
         """A spec from a name such as `"/job:ps/task:1/gpu:0"`; None and `""` are empty."""
         return cls(*_parse(spec or ""))
 
-    @property
-    def job(self) -> str | None:
-        """The job's name, or None."""
-        return self._fields.job
-
-    @job.setter
-    def job(self, job: str | None) -> None:
-        self._fields = self._fields._replace(job=_text_or_none(job))
-
-    @property
-    def replica(self) -> int | None:
-        """The replica's number, or None."""
-        return self._fields.replica
-
-    @replica.setter
-    def replica(self, replica: int | None) -> None:
-        self._fields = self._fields._replace(replica=_int_or_none(replica))
-
-    @property
-    def task(self) -> int | None:
-        """The task's number, or None."""
-        return self._fields.task
-
-    @task.setter
-    def task(self, task: int | None) -> None:
-        self._fields = self._fields._replace(task=_int_or_none(task))
-
-    @property
-    def device_type(self) -> str | None:
-        """The device type in capitals, such as `"GPU"`, or None."""
-        return self._fields.device_type
-
-    @device_type.setter
-    def device_type(self, device_type: str | None) -> None:
-        self._fields = self._fields._replace(device_type=_type_or_none(device_type))
-
-    @property
-    def device_index(self) -> int | None:
-        """The device's number among those of its type, or None."""
-        return self._fields.device_index
-
-    @device_index.setter
-    def device_index(self, device_index: int | None) -> None:
-        self._fields = self._fields._replace(device_index=_int_or_none(device_index))
+    job = _field("job", _text_or_none, "The job's name, or None.")
+    replica = _field("replica", _int_or_none, "The replica's number, or None.")
+    task = _field("task", _int_or_none, "The task's number, or None.")
+    device_type = _field("device_type", _type_or_none, 'The type, such as `"GPU"`, or None.')
+    device_index = _field("device_index", _int_or_none, "The number among its type, or None.")
 
     def parse_from_string(self, spec: str | None) -> DeviceSpec:
         """Sets all fields from a name, as `from_string` does, and returns this spec."""
@@ -292,17 +276,3 @@ def _number(text: str, spec: str) -> int | None:
         return int(text)
     except ValueError:
         raise ValueError(f"Not a number or '*': '{text}' in '{spec}'") from None
-
-
-def _text_or_none(value: object) -> str | None:
-    return None if value is None else str(value)
-
-
-def _int_or_none(value: Any) -> int | None:
-    return None if value is None else int(value)
-
-
-def _type_or_none(value: object) -> str | None:
-    """`cpu` and `gpu` may be written small; other types are kept as they are."""
-    text = _text_or_none(value)
-    return text.upper() if text is not None and text.lower() in ("cpu", "gpu") else text

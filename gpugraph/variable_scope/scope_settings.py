@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from operator import attrgetter
 from typing import Any
 
 from gpugraph.base import dtypes
@@ -30,6 +31,11 @@ _ASKED = (
     "use_resource", "constraint",
 )  # fmt: skip
 """What a scope says where `get_variable` is not told. The getter is apart: it's not passed on."""
+
+
+def _setting(name: str, doc: str) -> Any:
+    """The property of a scope that reads one of its settings."""
+    return property(attrgetter(f"_{name}"), doc=doc)
 
 
 class VariableScope:
@@ -67,60 +73,17 @@ class VariableScope:
     def __repr__(self) -> str:
         return f"<tf.VariableScope '{self._name}' reuse={self._reuse}>"
 
-    @property
-    def name(self) -> str:
-        """The scope's name, without a slash at its end."""
-        return self._name
-
-    @property
-    def original_name_scope(self) -> str:
-        """The name scope that the scope opened, with its slash."""
-        return self._name_scope
-
-    @property
-    def reuse(self) -> Any:
-        """False, True or AUTO_REUSE: whether variables must be new, exist, or either."""
-        return self._reuse
-
-    @property
-    def initializer(self) -> Any:
-        """The default initializer of variables, or None."""
-        return self._initializer
-
-    @property
-    def regularizer(self) -> Any:
-        """The default regularizer of variables, or None."""
-        return self._regularizer
-
-    @property
-    def caching_device(self) -> Any:
-        """The device, or device function, on which reads are cached, or None."""
-        return self._caching_device
-
-    @property
-    def partitioner(self) -> Any:
-        """The default partitioner of variables, or None."""
-        return self._partitioner
-
-    @property
-    def custom_getter(self) -> Callable[..., Any] | None:
-        """The function that `get_variable` calls in place of the true getter, or None."""
-        return self._custom_getter
-
-    @property
-    def dtype(self) -> Any:
-        """The default dtype of variables."""
-        return self._dtype
-
-    @property
-    def use_resource(self) -> bool | None:
-        """Whether variables are resource variables; None for the default."""
-        return self._use_resource
-
-    @property
-    def constraint(self) -> Callable[..., Any] | None:
-        """The function that projects a variable after an update, or None."""
-        return self._constraint
+    name = _setting("name", "The scope's name, without a slash at its end.")
+    original_name_scope = _setting("name_scope", "The name scope that it opened, with its slash.")
+    reuse = _setting("reuse", "Whether variables must be new (False), exist (True), or either.")
+    initializer = _setting("initializer", "The default initializer of variables, or None.")
+    regularizer = _setting("regularizer", "The default regularizer of variables, or None.")
+    caching_device = _setting("caching_device", "The device on which reads are cached, or None.")
+    partitioner = _setting("partitioner", "The default partitioner of variables, or None.")
+    custom_getter = _setting("custom_getter", "The function in place of the true getter, or None.")
+    dtype = _setting("dtype", "The default dtype of variables.")
+    use_resource = _setting("use_resource", "Whether variables are resource variables, or None.")
+    constraint = _setting("constraint", "The function that projects an updated variable, or None.")
 
     def reuse_variables(self) -> None:
         """From here on, in this scope and those opened inside, variables must exist."""
