@@ -1,4 +1,4 @@
-"""Regions of memory from a CUDA driver, for BFC to cut up: a GPU's own, and pinned host memory."""
+"""Sub-allocators over a CUDA driver, for BFC: of a GPU's memory, and of pinned host memory."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gpugraph.devices.cuda.driver.driver_interface import Driver
 from gpugraph.memory import HostRegion, SubAllocator
 
 _ALIGNMENT = 256
-"""What CUDA aligns both kinds to at least."""
+"""The least alignment of both kinds of memory by CUDA."""
 
 
 class DeviceSubAllocator(SubAllocator):
@@ -23,7 +23,7 @@ class DeviceSubAllocator(SubAllocator):
         self._sizes: dict[int, int] = {}
 
     def alloc(self, alignment: int, num_bytes: int) -> int | None:
-        """Raises InvalidArgumentError for an alignment that CUDA does not promise."""
+        """A region, or None. InvalidArgumentError for an alignment that CUDA does not guarantee."""
         _check_alignment(self, alignment)
         address = self._driver.malloc(num_bytes)
         if address is not None:
@@ -32,9 +32,9 @@ class DeviceSubAllocator(SubAllocator):
         return address
 
     def free(self, address: int, num_bytes: int) -> None:
-        """Raises InvalidArgumentError for anything but a region given and not yet taken back.
+        """Frees a region. InvalidArgumentError for anything but a region that is allocated.
 
-        Waits for what runs on the GPU, as cudaFree does.
+        Waits for all work on the GPU, as cudaFree does.
         """
         with self._lock:
             if self._sizes.get(address) != num_bytes:
@@ -44,9 +44,9 @@ class DeviceSubAllocator(SubAllocator):
 
 
 class PinnedSubAllocator(SubAllocator):
-    """Regions of pinned host memory, which the GPU copies from and to while others compute.
+    """Regions of pinned host memory, between which and the GPU copies are asynchronous.
 
-    A region given back is unmapped at once: nobody may look at it any longer.
+    A region that is freed is unmapped at once: arrays over it are invalid.
     """
 
     def __init__(self, driver: Driver) -> None:
@@ -56,7 +56,7 @@ class PinnedSubAllocator(SubAllocator):
         self._regions: dict[int, tuple[int, HostRegion]] = {}
 
     def alloc(self, alignment: int, num_bytes: int) -> int | None:
-        """Raises InvalidArgumentError for an alignment that CUDA does not promise."""
+        """A region, or None. InvalidArgumentError for an alignment that CUDA does not guarantee."""
         _check_alignment(self, alignment)
         region = self._driver.malloc_host(num_bytes)
         if region is None:
@@ -67,7 +67,7 @@ class PinnedSubAllocator(SubAllocator):
         return region.base
 
     def free(self, address: int, num_bytes: int) -> None:
-        """Raises InvalidArgumentError for anything but a region given and not yet taken back."""
+        """Frees a region. InvalidArgumentError for anything but a region that is allocated."""
         with self._lock:
             if self._regions.get(address, (None,))[0] != num_bytes:
                 raise _no_such_region(self, address, num_bytes)
@@ -76,11 +76,11 @@ class PinnedSubAllocator(SubAllocator):
         self._driver.free_host(address)
 
     def region(self, address: int) -> HostRegion:
-        """The region that holds `address`. Raises InvalidArgumentError where none does."""
+        """The region that holds `address`. InvalidArgumentError if there is none."""
         with self._lock:
-            at = bisect_right(self._bases, address) - 1
-            if at >= 0:
-                base = self._bases[at]
+            index = bisect_right(self._bases, address) - 1
+            if index >= 0:
+                base = self._bases[index]
                 size, region = self._regions[base]
                 if address < base + size:
                     return region

@@ -11,7 +11,7 @@ from hypothesis import given, settings, strategies as st
 import gpugraph as tf
 from gpugraph.devices.cuda.launching import generated_kernels as generated
 from gpugraph.devices.cuda.launching.cuda_kernel_source import CudaText, Variant
-from gpugraph.devices.cuda.launching.generated_kernels import chosen
+from gpugraph.devices.cuda.launching.generated_kernels import variant_for
 from gpugraph.devices.native import NotNativeError
 
 from ...native.test_random_programs import check_random, draw_program
@@ -122,11 +122,11 @@ def test_a_pack_is_as_wide_as_sizes_and_addresses_allow() -> None:
     made.output(made.apply("-x", made.input(numbers(6, 6))))
     program, _ = made.finish()
     aligned = [Place(0, np.float32), Place(256, np.float32)]
-    assert chosen(program, (36,), aligned).pack == 4
-    assert chosen(program, (36,), [Place(4, np.float32), *aligned]).pack == 1
-    assert chosen(program, (36,), [Place(8, np.float32), *aligned]).pack == 2
-    assert chosen(program, (36,), [Place(0, np.float64), *aligned]).pack == 2
-    assert chosen(program, (36,), [Place(0, np.float16)]).pack == 8
+    assert variant_for(program, (36,), aligned).pack == 4
+    assert variant_for(program, (36,), [Place(4, np.float32), *aligned]).pack == 1
+    assert variant_for(program, (36,), [Place(8, np.float32), *aligned]).pack == 2
+    assert variant_for(program, (36,), [Place(0, np.float64), *aligned]).pack == 2
+    assert variant_for(program, (36,), [Place(0, np.float16)]).pack == 8
 
 
 @given(st.data())
