@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import threading
-from bisect import bisect_right, insort
 from typing import Any
 
-from gpugraph.base.errors import InvalidArgumentError, invalid_argument
+from gpugraph.base.errors import invalid_argument
 from gpugraph.devices.cuda.driver.driver_interface import Driver
-from gpugraph.memory import HostRegion, SubAllocator
+from gpugraph.memory import HostRegion, HostRegions, SubAllocator, no_such_region
 
 _ALIGNMENT = 256
 """The least alignment of both kinds of memory by CUDA."""
@@ -38,7 +37,7 @@ class DeviceSubAllocator(SubAllocator):
         """
         with self._lock:
             if self._sizes.get(address) != num_bytes:
-                raise _no_such_region(self, address, num_bytes)
+                raise no_such_region(self, address, num_bytes)
             del self._sizes[address]
         self._driver.free(address)
 
@@ -51,9 +50,7 @@ class PinnedSubAllocator(SubAllocator):
 
     def __init__(self, driver: Driver) -> None:
         self._driver = driver
-        self._lock = threading.Lock()
-        self._bases: list[int] = []
-        self._regions: dict[int, tuple[int, HostRegion]] = {}
+        self._regions = HostRegions("pinned")
 
     def alloc(self, alignment: int, num_bytes: int) -> int | None:
         """A region, or None. InvalidArgumentError for an alignment that CUDA does not guarantee."""
@@ -61,30 +58,18 @@ class PinnedSubAllocator(SubAllocator):
         region = self._driver.malloc_host(num_bytes)
         if region is None:
             return None
-        with self._lock:
-            insort(self._bases, region.base)
-            self._regions[region.base] = num_bytes, region
+        self._regions.add(region)
         return region.base
 
     def free(self, address: int, num_bytes: int) -> None:
         """Frees a region. InvalidArgumentError for anything but a region that is allocated."""
-        with self._lock:
-            if self._regions.get(address, (None,))[0] != num_bytes:
-                raise _no_such_region(self, address, num_bytes)
-            del self._regions[address]
-            self._bases.remove(address)
+        if not self._regions.remove(address, num_bytes):
+            raise no_such_region(self, address, num_bytes)
         self._driver.free_host(address)
 
     def region(self, address: int) -> HostRegion:
         """The region that holds `address`. InvalidArgumentError if there is none."""
-        with self._lock:
-            index = bisect_right(self._bases, address) - 1
-            if index >= 0:
-                base = self._bases[index]
-                size, region = self._regions[base]
-                if address < base + size:
-                    return region
-        raise invalid_argument(f"No pinned region holds the address {address:#x}.")
+        return self._regions.find(address)
 
 
 def _check_alignment(sub_allocator: Any, alignment: int) -> None:
@@ -93,9 +78,3 @@ def _check_alignment(sub_allocator: Any, alignment: int) -> None:
             f"{type(sub_allocator).__name__} gives regions aligned to {_ALIGNMENT} bytes, an "
             f"alignment of {alignment} cannot be had."
         )
-
-
-def _no_such_region(sub_allocator: Any, address: int, num_bytes: int) -> InvalidArgumentError:
-    return invalid_argument(
-        f"{type(sub_allocator).__name__} has no region of {num_bytes} bytes at {address:#x}."
-    )

@@ -173,6 +173,6 @@ def test_what_a_step_touches_is_what_its_parts_touch() -> None:
         copy = device.kernels.moves(ViewCopies(lambda _, x, z: [(x[:4], z[4:])]), None, [x, z])
         assert copy.touches() == (((x.address, 16),), ((z.address + 16, 16),))
         product = Product(1, 1, 1, "float32", x.address, x.address, z.address, 1, 1, 1)
-        part = device.kernels._by_library(product)
+        part = device.kernels._by_cublaslt(product)
         assert part is not None and part.touches is not None
         assert (z.address, 4) in part.touches.writes
