@@ -110,9 +110,8 @@ class BFCAllocator(Allocator):
         self, num_bytes: int, *, retry: bool = False, optional: bool = False
     ) -> int | None:
         """The address of at least `num_bytes` free bytes, as aligned as the region up to 256."""
-        if not 0 < num_bytes <= MAX_ALLOCATION_BYTES and not validate_num_bytes(
-            self._name, num_bytes
-        ):
+        if not 0 < num_bytes <= MAX_ALLOCATION_BYTES:
+            validate_num_bytes(self._name, num_bytes)
             return None
         rounded = (num_bytes + 255) & -256
         with self._lock:
@@ -215,14 +214,9 @@ class BFCAllocator(Allocator):
     def dump_memory_log(self, num_bytes: int) -> str:
         """The report on `num_bytes` that could not be allocated."""
         with self._exclusive():
-            totals = ReportTotals(
-                self._name,
-                self._source.held_bytes,
-                self._source.memory_limit,
-                self._source.next_region_bytes,
-                self._stats,
-            )
-            return memory_log(self._store, totals, num_bytes)
+            source = self._source
+            sizes = (source.held_bytes, source.memory_limit, source.next_region_bytes)
+            return memory_log(self._store, ReportTotals(self._name, *sizes, self._stats), num_bytes)
 
     def deallocate_free_regions(self, num_bytes: int = 0) -> bool:
         """Frees the regions without a chunk in use, if `num_bytes` fit the limit then.
@@ -286,11 +280,11 @@ class BFCAllocator(Allocator):
 
         Chunks with an id above `last_id` were not returned to a caller; they become free.
         """
-        self._stats.bytes_in_use = self._store.rebuild(last_id)
-        peak = max(self._stats.peak_bytes_in_use, self._stats.bytes_in_use)
-        self._stats.peak_bytes_in_use = peak
+        stats = self._stats
+        stats.bytes_in_use = self._store.rebuild(last_id)
+        stats.peak_bytes_in_use = max(stats.peak_bytes_in_use, stats.bytes_in_use)
         held = sum(region.size for region in self._store.regions)
-        self._stats.record_reserved(held - self._stats.bytes_reserved)
+        stats.record_reserved(held - stats.bytes_reserved)
 
     def _release(self, chunk: Chunk) -> None:
         self._stats.bytes_in_use -= chunk.size
