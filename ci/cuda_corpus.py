@@ -1,9 +1,9 @@
-"""Generated CUDA texts for the sweep: what the samples of every declared op become on a GPU, and
-what training steps make of launches that are joined.
+"""Generated CUDA sources for the sweep: those of the samples of every declared op on a GPU, and
+those of joined launches in training steps.
 
-Each sample is built alone and run on an emulated GPU whose driver writes the texts down and
-computes nothing, so that this takes seconds a thousand. What a sample then makes of numbers that
-nobody computed does not matter here, so neither do its errors.
+Each sample is built alone and run on an emulated GPU whose driver records the sources and computes
+nothing, so that a thousand take seconds. The numbers are meaningless, so errors of a sample are
+ignored.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ OPTIONS = tf.ConfigProto(
 
 
 class _Recorded(HostModule):
-    """A module of any kernels, which do nothing."""
+    """A module that has any kernel, which does nothing."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -53,17 +53,17 @@ class _Recorded(HostModule):
 
 
 def sample_texts(op_types: Sequence[str] = ()) -> Iterator[tuple[str, str]]:
-    """Each text once, named by the first sample that has it. op_types: by default all."""
+    """Each source once, named by its first sample. op_types: by default all."""
     with _recording() as texts:
         for op_type in op_types or sorted(set(TABLE) & set(DECLARATIONS)):
             for number, sample in enumerate(TABLE[op_type].samples):
                 texts.label = f"{op_type} sample {number}"
                 _run(op_type, sample)
-    yield from texts.found()
+    yield from texts.named()
 
 
 class _Texts(dict[str, str]):
-    """Texts by their names' labels; each is known by the first one that has it."""
+    """The name of each source: the label at the time when it is first loaded."""
 
     label = ""
 
@@ -71,7 +71,7 @@ class _Texts(dict[str, str]):
         self.setdefault(text, f"{self.label} ({name})")
         return _Recorded(name)
 
-    def found(self) -> Iterator[tuple[str, str]]:
+    def named(self) -> Iterator[tuple[str, str]]:
         for text, name in self.items():
             yield name, text
 
@@ -89,7 +89,7 @@ def _run(op_type: str, sample: Any) -> None:
             built = Built(op_type, sample, "/device:GPU:0")
             with tf.Session(config=OPTIONS) as session:
                 built(session)
-        except Exception:  # of numbers that nobody computed, or an op that has no GPU kernel
+        except Exception:  # of meaningless numbers, or an op without a GPU kernel
             return
 
 
@@ -107,27 +107,27 @@ OPTIMIZERS: dict[str, Callable[[], Any]] = {
 
 
 def joined_texts() -> Iterator[tuple[str, str]]:
-    """Texts of launches that are joined: training steps of many variables, and sums of rows."""
+    """Sources of joined launches: training steps of many variables, and sums of rows."""
     with _recording() as texts:
         for name, make in OPTIMIZERS.items():
             for dtype in (tf.float32, tf.float16, tf.float64):
                 texts.label = f"joined {name} {dtype.name}"
                 with tf.Graph().as_default(), tf.Session(config=OPTIONS) as session:
                     _train(session, make(), dtype)
-    yield from ((name, text) for name, text in texts.found() if "_table" in text)
+    yield from ((name, text) for name, text in texts.named() if "_table" in text)
 
 
 def _train(session: Any, optimizer: Any, dtype: Any) -> None:
     with tf.device("/gpu:0"):
         shapes = [[], [], [], *([size] for size in (2, 3, 5)), [1, 40], [6, 40], [9, 40]]
-        held = [tf.Variable(tf.ones(shape, dtype)) for shape in shapes]
-        rows = [tf.reduce_mean(each, 1, keepdims=True) - each for each in held[-3:]]
-        slopes = [tf.cast(0.25, dtype) * each for each in held[:-3]] + rows
-        train = optimizer.apply_gradients(list(zip(slopes, held)))
+        variables = [tf.Variable(tf.ones(shape, dtype)) for shape in shapes]
+        rows = [tf.reduce_mean(matrix, 1, keepdims=True) - matrix for matrix in variables[-3:]]
+        slopes = [tf.cast(0.25, dtype) * variable for variable in variables[:-3]] + rows
+        train = optimizer.apply_gradients(list(zip(slopes, variables)))
     session.run(tf.global_variables_initializer())
     session.run(train)
 
 
 if __name__ == "__main__":
-    found = list(sample_texts(sys.argv[1:]))
-    print(f"{len(found)} texts, {len({name for name, _ in found})} names")
+    corpus = list(sample_texts(sys.argv[1:]))
+    print(f"{len(corpus)} sources, {len({name for name, _ in corpus})} names")

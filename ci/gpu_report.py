@@ -1,11 +1,12 @@
-"""What ci/gpu's tests leave behind, test by test, whatever becomes of them: a plugin of pytest.
+"""A plugin of pytest that records ci/gpu's tests one by one, even if their process ends.
 
     GPUGRAPH_REPORT    a file: a line of JSON for each test that begins, and for each outcome
-    GPUGRAPH_SECONDS   seconds that a test may take; then its process ends, where its threads were
-                       in a file beside, *.late: a kernel that never ends is not stopped otherwise
+    GPUGRAPH_SECONDS   seconds that a test may take; then its process ends, with the stacks of its
+                       threads in a file beside, *.late: a kernel that never ends can't be stopped
+                       otherwise
 
-Tests that the file has already are left out, so that pytest may be started again after its process
-has ended.
+Tests that are in the file already are left out, so that pytest may be started again after its
+process has ended.
 """
 
 from __future__ import annotations
@@ -25,48 +26,48 @@ REPORT = Path(os.environ["GPUGRAPH_REPORT"])
 SECONDS = float(os.environ["GPUGRAPH_SECONDS"])
 WORKER = os.environ.get("PYTEST_XDIST_WORKER", "")
 LATE = REPORT.with_name(f"{WORKER}{os.getpid()}.late")
-MOST_SAID = 1500
+MOST_CHARACTERS = 1500
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    begun = {each["test"] for each in records(REPORT)} if not WORKER else set()
+    begun = {record["test"] for record in records(REPORT)} if not WORKER else set()
     done = [item for item in items if item.nodeid in begun]
     if done:
         config.hook.pytest_deselected(items=done)
         items[:] = [item for item in items if item.nodeid not in begun]
 
 
-def _tell(**record: Any) -> None:
-    if not WORKER:  # who spreads the tests hears of all of them
+def _record(**record: Any) -> None:
+    if not WORKER:  # the main process gets the reports of all workers
         with REPORT.open("a", encoding="utf-8") as file:
             file.write(json.dumps(record) + "\n")
 
 
 def pytest_collectreport(report: pytest.CollectReport) -> None:
-    """Of a file that can't be imported."""
+    """Records a file that can't be imported."""
     if report.failed:
-        _tell(test=report.nodeid, outcome="failed", said=report.longreprtext[-300:])
+        _record(test=report.nodeid, outcome="failed", said=report.longreprtext[-300:])
 
 
 def pytest_runtest_logstart(nodeid: str) -> None:
-    _tell(test=nodeid, outcome="begun")
+    _record(test=nodeid, outcome="begun")
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     if report.failed or report.when == "call" or report.skipped:
-        said = _said(report) if report.outcome != "passed" else ""
+        reason = _reason(report) if report.outcome != "passed" else ""
         seconds = round(report.duration, 3)
-        _tell(test=report.nodeid, outcome=report.outcome, seconds=seconds, said=said)
+        _record(test=report.nodeid, outcome=report.outcome, seconds=seconds, said=reason)
 
 
-def _said(report: pytest.TestReport) -> str:
-    """Why: the error's own words, or the end of all there is."""
+def _reason(report: pytest.TestReport) -> str:
+    """The error's message, or the end of the report."""
     if isinstance(report.longrepr, tuple):
         return str(report.longrepr[-1])
     crash = getattr(report.longrepr, "reprcrash", None)
     if crash is not None:
-        return f"{crash.path}:{crash.lineno}: {crash.message}"[:MOST_SAID]
-    return report.longreprtext[-MOST_SAID:]
+        return f"{crash.path}:{crash.lineno}: {crash.message}"[:MOST_CHARACTERS]
+    return report.longreprtext[-MOST_CHARACTERS:]
 
 
 @pytest.hookimpl(wrapper=True)

@@ -59,7 +59,7 @@ def command(files: Sequence[str], alone: bool) -> list[str]:
 
 
 def run(files: Sequence[str], report: Path, log: Path, options: argparse.Namespace) -> str:
-    """What kept the tests from coming to their end, or nothing."""
+    """Why the tests did not come to their end, or the empty string."""
     ends = time.monotonic() + options.seconds
     env = {
         **{key: value for key, value in os.environ.items() if not key.startswith("PYTEST_XDIST")},
@@ -72,7 +72,7 @@ def run(files: Sequence[str], report: Path, log: Path, options: argparse.Namespa
     left: set[str] = set()
     for _ in range(STARTS):
         with log.open("a", encoding="utf-8") as output:
-            made = subprocess.Popen(
+            process = subprocess.Popen(
                 command(files, bool(options.only)),
                 cwd=ROOT,
                 env=env,
@@ -81,16 +81,16 @@ def run(files: Sequence[str], report: Path, log: Path, options: argparse.Namespa
                 start_new_session=True,
             )
             try:
-                status = made.wait(max(0.0, ends - time.monotonic()))
+                status = process.wait(max(0.0, ends - time.monotonic()))
             except subprocess.TimeoutExpired:
                 return f"not done in {options.seconds:.0f} s"
-            except SystemExit as ended:  # what is done is told all the same
+            except SystemExit as ended:  # finished tests are reported all the same
                 return str(ended)
             finally:
-                if made.poll() is None:
-                    os.killpg(made.pid, signal.SIGKILL)  # and those that it has spread tests over
+                if process.poll() is None:
+                    os.killpg(process.pid, signal.SIGKILL)  # with the processes of its workers
                     with contextlib.suppress(subprocess.TimeoutExpired):  # a driver may not let go
-                        made.wait(10)
+                        process.wait(10)
         before, left = left, unfinished(report)
         if left == before and status in (0, 1, 5):  # 5: none were left to be run
             return ""
@@ -105,38 +105,38 @@ def _last_line(log: Path) -> str:
 
 
 def records(path: Path) -> list[Record]:
-    """What ci/gpu_report.py has written; a line that was cut off with its process is nothing."""
-    found = []
+    """The records of ci/gpu_report.py, without a line that was cut off with its process."""
+    lines = []
     for line in path.read_text("utf-8").splitlines() if path.exists() else ():
         with contextlib.suppress(ValueError):
-            found.append(json.loads(line))
-    return found
+            lines.append(json.loads(line))
+    return lines
 
 
 def unfinished(report: Path) -> set[str]:
     """The tests that ended their process."""
-    told = records(report)
-    return {each["test"] for each in told} - {
-        each["test"] for each in told if each["outcome"] != "begun"
+    lines = records(report)
+    return {record["test"] for record in lines} - {
+        record["test"] for record in lines if record["outcome"] != "begun"
     }
 
 
 def outcomes(report: Path) -> dict[str, Record]:
-    """By test what became of it, the worst if there are several."""
-    found: dict[str, Record] = {}
+    """The record of each test, of several outcomes the worst."""
+    by_test: dict[str, Record] = {}
     for record in records(report):
-        known = found.get(record["test"])
+        known = by_test.get(record["test"])
         if known is None or known["outcome"] != "failed":
-            found[record["test"]] = {"said": "", **record}
-    for test, record in found.items():
+            by_test[record["test"]] = {"said": "", **record}
+    for test, record in by_test.items():
         where = _where(report.parent, test) if record["outcome"] in ("begun", "failed") else ""
         if where or record["outcome"] == "begun":
             record["said"] = where or "its process ended, or the time was over"
-    return found
+    return by_test
 
 
 def _where(folder: Path, test: str) -> str:
-    """Where a test was that was ended for its time, or nothing."""
+    """The frames of a test that was ended for its time, or the empty string."""
     for path in sorted(folder.glob("*.late")):
         _, begun, after = f"\n{path.read_text('utf-8', 'replace')}".rpartition(f"\n-- {test}\n")
         for thread in f"\n{after}".partition("\n-- ")[0].split("\n\n") if begun else ():
@@ -149,28 +149,30 @@ def _where(folder: Path, test: str) -> str:
 
 
 def is_bad(record: Record) -> bool:
-    """Also what was left out for want of a GPU, where there is to be one."""
+    """Whether a test failed, or was skipped for lack of a GPU where there has to be one."""
     without = "no CUDA GPU" in record["said"] and os.environ.get("GPUGRAPH_GPU") == "1"
     return record["outcome"] in ("failed", "begun") or without
 
 
-def summary(found: dict[str, Record], kept: str) -> tuple[str, bool]:
-    """Some lines, and whether all is well."""
-    counts = Counter(each["outcome"] for each in found.values())
-    bad = {test: each for test, each in found.items() if is_bad(each)}
+def summary(by_test: dict[str, Record], problem: str) -> tuple[str, bool]:
+    """Some lines, and whether all is well. problem: why the tests did not come to their end."""
+    counts = Counter(record["outcome"] for record in by_test.values())
+    bad = {test: record for test, record in by_test.items() if is_bad(record)}
     lines = [", ".join(f"{count} {outcome}" for outcome, count in sorted(counts.items()))]
-    lines += [f"tests: {kept}"] if kept else []
+    lines += [f"tests: {problem}"] if problem else []
     for test, record in list(bad.items())[:MOST_FAILURES]:
-        said = " ".join(record["said"].replace(f"{ROOT}/", "").split())
-        lines.append(f"- {test.rpartition('/')[2]}: {said[:MOST_WORDS]}")
+        reason = " ".join(record["said"].replace(f"{ROOT}/", "").split())
+        lines.append(f"- {test.rpartition('/')[2]}: {reason[:MOST_WORDS]}")
     if len(bad) > MOST_FAILURES:
         lines.append(f"- and {len(bad) - MOST_FAILURES} more")
-    skipped = {record["said"] for record in found.values() if record["outcome"] == "skipped"}
+    skipped = {record["said"] for record in by_test.values() if record["outcome"] == "skipped"}
     lines += [f"- skipped: {' '.join(why.split())[:MOST_WORDS]}" for why in sorted(skipped)[:3]]
-    slow = sorted(found.items(), key=lambda one: -one[1].get("seconds", 0))[:4]
-    told = [f"{each.get('seconds', 0):.0f} s {test.rpartition('::')[2]}" for test, each in slow]
-    lines += [f"longest: {', '.join(told)}"] if told else []
-    return "\n".join(lines), counts["passed"] > 0 and not bad and not kept
+    slow = sorted(by_test.items(), key=lambda item: -item[1].get("seconds", 0))[:4]
+    times = [
+        f"{record.get('seconds', 0):.0f} s {test.rpartition('::')[2]}" for test, record in slow
+    ]
+    lines += [f"longest: {', '.join(times)}"] if times else []
+    return "\n".join(lines), counts["passed"] > 0 and not bad and not problem
 
 
 def main() -> int:
@@ -187,13 +189,13 @@ def main() -> int:
     log.unlink(missing_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder, "report")
-        kept = run(options.only or marked(options.tests), report, log, options)
-        found = outcomes(report)
-    text, well = summary(found, kept)
-    (options.out / "tests.json").write_text(json.dumps(found, indent=1) + "\n")
+        problem = run(options.only or marked(options.tests), report, log, options)
+        by_test = outcomes(report)
+    text, is_well = summary(by_test, problem)
+    (options.out / "tests.json").write_text(json.dumps(by_test, indent=1) + "\n")
     (options.out / "summary.txt").write_text(text + "\n")
     print(text)
-    return 0 if well else 1
+    return 0 if is_well else 1
 
 
 if __name__ == "__main__":

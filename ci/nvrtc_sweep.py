@@ -1,24 +1,24 @@
-"""Compiles every CUDA text for every GPU there is, without one: NVRTC, sm_70 to sm_120.
+"""Compiles every CUDA source for every GPU architecture, without a GPU: NVRTC, sm_70 to sm_120.
 
     python ci/nvrtc_sweep.py [--corpus kernels samples joined] [--arch sm_90 ...] [--rotate N]
                              [--most N] [--only NAME] [--most-spills BYTES] [--json FILE]
 
-Compiled are the corpora (`CORPORA`: functions that yield names and texts): `kernels`, the files
-kernels/**/*.cu in each variant that their comments list; `samples`, what is generated for samples
-of every op, and `joined`, for launches that are joined (ci/cuda_corpus.py). A file lists variants
-as
+It compiles the corpora (`CORPORA`: functions that yield names and sources): `kernels`, the files
+kernels/**/*.cu in each variant that their comments list; `samples`, the sources that are generated
+for samples of every op; and `joined`, those for joined launches (ci/cuda_corpus.py). A file lists
+variants as
 
     variants: T=float,half,int64 GG_RANK=1,3,8
 
-which are all combinations; several such lines add up. A value that is a dtype's name gives the
-macros of `kernel.Launch.types` (T, T_VALUE, T_LOAD, T_STORE), any other one plain macro. A file
-whose comment says `needs: sm_80`, and what includes it, is for such GPUs and newer ones.
+for all combinations; several such lines add up. A value that is a dtype's name defines the macros
+of `kernel.Launch.types` (T, T_VALUE, T_LOAD, T_STORE), any other value one plain macro. A file with
+the comment `needs: sm_80`, and files that include it, are for such GPUs and newer ones.
 
-It fails where a text does not compile, or a kernel spills more than the limit to local memory. It
-prints what was compiled, seconds, and the kernels with the most registers and spills. Nothing is
-taken from the cache, so every run is a full one; with --rotate each text is compiled for N of the
-GPUs, in turn, so that all texts and all GPUs are met in a part of the time, and with --most only N
-texts of each corpus, evenly picked.
+It fails if a source does not compile, or a kernel spills more than the limit to local memory. It
+prints the number of compilations, seconds, and the kernels with the most registers and spills. It
+does not use the cache, so every run is a full one. With --rotate each source is compiled for N of
+the architectures, in turn, so that all sources and all architectures have their turn in a part of
+the time; with --most only N sources of each corpus are compiled, evenly picked.
 """
 
 from __future__ import annotations
@@ -52,19 +52,19 @@ __all__ = ["CORPORA", "Resources", "Text", "kernel_texts", "main", "resources", 
 ARCHS = (70, 75, 80, 86, 89, 90, 100, 120)
 MOST_SPILLS = 0
 """Bytes that a kernel may spill: stores and loads together."""
-MOST_SAID = 700
-"""Characters of a fault: the text and the whole log are in the file that it names."""
+MOST_CHARACTERS = 700
+"""Of a fault: the source and the whole log are in the file that it names."""
 
 
 class Text(NamedTuple):
-    """One text to compile."""
+    """One source to compile."""
 
     name: str
     text: str
 
 
 class Resources(NamedTuple):
-    """What ptxas says of one kernel."""
+    """The resources of one kernel, from the log of ptxas."""
 
     text: str
     kernel: str
@@ -76,13 +76,13 @@ class Resources(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """One text compiled for one architecture: its kernels, or why there are none."""
+    """One source compiled for one architecture: its kernels, or the error."""
 
     kernels: tuple[Resources, ...]
     error: str
 
 
-# -- what is compiled
+# -- corpora
 
 _VARIANTS = re.compile(r"\bvariants:((?:[ \t]+\w+=[^\s*]+)+)")
 _NEEDS = re.compile(r"\bneeds: sm_(\d+)")
@@ -90,27 +90,27 @@ _TYPES = {"half": "float16", "float": "float32", "double": "float64"}
 
 
 def variants(text: str) -> list[dict[str, str]]:
-    """The combinations of macros that a text's comments list; one without macros if none."""
-    found = []
+    """The combinations of macros that a source's comments list; one without macros if none."""
+    combinations = []
     for line in _VARIANTS.findall(text):
-        pairs = [each.partition("=")[::2] for each in line.split()]
+        pairs = [word.partition("=")[::2] for word in line.split()]
         names = [name for name, _ in pairs]
-        values = itertools.product(*(value.split(",") for _, value in pairs))
-        found += [dict(zip(names, each)) for each in values]
-    return found or [{}]
+        rows = itertools.product(*(value.split(",") for _, value in pairs))
+        combinations += [dict(zip(names, row)) for row in rows]
+    return combinations or [{}]
 
 
-def defined(macros: dict[str, str]) -> str:
-    """The lines that go in front of a text for these macros."""
+def definitions(macros: dict[str, str]) -> str:
+    """The lines in front of a source that define these macros."""
     types = {name: dtype for name, value in macros.items() if (dtype := _dtype(value))}
     return type_macros(types, {name: value for name, value in macros.items() if name not in types})
 
 
 def needed(text: str) -> int:
-    """The least compute capability, times 10, of GPUs that a text is for."""
+    """The least compute capability, times 10, of GPUs that a source is for."""
     try:
         return max(map(int, _NEEDS.findall(with_includes(text))), default=0)
-    except KeyError:  # an include that is not there: its compilation says so
+    except KeyError:  # a missing include, which is an error of the compilation
         return 0
 
 
@@ -127,7 +127,7 @@ def kernel_texts(folder: Path = ROOT / "kernels") -> Iterator[Text]:
         text = path.read_text("utf-8")
         for macros in variants(text):
             words = " ".join(f"{name}={value}" for name, value in macros.items())
-            yield Text(f"{path.name} {words}".strip(), defined(macros) + text)
+            yield Text(f"{path.name} {words}".strip(), definitions(macros) + text)
 
 
 CORPORA: dict[str, Callable[[], Iterable[tuple[str, str]]]] = {
@@ -135,16 +135,16 @@ CORPORA: dict[str, Callable[[], Iterable[tuple[str, str]]]] = {
     "samples": sample_texts,
     "joined": joined_texts,
 }
-"""Where texts come from: functions that yield names and texts."""
+"""Functions that yield names and sources."""
 
 
 def all_texts(corpora: Sequence[str], only: str, most: int) -> list[Text]:
-    """The texts of these corpora with `only` in their names, at most so many of each."""
-    found = []
+    """The sources of these corpora with `only` in their names, at most so many of each."""
+    selected = []
     for corpus in corpora:
-        texts = [Text(*each) for each in CORPORA[corpus]() if only in each[0]]
-        found += texts[:: max(1, -(-len(texts) // most)) if most else 1]
-    return found
+        texts = [Text(name, text) for name, text in CORPORA[corpus]() if only in name]
+        selected += texts[:: max(1, -(-len(texts) // most)) if most else 1]
+    return selected
 
 
 # -- compiling
@@ -156,60 +156,61 @@ _SHARED = re.compile(r"(\d+) bytes smem")
 
 
 def resources(text: str, arch: str, log: str) -> tuple[Resources, ...]:
-    """What `--ptxas-options=-v` said of each kernel of a text."""
-    found = []
+    """The resources of each kernel of a source, from the log of `--ptxas-options=-v`."""
+    kernels = []
     parts = _ENTRY.split(log)
-    for kernel, said in zip(parts[1::2], parts[2::2]):
-        stack, used, shared = _STACK.search(said), _USED.search(said), _SHARED.search(said)
-        frame, stores, loads = (int(each) for each in stack.groups()) if stack else (0, 0, 0)
+    for kernel, lines in zip(parts[1::2], parts[2::2]):
+        stack, used, shared = _STACK.search(lines), _USED.search(lines), _SHARED.search(lines)
+        frame, stores, loads = map(int, stack.groups()) if stack else (0, 0, 0)
         registers = int(used.group(1)) if used else 0
-        kept = int(shared.group(1)) if shared else 0
-        found.append(Resources(text, kernel, arch, registers, stores + loads, frame, kept))
-    return tuple(found)
+        num_bytes = int(shared.group(1)) if shared else 0
+        kernels.append(Resources(text, kernel, arch, registers, stores + loads, frame, num_bytes))
+    return tuple(kernels)
 
 
-def compiled(nvrtc: Nvrtc, text: Text, arch: str) -> Outcome:
+def compile_text(nvrtc: Nvrtc, text: Text, arch: str) -> Outcome:
+    """One compilation."""
     try:
         cubin = nvrtc.compile(text.text, text.name, arch)
     except DriverError as error:
         return Outcome((), f"{text.name} for {arch}: {error}")
     kernels = resources(text.name, arch, cubin.log)
     if not kernels:
-        return Outcome((), f"{text.name} for {arch}: no kernel in it, or none that ptxas speaks of")
+        return Outcome((), f"{text.name} for {arch}: it has no kernel, or none in the log of ptxas")
     return Outcome(kernels, "")
 
 
 def sweep(
     nvrtc: Nvrtc, texts: Sequence[Text], archs: Sequence[str], rotate: int = 0
 ) -> list[Outcome]:
-    """Every text for every architecture, or for `rotate` of them in turn, on all processors."""
+    """Every source for every architecture, or for `rotate` of them in turn, on all processors."""
     pairs = []
-    for place, text in enumerate(texts):
+    for index, text in enumerate(texts):
         least = needed(text.text)
-        own = [arch for arch in archs if int(arch.removeprefix("sm_")) >= least]
-        each = min(rotate or len(own), len(own))
-        pairs += [(text, own[(place * each + step) % len(own)]) for step in range(each)]
+        possible = [arch for arch in archs if int(arch.removeprefix("sm_")) >= least]
+        count = min(rotate or len(possible), len(possible))
+        first = index * count
+        pairs += [(text, possible[(first + step) % len(possible)]) for step in range(count)]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        return list(pool.map(lambda pair: compiled(nvrtc, *pair), pairs))
+        return list(pool.map(lambda pair: compile_text(nvrtc, *pair), pairs))
 
 
-# -- said
+# -- the report
 
 
 def report(outcomes: Sequence[Outcome], most_spills: int) -> list[str]:
-    """Prints the table; what is wrong."""
-    kernels = [each for outcome in outcomes for each in outcome.kernels]
+    """Prints the table; returns the faults."""
+    kernels = [kernel for outcome in outcomes for kernel in outcome.kernels]
     print(f"{'registers':>9} {'spills':>7} {'stack':>6} {'shared':>7}  kernel")
-    for each in sorted(kernels, key=lambda one: (-one.spills, -one.registers))[:12]:
+    for it in sorted(kernels, key=lambda kernel: (-kernel.spills, -kernel.registers))[:12]:
         print(
-            f"{each.registers:9} {each.spills:7} {each.stack:6} {each.shared:7}  "
-            f"{each.kernel} ({each.text}) {each.arch}"
+            f"{it.registers:9} {it.spills:7} {it.stack:6} {it.shared:7}  "
+            f"{it.kernel} ({it.text}) {it.arch}"
         )
     return [outcome.error for outcome in outcomes if outcome.error] + [
-        f"{each.kernel} of {each.text} for {each.arch} spills {each.spills} bytes, more than "
-        f"{most_spills}"
-        for each in kernels
-        if each.spills > most_spills
+        f"{it.kernel} of {it.text} for {it.arch} spills {it.spills} bytes, more than {most_spills}"
+        for it in kernels
+        if it.spills > most_spills
     ]
 
 
@@ -227,7 +228,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if nvrtc is None:
         print(reason, file=sys.stderr)
         return 2
-    archs = options.arch or [f"sm_{each}" for each in ARCHS if each in nvrtc.archs]
+    archs = options.arch or [f"sm_{number}" for number in ARCHS if number in nvrtc.archs]
     texts = all_texts(options.corpus or list(CORPORA), options.only, options.most)
     began = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
@@ -235,12 +236,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     took = time.perf_counter() - began
     faults = report(outcomes, options.most_spills)
     if options.json:
-        kernels = [each._asdict() for outcome in outcomes for each in outcome.kernels]
+        kernels = [kernel._asdict() for outcome in outcomes for kernel in outcome.kernels]
         options.json.write_text(json.dumps(kernels, indent=1))
     for fault in faults:
-        print(f"FAILED: {fault[:MOST_SAID]}", file=sys.stderr)
+        print(f"FAILED: {fault[:MOST_CHARACTERS]}", file=sys.stderr)
     print(
-        f"{len(texts)} texts for {', '.join(archs)} by NVRTC {nvrtc.version[0]}."
+        f"{len(texts)} sources for {', '.join(archs)} by NVRTC {nvrtc.version[0]}."
         f"{nvrtc.version[1]}: {len(outcomes)} compiled in {took:.1f} s, {len(faults)} faults"
     )
     return 1 if faults or not texts else 0

@@ -28,27 +28,24 @@ def has_bfloat16(context: Any) -> bool:
 def bind_widened(
     bind: Bind, context: Any, arrays: Sequence[Any], writes: Sequence[int], dynamic: bool
 ) -> Run:
-    """What runs the kernel that `bind` binds, on float32 in the place of bfloat16.
+    """The callable of a kernel that `bind` binds to float32 in place of bfloat16.
 
-    context: the `KernelContext`. writes: which inputs the kernel writes, beside its outputs, the
-    last of `arrays`. dynamic: it returns its outputs. Arrays in one place get one array of float32,
-    so that a kernel finds an output in the memory of an input there, too.
+    context: the `KernelContext`. writes: the inputs that the kernel writes, beside its outputs, the
+    last of `arrays`. dynamic: it returns its outputs. Arrays with the same memory share one array
+    of float32, so that an output in the memory of an input is so for the kernel too.
     """
     wide = _Widened(context)
-    replaced = [wide.array(each) for each in arrays]
-    count = len(arrays) - (0 if dynamic else len(context.output_types))
-    pairs = [
-        (at, each, other)
-        for at, (each, other) in enumerate(zip(arrays, replaced))
-        if each is not other
-    ]
-    read = [(other, each) for at, each, other in pairs if at < count]
-    written = [
-        (each, other)
-        for at, each, other in pairs
-        if (at >= count or at in writes) and each.flags.writeable  # a view of a constant is not
-    ]
-    run = bind(wide, replaced)
+    widened = [wide.array(array) for array in arrays]
+    num_inputs = len(arrays) - (0 if dynamic else len(context.output_types))
+    read, written = [], []
+    for index, (array, wide_array) in enumerate(zip(arrays, widened)):
+        if array is not wide_array:
+            if index < num_inputs:
+                read.append((wide_array, array))
+            # a view of a constant is not writeable
+            if (index >= num_inputs or index in writes) and array.flags.writeable:
+                written.append((array, wide_array))
+    run = bind(wide, widened)
 
     def widen_and_run() -> Any:
         for target, source in read:
@@ -66,7 +63,7 @@ def _is_narrow(array: Any) -> bool:
 
 
 def _as_declared(arrays: Sequence[Any], types: Sequence[DType]) -> list[Any]:
-    """What a kernel returned, rounded where it is to be bfloat16."""
+    """The arrays that a kernel returned, rounded where they are to be bfloat16."""
     return [
         np.asarray(array).astype(BFLOAT16) if dtype.base_dtype is bfloat16 else array
         for array, dtype in zip(arrays, types)
@@ -74,7 +71,7 @@ def _as_declared(arrays: Sequence[Any], types: Sequence[DType]) -> list[Any]:
 
 
 def _type(dtype: DType) -> DType:
-    """The dtype that stands for one; references are none here: kernels write arrays."""
+    """float32 for bfloat16 and for references to it; other dtypes as they are."""
     return float32 if dtype.base_dtype is bfloat16 else dtype
 
 
@@ -82,33 +79,33 @@ def _attr(value: Any) -> Any:
     if type(value) is DType:
         return _type(value)
     if isinstance(value, list):
-        return [_attr(each) for each in value]
+        return [_attr(element) for element in value]
     return value
 
 
 class _Widened:
-    """A `KernelContext` in which bfloat16 is float32; all else is that of the op."""
+    """A `KernelContext` in which bfloat16 is float32."""
 
     def __init__(self, context: Any) -> None:
         self._context = context
-        self._made: dict[Any, Any] = {}
-        self.attrs: Mapping[str, Any] = {key: _attr(each) for key, each in context.attrs.items()}
-        self.input_types = [_type(each) for each in context.input_types]
-        self.output_types = [_type(each) for each in context.output_types]
+        self._wide: dict[Any, Any] = {}
+        self.attrs: Mapping[str, Any] = {key: _attr(value) for key, value in context.attrs.items()}
+        self.input_types = [_type(dtype) for dtype in context.input_types]
+        self.output_types = [_type(dtype) for dtype in context.output_types]
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._context, name)
 
     def array(self, array: Any) -> Any:
-        """The array that stands for one: itself, unless it is of bfloat16."""
+        """The array of float32 for one of bfloat16; other arrays as they are."""
         if not _is_narrow(array):
             return array
-        place = array.ctypes.data, array.shape, array.strides
-        if place not in self._made:
-            self._made[place] = self._context.passing(len(self._made), array.shape, float32)
-        return self._made[place]
+        key = array.ctypes.data, array.shape, array.strides
+        if key not in self._wide:
+            self._wide[key] = self._context.passing(len(self._wide), array.shape, float32)
+        return self._wide[key]
 
     def value(self, index: int) -> Any:
         """The array of host input `index`."""
-        found = self._context.value(index)
-        return found.astype(np.float32) if _is_narrow(found) else found
+        array = self._context.value(index)
+        return array.astype(np.float32) if _is_narrow(array) else array

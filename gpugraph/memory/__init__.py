@@ -3,8 +3,8 @@
     device  ->  [LimitingAllocator, TrackingAllocator]  ->  BFCAllocator  ->  SubAllocator
     plan    ->  plan_offsets: all buffers of a plan in one block
 
-Nothing here touches bytes. `Allocator.host_region` leads from an address to the buffer that holds
-it, where the memory is the host's. Importing this package registers "DefaultCPUAllocator".
+Nothing here reads or writes memory. `Allocator.host_region` returns the buffer that holds an
+address of host memory. The import of this package registers "DefaultCPUAllocator".
 """
 
 from gpugraph.memory.allocator import (
@@ -42,9 +42,11 @@ from gpugraph.memory.host_allocator import new_cpu_allocator as new_cpu_allocato
 from gpugraph.memory.limiting_allocator import LimitingAllocator as LimitingAllocator
 from gpugraph.memory.sub_allocator import (
     FakeSubAllocator as FakeSubAllocator,
+    HostRegions as HostRegions,
     HostSubAllocator as HostSubAllocator,
     RegionVisitor as RegionVisitor,
     SubAllocator as SubAllocator,
+    no_such_region as no_such_region,
 )
 from gpugraph.memory.tracking_allocator import (
     AllocRecord as AllocRecord,

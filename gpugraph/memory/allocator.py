@@ -1,18 +1,18 @@
 """The allocator interface: arithmetic on integer addresses.
 
-An allocator hands out ranges of bytes by their address, an integer of its own memory space; it
-never touches the bytes. The rules for every allocator:
+An allocator hands out ranges of bytes by their addresses, integers of its own memory space; it
+never reads or writes the memory. The rules for every allocator:
 
-- A request for zero bytes, one that cannot be met and one of 2**63 bytes or more give None.
+- A request for zero bytes, one that cannot be met and one of 2**63 bytes or more return None.
   A negative size raises InvalidArgumentError.
-- Freeing None does nothing. An address that the allocator does not know, or has taken back,
-  raises InvalidArgumentError naming the allocator and the address.
-- Every method may be called from any thread, and `deallocate_raw` even from a finalizer which the
+- Freeing None does nothing. An address that is unknown to the allocator, or freed already, raises
+  InvalidArgumentError with the allocator's name and the address.
+- Every method may be called from any thread, and `deallocate_raw` even from a finalizer that the
   garbage collector runs in the middle of another call.
 
-`retry` and `optional` say what a failure means. By default it is final and reported at once.
-With `retry` the allocator may first wait for another thread to free something. With `optional`
-the caller can do without (scratch space that makes a kernel faster), so little is logged.
+`retry` and `optional` decide what a failure means. By default it is final and reported at once.
+With `retry` the allocator may first wait for another thread to free memory. With `optional` the
+caller has an alternative (scratch space that makes a kernel faster), so little is logged.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class HostRegion(NamedTuple):
 
 
 class LiveAllocation(NamedTuple):
-    """A range in use: address, bytes asked for, bytes handed out, and the allocation's id."""
+    """A range in use: address, bytes requested, bytes handed out, and the allocation's id."""
 
     address: int
     requested: int
@@ -60,15 +60,15 @@ class Allocator(ABC):
 
     @abstractmethod
     def deallocate_raw(self, address: int | None) -> None:
-        """Takes a range back by the address that `allocate_raw` gave."""
+        """Frees a range by the address that `allocate_raw` returned."""
 
     @property
     def tracks_allocation_sizes(self) -> bool:
-        """Whether the sizes and ids of live allocations can be asked for."""
+        """Whether the allocator knows the sizes and ids of live allocations."""
         return False
 
     def requested_size(self, address: int) -> int:
-        """The bytes asked for. Raises FailedPreconditionError where sizes are not tracked."""
+        """The bytes requested. Raises FailedPreconditionError if sizes are not tracked."""
         raise FailedPreconditionError(
             None,
             None,
@@ -76,24 +76,24 @@ class Allocator(ABC):
         )
 
     def allocated_size(self, address: int) -> int:
-        """The bytes handed out, never less than asked for. Raises as `requested_size`."""
+        """The bytes handed out, at least those requested. Raises as `requested_size`."""
         return self.requested_size(address)
 
     def allocation_id(self, address: int) -> int:
-        """The number of the allocation, from 1 in order; 0 where they are not numbered."""
+        """The number of the allocation, from 1 in order; 0 if they are not numbered."""
         return 0
 
     def get_stats(self) -> AllocatorStats:
-        """A copy of the counters; all zero where none are kept."""
+        """A copy of the counters; all zero if none are kept."""
         return AllocatorStats()
 
     def clear_stats(self) -> None:  # noqa: B027, meant to be empty
-        """Restarts the counts of allocations and peaks; does nothing where none are kept."""
+        """Restarts the counts of allocations and peaks; does nothing if none are kept."""
 
     def host_region(self, address: int) -> HostRegion:
         """The host buffer that holds `address`.
 
-        Raises FailedPreconditionError where the memory cannot be reached from the host.
+        Raises FailedPreconditionError if the memory is not the host's.
         """
         raise FailedPreconditionError(
             None,
@@ -103,15 +103,15 @@ class Allocator(ABC):
         )
 
     def live_allocations(self) -> list[LiveAllocation]:
-        """What is in use, by address; empty where it is not tracked."""
+        """The ranges in use, by address; empty if they are not tracked."""
         return []
 
     def largest_free_chunk(self) -> int | None:
-        """The largest hole in bytes, or None where it is not known."""
+        """The largest hole in bytes, or None if it is unknown."""
         return None
 
     def dump_memory_log(self, num_bytes: int) -> str:
-        """A report, many lines long, on why `num_bytes` could not be had."""
+        """A report of many lines on why `num_bytes` could not be allocated."""
         return f"Allocator ({self.name}), Stats: \n{self.get_stats().debug_string()}"
 
 
@@ -128,45 +128,58 @@ class AllocatorWrapper(Allocator):
 
     @property
     def name(self) -> str:
+        """The inner allocator's name."""
         return self._inner.name
 
     def allocate_raw(
         self, num_bytes: int, *, retry: bool = False, optional: bool = False
     ) -> int | None:
+        """Allocates from the inner allocator."""
         return self._inner.allocate_raw(num_bytes, retry=retry, optional=optional)
 
     def deallocate_raw(self, address: int | None) -> None:
+        """Frees to the inner allocator."""
         self._inner.deallocate_raw(address)
 
     @property
     def tracks_allocation_sizes(self) -> bool:
+        """Whether the inner allocator tracks sizes."""
         return self._inner.tracks_allocation_sizes
 
     def requested_size(self, address: int) -> int:
+        """The bytes requested, by the inner allocator."""
         return self._inner.requested_size(address)
 
     def allocated_size(self, address: int) -> int:
+        """The bytes handed out, by the inner allocator."""
         return self._inner.allocated_size(address)
 
     def allocation_id(self, address: int) -> int:
+        """The number of the allocation, by the inner allocator."""
         return self._inner.allocation_id(address)
 
     def get_stats(self) -> AllocatorStats:
+        """The inner allocator's counters."""
         return self._inner.get_stats()
 
     def clear_stats(self) -> None:
+        """Restarts the inner allocator's counters."""
         self._inner.clear_stats()
 
     def host_region(self, address: int) -> HostRegion:
+        """The host buffer that holds `address`, by the inner allocator."""
         return self._inner.host_region(address)
 
     def live_allocations(self) -> list[LiveAllocation]:
+        """The ranges in use, by the inner allocator."""
         return self._inner.live_allocations()
 
     def largest_free_chunk(self) -> int | None:
+        """The inner allocator's largest hole."""
         return self._inner.largest_free_chunk()
 
     def dump_memory_log(self, num_bytes: int) -> str:
+        """The inner allocator's report."""
         return self._inner.dump_memory_log(num_bytes)
 
 
@@ -183,7 +196,7 @@ def validate_num_bytes(name: str, num_bytes: int) -> bool:
 
 
 def unknown_address(name: str, wanted: str, address: object) -> InvalidArgumentError:
-    """The error for an address that is not in use; `wanted` is what was asked of it."""
+    """The error for an address that is not in use; `wanted` is the request, for the message."""
     shown = f"{address:#x}" if isinstance(address, int) else repr(address)
     return invalid_argument(
         f"Allocator ({name}) was asked {wanted} {shown}, "

@@ -1,9 +1,9 @@
-"""Who makes allocators for host memory: factories by name and priority.
+"""The registry of factories of host memory allocators, by name and priority.
 
-The factory of highest priority wins, the first registered among equals. `get_allocator` makes its
-allocator once and gives the same one for ever; from then on no factory may be added, since it
-might have won. `new_allocator` makes another one at each call and settles nothing: a device that
-wants memory of its own calls it.
+The factory of the highest priority serves, among equals the one registered first. `get_allocator`
+creates its allocator once and always returns the same one; after that no factory may be added,
+since it might be preferred. `new_allocator` creates another one at each call, for a device with
+memory of its own.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ class AllocatorRegistry:
 
     @classmethod
     def register(cls, name: str, priority: int, factory: AllocatorFactory) -> None:
-        """Adds a factory: a callable without arguments that makes an Allocator.
+        """Adds a factory: a callable without arguments that returns a new Allocator.
 
         Raises InvalidArgumentError for an empty name or a negative priority, AlreadyExistsError
-        if both are taken, and FailedPreconditionError after `get_allocator`.
+        if one with both is registered, and FailedPreconditionError after `get_allocator`.
         """
         if not name:
             raise invalid_argument("An allocator factory needs a name.")
@@ -55,23 +55,23 @@ class AllocatorRegistry:
         location = f"{caller.f_code.co_filename}:{caller.f_lineno}"
         with cls._lock:
             cls._refuse_if_settled(name, location)
-            taken = cls._find(name, priority)
-            if taken is not None:
+            present = cls._find(name, priority)
+            if present is not None:
                 raise AlreadyExistsError(
                     None,
                     None,
                     f"New registration for AllocatorFactory with name={name} priority={priority} "
                     f"at location {location} conflicts with previous registration at location "
-                    f"{taken.location}",
+                    f"{present.location}",
                 )
             cls._entries.append(_Entry(name, priority, factory, location))
 
     @classmethod
     def unregister(cls, name: str, priority: int) -> None:
-        """Removes a factory, and with it the allocator that it made for `get_allocator`.
+        """Removes a factory, and with it the allocator that it created for `get_allocator`.
 
-        If that allocator was the one given, factories may be added again. Raises NotFoundError
-        for one that is not registered.
+        If `get_allocator` returned that allocator, factories may be added again. Raises
+        NotFoundError for a factory that is not registered.
         """
         with cls._lock:
             entry = cls._find(name, priority)

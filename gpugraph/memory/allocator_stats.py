@@ -1,7 +1,7 @@
-"""What an allocator has done: counts and bytes, with TensorFlow's names and rows.
+"""Statistics of an allocator: counts and bytes, with TensorFlow's names and rows.
 
-`bytes_in_use` counts what the allocator handed out, rounding included, not what was asked for.
-`bytes_reserved` counts what the allocator holds from the layer below, in use or not.
+`bytes_in_use` counts the bytes handed out, including rounding. `bytes_reserved` counts the bytes
+obtained from the layer below, in use or not.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ class AllocatorStats:
             self.largest_alloc_size = num_bytes
 
     def record_reserved(self, num_bytes: int) -> None:
-        """Counts `num_bytes` obtained from the layer below; negative when given back."""
+        """Counts `num_bytes` obtained from the layer below; negative if returned."""
         self.bytes_reserved += num_bytes
         self.peak_bytes_reserved = max(self.peak_bytes_reserved, self.bytes_reserved)
 
     def clear(self) -> None:
-        """Starts the counts anew: no allocations yet, and the peak is what is in use now."""
+        """Restarts the counts: no allocations, and a peak of the bytes in use now."""
         self.num_allocs = 0
         self.peak_bytes_in_use = self.bytes_in_use
         self.largest_alloc_size = 0

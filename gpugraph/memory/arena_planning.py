@@ -10,17 +10,17 @@ NP-hard; no plan can be smaller than the bytes live at the busiest step, `lower_
     B 1 KiB        [=========]       offset 2 KiB
     C 1 KiB                  [==]    offset 0, over A
 
-The policy. Cheap plans are tried in turn; the smallest wins, the first of equals stays, and the
-search ends as soon as a plan meets the lower bound:
+The policy. Several cheap plans are computed in turn; the smallest is taken, the first among equals,
+and the search ends as soon as a plan meets the lower bound:
 
-1. Scan by time: at each step return what has died to a list of holes (ordered by size, neighbours
-   joined), then give each newborn, the largest first, the smallest hole that fits, the lowest of
-   equals; where none fits, the block grows, over a hole at its end if there is one. O(n log n).
+1. Scan by time: at each step the buffers that end are returned to a list of holes (ordered by size,
+   adjacent holes joined). Then each buffer that begins, the largest first, gets the smallest hole
+   that fits, the lowest among equals; if none fits, the block grows, over a hole at its end if
+   there is one. O(n log n).
 2. The same scan with time reversed (up to 50,000 buffers).
-3. For up to 1,000 buffers, first-placed-keeps-its-place in three orders: by size, by size times
-   duration, and by duration. Each buffer takes the tightest gap among those placed already that
-   live at the same time. O(n * n), but these plans usually meet the bound on forward/backward
-   graphs.
+3. For up to 1,000 buffers, a placement in three orders: by size, by size times duration, and by
+   duration. Each buffer gets the tightest gap among the buffers placed before that live at the
+   same time. O(n * n), but these plans usually meet the bound on forward/backward graphs.
 
 Everything is deterministic: equal inputs give equal plans.
 """
@@ -33,7 +33,7 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
-from gpugraph.base.errors import InternalError, InvalidArgumentError, invalid_argument
+from gpugraph.base.errors import InternalError, invalid_argument
 
 _REVERSE_SCAN_UP_TO = 50_000
 _PLACE_BY_RANK_UP_TO = 1_000
@@ -62,7 +62,7 @@ def plan_offsets(lifetimes: Sequence[Lifetime], alignment: int = 64) -> ArenaPla
     a lifetime that ends before it begins, and for an alignment that is no power of two.
     """
     if alignment < 1 or alignment & (alignment - 1):
-        raise _invalid(f"An arena's alignment must be a power of two, not {alignment}.")
+        raise invalid_argument(f"An arena's alignment must be a power of two, not {alignment}.")
     _check_lifetimes(lifetimes)
     index = [i for i, lifetime in enumerate(lifetimes) if lifetime[0]]
     buffers = _Buffers(
@@ -87,10 +87,10 @@ def lower_bound(lifetimes: Sequence[Lifetime]) -> int:
 
 
 def check_offsets(lifetimes: Sequence[Lifetime], plan: ArenaPlan) -> None:
-    """Raises InternalError where a plan is wrong, naming the buffers by their positions.
+    """Raises InternalError, with the buffers' indices, if a plan is wrong.
 
-    Wrong is: another number of offsets than of lifetimes, a buffer that leaves the block, or two
-    buffers that are live at the same step and share bytes.
+    It is wrong if it has another number of offsets than of lifetimes, if a buffer leaves the block,
+    or if two buffers that are live at the same step share bytes.
     """
     if len(plan.offsets) != len(lifetimes):
         raise _wrong(f"{len(lifetimes)} lifetimes but {len(plan.offsets)} offsets")
@@ -121,10 +121,10 @@ def _forget(
 def _check_neighbours(
     live: list[tuple[int, int]], i: int, lifetimes: Sequence[Lifetime], plan: ArenaPlan
 ) -> None:
-    """Compares a newborn with the live buffers below and above: those in between tile apart."""
+    """Compares a new buffer with the live buffers next below and above: these are disjoint."""
     start = plan.offsets[i]
-    at = bisect_right(live, (start, i))
-    for offset, other in live[max(0, at - 1) : at + 1]:
+    index = bisect_right(live, (start, i))
+    for offset, other in live[max(0, index - 1) : index + 1]:
         if offset < start + lifetimes[i].size and start < offset + lifetimes[other].size:
             raise _wrong(
                 f"buffer {i} {lifetimes[i]} at {start} and buffer {other} {lifetimes[other]} "
@@ -152,7 +152,7 @@ def _best_plan(buffers: _Buffers) -> ArenaPlan:
 
 
 def _candidates(buffers: _Buffers) -> Iterator[ArenaPlan]:
-    """Plans in the order of the policy, each made only when it is asked for."""
+    """Plans in the order of the policy, each computed when it is needed."""
     sizes, firsts, lasts = buffers
     count = len(sizes)
     if not count:
@@ -200,10 +200,10 @@ class _Holes:
     def take(self, need: int) -> int:
         """The start of `need` bytes: in the tightest hole, or else at the top, which then grows."""
         by_size = self._by_size
-        at = bisect_left(by_size, (need,))
-        if at == len(by_size):
+        index = bisect_left(by_size, (need,))
+        if index == len(by_size):
             return self._grow(need)
-        size, start = by_size.pop(at)
+        size, start = by_size.pop(index)
         del self._size_at[start]
         if size > need:
             rest = start + need
@@ -248,7 +248,7 @@ def _scan_by_time(buffers: _Buffers) -> ArenaPlan:
 def _place_by_rank(
     buffers: _Buffers, ranks: Sequence[int] | Sequence[tuple[int, int]]
 ) -> ArenaPlan:
-    """Places the buffers of highest rank first, each where it fits tightest among the placed."""
+    """Places the buffers of highest rank first, each in the tightest gap among those before."""
     order = sorted(range(len(ranks)), key=lambda i: ranks[i], reverse=True)
     placed: list[tuple[int, int, int, int]] = []  # (start, end, first, last), ascending
     offsets = [0] * len(ranks)
@@ -263,7 +263,7 @@ def _place_by_rank(
 
 
 def _tightest_gap(placed: list[tuple[int, int, int, int]], size: int, first: int, last: int) -> int:
-    """The start of the smallest gap of `size` bytes left by what lives within [first, last]."""
+    """The start of the smallest gap of `size` bytes between buffers that live in [first, last]."""
     best = -1
     best_gap = 0
     end = 0
@@ -280,14 +280,10 @@ def _tightest_gap(placed: list[tuple[int, int, int, int]], size: int, first: int
 def _check_lifetimes(lifetimes: Sequence[Lifetime]) -> None:
     for i, (size, first, last) in enumerate(lifetimes):
         if size < 0 or last < first:
-            raise _invalid(
+            raise invalid_argument(
                 f"Lifetime {i} has size {size} and steps {first} to {last}: sizes must not be "
                 "negative, and no lifetime may end before it begins."
             )
-
-
-def _invalid(message: str) -> InvalidArgumentError:
-    return invalid_argument(message)
 
 
 def _wrong(message: str) -> InternalError:

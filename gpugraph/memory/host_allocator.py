@@ -1,6 +1,6 @@
-"""The host's own allocator: BFC over host memory, limited by what the machine has.
+"""The host's allocator: BFC over host memory, with the machine's memory as its limit.
 
-TensorFlow's is malloc; BFC gives the same name, and sizes, statistics and reports besides.
+TensorFlow's is malloc; BFC has the same name, and sizes, statistics and reports besides.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ def new_cpu_allocator() -> BFCAllocator:
 
 
 def physical_memory_bytes() -> int:
-    """The machine's memory in bytes, or 1 TiB where the system does not tell."""
+    """The machine's memory in bytes, or 1 TiB if the system does not report it."""
     try:
         size = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, OSError, ValueError):

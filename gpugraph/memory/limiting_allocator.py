@@ -1,12 +1,12 @@
 """A limit on one consumer's share of an allocator.
 
-What is counted is what the allocator below hands out, where it tracks that, else what was asked
-for. A request that would exceed the limit gives None at once, also with `retry`: the limit is the
-consumer's own, and it may be waiting for itself.
+It counts the bytes that the inner allocator hands out, if that tracks sizes, else those requested.
+A request that would exceed the limit returns None at once, also with `retry`: only the consumer
+itself could free memory below the limit.
 
-The bytes asked for are reserved before the request goes down, so threads never exceed the limit
-together, and no lock is held while the allocator below waits. If rounding makes the allocation
-larger than the limit leaves, it is given back.
+The requested bytes are reserved before the inner allocator is called, so threads never exceed the
+limit together, and no lock is held while the inner allocator waits. If rounding makes the
+allocation exceed the limit, it is freed.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class LimitingAllocator(AllocatorWrapper):
     def allocate_raw(
         self, num_bytes: int, *, retry: bool = False, optional: bool = False
     ) -> int | None:
-        """As the allocator below, but None where the limit would be exceeded."""
+        """As the inner allocator, but None if the limit would be exceeded."""
         if not validate_num_bytes(self.name, num_bytes):
             return None
         if not self._reserve(num_bytes):
@@ -76,6 +76,7 @@ class LimitingAllocator(AllocatorWrapper):
         return address
 
     def deallocate_raw(self, address: int | None) -> None:
+        """Frees a range; InvalidArgumentError for one that is not of this wrapper."""
         if address is None:
             return
         with self._lock:
@@ -87,22 +88,23 @@ class LimitingAllocator(AllocatorWrapper):
         self._reserve(-size)
 
     def get_stats(self) -> AllocatorStats:
-        """A copy of the counters of this wrapper, not of the allocator below."""
+        """A copy of the counters of this wrapper, not of the inner allocator."""
         with self._lock:
             return replace(self._stats)
 
     def clear_stats(self) -> None:
+        """Restarts the counters of this wrapper."""
         with self._lock:
             self._stats.clear()
 
     def live_allocations(self) -> list[LiveAllocation]:
-        """What is in use through this wrapper, by address."""
+        """The ranges in use through this wrapper, by address."""
         with self._lock:
-            own = set(self._in_use)
-        return [live for live in self._inner.live_allocations() if live.address in own]
+            addresses = set(self._in_use)
+        return [live for live in self._inner.live_allocations() if live.address in addresses]
 
     def largest_free_chunk(self) -> int | None:
-        """The largest hole below, as far as the limit lets it be used, in bytes."""
+        """The inner allocator's largest hole in bytes, at most what the limit leaves."""
         hole = self._inner.largest_free_chunk()
         if hole is None:
             return None
@@ -110,7 +112,7 @@ class LimitingAllocator(AllocatorWrapper):
             return min(hole, self._limit - self._reserved)
 
     def _reserve(self, num_bytes: int) -> bool:
-        """Reserves bytes unless the limit would be exceeded; a negative number always works."""
+        """Reserves bytes unless the limit would be exceeded; a negative number releases."""
         with self._lock:
             if num_bytes > 0 and self._reserved + num_bytes > self._limit:
                 return False

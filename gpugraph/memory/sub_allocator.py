@@ -1,13 +1,13 @@
-"""Where regions come from: the layer below BFC.
+"""Sub-allocators, which obtain regions for BFC.
 
-A sub-allocator hands out few and large regions; BFC cuts them up. `HostSubAllocator` gives host
-bytes, `FakeSubAllocator` addresses with nothing behind them, so that any device's memory can be
-rehearsed anywhere. A device writes its own over its driver.
+A sub-allocator hands out few and large regions, which BFC splits into chunks. `HostSubAllocator`
+has host memory; `FakeSubAllocator` has addresses without memory, to rehearse any device's memory.
+A device has one over its driver.
 
 Host regions are anonymous private mappings: zeroed, page-aligned, and backed by memory only once
 they are touched, so that a large region costs nothing until it is used. Linux is advised to back
-regions of 4 MiB and more with huge pages. A region given back is unmapped when nobody exports its
-buffer any longer: an array still looking at it stays valid.
+regions of 4 MiB and more with huge pages. A freed region is unmapped when the last array over its
+buffer is gone: such arrays stay valid.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ _HUGE_PAGES_FROM = 4 << 20
 
 
 class SubAllocator(ABC):
-    """Gives and takes back whole regions."""
+    """Obtains and frees whole regions."""
 
     @abstractmethod
     def alloc(self, alignment: int, num_bytes: int) -> int | None:
-        """The address of a new region aligned to `alignment` bytes, or None where none is left."""
+        """The address of a new region aligned to `alignment` bytes, or None if none is left."""
 
     @abstractmethod
     def free(self, address: int, num_bytes: int) -> None:
-        """Takes a region back, with the address and size it was given with."""
+        """Frees a region, with the address and the size of its allocation."""
 
     def region(self, address: int) -> HostRegion:
-        """The host buffer around `address`. Raises FailedPreconditionError where there is none."""
+        """The host buffer that holds `address`. FailedPreconditionError without host memory."""
         raise FailedPreconditionError(
             None,
             None,
@@ -49,13 +49,47 @@ class SubAllocator(ABC):
         )
 
 
+class HostRegions:
+    """Regions of host memory of one kind ("host", "pinned"), for any thread."""
+
+    def __init__(self, kind: str) -> None:
+        self._kind = kind
+        self._lock = threading.Lock()
+        self._bases: list[int] = []
+        self._regions: dict[int, HostRegion] = {}
+
+    def add(self, region: HostRegion) -> None:
+        """Adds a region."""
+        with self._lock:
+            insort(self._bases, region.base)
+            self._regions[region.base] = region
+
+    def remove(self, address: int, num_bytes: int) -> bool:
+        """Removes a region; False if there is none with this address and size."""
+        with self._lock:
+            region = self._regions.get(address)
+            if region is None or len(region.buffer) != num_bytes:
+                return False
+            del self._regions[address]
+            self._bases.remove(address)
+            return True
+
+    def find(self, address: int) -> HostRegion:
+        """The region that holds `address`. InvalidArgumentError if there is none."""
+        with self._lock:
+            index = bisect_right(self._bases, address) - 1
+            if index >= 0:
+                region = self._regions[self._bases[index]]
+                if address < region.base + len(region.buffer):
+                    return region
+        raise invalid_argument(f"No {self._kind} region holds the address {address:#x}.")
+
+
 class HostSubAllocator(SubAllocator):
     """Regions of host memory that can be viewed as buffers."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._bases: list[int] = []
-        self._buffers: dict[int, mmap.mmap] = {}
+        self._regions = HostRegions("host")
 
     def alloc(self, alignment: int, num_bytes: int) -> int | None:
         """A zeroed region. Raises InvalidArgumentError for an alignment beyond the page size."""
@@ -68,37 +102,24 @@ class HostSubAllocator(SubAllocator):
         if buffer is None:
             return None
         base = ctypes.addressof(ctypes.c_char.from_buffer(buffer))
-        with self._lock:
-            insort(self._bases, base)
-            self._buffers[base] = buffer
+        self._regions.add(HostRegion(base, buffer))
         return base
 
     def free(self, address: int, num_bytes: int) -> None:
-        """Forgets a region; it is unmapped with its last view."""
-        with self._lock:
-            buffer = self._buffers.get(address)
-            if buffer is None or len(buffer) != num_bytes:
-                raise _no_such_region(self, address, num_bytes)
-            del self._buffers[address]
-            self._bases.remove(address)
+        """Drops a region, which is unmapped with its last view. InvalidArgumentError if unknown."""
+        if not self._regions.remove(address, num_bytes):
+            raise no_such_region(self, address, num_bytes)
 
     def region(self, address: int) -> HostRegion:
-        """The region that holds `address`. Raises InvalidArgumentError where none does."""
-        with self._lock:
-            at = bisect_right(self._bases, address) - 1
-            if at >= 0:
-                base = self._bases[at]
-                buffer = self._buffers[base]
-                if address < base + len(buffer):
-                    return HostRegion(base, buffer)
-        raise invalid_argument(f"No host region holds the address {address:#x}.")
+        """The region that holds `address`. InvalidArgumentError if there is none."""
+        return self._regions.find(address)
 
 
 class FakeSubAllocator(SubAllocator):
     """Addresses without memory: upwards from `base`, each region right after the one before.
 
-    `total` limits the bytes held at a time; None is no limit. Addresses are never given twice.
-    Visitors are called after each region given and before each taken back.
+    `total` limits the bytes allocated at a time; None is no limit. Addresses are never reused.
+    Visitors are called after each allocation and before each deallocation of a region.
     """
 
     def __init__(
@@ -118,6 +139,7 @@ class FakeSubAllocator(SubAllocator):
         self._free_visitors = tuple(free_visitors)
 
     def alloc(self, alignment: int, num_bytes: int) -> int | None:
+        """The next addresses, or None over the limit."""
         if self.total is not None and self.bytes_held + num_bytes > self.total:
             return None
         address = -(-self._next // alignment) * alignment
@@ -130,9 +152,9 @@ class FakeSubAllocator(SubAllocator):
         return address
 
     def free(self, address: int, num_bytes: int) -> None:
-        """Raises InvalidArgumentError for anything but a region given and not yet taken back."""
+        """Frees a region. InvalidArgumentError for anything but a region that is allocated."""
         if self._regions.get(address) != num_bytes:
-            raise _no_such_region(self, address, num_bytes)
+            raise no_such_region(self, address, num_bytes)
         for visit in self._free_visitors:
             visit(address, num_bytes)
         del self._regions[address]
@@ -155,16 +177,17 @@ def _map(num_bytes: int) -> mmap.mmap | None:
 
 
 def _advise(buffer: mmap.mmap, advice: int) -> None:
-    """Advice is only that: a kernel built without huge pages refuses, and nothing is lost."""
+    """Gives advice, which an operating system without huge pages refuses."""
     try:
         buffer.madvise(advice)
     except OSError:
         return
 
 
-def _no_such_region(
+def no_such_region(
     sub_allocator: SubAllocator, address: int, num_bytes: int
 ) -> InvalidArgumentError:
+    """The error of `free` for a region that the sub-allocator does not have."""
     return invalid_argument(
         f"{type(sub_allocator).__name__} has no region of {num_bytes} bytes at {address:#x}."
     )

@@ -1,19 +1,18 @@
-"""Watching one consumer's use of an allocator: sizes, a high watermark and a record of each call.
+"""Records one consumer's use of an allocator: sizes, a high watermark, and each call.
 
 Three cases, as in TensorFlow:
 
-- The allocator below tracks sizes: its allocated sizes are counted.
-- It does not, and `track_sizes` asks for it: requested sizes are counted here, with own ids 1, 2,
-  3; the wrapper then answers for sizes and ids itself.
-- Neither: only requests are counted. The high watermark and the live bytes stay 0, and frees leave
+- The inner allocator tracks sizes: its allocated sizes are counted.
+- It does not, and `track_sizes` is set: requested sizes are counted here, with ids 1, 2, 3; the
+  wrapper then has sizes and ids of its own.
+- Neither: only requests are counted. The high watermark and the live bytes stay 0, and frees have
   no record.
 
-Whoever wraps an allocator holds one reference, and so does each live allocation. Fetching the
-records gives the first one up; with the last allocation freed the wrapper is spent and refuses
-further use.
+The wrapper's owner holds one reference, and so does each live allocation. `get_records_and_unref`
+drops the first; when the last allocation is freed, the wrapper is spent and refuses further use.
 
-The lock is reentrant because the garbage collector may free through a finalizer while this thread
-holds it; a free between any two steps below leaves the counts right.
+The lock is reentrant because a finalizer that the garbage collector runs may free while this thread
+holds it; the counts stay right if that happens between any two steps below.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from gpugraph.memory.allocator import Allocator, AllocatorWrapper, unknown_addre
 
 
 class AllocRecord(NamedTuple):
-    """Bytes allocated, negative when freed, and when: microseconds since the epoch."""
+    """Bytes allocated, negative if freed, and the time in microseconds since the epoch."""
 
     alloc_bytes: int
     alloc_micros: int
@@ -39,7 +38,7 @@ class _Local(NamedTuple):
 
 
 class TrackingAllocator(AllocatorWrapper):
-    """Counts what goes through it; `track_sizes` matters above an untracking allocator only."""
+    """Counts allocations; `track_sizes` matters only if the inner allocator does not track."""
 
     def __init__(self, allocator: Allocator, track_sizes: bool) -> None:
         super().__init__(allocator)
@@ -56,7 +55,7 @@ class TrackingAllocator(AllocatorWrapper):
     def allocate_raw(
         self, num_bytes: int, *, retry: bool = False, optional: bool = False
     ) -> int | None:
-        """As the allocator below. Raises FailedPreconditionError once the wrapper is spent."""
+        """As the inner allocator. Raises FailedPreconditionError once the wrapper is spent."""
         self._refuse_if_spent()
         address = self._inner.allocate_raw(num_bytes, retry=retry, optional=optional)
         if address is None:
@@ -77,6 +76,7 @@ class TrackingAllocator(AllocatorWrapper):
         return address
 
     def deallocate_raw(self, address: int | None) -> None:
+        """Frees a range, and records it if its size is known."""
         if address is None:
             return
         size: int | None = None
@@ -96,22 +96,26 @@ class TrackingAllocator(AllocatorWrapper):
 
     @property
     def tracks_allocation_sizes(self) -> bool:
+        """Whether the wrapper or the inner allocator tracks sizes."""
         return self._local or self._inner.tracks_allocation_sizes
 
     def requested_size(self, address: int) -> int:
+        """The bytes requested."""
         if not self._local:
             return self._inner.requested_size(address)
-        return self._known(address, "for the requested size of").num_bytes
+        return self._live(address, "for the requested size of").num_bytes
 
     def allocated_size(self, address: int) -> int:
+        """The bytes handed out; by the wrapper's own count the bytes requested."""
         if not self._local:
             return self._inner.allocated_size(address)
-        return self._known(address, "for the allocated size of").num_bytes
+        return self._live(address, "for the allocated size of").num_bytes
 
     def allocation_id(self, address: int) -> int:
+        """The number of the allocation."""
         if not self._local:
             return self._inner.allocation_id(address)
-        return self._known(address, "for the allocation id of").allocation_id
+        return self._live(address, "for the allocation id of").allocation_id
 
     def get_sizes(self) -> tuple[int, int, int]:
         """Bytes allocated in total, the most live at a time, and still live."""
@@ -124,7 +128,7 @@ class TrackingAllocator(AllocatorWrapper):
             return list(self._records)
 
     def get_records_and_unref(self) -> list[AllocRecord]:
-        """The records, which are then forgotten; the wrapper is spent with its last allocation.
+        """Returns and drops the records; the wrapper is spent with its last allocation.
 
         Raises FailedPreconditionError if it is spent already.
         """
@@ -148,7 +152,7 @@ class TrackingAllocator(AllocatorWrapper):
                 "its memory was freed: wrap the allocator anew.",
             )
 
-    def _known(self, address: int, wanted: str) -> _Local:
+    def _live(self, address: int, wanted: str) -> _Local:
         with self._lock:
             local = self._in_use.get(address)
         if local is None:

@@ -1,15 +1,16 @@
-// CUDA C for the host's C++ compiler: the text of a CUDA kernel, put behind this header and into
-// an anonymous namespace, runs on the host as it would on a GPU, slowly. For checks without one.
+// CUDA C for the host's C++ compiler: the source of a CUDA kernel, after this header and inside an
+// anonymous namespace, runs on the host as on a GPU, slowly. For checks without a GPU.
 //
-//   there        one-, two- and three-dimensional launches, __shared__ (static, and dynamic as
-//                gg_host::dynamic_shared, which devices/cuda/emulation/cxx_compiler.py puts in the place
-//                of `extern __shared__`), barriers, warp functions, atomics, vectors, half and
-//                bfloat16, math, bit functions, __trap; mma, ldmatrix, cp.async as tensor_core_mma.cuh has them
-//   not there    other inline PTX, tensor core functions, textures, cooperative groups, streams of
-//                launches from a kernel: `#ifdef GPUGRAPH_ON_HOST` gives the host another way
-//   errors       barriers that not all reach, misaligned accesses, __trap: the launch ends with a
-//                status and a message. What is read or written out of bounds is
-//                AddressSanitizer's to find; memory shared by a block begins as NaNs.
+//   supported    one-, two- and three-dimensional launches, __shared__ (static, and dynamic as
+//                gg_host::dynamic_shared, by which devices/cuda/emulation/cxx_compiler.py replaces
+//                `extern __shared__`), barriers, warp functions, atomics, vectors, half and
+//                bfloat16, math, bit functions, __trap; mma, ldmatrix, cp.async as in
+//                tensor_core_mma.cuh
+//   missing      other inline PTX, tensor core functions, textures, cooperative groups, streams of
+//                launches from a kernel: `#ifdef GPUGRAPH_ON_HOST` selects other code for the host
+//   errors       barriers that not all threads reach, misaligned accesses, __trap: the launch ends
+//                with a status and a message. AddressSanitizer finds accesses out of bounds;
+//                shared memory begins as NaNs.
 #pragma once
 #define GPUGRAPH_ON_HOST 1
 #include <cstddef>
@@ -191,7 +192,7 @@ static inline int __syncthreads_and(int predicate, GG_LINE) {
 
 namespace gg_host {
 template <class T>
-using Same = std::common_type_t<T>;  // the pointer alone says which type it is
+using Same = std::common_type_t<T>;  // the pointer alone decides the type
 template <class T, class F>
 static T change(T *at, F with) {
   const T old = *at;
@@ -325,7 +326,7 @@ struct Kernel<F> {
 
 }  // namespace gg_host
 
-// For each kernel, after the text: how it is launched, and what its parameters are.
+// For each kernel, after the source: its launch function, and the kinds of its parameters.
 #define GG_ENTRY(name)                                                                        \
   extern "C" __attribute__((visibility("default"))) int gg_launch_##name(                     \
       const gg_host::Launch *how, const int64_t *words) {                                     \

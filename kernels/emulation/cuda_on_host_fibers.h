@@ -2,14 +2,14 @@
 //
 // Blocks run one after another. A block's threads run on one fiber, one after another, until one
 // of them has to wait for others (a barrier, a shuffle): it keeps the fiber, and the next thread
-// gets another. So a kernel without barriers is a plain loop, and one with them has a fiber a
-// thread. Who waits goes on when all are there who have to be:
+// gets another. So a kernel without barriers is a plain loop, and one with them has a fiber for each
+// thread. A thread that waits continues when all of these have arrived:
 //
-//   __syncthreads   every thread of the block, at the same line; one that has ended never comes
-//   warp functions  every lane named by the mask that has not ended, at the same line, same mask
+//   __syncthreads   every thread of the block, at the same line; one that has ended never arrives
+//   warp functions  every lane of the mask that has not ended, at the same line with the same mask
 //
-// When nobody can go on, the launch ends with a message that names who waits where: on a GPU that
-// is undefined. Memory shared by a block is filled with 0xff (a NaN) before each block.
+// If no thread can continue, the launch ends with a message that names the threads and where they
+// wait: on a GPU that is undefined. Shared memory is filled with 0xff (a NaN) before each block.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -59,7 +59,7 @@ enum State : unsigned char { kUnstarted, kReady, kWaiting, kDone };
 struct Thread {
   State state;
   Fiber *fiber;
-  const char *what;  // what it waits at: each name is one literal
+  const char *what;  // where it waits: each name is one literal
   int line;
   unsigned mask, group;
   bool whole_block;
@@ -94,7 +94,7 @@ static struct {
 __attribute__((always_inline)) static inline void raw_switch(Fiber &from, Fiber &to) {
   void **save = &from.stack_pointer, *load = to.stack_pointer;
   asm volatile(
-      "leaq -128(%%rsp), %%rsp\n"  // what lies below it may be in use
+      "leaq -128(%%rsp), %%rsp\n"  // memory below it may be in use
       "pushq %%rbp\n"
       "leaq 1f(%%rip), %%rax\n"
       "pushq %%rax\n"
@@ -219,7 +219,7 @@ static bool same_place(const Thread &a, const Thread &b) {
          a.mask == b.mask && a.what == b.what;
 }
 
-// Lets those go on who wait with lane `leader` of the warp that begins at `first`.
+// Lets the threads continue that wait with lane `leader` of the warp that begins at `first`.
 static bool release_group(int first, int leader) {
   const Thread &one = block.threads[first + leader];
   unsigned group = 0;
@@ -286,7 +286,7 @@ static int describe(char *out, int room, int thread) {
   return snprintf(out, size_t(room), "thread %d waits at %s of line %d", thread, it.what, it.line);
 }
 
-// Nobody can go on: says of two threads why.
+// No thread can continue: the reason, for two threads.
 static void say_divergence() {
   int one = 0, other = 0;
   while (block.threads[one].state == kDone) one++;

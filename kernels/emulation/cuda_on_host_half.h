@@ -15,7 +15,7 @@ static inline To bits_of(From from) {
   return to;
 }
 
-// To float so that a second rounding to fewer bits is right: what is cut off is kept as a last 1.
+// To float so that a second rounding to fewer bits is right: dropped bits leave a last bit of 1.
 static inline float to_odd(double value) {
   const float near = float(value);
   if (double(near) == value || value != value || near - near != 0) return near;

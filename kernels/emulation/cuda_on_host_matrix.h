@@ -1,8 +1,9 @@
-// What a warp does with matrices in PTX, on the host: mma, ldmatrix, cp.async (kernels/cuda/shared/tensor_core_mma.cuh).
+// A warp's matrix instructions in PTX, emulated on the host: mma, ldmatrix, cp.async
+// (kernels/cuda/shared/tensor_core_mma.cuh).
 //
-// All 32 lanes have to come to the same line (PTX: `.aligned`); one that has ended is an error.
-// A copy to shared memory is made when its thread waits for it, and until then its place holds
-// 0xff (NaNs): who reads too early, or writes over what others still read, gets other numbers.
+// All 32 lanes have to reach the same line (PTX: `.aligned`); one that has ended is an error. A copy
+// to shared memory is done when its thread waits for it, and until then the target holds 0xff
+// (NaNs): a thread that reads too early, or overwrites what others still read, gets other numbers.
 #pragma once
 #include "cuda_on_host_fibers.h"
 #include "cuda_on_host_half.h"
@@ -31,7 +32,7 @@ static inline void check_shared(const char *what, int line, const void *address)
   fail(kFailed, "%s of line %d: %#zx is not in shared memory", what, line, size_t(at));
 }
 
-// d += a @ b, of 16 x 16 by 16 x 8 elements of 16 bits; which lane holds what says tensor_core_mma.cuh.
+// d += a @ b, of 16 x 16 by 16 x 8 elements of 16 bits; tensor_core_mma.cuh has the lanes' parts.
 template <float (*Value)(uint16_t)>
 static void mma_16816(float (&d)[4], const unsigned (&a)[4], unsigned b0, unsigned b1, int line) {
   memcpy(self().given, a, 16);
@@ -55,7 +56,7 @@ static void mma_16816(float (&d)[4], const unsigned (&a)[4], unsigned b0, unsign
     for (int k = 0; k < 16; k++) d[i] += rows[i / 2][k] * columns[i % 2][k];
 }
 
-// Four matrices of 8 x 8 elements; lane 8 i + r says where row r of matrix i lies.
+// Four matrices of 8 x 8 elements; lane 8 i + r has the address of row r of matrix i.
 template <bool Turned>
 static void ldmatrix_x4(unsigned (&to)[4], const void *row, int line) {
   check_shared("ldmatrix", line, row);

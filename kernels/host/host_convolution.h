@@ -6,9 +6,9 @@
        by the images    place: of the images   line: the windows that see it       filter, turned
        by the filter    place: in the filter   line: what it meets in the images   gradient
 
-   Of few outputs it is that of host_narrow_product.h. Images are copied with their padding before, a part of
-   them at a time, so that no place needs to know of edges; without padding they are read as they
-   are. Parameters are those of host_windows.h; with a bias one more, how results are cut. */
+   With few outputs it is that of host_narrow_product.h. Images are copied with their padding, a part
+   of them at a time, so that no place needs to check edges; without padding they are read in place.
+   Parameters are those of host_windows.h; with a bias one more, how results are cut (Relu). */
 
 #include "host_windows.h"
 #include "host_product.h"
@@ -158,7 +158,7 @@ static int64_t GG_NAME(gg_conv_seen)(const GG_NAME(gg_conv_part) * part, int64_t
     return have;
 }
 
-/* Where the results of a phase are, and what they see of the source. */
+/* Where the results of a phase are, and the part of the source that they depend on. */
 static int64_t GG_NAME(gg_conv_places)(const GG_NAME(gg_conv_part) * part, int64_t phase_y,
                                        int64_t phase_x) {
     const gg_conv_axis *y = &part->c->y, *x = &part->c->x;

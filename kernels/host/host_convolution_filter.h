@@ -1,14 +1,14 @@
 /* The gradient of a convolution by its filter (see host_convolution.h).
 
    The matrix is the gradient of the results, its rows the windows; lines go from window to window.
-   Rows of windows are cut into groups of what a cache holds, of which each leaves a sum; these are
+   Rows of windows are divided into groups that fit in a cache; each leaves a sum, and these are
    added up in order. */
 
 #ifndef GG_CONVOLUTION_FILTER
 #define GG_CONVOLUTION_FILTER
 
 #define GG_CONV_SECOND_CACHE 786432 /* bytes of images and gradient in a group */
-#define GG_CONV_SUMMED 8192         /* elements of a part of what adds up groups */
+#define GG_CONV_SUMMED 8192         /* elements of a part of the addition of groups */
 
 /* Into parts by rows of the filter and by groups of rows of windows. */
 typedef struct {
@@ -22,8 +22,8 @@ typedef struct {
     const char *from, *matrix;
 } gg_conv_filter;
 
-/* Places in parts of some tiles; groups of what the cache holds, but of some 256 windows at least,
-   for each has its sum, and as few as are enough for 32 parts. */
+/* Places in parts of some tiles; groups that fit in the cache, but of some 256 windows at least,
+   since each has a sum, and as few as are enough for 32 parts. */
 static void gg_conv_filter_cut(gg_conv_filter *f, int64_t size) {
     gg_conv *c = &f->c;
     int64_t tile = GG_CONV_PLACES(gg_min(gg_max(c->vectors, 1), GG_CONV_VECTORS));

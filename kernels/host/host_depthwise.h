@@ -20,7 +20,7 @@ typedef struct {
     int64_t slot_bytes;
 } gg_depthwise;
 
-/* What one element of the window gives to a result: where both factors are. */
+/* The contribution of one element of the window to a result: where both factors are. */
 typedef struct {
     int64_t from, weight;
 } gg_depth_tap;

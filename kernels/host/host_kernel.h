@@ -1,8 +1,8 @@
-/* What generated CPU kernels are made of (gpugraph/devices/native writes them).
+/* The base of generated CPU kernels (gpugraph/devices/native generates them).
 
-   A kernel has one entry, `int entry(void *block)`; all it works on is in the block, which is
-   prepared once: pointers, sizes, how the work is cut into parts. The same parts are computed
-   whatever the number of threads, so results do not depend on it. */
+   A kernel has one entry, `int entry(void *block)`; its arguments are in the block, which is
+   prepared once: pointers, sizes, the division of the work into parts. The parts are the same for
+   any number of threads, so results do not depend on it. */
 
 #include <stddef.h>
 #include <stdint.h>
@@ -22,20 +22,20 @@ typedef struct {
     int64_t rows_each;  /* rows of a part */
     int64_t inner_each; /* elements along the last axis of a part */
     int64_t across;     /* parts that a row is cut into */
-    int64_t failed;     /* whether a text that may fail (integers divided by 0) did */
+    int64_t failed;     /* whether an expression that may fail (integers divided by 0) did */
     volatile int64_t *stop; /* loops: end when it is not 0; may be null */
     int64_t limit;          /* loops: at most so many iterations; negative: any number */
     int64_t count;          /* loops: iterations done */
     int64_t fresh;          /* loops: whether it begins anew */
     const int64_t *sizes; /* of all axes */
-    void **at;            /* inputs, outputs, then what parts leave for each other */
+    void **at;            /* inputs, outputs, then results of parts for each other */
 } gg_block;
 
 /* What an entry returns. */
 enum { GG_DONE = 0, GG_MORE = 1, GG_STOPPED = 2, GG_FAILED = 3 };
 
-/* No iteration of the loop that follows reads what another one wrote. Within an iteration order is
-   kept, so an output may be an input's memory, element for element. */
+/* No iteration of the loop that follows reads what another one writes. Within an iteration the order
+   stays, so an output may be in an input's memory, element for element. */
 #if defined(__clang__)
 #define GG_LOOP _Pragma("clang loop vectorize(assume_safety)")
 #elif defined(__GNUC__)

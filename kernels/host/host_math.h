@@ -1,6 +1,6 @@
 /* Elementary functions for fused CPU kernels: branch-free, so that compilers vectorise them.
 
-   A kernel's text says exp(x), tanh(x), ...; the macros at the end choose by the type of x. float
+   A kernel's source has exp(x), tanh(x), ...; the macros at the end choose by the type of x. float
    functions are polynomials of their own (trigonometry: host_trigonometry.h), but for fmod; double
    ones are too, but for pow, fmod, erf and trigonometry, which are the C library's. NaN, infinity,
    signed zeros and denormals are what they are in the C library (which zero fmax gives of both is

@@ -2,7 +2,7 @@
    vector empty: vectors lie along the lines instead. Of a few lines and all columns there is a
    vector of sums each, whose elements are added up at the end.
 
-   The matrix is turned: column after column. Lines are of whole vectors, number after number. */
+   The matrix is transposed: column after column. Lines are whole vectors, number after number. */
 
 #ifndef GG_DOTS
 #define GG_DOTS

@@ -10,7 +10,7 @@
 #define GG_POOLING
 
 #define GG_POOL_PART 65536   /* elements that a part looks at, about */
-#define GG_POOL_CHANNELS 128 /* whose places are kept at a time */
+#define GG_POOL_CHANNELS 128 /* whose positions are kept at a time */
 
 typedef struct {
     int64_t size, window, windows, stride, before;
@@ -85,7 +85,7 @@ static double gg_window_share(const gg_window *w) { return 1.0 / gg_max(w->rows 
 
 typedef struct {
     const gg_pool *p;
-    const gg_real *images;  /* null where none are given */
+    const gg_real *images;  /* null if there are none */
     const gg_real *given;   /* the gradient */
     gg_real *out;
 } GG_NAME(gg_pool_work);

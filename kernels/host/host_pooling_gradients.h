@@ -1,8 +1,8 @@
 /* The gradients of pooling (see host_pooling.h).
 
-   What windows give to one element is added in the order of the window's elements, as in NumPy: so
-   windows are walked from the last to the first. The work is cut into parts by rows of the images;
-   windows on the border of two parts are looked at in both. */
+   Contributions of windows to one element are added in the order of the window's elements, as in
+   NumPy: so windows are walked from the last to the first. The work is divided into parts by rows of
+   the images; windows on the border of two parts are processed in both. */
 
 /* -- the gradient of the largest */
 
@@ -75,7 +75,7 @@ static void GG_NAME(gg_max_back_four)(const gg_real *images, const gg_real *give
     }
 }
 
-/* Gives what a window has to the rows `first` to `last` of the image. */
+/* Adds a window's contribution to the rows `first` to `last` of the image. */
 static void GG_NAME(gg_max_back_window)(const GG_NAME(gg_pool_work) * work, const gg_window *w,
                                         int64_t first, int64_t last) {
     const gg_pool *p = work->p;

@@ -4,8 +4,8 @@
 
    The matrix is packed: blocks of columns, as many as a tile has, filled up with zeros, each with
    all rows. Products are contracted with sums where the processor can; sums are of GG_CONV_BYTES of
-   the matrix at most, added up in order. What is whole may get a bias by column, and be cut as by
-   Relu or Relu6, before it leaves the registers. */
+   the matrix at most, added up in order. A complete result may get a bias by column, and Relu or
+   Relu6, before it leaves the registers. */
 
 #if defined(__clang__)
 #pragma STDC FP_CONTRACT ON
@@ -85,7 +85,7 @@ typedef struct {
     int is_first, is_last;
 } GG_NAME(gg_conv_piece);
 
-/* A sum with its bias, cut: what the texts of BiasAdd, Relu and Relu6 give. */
+/* A sum with its bias and Relu: the results of the expressions of BiasAdd, Relu and Relu6. */
 GG_ALWAYS gg_real GG_NAME(gg_cut)(gg_real x, gg_real bias, int64_t cut) {
     x += bias;
     if (cut != GG_UNCUT && x < 0) return 0;
@@ -143,7 +143,7 @@ GG_ALWAYS void GG_NAME(gg_conv_tile)(const int vectors, const int places,
     }
 }
 
-/* Functions of their own, so that all registers are theirs. */
+/* Separate functions, so that they have all registers. */
 #define GG_CONV_TILE(vectors)                                                                      \
     static __attribute__((noinline)) void GG_NAME(gg_conv_tile_##vectors)(                         \
         const GG_NAME(gg_conv_piece) * piece, const gg_real *const *from, gg_real *const *to,      \
@@ -166,8 +166,8 @@ static void (*const GG_NAME(gg_conv_tile_of)[])(const GG_NAME(gg_conv_piece) *,
 #endif
 };
 
-/* All places, by `columns` of the matrix from column `first` on. What is no whole tile in memory is
-   made elsewhere, and copied. */
+/* All places, by `columns` of the matrix from column `first` on. A tile that is not whole in memory
+   is computed elsewhere, and copied. */
 static void GG_NAME(gg_conv_tiles)(const GG_NAME(gg_lines_by_matrix) * m,
                                    const GG_NAME(gg_conv_piece) * piece, int64_t vectors,
                                    int64_t first, int64_t columns) {

@@ -1,7 +1,8 @@
-/* What native kernels share: threads, sequences of kernels, and how Python calls them.
+/* The runtime of native kernels: threads, sequences of kernels, and calls from Python.
 
-   Threads are made at first need, sleep between jobs and block all signals. One job runs at a time;
-   who finds the threads busy does its job alone. A forked process starts without threads. */
+   Threads are created when first needed, sleep between jobs and block all signals. One job runs at a
+   time; a caller that finds the threads busy does its job alone. A forked process starts without
+   threads. */
 
 #include <pthread.h>
 #include <signal.h>
@@ -20,7 +21,7 @@ typedef struct {
 
 #define GG_MOST_THREADS 256
 
-static pthread_mutex_t gg_owner = PTHREAD_MUTEX_INITIALIZER; /* held by whose job it is */
+static pthread_mutex_t gg_owner = PTHREAD_MUTEX_INITIALIZER; /* held by the caller whose job runs */
 static pthread_mutex_t gg_lock = PTHREAD_MUTEX_INITIALIZER;  /* of all that follows */
 static pthread_cond_t gg_work = PTHREAD_COND_INITIALIZER;
 static pthread_cond_t gg_idle = PTHREAD_COND_INITIALIZER;
@@ -94,7 +95,7 @@ void gg_run_parallel(gg_part part, void *block, int64_t parts, int64_t threads) 
     pthread_mutex_unlock(&gg_lock);
     gg_run_parts(&job);
     pthread_mutex_lock(&gg_lock);
-    gg_current = NULL; /* who has not woken by now is not waited for */
+    gg_current = NULL; /* threads that have not woken by now are not waited for */
     while (job.active) pthread_cond_wait(&gg_idle, &gg_lock);
     pthread_mutex_unlock(&gg_lock);
     pthread_mutex_unlock(&gg_owner);
@@ -126,9 +127,9 @@ int gg_sequence(void *at) {
 
 /* -- matrix products, by a BLAS that was found in this process
 
-   Its threads are not used: it divides work by how many it has, and on few processors takes longer
+   Its threads are not used: it divides work by their number, and on few processors takes longer
    with two than with one up to 30 million multiplications. While products run it has one thread,
-   and they are cut into blocks, by their sizes alone, for the threads above. */
+   and they are divided into blocks, by their sizes alone, for the threads above. */
 
 typedef struct {
     gg_entry entry;
@@ -153,24 +154,24 @@ static struct {
     void (*set)(int);
     pthread_mutex_t lock;
     int64_t users;
-    int before; /* threads that the BLAS had, and gets back; 0: none to give back */
+    int before; /* the BLAS's number of threads before, to be restored; 0: nothing to restore */
 } gg_blas = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* Who was at it when a process forked is not in the new one; what is to give back is kept. */
+/* Users at the time of a fork are not in the new process; the number to restore is kept. */
 static void gg_blas_after_fork(void) {
     static const pthread_mutex_t open = PTHREAD_MUTEX_INITIALIZER;
     gg_blas.lock = open;
     gg_blas.users = 0;
 }
 
-/* Which functions tell and set the number of its threads. */
+/* The functions that get and set the number of its threads. */
 void gg_blas_threads(void *get, void *set) {
     if (!gg_blas.set) pthread_atfork(NULL, NULL, gg_blas_after_fork);
     gg_blas.get = (int (*)(void))get;
     gg_blas.set = (void (*)(int))set;
 }
 
-/* One thread for the BLAS, until the last one who asked for it leaves. */
+/* One thread for the BLAS, until the last user is done. */
 static void gg_blas_enter(void) {
     if (!gg_blas.set) return;
     pthread_mutex_lock(&gg_blas.lock);
@@ -241,7 +242,7 @@ int gg_multiply(void *at) {
     return GG_DONE;
 }
 
-/* -- called from Python, by its stable ABI, whose functions are given rather than linked
+/* -- called from Python, by its stable ABI, whose functions are arguments rather than linked
 
    A call is a builtin function (PyCFunction_NewEx) without arguments; its `self` is a tuple that
    starts with the block's address and holds all that must live. */

@@ -4,11 +4,11 @@
    A file is compiled for float and for double: `gg_real` is the type, and GG_NAME(f) is f_f32 or
    f_f64. Of each function f there are two:
 
-       void f_plan(gg_source *)   given parameters and `threads`, how many there may be: says how
-                                  many there shall be, and what `scratch` and arrays must hold
+       void f_plan(gg_source *)   from parameters and `threads`, their limit: sets the number of
+                                  threads, and the sizes of `scratch` and arrays
        int f(void *block)         the entry: computes
 
-   Work is cut into parts by sizes alone, so that results don't depend on the number of threads. */
+   Work is divided by sizes alone, so that results don't depend on the number of threads. */
 
 #include <math.h>
 #include <stdatomic.h>
@@ -49,8 +49,8 @@ static void gg_set_work(gg_source *source, double nanoseconds) {
     source->threads = gg_max(source->threads, 1);
 }
 
-/* -- scratch that a part has for itself: one of `threads` slots, each led by a line that says
-   whether it is taken. What a part finds there is what another one left. */
+/* -- scratch memory of a part: one of `threads` slots, each after a line that marks it as in use.
+   Its content is what another part left. */
 
 static inline int64_t gg_slots_bytes(const gg_source *source, int64_t bytes) {
     return source->threads * (GG_LINE + gg_lines(bytes));
@@ -93,7 +93,7 @@ typedef int64_t gg_mask_f64 __attribute__((vector_size(GG_VECTOR), aligned(8), m
 
 #define GG_ALWAYS static inline __attribute__((always_inline, unused))
 
-/* All turns of the loop that follows, whose number is a constant, are written out. */
+/* Unrolls the loop that follows, which has a constant number of iterations. */
 #if defined(__clang__)
 #define GG_UNROLL _Pragma("clang loop unroll(full)")
 #else

@@ -44,8 +44,8 @@ typedef struct { uint64_t low, high; } gg_wide;
     }
 
 /* The functions for elements of so many bytes; tiles have `side` rows of 16 to 64 bytes. A tile is
-   copied by way of buffers, so that each line of the source is read once even where all of them
-   share a few places of the cache. */
+   copied through buffers, so that each line of the source is read once even if all of them share a
+   few lines of the cache. */
 #define GG_MOVES(type, bytes, side)                                                                \
     static void gg_fill_##bytes(const gg_move *p, const char *from, char *to, int64_t m,           \
                                 int64_t n) {                                                       \

@@ -1,8 +1,8 @@
 /* Windows over images, one dimension at a time, for convolutions and their gradients by the images.
 
    Parameters: n, h, w, c, kh, kw, outputs, oh, ow, then stride, dilation and padding before, each
-   of y and x. In the gradient by the images with strides, positions that are seen by the same
-   elements of the windows form a phase. */
+   of y and x. In the gradient by the images with strides, positions under the same elements of the
+   windows form a phase. */
 
 #ifndef GG_WINDOWS
 #define GG_WINDOWS

@@ -90,7 +90,11 @@ def test_config_says_how_many_there_are() -> None:
         tf.Graph().as_default(),
         tf.Session(config=tf.ConfigProto(device_count={"CPU": 3})) as session,
     ):
-        assert [each.name[-5:] for each in session.list_devices()] == ["CPU:0", "CPU:1", "CPU:2"]
+        assert [device.name[-5:] for device in session.list_devices()] == [
+            "CPU:0",
+            "CPU:1",
+            "CPU:2",
+        ]
         with tf.device("/cpu:2"):
             there = tf.random_uniform([2], name="there")
         assert session.explain(there).device_of(there.op.name).endswith("CPU:2")

@@ -76,9 +76,9 @@ def test_types_rank_by_priority_then_by_name() -> None:
 
 def test_the_cpu_comes_first_then_types_by_rank() -> None:
     DeviceFactory.register("TOY", Maker("TOY", 2), 300)
-    made = names(device_count={"CPU": 2}, gpu_options=tf.GPUOptions(virtual_gpus=1))
-    assert made == [
-        f"/job:a/device:{each}" for each in ("CPU:0", "CPU:1", "TOY:0", "TOY:1", "GPU:0")
+    result = names(device_count={"CPU": 2}, gpu_options=tf.GPUOptions(virtual_gpus=1))
+    assert result == [
+        f"/job:a/device:{device}" for device in ("CPU:0", "CPU:1", "TOY:0", "TOY:1", "GPU:0")
     ]
 
 

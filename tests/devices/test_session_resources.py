@@ -94,15 +94,15 @@ def test_a_variable_that_finds_no_room_keeps_its_value(resources: Resources) -> 
 
 
 def test_a_state_is_made_once(resources: Resources) -> None:
-    made: list[object] = []
+    results: list[object] = []
 
     def make() -> object:
-        made.append(object())
-        return made[-1]
+        results.append(object())
+        return results[-1]
 
     assert resources.state("node", make) is resources.state("node", make)
-    assert resources.state("other", make) is not made[0]
-    assert len(made) == 2
+    assert resources.state("other", make) is not results[0]
+    assert len(results) == 2
 
 
 def test_a_constant_is_on_a_device_once_while_somebody_holds_its_value(

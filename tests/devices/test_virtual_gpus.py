@@ -14,8 +14,8 @@ from gpugraph.devices import CPUDevice, DeviceFactory, VirtualGPUDevice, no_gpu_
 def made(**settings: Any) -> list[VirtualGPUDevice]:
     factory: Any = DeviceFactory.get_factory("GPU")
     options = tf.SessionOptions("", tf.ConfigProto(**settings))
-    found: list[VirtualGPUDevice] = factory.create_devices(options, "/job:a")
-    return found
+    result: list[VirtualGPUDevice] = factory.create_devices(options, "/job:a")
+    return result
 
 
 def test_none_is_made_unasked() -> None:
@@ -43,10 +43,10 @@ def test_device_count_caps_their_number() -> None:
 
 def test_memory_runs_out_with_figures_and_owner() -> None:
     (gpu,) = made(gpu_options=tf.GPUOptions(virtual_gpus=[1]))
-    kept = [gpu.allocate((1 << 16,), tf.float32, f"tensor_{each}") for each in range(3)]
+    kept = [gpu.allocate((1 << 16,), tf.float32, f"tensor_{number}") for number in range(3)]
     with pytest.raises(tf.errors.ResourceExhaustedError) as caught:
         gpu.allocate((1 << 17,), tf.float32, "much/too_much")
-    said = caught.value.message
+    message = caught.value.message
     for part in (
         "524288 bytes",
         "[131072]",
@@ -57,7 +57,7 @@ def test_memory_runs_out_with_figures_and_owner() -> None:
         f"limit {1 << 20} bytes",
         f"largest hole {1 << 18} bytes",
     ):
-        assert part in said
+        assert part in message
     kept.pop().release()
     gpu.allocate((1 << 17,), tf.float32, "much/enough")
 

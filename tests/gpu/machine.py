@@ -1,4 +1,4 @@
-"""The GPUs of the tests in this folder: CUDA's first one, or GPUs played on the host.
+"""The GPUs of the tests in this folder: CUDA's first one, or emulated GPUs.
 
 GPUGRAPH_VIRTUAL_GPUS=emulated asks for the latter, which are slow: tests do less on them. Without
 it and without a GPU all of them are skipped (tests/conftest.py), with the detection's reason.
@@ -73,15 +73,15 @@ def network() -> tuple[Any, Any, dict[Any, Any]]:
     return loss, step, {x: numbers(20, 12, seed=2), y: np.arange(20) % 5}
 
 
-def check(found: Any, wanted: Any, times: float = 1) -> None:
+def check(result: Any, wanted: Any, times: float = 1) -> None:
     """AssertionError unless two arrays are of one kind and agree as their dtype allows."""
-    found, wanted = np.asarray(found), np.asarray(wanted)
-    assert found.dtype == wanted.dtype, f"{found.dtype} instead of {wanted.dtype}"
-    assert found.shape == wanted.shape, f"{found.shape} instead of {wanted.shape}"
-    error = TOLERANCE.get(found.dtype.name)
+    result, wanted = np.asarray(result), np.asarray(wanted)
+    assert result.dtype == wanted.dtype, f"{result.dtype} instead of {wanted.dtype}"
+    assert result.shape == wanted.shape, f"{result.shape} instead of {wanted.shape}"
+    error = TOLERANCE.get(result.dtype.name)
     if error is None:
-        assert found.tolist() == wanted.tolist(), f"{found} instead of {wanted}"
+        assert result.tolist() == wanted.tolist(), f"{result} instead of {wanted}"
         return
-    if found.dtype.name == "bfloat16":
-        found, wanted = found.astype(np.float32), wanted.astype(np.float32)
-    np.testing.assert_allclose(found, wanted, times * error, times * error)
+    if result.dtype.name == "bfloat16":
+        result, wanted = result.astype(np.float32), wanted.astype(np.float32)
+    np.testing.assert_allclose(result, wanted, times * error, times * error)

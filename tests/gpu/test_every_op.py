@@ -26,16 +26,16 @@ WITHOUT_ORDER = {"Svd", "Qr", "SelfAdjointEigV2"}
 
 def on_gpu(op_type: str) -> list[Sample]:
     """The samples that may be placed on a GPU; on emulated ones the first that has elements."""
-    samples = [each for each in TABLE[op_type].samples if not gpu_refusal(op_type, each)]
+    samples = [sample for sample in TABLE[op_type].samples if not gpu_refusal(op_type, sample)]
     if not EMULATED:
         return samples
-    full = [each for each in samples if all(array.size for array in each.flat)]
+    full = [sample for sample in samples if all(array.size for array in sample.flat)]
     single = [each for each in full if any(array.dtype == np.float32 for array in each.flat)]
     return (single or full)[:1]
 
 
-OPS = chosen([each for each in sorted(set(TABLE) - WITHOUT_ORDER) if on_gpu(each)])
-GROUPS = [OPS[at : at + TOGETHER] for at in range(0, len(OPS), TOGETHER)]
+OPS = chosen([value for value in sorted(set(TABLE) - WITHOUT_ORDER) if on_gpu(value)])
+GROUPS = [OPS[index : index + TOGETHER] for index in range(0, len(OPS), TOGETHER)]
 
 
 def wanted(op_type: str, sample: Sample) -> list[np.ndarray]:
@@ -50,9 +50,9 @@ def compare(session: tf.Session, op_type: str, sample: Sample) -> None:
     built = Built(op_type, sample, "/gpu:0")
     turns = ("at first",) if op_type in RANDOM else ("at first", "captured")
     for turn in turns:  # the second run of a plan captures it, and draws other numbers
-        found = built(session)
-        assert len(found) == len(results)
-        for slot, (one, other) in enumerate(zip(found, results)):
+        result = built(session)
+        assert len(result) == len(results)
+        for slot, (one, other) in enumerate(zip(result, results)):
             try:
                 check(one, other, TABLE[op_type].tolerance)
             except AssertionError as error:
@@ -68,12 +68,14 @@ def test_samples_give_on_a_gpu_what_they_give_on_the_cpu(ops: list[str]) -> None
                 try:
                     compare(session, op_type, sample)
                 except Exception as error:
-                    said = " ".join(str(error).split())[:600]
-                    failures.append(f"{op_type} of {sample.label}: {type(error).__name__}: {said}")
+                    message = " ".join(str(error).split())[:600]
+                    failures.append(
+                        f"{op_type} of {sample.label}: {type(error).__name__}: {message}"
+                    )
     assert not failures, "\n".join(["", *failures])
 
 
 def test_every_op_that_a_gpu_may_have_is_met() -> None:
-    met = {each for group in GROUPS for each in group}
+    met = {value for group in GROUPS for value in group}
     assert met == set(OPS)
     assert EMULATED or len(met) > 300

@@ -22,7 +22,9 @@ def _nothing_is_told(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
     with caplog.at_level(logging.WARNING):
         yield
     records = [*caplog.get_records("setup"), *caplog.get_records("call")]
-    assert [each.getMessage() for each in records if each.name.startswith("gpugraph")] == []
+    assert [
+        message.getMessage() for message in records if message.name.startswith("gpugraph")
+    ] == []
 
 
 @pytest.fixture
@@ -32,7 +34,7 @@ def session() -> Iterator[Any]:
 
 
 def test_there_is_a_gpu(session: Any) -> None:
-    (gpu,) = [each for each in session.list_devices() if each.device_type == "GPU"]
+    (gpu,) = [device for device in session.list_devices() if device.device_type == "GPU"]
     assert gpu.memory_limit_bytes == 256 << 20
 
 
@@ -87,7 +89,7 @@ def test_a_network_learns(session: Any) -> None:
 
 def test_what_a_kernel_refuses_is_said(session: Any) -> None:
     rows = tf.placeholder(tf.int32, [2])
-    taken = tf.gather(tf.constant(numbers(4, 3)), rows) * 2.0
+    gathered = tf.gather(tf.constant(numbers(4, 3)), rows) * 2.0
     with pytest.raises(tf.errors.InvalidArgumentError, match=r"not in \[0, 4\)"):
-        session.run(taken, {rows: [0, 9]})
-    check(session.run(taken, {rows: [3, 1]}), numbers(4, 3)[[3, 1]] * 2)
+        session.run(gathered, {rows: [0, 9]})
+    check(session.run(gathered, {rows: [3, 1]}), numbers(4, 3)[[3, 1]] * 2)

@@ -101,17 +101,17 @@ def test_gradients_are_the_cpus(name: str) -> None:
     function, shapes = LAYERS[name]
     with tf.Graph().as_default():
         xs = [tf.placeholder(tf.float32, shape) for shape in shapes]
-        feeds = {x: numbers(*shape, seed=at) for at, (x, shape) in enumerate(zip(xs, shapes))}
+        feeds = {x: numbers(*shape, seed=index) for index, (x, shape) in enumerate(zip(xs, shapes))}
         y = function(*xs)
         weights = tf.constant(numbers(*y.shape.as_list(), seed=77))
         grads = tf.gradients(tf.reduce_sum(y * weights), xs)
         fetches = [y, *map(tf.convert_to_tensor, grads)]
-        found = []
+        result = []
         for session in (tf.Session(), on_gpus()):
             with session:
                 session.run(tf.global_variables_initializer())
-                found.append([np.asarray(each) for each in session.run(fetches, feeds)])
-                for one, other in zip(found[-1], session.run(fetches, feeds)):
+                result.append([np.asarray(array) for array in session.run(fetches, feeds)])
+                for one, other in zip(result[-1], session.run(fetches, feeds)):
                     check(other, one)  # captured
-    for on_cpu, on_gpu in zip(*found):
+    for on_cpu, on_gpu in zip(*result):
         check(on_gpu, on_cpu, 4)

@@ -43,9 +43,9 @@ def test_what_follows_a_product_is_what_the_cpu_finds(dtype: Any, sizes: Any) ->
     shapes = (m, k), (k, n), (2, n), (m, n)
     values = [numbers(*shape).astype(dtype.as_numpy_dtype) for shape in shapes]
     with tf.Graph().as_default(), on_gpus() as session:
-        feeds = [tf.placeholder(dtype, each.shape) for each in values]
-        found = session.run(finished(*feeds), dict(zip(feeds, values)))
-    x, w, biases, addend = (each.astype(np.float64) for each in values)
+        feeds = [tf.placeholder(dtype, array.shape) for array in values]
+        result = session.run(finished(*feeds), dict(zip(feeds, values)))
+    x, w, biases, addend = (array.astype(np.float64) for array in values)
     product, bias = x @ w, biases[1]
     wanted = [
         product + bias,
@@ -54,7 +54,7 @@ def test_what_follows_a_product_is_what_the_cpu_finds(dtype: Any, sizes: Any) ->
         np.maximum(product + bias + addend, 0),
     ]
     error = TOLERANCE[dtype.name] / 2
-    for one, other in zip(found, wanted, strict=True):
+    for one, other in zip(result, wanted, strict=True):
         one = np.asarray(one).astype(np.float64)
         np.testing.assert_allclose(one, other, error, error * np.abs(other).max())
 
@@ -67,5 +67,5 @@ def test_products_are_exact_unless_tf32_is_asked_for() -> None:
         y = tf.nn.relu(tf.matmul(a, b))
         for enabled, error in ((False, 1e-5), (True, 5e-3), (False, 1e-5)):
             tf.config.experimental.enable_tensor_float_32_execution(enabled)
-            found = session.run(y, {a: x, b: w})
-            np.testing.assert_allclose(found, np.maximum(wanted, 0), error, error * 40)
+            result = session.run(y, {a: x, b: w})
+            np.testing.assert_allclose(result, np.maximum(wanted, 0), error, error * 40)

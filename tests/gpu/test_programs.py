@@ -65,8 +65,8 @@ def test_a_capture_computes_the_same_bits_as_its_steps(monkeypatch: pytest.Monke
         for switch in ("1", "0"):
             monkeypatch.setenv("GPUGRAPH_CAPTURE", switch)
             with on_gpus() as session:
-                told = str(session.explain([loss, step], batch))
-                assert ("not captured from" in told) == (switch == "0")
+                report = str(session.explain([loss, step], batch))
+                assert ("not captured from" in report) == (switch == "0")
                 session.run(tf.global_variables_initializer())
                 curves.append([session.run([loss, step], batch)[0] for _ in range(20)])
     assert curves[0] == curves[1]
@@ -94,10 +94,10 @@ def test_no_stream_overtakes_another(seed: int, monkeypatch: pytest.MonkeyPatch)
             seen = np.zeros(256, np.float32)
             for turn in range(12):  # 2 KiB and 512 KiB: what is staged, and what is copied whole
                 value = numbers(2 if turn % 3 else 512, 256, seed=turn)
-                found, sums = session.run([d, total], {x: value})
+                result, sums = session.run([d, total], {x: value})
                 t = np.tanh(value)
                 seen += t.sum(0)
-                check(found, t * t - 1 + t, 2)
+                check(result, t * t - 1 + t, 2)
                 np.testing.assert_allclose(sums, seen, 1e-3, 1e-3)
 
 
@@ -111,7 +111,7 @@ def test_batches_of_changing_sizes() -> None:
         for session in (tf.Session(), on_gpus()):
             with session:
                 session.run(tf.global_variables_initializer())
-                answers.append([session.run(loss, each) for each in feeds])
+                answers.append([session.run(loss, value) for value in feeds])
     for one, other in zip(*answers):
         check(other, one, 2)
 
@@ -132,8 +132,8 @@ def test_an_index_out_of_range_fails_by_name_and_nothing_else_is_harmed() -> Non
     with tf.Graph().as_default(), on_gpus() as session:
         table = tf.Variable(numbers(4, 3))
         rows = tf.placeholder(tf.int32, [2])
-        taken = tf.gather(table, rows, name="taken")
-        further = tf.tanh(taken) * 2.0
+        gathered = tf.gather(table, rows, name="taken")
+        further = tf.tanh(gathered) * 2.0
         session.run(tf.global_variables_initializer())
         for bad in (4, -1, 2_000_000_000):
             with pytest.raises(tf.errors.InvalidArgumentError, match=r"not in \[0, 4\)") as caught:
@@ -147,19 +147,19 @@ def test_sizes_that_depend_on_values() -> None:
     size, draw = 9_000 if EMULATED else 3_000_000, np.random.default_rng(3)
     with tf.Graph().as_default(), on_gpus() as session:
         x, ids = tf.placeholder(tf.float32, [size]), tf.placeholder(tf.int64, [size])
-        found = tf.where(x > 0), *tf.unique_with_counts(ids), tf.segment_sum(x, tf.sort(ids))
+        result = tf.where(x > 0), *tf.unique_with_counts(ids), tf.segment_sum(x, tf.sort(ids))
         parts = tf.dynamic_partition(x, tf.cast(ids % 3, tf.int32), 3)
         for _ in range(3):
-            given = draw.integers(0, 50, size).astype(np.float32)
+            inputs = draw.integers(0, 50, size).astype(np.float32)
             rows = draw.integers(0, size // 5, size)
-            got = session.run([*found, *parts], {x: given, ids: rows})
-            check(got[0], np.argwhere(given))
+            got = session.run([*result, *parts], {x: inputs, ids: rows})
+            check(got[0], np.argwhere(inputs))
             check(np.sort(got[1]), np.unique(rows))
             check(got[1][got[2]], rows)
             check(got[3], np.bincount(got[2]).astype(np.int32))
-            check(got[4], np.bincount(np.sort(rows), given).astype(np.float32))
+            check(got[4], np.bincount(np.sort(rows), inputs).astype(np.float32))
             for number, part in enumerate(got[5:]):
-                check(part, given[rows % 3 == number])
+                check(part, inputs[rows % 3 == number])
 
 
 def test_a_closed_session_gives_its_memory_back() -> None:
@@ -171,7 +171,7 @@ def test_a_closed_session_gives_its_memory_back() -> None:
                 on_gpus(1, 64) if EMULATED else tf.Session(config=tf.ConfigProto(gpu_options=part))
             )
             with session:
-                device = next(each for each in session._backend.devices if "GPU" in each.name)
+                device = next(device for device in session._backend.devices if "GPU" in device.name)
                 kept = device.allocate((device.attributes.memory_limit_bytes // 8,), tf.float32, "")
                 assert session.run(tf.reduce_sum(tf.random.uniform([1000]))) > 100
                 assert in_use(session) > kept.array.nbytes

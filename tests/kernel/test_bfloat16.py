@@ -125,18 +125,18 @@ def test_cast_rounds_to_the_nearest_even(values):
 
 @pytest.mark.parametrize("dtype", ["float16", "float64", "int8", "uint8", "int32", "int64", "bool"])
 def test_casts_to_and_from_other_types(dtype):
-    given = np.array([0, 1, 3, 100], dtype)
-    narrow = tf.cast(given, tf.bfloat16)
+    inputs = np.array([0, 1, 3, 100], dtype)
+    narrow = tf.cast(inputs, tf.bfloat16)
     there, back = run([narrow, tf.cast(narrow, dtype)])
-    assert there.dtype == BF16 and there.tolist() == given.astype(np.float32).tolist()
-    assert back.dtype == given.dtype and back.tolist() == given.tolist()
+    assert there.dtype == BF16 and there.tolist() == inputs.astype(np.float32).tolist()
+    assert back.dtype == inputs.dtype and back.tolist() == inputs.tolist()
 
 
 def test_truncating_cast_leaves_bits_out():
     values = np.array([1 + 3 * 2**-8, -1 - 3 * 2**-8, 3.4e38, np.nan, -np.inf], np.float32)
-    made = run(tf.raw_ops.Cast(values, DstT=tf.bfloat16, Truncate=True)).astype(np.float32)
+    result = run(tf.raw_ops.Cast(values, DstT=tf.bfloat16, Truncate=True)).astype(np.float32)
     expected = [1 + 2**-7, -1 - 2**-7, float(tf.bfloat16.max), np.nan, -np.inf]
-    np.testing.assert_array_equal(made, np.float32(expected))
+    np.testing.assert_array_equal(result, np.float32(expected))
 
 
 def test_complex_numbers_and_their_real_part():
@@ -148,17 +148,17 @@ def test_complex_numbers_and_their_real_part():
 def test_saturating_cast():
     wide = tf.saturate_cast(np.array([1e39, -1e300, 300.7]), tf.bfloat16)
     narrow = tf.saturate_cast(tf.constant([1000.0, -5, 3.75], tf.bfloat16), tf.uint8)
-    found = run([wide, narrow])
-    assert found[0].tolist() == [float(tf.bfloat16.max), float(tf.bfloat16.min), 300]
-    assert found[1].tolist() == [255, 0, 3]
+    result = run([wide, narrow])
+    assert result[0].tolist() == [float(tf.bfloat16.max), float(tf.bfloat16.min), 300]
+    assert result[1].tolist() == [255, 0, 3]
     assert run(tf.to_bfloat16([1.5])).dtype == BF16
 
 
 def test_sums_and_products_are_added_up_in_float32():
     ones = tf.ones([5000], tf.bfloat16)
-    found = run([tf.reduce_sum(ones), tf.reduce_mean(ones), tf.tensordot(ones, ones, 1)])
-    assert [float(each) for each in found] == [float(BF16(5000)), 1, float(BF16(5000))]
-    assert all(np.asarray(each).dtype == BF16 for each in found)
+    result = run([tf.reduce_sum(ones), tf.reduce_mean(ones), tf.tensordot(ones, ones, 1)])
+    assert [float(value) for value in result] == [float(BF16(5000)), 1, float(BF16(5000))]
+    assert all(np.asarray(array).dtype == BF16 for array in result)
 
 
 def test_division_rounds_the_quotient_before_it_rounds_down():
@@ -193,8 +193,8 @@ def test_random_numbers_are_tensorflows(law):
     drawn = getattr(tf.random, law)([5], dtype=tf.bfloat16, seed=3)
     stateless = getattr(tf.random, f"stateless_{law}")([5], [3, -4], dtype=tf.bfloat16)
     with tf.Session() as session:
-        found = [session.run(drawn).tolist() for _ in range(2)] + [session.run(stateless).tolist()]
-    assert found == [list(each) for each in STREAMS[law]]
+        result = [session.run(drawn).tolist() for _ in range(2)] + [session.run(stateless).tolist()]
+    assert result == [list(value) for value in STREAMS[law]]
 
 
 def test_numbers_as_text():
@@ -208,23 +208,23 @@ def test_bytes_as_numbers():
     stored = X.astype(np.float32).view(np.uint32) >> 16
     for order, little in ((">u2", False), ("<u2", True)):
         text = stored.astype(order).tobytes()
-        found = run(tf.decode_raw([text], tf.bfloat16, little_endian=little))
-        assert found.dtype == BF16 and found.tolist() == [X.reshape(-1).tolist()]
+        result = run(tf.decode_raw([text], tf.bfloat16, little_endian=little))
+        assert result.dtype == BF16 and result.tolist() == [X.reshape(-1).tolist()]
     assert run(tf.bitcast(X, tf.uint16)).tolist() == stored.tolist()
 
 
 def test_extremes_of_nothing_are_those_of_the_dtype():
     ids = np.array([0, 2])
-    found = run([tf.unsorted_segment_max(X, ids, 3), tf.unsorted_segment_min(X, ids, 3)])
-    assert [each[1].tolist() for each in found] == [
+    result = run([tf.unsorted_segment_max(X, ids, 3), tf.unsorted_segment_min(X, ids, 3)])
+    assert [array[1].tolist() for array in result] == [
         [float(tf.bfloat16.min)] * 3,
         [float(tf.bfloat16.max)] * 3,
     ]
 
 
 def test_range():
-    made = tf.range(*(tf.constant(each, tf.bfloat16) for each in (0.1, 2.0, 0.3)))
-    assert made.dtype is tf.bfloat16 and run(made).shape == (7,)
+    result = tf.range(*(tf.constant(number, tf.bfloat16) for number in (0.1, 2.0, 0.3)))
+    assert result.dtype is tf.bfloat16 and run(result).shape == (7,)
 
 
 # -- variables, branches and loops
@@ -239,16 +239,16 @@ def test_variables(use_resource):
         session.run(v.assign_sub(X))
         session.run(tf.scatter_add(v, [1], X[:1]))
         wanted = rounded(X.astype(np.float32) + [[0] * 3, X[0].tolist()])
-        found = session.run(v)
-    assert found.dtype == BF16 and found.tolist() == wanted.tolist()
+        result = session.run(v)
+    assert result.dtype == BF16 and result.tolist() == wanted.tolist()
 
 
 def test_fed_and_of_open_shape():
     x = tf.placeholder(tf.bfloat16, [None, 3])
     kept = tf.boolean_mask(tf.nn.softmax(x), [True, False])
-    found = run(kept, {x: X.astype(np.float64)})  # a feed takes the placeholder's dtype
+    result = run(kept, {x: X.astype(np.float64)})  # a feed takes the placeholder's dtype
     powers = np.exp(X[0].astype(np.float32))
-    np.testing.assert_allclose(found.astype(np.float32), [powers / powers.sum()], 2**-8)
+    np.testing.assert_allclose(result.astype(np.float32), [powers / powers.sum()], 2**-8)
 
 
 def test_branches_loops_and_elements():
@@ -256,10 +256,10 @@ def test_branches_loops_and_elements():
     looped = tf.while_loop(lambda i, a: i < 3, lambda i, a: (i + 1, a * x), [0, x])[1]
     chosen = tf.cond(tf.reduce_sum(x) > 0, lambda: x * 2, lambda: x)
     rows = tf.map_fn(lambda row: row + 1, x)
-    found = run([looped, tf.gradients(looped, x)[0], chosen, rows])
+    result = run([looped, tf.gradients(looped, x)[0], chosen, rows])
     wide = X.astype(np.float32)
     wanted = [wide**4, 4 * wide**3, wide * 2, wide + 1]
-    for one, other in zip(found, wanted):
+    for one, other in zip(result, wanted):
         assert one.dtype == BF16
         np.testing.assert_allclose(one.astype(np.float32), other, 2**-6)
 
@@ -271,14 +271,14 @@ def test_casts_that_lose_something_stay():
     half = tf.placeholder(tf.float16, [2])
     wide = tf.placeholder(tf.float32, [2])
     narrow = tf.placeholder(tf.bfloat16, [2])
-    made = [
+    result = [
         tf.cast(tf.cast(half, tf.bfloat16), tf.float16),
         tf.cast(tf.cast(wide, tf.bfloat16), tf.float32),
         tf.cast(tf.cast(narrow, tf.float16), tf.bfloat16),
         tf.cast(tf.cast(narrow, tf.float32), tf.bfloat16),
     ]
     values = np.array([1 + 2**-10, 1e-7])
-    found = run(made, {half: values, wide: values, narrow: [1e30, 3]})
+    found = run(result, {half: values, wide: values, narrow: [1e30, 3]})
     assert found[0][0] == found[1][0] == 1
     assert np.isinf(found[2][0].astype(np.float32))
     assert found[3].tolist() == [float(BF16(1e30)), 3]
@@ -292,9 +292,9 @@ def test_what_reads_a_constant_leaves_it_alone():
 def test_large_tensors_go_by_tiles_to_the_same_bits():
     x = tf.placeholder(tf.bfloat16, [600, 500])
     values = np.random.default_rng(0).normal(0, 2, (600, 500)).astype(BF16)
-    found = run(tf.tanh(x * 1.5 + 0.25), {x: values}).astype(np.float32)
+    result = run(tf.tanh(x * 1.5 + 0.25), {x: values}).astype(np.float32)
     moved = rounded(rounded(values.astype(np.float32) * 1.5) + np.float32(0.25))
-    np.testing.assert_array_equal(found, rounded(np.tanh(moved)))
+    np.testing.assert_array_equal(result, rounded(np.tanh(moved)))
 
 
 def training():
@@ -302,7 +302,7 @@ def training():
     images, labels = tf.placeholder(tf.float32, [64, 16]), tf.placeholder(tf.float32, [64, 4])
     weights = tf.get_variable("weights", [16, 4], initializer=tf.zeros_initializer())
     bias = tf.get_variable("bias", [4], initializer=tf.zeros_initializer())
-    narrow = [tf.cast(each, tf.bfloat16) for each in (images, weights, bias, labels)]
+    narrow = [tf.cast(value, tf.bfloat16) for value in (images, weights, bias, labels)]
     logits = tf.nn.bias_add(tf.matmul(narrow[0], narrow[1]), narrow[2])
     logits = tf.concat([logits[:, :2], logits[:, 2:]], 1)
     losses = tf.nn.softmax_cross_entropy_with_logits_v2(labels=narrow[3], logits=logits)
@@ -311,7 +311,7 @@ def training():
     optimizer = tf.train.GradientDescentOptimizer(0.5)
     pairs = optimizer.compute_gradients(tf.cast(loss, tf.float32) * 128.0)
     assert all(gradient.dtype is tf.float32 for gradient, _ in pairs)
-    train = optimizer.apply_gradients([(gradient / 128.0, each) for gradient, each in pairs])
+    train = optimizer.apply_gradients([(gradient / 128.0, value) for gradient, value in pairs])
     x = np.random.default_rng(1).normal(0, 1, (64, 16)).astype(np.float32)
     y = np.eye(4, dtype=np.float32)[np.argmax(x[:, :4], 1)]
     return [loss, train, weights], {images: x, labels: y}
@@ -332,18 +332,18 @@ def test_explain_says_that_native_code_has_no_bfloat16(monkeypatch):
     fetches, feeds = training()
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())
-        told = str(session.explain(fetches, feeds))
-    assert "by NumPy" in told and "MatMul (MatMul)" in told
+        report = str(session.explain(fetches, feeds))
+    assert "by NumPy" in report and "MatMul (MatMul)" in report
 
 
 def test_virtual_gpu_gives_the_same():
     x = tf.constant(X)
     with tf.device("/gpu:0"):
-        made = tf.matmul(tf.nn.relu(x), x, transpose_b=True)
+        result = tf.matmul(tf.nn.relu(x), x, transpose_b=True)
     config = tf.ConfigProto(gpu_options=tf.GPUOptions(virtual_gpus=1))
     wide = X.astype(np.float32)
     wanted = rounded(np.maximum(wide, 0) @ wide.T)
-    np.testing.assert_array_equal(run(made, config=config).astype(np.float32), wanted)
+    np.testing.assert_array_equal(run(result, config=config).astype(np.float32), wanted)
 
 
 def test_clipping_and_adding_up():
@@ -379,8 +379,8 @@ def test_op_of_ones_own_that_knows_nothing_of_it(monkeypatch):
     )
     x = tf.placeholder(tf.bfloat16, [2, 3])
     y = made(x)
-    found, slope = run([y, tf.gradients(y, x)[0]], {x: X})
+    result, slope = run([y, tf.gradients(y, x)[0]], {x: X})
     wide = X.astype(np.float32)
     assert set(met) == {(np.dtype(np.float32), np.dtype(np.float32))}
-    np.testing.assert_array_equal(found.astype(np.float32), rounded(wide**3))
+    np.testing.assert_array_equal(result.astype(np.float32), rounded(wide**3))
     np.testing.assert_allclose(slope.astype(np.float32), 3 * wide**2, 2**-6)

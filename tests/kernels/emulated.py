@@ -1,4 +1,4 @@
-"""Ops on a GPU played on the host."""
+"""Ops on an emulated GPU."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ class Machine:
         machine = self
 
         class Driver(HostDriver):
-            def __init__(self, *given: Any, **more: Any) -> None:
-                super().__init__(*given, **more, **machine.how)
+            def __init__(self, *inputs: Any, **options: Any) -> None:
+                super().__init__(*inputs, **options, **machine.how)
 
-            def launcher(self, module: Any, function: str, *given: Any, **more: Any) -> Any:
+            def launcher(self, module: Any, function: str, *inputs: Any, **options: Any) -> Any:
                 machine.functions.append(function)
-                return super().launcher(module, function, *given, **more)
+                return super().launcher(module, function, *inputs, **options)
 
         monkeypatch.setattr(gpu, "HostDriver", Driver)
 
@@ -47,10 +47,10 @@ def on_gpu(make: Any, *values: Any, start: Any = None) -> Any:
                 if start is None
                 else [tf.Variable(tf.placeholder_with_default(start, start.shape))]
             )
-            made = make(*variable, *feeds)
-        given = dict(zip(feeds, values, strict=True))
+            result = make(*variable, *feeds)
+        inputs = dict(zip(feeds, values, strict=True))
         session.run(tf.global_variables_initializer())
-        told = str(session.explain(made, given))
-        assert "runs on the host" not in told, told
-        found = session.run(made, given)
+        report = str(session.explain(result, inputs))
+        assert "runs on the host" not in report, report
+        found = session.run(result, inputs)
         return session.run(variable[0]) if variable else found

@@ -1,4 +1,4 @@
-"""Ops on a GPU played on the host and on the CPU, which has to find the same."""
+"""Ops on an emulated GPU and on the CPU, which has to find the same."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ def numbers(*shape: int, dtype: Any = np.float32) -> Any:
 def gradients(make: Any) -> Any:
     """What `make` makes, with its gradients by all that it is given, weighed so that none is 0."""
 
-    def both(*given: Any) -> list[Any]:
-        made = make(*given)
-        weight = np.linspace(0.5, 2, int(np.prod(made.shape.as_list()))).reshape(
-            made.shape.as_list()
+    def both(*inputs: Any) -> list[Any]:
+        result = make(*inputs)
+        weight = np.linspace(0.5, 2, int(np.prod(result.shape.as_list()))).reshape(
+            result.shape.as_list()
         )
-        return [made, *tf.gradients(made * tf.cast(weight, made.dtype), list(given))]
+        return [result, *tf.gradients(result * tf.cast(weight, result.dtype), list(inputs))]
 
     return both
 
@@ -36,9 +36,9 @@ def check(make: Any, *values: Any, within: float = 2e-5) -> None:
     with tf.Graph().as_default(), tf.Session() as session:
         feeds = [tf.placeholder(value.dtype, value.shape) for value in values]
         wanted = session.run(make(*feeds), dict(zip(feeds, values, strict=True)))
-    found = on_gpu(make, *values)
+    result = on_gpu(make, *values)
     for one, other in zip(
-        found if isinstance(found, list) else [found],
+        result if isinstance(result, list) else [result],
         wanted if isinstance(wanted, list) else [wanted],
         strict=True,
     ):

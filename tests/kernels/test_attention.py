@@ -23,7 +23,7 @@ def numbers(shape: Sequence[int], dtype: Any = np.float32, seed: int = 0) -> np.
 
 def wanted(q: Any, k: Any, v: Any, scale: float = 1.0, mask: Any = 0.0) -> np.ndarray:
     """The same in double precision."""
-    q, k, v = (each.astype(np.float64) for each in (q, k, v))
+    q, k, v = (array.astype(np.float64) for array in (q, k, v))
     scores = q @ k.swapaxes(-1, -2) * scale + mask
     with np.errstate(invalid="ignore"):
         chances = np.exp(scores - scores.max(-1, keepdims=True))
@@ -36,10 +36,10 @@ def run(fetches: Any, feeds: dict[Any, Any] | None = None) -> tuple[Any, str]:
         return session.run(fetches, feeds), str(session.explain(fetches, feeds))
 
 
-def close(found: Any, other: Any) -> None:
-    half = found.dtype == np.float16
+def close(result: Any, other: Any) -> None:
+    half = result.dtype == np.float16
     np.testing.assert_allclose(
-        found, other, rtol=4e-3 if half else 2e-5, atol=2e-3 if half else 2e-6
+        result, other, rtol=4e-3 if half else 2e-5, atol=2e-3 if half else 2e-6
     )
 
 
@@ -58,14 +58,15 @@ def test_heads_of_any_size_up_to_128(
     dtype: Any, batch: Any, m: int, n: int, d: int, dv: int
 ) -> None:
     q, k, v = (
-        numbers((*batch, *each), dtype, at) for at, each in enumerate([(m, d), (n, d), (n, dv)])
+        numbers((*batch, *value), dtype, index)
+        for index, value in enumerate([(m, d), (n, d), (n, dv)])
     )
-    given = [tf.placeholder(dtype, each.shape) for each in (q, k, v)]
-    scores = tf.matmul(given[0], given[1], transpose_b=True) / np.sqrt(d).astype(dtype)
-    out = tf.matmul(tf.nn.softmax(scores), given[2], name="out")
-    found, told = run(out, dict(zip(given, (q, k, v))))
-    assert "_FusedAttention" in told
-    close(found, wanted(q, k, v, d**-0.5))
+    inputs = [tf.placeholder(dtype, array.shape) for array in (q, k, v)]
+    scores = tf.matmul(inputs[0], inputs[1], transpose_b=True) / np.sqrt(d).astype(dtype)
+    out = tf.matmul(tf.nn.softmax(scores), inputs[2], name="out")
+    result, report = run(out, dict(zip(inputs, (q, k, v))))
+    assert "_FusedAttention" in report
+    close(result, wanted(q, k, v, d**-0.5))
 
 
 @pytest.mark.parametrize(
@@ -75,44 +76,44 @@ def test_heads_of_any_size_up_to_128(
 def test_masks_are_repeated_as_adding_repeats_them(shape: Sequence[int]) -> None:
     q, k, v = numbers((2, 3, 7, 5)), numbers((2, 3, 9, 5)), numbers((2, 3, 9, 6))
     mask = np.where(numbers(shape) > 0.4, -9, 0).astype(np.float32)
-    keys, given = tf.placeholder(tf.float32, k.shape), tf.placeholder(tf.float32, shape)
+    keys, inputs = tf.placeholder(tf.float32, k.shape), tf.placeholder(tf.float32, shape)
     scores = tf.matmul(q, tf.transpose(keys, [0, 1, 3, 2])) * 0.3
-    out = tf.matmul(tf.identity(tf.nn.softmax(given + tf.identity(scores))), v, name="out")
-    found, told = run(out, {keys: k, given: mask})
-    assert "_FusedAttention" in told
-    close(found, wanted(q, k, v, 0.3, mask))
+    out = tf.matmul(tf.identity(tf.nn.softmax(inputs + tf.identity(scores))), v, name="out")
+    result, report = run(out, {keys: k, inputs: mask})
+    assert "_FusedAttention" in report
+    close(result, wanted(q, k, v, 0.3, mask))
 
 
 def test_keys_whose_columns_come_first_are_read_as_they_are() -> None:
     q, k, v = numbers((3, 66, 40)), numbers((3, 40, 70)), numbers((3, 70, 33))
     keys = tf.placeholder(tf.float32, k.shape)
-    found, told = run(tf.matmul(tf.nn.softmax(tf.matmul(q, keys)), v), {keys: k})
-    assert "_FusedAttention" in told
-    close(found, wanted(q, k.swapaxes(1, 2), v))
+    result, report = run(tf.matmul(tf.nn.softmax(tf.matmul(q, keys)), v), {keys: k})
+    assert "_FusedAttention" in report
+    close(result, wanted(q, k.swapaxes(1, 2), v))
 
 
 def test_keys_that_are_all_masked_so_far_and_rows_that_are_wholly() -> None:
     q, k, v = numbers((1, 3, 4)), numbers((1, 150, 4)), numbers((1, 150, 4))
     mask = np.zeros((3, 150), np.float32)
     mask[0, :140], mask[1, 5:], mask[2] = -np.inf, -np.inf, -np.inf
-    given = tf.placeholder(tf.float32, k.shape)
-    out = tf.matmul(tf.nn.softmax(tf.matmul(q, given, transpose_b=True) + mask), v)
-    found, told = run(out, {given: k})
-    assert "_FusedAttention" in told
-    close(found, wanted(q, k, v, 1.0, mask))
-    assert np.isnan(found[0, 2]).all() and not np.isnan(found[0, :2]).any()
+    inputs = tf.placeholder(tf.float32, k.shape)
+    out = tf.matmul(tf.nn.softmax(tf.matmul(q, inputs, transpose_b=True) + mask), v)
+    result, report = run(out, {inputs: k})
+    assert "_FusedAttention" in report
+    close(result, wanted(q, k, v, 1.0, mask))
+    assert np.isnan(result[0, 2]).all() and not np.isnan(result[0, :2]).any()
 
 
 def test_scores_are_kept_where_somebody_takes_them() -> None:
-    q, k, v = (tf.placeholder(tf.float32, (2, 4, 4)) for each in range(3))
-    values = [numbers((2, 4, 4), seed=each) for each in range(3)]
+    q, k, v = (tf.placeholder(tf.float32, (2, 4, 4)) for number in range(3))
+    values = [numbers((2, 4, 4), seed=number) for number in range(3)]
     chances = tf.nn.softmax(tf.matmul(q, k, transpose_b=True))
     out = tf.matmul(chances, v)
     for fetches in ([out, chances], [out, *tf.gradients(out, [q])]):
-        (found, *_), told = run(fetches, dict(zip((q, k, v), values)))
-        assert "_FusedAttention" not in told
+        (result, *_), report = run(fetches, dict(zip((q, k, v), values)))
+        assert "_FusedAttention" not in report
         close(
-            found,
+            result,
             wanted(numbers((2, 4, 4)), numbers((2, 4, 4), seed=1), numbers((2, 4, 4), seed=2)),
         )
 
@@ -133,10 +134,10 @@ def test_what_the_kernel_has_not_stays_as_it_is(what: str) -> None:
         scores += mask
     chances = tf.nn.softmax(scores, axis=1 if what == "axis" else -1)
     out = tf.matmul(chances, v, transpose_a=what == "transposed")
-    found, told = run(out, {keys: k})
-    assert "_FusedAttention" not in told
+    result, report = run(out, {keys: k})
+    assert "_FusedAttention" not in report
     if what not in ("axis", "transposed"):
-        close(found, wanted(q, k, v, 1.0, mask))
+        close(result, wanted(q, k, v, 1.0, mask))
 
 
 def test_it_can_be_switched_off() -> None:
@@ -150,9 +151,9 @@ def test_it_can_be_switched_off() -> None:
 
 @pytest.mark.parametrize("masks", [0, 1])
 def test_the_op_is_there_on_the_host_too(masks: int) -> None:
-    q, k, v, mask = (numbers((2, *each)) for each in [(3, 4), (5, 4), (5, 6), (1, 5)])
+    q, k, v, mask = (numbers((2, *value)) for value in [(3, 4), (5, 4), (5, 6), (1, 5)])
     with tf.device("/device:CPU:0"):
         op = tf.raw_ops._FusedAttention
         out = op(q, k, v, [mask] * masks, num_args=masks, scale=0.5, name="attention")
-    found, _ = run(out)
-    close(found, wanted(q, k, v, 0.5, mask * masks))
+    result, _ = run(out)
+    close(result, wanted(q, k, v, 0.5, mask * masks))

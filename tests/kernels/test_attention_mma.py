@@ -1,4 +1,4 @@
-"""Attention by tensor cores, whose instructions the host plays: how near to double precision it is.
+"""Attention by tensor cores, emulated on the host: how near to double precision it is.
 
 A chance is rounded to the dtype before it weighs its value, and so is the result: with u half of
 the dtype's epsilon the error is at most u times what absolute values would give, and u times the
@@ -35,17 +35,17 @@ def numbers(shape: Any, dtype: Any, seed: int) -> Any:
     return np.random.default_rng([seed, *shape]).normal(size=shape).astype(dtype)
 
 
-def check(found: Any, q: Any, k: Any, v: Any, mask: Any, scale: float) -> None:
+def check(result: Any, q: Any, k: Any, v: Any, mask: Any, scale: float) -> None:
     """Within what the head of this file says; float32 inside takes little more."""
-    epsilon, tiny = (2.0**-10, 2.0**-24) if found.dtype == np.float16 else (2.0**-7, 0)
-    q, k, v, mask = (np.asarray(each, np.float64) for each in (q, k, v, mask))
+    epsilon, tiny = (2.0**-10, 2.0**-24) if result.dtype == np.float16 else (2.0**-7, 0)
+    q, k, v, mask = (np.asarray(array, np.float64) for array in (q, k, v, mask))
     scores = q @ k * scale + mask
     chances = np.exp(scores - scores.max(-1, keepdims=True))
     chances /= chances.sum(-1, keepdims=True)
     exact, all_of_it = chances @ v, chances @ abs(v)
     bound = 0.51 * epsilon * (all_of_it + abs(exact))
     bound += 0.5 * tiny * (abs(v).sum(-2, keepdims=True) + 1) + 1e-5 * all_of_it
-    off = abs(found.astype(np.float64) - exact)
+    off = abs(result.astype(np.float64) - exact)
     assert (off <= bound).all(), (off / bound).max()
 
 
@@ -53,20 +53,20 @@ def attend(
     dtype: Any, batch: Any, m: int, n: int, d: int, dv: int, mask: Any = None, across: bool = False
 ) -> None:
     q, k, v = (
-        numbers((*batch, *each), dtype, at)
-        for at, each in enumerate([(m, d), (d, n) if across else (n, d), (n, dv)])
+        numbers((*batch, *value), dtype, index)
+        for index, value in enumerate([(m, d), (d, n) if across else (n, d), (n, dv)])
     )
     masks = [] if mask is None else [2 * numbers(mask, dtype, 3)]
     scale = 1.5 / np.sqrt(d)
 
-    def make(*given: Any) -> Any:
+    def make(*inputs: Any) -> Any:
         return tf.raw_ops._FusedAttention(
-            *given[:3], given[3:], num_args=len(masks), scale=scale, adj_y=not across, name="out"
+            *inputs[:3], inputs[3:], num_args=len(masks), scale=scale, adj_y=not across, name="out"
         )
 
-    found = on_gpu(make, q, k, v, *masks)
-    assert found.dtype == dtype
-    check(found, q, k if across else k.swapaxes(-1, -2), v, masks[0] if masks else 0.0, scale)
+    result = on_gpu(make, q, k, v, *masks)
+    assert result.dtype == dtype
+    check(result, q, k if across else k.swapaxes(-1, -2), v, masks[0] if masks else 0.0, scale)
 
 
 @pytest.mark.parametrize("name", ["float16", "bfloat16"])
@@ -113,58 +113,58 @@ def test_gpus_without_such_instructions(machine: Machine, name: str, mask: Any) 
 
 
 def test_float32_is_not_rounded(machine: Machine) -> None:
-    q, k, v = (numbers((3, 9, 8), np.float32, at) for at in range(3))
+    q, k, v = (numbers((3, 9, 8), np.float32, index) for index in range(3))
 
-    def make(*given: Any) -> Any:
-        return tf.raw_ops._FusedAttention(*given, [], num_args=0, name="out")
+    def make(*inputs: Any) -> Any:
+        return tf.raw_ops._FusedAttention(*inputs, [], num_args=0, name="out")
 
-    found = on_gpu(make, q, k, v)
+    result = on_gpu(make, q, k, v)
     chances = np.exp(q.astype(np.float64) @ k.swapaxes(1, 2))
     wanted = chances @ v / chances.sum(-1, keepdims=True)
-    np.testing.assert_allclose(found, wanted, rtol=2e-5, atol=2e-6)
+    np.testing.assert_allclose(result, wanted, rtol=2e-5, atol=2e-6)
     assert machine.functions == ["gg_attention"]
 
 
 def test_keys_that_are_masked_by_infinity_or_by_the_least_number(machine: Machine) -> None:
     dtype = narrow("bfloat16")
     least = float(tf.bfloat16.min)
-    q, k, v = (numbers((1, *each), dtype, 1) for each in [(5, 16), (150, 16), (150, 8)])
+    q, k, v = (numbers((1, *value), dtype, 1) for value in [(5, 16), (150, 16), (150, 8)])
     mask = np.zeros((5, 150), dtype)
     mask[0, :140], mask[1, 5:], mask[2], mask[3] = -np.inf, -np.inf, -np.inf, least
     mask[4, :70] = least
 
-    def make(*given: Any) -> Any:
-        return tf.raw_ops._FusedAttention(*given[:3], given[3:], num_args=1, name="out")
+    def make(*inputs: Any) -> Any:
+        return tf.raw_ops._FusedAttention(*inputs[:3], inputs[3:], num_args=1, name="out")
 
-    found = on_gpu(make, q, k, v, mask)
+    result = on_gpu(make, q, k, v, mask)
     rows = [0, 1, 3, 4]
-    check(found[:, rows], q[:, rows], k.swapaxes(1, 2), v, mask[rows], 1.0)
-    assert np.isnan(found[0, 2].astype(np.float32)).all()
+    check(result[:, rows], q[:, rows], k.swapaxes(1, 2), v, mask[rows], 1.0)
+    assert np.isnan(result[0, 2].astype(np.float32)).all()
 
 
 def test_a_negative_scale_and_large_scores(machine: Machine) -> None:
-    q, k, v = (30 * numbers((1, 20, 32), np.float16, at) for at in range(3))
+    q, k, v = (30 * numbers((1, 20, 32), np.float16, index) for index in range(3))
 
-    def make(*given: Any) -> Any:
-        return tf.raw_ops._FusedAttention(*given, [], num_args=0, scale=-0.7, name="out")
+    def make(*inputs: Any) -> Any:
+        return tf.raw_ops._FusedAttention(*inputs, [], num_args=0, scale=-0.7, name="out")
 
     check(on_gpu(make, q, k, v), q, k.swapaxes(1, 2), v, 0.0, -0.7)
 
 
 def test_arrays_that_begin_anywhere() -> None:
     """Three elements behind a multiple of 16 bytes is no place to copy several at once from."""
-    q, k, v = (numbers((2, 40, 16), np.float16, at) for at in range(3))
-    said = SimpleNamespace(
+    q, k, v = (numbers((2, 40, 16), np.float16, index) for index in range(3))
+    message = SimpleNamespace(
         input_shapes=[q.shape] * 3,
         input_types=[tf.float16] * 3,
         attrs={"scale": 1.0, "adj_y": True},
     )
     with closing(one_gpu()) as device:
         arrays = []
-        for each in (q, k, v, np.zeros_like(q)):
-            flat = on_one_gpu(device, np.concatenate([np.zeros(3, np.float16), each.ravel()]))
+        for array in (q, k, v, np.zeros_like(q)):
+            flat = on_one_gpu(device, np.concatenate([np.zeros(3, np.float16), array.ravel()]))
             arrays.append(Array(flat.address + 6, q.shape, np.dtype(np.float16)))
         entry: Any = find_kernel("_FusedAttention", "GPU", {"T": tf.float16})
         none: Any = None
-        device.kernels.source(entry.kernel, said, arrays, none, none, none)()
+        device.kernels.source(entry.kernel, message, arrays, none, none, none)()
         check(device.read(arrays[3]), q, k.swapaxes(1, 2), v, 0.0, 1.0)

@@ -1,4 +1,4 @@
-"""The best element along an axis, and running sums, on a GPU played on the host."""
+"""The best element along an axis, and running sums, on an emulated GPU."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ def test_the_first_of_the_largest_is_found(shape: tuple[int, ...], dtype: Any) -
     for axis in range(len(shape)):
         wanted = np.argmax(x, axis)
         np.testing.assert_array_equal(on_gpu(lambda x, a=axis: tf.argmax(x, a), x), wanted)
-    found = on_gpu(lambda x: tf.argmin(x, -1, output_type=tf.int32), x)
-    np.testing.assert_array_equal(found, np.argmin(x, -1))
-    assert found.dtype == np.int32
+    result = on_gpu(lambda x: tf.argmin(x, -1, output_type=tf.int32), x)
+    np.testing.assert_array_equal(result, np.argmin(x, -1))
+    assert result.dtype == np.int32
 
 
 def test_nans_are_never_the_largest_unless_there_are_no_others() -> None:
@@ -48,14 +48,14 @@ def test_sums_run_along_any_axis(shape: tuple[int, ...], reverse: bool, exclusiv
         if exclusive:
             wanted -= turned
         wanted = np.flip(wanted, axis) if reverse else wanted
-        found = on_gpu(lambda x, a=axis: tf.cumsum(x, a, exclusive, reverse), x)
-        np.testing.assert_array_equal(found, wanted)
+        result = on_gpu(lambda x, a=axis: tf.cumsum(x, a, exclusive, reverse), x)
+        np.testing.assert_array_equal(result, wanted)
 
 
 def test_products_of_halves_are_taken_in_float() -> None:
     x = draw.uniform(0.9, 1.1, (3, 500)).astype(np.float16)
-    found = on_gpu(lambda x: tf.cumprod(x, 1), x)
-    np.testing.assert_allclose(found, np.cumprod(x.astype(np.float32), 1), rtol=1e-3)
+    result = on_gpu(lambda x: tf.cumprod(x, 1), x)
+    np.testing.assert_allclose(result, np.cumprod(x.astype(np.float32), 1), rtol=1e-3)
 
 
 def test_bytes_wrap_around() -> None:

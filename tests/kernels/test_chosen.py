@@ -1,4 +1,4 @@
-"""What only values say how much it is, on a GPU played on the host: where, unique, parts, stitches,
+"""What only values say how much it is, on an emulated GPU: where, unique, parts, stitches,
 next to NumPy."""
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ def test_only_the_last_is_true() -> None:
 @pytest.mark.parametrize("shape", [(5, 7), (1, 300, 20), (2, 1, 3, 1, 2, 2, 1, 3), (4, 0, 2), ()])
 def test_coordinates_are_those_of_rows(shape: tuple[int, ...]) -> None:
     chosen = np.asarray(draw.random(shape) < 0.5)
-    found = on_gpu(tf.where, chosen)
+    result = on_gpu(tf.where, chosen)
     wanted = np.argwhere(chosen) if shape else np.zeros((int(chosen), 0))
-    assert found.shape == wanted.shape and found.dtype == np.int64
-    np.testing.assert_array_equal(found, wanted)
+    assert result.shape == wanted.shape and result.dtype == np.int64
+    np.testing.assert_array_equal(result, wanted)
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "uint8", "int64", "complex64"])
@@ -103,18 +103,18 @@ def test_rows_in_parts(size: int, dtype: str) -> None:
     parts = draw.integers(0, 4, size).astype(np.int32)
     parts[parts == 2] = 3  # one of them empty
     x = draw.integers(0, 100, (size, 3)).astype(dtype)
-    found = on_gpu(lambda x, p: tf.dynamic_partition(x, p, 4), x, parts)
-    for number, part in enumerate(found):
+    result = on_gpu(lambda x, p: tf.dynamic_partition(x, p, 4), x, parts)
+    for number, part in enumerate(result):
         np.testing.assert_array_equal(part, x[parts == number])
 
 
 def test_parts_of_matrices_of_numbers_and_of_none() -> None:
     x, parts = draw.normal(size=(6, 7, 2)), draw.integers(0, 300, (6, 7)).astype(np.int32)
-    found = on_gpu(lambda x, p: tf.dynamic_partition(x, p, 300), x, parts)
-    for number, part in enumerate(found):
+    result = on_gpu(lambda x, p: tf.dynamic_partition(x, p, 300), x, parts)
+    for number, part in enumerate(result):
         np.testing.assert_array_equal(part, x[parts == number])
-    found = on_gpu(lambda x, p: tf.dynamic_partition(x, p, 2), x[:0], parts[:0])
-    assert [each.shape for each in found] == [(0, 2), (0, 2)]
+    result = on_gpu(lambda x, p: tf.dynamic_partition(x, p, 2), x[:0], parts[:0])
+    assert [array.shape for array in result] == [(0, 2), (0, 2)]
 
 
 @pytest.mark.parametrize("wrong", [-1, 3])
@@ -132,12 +132,12 @@ def test_rows_of_lists_are_put_in_place_and_the_last_stays(dtype: str) -> None:
     shapes = [(40, 50), (), (0,), (700,)]
     named = [draw.integers(0, 3000, shape).astype(np.int32) for shape in shapes]
     data = [draw.integers(0, 99, (*shape, 2)).astype(dtype) for shape in shapes]
-    wanted = np.zeros((max(int(each.max(initial=-1)) for each in named) + 1, 2), dtype)
+    wanted = np.zeros((max(int(array.max(initial=-1)) for array in named) + 1, 2), dtype)
     for where, rows in zip(named, data):
-        for at, row in zip(where.reshape(-1), rows.reshape(-1, 2)):
-            wanted[at] = row
-    found = on_gpu(lambda *x: tf.dynamic_stitch(x[:4], x[4:]), *named, *data)
-    np.testing.assert_array_equal(found, wanted)
+        for index, row in zip(where.reshape(-1), rows.reshape(-1, 2)):
+            wanted[index] = row
+    result = on_gpu(lambda *x: tf.dynamic_stitch(x[:4], x[4:]), *named, *data)
+    np.testing.assert_array_equal(result, wanted)
 
 
 def test_stitches_of_nothing_and_of_numbers_below_zero() -> None:

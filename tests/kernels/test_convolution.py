@@ -1,4 +1,4 @@
-"""Convolution on a GPU played on the host: tiles and their edges, formats, strides, dilations."""
+"""Convolution on an emulated GPU: tiles and their edges, formats, strides, dilations."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_windows_far_apart_spread_out_and_padded(
     if form == "NCHW":
         image = np.ascontiguousarray(image.transpose(0, 3, 1, 2))
         if isinstance(padding, list):
-            padding = [padding[at] for at in (0, 3, 1, 2)]
+            padding = [padding[index] for index in (0, 3, 1, 2)]
     check(
         gradients(
             lambda x, w: tf.nn.conv2d(

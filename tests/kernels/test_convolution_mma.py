@@ -1,4 +1,4 @@
-"""Convolution by tensor cores, whose instructions the host plays: how near to double precision.
+"""Convolution by tensor cores, emulated on the host: how near to double precision.
 
 Products are exact and summed up in float32, so that the error is that of rounding the result, and
 little beside the sum of absolute products.
@@ -25,7 +25,7 @@ pytestmark = needs_cxx
 def check(make: Callable[..., Any], *values: Any) -> None:
     """What `make` gives of float16 or bfloat16 values on a GPU, beside that of doubles."""
     exact, sizes = (
-        on_cpu(make, *(change(each.astype(np.float64)) for each in values))
+        on_cpu(make, *(change(array.astype(np.float64)) for array in values))
         for change in (np.positive, np.abs)
     )
     epsilon = 2.0**-10 if values[0].dtype == np.float16 else 2.0**-7
@@ -38,7 +38,7 @@ def check(make: Callable[..., Any], *values: Any) -> None:
 
 def on_cpu(make: Callable[..., Any], *values: Any) -> Any:
     with tf.Graph().as_default(), tf.Session() as session:
-        feeds = [tf.placeholder(each.dtype, each.shape) for each in values]
+        feeds = [tf.placeholder(array.dtype, array.shape) for array in values]
         return session.run(make(*feeds), dict(zip(feeds, values, strict=True)))
 
 
@@ -50,8 +50,8 @@ def convolved(image: Any, filter: Any, dtype: Any = np.float16, **how: Any) -> N
         return function(x, w, **{"strides": 1, "padding": "SAME", **how})
 
     def make(x: Any, w: Any, dy: Any) -> Any:
-        made = forward(x, w)
-        return [made, *tf.gradients(made, [x, w], grad_ys=dy)]
+        result = forward(x, w)
+        return [result, *tf.gradients(result, [x, w], grad_ys=dy)]
 
     with tf.Graph().as_default():
         result = forward(tf.zeros(image), tf.zeros(filter)).shape.as_list()
@@ -109,11 +109,11 @@ def test_a_bias_and_what_follows_it(machine: Machine) -> None:
         ]
 
     x, w, b = (numbers(*sizes, dtype=np.float16) for sizes in ((2, 4, 4, 8), (3, 3, 8, 9), (9,)))
-    found, wanted = on_gpu(make, x, w, b), on_cpu(make, x, w, b)
-    for one, other in zip(found, wanted, strict=True):
+    result, wanted = on_gpu(make, x, w, b), on_cpu(make, x, w, b)
+    for one, other in zip(result, wanted, strict=True):
         np.testing.assert_allclose(one, other, rtol=2e-3, atol=2e-2)
     assert machine.functions.count("gg_convolution_mma") == 3
-    assert found[1].min() == 0 and found[2].max() == 6
+    assert result[1].min() == 0 and result[2].max() == 6
 
 
 def test_gpus_without_such_instructions(machine: Machine) -> None:

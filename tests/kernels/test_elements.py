@@ -20,18 +20,18 @@ EDGES = [0.0, -0.0, 1.0, -1.0, -2.5, 1e-3, 9.999, 10.0, 171.5, -1e4, np.inf, -np
 def run(function: Callable[..., Any], device: str, *values: Any) -> Any:
     """What it gives on a device."""
     with tf.Graph().as_default(), tf.device(device), tf.Session(config=GPU) as session:
-        given = [tf.placeholder(each.dtype, each.shape) for each in values]
-        out, feeds = function(*given), dict(zip(given, values))
+        inputs = [tf.placeholder(array.dtype, array.shape) for array in values]
+        out, feeds = function(*inputs), dict(zip(inputs, values))
         assert "CPU" in device or "runs on the host" not in str(session.explain(out, feeds))
         return session.run(out, feeds)
 
 
 def same(function: Callable[..., Any], *values: Any, rtol: float = 0) -> Any:
     """What it gives on a GPU, which is what it gives on the host."""
-    found, wanted = (run(function, f"/device:{each}:0", *values) for each in ("GPU", "CPU"))
-    assert found.dtype == wanted.dtype and found.shape == wanted.shape
-    np.testing.assert_allclose(found, wanted, rtol=rtol, atol=rtol)
-    return found
+    result, wanted = (run(function, f"/device:{device}:0", *values) for device in ("GPU", "CPU"))
+    assert result.dtype == wanted.dtype and result.shape == wanted.shape
+    np.testing.assert_allclose(result, wanted, rtol=rtol, atol=rtol)
+    return result
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
@@ -54,17 +54,17 @@ def test_functions_of_two_numbers_at_their_edges(function: Any, dtype: Any) -> N
 )
 def test_numbers_next_to_others_broadcast(shapes: Any) -> None:
     numbers = np.random.default_rng(5)
-    same(tf.math.nextafter, *(numbers.normal(size=each).astype(np.float32) for each in shapes))
+    same(tf.math.nextafter, *(numbers.normal(size=value).astype(np.float32) for value in shapes))
 
 
 def test_shapes_that_broadcast_over_many_axes_run_on_the_host() -> None:
     shapes = (2, 1, 2, 1, 2), (1, 2, 1, 2, 1)
-    x, y = (np.ones(each, np.float32) for each in shapes)
+    x, y = (np.ones(value, np.float32) for value in shapes)
     with tf.Graph().as_default(), tf.device("/device:GPU:0"), tf.Session(config=GPU) as session:
-        given = tf.placeholder(tf.float32, x.shape)
-        out = tf.math.nextafter(given, y)
-        assert "broadcast over 5 axes" in str(session.explain(out, {given: x}))
-        assert (session.run(out, {given: x}) == 1).all()
+        inputs = tf.placeholder(tf.float32, x.shape)
+        out = tf.math.nextafter(inputs, y)
+        assert "broadcast over 5 axes" in str(session.explain(out, {inputs: x}))
+        assert (session.run(out, {inputs: x}) == 1).all()
 
 
 @pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
@@ -75,7 +75,7 @@ def test_parts_of_complex_numbers(dtype: Any) -> None:
         same(function, z)
     for function in (tf.abs, tf.angle):
         same(function, z, rtol=4 * np.finfo(dtype).eps)
-    x, y = (each.astype(z.real.dtype) for each in numbers)
+    x, y = (array.astype(z.real.dtype) for array in numbers)
     same(tf.complex, x, y)
     assert (same(tf.complex, x, y[0]) == x + 1j * y[0]).all()
 
@@ -87,10 +87,12 @@ def test_what_is_not_finite_ends_the_run(dtype: Any) -> None:
 
     x = np.arange(9, dtype=dtype)
     np.testing.assert_array_equal(same(check, x), 4 * x)
-    for bad, said in (([np.inf], "Inf"), ([np.nan], "NaN"), ([np.nan, -np.inf], "Inf and NaN")):
+    for bad, message in (([np.inf], "Inf"), ([np.nan], "NaN"), ([np.nan, -np.inf], "Inf and NaN")):
         x[1 : 1 + len(bad)] = bad
         for device in ("/device:GPU:0", "/device:CPU:0"):
-            with pytest.raises(tf.errors.InvalidArgumentError, match=f"here : Tensor had {said} v"):
+            with pytest.raises(
+                tf.errors.InvalidArgumentError, match=f"here : Tensor had {message} v"
+            ):
                 run(check, device, x)
 
 

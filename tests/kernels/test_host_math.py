@@ -95,9 +95,9 @@ def library(request: pytest.FixtureRequest) -> ctypes.CDLL:
     """Loops over each function, with fused multiply-adds where the machine has them, or without."""
     head = "#define GG_NO_FMA\n" if request.param == "no fma" else ""
     text = head + kernel_file("host_math.h") + kernel_file("host_trigonometry.h") + loops()
-    made = compiler().start(text, "host_math")
-    found = made.wait()
-    assert found is not None, made.reason
+    result = compiler().start(text, "host_math")
+    found = result.wait()
+    assert found is not None, result.reason
     return found
 
 
@@ -135,22 +135,22 @@ def numbers(dtype: Any) -> np.ndarray:
     return np.concatenate(parts)
 
 
-def errors(found: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+def errors(result: np.ndarray, wanted: np.ndarray) -> np.ndarray:
     """In units of the last place of the correctly rounded result; infinite for a wrong NaN."""
-    rounded = wanted.astype(found.dtype)
-    alike = (found == rounded) | (np.isnan(found) & np.isnan(rounded))
-    unit = np.spacing(np.maximum(np.abs(rounded), np.finfo(found.dtype).tiny))
-    far = np.abs(found.astype(np.longdouble) - wanted) / unit
+    rounded = wanted.astype(result.dtype)
+    alike = (result == rounded) | (np.isnan(result) & np.isnan(rounded))
+    unit = np.spacing(np.maximum(np.abs(rounded), np.finfo(result.dtype).tiny))
+    far = np.abs(result.astype(np.longdouble) - wanted) / unit
     far[alike & ~np.isfinite(rounded)] = 0
     far[np.isnan(far)] = np.inf
     return far
 
 
-def check(name: str, x: np.ndarray, found: np.ndarray, wanted: np.ndarray, bound: float) -> None:
-    far = errors(found, wanted)
+def check(name: str, x: np.ndarray, result: np.ndarray, wanted: np.ndarray, bound: float) -> None:
+    far = errors(result, wanted)
     worst = int(np.argmax(far))
     assert far[worst] <= bound, (
-        f"{name}({x[worst]!r}) is {found[worst]!r} instead of {wanted[worst]!r}: {far[worst]:.3f}"
+        f"{name}({x[worst]!r}) is {result[worst]!r} instead of {wanted[worst]!r}: {far[worst]:.3f}"
     )
 
 
@@ -178,9 +178,9 @@ def test_double_precision_keeps_its_bound(library: ctypes.CDLL, name: str) -> No
 @pytest.mark.parametrize("name", sorted(set(TEXTS) - {"softplus", "sigmoid", "cos", "exp", "log"}))
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_zero_keeps_its_sign(library: ctypes.CDLL, name: str, dtype: Any) -> None:
-    found = call(library, name, np.array([0.0, -0.0], dtype))
-    assert found.tolist() == [0, 0]
-    assert np.signbit(found).tolist() == [False, True]
+    result = call(library, name, np.array([0.0, -0.0], dtype))
+    assert result.tolist() == [0, 0]
+    assert np.signbit(result).tolist() == [False, True]
 
 
 def test_denormals_are_not_flushed(library: ctypes.CDLL) -> None:
@@ -199,14 +199,20 @@ def test_powers_keep_their_bound(library: ctypes.CDLL) -> None:
     y = random.uniform(-40, 40, x.size).astype(np.float32)
     y[::3] = np.rint(y[::3])
     x[::5] *= -1
-    found, wanted = call(library, "pow", x, y), np.power(x.astype(np.float64), y.astype(np.float64))
-    check("pow", x, found, wanted, POWER)
+    result, wanted = (
+        call(library, "pow", x, y),
+        np.power(x.astype(np.float64), y.astype(np.float64)),
+    )
+    check("pow", x, result, wanted, POWER)
 
 
 def test_powers_of_special_values(library: ctypes.CDLL) -> None:
     values = [0, -0.0, 1, -1, 2, -2, 3, -3, 0.5, -0.5, np.inf, -np.inf, np.nan, 1e-45, 3e38, -7]
-    x, y = (each.ravel() for each in np.meshgrid(np.float32(values), np.float32(values)))
-    found, wanted = call(library, "pow", x, y), np.power(x.astype(np.float64), y.astype(np.float64))
-    check("pow", x, found, wanted, POWER)
+    x, y = (array.ravel() for array in np.meshgrid(np.float32(values), np.float32(values)))
+    result, wanted = (
+        call(library, "pow", x, y),
+        np.power(x.astype(np.float64), y.astype(np.float64)),
+    )
+    check("pow", x, result, wanted, POWER)
     numbers_only = ~np.isnan(wanted)
-    assert (np.signbit(found) == np.signbit(wanted))[numbers_only].all()
+    assert (np.signbit(result) == np.signbit(wanted))[numbers_only].all()

@@ -1,4 +1,4 @@
-"""Normalization of images, their sizes, patches and borders, on a GPU played on the host."""
+"""Normalization of images, their sizes, patches and borders, on an emulated GPU."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ def test_variance_is_not_lost_beside_a_large_mean() -> None:
         ones = tf.ones(2)
         return tf.nn.fused_batch_norm(x, ones, ones)[2]
 
-    found = on_gpu(make, (image + 1000).astype(np.float32))
-    np.testing.assert_allclose(found, image.var((0, 1, 2), ddof=1), rtol=1e-3)
+    result = on_gpu(make, (image + 1000).astype(np.float32))
+    np.testing.assert_allclose(result, image.var((0, 1, 2), ddof=1), rtol=1e-3)
 
 
 def test_half_images_have_moments_in_float() -> None:
@@ -111,7 +111,7 @@ def test_borders_that_mirror(mode: str, widths: Any) -> None:
 
 def test_blocks_of_space_as_batches() -> None:
     def make(x: Any) -> Any:
-        made = tf.space_to_batch_nd(x, [2, 3], [[1, 2], [0, 1]])
-        return [made, tf.batch_to_space_nd(made, [2, 3], [[0, 1], [2, 1]])]
+        result = tf.space_to_batch_nd(x, [2, 3], [[1, 2], [0, 1]])
+        return [result, tf.batch_to_space_nd(result, [2, 3], [[0, 1], [2, 1]])]
 
     check(make, numbers(2, 5, 8, 3))

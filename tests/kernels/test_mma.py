@@ -1,4 +1,4 @@
-"""What a warp does with matrices (kernels/cuda/shared/tensor_core_mma.cuh), played on the host."""
+"""What a warp does with matrices (kernels/cuda/shared/tensor_core_mma.cuh), emulated on the host."""
 
 from __future__ import annotations
 
@@ -102,9 +102,9 @@ def module() -> HostModule:
 
 
 def run(module: HostModule, name: str, *arguments: Any, threads: int = 32, **how: Any) -> None:
-    given = [each.ctypes.data if isinstance(each, np.ndarray) else each for each in arguments]
+    inputs = [array.ctypes.data if isinstance(array, np.ndarray) else array for array in arguments]
     geometry = Geometry((1, 1, 1), (threads, 1, 1), how.pop("shared", 0))
-    module.launch(name, geometry, given, **how)
+    module.launch(name, geometry, inputs, **how)
 
 
 def numbers(*shape: int, seed: int = 0) -> np.ndarray:
@@ -114,14 +114,14 @@ def numbers(*shape: int, seed: int = 0) -> np.ndarray:
 
 def words(count: int) -> np.ndarray:
     """So many at a multiple of 16 bytes."""
-    made = np.zeros(count + 8, np.uint16)
-    return made[(-made.ctypes.data // 2) % 8 :][:count]
+    result = np.zeros(count + 8, np.uint16)
+    return result[(-result.ctypes.data // 2) % 8 :][:count]
 
 
 def placed(values: np.ndarray) -> np.ndarray:
-    made = words(values.size)
-    made[:] = values.astype(np.float16).view(np.uint16).reshape(-1)
-    return made
+    result = words(values.size)
+    result[:] = values.astype(np.float16).view(np.uint16).reshape(-1)
+    return result
 
 
 @pytest.mark.parametrize("backwards", [False, True])
@@ -129,10 +129,10 @@ def placed(values: np.ndarray) -> np.ndarray:
 def test_lanes_hold_what_the_isa_says(module: HostModule, name: str, backwards: bool) -> None:
     a, b, d = numbers(16, 16), numbers(16, 8), numbers(16, 8, seed=1)
     left, right = (
-        each.astype(np.float16).view(np.uint16)
+        value.astype(np.float16).view(np.uint16)
         if name == "halves"
-        else (each.view(np.uint32) >> 16).astype(np.uint16)
-        for each in (a, b)
+        else (value.view(np.uint32) >> 16).astype(np.uint16)
+        for value in (a, b)
     )
     out = d.copy()
     run(module, name, left, right, out, backwards=backwards)
@@ -145,8 +145,8 @@ def test_tiles_are_read_as_they_lie_or_turned(
     module: HostModule, name: str, backwards: bool
 ) -> None:
     a, b, out = numbers(16, 16), numbers(16, 16, seed=1), np.zeros((16, 16), np.float32)
-    given = (a, b) if name == "rows" else (a.T, b.T)
-    run(module, name, *map(placed, given), out, backwards=backwards)
+    inputs = (a, b) if name == "rows" else (a.T, b.T)
+    run(module, name, *map(placed, inputs), out, backwards=backwards)
     np.testing.assert_array_equal(out, a @ b)
 
 
@@ -154,7 +154,7 @@ def test_nan_and_infinity_go_through(module: HostModule) -> None:
     a, b, out = numbers(16, 16), numbers(16, 8), np.zeros((16, 8), np.float32)
     a[3, 5], b[5] = np.inf, 2
     a[9, 2] = np.nan
-    run(module, "halves", *(each.astype(np.float16).view(np.uint16) for each in (a, b)), out)
+    run(module, "halves", *(array.astype(np.float16).view(np.uint16) for array in (a, b)), out)
     assert np.isposinf(out[3]).all() and np.isnan(out[9]).all()
     assert np.isfinite(np.delete(out, [3, 9], 0)).all()
 
@@ -183,13 +183,13 @@ def test_matrices_lie_in_shared_memory_at_multiples_of_16_bytes(module: HostModu
     out = np.zeros(32, np.uint32)
     run(module, "matrices", 0, out, 0, shared=512)
     assert (out == 0xFFFFFFFF).all()  # nobody has written there
-    for given, shift, shared, message, status in (
+    for inputs, shift, shared, message, status in (
         (0, 1, 1024, "ldmatrix of line .*: misaligned address", 716),
         (0, 8, 512, "ldmatrix of line .* is not in shared memory", 719),
         (words(8), 0, 512, "ldmatrix of line .* is not in shared memory", 719),
     ):
         with pytest.raises(DriverError, match=message) as caught:
-            run(module, "matrices", given, out, shift, shared=shared)
+            run(module, "matrices", inputs, out, shift, shared=shared)
         assert caught.value.status == status
 
 

@@ -1,4 +1,4 @@
-"""Elements of rows in order, on a GPU played on the host."""
+"""Elements of rows in order, on an emulated GPU."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ def test_the_nth_element_is_that_of_sorted_rows(shape: tuple[int, int], reverse:
     x = draw.normal(size=shape)
     ordered = np.sort(x, -1)[:, ::-1] if reverse else np.sort(x, -1)
     for n in (0, 77, shape[1] - 1):
-        found = on_gpu(lambda x, n=n: tf.raw_ops.NthElement(x, n, reverse=reverse), x)
-        np.testing.assert_array_equal(found, ordered[:, n])
+        result = on_gpu(lambda x, n=n: tf.raw_ops.NthElement(x, n, reverse=reverse), x)
+        np.testing.assert_array_equal(result, ordered[:, n])
 
 
 def test_targets_are_among_the_largest_with_ties_counted_in() -> None:
@@ -71,6 +71,6 @@ def test_targets_are_among_the_largest_with_ties_counted_in() -> None:
 @pytest.mark.parametrize("side", ["left", "right"])
 def test_values_are_looked_up_in_sorted_rows(side: Any) -> None:
     rows, values = np.sort(draw.integers(0, 50, (2, 33))), draw.integers(-3, 55, (2, 40))
-    found = on_gpu(lambda x, y: tf.searchsorted(x, y, side), rows, values)
+    result = on_gpu(lambda x, y: tf.searchsorted(x, y, side), rows, values)
     wanted = [np.searchsorted(x, y, side) for x, y in zip(rows, values, strict=True)]
-    np.testing.assert_array_equal(found, wanted)
+    np.testing.assert_array_equal(result, wanted)

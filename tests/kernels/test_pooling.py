@@ -1,4 +1,4 @@
-"""Pooling on a GPU played on the host."""
+"""Pooling on an emulated GPU."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ def test_the_gradient_of_equals_goes_to_the_first() -> None:
     def make(x: Any) -> Any:
         return tf.gradients(tf.nn.max_pool(x, 2, 1, "VALID"), x)[0]
 
-    found = on_gpu(make, image)
-    np.testing.assert_array_equal(found[0, :, :, 0], [[1, 1, 0], [1, 1, 0], [0, 0, 0]])
+    result = on_gpu(make, image)
+    np.testing.assert_array_equal(result[0, :, :, 0], [[1, 1, 0], [1, 1, 0], [0, 0, 0]])
 
 
 def test_windows_of_many_elements_and_of_nans() -> None:
@@ -62,8 +62,8 @@ def test_windows_of_many_elements_and_of_nans() -> None:
 
 def test_gradients_of_gradients() -> None:
     def make(x: Any) -> Any:
-        made = tf.nn.max_pool(x, 2, 2, "SAME")
-        (dx,) = tf.gradients(made * made, x)
+        result = tf.nn.max_pool(x, 2, 2, "SAME")
+        (dx,) = tf.gradients(result * result, x)
         return [dx, *tf.gradients(dx * dx, x)]
 
     check(make, numbers(1, 5, 6, 4))

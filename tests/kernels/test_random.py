@@ -25,19 +25,19 @@ def runs(build: Build, device: str, count: int = 1, sizes: Sequence[int] = ()) -
         with tf.device(device):
             fetches = build()
         with tf.Session(config=GPU) as session:
-            for each in fetches:
-                assert device == ON_CPU or "runs on the host" not in str(session.explain(each))
+            for value in fetches:
+                assert device == ON_CPU or "runs on the host" not in str(session.explain(value))
             return [session.run(fetches) for _ in range(count)]
 
 
 def same(build: Build, rtol: float = 0, count: int = 1) -> list[Any]:
     """What the GPU's runs give, which is what the host's do."""
-    found, wanted = runs(build, ON_GPU, count), runs(build, ON_CPU, count)
-    for ours, theirs in zip(found, wanted):
+    result, wanted = runs(build, ON_GPU, count), runs(build, ON_CPU, count)
+    for ours, theirs in zip(result, wanted):
         for one, other in zip(ours, theirs):
             assert one.dtype == other.dtype and one.shape == other.shape
             np.testing.assert_allclose(one, other, rtol=rtol, atol=rtol / 10)
-    return found
+    return result
 
 
 # -- the numbers
@@ -45,7 +45,7 @@ def same(build: Build, rtol: float = 0, count: int = 1) -> list[Any]:
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
 def test_uniform_numbers_are_the_host_s_to_the_bit(dtype: str) -> None:
-    same(lambda: [tf.random.uniform([each], dtype=dtype, seed=9) for each in (1, 5, 1003, 40000)])
+    same(lambda: [tf.random.uniform([value], dtype=dtype, seed=9) for value in (1, 5, 1003, 40000)])
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_normal_numbers_differ_in_the_last_places(function: Any, dtype: str, rto
 def test_integers_are_the_host_s(dtype: str) -> None:
     most = np.iinfo(dtype).max
     ranges = [(-7, 5), (0, 1024), (-most, most), (3, 4)]
-    same(lambda: [tf.random.uniform([999], *each, dtype, seed=4) for each in ranges])
+    same(lambda: [tf.random.uniform([999], *value, dtype, seed=4) for value in ranges])
 
 
 def test_numbers_that_begin_within_a_pack_are_stored_one_by_one() -> None:
@@ -121,8 +121,8 @@ def test_captured_runs_go_on_as_runs_on_the_host_do() -> None:
 
     with tf.Graph().as_default(), tf.device(ON_GPU), tf.Session(config=GPU) as session:
         assert "captured from" in str(session.explain(build()))
-    found = same(build, count=6)
-    assert len({each[0].tobytes() for each in found}) == 6
+    result = same(build, count=6)
+    assert len({array[0].tobytes() for array in result}) == 6
     same(lambda: [tf.random.categorical([[1.0, 2.0, 3.0]], 20, seed=1)], count=4)
 
 
@@ -132,7 +132,7 @@ def test_two_plans_of_a_session_draw_from_one_stream() -> None:
             x = tf.random.uniform([5], seed=3)
             with tf.Session(config=GPU) as session:
                 plans = [x, [x, x + 1.0], x, x, [x, x + 1.0], x, [x, x + 1.0], x]
-                return [session.run(each) for each in plans]
+                return [session.run(value) for value in plans]
 
     for ours, theirs in zip(drawn(ON_GPU), drawn(ON_CPU)):
         np.testing.assert_array_equal(ours, theirs)
@@ -153,5 +153,5 @@ def test_plans_with_open_sizes_go_on_with_the_stream_too() -> None:
 
 def test_streams_without_seeds_are_not_those_of_other_sessions() -> None:
     first, second = (runs(lambda: [tf.random.uniform([4])], ON_GPU, 2) for _ in range(2))
-    drawn = {each[0].tobytes() for each in (*first, *second)}
+    drawn = {array[0].tobytes() for array in (*first, *second)}
     assert len(drawn) == 4

@@ -1,4 +1,4 @@
-"""Rows picked and changed by their numbers, on a GPU played on the host."""
+"""Rows picked and changed by their numbers, on an emulated GPU."""
 
 from __future__ import annotations
 
@@ -37,18 +37,18 @@ def test_rows_are_added_in_any_number(count: int, width: int) -> None:
         width = 2
     start, updates = whole(np.float32, 40, width), whole(np.float32, count, width)
     where = draw.integers(0, 40, count)
-    found = on_gpu(lambda ref, i, x: tf.scatter_add(ref, i, x), where, updates, start=start)
-    np.testing.assert_array_equal(found, changed(start, where, updates, np.add))
+    result = on_gpu(lambda ref, i, x: tf.scatter_add(ref, i, x), where, updates, start=start)
+    np.testing.assert_array_equal(result, changed(start, where, updates, np.add))
 
 
 def test_many_changes_of_one_row_are_joined_across_pieces() -> None:
     where = np.zeros(6000, np.int32)
     where[4000:] = draw.integers(1, 100_000, 2000)
     data = whole(np.int64, 6000)
-    found = on_gpu(lambda x, i: tf.unsorted_segment_sum(x, i, 100_000), data, where)
+    result = on_gpu(lambda x, i: tf.unsorted_segment_sum(x, i, 100_000), data, where)
     wanted = np.zeros(100_000, np.int64)
     np.add.at(wanted, where, data)
-    np.testing.assert_array_equal(found, wanted)
+    np.testing.assert_array_equal(result, wanted)
 
 
 @pytest.mark.parametrize(
@@ -63,22 +63,22 @@ def test_many_changes_of_one_row_are_joined_across_pieces() -> None:
 def test_changes_of_one_row_come_in_order(function: Any, how: Any) -> None:
     start, updates = whole(np.float64, 5, 9) * 8, 2.0 ** whole(np.float64, 300, 9)
     where = draw.integers(0, 5, 300).astype(np.int32)
-    found = on_gpu(lambda ref, i, x: function(ref, i, x), where, updates, start=start)
-    np.testing.assert_allclose(found, changed(start, where, updates, how), rtol=1e-12)
+    result = on_gpu(lambda ref, i, x: function(ref, i, x), where, updates, start=start)
+    np.testing.assert_allclose(result, changed(start, where, updates, how), rtol=1e-12)
 
 
 def test_integers_are_divided_towards_zero_and_not_by_zero() -> None:
     start, where = np.array([-7, 7, 9], np.int32), np.array([0, 1, 1], np.int32)
-    found = on_gpu(tf.scatter_div, where, np.array([2, 2, -2], np.int32), start=start)
-    assert found.tolist() == [-3, -1, 9]
+    result = on_gpu(tf.scatter_div, where, np.array([2, 2, -2], np.int32), start=start)
+    assert result.tolist() == [-3, -1, 9]
     with pytest.raises(tf.errors.InvalidArgumentError, match="division by zero"):
         on_gpu(tf.scatter_div, where, np.array([2, 0, -2], np.int32), start=start)
 
 
 def test_a_number_for_all_rows_is_spread() -> None:
     start, where = whole(np.float32, 4, 3), np.array([3, 1, 3], np.int64)
-    found = on_gpu(tf.scatter_add, where, np.float32(2), start=start)
-    np.testing.assert_array_equal(found, changed(start, where, [2] * 3, np.add))
+    result = on_gpu(tf.scatter_add, where, np.float32(2), start=start)
+    np.testing.assert_array_equal(result, changed(start, where, [2] * 3, np.add))
 
 
 @pytest.mark.parametrize("bad", [-1, 4])
@@ -94,21 +94,21 @@ def test_segments_drop_negative_numbers_and_keep_what_is_neutral() -> None:
         (tf.unsorted_segment_max, np.iinfo(np.int32).min, np.maximum),
         (tf.unsorted_segment_prod, 1, np.multiply),
     ):
-        found = on_gpu(lambda x, i, make=make: make(x, i, 4), data, where)
+        result = on_gpu(lambda x, i, make=make: make(x, i, 4), data, where)
         start = np.full((4, 2), neutral, np.int32)
         kept = where >= 0
-        np.testing.assert_array_equal(found, changed(start, where[kept], data[kept], how))
+        np.testing.assert_array_equal(result, changed(start, where[kept], data[kept], how))
 
 
 def test_places_are_found_by_coordinates() -> None:
     params = whole(np.float64, 4, 5, 6)
     where = np.stack([draw.integers(0, size, (3, 2)) for size in (4, 5)], -1).astype(np.int32)
-    found = on_gpu(tf.gather_nd, params, where)
-    np.testing.assert_array_equal(found, params[where[..., 0], where[..., 1]])
+    result = on_gpu(tf.gather_nd, params, where)
+    np.testing.assert_array_equal(result, params[where[..., 0], where[..., 1]])
     updates = whole(np.float64, 3, 2, 6)
-    found = on_gpu(lambda x, i, y: tf.tensor_scatter_add(x + 0, i, y), params, where, updates)
+    result = on_gpu(lambda x, i, y: tf.tensor_scatter_add(x + 0, i, y), params, where, updates)
     wanted = params.copy()
     np.add.at(wanted, (where[..., 0], where[..., 1]), updates)
-    np.testing.assert_array_equal(found, wanted)
+    np.testing.assert_array_equal(result, wanted)
     with pytest.raises(tf.errors.InvalidArgumentError, match=r"shape \[4, 5\]"):
         on_gpu(tf.gather_nd, params, where + 3)

@@ -1,4 +1,4 @@
-"""Rows by segments on a GPU played on the host, against NumPy."""
+"""Rows by segments on an emulated GPU, against NumPy."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ REDUCED = {"sum": np.add, "prod": np.multiply, "max": np.maximum, "min": np.mini
 def by_segment(what: str, data: Any, ids: Any) -> Any:
     """NumPy's answer, in double."""
     out = np.full((int(ids[-1]) + 1, *data.shape[1:]), float(what == "prod"))
-    for each in np.unique(ids):
-        rows = data[ids == each].astype(np.float64)
-        out[each] = rows.mean(0) if what == "mean" else REDUCED[what].reduce(rows, 0)
+    for value in np.unique(ids):
+        rows = data[ids == value].astype(np.float64)
+        out[value] = rows.mean(0) if what == "mean" else REDUCED[what].reduce(rows, 0)
     return out
 
 
@@ -47,8 +47,8 @@ def by_segment(what: str, data: Any, ids: Any) -> Any:
 def test_segments_of_ascending_ids(label: str, what: str) -> None:
     ids = IDS[label].astype(np.int32 if len(what) > 3 else np.int64)
     data = 1 + draw.normal(0, 0.02, (ids.size, 3)).astype(np.float32)
-    found = on_gpu(getattr(tf, f"segment_{what}"), data, ids)
-    np.testing.assert_allclose(found, by_segment(what, data, ids), 2e-4)
+    result = on_gpu(getattr(tf, f"segment_{what}"), data, ids)
+    np.testing.assert_allclose(result, by_segment(what, data, ids), 2e-4)
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float64", "int8", "uint64"])
@@ -57,12 +57,12 @@ def test_segments_of_all_dtypes(dtype: str) -> None:
     data = draw.integers(0, 2, (60, 2, 3))
     kind = bfloat16.as_numpy_dtype if dtype == "bfloat16" else np.dtype(dtype)
     for what in ("sum", "mean", "min"):
-        found = on_gpu(getattr(tf, f"segment_{what}"), data.astype(kind), ids)
+        result = on_gpu(getattr(tf, f"segment_{what}"), data.astype(kind), ids)
         wanted = by_segment(what, data, ids)
         if what == "mean" and np.dtype(kind).kind in "iu":
             wanted = np.trunc(wanted)
-        assert found.dtype == kind
-        np.testing.assert_allclose(found.astype(np.float64), wanted, 8e-3)
+        assert result.dtype == kind
+        np.testing.assert_allclose(result.astype(np.float64), wanted, 8e-3)
 
 
 def test_a_mean_of_halves_is_rounded_once() -> None:
@@ -88,11 +88,11 @@ def test_a_run_that_failed_leaves_the_next_one_alone() -> None:
     with tf.Graph().as_default(), tf.Session(config=config) as session:
         with tf.device("/GPU:0"):
             ids = tf.placeholder(tf.int32, [3])
-            made = tf.segment_sum(tf.ones([3]), ids, name="parts")
+            result = tf.segment_sum(tf.ones([3]), ids, name="parts")
         for _ in range(3):
             with pytest.raises(tf.errors.InvalidArgumentError, match="node parts"):
-                session.run(made, {ids: [2, 1, 0]})
-            assert session.run(made, {ids: [0, 2, 2]}).tolist() == [1, 0, 2]
+                session.run(result, {ids: [2, 1, 0]})
+            assert session.run(result, {ids: [0, 2, 2]}).tolist() == [1, 0, 2]
 
 
 def test_gradients_of_segments() -> None:
@@ -141,10 +141,10 @@ def test_no_rows_give_zeros() -> None:
     none = np.zeros(0, np.int32)
     for rows in (0, 4):
         data = np.ones((rows, 2), np.float32)
-        found = on_gpu(
+        result = on_gpu(
             lambda x, i, s: tf.sparse_segment_mean(x, i, s, num_segments=3), data, none, none
         )
-        assert found.tolist() == [[0, 0]] * 3
+        assert result.tolist() == [[0, 0]] * 3
         assert on_gpu(tf.sparse_segment_sum, data, none, none).shape == (0, 2)
 
 
@@ -158,13 +158,13 @@ def test_no_rows_give_zeros() -> None:
         ([0, 1, 2], [0, 1, 4], r"a segment id is not in \[0, 4\)"),
     ],
 )
-def test_wrong_indices_and_ids_end_the_run(indices: Any, ids: Any, said: str) -> None:
-    data, given = np.ones((5, 2), np.float32), (np.int64(indices), np.int32(ids))
-    with pytest.raises(tf.errors.InvalidArgumentError, match=said):
-        on_gpu(lambda x, i, s: tf.sparse_segment_sum(x, i, s, num_segments=4), data, *given)
+def test_wrong_indices_and_ids_end_the_run(indices: Any, ids: Any, message: str) -> None:
+    data, inputs = np.ones((5, 2), np.float32), (np.int64(indices), np.int32(ids))
+    with pytest.raises(tf.errors.InvalidArgumentError, match=message):
+        on_gpu(lambda x, i, s: tf.sparse_segment_sum(x, i, s, num_segments=4), data, *inputs)
     if ids[-1] < 4:
-        with pytest.raises(tf.errors.InvalidArgumentError, match=said):
-            on_gpu(tf.sparse_segment_sum, data, *given)
+        with pytest.raises(tf.errors.InvalidArgumentError, match=message):
+            on_gpu(tf.sparse_segment_sum, data, *inputs)
 
 
 def test_a_gradient_of_wrong_ids_ends_the_run() -> None:

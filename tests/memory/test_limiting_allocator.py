@@ -39,16 +39,16 @@ def test_rounding_counts(caplog: pytest.LogCaptureFixture) -> None:
 def test_its_statistics_are_its_own() -> None:
     allocator, bfc = limited(4096)
     other = bfc.allocate_raw(256)
-    own = allocator.allocate_raw(300)
-    assert own is not None
+    block = allocator.allocate_raw(300)
+    assert block is not None
     stats = allocator.get_stats()
     assert (stats.num_allocs, stats.bytes_in_use, stats.bytes_limit) == (1, 512, 4096)
-    assert allocator.live_allocations() == [(own, 300, 512, 2)]
+    assert allocator.live_allocations() == [(block, 300, 512, 2)]
     assert allocator.largest_free_chunk() == 4096 - 512
     with pytest.raises(InvalidArgumentError, match="below"):
         allocator.deallocate_raw(other)
     allocator.deallocate_raw(None)
-    allocator.deallocate_raw(own)
+    allocator.deallocate_raw(block)
     allocator.clear_stats()
     assert allocator.get_stats().peak_bytes_in_use == 0
 

@@ -1,3 +1,3 @@
-"""CUDA GPUs: text to kernels, streams, captured work; over a driver: CuPy's or the host's."""
+"""CUDA GPUs: kernels from their sources, streams, captures, on CuPy's or the emulated driver."""
 
 from __future__ import annotations

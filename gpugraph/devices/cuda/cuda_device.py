@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from gpugraph.base.dtypes import DType
 from gpugraph.devices.cuda.driver.driver_interface import Driver, DriverError
 from gpugraph.devices.cuda.fetch_to_host import fetching
-from gpugraph.devices.cuda.kernel_refusals import Refusals, Words, late
+from gpugraph.devices.cuda.kernel_refusals import FlagMemory, Refusals, late
 from gpugraph.devices.cuda.launching.enqueued_work import is_blocking
 from gpugraph.devices.cuda.launching.launcher import Launcher
 from gpugraph.devices.cuda.transfers.gpu_array import Array
@@ -61,7 +61,7 @@ class CudaDevice(Device):
             PinnedSubAllocator(driver), PINNED_BYTES, f"gpu_host_{index}_bfc", allow_growth=True
         )
         self.staging = Staging(driver, self.compute, self.pinned, allocator)
-        self._words = Words(self.pinned, self.synchronize)
+        self._flags = FlagMemory(self.pinned, self.synchronize)
         self._workspace: int | None = None
         self._kernels: Launcher | None = None
         self._peer_done = driver.event()
@@ -178,13 +178,13 @@ class CudaDevice(Device):
 
     def refusals(self) -> Refusals:
         """The error flags of a plan's kernels."""
-        return Refusals(self._words)
+        return Refusals(self._flags)
 
     def close(self) -> None:
         """Releases staging, error flags and workspace, and closes the driver."""
         with suppress(DriverError):  # the run that met it has raised it
             self.staging.give_up()
-        self._words.close()
+        self._flags.close()
         if self._workspace is not None:
             self.owners.pop(self._workspace, None)
             self.allocator.deallocate_raw(self._workspace)

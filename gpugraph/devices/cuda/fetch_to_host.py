@@ -1,8 +1,8 @@
-"""The way of a plan's fetched arrays to the host: told as steps, waited for when all are told.
+"""The transfer of a plan's fetched arrays to the host: enqueued as steps, waited for at the end.
 
-A small array has pinned memory for as long as its plan lives, and its copy is told to the stream
-that computes: one more command, captured with the others, and a run allocates nothing for it. A
-large one takes pinned memory from `begin` to `read`, and travels on a stream of its own.
+A small array has pinned memory as long as its plan lives, and its copy is enqueued on the compute
+stream: one more command, captured with the others, and a run allocates nothing for it. A large
+array takes pinned memory from `begin` to `read`, and is copied on a stream of its own.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 
 def fetching(staging: Staging, array: Array, lock: Any, owner: str) -> Fetch | None:
-    """What fetches an array, run by run; None where no pinned memory is left for it.
+    """The fetch of an array in each run; None if there is no pinned memory for it.
 
-    lock: held by whoever tells the GPU something, or waits for it. owner: the device, for messages.
+    lock: to be held to enqueue work on the GPU, or to wait for it. owner: the device, for messages.
     """
     if array.nbytes >= LARGE:
         return LargeFetch(staging, array, lock, owner)
@@ -37,13 +37,13 @@ def fetching(staging: Staging, array: Array, lock: Any, owner: str) -> Fetch | N
 
 
 class Fetch(ABC):
-    """One array on its way."""
+    """The fetch of one array."""
 
     def __init__(self, staging: Staging, array: Array, lock: Any, owner: str) -> None:
         self._staging, self._array, self._lock, self._owner = staging, array, lock, owner
 
     def read(self) -> NDArray[Any]:
-        """The array as `begin` found it, once it has come. DriverError for what failed before."""
+        """Waits for the copy that `begin` enqueued. DriverError if an earlier launch failed."""
         with self._lock:
             try:
                 return self._read()
@@ -51,14 +51,14 @@ class Fetch(ABC):
                 raise late(error, self._owner) from error
 
     def release(self) -> None:
-        """Gives the memory back, once a copy that nobody has read has come."""
+        """Frees the pinned memory, after a copy in progress."""
         with self._lock, suppress(DriverError):
             self._release()
 
     @property
     @abstractmethod
     def begin(self) -> Callable[[], None]:
-        """The step that has it copied, after all that was told so far."""
+        """The step that enqueues the copy, after all work enqueued before."""
 
     @abstractmethod
     def _read(self) -> NDArray[Any]: ...
@@ -68,24 +68,25 @@ class Fetch(ABC):
 
 
 class SmallFetch(Fetch):
-    """An array that has a place of its own in pinned memory."""
+    """The fetch of an array by way of pinned memory of its own."""
 
     def __init__(self, staging: Staging, array: Array, lock: Any, owner: str, address: int) -> None:
         super().__init__(staging, array, lock, owner)
         self._address: int | None = address
-        self._place = staging.view(address, array)
-        copy = staging.driver.copy_out
-        told = partial(copy, address, array.address, array.nbytes, staging.compute)
+        self._pinned = staging.view(address, array)
+        copy_out = staging.driver.copy_out
+        call = partial(copy_out, address, array.address, array.nbytes, staging.compute)
         touches = Touches(((array.address, array.nbytes),), ((address, array.nbytes),))
-        self._begin = Enqueued([Part(told, touches)], lock)
+        self._begin = Enqueued([Part(call, touches)], lock)
 
     @property
     def begin(self) -> Callable[[], None]:
+        """The step that enqueues the copy, on the compute stream."""
         return self._begin
 
     def _read(self) -> NDArray[Any]:
         self._staging.driver.synchronize(self._staging.compute)
-        return self._place.copy()
+        return self._pinned.copy()
 
     def _release(self) -> None:
         address, self._address = self._address, None
@@ -97,7 +98,7 @@ class SmallFetch(Fetch):
 
 
 class LargeFetch(Fetch):
-    """An array that has pinned memory while it is on its way."""
+    """The fetch of an array by way of pinned memory that it has from `begin` to `read`."""
 
     def __init__(self, staging: Staging, array: Array, lock: Any, owner: str) -> None:
         super().__init__(staging, array, lock, owner)
@@ -105,11 +106,12 @@ class LargeFetch(Fetch):
 
     @property
     def begin(self) -> Callable[[], None]:
+        """The step that enqueues the copy, on a stream of its own."""
         return self._begin
 
     def _begin(self) -> None:
         self.release()  # of a run that failed
-        with self._lock, suppress(ResourceExhaustedError):  # `read` has it travel alone then
+        with self._lock, suppress(ResourceExhaustedError):  # `read` copies it then
             self._address = self._staging.begin(self._array)
 
     def _read(self) -> NDArray[Any]:

@@ -1,9 +1,9 @@
-"""What kernels refuse: a word of pinned memory for each that may, which it sets when it does.
+"""Error flags: words of pinned memory in which kernels report bad input.
 
-A GPU can't raise. Kernels that may fail (an index out of range, a value that is not finite) write 1
-to their word. Words belong to a plan, so that a run finds what its own kernels refused when
-it is over; what a run refused that nobody waited for is found by the next one, or told in the log
-when the plan goes. What CUDA itself finds wrong comes out when the GPU is waited for (`late`).
+A GPU can't raise. Kernels that may fail (an index out of range, a value that is not finite) set
+their flag to 1. Flags belong to a plan, so that a run checks those of its own kernels when it is
+over. The next run raises the error of a run that nothing waited for, or it is logged when the plan
+is released. Errors of CUDA itself are raised when the GPU is waited for (`late`).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,16 +22,16 @@ from gpugraph.kernel import note_op
 from gpugraph.memory import Allocator
 
 MOST = 16384
-"""Kernels that may fail, of all plans of one GPU in one session."""
+"""The error flags of all plans of one GPU in one session."""
 
 _logger = logging.getLogger(__name__)
 
 
-class Words:
-    """The words of one GPU."""
+class FlagMemory:
+    """The error flags of one GPU."""
 
     def __init__(self, pinned: Allocator, wait: Callable[[], Any]) -> None:
-        """wait: until what was told to the GPU is done."""
+        """wait: waits for all work that is enqueued on the GPU."""
         self.wait = wait
         self.values: Any = None
         self._pinned = pinned
@@ -40,7 +40,7 @@ class Words:
         self._lock = threading.Lock()
 
     def take(self) -> int:
-        """The number of a word that is free, and 0."""
+        """The number of a free flag, which is set to 0."""
         with self._lock:
             if self.values is None:
                 self._allocate()
@@ -48,111 +48,121 @@ class Words:
                 raise ResourceExhaustedError(
                     None, None, f"More than {MOST} kernels of a session that may fail"
                 )
-            at = self._free.pop()
-            self.values[at] = 0
-            return at
+            number = self._free.pop()
+            self.values[number] = 0
+            return number
 
-    def address(self, at: int) -> int:
-        return self._address + 4 * at
+    def address(self, number: int) -> int:
+        """The address of a flag."""
+        return self._address + 4 * number
 
-    def give_back(self, at: int) -> None:
+    def give_back(self, number: int) -> None:
+        """Frees a flag."""
         with self._lock:
-            self._free.append(at)
+            self._free.append(number)
 
     def _allocate(self) -> None:
         address = self._pinned.allocate_raw(4 * MOST)
         if address is None:
-            raise ResourceExhaustedError(None, None, "No pinned memory for what kernels refuse")
+            raise ResourceExhaustedError(None, None, "No pinned memory for kernels' error flags")
         region = self._pinned.host_region(address)
         self.values = np.ndarray(MOST, np.int32, region.buffer, address - region.base)
         self._free = list(range(MOST - 1, -1, -1))
         self._address = address
 
     def close(self) -> None:
-        """Gives the memory back."""
+        """Frees the memory."""
         with self._lock:
             if self.values is not None:
                 self.values = None
                 self._pinned.deallocate_raw(self._address)
 
 
-class Refusals:
-    """The words of one plan, and what they say."""
+class _Flag(NamedTuple):
+    number: int
+    message: str
+    origin: Any
 
-    def __init__(self, words: Words) -> None:
-        self._words = words
-        self._said: dict[tuple[str, int], tuple[int, str, Any]] = {}
+
+class Refusals:
+    """The error flags of one plan, with their messages."""
+
+    def __init__(self, memory: FlagMemory) -> None:
+        self._memory = memory
+        self._flags: dict[tuple[str, int], _Flag] = {}
 
     def of(self, name: str, origin: Any) -> Callable[[str], int]:
-        """What gives, for each thing that a kernel of this op may refuse, the address of its word.
+        """A function from the messages of an op's error flags, one by one, to their addresses.
 
-        A step that is bound anew by each run gets the same words again.
+        A step that is bound anew in each run gets the same flags again.
         """
         count = 0
 
-        def address(said: str) -> int:
+        def address(message: str) -> int:
             nonlocal count
             key = name, count
             count += 1
-            known = self._said.get(key)
-            at = known[0] if known is not None else self._words.take()
-            self._said[key] = at, said, origin
-            return self._words.address(at)
+            old = self._flags.get(key)
+            number = old.number if old is not None else self._memory.take()
+            self._flags[key] = _Flag(number, message, origin)
+            return self._memory.address(number)
 
         return address
 
     def wait(self) -> None:
         """As `check`, when all kernels are done."""
-        if self._said:
-            self._words.wait()
+        if self._flags:
+            self._memory.wait()
             self.check()
 
     def check(self) -> None:
-        """InvalidArgumentError, which names the op, if a kernel that is done has failed."""
-        error = self._found()
+        """InvalidArgumentError, which names the op, if a kernel that is done set a flag."""
+        error = self._error()
         if error is not None:
             raise error
 
-    def _found(self) -> InvalidArgumentError | None:
-        """The first of what was refused, all of it in its text; the words are 0 then."""
-        values, failed = self._words.values, []
+    def _error(self) -> InvalidArgumentError | None:
+        """The error of the first flag that is set, with all messages. Resets the flags."""
+        values, failed = self._memory.values, []
         if values is None:
             return None
-        for (name, _), (at, said, origin) in self._said.items():
-            if values[at]:
-                values[at] = 0
-                failed.append((name, said, origin))
+        for (name, _), flag in self._flags.items():
+            if values[flag.number]:
+                values[flag.number] = 0
+                failed.append((name, flag))
         if not failed:
             return None
-        name, said, origin = failed[0]
-        others = "".join(f"; '{other}': {what}" for other, what, _ in failed[1:] if what != said)
-        error = invalid_argument(said + others)
-        note_op(error, name, origin)
+        name, first = failed[0]
+        others = [(name, flag.message) for name, flag in failed if flag.message != first.message]
+        error = invalid_argument(
+            first.message + "".join(f"; '{op}': {text}" for op, text in others)
+        )
+        note_op(error, name, first.origin)
         return error
 
     def release(self) -> None:
-        """Gives the words back; what nobody was told of goes to the log."""
-        if self._words.values is not None and self._said:
+        """Frees the flags; logs an error that no run raised."""
+        if self._memory.values is not None and self._flags:
             try:
-                self._words.wait()
+                self._memory.wait()
             except Exception as error:
                 _logger.warning("A GPU was waited for in vain: %s", error)
-            found = self._found()
-            if found is not None:
-                names = sorted({name for name, _ in self._said})
+            unraised = self._error()
+            if unraised is not None:
+                names = ", ".join(sorted({name for name, _ in self._flags}))
                 _logger.error(
-                    "A run that nobody waited for failed: %s (one of: %s)", found, ", ".join(names)
+                    "A run that nobody waited for failed: %s (one of: %s)", unraised, names
                 )
-        for at, _, _ in self._said.values():
-            self._words.give_back(at)
-        self._said.clear()
+        for flag in self._flags.values():
+            self._memory.give_back(flag.number)
+        self._flags.clear()
 
 
 def late(error: DriverError, name: str) -> DriverError:
-    """An error that came out when the GPU was waited for, and what to do about it."""
-    said = f"{error.message} (it came out when {name} was waited for"
+    """An error that was raised when the GPU was waited for, with advice in its message."""
+    message = f"{error.message} (it came out when {name} was waited for"
     if not is_blocking():
-        said += "; CUDA_LAUNCH_BLOCKING=1 in the environment makes the step fail that does it"
+        message += "; with CUDA_LAUNCH_BLOCKING=1 in the environment, the step itself fails"
     if error.fatal:
-        said += "; this process can't use the GPU any longer: close its sessions, start anew"
-    return DriverError(f"{said})", error.status, error.fatal)
+        message += "; this process can't use the GPU any longer: close its sessions, start anew"
+    return DriverError(f"{message})", error.status, error.fatal)

@@ -1,24 +1,24 @@
 """Best-fit with coalescing: TensorFlow's allocator, to the address.
 
-`chunk_splitting` keeps the chunks; this module keeps the policy above them. Given the same requests
-and a sub-allocator that gives the same regions, every address is the one TensorFlow 1.15 gives.
+`chunk_splitting` has the chunks; this module has the policy. With the same requests and the same
+regions, every address is that of TensorFlow 1.15.
 
 - Sizes are rounded up to multiples of 256 bytes. A request is served from the free chunks; else
-  from a new region; else, with garbage collection, the regions without a chunk in use go back to
-  the sub-allocator, if that can help, and a new region is tried once more. Else it fails.
+  from a new region; else, with garbage collection, the regions without a chunk in use are returned
+  to the sub-allocator, if that can help, and a new region is tried once more. Else it fails.
 - `region_growth` decides when a region is obtained and its size: with `allow_growth` 1, 2, 4, 8
   MiB and so on, otherwise the whole limit at the first request.
 - A failure logs the report of `out_of_memory_log` as a WARNING; an `optional` one a single line,
   and only the first ten of the process.
 - With `retry`, a request that fails waits for other threads to free memory, and is tried again at
-  each deallocation until the time is up. It does not wait in vain: not if no other thread could
-  free, if nothing is in use, or if the request exceeds the limit.
+  each deallocation until the time is up. It does not wait if no other thread could free, if nothing
+  is in use, or if the request exceeds the limit.
 
 One lock guards everything. It is reentrant for one reason: the garbage collector may run a
-finalizer that frees while this thread is inside. Such a free is put aside and done on the way out.
+finalizer that frees while this thread is inside. Such a free is deferred to the end of the call.
 
-Chunks have no timestamps: TensorFlow orders frees after pending kernels with them only if it is
-given a timing counter.
+Chunks have no timestamps: TensorFlow uses them, to order frees after pending kernels, only with a
+timing counter.
 """
 
 from __future__ import annotations
@@ -58,9 +58,9 @@ _optional_failures = count()
 
 
 class BFCAllocator(Allocator):
-    """Best-fit with coalescing over regions that `sub_allocator` gives.
+    """Best-fit with coalescing over regions of `sub_allocator`.
 
-    `total_memory` limits the bytes held in regions. `retry_timeout_s` is how long a request with
+    `total_memory` limits the bytes of all regions. `retry_timeout_s` is how long a request with
     `retry` waits, in seconds. Raises InvalidArgumentError for a negative limit.
     """
 
@@ -93,25 +93,25 @@ class BFCAllocator(Allocator):
 
     @property
     def name(self) -> str:
+        """The name that messages and statistics show."""
         return self._name
 
     @property
     def sub_allocator(self) -> SubAllocator:
-        """Where the regions come from."""
+        """The sub-allocator, from which regions are obtained."""
         return self._source.sub_allocator
 
     @property
     def memory_limit(self) -> int:
-        """The most bytes that may be held in regions."""
+        """The limit of the bytes of all regions."""
         return self._source.memory_limit
 
     def allocate_raw(
         self, num_bytes: int, *, retry: bool = False, optional: bool = False
     ) -> int | None:
         """The address of at least `num_bytes` free bytes, as aligned as the region up to 256."""
-        if not 0 < num_bytes <= MAX_ALLOCATION_BYTES and not validate_num_bytes(
-            self._name, num_bytes
-        ):
+        if not 0 < num_bytes <= MAX_ALLOCATION_BYTES:
+            validate_num_bytes(self._name, num_bytes)
             return None
         rounded = (num_bytes + 255) & -256
         with self._lock:
@@ -125,6 +125,7 @@ class BFCAllocator(Allocator):
         return address
 
     def deallocate_raw(self, address: int | None) -> None:
+        """Frees a chunk; from inside another call of this thread, at the end of that call."""
         if address is None:
             return
         with self._lock:
@@ -148,10 +149,11 @@ class BFCAllocator(Allocator):
 
     @property
     def tracks_allocation_sizes(self) -> bool:
+        """True: sizes and ids are known."""
         return True
 
     def requested_size(self, address: int) -> int:
-        """The bytes asked for. Raises InvalidArgumentError for an address not in use."""
+        """The bytes requested. Raises InvalidArgumentError for an address not in use."""
         with self._lock:
             return self._in_use(address, "for the requested size of").requested
 
@@ -172,17 +174,21 @@ class BFCAllocator(Allocator):
             return chunk.allocation_id
 
     def get_stats(self) -> AllocatorStats:
+        """A copy of the counters."""
         with self._exclusive():
             return replace(self._stats)
 
     def clear_stats(self) -> None:
+        """Restarts the counts of allocations and peaks."""
         with self._exclusive():
             self._stats.clear()
 
     def host_region(self, address: int) -> HostRegion:
+        """The host buffer that holds `address`, from the sub-allocator."""
         return self._source.sub_allocator.region(address)
 
     def live_allocations(self) -> list[LiveAllocation]:
+        """The chunks in use, by address."""
         with self._exclusive():
             return [
                 LiveAllocation(c.address, c.requested, c.size, c.allocation_id)
@@ -191,36 +197,31 @@ class BFCAllocator(Allocator):
             ]
 
     def largest_free_chunk(self) -> int:
-        """The largest hole in the regions held, in bytes."""
+        """The largest free chunk, in bytes."""
         with self._exclusive():
             return self._store.largest_free()
 
     def regions(self) -> list[Region]:
-        """The regions held, by address."""
+        """The regions, by address."""
         with self._exclusive():
             return list(self._store.regions)
 
     def bin_debug_info(self) -> list[BinDebugInfo]:
-        """What each of the 21 bins counts, chunks in use included."""
+        """The counts of each of the 21 bins, including chunks in use."""
         with self._exclusive():
             return bin_debug_info(self._store)
 
     def dump_memory_log(self, num_bytes: int) -> str:
-        """The report on `num_bytes` that could not be had; it may be asked for at any time."""
+        """The report on `num_bytes` that could not be allocated."""
         with self._exclusive():
-            totals = ReportTotals(
-                self._name,
-                self._source.held_bytes,
-                self._source.memory_limit,
-                self._source.next_region_bytes,
-                self._stats,
-            )
-            return memory_log(self._store, totals, num_bytes)
+            source = self._source
+            sizes = (source.held_bytes, source.memory_limit, source.next_region_bytes)
+            return memory_log(self._store, ReportTotals(self._name, *sizes, self._stats), num_bytes)
 
     def deallocate_free_regions(self, num_bytes: int = 0) -> bool:
-        """Gives the regions without a chunk in use back, if that lets `num_bytes` fit the limit.
+        """Frees the regions without a chunk in use, if `num_bytes` fit the limit then.
 
-        Returns whether any was given back: never without garbage collection.
+        Returns whether any was freed: never without garbage collection.
         """
         with self._lock:
             self._refuse_reentry()
@@ -248,7 +249,7 @@ class BFCAllocator(Allocator):
 
     @contextmanager
     def _exclusive(self) -> Iterator[None]:
-        """Holds the lock, and puts aside what finalizers free meanwhile."""
+        """Holds the lock, and defers frees by finalizers."""
         with self._lock:
             outermost = not self._busy
             self._busy = True
@@ -269,21 +270,21 @@ class BFCAllocator(Allocator):
             )
 
     def _free_deferred(self) -> None:
-        """On the way out of a critical section: frees what finalizers left meanwhile."""
+        """At the end of a critical section: does the frees that were deferred."""
         while self._deferred:
             address, _ = self._deferred.popitem()
             self._release(self._store.chunks[address])
 
-    def _recover(self, known: int) -> None:
-        """After Ctrl-C in the middle of a change: all follows anew from the chunks in use.
+    def _recover(self, last_id: int) -> None:
+        """After Ctrl-C in the middle of a change: rebuilds the state from the chunks in use.
 
-        Those with a number above `known` nobody has got; they are free again.
+        Chunks with an id above `last_id` were not returned to a caller; they become free.
         """
-        self._stats.bytes_in_use = self._store.rebuild(known)
-        peak = max(self._stats.peak_bytes_in_use, self._stats.bytes_in_use)
-        self._stats.peak_bytes_in_use = peak
+        stats = self._stats
+        stats.bytes_in_use = self._store.rebuild(last_id)
+        stats.peak_bytes_in_use = max(stats.peak_bytes_in_use, stats.bytes_in_use)
         held = sum(region.size for region in self._store.regions)
-        self._stats.record_reserved(held - self._stats.bytes_reserved)
+        stats.record_reserved(held - stats.bytes_reserved)
 
     def _release(self, chunk: Chunk) -> None:
         self._stats.bytes_in_use -= chunk.size
@@ -301,7 +302,7 @@ class BFCAllocator(Allocator):
         """One attempt, with the lock held."""
         if self._busy:
             self._refuse_reentry()
-        known = self._last_id
+        last_id = self._last_id
         try:
             self._busy = True
             chunk = self._store.take(rounded, num_bytes, self._last_id + 1)
@@ -313,7 +314,7 @@ class BFCAllocator(Allocator):
             self._stats.record_alloc(chunk.size)
             return chunk.address
         except KeyboardInterrupt:
-            self._recover(known)
+            self._recover(last_id)
             raise
         finally:
             if self._deferred:
@@ -361,7 +362,7 @@ class BFCAllocator(Allocator):
         return True
 
     def _allocate_as_memory_returns(self, num_bytes: int, rounded: int) -> int | None:
-        """Tries again at every deallocation until it works, the time is up, or none can come."""
+        """Tries again at every deallocation until it succeeds, the time is up, or none can come."""
         deadline = time.monotonic() + self._retry_timeout_s
         address: int | None = None
         while address is None and self._others_can_free(rounded):

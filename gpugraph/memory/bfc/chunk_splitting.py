@@ -1,21 +1,21 @@
-"""Regions cut into chunks: the arithmetic of BFC, without limits, growth or locks.
+"""Regions split into chunks: the arithmetic of BFC, without limits, growth or locks.
 
     region   |<------------------------ 1 MiB ------------------------>|
     chunks   | in use 256 | free 768 | in use 4096 |       free        |
     bins       free chunks by size: bin 1 holds (768, address), bin 11 the last one
 
-What always holds, and `check` tells:
+The invariants, which `check` verifies:
 
 - The chunks of a region, linked in order of address, tile it; all sizes are multiples of 256.
 - No two free chunks of a region are neighbours. Chunks never span regions, touching or not.
 - Bin b holds exactly the free chunks of at least 256 << b bytes and less than twice that (the
   last of the 21 bins has no upper end), ordered by (size, address).
 
-Best fit is hence the first chunk large enough in the first bin that has one. It is split when it
-is at least twice what is needed, or when 128 MiB or more would be wasted; the remainder, right
-behind it, is a free chunk. A chunk coming back is joined with its free successor first and then
-into its free predecessor. Records of chunks are reused last in, first out, so that even their
-handles are TensorFlow's.
+So the best fit is the first chunk large enough in the first bin that has one. It is split if it is
+at least twice the needed size, or if 128 MiB or more would be wasted; the rest, right behind it, is
+a free chunk. A chunk that is freed is joined with its free successor first and then with its free
+predecessor. Records of chunks are reused last in, first out, so that even their handles are
+TensorFlow's.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Region(NamedTuple):
 
 
 class Chunk:
-    """A piece of a region; it is free if and only if `allocation_id` is -1."""
+    """A part of a region; it is free if and only if `allocation_id` is -1."""
 
     __slots__ = ("address", "allocation_id", "handle", "next", "prev", "requested", "size")
 
@@ -82,17 +82,17 @@ class ChunkStore:
         self._spare: list[Chunk] = []
 
     def add_region(self, base: int, size: int) -> None:
-        """Takes in a region as one free chunk."""
+        """Adds a region as one free chunk."""
         insort(self.regions, Region(base, size))
         self._insert(self._new_chunk(base, size))
 
     def keep_region(self, base: int, size: int) -> None:
-        """Makes sure a region is known whose taking in was interrupted; `rebuild` does the rest."""
+        """Adds a region after `add_region` was interrupted; `rebuild` does the rest."""
         if Region(base, size) not in self.regions:
             insort(self.regions, Region(base, size))
 
     def remove_region(self, region: Region) -> None:
-        """Forgets a region without a chunk in use."""
+        """Removes a region without a chunk in use."""
         chunk = self.chunks[region.base]
         self._remove(chunk)
         self._drop(chunk)
@@ -100,27 +100,27 @@ class ChunkStore:
 
     def free_regions(self) -> list[Region]:
         """The regions without a chunk in use: each is a single free chunk."""
-        found = []
+        regions = []
         for region in self.regions:
             chunk = self.chunks[region.base]
             if chunk.allocation_id < 0 and chunk.size == region.size:
-                found.append(region)
-        return found
+                regions.append(region)
+        return regions
 
     def take(self, rounded: int, requested: int, allocation_id: int) -> Chunk | None:
-        """Best fit for `rounded` bytes, split if worthwhile and marked in use; None without."""
+        """The best fit for `rounded` bytes, split if worthwhile and marked in use, or None."""
         index = (rounded >> 8).bit_length() - 1
         if index >= NUM_BINS:
             index = NUM_BINS - 1
-        at = bisect_left(self.bins[index], (rounded,))
-        if at == len(self.bins[index]):  # all too small: the first one of the next bin that has any
+        position = bisect_left(self.bins[index], (rounded,))
+        if position == len(self.bins[index]):  # all too small: the first of the next non-empty bin
             larger = self._nonempty >> index + 1
             if not larger:
                 return None
             index += (larger & -larger).bit_length()
-            at = 0
+            position = 0
         free = self.bins[index]
-        size, address = free.pop(at)
+        size, address = free.pop(position)
         if not free:
             self._nonempty ^= 1 << index
         chunk = self.chunks[address]
@@ -144,14 +144,14 @@ class ChunkStore:
             chunk = before
         self._insert(chunk)
 
-    def rebuild(self, known: int) -> int:
-        """Makes everything anew from the regions and the chunks in use, numbered up to `known`.
+    def rebuild(self, last_id: int) -> int:
+        """Rebuilds the state from the regions and the chunks in use with ids up to `last_id`.
 
-        A chunk is marked in use last when it is taken and first when it is released, so that these
-        are right whatever change was interrupted. Gives the bytes in use.
+        The mark of a chunk in use is set last when it is taken and cleared first when it is
+        released, so that it is right whatever change was interrupted. Returns the bytes in use.
         """
         used = sorted(
-            (chunk for chunk in self.chunks.values() if 0 <= chunk.allocation_id <= known),
+            (chunk for chunk in self.chunks.values() if 0 <= chunk.allocation_id <= last_id),
             key=lambda chunk: chunk.address,
         )
         self.chunks = {}
@@ -167,10 +167,10 @@ class ChunkStore:
     def _tile(self, base: int, end: int, used: list[Chunk]) -> None:
         """Links a region's chunks in use and new free ones between them."""
         before: Chunk | None = None
-        at = base
+        start = base
         for chunk in [*used, None]:
             stop = end if chunk is None else chunk.address
-            for piece in ([self._new_chunk(at, stop - at)] if stop > at else []) + (
+            for piece in ([self._new_chunk(start, stop - start)] if stop > start else []) + (
                 [chunk] if chunk is not None else []
             ):
                 self.chunks[piece.address] = piece
@@ -180,7 +180,7 @@ class ChunkStore:
                 before = piece
                 if piece is not chunk:
                     self._insert(piece)
-            at = end if chunk is None else chunk.address + chunk.size
+            start = end if chunk is None else chunk.address + chunk.size
 
     def chunks_of(self, region: Region) -> Iterator[Chunk]:
         """The chunks of a region in order of address."""
@@ -217,14 +217,14 @@ class ChunkStore:
         _require(all(e <= s for e, s in zip(ends, starts, strict=False)), "regions overlap")
 
     def _check_region(self, region: Region) -> int:
-        """Checks one region and gives the number of its free chunks."""
-        at, free = region.base, 0
+        """Checks one region and returns the number of its free chunks."""
+        address, free = region.base, 0
         before: Chunk | None = None
         for chunk in self.chunks_of(region):
             where = f"the chunk at {chunk.address:#x}"
-            _require(chunk.address == at, f"{where} should begin at {at:#x}")
+            _require(chunk.address == address, f"{where} should begin at {address:#x}")
             _require(chunk.size > 0 and chunk.size % 256 == 0, f"{where} has size {chunk.size}")
-            _require(self.chunks.get(at) is chunk, f"{where} is not the one known by address")
+            _require(self.chunks.get(address) is chunk, f"{where} is not the one known by address")
             _require(chunk.prev is before, f"{where} is linked to the wrong predecessor")
             if chunk.allocation_id < 0:
                 free += 1
@@ -233,16 +233,17 @@ class ChunkStore:
                 _require(self._is_binned(chunk), f"{where} is not in its bin")
             else:
                 _require(0 < chunk.requested <= chunk.size, f"{where} is smaller than asked for")
-            at += chunk.size
+            address += chunk.size
             before = chunk
-        _require(at == region.base + region.size, f"the region at {region.base:#x} is not tiled")
+        is_tiled = address == region.base + region.size
+        _require(is_tiled, f"the region at {region.base:#x} is not tiled")
         return free
 
     def _is_binned(self, chunk: Chunk) -> bool:
         entry = (chunk.size, chunk.address)
         free = self.bins[bin_index(chunk.size)]
-        at = bisect_left(free, entry)
-        return at < len(free) and free[at] == entry
+        position = bisect_left(free, entry)
+        return position < len(free) and free[position] == entry
 
     def _insert(self, chunk: Chunk) -> None:
         size = chunk.size
@@ -274,7 +275,7 @@ class ChunkStore:
         self._insert(rest)
 
     def _merge(self, chunk: Chunk, after: Chunk) -> None:
-        """Joins `after` into `chunk`, its predecessor; neither is in a bin."""
+        """Joins `after` with `chunk`, its predecessor; neither is in a bin."""
         beyond = after.next
         chunk.next = beyond
         if beyond is not None:

@@ -1,10 +1,10 @@
-"""BFC for GPU memory: two environment variables overrule what the program says.
+"""BFC for GPU memory: two environment variables override the configuration.
 
-- TF_FORCE_GPU_ALLOW_GROWTH, `true` or `false`: whether regions grow, whatever the configuration.
-- TF_ENABLE_GPU_GARBAGE_COLLECTION, `true` or `false`: whether free regions go back to the driver
-  when memory runs out; `true` if unset.
+- TF_FORCE_GPU_ALLOW_GROWTH, `true` or `false`: whether regions grow.
+- TF_ENABLE_GPU_GARBAGE_COLLECTION, `true` or `false`: whether free regions are returned to the
+  driver when memory runs out; `true` if unset.
 
-Any other text is reported as an error in the log and otherwise ignored.
+Any other value is reported as an error in the log and otherwise ignored.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _logger = logging.getLogger(__name__)
 
 
 class GPUBFCAllocator(BFCAllocator):
-    """A BFCAllocator that heeds the environment; TensorFlow names it GPU_0_bfc."""
+    """A BFCAllocator with these variables; TensorFlow names it GPU_0_bfc."""
 
     def __init__(
         self,
@@ -44,7 +44,7 @@ class GPUBFCAllocator(BFCAllocator):
 
 
 def allow_growth_from_env(configured: bool) -> bool:
-    """Whether regions grow: as the environment says, else as configured."""
+    """Whether regions grow: by the environment, else as configured."""
     value = _switch(_ALLOW_GROWTH, configured)
     if value != configured:
         _logger.warning(
@@ -57,7 +57,7 @@ def allow_growth_from_env(configured: bool) -> bool:
 
 
 def garbage_collection_from_env() -> bool:
-    """Whether free regions may be given back: as the environment says, else True."""
+    """Whether free regions may be returned: by the environment, else True."""
     return _switch(_GARBAGE_COLLECTION, True)
 
 

@@ -1,9 +1,9 @@
-"""What a BFC allocator looks like inside, as text: the report on memory that ran out.
+"""The report of a BFC allocator that is out of memory: its bins, chunks and regions as text.
 
-The rows, their order and their wording are TensorFlow's, so that what reads its logs reads these:
-a row for each bin, the free chunks of the bin the request belongs to, every chunk of every region,
-the chunks in use counted by size, totals, statistics, and a bar of 100 characters that draws all
-regions one after the other: '*' is used, 'x' is lost to rounding, '_' is free.
+The rows, their order and their wording are TensorFlow's, so that tools for its logs can read them:
+a row for each bin, the free chunks of the request's bin, every chunk of every region, the chunks in
+use counted by size, totals, statistics, and a bar of 100 characters for all regions, one after the
+other: '*' is in use, 'x' is lost to rounding, '_' is free.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class BinDebugInfo:
 
 
 class ReportTotals(NamedTuple):
-    """The figures of an allocator that its chunks do not tell, in bytes."""
+    """The figures of an allocator that do not follow from its chunks, in bytes."""
 
     name: str
     region_bytes: int
@@ -56,7 +56,7 @@ def bin_debug_info(store: ChunkStore) -> list[BinDebugInfo]:
 
 
 def memory_log(store: ChunkStore, totals: ReportTotals, num_bytes: int) -> str:
-    """The whole report on `num_bytes` that could not be had."""
+    """The whole report on `num_bytes` that could not be allocated."""
     rounded = (num_bytes + 255) & -256
     lines = [
         f"Allocator ({totals.name}) ran out of memory trying to allocate "
@@ -64,7 +64,7 @@ def memory_log(store: ChunkStore, totals: ReportTotals, num_bytes: int) -> str:
         "Current allocation summary follows."
     ]
     lines += _bin_lines(store)
-    lines += _wanted_bin_lines(store, rounded)
+    lines += _request_bin_lines(store, rounded)
     lines += _region_lines(store)
     lines += _summary_lines(store)
     lines.append(
@@ -79,7 +79,7 @@ def memory_log(store: ChunkStore, totals: ReportTotals, num_bytes: int) -> str:
 
 
 def render_occupancy(store: ChunkStore) -> str:
-    """The bar of 100 characters; where one stands for many chunks, the last one drawn shows."""
+    """The bar of 100 characters; of several chunks in one character, the last one shows."""
     total = sum(region.size for region in store.regions)
     if not total:
         return "<allocator contains no memory>"
@@ -114,7 +114,7 @@ def _bin_lines(store: ChunkStore) -> Iterator[str]:
         )
 
 
-def _wanted_bin_lines(store: ChunkStore, rounded: int) -> Iterator[str]:
+def _request_bin_lines(store: ChunkStore, rounded: int) -> Iterator[str]:
     index = bin_index(rounded)
     yield (
         f"Bin for {human_readable_bytes(rounded)} was "

@@ -1,11 +1,11 @@
-"""How BFC grows: when a region is asked for, and of what size.
+"""How BFC grows: when a region is requested, and its size.
 
-A new region has the current region size: with growth 1 MiB at first (less where the limit is
-less), otherwise the whole limit. The size doubles until the request fits, or, where it fitted at
-once, after the region was made: 1, 2, 4, 8 MiB. What the limit leaves, rounded down to 256 bytes,
-caps it.
+A new region has the current region size: with growth 1 MiB at first (or the limit, if that is
+less), otherwise the whole limit. The size doubles until the request fits; if it fitted at once, it
+doubles after the region is obtained: 1, 2, 4, 8 MiB. It never exceeds what the limit leaves,
+rounded down to 256 bytes.
 
-A region that the sub-allocator refuses is asked for again at nine tenths of the size each time,
+A region that the sub-allocator refuses is requested again at nine tenths of the size each time,
 down to the request: once in an allocator's life. TensorFlow computes the nine tenths in single
 precision, and so do we. Rounding up makes sizes of 2304 bytes and less repeat for ever; there we
 give up, where TensorFlow would not return.
@@ -40,7 +40,7 @@ class RegionSource:
         fitted = rounded <= self.next_region_bytes
         while rounded > self.next_region_bytes:
             self.next_region_bytes *= 2
-        region = self._ask(min(self.next_region_bytes, available), rounded)
+        region = self._request(min(self.next_region_bytes, available), rounded)
         if region is not None:
             self.held_bytes += region.size
             if fitted:
@@ -48,11 +48,11 @@ class RegionSource:
         return region
 
     def give_back(self, region: Region) -> None:
-        """Returns a region to the sub-allocator."""
+        """Frees a region to the sub-allocator."""
         self.sub_allocator.free(region.base, region.size)
         self.held_bytes -= region.size
 
-    def _ask(self, size: int, rounded: int) -> Region | None:
+    def _request(self, size: int, rounded: int) -> Region | None:
         base = self.sub_allocator.alloc(MIN_ALLOCATION_BYTES, size)
         if base is None and not self._backpedalled:
             self._backpedalled = True

@@ -1,8 +1,8 @@
-"""Ops that compute nothing: NoOp, and the five that the compile passes put into a plan's graph.
+"""Ops that compute nothing: NoOp, and five that the compiler's passes add to a runtime graph.
 
-`_Arg` stands for a fed tensor, `_Retval` for a fetched one, `_Send` and `_Recv` for the two ends
-of a tensor's way from one device to another, `_LoopEnd` for the end of a loop's iteration. The
-bind pass knows them; they have no kernels.
+`_Arg` is a fed tensor, `_Retval` a fetched one, `_Send` and `_Recv` are the two ends of a transfer
+between devices, `_LoopEnd` is the end of a loop's iteration. They have no kernels; the bind pass
+handles them.
 """
 
 from __future__ import annotations
@@ -23,43 +23,36 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
 
 def _nothing() -> None:
-    """Runs nothing."""
+    """Computes nothing."""
 
+
+_KERNELS: dict[str, Any] = {"cpu": Call(_nothing), "gpu": Call(_nothing), "grad": NO_GRADIENT}
 
 op(
     "NoOp",
     infer=no_outputs,
-    cpu=Call(_nothing),
-    gpu=Call(_nothing),
-    grad=NO_GRADIENT,
-    doc="Does nothing; something to hang control dependencies on.",
+    doc="Does nothing, but may have control inputs and be a control input.",
+    **_KERNELS,
 )
-
-_MOVED = Call(_nothing)
-
 op(
     "_Arg",
     outputs="output: T",
     attrs={"T": ALL, "index": Attr("int"), "shape": Attr("shape"), "tensor": Attr("string")},
     infer=from_attr("shape"),
-    cpu=_MOVED,
-    gpu=_MOVED,
-    grad=NO_GRADIENT,
     stateful=True,
     doc="A fed tensor.",
+    **_KERNELS,
 )
 op(
     "_Retval",
     inputs="input: T",
     attrs={"T": ALL, "index": Attr("int")},
     infer=no_outputs,
-    cpu=_MOVED,
-    gpu=_MOVED,
-    grad=NO_GRADIENT,
     stateful=True,
     doc="A fetched tensor.",
+    **_KERNELS,
 )
-_WAY = {
+_TRANSFER = {
     "T": ALL,
     "tensor_name": Attr("string"),
     "send_device": Attr("string"),
@@ -68,53 +61,47 @@ _WAY = {
 op(
     "_Send",
     inputs="tensor: T",
-    attrs=_WAY,
+    attrs=_TRANSFER,
     infer=no_outputs,
-    cpu=_MOVED,
-    gpu=_MOVED,
-    grad=NO_GRADIENT,
     stateful=True,
-    doc="The end of a tensor's way on the device that made it.",
+    doc="The end of a transfer on the device that has computed the tensor.",
+    **_KERNELS,
 )
 op(
     "_Recv",
     outputs="tensor: T",
-    attrs={**_WAY, "shape": Attr("shape")},
+    attrs={**_TRANSFER, "shape": Attr("shape")},
     infer=from_attr("shape"),
-    cpu=_MOVED,
-    gpu=_MOVED,
-    grad=NO_GRADIENT,
     stateful=True,
-    doc="The end of a tensor's way on the device that takes it.",
+    doc="The end of a transfer on the device that uses the tensor.",
+    **_KERNELS,
 )
 op(
     "_LoopEnd",
     attrs={"frame_name": Attr("string")},
     infer=no_outputs,
-    cpu=_MOVED,
-    gpu=_MOVED,
-    grad=NO_GRADIENT,
     stateful=True,
     doc="The end of a loop's iteration, in the order of a plan's ops.",
+    **_KERNELS,
 )
 
 
 def no_op(name: str | None = None) -> Operation:
-    """An operation that does nothing; something to hang control dependencies on."""
+    """An operation that does nothing, but may have control inputs and be a control input."""
     return raw_ops.NoOp(name=name)
 
 
 def group(*inputs: Any, name: str | None = None) -> Operation:
-    """An operation that has run when all of `inputs` (operations, tensors, lists) have.
+    """An operation that runs after all of `inputs` (operations, tensors, lists of these).
 
-    Inputs on several devices are waited for on each of them first. TypeError for what is no part
-    of a graph.
+    Inputs on several devices are grouped on each device first. TypeError for objects that are not
+    part of a graph.
     """
     graph: Graph = graph_stack.top()
     ops = graph._ops_of(list(_flat(inputs))) if inputs else []
     by_device: dict[str, list[Operation]] = {}
-    for each in ops:
-        by_device.setdefault(each.device, []).append(each)
+    for operation in ops:
+        by_device.setdefault(operation.device, []).append(operation)
     if len(by_device) <= 1:
         return _after(graph, ops, next(iter(by_device), None), name or "group_deps")
     with graph.name_scope(name or "group_deps") as scope:
@@ -124,26 +111,25 @@ def group(*inputs: Any, name: str | None = None) -> Operation:
 
 def _after(graph: Graph, ops: list[Operation], device: str | None, name: str | None) -> Operation:
     with graph.device(device or None), graph.control_dependencies(ops):
-        made: Operation = no_op(name=name)
-    return made
+        return no_op(name=name)
 
 
 def tuple(tensors: Any, name: str | None = None, control_inputs: Any = None) -> list[Any]:
-    """The same tensors, each there only once all of them and `control_inputs` are.
+    """The same tensors, each available only after all of them and `control_inputs` have run.
 
     None stays None, IndexedSlices stay such. ValueError without any tensor.
     """
-    given = [
-        each if each is None or isinstance(each, IndexedSlices) else convert_to_tensor(each)
-        for each in tensors
+    values = [
+        value if value is None or isinstance(value, IndexedSlices) else convert_to_tensor(value)
+        for value in tensors
     ]
-    waited = [each.op for each in given if each is not None]
-    if not waited:
+    operations = [value.op for value in values if value is not None]
+    if not operations:
         raise ValueError(f"Must have at least one Tensor: {tensors}")
-    graph: Graph = waited[0].graph
+    graph: Graph = operations[0].graph
     with graph.name_scope(name or "tuple"):
-        gate = group(*waited, *(control_inputs or ()))
-        return [None if each is None else _gated(graph, gate, each) for each in given]
+        gate = group(*operations, *(control_inputs or ()))
+        return [None if value is None else _gated(graph, gate, value) for value in values]
 
 
 def _gated(graph: Graph, gate: Operation, tensor: Any) -> Any:
@@ -151,18 +137,16 @@ def _gated(graph: Graph, gate: Operation, tensor: Any) -> Any:
         values = _gated(graph, gate, tensor.values)
         return IndexedSlices(values, tensor.indices, tensor.dense_shape)
     with graph.control_dependencies([gate]), graph.colocate_with(tensor.op):
-        made: Tensor = raw_ops.Identity(tensor, name="control_dependency")
-    return made
+        return raw_ops.Identity(tensor, name="control_dependency")
 
 
 def with_dependencies(dependencies: Any, output_tensor: Any, name: str | None = None) -> Tensor:
-    """`output_tensor`, there only once all of `dependencies` (operations, tensors) have run."""
+    """`output_tensor`, available only after `dependencies` (operations, tensors) have run."""
     tensor = convert_to_tensor(output_tensor)
     graph = tensor.graph
     with graph.name_scope(name or "control_dependency") as scope:
         with graph.colocate_with(tensor.op), graph.control_dependencies(dependencies):
-            made: Tensor = raw_ops.Identity(tensor, name=scope)
-    return made
+            return raw_ops.Identity(tensor, name=scope)
 
 
 def _flat(items: Sequence[Any]) -> Iterator[Any]:

@@ -1,8 +1,8 @@
 """Python functions as ops: tf.py_func and tf.numpy_function.
 
-The op knows its function by a token, as in TensorFlow's graphs; the function itself hangs on the
-operation, so that it lives as long as its graph. It is called with NumPy arrays of its own, on
-the host, at every run that needs the op.
+The op has its function's token as an attr, as in TensorFlow's graphs; the operation refers to the
+function itself, so that it lives as long as its graph. Each run that needs the op calls the
+function, on the host, with copies of the inputs as NumPy arrays.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from gpugraph.ops.framework.shape_functions import unknown
 
 
 class _Function:
-    """A Python function, in a form that can be referred to weakly whatever it is."""
+    """A Python callable, in a form that weak references can refer to."""
 
     __slots__ = ("__weakref__", "call")
 
@@ -52,15 +52,15 @@ _CLASSES: tuple[tuple[tuple[type[Exception], ...], type[OpError]], ...] = (
     ((MemoryError,), ResourceExhaustedError),
     ((NotImplementedError,), UnimplementedError),
 )
-"""What TensorFlow makes of a function's exceptions; all others are UnknownError."""
+"""The errors that TensorFlow raises for a function's exceptions; for others UnknownError."""
 
 
 def _bind(context: KernelContext, *inputs: Any) -> Callable[[], Any]:
     token = context.attrs["token"]
-    wanted = [as_dtype(each) for each in context.attrs["Tout"]]
+    wanted = [as_dtype(dtype) for dtype in context.attrs["Tout"]]
     function = _FUNCTIONS.get(token)
     if function is None:
-        raise _refusal(f"callback {token} is not found: its function was made in another program")
+        raise invalid_argument(f"callback {token} is not found: another program created it")
 
     def call() -> list[Any]:
         arguments = [_argument(array) for array in inputs]
@@ -74,27 +74,27 @@ def _bind(context: KernelContext, *inputs: Any) -> Callable[[], Any]:
 
 
 def _argument(array: Any) -> Any:
-    """The function's own copy of an input; scalars come as NumPy scalars, strings as bytes."""
+    """A copy of an input for the function; a scalar as a NumPy scalar, a string as bytes."""
     return array[()] if array.ndim == 0 else array.copy()
 
 
 def _as_op_error(error: Exception) -> OpError:
     """The error with the function's traceback in its message."""
-    chosen: Any = next((to for made, to in _CLASSES if isinstance(error, made)), UnknownError)
+    op_error: Any = next((cls for kinds, cls in _CLASSES if isinstance(error, kinds)), UnknownError)
     trace = error.__traceback__.tb_next if error.__traceback__ is not None else None
     frames = "".join(traceback.format_tb(trace))
-    return chosen(
+    return op_error(
         None, None, f"{type(error).__name__}: {error}\nTraceback (most recent call last):\n{frames}"
     )
 
 
 def _results(returned: Any, wanted: Sequence[DType], token: str) -> list[Any]:
-    """What the function returned as arrays of the dtypes that were announced."""
+    """The function's results as arrays; InvalidArgumentError if they are not of these dtypes."""
     if returned is None:
         returned = []
     values = list(returned) if isinstance(returned, (list, tuple)) else [returned]
     if len(values) != len(wanted):
-        raise _refusal(
+        raise invalid_argument(
             f"{token} returns {len(values)} values, but expects to see {len(wanted)} values."
         )
     return [
@@ -109,18 +109,14 @@ def _result(value: Any, wanted: DType, what: str) -> Any:
         try:
             array = constant_array(np.array(value, object), dtypes.string)
         except (TypeError, ValueError) as error:
-            raise _refusal(f"{what} is no array of numbers or strings: {error}") from error
+            raise invalid_argument(f"{what} is no array of numbers or strings: {error}") from error
     try:
-        found = as_dtype(array.dtype)
+        dtype = as_dtype(array.dtype)
     except TypeError as error:
-        raise _refusal(f"{what} is an array of {array.dtype}, which is no dtype") from error
-    if found is not wanted:
-        raise _refusal(f"{what} is {found.name}, but expects {wanted.name}")
+        raise invalid_argument(f"{what} is an array of {array.dtype}, which is no dtype") from error
+    if dtype is not wanted:
+        raise invalid_argument(f"{what} is {dtype.name}, but expects {wanted.name}")
     return array
-
-
-def _refusal(message: str) -> InvalidArgumentError:
-    return invalid_argument(message)
 
 
 for _type, _stateful in (("PyFunc", True), ("PyFuncStateless", False)):
@@ -148,15 +144,15 @@ def py_func(
     """Calls `func` with the values of `inp` in each run; its results, of dtypes `Tout`, as tensors.
 
     `func` takes a NumPy array (a scalar: a NumPy scalar, of strings: bytes) for each of `inp`, and
-    returns as many arrays as `Tout` has dtypes, or one where it is one. Of what shape is known
-    only in the run. There is no gradient. Unless `stateful`, runs may do without a call that would
-    repeat another.
+    returns as many arrays as `Tout` has dtypes, or one array if `Tout` is one dtype. Their shapes
+    are known only in the run. There is no gradient. Unless `stateful`, a run may omit a call with
+    the same inputs as another.
 
-    Returns a list of tensors where `Tout` is a list or tuple, the operation if that is empty, else
-    one tensor. ValueError when `func` can't be called.
+    Returns a list of tensors if `Tout` is a list or tuple, the operation if that is empty, else
+    one tensor. ValueError if `func` can't be called.
 
-    A run raises InvalidArgumentError for another number of results or other dtypes. What `func`
-    raises becomes InvalidArgumentError (of ValueError, TypeError), OutOfRangeError (StopIteration),
+    A run raises InvalidArgumentError for another number of results or other dtypes. An exception of
+    `func` becomes InvalidArgumentError (ValueError, TypeError), OutOfRangeError (StopIteration),
     ResourceExhaustedError (MemoryError), UnimplementedError (NotImplementedError) or UnknownError,
     with the function's traceback.
     """
@@ -164,15 +160,15 @@ def py_func(
         raise ValueError(
             f"Expected func to be callable. Received func={func} of type {type(func)}."
         )
-    several = isinstance(Tout, (list, tuple))
-    types = [as_dtype(each) for each in (Tout if several else [Tout])]
+    is_list = isinstance(Tout, (list, tuple))
+    types = [as_dtype(dtype) for dtype in (Tout if is_list else [Tout])]
     token = f"pyfunc_{next(_numbers)}"
     function = _FUNCTIONS[token] = _Function(func)
-    make = raw_ops.PyFunc if stateful else raw_ops.PyFuncStateless
-    made = make(list(inp), token=token, Tout=types, name=name)
-    operation: Operation = made if isinstance(made, Operation) else made[0].op
+    create = raw_ops.PyFunc if stateful else raw_ops.PyFuncStateless
+    outputs = create(list(inp), token=token, Tout=types, name=name)
+    operation: Operation = outputs if isinstance(outputs, Operation) else outputs[0].op
     operation.__dict__["_py_func"] = function  # it lives as long as its operation
-    return made if several else made[0]
+    return outputs if is_list else outputs[0]
 
 
 def numpy_function(func: Callable[..., Any], inp: Any, Tout: Any, name: str | None = None) -> Any:

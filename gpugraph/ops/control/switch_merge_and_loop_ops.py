@@ -1,9 +1,9 @@
-"""The ops of which branches and loops are made, as in TensorFlow's graphs.
+"""The ops of branches and loops, as in TensorFlow's graphs.
 
-`Switch` sends its data one of two ways and leaves the other dead; `Merge` takes the one of its
-inputs that is alive. `Enter`, `NextIteration`, `Exit` and `LoopCond` make the frame of a loop.
-They move tensors and compute nothing, so that they have no kernels: `compile/` settles which ops
-run together (a region that is dead or alive) and which repeat (a frame), and binds them.
+`Switch` forwards its data to one of two outputs, and the other is dead; `Merge` forwards the input
+that is alive. `Enter`, `NextIteration`, `Exit` and `LoopCond` make the frame of a loop. They
+forward tensors and compute nothing, so they have no kernels: `compile/` decides which ops run under
+one guard (a region) and which repeat (a frame), and binds them.
 """
 
 from __future__ import annotations
@@ -21,14 +21,15 @@ from gpugraph.ops.framework.shape_functions import SCALAR, UNKNOWN, no_outputs, 
 
 
 def _nothing() -> None:
-    """Runs nothing."""
+    """Computes nothing."""
 
 
-_MOVED = Call(_nothing)
+_KERNELS: dict[str, Any] = {"cpu": Call(_nothing), "gpu": Call(_nothing)}
+_FORWARD: dict[str, Any] = {**_KERNELS, "view": {0: 0}}
 
 
-def _merged(context: InferContext) -> Sequence[TensorShape]:
-    """What the shapes of all inputs have in common, and a scalar index."""
+def _infer_merge(context: InferContext) -> Sequence[TensorShape]:
+    """The most specific shape that holds for all inputs, and that of a scalar index."""
     shape = context.shapes[0]
     for other in context.shapes[1:]:
         shape = _common(shape, other)
@@ -36,25 +37,24 @@ def _merged(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _common(one: TensorShape, other: TensorShape) -> TensorShape:
-    """The shape that holds for both: unknown where they differ."""
+    """The most specific shape that holds for both."""
     if one.sizes is None or other.sizes is None or len(one.sizes) != len(other.sizes):
         return UNKNOWN
     sizes = zip(one.sizes, other.sizes)
     return TensorShape.of(tuple(a if a == b else None for a, b in sizes))
 
 
-def _switched(context: InferContext) -> Sequence[TensorShape]:
-    """Both outputs are like the data; the predicate is a scalar."""
+def _infer_switch(context: InferContext) -> Sequence[TensorShape]:
     of_rank(context.shapes[1], 0, "The predicate")
     return [context.shapes[0]] * 2
 
 
-def _scalar(context: InferContext) -> Sequence[TensorShape]:
+def _infer_condition(context: InferContext) -> Sequence[TensorShape]:
     of_rank(context.shapes[0], 0, "The condition of a loop")
     return [SCALAR]
 
 
-# -- gradients: of an op of tf.cond or tf.while_loop its branch or loop knows them
+# -- gradients: the control flow context of tf.cond or tf.while_loop has those of its ops
 
 
 def _switch_gradient(op: Operation, *grads: Any) -> Sequence[Any]:
@@ -74,19 +74,23 @@ def _merge_gradient(op: Operation, grad: Any, _: Any) -> Sequence[Any]:
         context = context.outer
     if context is not None:
         return context.merge_gradient(op, grad)
-    taken = [raw_ops.Equal(op._outputs[1], index) for index in range(len(op._inputs))]
-    return [raw_ops.Switch(grad, each).output_true for each in taken]
+    predicates = [raw_ops.Equal(op._outputs[1], index) for index in range(len(op._inputs))]
+    return [raw_ops.Switch(grad, predicate).output_true for predicate in predicates]
 
 
 def _enter_gradient(op: Operation, grad: Any) -> Any:
-    return _of_loop(op).enter_gradient(op, grad)
+    return _loop_context(op).enter_gradient(op, grad)
 
 
 def _exit_gradient(op: Operation, grad: Any) -> Any:
-    return _of_loop(op).exit_gradient(op, grad)
+    return _loop_context(op).exit_gradient(op, grad)
 
 
-def _of_loop(op: Operation) -> Any:
+def _forward_gradient(op: Operation, grad: Any) -> Any:
+    return grad
+
+
+def _loop_context(op: Operation) -> Any:
     context = op._control_flow_context
     if context is None:
         raise LookupError(
@@ -102,74 +106,59 @@ _FRAME = {
     "is_constant": Attr("bool", False),
     "parallel_iterations": Attr("int", 10),
 }
+_LOOP_OPS: tuple[tuple[str, dict[str, Any], Any, str], ...] = (
+    (
+        "Enter",
+        _FRAME,
+        _enter_gradient,
+        "`data` inside the loop named `frame_name`: in its first iteration, or in each if "
+        "`is_constant`.",
+    ),
+    ("Exit", {"T": ALL}, _exit_gradient, "`data` of a loop, outside of it."),
+    ("NextIteration", {"T": ALL}, _forward_gradient, "`data` in the next iteration of its loop."),
+)
+"""Op type, attrs, gradient, documentation."""
 
 for _ref in ("", "Ref"):
-    _type = "Ref(T)" if _ref else "T"
-    _moves: dict[str, Any] = {
-        "cpu": _MOVED,
-        "gpu": _MOVED,
-        "view": {0: 0},
-        "uninitialized": bool(_ref),
-    }
+    _type, _is_ref = ("Ref(T)", True) if _ref else ("T", False)
     op(
         f"{_ref}Switch",
         inputs=f"data: {_type}, pred: bool",
         outputs=f"output_false: {_type}, output_true: {_type}",
         attrs={"T": ALL},
-        infer=_switched,
-        cpu=_MOVED,
-        gpu=_MOVED,
+        infer=_infer_switch,
         view={0: 0, 1: 0},
         host=(1,),
-        uninitialized=bool(_ref),
+        uninitialized=_is_ref,
         grad=_switch_gradient,
-        doc="`data` by the output that `pred`, a scalar, says. The other output is dead.",
+        doc="`data` by the output that `pred`, a scalar, selects. The other output is dead.",
+        **_KERNELS,
     )
     op(
         f"{_ref}Merge",
         inputs=f"inputs: N*{_type}",
         outputs=f"output: {_type}, value_index: int32",
         attrs={"T": ALL, "N": Attr("int")},
-        infer=_merged,
-        cpu=_MOVED,
-        gpu=_MOVED,
+        infer=_infer_merge,
         host_outputs=(1,),
-        uninitialized=bool(_ref),
+        uninitialized=_is_ref,
         grad=_merge_gradient,
         doc="The input that is alive, and its index. InvalidArgumentError when two are; dead when "
         "none is.",
+        **_KERNELS,
     )
-    op(
-        f"{_ref}Enter",
-        inputs=f"data: {_type}",
-        outputs=f"output: {_type}",
-        attrs=_FRAME,
-        infer=same_shape(0),
-        **_moves,
-        grad=_enter_gradient,
-        doc="`data` inside the loop named `frame_name`: in its first iteration, or in each if "
-        "`is_constant`.",
-    )
-    op(
-        f"{_ref}Exit",
-        inputs=f"data: {_type}",
-        outputs=f"output: {_type}",
-        attrs={"T": ALL},
-        infer=same_shape(0),
-        **_moves,
-        grad=_exit_gradient,
-        doc="`data` outside of the loop in which it was made.",
-    )
-    op(
-        f"{_ref}NextIteration",
-        inputs=f"data: {_type}",
-        outputs=f"output: {_type}",
-        attrs={"T": ALL},
-        infer=same_shape(0),
-        **_moves,
-        grad=lambda op, grad: grad,
-        doc="`data` in the next iteration of its loop.",
-    )
+    for _name, _attrs, _gradient, _doc in _LOOP_OPS:
+        op(
+            _ref + _name,
+            inputs=f"data: {_type}",
+            outputs=f"output: {_type}",
+            attrs=_attrs,
+            infer=same_shape(0),
+            uninitialized=_is_ref,
+            grad=_gradient,
+            doc=_doc,
+            **_FORWARD,
+        )
 
 op(
     "RefIdentity",
@@ -177,31 +166,26 @@ op(
     outputs="output: Ref(T)",
     attrs={"T": ALL},
     infer=same_shape(0),
-    cpu=_MOVED,
-    gpu=_MOVED,
-    view={0: 0},
     uninitialized=True,
-    grad=lambda op, grad: grad,
+    grad=_forward_gradient,
     doc="The same reference to a variable.",
+    **_FORWARD,
 )
 op(
     "LoopCond",
     inputs="input: bool",
     outputs="output: bool",
-    infer=_scalar,
-    cpu=_MOVED,
-    gpu=_MOVED,
-    view={0: 0},
+    infer=_infer_condition,
     host=(0,),
     host_outputs=(0,),
     grad=NO_GRADIENT,
-    doc="The scalar that says whether a loop goes on.",
+    doc="The scalar that decides whether a loop continues.",
+    **_FORWARD,
 )
 op(
     "ControlTrigger",
     infer=no_outputs,
-    cpu=_MOVED,
-    gpu=_MOVED,
     grad=NO_GRADIENT,
-    doc="Does nothing, and is alive even when all that it waits for is dead.",
+    doc="Does nothing, and is alive even if all its control inputs are dead.",
+    **_KERNELS,
 )

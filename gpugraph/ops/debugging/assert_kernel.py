@@ -1,4 +1,4 @@
-"""Assert: ends a run whose condition is false, and says what the tensors given with it hold."""
+"""Assert: an error, which shows some tensors, where a condition is false."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ def summarize(array: Any, most: int) -> str:
     """The first `most` elements (below 0: all) as TensorFlow shows them: `[[1 2][3...]...]`."""
     values = np.asarray(array)
     limit = values.size if most < 0 else min(most, values.size)
-    left = deque(element_text(value) for value in values.reshape(-1)[:limit])
-    more = "..." if values.size > limit else ""
-    return f"[{_shown(values.shape, left)}{more}]"
+    elements = deque(element_text(value) for value in values.reshape(-1)[:limit])
+    rest = "..." if values.size > limit else ""
+    return f"[{_text(values.shape, elements)}{rest}]"
 
 
-def _shown(shape: tuple[int, ...], left: deque[str], inner: bool = False) -> str:
-    """What is left to show, at most as much as the shape holds; an inner row may be cut off."""
+def _text(shape: tuple[int, ...], elements: deque[str], inner: bool = False) -> str:
+    """Takes the next elements, at most as many as the shape has; an inner row may be cut off."""
     if len(shape) > 1:
         rows = []
         for _ in range(shape[0]):
-            if left:
-                rows.append(f"[{_shown(shape[1:], left, True)}]")
+            if elements:
+                rows.append(f"[{_text(shape[1:], elements, True)}]")
         return "".join(rows)
     count = shape[0] if shape else 1
-    found = [left.popleft() for _ in range(min(count, len(left)))]
-    return " ".join(found) + ("..." if inner and len(found) < count else "")
+    row = [elements.popleft() for _ in range(min(count, len(elements)))]
+    return " ".join(row) + ("..." if inner and len(row) < count else "")
 
 
 _ESCAPES = {ord("\n"): "\\n", ord("\r"): "\\r", ord("\t"): "\\t", ord('"'): '\\"', ord("'"): "\\'"}
@@ -42,9 +42,9 @@ _ESCAPES[ord("\\")] = "\\\\"
 
 
 def element_text(value: Any, errors: str = "backslashreplace") -> str:
-    """One element as TensorFlow shows it: bools as 0 and 1, text with its escapes.
+    """One element as TensorFlow shows it: bools as 0 and 1, strings with escapes.
 
-    `errors` says how bytes that are no UTF-8 are decoded.
+    errors: as of `bytes.decode`, for bytes that are not UTF-8.
     """
     if isinstance(value, bytes):
         return value.decode("utf-8", errors).translate(_ESCAPES)
@@ -58,7 +58,7 @@ def element_text(value: Any, errors: str = "backslashreplace") -> str:
 
 
 def _number(value: Any) -> str:
-    """With 6 digits (15 of float64) if they say it exactly, else with as many as that needs."""
+    """A number with 6 digits (float64: 15) if that is exact, else with 9 (float64: 17)."""
     double = isinstance(value, np.float64)
     few, many = (15, 17) if double else (6, 9)
     number = float(value)
@@ -74,8 +74,8 @@ def _check(context: KernelContext, condition: Any, *data: Any) -> Callable[[], A
 
     def check() -> None:
         if not condition[()]:
-            shown = " ".join(summarize(each, most) for each in data)
-            raise invalid_argument(f"assertion failed: {shown}")
+            values = " ".join(summarize(array, most) for array in data)
+            raise invalid_argument(f"assertion failed: {values}")
 
     return check
 

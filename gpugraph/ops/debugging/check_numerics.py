@@ -1,6 +1,6 @@
-"""CheckNumerics: passes on a tensor that is finite, and ends the run at one that is not.
+"""CheckNumerics: forwards a tensor, and is an error if the tensor is not finite.
 
-It is stateful, as TensorFlow has it, so that a run which only waits for it makes it all the same.
+It is stateful, as in TensorFlow, so that a run executes it even if it is only a control input.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from gpugraph.ops.framework.cuda_grids import THREADS, grid_of
 from gpugraph.ops.framework.op_declaration import Attr, op, raw_ops
 from gpugraph.ops.framework.shape_functions import same_shape
 
-_FOUND = {(True, True): "Inf and NaN", (True, False): "Inf", (False, True): "NaN"}
-"""What a tensor had, by whether it had infinities and whether NaNs."""
+_KINDS = {(True, True): "Inf and NaN", (True, False): "Inf", (False, True): "NaN"}
+"""The values of a message, by whether there are infinities and whether there are NaNs."""
 
 
 def _bind(context: KernelContext, tensor: Any, out: Any) -> Callable[[], Any]:
@@ -28,9 +28,8 @@ def _bind(context: KernelContext, tensor: Any, out: Any) -> Callable[[], Any]:
 
     def check() -> None:
         if not bool(np.isfinite(tensor).all()):
-            found = bool(np.isinf(tensor).any()), bool(np.isnan(tensor).any())
-            text = f"{message} : Tensor had {_FOUND[found]} values"
-            raise invalid_argument(text)
+            kinds = _KINDS[bool(np.isinf(tensor).any()), bool(np.isnan(tensor).any())]
+            raise invalid_argument(f"{message} : Tensor had {kinds} values")
         if tensor is not out:
             np.copyto(out, tensor)
 
@@ -38,10 +37,10 @@ def _bind(context: KernelContext, tensor: Any, out: Any) -> Callable[[], Any]:
 
 
 def _launch(signature: Signature) -> list[Launch]:
-    """What it may fail with: the first that did is said."""
+    """One launch, with an error flag for each message."""
     failures = [
-        ErrorFlag(f"{signature.attrs['message']} : Tensor had {found} values")
-        for found in _FOUND.values()
+        ErrorFlag(f"{signature.attrs['message']} : Tensor had {kinds} values")
+        for kinds in _KINDS.values()
     ]
     total, types = prod(signature.input_shapes[0]), {"T": signature.input_types[0].base_dtype}
     arguments: tuple[Any, ...] = (Arg(0), Arg(1), *failures, total)
@@ -70,9 +69,9 @@ _check_numerics = op(
 
 
 def check_numerics(tensor: Any, message: str, name: str | None = None) -> Tensor:
-    """`tensor`, of floats; a run in which it has NaNs or infinities ends.
+    """`tensor`, of floats, which is checked for NaNs and infinities.
 
-    InvalidArgumentError then, saying `message` and which of both it had. The gradient is checked
-    as well. TypeError for a dtype that is no float.
+    A run in which it has some raises InvalidArgumentError with `message` and with which of both it
+    has. The gradient is checked too. TypeError for a dtype that is no float.
     """
     return _check_numerics(tensor, message=message, name=name)

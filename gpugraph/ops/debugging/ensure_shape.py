@@ -1,6 +1,6 @@
-"""EnsureShape: passes on a tensor of a certain shape, and ends the run at one of another.
+"""EnsureShape: forwards a tensor, and is an error if the tensor has another shape.
 
-It is stateful here, though not in TensorFlow, so that it is run wherever it is waited for.
+It is stateful here, unlike in TensorFlow, so that a run executes it even as a control input only.
 """
 
 from __future__ import annotations
@@ -62,9 +62,9 @@ _ensure_shape = op(
 
 
 def ensure_shape(x: Any, shape: Any, name: str | None = None) -> Tensor:
-    """`x`, of which from here on `shape` is known; a run in which it has another one ends.
+    """`x` with the static shape `shape`, which is checked in each run.
 
-    shape: sizes, of which some (None) or all (None for the shape) may be left open. ValueError
-    where it is known that `x` has another shape, InvalidArgumentError where a run finds that.
+    shape: sizes, of which some (None) or all (None for the shape) may be unknown. ValueError if
+    the static shape of `x` is another, InvalidArgumentError if its shape in a run is.
     """
     return _ensure_shape(x, shape=shape, name=name)

@@ -1,4 +1,4 @@
-"""Variables as ops: held, assigned, scattered into, by reference or by handle."""
+"""The ops of variables: VariableV2, assignments, scatter updates, by reference or by handle."""
 
 from gpugraph.ops.state import (
     assign_to_slice,

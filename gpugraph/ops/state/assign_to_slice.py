@@ -1,6 +1,6 @@
 """Assignment to a slice of a variable: `variable[1:3].assign(value)`.
 
-The slice is a tensor like others, which remembers how to write where it was read.
+The slice is a tensor like others, with a method that assigns to that part of the variable.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from gpugraph.ops.state.change_by_handle import change_variable
 
 
 def _infer(context: InferContext) -> Sequence[TensorShape]:
-    for at in range(1, 4):
-        of_rank(context.shapes[at], 1, "begin, end and strides")
+    for shape in context.shapes[1:4]:
+        of_rank(shape, 1, "begin, end and strides")
     return [context.shapes[0]]
 
 
 def _bind(context: KernelContext, ref: Any, *others: Any) -> Callable[[], Any]:
-    """Checks all before it writes; nothing is asked of what goes into an empty slice."""
+    """Checks before it writes; values for an empty slice are not checked."""
     value = others[-2]
-    begin, end, strides = (ints(context.value(at)) for at in range(1, 4))
+    begin, end, strides = (ints(context.value(index)) for index in (1, 2, 3))
     target = ref[numpy_index(context.attrs, ref.shape, begin, end, strides)]
     if not target.size:
         return do_nothing
@@ -67,29 +67,29 @@ op(
     gpu=Call(make=_bind),
     grad=NO_GRADIENT,
     stateful=True,
-    doc="ref[begin:end:strides] = value, which is broadcast, with the masks of `ops.strides`; "
+    doc="ref[begin:end:strides] = value, which is broadcast, with the masks of StridedSlice; "
     "outputs the reference.",
 )
 
 
 def sliced_variable(variable: Any, key: Any) -> Any:
-    """`variable[key]`, a tensor; where `key` is no mask its `assign` changes the variable there.
+    """`variable[key]`, a tensor; unless `key` is a mask, with `assign` for that part.
 
-    `assign(value, name=None)` broadcasts `value`, also from a higher rank where that is of
-    sizes 1, and gives what `tf.assign` does. TypeError for
-    another dtype than the variable's, InvalidArgumentError in a run for a value that does not fit.
+    `assign(value, name=None)` broadcasts `value`, which may have further axes of size 1 in front,
+    and returns the same as `tf.assign`. TypeError for another dtype than the variable's,
+    InvalidArgumentError in a run for a value that does not fit.
     """
-    made: Tensor = OPERATORS["__getitem__"](variable.value(), key)
-    if made.op.type != "StridedSlice":
-        return made
-    _, begin, end, strides = made.op.inputs
-    masks = {key: made.op.get_attr(key) for key in MASKS}
+    part: Tensor = OPERATORS["__getitem__"](variable.value(), key)
+    if part.op.type != "StridedSlice":
+        return part
+    _, begin, end, strides = part.op.inputs
+    masks = {key: part.op.get_attr(key) for key in MASKS}
 
     def assign(value: Any, name: str | None = None) -> Any:
-        label = f"{made.op.name}/_assign" if name is None else name
+        label = f"{part.op.name}/_assign" if name is None else name
         return change_variable(
             "StridedSliceAssign", variable, begin, end, strides, value, name=label, **masks
         )
 
-    made.assign = assign  # type: ignore[attr-defined]
-    return made
+    part.assign = assign  # type: ignore[attr-defined]
+    return part

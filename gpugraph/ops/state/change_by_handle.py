@@ -1,7 +1,7 @@
-"""Changing a variable of either kind: by its reference, or by its handle and the op for handles.
+"""Changes of a variable of either kind: by its reference, or by its handle.
 
-Reference variables are changed by ops that take a reference and give it on, resource variables
-by ops of other names that take a handle and give nothing.
+Ops that change reference variables have a reference as input and output; ops that change resource
+variables have other names, a handle as input, and no output.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
 
 class ByHandle(NamedTuple):
-    """The op for handles that does what one for references does; how it calls the dtype."""
+    """The op for handles that corresponds to one for references, and its attr for the dtype."""
 
     op_type: str
     dtype_attr: str
@@ -27,9 +27,9 @@ BY_HANDLE: dict[str, ByHandle] = {}
 
 
 def change(op_type: str, variable: Tensor, *inputs: Any, **attrs: Any) -> Any:
-    """Makes the op `op_type`, or its like for handles, on a reference or a handle.
+    """Creates the op `op_type` for a reference, or the corresponding op for a handle.
 
-    attrs: of the op for references; those that the one for handles has not are left out.
+    attrs: of the op for references; those that the op for handles lacks are left out.
     """
     if variable._dtype is not resource:
         return DECLARATIONS[op_type].function(variable, *inputs, **attrs)
@@ -43,12 +43,12 @@ def change(op_type: str, variable: Tensor, *inputs: Any, **attrs: Any) -> Any:
 
 
 def _dtype_of_last(op_type: str, dtype: DType) -> DType | None:
-    """What the last input of the op is converted to: as TensorFlow has it, before the others."""
+    """The dtype to which the op's last input is converted, as in TensorFlow before the others."""
     return dtype if DECLARATIONS[op_type].op_def.inputs[-1].type_attr in ("T", "dtype") else None
 
 
 def change_variable(op_type: str, ref: Any, *inputs: Any, **attrs: Any) -> Any:
-    """The same on a variable: the reference, or the resource variable as it is after the op."""
+    """Changes a variable by the op; returns the reference, or the changed resource variable."""
     if not hasattr(ref, "_after_change"):
         return DECLARATIONS[op_type].function(ref, *inputs, **attrs)
     return ref._after_change(change(op_type, ref.handle, *inputs, **attrs))

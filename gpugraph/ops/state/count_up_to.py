@@ -1,4 +1,4 @@
-"""Variables that count: each run gives the next number, until a limit is reached."""
+"""CountUpTo: a variable that counts; each run returns the next number, up to a limit."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
 from gpugraph.ops.framework.shape_functions import SCALAR, of_rank
-from gpugraph.ops.state.resource_variable_ops import LOWERED, Lowering
+from gpugraph.ops.state.resource_variable_ops import LOWERED, LOWERED_KERNELS, Lowering
 
 _ATTRS = {"limit": Attr("int", required=True), "T": (dtypes.int32, dtypes.int64)}
 
@@ -53,37 +53,27 @@ _count_up_to = op(
     gpu=Call(make=_bind),
     grad=NO_GRADIENT,
     stateful=True,
-    doc="The variable as it is, and adds 1 to it. OutOfRangeError, and no change, at the limit.",
+    doc="The value of the variable, to which it adds 1. OutOfRangeError, without a change, at the "
+    "limit.",
 )
-
-
-def _nothing() -> None:
-    """CountUpTo is run in its place."""
-
-
 _count_by_handle = op(
     "ResourceCountUpTo",
     inputs="resource: resource",
     outputs="output: T",
     attrs=_ATTRS,
     infer=_infer_handle,
-    cpu=Call(_nothing),
-    gpu=Call(_nothing),
     grad=NO_GRADIENT,
-    stateful=True,
     doc="As CountUpTo, by a handle.",
+    **LOWERED_KERNELS,
 )
 LOWERED["ResourceCountUpTo"] = Lowering("CountUpTo")
 
 
 def count_up_to(ref: Any, limit: int, name: str | None = None) -> Tensor:
-    """The scalar variable `ref`, int32 or int64, as it is; adds 1 to it.
+    """The value of the scalar variable `ref`, int32 or int64, to which it adds 1.
 
-    OutOfRangeError in a run that finds it at `limit`, which it never passes.
+    OutOfRangeError in a run in which it is `limit`, which it never exceeds.
     """
-    made: Tensor
     if hasattr(ref, "_after_change"):
-        made = _count_by_handle(ref.handle, limit=limit, T=ref.dtype.base_dtype, name=name)
-    else:
-        made = _count_up_to(ref, limit=limit, name=name)
-    return made
+        return _count_by_handle(ref.handle, limit=limit, T=ref.dtype.base_dtype, name=name)
+    return _count_up_to(ref, limit=limit, name=name)

@@ -1,7 +1,7 @@
-"""Variables as ops: VariableV2 holds, Assign and its like change, by reference as in TF 1.
+"""Reference variables as ops: VariableV2 and the ops that change it, as in TF 1.
 
-A reference output is the variable's memory itself. A kernel that writes a ref input checks all
-it needs before it writes: a variable is never left half-written.
+A reference output is the variable's memory itself. A kernel that writes a reference input checks
+all conditions before it writes: a variable is never left half-written.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, Elementwise, KernelContext
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
-from gpugraph.ops.framework.shape_functions import SCALAR, from_attr
+from gpugraph.ops.framework.shape_functions import from_attr, scalar
 from gpugraph.ops.state.change_by_handle import change_variable
 
 
 def _nothing(*_: Any) -> None:
-    """A variable is memory: there is nothing to run."""
+    """Computes nothing: a variable is memory."""
 
 
 def _infer_assign(context: InferContext) -> Sequence[TensorShape]:
@@ -74,7 +74,7 @@ op(
     gpu=Call(_nothing),
     grad=NO_GRADIENT,
     stateful=True,
-    doc="Holds a tensor that lives as long as its session; its output is a reference to it.",
+    doc="A variable, which lives as long as its session; its output is a reference.",
 )
 
 op(
@@ -93,49 +93,28 @@ op(
     doc="Writes `value` into the variable `ref` and outputs the reference.",
 )
 
-_UPDATE_ATTRS = {"T": NUMERIC, "use_locking": Attr("bool", False)}
-
-op(
-    "AssignAdd",
-    inputs="ref: Ref(T), value: T",
-    outputs="output_ref: Ref(T)",
-    attrs=_UPDATE_ATTRS,
-    infer=_infer_update,
-    view={0: 0},
-    writes=[0],
-    cpu=Call(_add),
-    gpu=Elementwise("x + y", Call(_add)),
-    grad=NO_GRADIENT,
-    stateful=True,
-    doc="ref += value; outputs the reference.",
-)
-
-op(
-    "AssignSub",
-    inputs="ref: Ref(T), value: T",
-    outputs="output_ref: Ref(T)",
-    attrs=_UPDATE_ATTRS,
-    infer=_infer_update,
-    view={0: 0},
-    writes=[0],
-    cpu=Call(_subtract),
-    gpu=Elementwise("x - y", Call(_subtract)),
-    grad=NO_GRADIENT,
-    stateful=True,
-    doc="ref -= value; outputs the reference.",
-)
-
-
-def _infer_scalar(_: InferContext) -> Sequence[TensorShape]:
-    return [SCALAR]
-
+for _type, _sign, _function in (("AssignAdd", "+", _add), ("AssignSub", "-", _subtract)):
+    op(
+        _type,
+        inputs="ref: Ref(T), value: T",
+        outputs="output_ref: Ref(T)",
+        attrs={"T": NUMERIC, "use_locking": Attr("bool", False)},
+        infer=_infer_update,
+        view={0: 0},
+        writes=[0],
+        cpu=Call(_function),
+        gpu=Elementwise(f"x {_sign} y", Call(_function)),
+        grad=NO_GRADIENT,
+        stateful=True,
+        doc=f"ref {_sign}= value; outputs the reference.",
+    )
 
 op(
     "IsVariableInitialized",
     inputs="ref: Ref(dtype)",
     outputs="is_initialized: bool",
     attrs={"dtype": ALL},
-    infer=_infer_scalar,
+    infer=scalar,
     uninitialized=True,
     cpu=Call(make=_is_initialized),
     gpu=Call(make=_is_initialized),
@@ -174,40 +153,41 @@ initialized_value = op(
 def with_initialized_reads(
     tensor: Tensor, find: Callable[[Operation], Tensor | None], suffix: str
 ) -> Tensor:
-    """`tensor`, computed from what `find` gives for each variable that it reads.
+    """`tensor` with each read of a variable replaced by the value that `find` returns for it.
 
-    Ops between the variables and `tensor` are made again, their names ending in `_` and `suffix`.
-    Where no variable is read, and where `find` gives None, nothing is new.
+    Operations between the variables and `tensor` are copied; their names end in `_` and `suffix`.
+    Without reads, or where `find` returns None, nothing is copied.
     """
     new: dict[Tensor, Tensor] = {}
-    for maker in _makers(tensor):
-        if maker.type == "Identity" and maker.inputs[0].op.type == "VariableV2":
-            found = find(maker.inputs[0].op)
-            if found is not None:
-                new[maker.outputs[0]] = found
-        elif any(each in new for each in maker.inputs):
-            with maker.graph.name_scope(None):
-                copy = maker.graph.create_op(
-                    maker.type,
-                    [new.get(each, each) for each in maker.inputs],
-                    name=f"{maker.name}_{suffix}",
-                    attrs=maker.attrs,
+    for operation in _producers(tensor):
+        inputs = operation.inputs
+        if operation.type == "Identity" and inputs[0].op.type == "VariableV2":
+            value = find(inputs[0].op)
+            if value is not None:
+                new[operation.outputs[0]] = value
+        elif any(source in new for source in inputs):
+            with operation.graph.name_scope(None):
+                copy = operation.graph.create_op(
+                    operation.type,
+                    [new.get(source, source) for source in inputs],
+                    name=f"{operation.name}_{suffix}",
+                    attrs=operation.attrs,
                 )
-            new.update(zip(maker.outputs, copy.outputs))
+            new.update(zip(operation.outputs, copy.outputs))
     return new.get(tensor, tensor)
 
 
-def _makers(tensor: Tensor) -> list[Operation]:
-    """All ops that `tensor` is computed by, producers first."""
+def _producers(tensor: Tensor) -> list[Operation]:
+    """All operations that compute `tensor`, producers first."""
     order: dict[Operation, None] = {}
     stack = [(tensor.op, False)]
     while stack:
-        maker, done = stack.pop()
-        if done:
-            order[maker] = None
-        elif maker not in order:
-            stack.append((maker, True))
-            stack += [(each.op, False) for each in maker.inputs if each.op not in order]
+        operation, is_done = stack.pop()
+        if is_done:
+            order[operation] = None
+        elif operation not in order:
+            stack.append((operation, True))
+            stack += [(source.op, False) for source in operation.inputs if source.op not in order]
     return list(order)
 
 
@@ -218,11 +198,11 @@ def assign(
     use_locking: bool | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Writes `value` into the variable `ref`; gives the reference, or the resource variable as it
-    is then.
+    """Writes `value` into the variable `ref`; returns the reference, or the changed resource
+    variable.
 
-    `ref` may be a slice of a variable, `variable[1:3]`, too. With `validate_shape` (the default)
-    the shape must be the variable's: ValueError.
+    `ref` may also be a slice of a variable, `variable[1:3]`. ValueError for another shape than the
+    variable's, unless `validate_shape` is False.
     """
     if isinstance(ref, Tensor) and hasattr(ref, "assign"):
         return ref.assign(value, name=name)
@@ -239,12 +219,12 @@ def assign(
 def assign_add(
     ref: Any, value: Any, use_locking: bool | None = None, name: str | None = None
 ) -> Tensor:
-    """ref += value; gives what `assign` gives."""
+    """ref += value; returns the same as `assign`."""
     return change_variable("AssignAdd", ref, value, use_locking=bool(use_locking), name=name)
 
 
 def assign_sub(
     ref: Any, value: Any, use_locking: bool | None = None, name: str | None = None
 ) -> Tensor:
-    """ref -= value; gives what `assign` gives."""
+    """ref -= value; returns the same as `assign`."""
     return change_variable("AssignSub", ref, value, use_locking=bool(use_locking), name=name)

@@ -1,8 +1,7 @@
-"""Resource variables as ops: VarHandleOp makes a handle, other ops read and change by it.
+"""Resource variables as ops: VarHandleOp outputs a handle; other ops read and change by it.
 
-A handle is a scalar of dtype resource, and goes wherever tensors go. None of these ops has a
-kernel: they say what the program means, and compilation puts in their place the ops for
-reference variables (`LOWERED`), of which each run is made.
+A handle is a scalar tensor of dtype resource. None of these ops has a kernel: the compiler lowers
+them to the ops for reference variables (`LOWERED`).
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from gpugraph.kernel import Call
 from gpugraph.ops.arrays.reshape_and_transpose import INDEX
 from gpugraph.ops.framework.identity_and_shape import value_shape
 from gpugraph.ops.framework.op_declaration import DECLARATIONS, NO_GRADIENT, Attr, op, raw_ops
-from gpugraph.ops.framework.shape_functions import SCALAR, UNKNOWN, no_outputs
+from gpugraph.ops.framework.shape_functions import UNKNOWN, no_outputs, scalar
 from gpugraph.ops.indexing import coordinate_gather_scatter as scattering
 from gpugraph.ops.indexing.gather import gathered_rows
 from gpugraph.ops.indexing.slice_spec import MASKS
@@ -37,12 +36,12 @@ from gpugraph.ops.training import (
 )
 from gpugraph.ops.training.dense_updates import UPDATES
 
-assert adaptive_training and scatter_updates and scattering  # their ops are declared by now
+assert adaptive_training and scatter_updates and scattering  # imported for their declarations
 assert slice_assignment and sparse_training and state
 
 
 class Lowering(NamedTuple):
-    """The op that compilation puts in the place of one, and its attrs that are called otherwise.
+    """The op to which the compiler lowers an op, and attrs that have another name there.
 
     Its `T` or `dtype` is the variable's.
     """
@@ -63,14 +62,11 @@ LOWERED: dict[str, Lowering] = {
 
 
 def _nothing() -> None:
-    """Another op is run in its place."""
+    """Computes nothing: another op runs in its place."""
 
 
-_LOWERED: dict[str, Any] = {"cpu": Call(_nothing), "gpu": Call(_nothing), "stateful": True}
-
-
-def _infer_scalar(_: InferContext) -> Sequence[TensorShape]:
-    return [SCALAR]
+LOWERED_KERNELS: dict[str, Any] = {"cpu": Call(_nothing), "gpu": Call(_nothing), "stateful": True}
+"""Of ops that are lowered."""
 
 
 def _infer_read(context: InferContext) -> Sequence[TensorShape]:
@@ -91,7 +87,7 @@ def _infer_rows(context: InferContext) -> Sequence[TensorShape]:
     return [whole[:batch].concatenate(indices[batch:]).concatenate(whole[batch + 1 :])]
 
 
-def _rows_back(op: Operation, dy: Any) -> list[Any]:
+def _gather_gradient(op: Operation, dy: Any) -> list[Any]:
     if op.get_attr("batch_dims"):
         raise LookupError(f"'{op.name}' has no gradient: its batch_dims are not 0")
     return [gathered_rows(op._inputs[0], op._inputs[1], dy), None]
@@ -106,10 +102,10 @@ op(
         "container": Attr("string", ""),
         "shared_name": Attr("string", ""),
     },
-    infer=_infer_scalar,
+    infer=scalar,
     grad=NO_GRADIENT,
     doc="The handle of a variable that lives as long as its session.",
-    **_LOWERED,
+    **LOWERED_KERNELS,
 )
 op(
     "ReadVariableOp",
@@ -118,17 +114,17 @@ op(
     attrs={"dtype": ALL},
     infer=_infer_read,
     grad=lambda op, dy: dy,
-    doc="The value of the variable, as it is when this runs.",
-    **_LOWERED,
+    doc="The value of the variable when this op runs.",
+    **LOWERED_KERNELS,
 )
 op(
     "VarIsInitializedOp",
     inputs="resource: resource",
     outputs="is_initialized: bool",
-    infer=_infer_scalar,
+    infer=scalar,
     grad=NO_GRADIENT,
     doc="Whether anything has been assigned to the variable yet.",
-    **_LOWERED,
+    **LOWERED_KERNELS,
 )
 op(
     "VariableShape",
@@ -138,7 +134,7 @@ op(
     infer=_infer_shape,
     grad=NO_GRADIENT,
     doc="The sizes of the variable, a vector.",
-    **_LOWERED,
+    **LOWERED_KERNELS,
 )
 op(
     "ResourceGather",
@@ -151,13 +147,13 @@ op(
         "Tindices": INDEX,
     },
     infer=_infer_rows,
-    grad=_rows_back,
+    grad=_gather_gradient,
     doc="The rows of the variable at `indices`.",
-    **_LOWERED,
+    **LOWERED_KERNELS,
 )
 
 
-def _slices_back(op: Operation, dy: Any) -> list[Any]:
+def _gather_nd_gradient(op: Operation, dy: Any) -> list[Any]:
     handle, indices = op._inputs
     return [raw_ops.ScatterNd(indices, dy, value_shape(handle)), None]
 
@@ -165,7 +161,7 @@ def _slices_back(op: Operation, dy: Any) -> list[Any]:
 def _infer_slices(context: InferContext) -> Sequence[TensorShape]:
     infer = DECLARATIONS["GatherNd"].op_def.infer
     assert infer is not None
-    return infer(_Behind(context, (0,)))
+    return infer(_ReferenceContext(context, (0,)))
 
 
 op(
@@ -174,42 +170,42 @@ op(
     outputs="output: dtype",
     attrs={"dtype": ALL, "Tindices": INDEX},
     infer=_infer_slices,
-    grad=_slices_back,
+    grad=_gather_nd_gradient,
     doc="The slices of the variable at `indices`, which hold coordinates.",
-    **_LOWERED,
+    **LOWERED_KERNELS,
 )
 
 
-# -- ops that change a variable: each like one for references
+# -- ops that change a variable, declared after those for references
 
 
-class _Behind(InferContext):
-    """What an op for references would be told: the variables' shapes for those of handles."""
+class _ReferenceContext(InferContext):
+    """The context of an op for references: variables' shapes in place of those of handles."""
 
     __slots__ = ()
 
     def __init__(self, context: InferContext, handles: Sequence[int]) -> None:
         shapes = [
-            context.variable_shape(at) if at in handles else shape
-            for at, shape in enumerate(context.shapes)
+            context.variable_shape(index) if index in handles else shape
+            for index, shape in enumerate(context.shapes)
         ]
         super().__init__(shapes, context.attrs, context.dtypes, 1, context.value, context.partial)
 
 
-def _checked_like(like: OpDef) -> Callable[[InferContext], Sequence[TensorShape]]:
-    """Refuses the shapes that the op for references refuses."""
-    handles = [at for at, arg in enumerate(like.inputs) if arg.is_ref]
+def _infer_like(like: OpDef) -> Callable[[InferContext], Sequence[TensorShape]]:
+    """Shape inference without outputs, with the errors of the op for references."""
+    handles = [index for index, arg in enumerate(like.inputs) if arg.is_ref]
 
     def infer(context: InferContext) -> Sequence[TensorShape]:
         assert like.infer is not None
-        like.infer(_Behind(context, handles))
+        like.infer(_ReferenceContext(context, handles))
         return no_outputs(context)
 
     return infer
 
 
 def _declare(name: str, like_type: str, dtype_attr: str, attrs: Sequence[str]) -> None:
-    """Declares the op `name` that changes by a handle, like `like_type` by a reference."""
+    """Declares the op `name`, which changes by a handle as `like_type` does by a reference."""
     like = DECLARATIONS[like_type].op_def
     inputs = []
     for arg in like.inputs:
@@ -217,15 +213,17 @@ def _declare(name: str, like_type: str, dtype_attr: str, attrs: Sequence[str]) -
         inputs.append(
             f"{arg.name}: {'resource' if arg.is_ref else dtype_attr if kind == 'T' else kind}"
         )
-    kept = {key: _attr(like.attrs[key]) for key in attrs}
     op(
         name,
         inputs=inputs,
-        attrs={dtype_attr: like.attrs["T"].allowed, **kept},
-        infer=_checked_like(like),
+        attrs={
+            dtype_attr: like.attrs["T"].allowed,
+            **{key: _attr(like.attrs[key]) for key in attrs},
+        },
+        infer=_infer_like(like),
         grad=NO_GRADIENT,
         doc=f"As {like_type}, by a handle, and without an output: {like.summary}",
-        **_LOWERED,
+        **LOWERED_KERNELS,
     )
     LOWERED[name] = Lowering(like_type)
     BY_HANDLE[like_type] = ByHandle(name, dtype_attr)
@@ -247,5 +245,5 @@ for _kind in ("Update", "Add", "Sub"):
 for _kind in ("GradientDescent", *UPDATES):
     for _apply in (f"Apply{_kind}", f"SparseApply{_kind}"):
         if _apply in DECLARATIONS:
-            _kept = [key for key in DECLARATIONS[_apply].op_def.attrs if key != "T"]
-            _declare(f"Resource{_apply}", _apply, "T", _kept)
+            _attrs = [key for key in DECLARATIONS[_apply].op_def.attrs if key != "T"]
+            _declare(f"Resource{_apply}", _apply, "T", _attrs)

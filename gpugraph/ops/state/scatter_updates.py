@@ -1,7 +1,7 @@
-"""Scatter updates: some rows of a variable changed in place, the others left alone.
+"""Scatter updates: changes of some rows of a variable in place.
 
-All positions are checked before anything is written, so that a variable is never changed in part.
-Rows that come twice are taken one after the other, in order.
+All indices are checked before anything is written, so that a variable is never changed in part.
+Updates of the same row are applied one after the other, in order.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ Combine = Callable[[Any, Any, Any], None]
 
 
 def _replace(target: Any, rows: Any, values: Any) -> None:
-    target[rows] = values  # the last one stays
+    target[rows] = values  # of equal rows the last one stays
 
 
 def _by(ufunc: Any) -> Combine:
@@ -69,26 +69,26 @@ def _divide(target: Any, rows: Any, values: Any) -> None:
 
 # -- on a GPU
 
-Launched = Callable[[Arg, Arg, Changes, DType], list[Launch]]
-"""launched(target, updates, changes, dtype): what changes the rows, once they are sorted."""
+RowLaunches = Callable[[Arg, Arg, Changes, DType], list[Launch]]
+"""f(target, updates, changes, dtype): the launches that change rows, which are sorted."""
 
 
-def _divided(target: Arg, updates: Arg, changes: Changes, dtype: DType) -> list[Launch]:
-    text, refuses = "(a) / (b)", "false"
+def _quotients(target: Arg, updates: Arg, changes: Changes, dtype: DType) -> list[Launch]:
+    expression, refuses = "(a) / (b)", "false"
     if dtype.is_integer:
         refuses = "(a) == 0"
         if not dtype.is_unsigned:  # the lowest number by -1
-            text = "(b) == -1 ? 0 - (a) : (a) / (b)"
-    said = "Integer division by zero"
-    return in_turn(target, updates, changes, dtype, text, refuses, said)
+            expression = "(b) == -1 ? 0 - (a) : (a) / (b)"
+    message = "Integer division by zero"
+    return in_turn(target, updates, changes, dtype, expression, refuses, message)
 
 
-_LAUNCHED: dict[str, Launched] = {
+_LAUNCHES: dict[str, RowLaunches] = {
     "Update": put,
     "Add": partial(combined, way=ADD),
     "Sub": partial(combined, way=SUB),
     "Mul": partial(combined, way=MUL),
-    "Div": _divided,
+    "Div": _quotients,
     "Min": partial(combined, way=MIN),
     "Max": partial(combined, way=MAX),
 }
@@ -101,13 +101,13 @@ def _launch_rows(what: str, signature: Signature) -> list[Launch]:
     step = int(prod(updates) == count * width)
     index_type = signature.input_types[1]
     order, changes = ordered(Arg(1), index_type, count, width, ref[:1], step=step)
-    return order + _LAUNCHED[what](Arg(0), Arg(2), changes, dtype)
+    return order + _LAUNCHES[what](Arg(0), Arg(2), changes, dtype)
 
 
 def _launch_coordinates(what: str, signature: Signature) -> list[Launch]:
     ref, indices = signature.input_shapes[:2]
     order, changes = by_coordinates(Arg(1), signature.input_types[1], indices, ref)
-    return order + _LAUNCHED[what](Arg(0), Arg(2), changes, signature.input_types[0].base_dtype)
+    return order + _LAUNCHES[what](Arg(0), Arg(2), changes, signature.input_types[0].base_dtype)
 
 
 # -- rows of the first dimension
@@ -234,96 +234,71 @@ _declare_nd("Sub", _by(np.subtract), NUMERIC, "-=")
 # -- as functions
 
 
-def scatter_update(
-    ref: Any, indices: Any, updates: Any, use_locking: bool = True, name: str | None = None
-) -> Tensor:
-    """ref[indices[i]] = updates[i] for each i; gives what `tf.assign` gives.
+def _scatter_function(name: str, doc: str, locking: bool = False) -> Callable[..., Tensor]:
+    """The public function `name` of the op of that name (`scatter_add`: ScatterAdd)."""
+    op_type = name.title().replace("_", "")
+
+    def scatter(
+        ref: Any, indices: Any, updates: Any, use_locking: bool = locking, name: str | None = None
+    ) -> Tensor:
+        return change_variable(op_type, ref, indices, updates, use_locking=use_locking, name=name)
+
+    scatter.__name__ = scatter.__qualname__ = name
+    scatter.__doc__ = doc
+    return scatter
+
+
+scatter_update = _scatter_function(
+    "scatter_update",
+    """ref[indices[i]] = updates[i] for each i; returns the same as `tf.assign`.
 
     ref: a variable of rank 1 or more. indices: ints of any shape. updates: of shape
       indices.shape + ref.shape[1:], or a scalar. Of several updates of a row the last one stays.
 
-    ValueError for other shapes, TypeError for what is no variable. InvalidArgumentError in a run
-    for an index outside [0, ref.shape[0]); then nothing is written. The same holds for all below.
-    """
-    return change_variable(
-        "ScatterUpdate", ref, indices, updates, use_locking=use_locking, name=name
-    )
-
-
-def scatter_add(
-    ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
-) -> Tensor:
-    """ref[indices[i]] += updates[i] for each i, in order; see `scatter_update`."""
-    return change_variable("ScatterAdd", ref, indices, updates, use_locking=use_locking, name=name)
-
-
-def scatter_sub(
-    ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
-) -> Tensor:
-    """ref[indices[i]] -= updates[i] for each i, in order; see `scatter_update`."""
-    return change_variable("ScatterSub", ref, indices, updates, use_locking=use_locking, name=name)
-
-
-def scatter_mul(
-    ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
-) -> Tensor:
-    """ref[indices[i]] *= updates[i] for each i, in order; see `scatter_update`."""
-    return change_variable("ScatterMul", ref, indices, updates, use_locking=use_locking, name=name)
-
-
-def scatter_div(
-    ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
-) -> Tensor:
+    ValueError for other shapes, TypeError if `ref` is no variable. InvalidArgumentError in a run
+    for an index outside [0, ref.shape[0]); then nothing is written. So do all scatter functions.
+    """,
+    locking=True,
+)
+scatter_add = _scatter_function(
+    "scatter_add", "ref[indices[i]] += updates[i] for each i, in order; see `scatter_update`."
+)
+scatter_sub = _scatter_function(
+    "scatter_sub", "ref[indices[i]] -= updates[i] for each i, in order; see `scatter_update`."
+)
+scatter_mul = _scatter_function(
+    "scatter_mul", "ref[indices[i]] *= updates[i] for each i, in order; see `scatter_update`."
+)
+scatter_div = _scatter_function(
+    "scatter_div",
     """ref[indices[i]] /= updates[i] for each i, in order; integers are truncated.
 
     InvalidArgumentError in a run for integers divided by zero; else see `scatter_update`.
-    """
-    return change_variable("ScatterDiv", ref, indices, updates, use_locking=use_locking, name=name)
-
-
-def scatter_min(
-    ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
-) -> Tensor:
-    """ref[indices[i]] = min(ref[indices[i]], updates[i]) for each i; see `scatter_update`."""
-    return change_variable("ScatterMin", ref, indices, updates, use_locking=use_locking, name=name)
-
-
-def scatter_max(
-    ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
-) -> Tensor:
-    """ref[indices[i]] = max(ref[indices[i]], updates[i]) for each i; see `scatter_update`."""
-    return change_variable("ScatterMax", ref, indices, updates, use_locking=use_locking, name=name)
-
-
-def scatter_nd_update(
-    ref: Any, indices: Any, updates: Any, use_locking: bool = True, name: str | None = None
-) -> Tensor:
+    """,
+)
+scatter_min = _scatter_function(
+    "scatter_min",
+    "ref[indices[i]] = min(ref[indices[i]], updates[i]) for each i; see `scatter_update`.",
+)
+scatter_max = _scatter_function(
+    "scatter_max",
+    "ref[indices[i]] = max(ref[indices[i]], updates[i]) for each i; see `scatter_update`.",
+)
+scatter_nd_update = _scatter_function(
+    "scatter_nd_update",
     """ref[indices[i]] = updates[i], where the last dimension of `indices` holds coordinates.
 
     updates: of shape indices.shape[:-1] + ref.shape[indices.shape[-1]:]. ValueError for other
     shapes. InvalidArgumentError in a run for coordinates outside; then nothing is written.
-    """
-    return change_variable(
-        "ScatterNdUpdate", ref, indices, updates, use_locking=use_locking, name=name
-    )
-
-
-def scatter_nd_add(
-    ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
-) -> Tensor:
-    """ref[indices[i]] += updates[i] by coordinates; see `scatter_nd_update`."""
-    return change_variable(
-        "ScatterNdAdd", ref, indices, updates, use_locking=use_locking, name=name
-    )
-
-
-def scatter_nd_sub(
-    ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
-) -> Tensor:
-    """ref[indices[i]] -= updates[i] by coordinates; see `scatter_nd_update`."""
-    return change_variable(
-        "ScatterNdSub", ref, indices, updates, use_locking=use_locking, name=name
-    )
+    """,
+    locking=True,
+)
+scatter_nd_add = _scatter_function(
+    "scatter_nd_add", "ref[indices[i]] += updates[i] by coordinates; see `scatter_nd_update`."
+)
+scatter_nd_sub = _scatter_function(
+    "scatter_nd_sub", "ref[indices[i]] -= updates[i] by coordinates; see `scatter_nd_update`."
+)
 
 
 def batch_scatter_update(
@@ -335,16 +310,16 @@ def batch_scatter_update(
     indices.shape + ref.shape[indices.rank:]. ValueError for indices of unknown rank or a scalar.
     """
     with op_scope(name, "batch_scatter_update", ref, indices, updates):
-        where = convert_to_tensor(indices, name="indices")
-        rank = where.shape.rank
+        last = convert_to_tensor(indices, name="indices")
+        rank = last.shape.rank
         if not rank:
-            raise ValueError(f"indices must be of a known rank of at least 1, but is {where.shape}")
-        sizes = shape(where)
-        zero = raw_ops.ZerosLike(where)
+            raise ValueError(f"indices must be of a known rank of at least 1, but is {last.shape}")
+        sizes = shape(last)
+        zero = raw_ops.ZerosLike(last)
         columns = []
         for axis in range(rank - 1):
-            numbers = raw_ops.Cast(raw_ops.Range(0, sizes[axis], 1), DstT=where.dtype.base_dtype)
+            numbers = raw_ops.Cast(raw_ops.Range(0, sizes[axis], 1), DstT=last.dtype.base_dtype)
             spread = [1] * axis + [-1] + [1] * (rank - 1 - axis)
             columns.append(raw_ops.AddV2(raw_ops.Reshape(numbers, spread), zero))
-        places = raw_ops.Pack([*columns, where], axis=rank)
-        return scatter_nd_update(ref, places, updates, use_locking)
+        coordinates = raw_ops.Pack([*columns, last], axis=rank)
+        return scatter_nd_update(ref, coordinates, updates, use_locking)

@@ -1,6 +1,6 @@
 /* The gradient of padding by mirroring: each element of `out`, of four axes, is the sum of the
-   elements of the padded array that were made of it, up to three along an axis: its own place, and
-   its mirror images `before` and `after`. edge: 1 where the border itself was not repeated.
+   elements of the padded array that are copies of it, up to three along an axis: itself, and its
+   mirror images `before` and `after`. edge: 1 if the border itself is not repeated.
 
    variants: T=float,half,double,int32,int64,uint8 */
 

@@ -1,11 +1,11 @@
-/* Rows of a matrix changed, several changes of one row in the order in which they come, which
-   row_update_order.cu made: always to the same bits.
+/* Changes of rows of a matrix, several changes of one row in their order, which row_update_order.cu
+   computes: the result is always the same to the bit.
 
        gg_runs, gg_join   changes of a row combined, then with the row, by COMBINE(a, b) and
                           FINISH(row, a), which are associative
        gg_each            FINISH(row, change) for each change in turn
 
-   Blocks are columns x rows; where changes are one number for all, `step` is 0, else 1.
+   Blocks are columns x rows; if one number changes all rows, `step` is 0, else 1.
 
    TARGET: the type of the rows, by default that of the changes.
 
@@ -26,8 +26,8 @@
 #define TARGET_STORE ELEMENT_STORE
 #endif
 
-/* Pieces of `piece` changes each: what is of one row is combined. A row all of whose changes are
-   in one piece is done; of others the first piece leaves `tails`, further ones leave `heads`. */
+/* Pieces of `piece` changes each: changes of one row are combined. A row with all changes in one
+   piece is done; of other rows the first piece leaves `tails`, further ones leave `heads`. */
 extern "C" __global__ void gg_runs(TARGET *target, const ELEMENT *changes, const uint32_t *keys, const int32_t *order, ELEMENT_VALUE *heads, ELEMENT_VALUE *tails, long long count, long long pieces, long long piece, long long width, long long rows, long long step) {
     GG_ROWS(at, pieces) {
         const long long begin = at * piece, end = begin + piece < count ? begin + piece : count;
@@ -59,8 +59,8 @@ extern "C" __global__ void gg_runs(TARGET *target, const ELEMENT *changes, const
     }
 }
 
-/* Rows whose changes are in several pieces: a block for each piece in which one begins, 256
-   threads, of which those of one threadIdx.x share a column. */
+/* Rows with changes in several pieces: a block for each piece in which one begins, of 256
+   threads; threads with one threadIdx.x share a column. */
 extern "C" __global__ void gg_join(TARGET *target, const uint32_t *keys, const ELEMENT_VALUE *heads, const ELEMENT_VALUE *tails, long long count, long long pieces, long long piece, long long width, long long rows) {
     __shared__ ELEMENT_VALUE part[256];
     const long long first = blockIdx.x, after = (first + 1) * piece;

@@ -1,7 +1,7 @@
-/* Optimizers' updates of some rows of a variable and of its slots, those of one row in turn, in
-   the order in which they come (row_update_order.cu). UPDATE: statements that take `v0` ... (the first
-   variables), `g` (the gradient) and the scalars at `s0` ..., and change v0 ...; VARIABLES of
-   them. T and U are what is computed with.
+/* Optimizers' updates of some rows of a variable and of its slots, those of one row in their order
+   (row_update_order.cu). UPDATE: statements that read `v0` ... (the VARIABLES variables), `g` (the
+   gradient) and the scalars `s0` ..., and change v0 ... . T and U are the types of the
+   computation.
 
    variants: ELEMENT=float32,float16,float64 */
 

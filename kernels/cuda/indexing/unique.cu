@@ -1,14 +1,14 @@
-/* The different elements of a vector in order of appearance. Given are the elements' keys in order,
-   with the elements' numbers (sort_and_select.cu, radix_sort.cu): elements with one key are a run, which begins with
-   its head. The first element of a run, in the vector's order, stands for it; how many such firsts
-   come before it is the rank of the run.
+/* The distinct elements of a vector in order of appearance. Inputs are the sorted keys of the
+   elements, with the elements' numbers (sort_and_select.cu, radix_sort.cu). Elements with one key
+   are a run, which begins with its head. The first element of a run, in the vector's order,
+   represents it; the number of such firsts before it is the rank of the run.
 
-       gg_head_counts    how many heads there are in each tile
-       gg_unique_runs    of each element its run; of each run its first element and its beginning
-       gg_first_counts   how many firsts there are in each tile
+       gg_head_counts    the number of heads in each tile
+       gg_unique_runs    the run of each element; the first element and the beginning of each run
+       gg_first_counts   the number of firsts in each tile
        gg_unique_ranks   the ranks of runs; the elements in order of their ranks
-       gg_unique_index   of each element the rank of its run
-       gg_unique_sizes   how many elements each run has, in order of their ranks
+       gg_unique_index   for each element the rank of its run
+       gg_unique_sizes   the number of elements of each run, in order of their ranks
 
    variants: ELEMENT=uint8_t,uint32_t KEY=uint32_t INDEX=int32_t,int64_t
    variants: ELEMENT=uint64_t KEY=uint64_t INDEX=int64_t */

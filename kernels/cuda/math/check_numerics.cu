@@ -1,11 +1,11 @@
-/* Whether all numbers are finite: what is not is noted, and all are passed on.
+/* Copies numbers, and sets error flags for those that are not finite.
 
    variants: T=half,bfloat16,float,double */
 
 #include "gpu_kernel.cuh"
 
-/* Notes infinities, NaNs, or that there are both, each where it is told to. Who notes one of the two
-   looks for the other one afterwards: whoever is later sees it. */
+/* Sets the flag for infinities, for NaNs, or for both. A thread that sets one of the first two reads
+   the other afterwards: the later thread sees both. */
 extern "C" __global__ void gg_check(const T *given, T *out, int *both, int *infinite, int *nan, long long total) {
     const long long stride = (long long)gridDim.x * blockDim.x;
     bool has_infinite = false, has_nan = false;

@@ -1,9 +1,9 @@
 /* out = a @ b for matrices with any strides, `batch` times (blockIdx.z): tiles of 64 x 64 through
-   shared memory, 4 x 4 elements a thread. Used where the vendor's library is not there, or has
-   nothing for a dtype. Then, on what is not rounded yet: + bias, a vector along the columns, and
-   + addend, which lies as `out` does (either may be 0: none), and Relu, if `relu` is 1.
+   shared memory, 4 x 4 elements a thread. Used without cublasLt, or where it has nothing for a
+   dtype. Epilogue, before rounding: + bias, a vector along the columns, + addend, which has the
+   layout of `out` (either may be 0: none), and Relu, if `relu` is 1.
 
-   gg_finish does the latter to a product that is in memory.
+   gg_finish computes the epilogue of a product that is in memory.
 
    variants: T=float,half,bfloat16,double,int32,int64 */
 
@@ -40,7 +40,7 @@ extern "C" __global__ void gg_gemm(const T *a, const T *b, T *out, const T *bias
     T_VALUE sum[4][4];
     for (int i = 0; i < 4; i++)
         for (int j = 0; j < 4; j++) sum[i][j] = 0;
-    /* Threads walk along what is contiguous. */
+    /* Neighbouring threads load along the axis that is contiguous. */
     const bool a_by_row = a_column == 1, b_by_row = b_column == 1;
     for (long long k0 = 0; k0 < k; k0 += GG_STEP) {
         for (int at = thread; at < GG_TILE * GG_STEP; at += 256) {

@@ -1,11 +1,11 @@
-/* Attention with the softmax kept on the way (M. Milakov and N. Gimelshein, "Online normalizer
+/* Attention with an online softmax (M. Milakov and N. Gimelshein, "Online normalizer
    calculation for softmax", 2018; T. Dao et al., "FlashAttention", 2022):
 
        out = softmax(scale * q @ k' + mask) @ v         q: (m, d), k: (n, d), v: (n, dv)
 
    for each of a batch. A block has 64 rows of q and goes over the keys 64 at a time; the scores are
    never in memory. 16 x 16 threads: each has 4 x 4 of the scores, and 4 rows by HEAD / 16 columns of
-   the result. HEAD: the head size, made up to 64 or 128. MASKED: whether there is a mask.
+   the result. HEAD: the head size, rounded up to 64 or 128. MASKED: whether there is a mask.
 
    variants: T=float,half,bfloat16 HEAD=64,128 MASKED=0,1 */
 

@@ -3,8 +3,8 @@
 
    A block of 4 warps has 64 rows of q, a warp 16 of them, and goes over the keys 64 at a time. A
    warp's rows of q, its scores and results stay in registers; chances, rounded to T, become the left
-   matrix of the second product where they are. The tile of v is copied while that of k is
-   multiplied, and the other way round. HEAD: the head size, made up to a multiple of 32. BRAIN: T is
+   matrix of the second product without a move. The tile of v is copied while that of k is
+   multiplied, and vice versa. HEAD: the head size, rounded up to a multiple of 32. BRAIN: T is
    bfloat16. ACROSS: k is (d, n). MASKED: whether there is a mask.
 
    variants: T=half BRAIN=0 HEAD=32,64,96,128 ACROSS=0,1 MASKED=0,1

@@ -1,9 +1,9 @@
-/* Batch normalization and its gradient. Images are `outer` x `channels` x `inner` elements of T: of
-   channels last outer counts pixels and inner is 1 (GG_LAST), else outer counts images and inner
-   pixels. What varies by channel is U in memory; S is what is computed with.
+/* Batch normalization and its gradient. Images are `outer` x `channels` x `inner` elements of T:
+   with channels last (GG_LAST), outer counts pixels and inner is 1, else outer counts images and
+   inner pixels. Values per channel are U in memory; S is the type of the computation.
 
-   Sums are cut in `parts` parts of `each` elements of a channel, whose results gg_norm_finish or
-   gg_norm_back_finish merges in order. GG_PACK: elements of a load where all are gone through.
+   Sums are divided into `parts` parts of `each` elements of a channel, whose results gg_norm_finish
+   or gg_norm_back_finish merges in order. GG_PACK: elements of a load in elementwise loops.
 
    variants: T=float,half U=float S=float GG_LAST=0,1 PLACE=int32_t GG_PACK=4 GG_TRAINING=0,1
    variants: T=float,double U=double S=double GG_LAST=0,1 PLACE=int64_t GG_PACK=1 GG_TRAINING=1 */
@@ -15,7 +15,7 @@ typedef gg_pack<T, GG_PACK> gg_items;
 
 #define GG_EACH(at) PLACE at = (PLACE)blockIdx.x * blockDim.x + threadIdx.x; at < (PLACE)count; at += (PLACE)gridDim.x * blockDim.x
 
-/* How many values there are, their mean, and the sum of squares of what they are off it. */
+/* The number of values, their mean, and the sum of squared differences from it. */
 struct gg_moments {
     gg_real n, mean, squares;
 };
@@ -61,8 +61,8 @@ GG_INLINE PLACE gg_element(PLACE at, int channel, int channels, int inner) {
     const PLACE first = (PLACE)blockIdx.y * (PLACE)each + threadIdx.y, total = (PLACE)outer * (PLACE)inner; \
     const PLACE end = (PLACE)blockIdx.y * (PLACE)each + (PLACE)each, stop = end < total ? end : total;
 
-/* means[part, channel], squares[part, channel]. Each thread takes its first element off all, so that
-   nothing is lost when the squares are summed up in the same pass. */
+/* means[part, channel], squares[part, channel]. Each thread subtracts its first element from all, so
+   that the squares, which are summed in the same pass, lose no precision. */
 extern "C" __global__ void gg_norm_moments(const T *source, S *means, S *squares, long long outer, long long channels, long long inner, long long each) {
     GG_OWN
     gg_moments own = {0, 0, 0};
@@ -106,7 +106,7 @@ extern "C" __global__ void gg_norm_finish(const S *means, const S *squares, cons
     factor[channel] = (gg_real)1 / sqrt(spread + (gg_real)epsilon) * (gg_real)U_LOAD(scale[channel]);
 }
 
-/* The same for mean and variance that are given. */
+/* The same for a mean and a variance that are inputs. */
 extern "C" __global__ void gg_norm_given(const U *given_mean, const U *given_variance, const U *scale, U *batch_mean, U *batch_variance, U *mean, U *variance, S *factor, long long count, double epsilon) {
     for (GG_EACH(channel)) {
         batch_mean[channel] = mean[channel] = given_mean[channel];
@@ -175,8 +175,9 @@ extern "C" __global__ void gg_norm_back_sums(const T *dy, const T *source, const
     }
 }
 
-/* Of channel blockIdx.x: the gradients by scale and offset, by 256 threads along y, and of each
-   element's gradient the factor, what is taken off, and what is of that times source - mean. */
+/* For channel blockIdx.x: the gradients by scale and offset, by 256 threads along y, and the terms
+   of the elements' gradients: `factor`, `less`, which is subtracted, and `tilt`, the factor of
+   source - mean. */
 extern "C" __global__ void gg_norm_back_finish(const S *slopes, const S *products, const U *scale, const U *variance, U *dscale, U *doffset, S *factor, S *less, S *tilt, long long parts, long long total, double epsilon, long long channels) {
     const int channel = blockIdx.x;
     gg_real slope = 0, product = 0;
@@ -197,8 +198,8 @@ extern "C" __global__ void gg_norm_back_finish(const S *slopes, const S *product
     tilt[channel] = product * inverse * share;
 }
 
-/* out = (dy - less - (source - mean) * tilt) * factor, or dy * factor where mean and variance are
-   given. */
+/* out = (dy - less - (source - mean) * tilt) * factor, or dy * factor if mean and variance are
+   inputs. */
 extern "C" __global__ void gg_norm_back(const T *dy, const T *source, const U *mean, const S *factor, const S *less, const S *tilt, T *out, long long count, long long channels, long long inner) {
     const bool aligned = GG_ALIGNED(source), level = GG_ALIGNED(dy), even = GG_ALIGNED(out);
     for (GG_EACH(pack)) {

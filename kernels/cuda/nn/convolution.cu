@@ -1,5 +1,5 @@
-/* Convolution of images and volumes, and its gradients, as products of matrices that are never laid
-   out: tiles go through shared memory, and what a window sees is found by adding two places, that
+/* Convolution of images and volumes, and its gradients, as products of matrices that are never
+   stored: tiles go through shared memory, and the index of an input is the sum of two offsets, that
    of a pixel and that of an element of the window.
 
        GG_MODE       rows                    steps (summed up)          columns
@@ -7,9 +7,9 @@
        1 by images   pixels of the images    elements x outputs         channels
        2 by filter   elements x channels     pixels of the result       outputs
 
-   By images, pixels are taken apart by their phase (position modulo stride, blockIdx.z), so that of
-   each phase the same elements of windows see them. Where there are too few blocks the steps are
-   cut in parts (blockIdx.z), which gg_sum_parts adds up in order.
+   By images, pixels are grouped by their phase (position modulo stride, blockIdx.z): pixels of one
+   phase are inputs of the same elements of windows. If there are too few blocks, the steps are
+   divided into parts (blockIdx.z), which gg_sum_parts adds up in order.
 
    filter (kd, kh, kw, channels, outputs). GG_PACK_A, GG_PACK_B: elements of a load, of the images
    and of the other. GG_BIAS, GG_CUT: a bias by output, then Relu (1) or Relu6 (2).

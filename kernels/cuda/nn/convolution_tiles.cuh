@@ -1,6 +1,6 @@
-/* What the kernels of convolution.cu and convolution_mma.cu share: where a pixel and an element of
-   the window lie, what of a tile a thread loads, where its sums go. Macros: see convolution.cu; of a
-   block GG_STEP, the steps of a tile, and GG_THREADS. */
+/* What the kernels of convolution.cu and convolution_mma.cu share: offsets of a pixel and of an
+   element of the window, the part of a tile that a thread loads, where its sums are stored. Macros:
+   see convolution.cu; for a block GG_STEP, the steps of a tile, and GG_THREADS. */
 
 #pragma once
 
@@ -59,7 +59,8 @@ GG_INLINE gg_work gg_work_of(const gg_axis &x, const gg_axis &y, const gg_axis &
     return w;
 }
 
-/* Where a row or a step is: in what windows look at (coordinates too), and in the other array. */
+/* The offsets of a row or a step: in the array under the windows (with coordinates), and in the
+   other array. */
 struct alignas(16) gg_entry {
     PLACE at, other;
     int y, x;
@@ -142,7 +143,7 @@ struct gg_part {
     bool alone; /* it has all the steps */
 };
 
-/* Of parameters, which take no registers, what may be. */
+/* Parameters, which take no registers, are used where possible. */
 GG_INLINE gg_part gg_part_of(const gg_work &w, long long depth, long long outputs, long long splits, long long each) {
     gg_part p;
     p.rows = GG_MODE == 2 ? w.elements : w.pixels;

@@ -12,7 +12,7 @@ typedef gg_pack<T, GG_PACK> gg_items;
 #define GG_EACH(at) PLACE at = (PLACE)blockIdx.x * blockDim.x + threadIdx.x; at < (PLACE)count; at += (PLACE)gridDim.x * blockDim.x
 #define GG_WITHIN(e, run) int e = (run).first; e < (run).stop; e += (run).every
 
-/* out[place, output] = the sum of what the window sees of the channel, times the filter. */
+/* out[place, output] = the sum over the window's elements of the channel, times the filter. */
 extern "C" __global__ void gg_depthwise(const T *source, const T *filter, T *out, long long count, long long channels, long long times, GG_AXES) {
     GG_TAKE_AXES
     const int outputs = (int)(channels * times);
@@ -77,7 +77,7 @@ extern "C" __global__ void gg_depthwise_back_input(const T *filter, const T *dy,
 
 GG_INLINE T_VALUE gg_add(T_VALUE a, T_VALUE b) { return a + b; }
 
-/* out[element, output] = the sum over windows of what their element sees times dy; `splits` parts
+/* out[element, output] = the sum over windows of the input of this element times dy; `splits` parts
    of `each` rows of windows, in parts[part, element, output] if there are several. Blocks of 256
    threads: channels last, blockDim.x outputs of one element, whose windows are spread over
    threadIdx.y; else one output, whose rows are spread over threadIdx.y. */

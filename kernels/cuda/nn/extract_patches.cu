@@ -1,5 +1,5 @@
-/* Patches of images (n, h, w, c) as channels: out[n, place, element, c] is what element of the window
-   at a place sees; 0 outside. ITEM: an element's bits.
+/* Patches of images (n, h, w, c) as channels: out[n, place, element, c] is the input of an element
+   of the window at a place; 0 outside. ITEM: an element's bits.
 
    variants: ITEM=uint8_t,uint16_t,uint32_t,uint64_t GG_LAST=1 GG_VOLUME=0 PLACE=int32_t,int64_t */
 

@@ -2,8 +2,8 @@
    one that is larger than all before it; a window of NaNs or of the lowest number has none. The
    gradients are sums, in order, over the windows that hold a pixel: nothing is added atomically.
 
-   GG_PACK: channels a thread has. GG_NUMBER: the type of an element's number in its window, whose
-   highest number says that there is none. GG_LOWEST: where the search starts.
+   GG_PACK: channels of a thread. GG_NUMBER: the type of an element's number in its window; its
+   highest number means that there is none. GG_LOWEST: where the search starts.
 
    variants: T=float,half GG_LAST=1 GG_VOLUME=0,1 PLACE=int32_t GG_PACK=4 GG_NUMBER=uint8_t GG_LOWEST=-INFINITY
    variants: T=float,half,double GG_LAST=0,1 GG_VOLUME=0,1 PLACE=int64_t GG_PACK=1 GG_NUMBER=int32_t GG_LOWEST=-INFINITY

@@ -1,9 +1,10 @@
-/* Images (batch, height, width, channels) of another size. Each pixel of a line of `made` pixels has
-   TAPS pixels of a line of `size` it is made of, with weights: 1 nearest, 2 bilinear, 4 bicubic. They
-   are tables, index[pixel, tap] and weight[pixel, tap], made first; the index of each tap grows with
-   the pixel, so that those made of one pixel follow each other: starts[tap, pixel] is the first.
+/* Images (batch, height, width, channels) of another size. Each pixel of an output line of `made`
+   pixels is the weighted sum of TAPS pixels of an input line of `size`: 1 nearest, 2 bilinear, 4
+   bicubic. Tables index[pixel, tap] and weight[pixel, tap] are computed first; the index of each tap
+   grows with the pixel, so that the outputs of one input follow each other: starts[tap, pixel] is
+   the first.
 
-   Places are computed in float, each operation by itself, as on the host.
+   Positions are computed in float, each operation by itself, as on the host.
 
    variants: T=float,half R=float S=float TAPS=1,2,4 ITEM=uint32_t
    variants: T=double,uint8 R=float,double S=double TAPS=2 ITEM=uint4 */
@@ -26,8 +27,8 @@ GG_INLINE double gg_cubic(double x, double a) {
     return x < 2 ? ((a * x - 5 * a) * x + 8 * a) * x - 4 * a : 0.0;
 }
 
-/* mode: GG_CENTERED where pixels lie at their centers; GG_ALIGNED where corners are aligned, which
-   only the nearest needs to know: `scale` says it. */
+/* mode: GG_CENTERED if pixels lie at their centers; GG_ALIGNED if corners are aligned, which only
+   the nearest pixel depends on: for others `scale` has it. */
 extern "C" __global__ void gg_taps(int *index, gg_real *weight, long long count, long long size, double scale, long long mode) {
     for (GG_EACH(at)) {
         const float by = (float)scale, pixel = (float)at;

@@ -8,8 +8,8 @@
 
 GG_INLINE double gg_larger(double x, double y) { return x > y ? x : y; }
 
-/* sums[row, c]: of exp(logits - the largest) up to class c; what is not finite counts 0. A block of
-   256 threads a row, class after class in pieces of 256. */
+/* sums[row, c]: of exp(logits - the largest) up to class c; logits that are not finite count 0. A
+   block of 256 threads for each row, class after class in pieces of 256. */
 extern "C" __global__ void gg_class_sums(const T *logits, double *sums, long long rows, long long classes) {
     __shared__ double of_warp[8];
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;

@@ -1,7 +1,6 @@
-/* Random numbers: whole tensors of them, as gpugraph/ops/random/bits_to_distributions.py makes them on the host. A
-   group is as many numbers as a block of Philox gives (4, or 2 of 64 bits). LAW: which numbers;
-   SEED: the dtype of the seeds of stateless ops; BITS: of the mantissa of
-   a dtype of 16 bits.
+/* Tensors of random numbers, as gpugraph/ops/random/bits_to_distributions.py computes them on the
+   host. A group is the numbers of one block of Philox (4, or 2 of 64 bits). LAW: the distribution;
+   SEED: the dtype of the seeds of stateless ops; BITS: of the mantissa of a dtype of 16 bits.
 
    variants: T=half,float,double LAW=gg_uniform,gg_normal,gg_truncated SEED=int32_t BITS=10
    variants: T=bfloat16 LAW=gg_uniform SEED=int64_t BITS=7
@@ -11,7 +10,7 @@
 
 #define GG_EACH (sizeof(T_VALUE) == 8 ? 2 : 4)
 
-/* -- laws: `draw` gives the numbers of a group. low, span: of integers */
+/* -- distributions: `draw` returns the numbers of a group. low, span: of integers */
 
 struct gg_uniform {
     long long low, span;
@@ -74,9 +73,9 @@ struct gg_normal {
     }
 };
 
-/* Normal numbers within 2: a group has blocks of its own, and takes the first that are. What is so
-   close to 2 that a rounding decides is computed as on the host: a number more or less would move
-   all that follow. */
+/* Normal numbers within 2: a group has Philox blocks of its own, and takes the first that are. A
+   number so close to 2 that rounding decides is computed as on the host: one more or less would
+   move all that follow. */
 struct gg_truncated {
     long long low, span;
     template <class X> __device__ __forceinline__ void draw(const gg_place &place, gg_word group, X *x) const {

@@ -1,5 +1,5 @@
-/* How often numbers 0 ... bins - 1 come, and what lies in which part of a range: counted in the
-   memory of each block first where that has room. OUTPUT: what the counts become.
+/* The counts of numbers 0 ... bins - 1, and of values in the parts of a range: first in the shared
+   memory of each block, if that has room. OUTPUT: the dtype of the counts.
 
    variants: ELEMENT=float32,float64,int32,int64 OUTPUT=float32,int64 */
 

@@ -1,9 +1,9 @@
-/* Products by tensor cores, of float16 or bfloat16 (Brain), summed up in float: what a warp does in
-   PTX, which the host plays (cuda_on_host_matrix.h). All 32 lanes have to come to a call.
+/* Products by tensor cores, of float16 or bfloat16 (Brain), summed in float: a warp's instructions
+   in PTX, emulated on the host by cuda_on_host_matrix.h. All 32 lanes have to reach a call.
 
    needs: sm_80
 
-   Who holds what (PTX ISA, "Matrix Fragments for mma.m16n8k16 with floating point type"), g being
+   The lanes' parts (PTX ISA, "Matrix Fragments for mma.m16n8k16 with floating point type"), g being
    lane / 4 and t lane % 4, two elements a word, the first of them in its lower half:
 
        a, 16 x 16   a[0]: row g, columns 2t, 2t + 1       a[1]: row g + 8, columns 2t, 2t + 1

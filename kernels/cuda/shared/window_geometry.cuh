@@ -12,7 +12,7 @@ struct gg_axis {
     int size, window, stride, dilation, before, out;
 };
 
-/* The parameters of kernels over windows, and what takes them. */
+/* The parameters of kernels over windows, and the structure that they fill. */
 #define GG_AXES long long z_size, long long z_window, long long z_stride, long long z_dilation, long long z_before, long long z_out, long long y_size, long long y_window, long long y_stride, long long y_dilation, long long y_before, long long y_out, long long x_size, long long x_window, long long x_stride, long long x_dilation, long long x_before, long long x_out
 #define GG_TAKE_AXES \
     const gg_axis z = {(int)z_size, (int)z_window, (int)z_stride, (int)z_dilation, (int)z_before, (int)z_out}; \

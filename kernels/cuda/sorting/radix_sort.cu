@@ -2,9 +2,9 @@
    launches for each 8 bits. A tile is 4096 pairs, the work of a block of 256 threads: each of its
    8 warps has 512 that follow each other.
 
-       gg_digits  how often each digit comes in each tile: counts[digit][tile]
+       gg_digits  the number of each digit in each tile: counts[digit][tile]
        gg_starts  the sums of all counts before each: where the pairs of a digit and tile begin
-       gg_place   every pair to its place
+       gg_place   moves every pair to its position
 
    variants: KEY=uint32_t,uint64_t */
 
@@ -26,7 +26,7 @@ extern "C" __global__ void gg_digits(const KEY *keys, uint32_t *counts, long lon
     counts[threadIdx.x * tiles + blockIdx.x] = found[threadIdx.x];
 }
 
-/* The sum of what the threads before this one gave, and of all (a block of 1024 threads). */
+/* The sum of the numbers of the threads before this one, and of all (a block of 1024 threads). */
 GG_INLINE uint32_t gg_before(uint32_t mine, uint32_t &all) {
     __shared__ uint32_t of_warp[32];
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;

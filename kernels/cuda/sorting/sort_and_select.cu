@@ -85,7 +85,7 @@ extern "C" __global__ void __launch_bounds__(512) gg_sort_keys(const ELEMENT *x,
     }
 }
 
-/* The key of the element that has `rank` before it, and how many are less than that key. */
+/* The key of the element of rank `rank`, and the number of keys that are less. */
 GG_INLINE KEY gg_ranked(const ELEMENT *row, long long size, long long rank, long long &less) {
     __shared__ unsigned found[256];
     __shared__ int chosen;

@@ -1,4 +1,4 @@
-"""CuPy's bindings, played: each call is written down, memory is the host's, kernels are Python's.
+"""Fake bindings of CuPy: each call is written down, memory is the host's, kernels are Python's.
 
 `FakeCuPy().install(monkeypatch)` puts it in the place of what `cupy_driver` has imported, or
 has not. Work is done as soon as it is enqueued; what is captured is kept for the graph.
@@ -172,7 +172,7 @@ class FakeCuPy:
         self._enqueue(lambda: ctypes.memmove(target, source, size) and None)
 
     def _memcpyPeerAsync(
-        self, target: int, own: int, source: int, other: int, size: int, stream: int
+        self, target: int, this: int, source: int, other: int, size: int, stream: int
     ) -> None:
         self._enqueue(lambda: ctypes.memmove(target, source, size) and None)
 

@@ -1,4 +1,4 @@
-"""GPUs played on the host, for tests: devices, and programs run by their CUDA text."""
+"""emulated GPUs, for tests: devices, and programs run by their CUDA text."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ def run_program(fused: Fused, inputs: Sequence[Any], outputs: Sequence[Any], **h
             blocks.append(device.allocate(shape, dtype, "scratch"))
             return blocks[-1].array
 
-        for each in (*inputs, *outputs):
-            take(each.shape, as_dtype(each.dtype))
+        for value in (*inputs, *outputs):
+            take(value.shape, as_dtype(value.dtype))
         given = [block.array for block in blocks]
         for array, value in zip(given, inputs):
             device.write(array, np.asarray(value))

@@ -1,4 +1,4 @@
-"""CuPy's bindings, played, whose kernels are CUDA texts run on the host: whole programs on them.
+"""Fake bindings of CuPy, whose kernels are CUDA texts run on the host: whole programs on them.
 
 What CUDA refuses while a stream is captured is refused, and arguments that CuPy would not take.
 """
@@ -33,8 +33,8 @@ class HostedCuPy(FakeCuPy):
         return CupyDriver(ordinal, compiled)
 
     def call(self, name: str, *arguments: Any) -> Any:
-        for each in arguments:
-            assert type(each) in (int, bytes, str), f"{name} is given {each!r}"
+        for value in arguments:
+            assert type(value) in (int, bytes, str), f"{name} is given {value!r}"
         if self._captured is not None and name in NOT_WHILE_CAPTURING:
             self.calls.append(("refused", name))
             raise FakeError(900)
@@ -44,8 +44,8 @@ class HostedCuPy(FakeCuPy):
         return self._new(load(text.decode(), "hosted"))
 
     def _moduleGetFunction(self, module: int, name: str) -> int:
-        found = self.live[module]
-        self.kernels = {name: lambda arguments: (found, name)}
+        result = self.live[module]
+        self.kernels = {name: lambda arguments: (result, name)}
         return super()._moduleGetFunction(module, name)
 
     def _launchKernel(self, function: int, *rest: Any) -> None:
@@ -54,11 +54,11 @@ class HostedCuPy(FakeCuPy):
         parameters = Arguments(rest[8])
 
         def run() -> None:
-            given = [
-                parameters.number(at) if kind == "d" else parameters.integer(at)
-                for at, kind in enumerate(module.kernels[name])
+            inputs = [
+                parameters.number(index) if kind == "d" else parameters.integer(index)
+                for index, kind in enumerate(module.kernels[name])
             ]
-            module.launch(name, geometry, given)
+            module.launch(name, geometry, inputs)
 
         self._enqueue(run)
 

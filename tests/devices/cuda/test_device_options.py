@@ -32,8 +32,8 @@ def made(
         kind = tf.GPUOptions.Experimental.VirtualDevices
         options.experimental.virtual_devices.append(kind(memory_limit_mb=limits))
     config = tf.ConfigProto(gpu_options=options, device_count=device_count or {})
-    found = splits(tf.SessionOptions("", config), range(gpus), lambda ordinal: (free, TOTAL))
-    return [tuple(split) for split in found]
+    result = splits(tf.SessionOptions("", config), range(gpus), lambda ordinal: (free, TOTAL))
+    return [tuple(split) for split in result]
 
 
 def limit_of(free: int) -> int:
@@ -158,8 +158,8 @@ class Opened(CupyDriver):
 
 @pytest.fixture
 def cupy(monkeypatch: pytest.MonkeyPatch) -> FakeCuPy:
-    """Two GPUs, played."""
-    gpus = tuple(Gpu(each, "Fake H100", (9, 0), TOTAL, "0") for each in range(2))
+    """Two fake GPUs."""
+    gpus = tuple(Gpu(number, "Fake H100", (9, 0), TOTAL, "0") for number in range(2))
     monkeypatch.setattr(factory, "detect", lambda: Detection(gpus))
     monkeypatch.setattr(factory, "open_driver", Opened)
     monkeypatch.setattr(Opened, "all", [])

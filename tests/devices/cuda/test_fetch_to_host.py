@@ -28,13 +28,13 @@ def test_an_array_is_fetched_as_it_was_when_its_copy_was_told(count: int, kind: 
         array = on_gpu(device, np.arange(count, dtype=np.float32))
         way = device.fetching(array)
         assert type(way) is kind
-        found = []
+        result = []
         for times in range(3):
             device.write(array, np.full(count, times, np.float32))
             way.begin()
             device.write(array, np.full(count, -1, np.float32))
-            found.append(way.read())
-        for times, value in enumerate(found):
+            result.append(way.read())
+        for times, value in enumerate(result):
             np.testing.assert_array_equal(value, np.full(count, times, np.float32))
         in_use = device.pinned.get_stats().bytes_in_use
         way.begin()
@@ -59,7 +59,7 @@ def test_a_copy_that_nobody_read_is_given_up_by_the_next() -> None:
 
 def test_large_arrays_for_which_pinned_memory_is_out_come_one_by_one() -> None:
     with closing(gpu()) as device:
-        arrays = [on_gpu(device, np.full(LARGE, at, np.float32)) for at in range(3)]
+        arrays = [on_gpu(device, np.full(LARGE, index, np.float32)) for index in range(3)]
         device.staging.finish()
         device.staging.pinned = BFCAllocator(
             PinnedSubAllocator(device.driver), 4 * LARGE, "small", allow_growth=True
@@ -67,8 +67,8 @@ def test_large_arrays_for_which_pinned_memory_is_out_come_one_by_one() -> None:
         ways = [device.fetching(array) for array in arrays]
         for way in ways:
             way.begin()
-        for at, way in enumerate(ways):
-            np.testing.assert_array_equal(way.read(), np.full(LARGE, at, np.float32))
+        for index, way in enumerate(ways):
+            np.testing.assert_array_equal(way.read(), np.full(LARGE, index, np.float32))
 
 
 def test_nothing_of_no_elements_or_of_the_host_is_brought_in_two_parts() -> None:
@@ -104,9 +104,9 @@ def test_many_fetches_are_those_of_the_cpu_and_stay_as_they_are() -> None:
         fetches = many(x)
         values = [np.random.default_rng(seed).random((3, 4), np.float32) for seed in range(4)]
         with tf.Session(config=EMULATED) as on, tf.Session() as plain:
-            found = [on.run(fetches, {x: value}) for value in values]
+            result = [on.run(fetches, {x: value}) for value in values]
             wanted = [plain.run(fetches, {x: value}) for value in values]
-    for one, other in zip(found, wanted):
+    for one, other in zip(result, wanted):
         for value, right in zip(one, other):
             assert type(value) is type(right) and value.dtype == right.dtype
             np.testing.assert_allclose(value, right, rtol=1e-6)
@@ -115,12 +115,12 @@ def test_many_fetches_are_those_of_the_cpu_and_stay_as_they_are() -> None:
 def test_small_fetches_are_captured_and_waited_for_without_a_copy_told_by_a_run(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    told: list[int] = []
+    report: list[int] = []
     copy_out = HostDriver.copy_out
 
-    def count(self: HostDriver, *given: Any) -> None:
-        told.append(given[2])
-        copy_out(self, *given)
+    def count(self: HostDriver, *inputs: Any) -> None:
+        report.append(inputs[2])
+        copy_out(self, *inputs)
 
     monkeypatch.setattr(HostDriver, "copy_out", count)
     with tf.Graph().as_default(), tf.Session(config=EMULATED) as session:
@@ -128,10 +128,10 @@ def test_small_fetches_are_captured_and_waited_for_without_a_copy_told_by_a_run(
         fetches = [tf.reduce_sum(x), tf.nn.softmax(x), x * 2]
         counts = []
         for times in range(4):
-            told.clear()
+            report.clear()
             total, _, twice = session.run(fetches, {x: np.full((3, 4), times)})
             assert total == 12 * times and (twice == 2 * times).all()
-            counts.append(len(told))
+            counts.append(len(report))
     assert counts == [3, 3, 0, 0]  # one by one, captured, and then part of the graph
 
 
@@ -145,9 +145,9 @@ def test_a_fetch_of_a_branch_that_is_not_taken_fails_and_the_next_run_does_not()
         for _ in range(3):
             with pytest.raises(tf.errors.InvalidArgumentError, match="not taken"):
                 session.run([other, on * 3, other * 2], {**feeds, is_on: False})
-            found = session.run([other, on * 3], {**feeds, is_on: True})
-            np.testing.assert_array_equal(found[0], np.arange(LARGE, dtype=np.float32) + 1)
-            np.testing.assert_array_equal(found[1], np.arange(LARGE, dtype=np.float32) * 6)
+            result = session.run([other, on * 3], {**feeds, is_on: True})
+            np.testing.assert_array_equal(result[0], np.arange(LARGE, dtype=np.float32) + 1)
+            np.testing.assert_array_equal(result[1], np.arange(LARGE, dtype=np.float32) * 6)
             off_too = session.run([off + 1, other], {**feeds, is_on: False})
             np.testing.assert_array_equal(off_too[0], np.arange(LARGE, dtype=np.float32) * 2 + 1)
 
@@ -160,8 +160,8 @@ def test_variables_are_fetched_as_they_are_at_the_end_and_checked() -> None:
             session.run(v)
         session.run(tf.global_variables_initializer())
         for times in range(1, 5):
-            made, _ = session.run([v, add.op])
-            np.testing.assert_array_equal(made, 1 + times * np.array([1, 2, 3], np.float32))
+            result, _ = session.run([v, add.op])
+            np.testing.assert_array_equal(result, 1 + times * np.array([1, 2, 3], np.float32))
 
 
 def test_plans_that_are_given_up_while_they_run_leave_no_pinned_memory() -> None:
@@ -179,6 +179,8 @@ def test_plans_that_are_given_up_while_they_run_leave_no_pinned_memory() -> None
         used = []
         for _ in range(4):
             session.run(fetches, {x: np.ones(100)})
-            (device,) = (each for each in session._backend.devices if each.device_type == "GPU")
+            (device,) = (
+                device for device in session._backend.devices if device.device_type == "GPU"
+            )
             used.append(device.pinned.get_stats().bytes_in_use)
         assert used == used[:1] * 4

@@ -149,10 +149,10 @@ class BFCAgainstModel(RuleBasedStateMachine):
             return
         self.bfc.check()
         used = [p for region in self.model.regions for p in region if p.used]
-        found = [(a, size, asked) for a, asked, size, _ in self.bfc.live_allocations()]
-        assert found == [(p.address, p.size, self.live[p.address]) for p in used]
-        ends = [a + size for a, size, _ in found]
-        assert all(end <= start for end, (start, _, _) in zip(ends, found[1:], strict=False))
+        result = [(a, size, asked) for a, asked, size, _ in self.bfc.live_allocations()]
+        assert result == [(p.address, p.size, self.live[p.address]) for p in used]
+        ends = [a + size for a, size, _ in result]
+        assert all(end <= start for end, (start, _, _) in zip(ends, result[1:], strict=False))
 
 
 BFCAgainstModel.TestCase.settings = settings(

@@ -43,10 +43,10 @@ def test_arguments_are_numpys() -> None:
 
     inputs = [FLOATS, np.float32(3), True, "text", np.array(["a", "é"]), np.int64(4)]
     assert run(tf.py_func(keep, inputs, tf.float32)) == 6
-    assert [type(each) for each in got] == [
+    assert [type(value) for value in got] == [
         np.ndarray, np.float32, np.bool_, bytes, np.ndarray, np.int64,
     ]  # fmt: skip
-    assert [np.asarray(each).tolist() for each in got] == [
+    assert [np.asarray(array).tolist() for array in got] == [
         [1, 2], 3, True, b"text", [b"a", "é".encode()], 4,
     ]  # fmt: skip
 
@@ -65,12 +65,12 @@ def test_arguments_are_the_functions_own() -> None:
     with tf.control_dependencies([changed]):
         after = y + 0.0
     with tf.Session() as session:
-        assert [each.tolist() for each in session.run([changed, after], {x: [1, 2]})] == [
+        assert [array.tolist() for array in session.run([changed, after], {x: [1, 2]})] == [
             [3, 5],
             [2, 4],
         ]
         session.run(changed, {x: [5, 6]})
-    assert [each.tolist() for each in kept] == [[3, 5], [11, 13]]
+    assert [array.tolist() for array in kept] == [[3, 5], [11, 13]]
 
 
 def test_it_runs_once_a_run_and_only_if_needed() -> None:
@@ -90,9 +90,9 @@ def test_sizes_may_differ_from_run_to_run() -> None:
     total = tf.reduce_sum(some) + tf.cast(tf.size(some), tf.float32)
     with tf.Session() as session:
         for count in (3, 0, 5):
-            found = session.run([some, total], {x: count})
-            assert found[0].tolist() == [*range(count)]
-            assert found[1] == sum(range(count)) + count
+            result = session.run([some, total], {x: count})
+            assert result[0].tolist() == [*range(count)]
+            assert result[1] == sum(range(count)) + count
 
 
 def test_a_function_may_run_the_session() -> None:
@@ -136,13 +136,13 @@ def test_it_runs_on_the_host_between_gpu_ops() -> None:
     ],
 )
 def test_results(value: Any, dtype: Any, wanted: Any) -> None:
-    found = call(lambda: value, to=dtype)
-    assert np.asarray(found, object if dtype is tf.string else None).tolist() == wanted
+    result = call(lambda: value, to=dtype)
+    assert np.asarray(result, object if dtype is tf.string else None).tolist() == wanted
 
 
 def test_numbers_of_results() -> None:
     pair = run(tf.py_func(lambda a: (a, a[0] * 2), [FLOATS], [tf.float32, tf.float32]))
-    assert [np.asarray(each).tolist() for each in pair] == [[1, 2], 2]
+    assert [np.asarray(array).tolist() for array in pair] == [[1, 2], 2]
     (lone,) = run(tf.py_func(lambda a: a, [FLOATS], (tf.float32,)))
     assert lone.tolist() == [1, 2]
     called: list[int] = []
@@ -198,10 +198,10 @@ def test_exceptions_become_tensorflows(error: type[Exception], kind: type[Except
     def shallow() -> Any:
         return deep()
 
-    with pytest.raises(kind, match=f"{error.__name__}: .?of a sort") as found:
+    with pytest.raises(kind, match=f"{error.__name__}: .?of a sort") as result:
         call(shallow)
-    assert type(found.value) is kind
-    message = str(found.value)
+    assert type(result.value) is kind
+    message = str(result.value)
     assert "in shallow" in message
     assert "in deep" in message
     assert "[[node PyFunc " in message

@@ -44,8 +44,8 @@ def test_only_the_slice_is_written(variable, key):
     wanted = START.copy()
     value = 50 + np.arange(START[key].size, dtype=np.float32).reshape(START[key].shape)
     wanted[key] = value
-    for found in after(variable, variable[key].assign(value)):
-        np.testing.assert_array_equal(found, wanted)
+    for result in after(variable, variable[key].assign(value)):
+        np.testing.assert_array_equal(result, wanted)
 
 
 def test_values_are_broadcast(variable):
@@ -61,8 +61,8 @@ def test_values_are_broadcast(variable):
 
 
 def test_assign_takes_slices(variable):
-    made = tf.assign(variable[0, 1:3], [7.0, 8.0])
-    assert after(variable, made)[1][0].tolist() == [0, 7, 8, 3]
+    update = tf.assign(variable[0, 1:3], [7.0, 8.0])
+    assert after(variable, update)[1][0].tolist() == [0, 7, 8, 3]
 
 
 def test_bounds_that_a_run_tells(variable):
@@ -76,10 +76,10 @@ def test_nothing_is_asked_of_what_goes_nowhere(variable):
 
 def test_names(graph):
     v = tf.Variable(START, name="v", use_resource=False)
-    made = v[1:3].assign(3.0)
-    assert (made.op.type, made.name) == ("StridedSliceAssign", "strided_slice/_assign:0")
-    assert made.dtype.is_ref_dtype
-    assert [each.name for each in made.op.inputs] == [
+    update = v[1:3].assign(3.0)
+    assert (update.op.type, update.name) == ("StridedSliceAssign", "strided_slice/_assign:0")
+    assert update.dtype.is_ref_dtype
+    assert [tensor.name for tensor in update.op.inputs] == [
         "v:0",
         *(f"strided_slice/stack{end}:0" for end in ("", "_1", "_2")),
         "strided_slice/_assign/value:0",
@@ -96,7 +96,7 @@ def test_refusals(variable):
         after(variable, variable[1].assign([1.0, 2, 3]))
     with pytest.raises((TypeError, ValueError), match="int32"):
         variable[1].assign(tf.constant(3))
-    for made in (variable[1:][0], variable.value()[1], variable[START > 3]):
-        assert not hasattr(made, "assign")
+    for part in (variable[1:][0], variable.value()[1], variable[START > 3]):
+        assert not hasattr(part, "assign")
     with pytest.raises(tf.errors.FailedPreconditionError), tf.Session() as session:
         session.run(variable[0].assign(1.0))

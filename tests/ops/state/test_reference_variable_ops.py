@@ -50,16 +50,16 @@ def test_shapes_of_what_is_assigned():
     assert raw_ops.Assign(half_open, [[1.0, 2.0]]).shape.as_list() == [1, 2]
     assert raw_ops.Assign(open_shape, [1.0]).shape.as_list() == [1]
     assert raw_ops.Assign(half_open, [1.0], validate_shape=False).shape.as_list() == [1]
-    for made in (raw_ops.Assign, raw_ops.AssignAdd, raw_ops.AssignSub):
+    for kind in (raw_ops.Assign, raw_ops.AssignAdd, raw_ops.AssignSub):
         with pytest.raises(ValueError, match="not compatible"):
-            made(half_open, [1.0])
+            kind(half_open, [1.0])
 
 
 def test_attrs_of_the_functions():
     v = tf.Variable(1.0)
-    made = [tf.assign(v, 1.0), tf.assign(v, 1.0, False, False), tf.assign_add(v, 1.0, True)]
-    assert [each.op.get_attr("use_locking") for each in made] == [True, False, True]
-    assert [each.op.get_attr("validate_shape") for each in made[:2]] == [True, False]
+    results = [tf.assign(v, 1.0), tf.assign(v, 1.0, False, False), tf.assign_add(v, 1.0, True)]
+    assert [tensor.op.get_attr("use_locking") for tensor in results] == [True, False, True]
+    assert [tensor.op.get_attr("validate_shape") for tensor in results[:2]] == [True, False]
 
 
 def test_every_op_that_writes_is_stateful_and_runs_beside_its_variable():
@@ -70,8 +70,8 @@ def test_every_op_that_writes_is_stateful_and_runs_beside_its_variable():
         assert decl.op_def.inputs[0].is_ref
     v = tf.Variable([1.0], name="v")
     with tf.device("/gpu:7"):
-        made = raw_ops.ApplyGradientDescent(v, 0.1, [1.0])
-    assert (made.op.colocation_groups(), made.device) == ([b"loc:@v"], "")
+        result = raw_ops.ApplyGradientDescent(v, 0.1, [1.0])
+    assert (result.op.colocation_groups(), result.device) == ([b"loc:@v"], "")
 
 
 def test_initialized_value():
@@ -97,7 +97,7 @@ def test_reads_are_replaced_only_where_there_are_any(graph):
     with tf.name_scope("scope"):
         new = with_initialized_reads(sum_of_both, find, "x")
     assert new.op.name == "both_x"
-    assert [each.op.name for each in new.op.inputs] == ["mul_x", "w/read"]
+    assert [tensor.op.name for tensor in new.op.inputs] == ["mul_x", "w/read"]
     with tf.Session() as session:
         session.run(w.initializer)
         assert session.run(new) == 22

@@ -40,19 +40,19 @@ def test_each_kind():
         "max": [8, 8],
     }
     for kind in KINDS:
-        made = getattr(tf, f"scatter_{kind}")(v, [0, 0], [[4.0, 4.0], [8.0, 8.0]])
-        assert made.dtype.is_ref_dtype
-        assert made.shape.as_list() == [3, 2]
-        assert changed(v, made) == [wanted[kind], [3, 4], [5, 6]], kind
+        update = getattr(tf, f"scatter_{kind}")(v, [0, 0], [[4.0, 4.0], [8.0, 8.0]])
+        assert update.dtype.is_ref_dtype
+        assert update.shape.as_list() == [3, 2]
+        assert changed(v, update) == [wanted[kind], [3, 4], [5, 6]], kind
 
 
 def test_names_and_attrs(graph):
     v = tf.Variable([1.0, 2.0], name="v")
-    made = tf.scatter_update(v, [0], [3.0])
-    assert made.op.name == "ScatterUpdate"
-    assert [each.name for each in made.op.inputs][:2] == ["v:0", "ScatterUpdate/indices:0"]
-    assert made.op.colocation_groups() == [b"loc:@v"]
-    assert made.op.get_attr("use_locking") is True
+    update = tf.scatter_update(v, [0], [3.0])
+    assert update.op.name == "ScatterUpdate"
+    assert [tensor.name for tensor in update.op.inputs][:2] == ["v:0", "ScatterUpdate/indices:0"]
+    assert update.op.colocation_groups() == [b"loc:@v"]
+    assert update.op.get_attr("use_locking") is True
     assert tf.scatter_add(v, [0], [3.0]).op.get_attr("use_locking") is False
     assert tf.scatter_nd_update(v, [[0]], [3.0]).op.get_attr("use_locking") is True
 
@@ -88,15 +88,15 @@ def test_integers_are_truncated_and_not_divided_by_zero():
 def test_nothing_is_written_where_an_index_is_outside(kind, outside):
     v = tf.Variable([1.0, 2.0, 3.0])
     ids = tf.placeholder(tf.int32, [2])
-    at = ids[:, None] if kind.startswith("nd") else ids
-    made = getattr(tf, f"scatter_{kind}")(v, at, [5.0, -6.0])
+    index = ids[:, None] if kind.startswith("nd") else ids
+    update = getattr(tf, f"scatter_{kind}")(v, index, [5.0, -6.0])
     with tf.Session() as session:
         session.run(v.initializer)
         with pytest.raises(tf.errors.InvalidArgumentError, match=r"indices\[1\]") as caught:
-            session.run(made, {ids: [0, outside]})
-        assert made.op.name in caught.value.message
+            session.run(update, {ids: [0, outside]})
+        assert update.op.name in caught.value.message
         assert session.run(v).tolist() == [1, 2, 3]
-        session.run(made, {ids: [0, 1]})
+        session.run(update, {ids: [0, 1]})
         assert session.run(v).tolist() != [1, 2, 3]
 
 
@@ -130,8 +130,8 @@ def test_by_coordinates():
 
 def test_by_batch():
     v = tf.Variable(tf.zeros([2, 3]))
-    made = tf.batch_scatter_update(v, [[2, 0], [1, 1]], [[1.0, 2.0], [3.0, 4.0]])
-    assert changed(v, made) == [[2, 0, 1], [0, 4, 0]]
+    update = tf.batch_scatter_update(v, [[2, 0], [1, 1]], [[1.0, 2.0], [3.0, 4.0]])
+    assert changed(v, update) == [[2, 0, 1], [0, 4, 0]]
     with pytest.raises(ValueError, match="known rank"):
         tf.batch_scatter_update(v, tf.placeholder(tf.int32), [[1.0]])
 
@@ -170,16 +170,16 @@ def test_rows_that_come_often_are_taken_in_order(ids, width, kind):
         wanted[row] = combine(wanted[row], update)
     with tf.Graph().as_default():
         v = tf.Variable(start)
-        at = tf.constant(ids, tf.int64, [len(ids)])
-        made = getattr(tf, f"scatter_{kind}")(v, at, updates)
+        index = tf.constant(ids, tf.int64, [len(ids)])
+        made = getattr(tf, f"scatter_{kind}")(v, index, updates)
         assert changed(v, made) == wanted.tolist()
 
 
 def test_on_a_gpu():
     with tf.device("/gpu:0"):
         v = tf.Variable([1.0, 2.0])
-        made = tf.scatter_add(v, [1], [1.0])
+        update = tf.scatter_add(v, [1], [1.0])
     options = tf.GPUOptions(virtual_gpus=1)
     with tf.Session(config=tf.ConfigProto(gpu_options=options)) as session:
         session.run(v.initializer)
-        assert session.run(made).tolist() == [1, 3]
+        assert session.run(update).tolist() == [1, 3]

@@ -96,13 +96,8 @@ class HeuristicResult(ctypes.Structure):
     )
 
 
-_P, _I, _SIZE, _U64, _I64 = (
-    ctypes.c_void_p,
-    ctypes.c_int,
-    ctypes.c_size_t,
-    ctypes.c_uint64,
-    ctypes.c_int64,
-)
+_P, _I, _SIZE = ctypes.c_void_p, ctypes.c_int, ctypes.c_size_t
+_U64, _I64 = ctypes.c_uint64, ctypes.c_int64
 _SIGNATURES: dict[str, tuple[Any, ...]] = {
     "cublasLtCreate": (_P,),
     "cublasLtDestroy": (_P,),
@@ -152,28 +147,14 @@ class CublasLt:
             return None
         alpha, beta = types.scalar(1.0), types.scalar(1.0 if product.addend else 0.0)
         objects = (description, a, b, out, choice, alpha, beta, self._handle)
-        return _launcher(
-            self._library.cublasLtMatmul,
-            objects,
-            (
-                _P(self._handle.value),
-                _P(description.value),
-                ctypes.byref(alpha),
-                _P(product.b),  # the operands change places
-                _P(b.value),
-                _P(product.a),
-                _P(a.value),
-                ctypes.byref(beta),
-                _P(product.addend or product.out),
-                _P(out.value),
-                _P(product.out),
-                _P(out.value),
-                ctypes.byref(choice.algorithm),
-                _P(workspace[0]),
-                _SIZE(workspace[1]),
-                _P(stream),
-            ),
+        arguments = (
+            *(_P(self._handle.value), _P(description.value), ctypes.byref(alpha)),
+            *(_P(product.b), _P(b.value), _P(product.a), _P(a.value)),  # exchanged, see above
+            *(ctypes.byref(beta), _P(product.addend or product.out), _P(out.value)),
+            *(_P(product.out), _P(out.value), ctypes.byref(choice.algorithm)),
+            *(_P(workspace[0]), _SIZE(workspace[1]), _P(stream)),
         )
+        return _launcher(self._library.cublasLtMatmul, objects, arguments)
 
     def _description(self, product: Product, types: _Types) -> _Handle:
         fast = product.tf32 and product.dtype == "float32"
@@ -219,18 +200,9 @@ class CublasLt:
             preference.set(attribute, ctypes.c_uint32(_alignment(address)))
         a, b, out = (_P(layout.value) for layout in layouts)
         result, count = HeuristicResult(), ctypes.c_int(0)
-        status = self._library.cublasLtMatmulAlgoGetHeuristic(
-            _P(self._handle.value),
-            _P(description.value),
-            b,
-            a,
-            out,
-            out,
-            _P(preference.value),
-            1,
-            ctypes.byref(result),
-            ctypes.byref(count),
-        )
+        handle, results = _P(self._handle.value), (1, ctypes.byref(result), ctypes.byref(count))
+        operands = (_P(description.value), b, a, out, out, _P(preference.value))
+        status = self._library.cublasLtMatmulAlgoGetHeuristic(handle, *operands, *results)
         if status in _NO_ALGORITHM:
             return None
         _check("choose an algorithm", status)

@@ -31,19 +31,9 @@ from gpugraph.devices.cuda.emulation import guarded_launches as guarded
 from gpugraph.devices.cuda.emulation.guarded_launches import is_sanitizing
 
 FLAGS = (
-    "-std=c++17",
-    "-O2",
-    "-fno-math-errno",
-    "-fno-trapping-math",
-    "-fwrapv",
-    "-fno-strict-aliasing",
-    "-ffp-contract=off",
-    "-fsanitize=alignment",
-    "-fvisibility=hidden",
-    "-fPIC",
-    "-shared",
-    "-w",
-    "-Wl,--as-needed",
+    *("-std=c++17", "-O2", "-fno-math-errno", "-fno-trapping-math", "-fwrapv"),
+    *("-fno-strict-aliasing", "-ffp-contract=off", "-fsanitize=alignment"),
+    *("-fvisibility=hidden", "-fPIC", "-shared", "-w", "-Wl,--as-needed"),
 )
 
 MOST_THREADS = 1024

@@ -1,7 +1,7 @@
-"""What is told to a GPU's stream when it is called, and what it touches.
+"""Steps of a GPU: a call enqueues their work on the stream.
 
-Calling an `Enqueued` only tells the stream, without waiting and without memory being taken, so that
-it can be captured; what is known of its memory lets its launches be joined with others.
+An `Enqueued` does not wait and allocates no memory, so that it can be captured. It knows the memory
+that its work touches, so that launches can be joined with others.
 """
 
 from __future__ import annotations
@@ -11,15 +11,16 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from gpugraph.config.environment import setting
+from gpugraph.devices.cuda.driver.driver_interface import Span
 from gpugraph.devices.cuda.launching.unbound_launch import Touches, Work
 from gpugraph.devices.session_resources import VariableState
 
 MOST_BLOCKS = 1024
-"""Blocks of a launch that is small enough to be joined with others: some microseconds of work."""
+"""The blocks of a launch that is small enough to be joined: some microseconds of work."""
 
 
 class Part(NamedTuple):
-    """What tells a stream one thing. touches: None where that is not known."""
+    """A callable that enqueues one launch or copy. touches: its memory; None if unknown."""
 
     call: Callable[[], Any]
     touches: Touches | None
@@ -27,10 +28,10 @@ class Part(NamedTuple):
 
 
 class Enqueued:
-    """Tells a stream what to do, part by part, unless another thread is just capturing it.
+    """Enqueues its parts on a stream, in order, under the lock of the stream.
 
-    assigned: variables that have a value from then on. notes: what whoever compiles a plan is to
-    report of it, to stand behind the op's name.
+    assigned: variables that are initialized from then on. notes: lines for the compiler's report,
+    which follow the op's name.
     """
 
     __slots__ = ("assigned", "calls", "lock", "notes", "parts")
@@ -50,25 +51,24 @@ class Enqueued:
                 state.initialized = True
 
     def assigning(self, states: Iterable[VariableState]) -> Enqueued:
-        """The same, which gives these variables a value."""
-        made = copy.copy(self)
-        made.assigned = tuple(states)
-        return made
+        """The same step, which initializes these variables."""
+        step = copy.copy(self)
+        step.assigned = tuple(states)
+        return step
 
     def touches(self) -> Touches | None:
-        """What memory all of it reads and writes; None where that is not known."""
-        found = [part.touches for part in self.parts]
-        if None in found:
-            return None
-        known = [each for each in found if each is not None]
-        return Touches(
-            tuple(span for each in known for span in each.reads),
-            tuple(span for each in known for span in each.writes),
-        )
+        """The memory that all parts read and write; None if one's is unknown."""
+        reads: list[Span] = []
+        writes: list[Span] = []
+        for part in self.parts:
+            if part.touches is None:
+                return None
+            reads += part.touches.reads
+            writes += part.touches.writes
+        return Touches(tuple(reads), tuple(writes))
 
     def kind(self) -> Hashable:
-        """What it has in common with those that it may be joined with (`Launcher.joined`); None
-        where it can't be."""
+        """Equal for steps that may be joined (`Launcher.joined`); None if it can't be joined."""
         work = self.parts[0].work if len(self.parts) == 1 else None
         if work is None or work.parts is None or work.geometry.grid[0] > MOST_BLOCKS:
             return None
@@ -76,12 +76,12 @@ class Enqueued:
 
 
 class Waiting(Enqueued):
-    """The same, and waits until it is done: what fails does so here, where its op is known."""
+    """A step that waits for its work, so that a failure is raised while its op is known."""
 
     __slots__ = ("wait",)
 
-    def __init__(self, made: Enqueued, wait: Callable[[], Any]) -> None:
-        super().__init__(made.parts, made.lock, made.notes)
+    def __init__(self, step: Enqueued, wait: Callable[[], Any]) -> None:
+        super().__init__(step.parts, step.lock, step.notes)
         self.wait = wait
 
     def __call__(self) -> None:
@@ -91,5 +91,5 @@ class Waiting(Enqueued):
 
 
 def is_blocking() -> bool:
-    """Whether each launch is waited for: CUDA's own switch, heeded here for captures too."""
+    """Whether each launch is waited for: CUDA's own switch, which here prevents captures too."""
     return setting("CUDA_LAUNCH_BLOCKING") not in ("", "0")

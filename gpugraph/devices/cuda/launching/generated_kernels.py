@@ -1,4 +1,4 @@
-"""Generated kernels bound to arrays: geometry, scratch and arguments of a program's launches."""
+"""The launches of a program's generated kernels: their geometry, scratch memory and arguments."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ from gpugraph.devices.cuda.transfers.gpu_array import Array
 from gpugraph.devices.native import NotNativeError, Program
 
 THREADS = 256
-"""Threads of a block, of all generated kernels."""
+"""Threads per block, of all generated kernels."""
 
 BLOCKS = 132 * 32
-"""Blocks of elements at most: each thread then goes on with further ones."""
+"""The limit of blocks of an elementwise kernel: each thread computes further elements then."""
 
 PARTS = 256
-"""Parts at most that leave columns to be added up."""
+"""The limit of parts that leave sums of columns."""
 
 LONG = 16384
-"""Elements of an axis from which a reduction of it is cut into parts."""
+"""Elements of an axis from which its reduction is cut into parts."""
 
 NARROW = 16
-"""Elements of a row up to which one thread has all of it."""
+"""Elements of a row up to which one thread reduces it."""
 
 MOST_ARGUMENTS = 32764 // 8
-"""Of a kernel: of 8 bytes each, of which there is room for so many in all."""
+"""The limit of a kernel's arguments, of 8 bytes each."""
 
 _HALF = (1 << 31) - (1 << 24)
-"""Elements from which places need 64 bits."""
+"""Elements from which indices need 64 bits."""
 
 
 class Launch(NamedTuple):
-    """One launch; `arrays` are those among its arguments that it may write."""
+    """One launch of a generated kernel."""
 
     function: str
     geometry: Geometry
@@ -43,10 +43,10 @@ class Launch(NamedTuple):
 
 
 class Launches(NamedTuple):
-    """A text and what is launched of it, in order.
+    """A kernel source and its launches, in order.
 
-    parts: what the text was made of, where it is one kernel whose blocks know of no others, so that
-    launches may be joined (see `joined`).
+    parts: what the source was generated from, if it is one kernel whose blocks are independent, so
+    that launches may be joined (see `joined_launches`).
     """
 
     text: str
@@ -55,8 +55,8 @@ class Launches(NamedTuple):
     parts: tuple[Program, Variant] | None
 
 
-def chosen(program: Program, sizes: Sequence[int], arrays: Sequence[Array]) -> Variant:
-    """The variant for these sizes and addresses."""
+def variant_for(program: Program, sizes: Sequence[int], arrays: Sequence[Array]) -> Variant:
+    """The variant of a program for these sizes and addresses."""
     total = prod(sizes)
     inner = sizes[-1] if sizes else 1
     wide = total >= _HALF
@@ -73,7 +73,7 @@ def chosen(program: Program, sizes: Sequence[int], arrays: Sequence[Array]) -> V
 
 
 def _pack(program: Program, inner: int, arrays: Sequence[Array]) -> int:
-    """How many elements a thread loads as one: 16 bytes of the largest, if all are aligned."""
+    """Elements that a thread loads at once: 16 bytes of the largest dtype, if all are aligned."""
     pack = min(8, 16 // max(int(array.dtype.itemsize) for array in arrays))
     while pack > 1 and program.axes > 1 and inner % pack:
         pack //= 2
@@ -83,7 +83,7 @@ def _pack(program: Program, inner: int, arrays: Sequence[Array]) -> int:
 
 
 class _Shape(NamedTuple):
-    """How the work of the first kernel is cut. sums: how many blocks leave sums of all."""
+    """How the work of the first kernel is divided. sums: the number of blocks that leave sums."""
 
     grid: tuple[int, int, int]
     block: tuple[int, int, int]
@@ -98,77 +98,77 @@ def launches(
     inputs: Sequence[Array],
     outputs: Sequence[Array],
     scratch: Callable[[int, DType], int],
-    failed: Callable[[str], int],
+    error_flag: Callable[[str], int],
 ) -> Launches:
-    """What computes a program. scratch: gives an address for so many elements of a dtype; failed:
-    one where a kernel writes 1 when it meets what the given message says. NotNativeError for more
-    arrays than a kernel takes."""
+    """The launches of a program.
+
+    scratch: allocates so many elements of a dtype and returns the address. error_flag: the address
+    of the flag for an error message. NotNativeError for more arrays than a kernel may have.
+    """
     arrays = [*inputs, *outputs]
-    text = CudaSource(program, chosen(program, sizes, arrays))
+    text = CudaSource(program, variant_for(program, sizes, arrays))
     rows, inner = prod(sizes[:-1]), sizes[-1] if sizes else 1
-    shape = _cut(text, rows, inner)
+    shape = _divided(text, rows, inner)
     lengths = {"columns": shape.parts * inner, "parts": shape.sums, "whole": shape.parts}
-    own = [
-        scratch(lengths[kind], _held(program.values[at].dtype)) for at, kind in text.scratch.items()
-    ]
-    addresses = [array.address for array in arrays] + own
+    addresses = [array.address for array in arrays]
+    for value, kind in text.scratch.items():
+        addresses.append(scratch(lengths[kind], _register_type(program.values[value].dtype)))
     if text.values.can_fail:
-        addresses.append(failed(text.values.failure))
+        addresses.append(error_flag(text.values.failure))
     if len(addresses) + 4 + len(sizes) > MOST_ARGUMENTS:
         raise NotNativeError(f"{len(addresses)} arrays are more than a kernel takes")
-    found = []
+    result = []
     for form in text.forms:
         geometry, rows_each = _geometry(form, shape, inner)
         numbers = (rows, inner, shape.parts, rows_each, *sizes[:-1])
-        found.append(Launch(form.name, geometry, (*addresses, *numbers)))
-    alone = len(found) == 1 and text.forms[0].kind in ("elements", "rows", "one")
-    return Launches(
-        text.source, text.name, tuple(found), (program, text.variant) if alone else None
-    )
+        result.append(Launch(form.name, geometry, (*addresses, *numbers)))
+    is_alone = len(result) == 1 and text.forms[0].kind in ("elements", "rows", "one")
+    parts = (program, text.variant) if is_alone else None
+    return Launches(text.source, text.name, tuple(result), parts)
 
 
-def _held(dtype: DType) -> DType:
-    """What registers, and scratch, hold of a dtype."""
+def _register_type(dtype: DType) -> DType:
+    """The dtype of a value in registers and scratch memory."""
     return float32 if dtype in (float16, bfloat16) else dtype
 
 
-def _cut(text: CudaSource, rows: int, inner: int) -> _Shape:
-    """How the work is cut, by sizes alone: results don't depend on the GPU."""
+def _divided(text: CudaSource, rows: int, inner: int) -> _Shape:
+    """Divides the work, by sizes alone: results don't depend on the GPU."""
     kind, block = text.forms[0].kind, (THREADS, 1, 1)
     if kind == "elements":
         packs = ceil(rows * inner / text.variant.pack)
         return _Shape((min(BLOCKS, max(1, ceil(packs / THREADS))), 1, 1), block, 1, rows, 1)
     if kind == "whole":
-        each = THREADS * max(16, ceil(inner / (512 * THREADS)))
-        parts = ceil(inner / each)
-        return _Shape((parts, 1, 1), block, parts, each, parts)
+        length = THREADS * max(16, ceil(inner / (512 * THREADS)))
+        parts = ceil(inner / length)
+        return _Shape((parts, 1, 1), block, parts, length, parts)
     if kind == "columns":
         return _columns(rows, inner)
     if kind == "one":
         return _Shape((1, 1, 1), (1, 1, 1), 1, 1, 1)
     groups = THREADS // text.variant.group
     most = PARTS if "columns" in text.scratch.values() else 4 * PARTS
-    each = max(1, ceil(rows / most)) if text.scratch else 1
-    parts = ceil(rows / each)
+    rows_each = max(1, ceil(rows / most)) if text.scratch else 1
+    parts = ceil(rows / rows_each)
     blocks = ceil(parts / groups)
-    return _Shape((blocks, 1, 1), block, parts, each, blocks)
+    return _Shape((blocks, 1, 1), block, parts, rows_each, blocks)
 
 
 def _columns(rows: int, inner: int) -> _Shape:
-    """Blocks of 32 columns (or as many as there are, up to a power of two), the rest rows."""
+    """Blocks of 32 columns (or of fewer, a power of two that covers them all), the rest rows."""
     width = 1
     while width < min(inner, 32):
         width *= 2
     height = THREADS // width
     across = ceil(inner / width)
     chunks = max(1, min(PARTS, ceil(1024 / across), ceil(rows / (4 * height))))
-    each = ceil(rows / chunks)
-    chunks = ceil(rows / each)
-    return _Shape((across, chunks, 1), (width, height, 1), chunks, each, across * chunks)
+    rows_each = ceil(rows / chunks)
+    chunks = ceil(rows / rows_each)
+    return _Shape((across, chunks, 1), (width, height, 1), chunks, rows_each, across * chunks)
 
 
 def _geometry(form: Form, shape: _Shape, inner: int) -> tuple[Geometry, int]:
-    """A kernel's geometry, and what it is given as `rows_each`."""
+    """A kernel's geometry, and its argument `rows_each`."""
     if form.kind == "late":
         return Geometry((max(1, ceil(inner / THREADS)), 1, 1), (THREADS, 1, 1)), shape.sums
     if form.kind == "end":

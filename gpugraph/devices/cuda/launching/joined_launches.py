@@ -1,11 +1,11 @@
-"""Many small launches of one generated kernel as one: each block finds whose it is in a table.
+"""Many small launches of one generated kernel as one: each block finds its tensor in a table.
 
-    table    tensors | what all have alike | per tensor: where its blocks end, what it has alone
+    table    tensors | equal arguments | for each tensor: the end of its blocks, other arguments
 
 The table is the kernel's only parameter, by value: it needs no memory, and a captured graph keeps
-it. CUDA gives parameters 4 KiB, so that many tensors take several launches. What arguments are
-alike is found out from them: of an optimizer's update the numbers (learning rate, ...), and outputs
-that lie where inputs do. The statements are those of the kernel alone, so the bits are, too.
+it. CUDA allows 4 KiB of parameters, so that many tensors take several launches. Arguments are equal
+by their values: numbers of an optimizer's update (learning rate, ...), and outputs in place of
+inputs. The statements are those of the single kernel, so the results are the same to the bit.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from gpugraph.devices.cuda.launching.cuda_kernel_source import CudaSource, Form,
 from gpugraph.devices.cuda.launching.unbound_launch import Work
 
 WORDS = 500
-"""64-bit words of a table: nearly all that CUDA gives a kernel's parameters."""
+"""64-bit words of a table: nearly all that a kernel's parameters may have."""
 
 _KERNEL = """struct {name}_table {{
     long long of[{words}];
@@ -41,42 +41,42 @@ extern "C" __global__ void {name}_k0(const __grid_constant__ {name}_table given)
 
 
 class Table:
-    """Which words the arguments of launches are, one way for all of them.
+    """The table of some launches.
 
-    places: of each argument the word among those that all have alike, as -1 - word, or among a
-    tensor's own.
+    places: for each argument its index among the equal arguments, as -1 - index, or among the
+    other arguments of a tensor.
     """
 
     def __init__(self, works: Sequence[Work]) -> None:
         self.works = works
         shared: dict[Any, int] = {}
-        self._own: dict[tuple[Any, ...], int] = {}  # columns, which often hold the same
+        self._columns: dict[tuple[Any, ...], int] = {}  # equal columns are one
         places = []
         for column in zip(*(work.arguments for work in works)):
             if column.count(column[0]) == len(column):
                 places.append(-1 - shared.setdefault(column[0], len(shared)))
             else:
-                places.append(self._own.setdefault(column, len(self._own)))
+                places.append(self._columns.setdefault(column, len(self._columns)))
         self.places = tuple(places)
         self._shared = list(shared)
         self.first, self.stride = _layout(self.places)
 
     def words(self, start: int, stop: int) -> tuple[int, tuple[int, ...]]:
-        """The blocks of the launches from `start` to `stop`, and their table."""
+        """The number of blocks of the launches from `start` to `stop`, and their table."""
         words, blocks = [stop - start, *self._shared], 0
-        for at in range(start, stop):
-            blocks += self.works[at].geometry.grid[0]
-            words += [blocks, *(column[at] for column in self._own)]
+        for index in range(start, stop):
+            blocks += self.works[index].geometry.grid[0]
+            words += [blocks, *(column[index] for column in self._columns)]
         return blocks, tuple(words + [0] * (WORDS - len(words)))
 
 
 def _layout(places: Sequence[int]) -> tuple[int, int]:
-    """Where a table's tensors begin, and the words of one."""
+    """The word at which a table's tensors begin, and the number of words of one."""
     return 1 + max(0, -min(places)), 2 + max(-1, *places)
 
 
 class JoinedSource(CudaSource):
-    """The text of one kernel, of which all but that it is one tensor's is as it would be alone."""
+    """The source of a joined kernel, whose statements are those of the single kernel."""
 
     block, blocks = "block_", "blocks_"
 
@@ -87,9 +87,9 @@ class JoinedSource(CudaSource):
 
     def _kernel(self, kind: str, lines: list[str]) -> str:
         self.forms.append(Form(f"{self.name}_k0", kind))
-        given = [("const unsigned int ", self.block), ("const unsigned int ", self.blocks)]
-        given += self._parameters()
-        head = ", ".join(f"{kind}{each}" for kind, each in given)
+        parameters = [("const unsigned int ", self.block), ("const unsigned int ", self.blocks)]
+        parameters += self._parameters()
+        head = ", ".join(f"{kind}{name}" for kind, name in parameters)
         first, stride = _layout(self.places)
         arguments = ",\n".join(
             f"        ({kind.strip()})given.of[{f'at + {1 + place}' if place >= 0 else -place}]"
@@ -104,8 +104,7 @@ class JoinedSource(CudaSource):
 
 
 def join(works: Sequence[Work]) -> Iterator[Work]:
-    """Launches of one text (which has `parts`) over memory that none of the others writes, as few
-    launches."""
+    """Independent launches of one generated source (which has `parts`) as few launches."""
     assert works[0].parts is not None
     table = Table(works)
     text = JoinedSource(*works[0].parts, table.places)

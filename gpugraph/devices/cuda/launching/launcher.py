@@ -1,7 +1,7 @@
-"""What runs on a GPU's stream when called: programs, copies of views, products, sources.
+"""Binds what runs on a GPU's stream: programs, copies of views, matrix products, kernel sources.
 
-`Launcher` binds them to arrays. What it returns is an `Enqueued`: calling it only tells the stream
-what to do, without waiting and without memory being taken, so that it can be captured.
+`Launcher` binds them to arrays and returns an `Enqueued`, which when called only enqueues work: it
+does not wait and allocates no memory, so that it can be captured.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from gpugraph.devices.cuda.driver.driver_interface import Driver, Geometry, Prod
 from gpugraph.devices.cuda.launching.enqueued_work import Enqueued, Part, Waiting, is_blocking
 from gpugraph.devices.cuda.launching.generated_kernels import launches
 from gpugraph.devices.cuda.launching.joined_launches import join
-from gpugraph.devices.cuda.launching.matrix_products import Multiplied, products
+from gpugraph.devices.cuda.launching.matrix_products import ProductLaunches, products
 from gpugraph.devices.cuda.launching.tf32_precision import is_tf32
 from gpugraph.devices.cuda.launching.type_macros import type_macros
 from gpugraph.devices.cuda.launching.unbound_launch import Touches, Work, ranges
@@ -41,17 +41,17 @@ from gpugraph.kernel import (
 )
 
 TENSOR_CORES = 80
-"""The least compute capability, times 10, of what kernels/cuda/shared/tensor_core_mma.cuh says."""
+"""The least compute capability, times 10, for kernels/cuda/shared/tensor_core_mma.cuh."""
 
-Take = Callable[[tuple[int, ...], DType], Array]
-"""Gives scratch memory that lives as long as what is bound."""
+Allocate = Callable[[tuple[int, ...], DType], Array]
+"""Allocates scratch memory that lives as long as the bound step."""
 
 
 class Launcher:
     """Binds kernels to arrays of one GPU."""
 
     def __init__(self, driver: Driver, stream: Stream, workspace: Span, lock: Any) -> None:
-        """lock: held by whoever tells the stream something, or captures it."""
+        """lock: to be held to enqueue work on the stream, or to capture it."""
         self.driver = driver
         self.lock = lock
         self.stream = stream
@@ -59,19 +59,18 @@ class Launcher:
         self._modules: dict[str, Future[Any]] = {}
 
     def nothing(self) -> Enqueued:
-        """What does nothing: of tensors without elements."""
+        """A step without work, for tensors without elements."""
         return self._enqueued(())
 
     def both(self, first: Enqueued, then: Enqueued) -> Enqueued:
-        """One after the other, as one."""
+        """Two steps as one, in this order."""
         return self._enqueued((*first.parts, *then.parts))
 
     def joined(self, steps: Sequence[Enqueued]) -> Enqueued:
-        """What does the same as these, which are of one kind and independent of each other, in as
-        few launches as their table takes."""
+        """Independent steps of one kind as one step, with as few launches as possible."""
         works = [part.work for step in steps for part in step.parts if part.work is not None]
-        made = self._enqueued([self._call(work) for work in join(works)])
-        return made.assigning(state for step in steps for state in step.assigned)
+        joined = self._enqueued([self._call(work) for work in join(works)])
+        return joined.assigning(state for step in steps for state in step.assigned)
 
     # -- kinds of kernels
 
@@ -81,39 +80,44 @@ class Launcher:
         sizes: Sequence[int],
         inputs: Sequence[Array],
         outputs: Sequence[Array],
-        take: Take,
-        refused: Callable[[str], int],
+        allocate: Allocate,
+        error_flag: Callable[[str], int],
     ) -> Enqueued:
-        """What computes a program. refused: the address of a word to set, for what that says."""
-        owned: list[Span] = []
+        """The launches of a program. error_flag: the address of the flag for an error message."""
+        scratch_spans: list[Span] = []
 
         def scratch(count: int, dtype: DType) -> int:
-            made = take((count,), dtype)
-            owned.append((made.address, made.nbytes))
-            return made.address
+            array = allocate((count,), dtype)
+            scratch_spans.append((array.address, array.nbytes))
+            return array.address
 
-        made = launches(program, sizes, inputs, outputs, scratch, refused)
-        writes = (*ranges(outputs), *owned)
-        reads = (*ranges(inputs), *owned)
-        parts = made.parts
+        generated = launches(program, sizes, inputs, outputs, scratch, error_flag)
+        reads = (*ranges(inputs), *scratch_spans)
+        writes = (*ranges(outputs), *scratch_spans)
         return self._enqueued(
-            [self._call(Work(made.text, *each, reads, writes, parts)) for each in made.launches]
+            [
+                self._call(Work(generated.text, *launch, reads, writes, generated.parts))
+                for launch in generated.launches
+            ]
         )
 
     def moves(self, native: ViewCopies, signature: Signature, arrays: Sequence[Array]) -> Enqueued:
-        """What copies, and fills, views of arrays."""
-        places = StandIns(arrays)
-        parts = []
-        for source, target in native.views(signature, *places.arrays):
-            parts += [self._copy(each) for each in copies(places, source, target)]
-        return self._enqueued(parts)
+        """The copies, and fills, of views of arrays."""
+        stand_ins = StandIns(arrays)
+        return self._enqueued(
+            [
+                self._copy(copy)
+                for source, target in native.views(signature, *stand_ins.arrays)
+                for copy in copies(stand_ins, source, target)
+            ]
+        )
 
-    def _copy(self, made: Work | Copy) -> Part:
-        if isinstance(made, Work):
-            return self._call(made)
-        target, source, size = made
+    def _copy(self, copy: Work | Copy) -> Part:
+        if isinstance(copy, Work):
+            return self._call(copy)
+        target, source, size = copy
         touches = Touches(((source, size),), ((target, size),))
-        return Part(partial(self.driver.copy, *made, self.stream), touches)
+        return Part(partial(self.driver.copy, *copy, self.stream), touches)
 
     def products(
         self,
@@ -121,42 +125,42 @@ class Launcher:
         signature: Signature,
         arrays: Sequence[Array],
     ) -> Enqueued:
-        """What multiplies matrices, and does what follows: by the vendor's library, with a kernel
-        of ours after it, or by one of ours alone."""
-        places = StandIns(arrays)
-        finish = Epilogue()
+        """Matrix products with their epilogues: by cublasLt; by cublasLt with our kernel for the
+        epilogue; or by our kernel alone."""
+        stand_ins = StandIns(arrays)
+        epilogue = Epilogue()
         if isinstance(native, MatmulWithEpilogue):
-            finish = native.epilogue(signature, *places.arrays)
+            epilogue = native.epilogue(signature, *stand_ins.arrays)
             native = native.products
         parts: list[Part] = []
         notes: list[str] = []
         tf32 = is_tf32(self.driver.properties.arch)
-        for a, b, out in native.matrices(signature, *places.arrays):
-            for each in products(places, a, b, out, finish, tf32):
-                parts += self._multiplied(each, notes)
+        for a, b, out in native.matrices(signature, *stand_ins.arrays):
+            for choices in products(stand_ins, a, b, out, epilogue, tf32):
+                parts += self._product(choices, notes)
         return self._enqueued(parts, notes)
 
-    def _multiplied(self, wanted: Multiplied, notes: list[str]) -> list[Part]:
-        product, own, finish = wanted
-        call = self._by_library(product)
-        finishing: list[Part] = []
-        if call is None and finish is not None:
-            call = self._by_library(product.plain())
+    def _product(self, choices: ProductLaunches, notes: list[str]) -> list[Part]:
+        product, whole, epilogue = choices
+        call = self._by_cublaslt(product)
+        after: list[Part] = []
+        if call is None and epilogue is not None:
+            call = self._by_cublaslt(product.plain())
             if call is not None:
                 notes.append(
                     "ends in kernels/cuda/math/gemm.cu: cublasLt has nothing but its plain product"
                 )
-                finishing = [self._call(finish)]
+                after = [self._call(epilogue)]
         if call is not None:
             if product.tf32:
                 notes.append("is computed in TF32")
-            return [call, *finishing]
-        if own is None:
+            return [call, *after]
+        if whole is None:
             raise NotNativeError("more rows or products than a launch of ours has")
         notes.append("is computed by kernels/cuda/math/gemm.cu: cublasLt has nothing for it")
-        return [self._call(own)]
+        return [self._call(whole)]
 
-    def _by_library(self, product: Product) -> Part | None:
+    def _by_cublaslt(self, product: Product) -> Part | None:
         call = self.driver.product(product, self.workspace, self.stream)
         if call is None:
             return None
@@ -168,18 +172,17 @@ class Launcher:
         source: Source,
         signature: Signature,
         arrays: Sequence[Array],
-        take: Take,
-        refused: Callable[[str], int],
+        allocate: Allocate,
+        error_flag: Callable[[str], int],
         stored: Callable[[State], Array],
     ) -> Enqueued:
-        """What launches functions of a file. refused: as for a program; stored: where a state of
-        the op is."""
-        given = _Given(arrays, take, _Words(refused), stored, {})
-        chosen = self._chosen(source, signature)
-        return self._enqueued(self._launches(source.file, chosen, given))
+        """The launches of a `Source`. error_flag: as for a program; stored: a state's array."""
+        operands = _Operands(arrays, allocate, _ErrorFlags(error_flag), stored, {})
+        launches = self._source_launches(source, signature)
+        return self._enqueued(self._launches(source.file, launches, operands))
 
-    def _chosen(self, source: Source, signature: Signature) -> Sequence[Launch]:
-        """The launches of this GPU: by tensor cores where it and the file have such."""
+    def _source_launches(self, source: Source, signature: Signature) -> Sequence[Launch]:
+        """The launches on this GPU: by tensor cores if the GPU and the source have them."""
         if source.tensor_cores and self.driver.properties.capability >= TENSOR_CORES:
             return source.tensor_cores(signature) or source.launches(signature)
         return source.launches(signature)
@@ -189,15 +192,15 @@ class Launcher:
         kernel: Sized,
         signature: Signature,
         arrays: Sequence[Array],
-        take: Take,
-        refused: Callable[[str], int],
+        allocate: Allocate,
+        error_flag: Callable[[str], int],
     ) -> Sizing:
-        """The launches that find the sizes of what is made of these inputs, and then the others."""
-        given = _Given(arrays, take, _Words(refused), _no_state, {})
-        measure = self._enqueued(self._launches(kernel.file, kernel.measure(signature), given))
-        return Sizing(self, kernel, given, measure)
+        """The launches of a `Sized` kernel: those that find the sizes, then those that fill."""
+        operands = _Operands(arrays, allocate, _ErrorFlags(error_flag), _no_state, {})
+        measure = self._enqueued(self._launches(kernel.file, kernel.measure(signature), operands))
+        return Sizing(self, kernel, operands, measure)
 
-    def _launches(self, file: str, launches: Sequence[Launch], given: _Given) -> list[Part]:
+    def _launches(self, file: str, launches: Sequence[Launch], operands: _Operands) -> list[Part]:
         parts = []
         for launch in launches:
             if launch.shared_bytes > self.driver.properties.shared_bytes:
@@ -205,30 +208,22 @@ class Launcher:
                     f"it needs {launch.shared_bytes} bytes of shared memory, of which this GPU "
                     f"gives a block {self.driver.properties.shared_bytes}"
                 )
-            arguments, touched = given.words_of(launch)
+            arguments, arrays = operands.words_of(launch)
             macros = type_macros(launch.types, launch.defines)
-            everywhere = ranges(touched)
-            parts.append(
-                self._call(
-                    Work(
-                        f'{macros}#include "{launch.file or file}"\n',
-                        launch.function,
-                        Geometry(launch.grid, launch.block, launch.shared_bytes),
-                        tuple(arguments),
-                        everywhere,
-                        everywhere,
-                    )
-                )
-            )
+            source = f'{macros}#include "{launch.file or file}"\n'
+            geometry = Geometry(launch.grid, launch.block, launch.shared_bytes)
+            spans = ranges(arrays)
+            work = Work(source, launch.function, geometry, tuple(arguments), spans, spans)
+            parts.append(self._call(work))
         return parts
 
     # -- launching
 
     def _enqueued(self, parts: Sequence[Part], notes: Sequence[str] = ()) -> Enqueued:
-        made = Enqueued(parts, self.lock, notes)
+        step = Enqueued(parts, self.lock, notes)
         if is_blocking():
-            return Waiting(made, partial(self.driver.synchronize, self.stream))
-        return made
+            return Waiting(step, partial(self.driver.synchronize, self.stream))
+        return step
 
     def _call(self, work: Work) -> Part:
         module = self._modules.get(work.text)
@@ -240,7 +235,7 @@ class Launcher:
 
 
 class Pending:
-    """A launch of a kernel that is being compiled, while others are: its first call waits."""
+    """A launch of a kernel that other threads still compile: its first call waits for that."""
 
     __slots__ = ("call", "driver", "module", "stream", "work")
 
@@ -259,37 +254,37 @@ class Pending:
         call()
 
 
-class _Given(NamedTuple):
-    """What the launches of one op are given: arrays, memory of their own, words, states."""
+class _Operands(NamedTuple):
+    """What arguments of an op's launches refer to: arrays, scratch memory, error flags, states."""
 
     arrays: Sequence[Array]
-    take: Take
-    words: _Words
+    allocate: Allocate
+    error_flags: _ErrorFlags
     stored: Callable[[State], Array]
     scratch: dict[str, Array]
 
     def words_of(self, launch: Launch) -> tuple[list[int | float], list[Array]]:
-        """Its arguments as numbers, and the arrays among them."""
-        arguments: list[int | float] = []
-        touched: list[Array] = []
-        for each in launch.arguments:
-            if isinstance(each, ErrorFlag):
-                arguments.append(self.words[each])
-            elif isinstance(each, (Arg, Scratch, State)):
-                touched.append(self._array(each))
-                arguments.append(touched[-1].address)
+        """The launch's arguments as numbers, and the arrays among them."""
+        words: list[int | float] = []
+        arrays: list[Array] = []
+        for argument in launch.arguments:
+            if isinstance(argument, ErrorFlag):
+                words.append(self.error_flags[argument])
+            elif isinstance(argument, (Arg, Scratch, State)):
+                arrays.append(self._array(argument))
+                words.append(arrays[-1].address)
             else:
-                arguments.append(each)
-        return arguments, touched
+                words.append(argument)
+        return words, arrays
 
-    def _array(self, each: Arg | Scratch | State) -> Array:
-        if isinstance(each, Arg):
-            return self.arrays[each]
-        if isinstance(each, State):
-            return self.stored(each)
-        if each.name not in self.scratch:
-            self.scratch[each.name] = self.take((each.size,), each.dtype)
-        return self.scratch[each.name]
+    def _array(self, argument: Arg | Scratch | State) -> Array:
+        if isinstance(argument, Arg):
+            return self.arrays[argument]
+        if isinstance(argument, State):
+            return self.stored(argument)
+        if argument.name not in self.scratch:
+            self.scratch[argument.name] = self.allocate((argument.size,), argument.dtype)
+        return self.scratch[argument.name]
 
 
 def _no_state(state: State) -> Array:
@@ -299,43 +294,47 @@ def _no_state(state: State) -> Array:
 class Sizing:
     """A `Sized` kernel over inputs: `measure()`, then `numbers`, then `fill(...)()`."""
 
-    def __init__(self, launcher: Launcher, kernel: Sized, given: _Given, measure: Enqueued) -> None:
+    def __init__(
+        self, launcher: Launcher, kernel: Sized, operands: _Operands, measure: Enqueued
+    ) -> None:
         self.launcher = launcher
         self.kernel = kernel
-        self.given = given
+        self.operands = operands
         self.measure = measure
 
     @property
     def numbers(self) -> Array | None:
-        """Where `measure` leaves the numbers; None where it launches nothing."""
-        return self.given.scratch.get(SIZES)
+        """The array in which `measure` leaves the numbers; None if it launches nothing."""
+        return self.operands.scratch.get(SIZES)
 
     def fill(
-        self, signature: Signature, numbers: Sequence[int], results: Sequence[Array], take: Take
+        self,
+        signature: Signature,
+        numbers: Sequence[int],
+        results: Sequence[Array],
+        allocate: Allocate,
     ) -> Enqueued:
-        """What fills outputs that have the sizes which the numbers say."""
+        """The launches that fill outputs, whose sizes follow from the numbers."""
         launches = self.kernel.fill(signature, numbers)
-        given = self.given._replace(
-            arrays=[*self.given.arrays, *results], take=take, scratch=dict(self.given.scratch)
-        )
+        arrays, scratch = [*self.operands.arrays, *results], dict(self.operands.scratch)
+        operands = self.operands._replace(arrays=arrays, allocate=allocate, scratch=scratch)
         launcher = self.launcher
-        return launcher._enqueued(launcher._launches(self.kernel.file, launches, given))
+        return launcher._enqueued(launcher._launches(self.kernel.file, launches, operands))
 
 
-class _Words(dict[str, int]):
-    """The address of the word of each thing that an op's kernels refuse, made once."""
+class _ErrorFlags(dict[str, int]):
+    """The address of the error flag of each message of an op's kernels, allocated once."""
 
-    def __init__(self, make: Callable[[str], int]) -> None:
-        self.make = make
+    def __init__(self, allocate: Callable[[str], int]) -> None:
+        self.allocate = allocate
 
-    def __missing__(self, said: str) -> int:
-        made = self[said] = self.make(str(said))
-        return made
+    def __missing__(self, message: str) -> int:
+        return self.setdefault(message, self.allocate(str(message)))
 
 
 def _compilers() -> ThreadPoolExecutor:
     """This process's threads in which kernels are compiled, side by side."""
-    return _compilers_of(os.getpid())  # a fork has no threads of its parent's
+    return _compilers_of(os.getpid())  # a forked process has none of its parent's threads
 
 
 @cache

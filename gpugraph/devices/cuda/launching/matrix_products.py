@@ -1,7 +1,7 @@
-"""Matrix products of views of GPU arrays: as the vendor's library is told, and as our kernel is.
+"""Matrix products of views of GPU arrays: as arguments of cublasLt, and of our own kernels.
 
-What follows a product before it goes to memory (a bias, something to be added, Relu) is part of
-both. Where the library has the product but not with that, a kernel of ours does it afterwards.
+Both may have an epilogue (bias, addend, Relu). If cublasLt has a product only without its epilogue,
+a kernel of ours computes the epilogue afterwards.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ TILE = 64
 """Rows and columns of a block's tile in kernels/cuda/math/gemm.cu."""
 
 MOST_PRODUCTS = 64
-"""Products that one batch may fall into where its strides are irregular."""
+"""The limit of products into which a batch with irregular strides may be divided."""
 
 MOST_BLOCKS = 65535
 """Blocks along a grid's second and third axis."""
 
-FINISHING_BLOCKS, THREADS = 132 * 32, 256
+EPILOGUE_BLOCKS, THREADS = 132 * 32, 256
 
 _TYPES = ("float16", "bfloat16", "float32", "float64", "int32", "int64")
 
 
 class _Matrix(NamedTuple):
-    """A matrix, or a batch of them: where, its strides in elements (rows, columns, batch)."""
+    """A matrix, or a batch of them: its address, and strides in elements (row, column, batch)."""
 
     address: int
     row: int
@@ -42,8 +42,8 @@ class _Matrix(NamedTuple):
     batch: int = 0
 
     def leading(self, rows: int, columns: int) -> tuple[int, bool]:
-        """Elements from row to row, and whether it is stored transposed. NotNativeError if neither
-        its rows nor its columns are contiguous."""
+        """Elements from row to row in memory, and whether the matrix is stored transposed.
+        NotNativeError if neither rows nor columns are contiguous."""
         if self.column == 1 or columns == 1:
             return (self.row if rows > 1 else max(columns, 1)), False
         if self.row == 1 or rows == 1:
@@ -51,60 +51,61 @@ class _Matrix(NamedTuple):
         raise NotNativeError("a matrix with neither rows nor columns that are contiguous")
 
 
-class Multiplied(NamedTuple):
-    """One product: as the library is told; by our kernel, if that is possible; what our kernel
-    does after a library that has only the plain product, which is nothing after such a one."""
+class ProductLaunches(NamedTuple):
+    """One product: for cublasLt; `whole`, the launch of our kernel, if that is possible;
+    `epilogue`, the launch of our kernel after cublasLt's plain product, if there is one."""
 
     product: Product
-    own: Work | None
-    finish: Work | None
+    whole: Work | None
+    epilogue: Work | None
 
 
 def products(
-    places: StandIns, a: Any, b: Any, out: Any, finish: Epilogue, tf32: bool
-) -> Iterator[Multiplied]:
-    """out = a @ b for views with equal leading axes, of stand-ins, and then `finish`."""
+    stand_ins: StandIns, a: Any, b: Any, out: Any, epilogue: Epilogue, tf32: bool
+) -> Iterator[ProductLaunches]:
+    """out = a @ b with its epilogue, for views of stand-ins with equal leading axes."""
     if not out.size:
         return
     name = str(out.dtype)
     if name not in _TYPES:
         raise NotNativeError(f"a matrix product of {name}")
     (m, k), n, batch = a.shape[-2:], b.shape[-1], out.shape[:-2]
-    steps = [_batch_step(each, batch) for each in (a, b, out)]
+    steps = [_batch_step(view, batch) for view in (a, b, out)]
     if None not in steps:
-        matrices = [_matrix(places, each, step or 0) for each, step in zip((a, b, out), steps)]
+        matrices = [_matrix(stand_ins, view, step or 0) for view, step in zip((a, b, out), steps)]
         m, count = _joined(matrices, m, prod(batch))
         product = _product(matrices, (m, n, k), count, name)
-        yield _multiplied(product, matrices, places, (a, b, out), finish, tf32)
+        yield _launches(product, matrices, stand_ins, (a, b, out), epilogue, tf32)
         return
     if prod(batch) > MOST_PRODUCTS:
         raise NotNativeError(f"a batch of {prod(batch)} products with irregular strides")
-    for at in indices(*map(range, batch)):
-        views = (a[at], b[at], out[at])
-        matrices = [_matrix(places, each, 0) for each in views]
+    for index in indices(*map(range, batch)):
+        views = (a[index], b[index], out[index])
+        matrices = [_matrix(stand_ins, view, 0) for view in views]
         product = _product(matrices, (m, n, k), 1, name)
-        part = None if finish.addend is None else finish.addend[at]
-        yield _multiplied(product, matrices, places, views, finish._replace(addend=part), tf32)
+        addend = None if epilogue.addend is None else epilogue.addend[index]
+        part = epilogue._replace(addend=addend)
+        yield _launches(product, matrices, stand_ins, views, part, tf32)
 
 
 def _batch_step(view: Any, batch: tuple[int, ...]) -> int | None:
-    """Elements from one matrix to the next; None where that differs."""
+    """Elements from one matrix to the next; None if that varies."""
     step: int | None = None
     below = 1
     for size, stride in zip(reversed(batch), reversed(view.strides[:-2])):
         if size == 1:
             continue
-        each = stride // view.itemsize
+        elements = stride // view.itemsize
         if step is None:
-            step = each
-        elif each != step * below:
+            step = elements
+        elif elements != step * below:
             return None
         below *= size
     return step or 0
 
 
 def _joined(matrices: list[_Matrix], m: int, batch: int) -> tuple[int, int]:
-    """Rows and batch; a batch that shares one b, its rows one after another, is one matrix."""
+    """Rows and batch; a batch with the same b, and evenly spaced rows, becomes one matrix."""
     a, b, out = matrices
     is_one = not b.batch and a.batch == m * a.row and out.batch == m * out.row
     if batch > 1 and is_one and ceil(m * batch / TILE) <= MOST_BLOCKS:
@@ -112,8 +113,8 @@ def _joined(matrices: list[_Matrix], m: int, batch: int) -> tuple[int, int]:
     return m, batch
 
 
-def _matrix(places: StandIns, view: Any, step: int) -> _Matrix:
-    address, item = places.of(view), view.itemsize
+def _matrix(stand_ins: StandIns, view: Any, step: int) -> _Matrix:
+    address, item = stand_ins.of(view), view.itemsize
     if address is None:
         raise NotNativeError("a matrix of the host's")
     return _Matrix(address, view.strides[-2] // item, view.strides[-1] // item, step)
@@ -135,55 +136,56 @@ def _product(
     )  # fmt: skip
 
 
-def _multiplied(
+def _launches(
     plain: Product,
     matrices: list[_Matrix],
-    places: StandIns,
+    stand_ins: StandIns,
     views: tuple[Any, Any, Any],
-    finish: Epilogue,
+    epilogue: Epilogue,
     tf32: bool,
-) -> Multiplied:
+) -> ProductLaunches:
     product = plain._replace(
-        bias=_place(places, finish.bias),
-        addend=_place(places, finish.addend),
-        relu=finish.relu,
+        bias=_address(stand_ins, epilogue.bias),
+        addend=_address(stand_ins, epilogue.addend),
+        relu=epilogue.relu,
         tf32=tf32 and plain.dtype == "float32",
     )
-    text = f'{type_macros({"T": as_dtype(plain.dtype)}, {})}#include "gemm.cu"\n'
-    added = [_range(places, each) for each in (finish.bias, finish.addend) if each is not None]
-    a, b, out = (_range(places, view) for view in views)
+    source = f'{type_macros({"T": as_dtype(plain.dtype)}, {})}#include "gemm.cu"\n'
+    added_views = [view for view in (epilogue.bias, epilogue.addend) if view is not None]
+    added = [_range(stand_ins, view) for view in added_views]
+    a, b, out = (_range(stand_ins, view) for view in views)
     after = (product.out, product.bias, product.addend, int(product.relu))
     m, n, batch = product.m, product.n, product.batch
-    own = finishing = None
+    whole = finishing = None
     if max(ceil(m / TILE), batch) <= MOST_BLOCKS:
-        strides = [(each.row, each.column, each.batch) for each in matrices]
+        strides = [(matrix.row, matrix.column, matrix.batch) for matrix in matrices]
         numbers = (m, n, product.k, *(step for three in strides for step in three))
         grid = ceil(n / TILE), ceil(m / TILE), batch
-        given = (product.a, product.b, *after, *numbers)
+        arguments = (product.a, product.b, *after, *numbers)
         geometry = Geometry(grid, (256, 1, 1))
-        own = Work(text, "gg_gemm", geometry, given, (a, b, *added), (out,))
+        whole = Work(source, "gg_gemm", geometry, arguments, (a, b, *added), (out,))
     if not product.is_plain:
         count = batch * m * n
-        grid = min(FINISHING_BLOCKS, ceil(count / THREADS)), 1, 1
+        grid = min(EPILOGUE_BLOCKS, ceil(count / THREADS)), 1, 1
         numbers = (m, n, count, product.ldo, product.stride_out)
         geometry = Geometry(grid, (THREADS, 1, 1))
-        finishing = Work(text, "gg_finish", geometry, (*after, *numbers), (out, *added), (out,))
-    return Multiplied(product, own, finishing)
+        finishing = Work(source, "gg_finish", geometry, (*after, *numbers), (out, *added), (out,))
+    return ProductLaunches(product, whole, finishing)
 
 
-def _place(places: StandIns, view: Any) -> int:
-    """Where a view begins; 0 for None."""
+def _address(stand_ins: StandIns, view: Any) -> int:
+    """The GPU's address of a view; 0 for None."""
     if view is None:
         return 0
-    found = places.of(view)
-    if found is None:
+    address = stand_ins.of(view)
+    if address is None:
         raise NotNativeError("an array of the host's to be added")
-    return found
+    return address
 
 
-def _range(places: StandIns, view: Any) -> Span:
+def _range(stand_ins: StandIns, view: Any) -> Span:
     """The bytes from a view's first to its last element (strides of products are not negative)."""
-    start = places.of(view)
+    start = stand_ins.of(view)
     assert start is not None
     reach = sum((size - 1) * stride for size, stride in zip(view.shape, view.strides))
     return start, reach + view.itemsize

@@ -1,4 +1,4 @@
-"""TF32: whether matrix products of float32 may be rounded to it on a GPU."""
+"""TF32: whether matrix products of float32 on a GPU may round to it."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ _ARCH = 80
 
 
 def is_tf32(arch: str) -> bool:
-    """Whether products are computed in TF32 on GPUs of an architecture (`sm_90`): by the process's
-    setting, against which CUDA's own variable has the last word."""
+    """Whether products are computed in TF32 on GPUs of an architecture (`sm_90`), by the process's
+    setting, which CUDA's own variable overrides."""
     if int(arch.removeprefix("sm_")) < _ARCH:
         return False
     override = setting("NVIDIA_TF32_OVERRIDE")

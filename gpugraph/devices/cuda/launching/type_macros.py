@@ -1,4 +1,4 @@
-"""Element types in CUDA text: the macros by which files of `kernels/` are of any dtype."""
+"""Dtypes in CUDA sources: the macros by which files of `kernels/` serve any dtype."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gpugraph.devices.native import NotNativeError
 
 
 def cuda_type(dtype: DType) -> CType:
-    """How a dtype lies in memory and what it is computed with. NotNativeError where it has none."""
+    """The C types of a dtype, in memory and for computation. NotNativeError if it has none."""
     base = dtype.base_dtype
     reason = not_native(base, gpu=True)
     if reason:
@@ -19,16 +19,16 @@ def cuda_type(dtype: DType) -> CType:
 
 
 def type_macros(types: Mapping[str, DType], defines: Mapping[str, str | int]) -> str:
-    """The head of a text of `kernels/`: lines that define them, as `kernel.Launch` says, behind
-    what all files include (which has names of its own that are short)."""
+    """The head of a source of `kernels/`: the macros of a `kernel.Launch`, after the include that
+    all files share (it has short names, which macros must not replace)."""
     lines = ['#include "gpu_kernel.cuh"']
     for name, dtype in types.items():
-        made = cuda_type(dtype)
+        types_of = cuda_type(dtype)
         lines += [
-            f"#define {name} {made.memory}",
-            f"#define {name}_VALUE {made.value}",
-            f"#define {name}_LOAD(x) {made.load.format('(x)')}",
-            f"#define {name}_STORE(x) {made.store.format('(x)')}",
+            f"#define {name} {types_of.memory}",
+            f"#define {name}_VALUE {types_of.value}",
+            f"#define {name}_LOAD(x) {types_of.load.format('(x)')}",
+            f"#define {name}_STORE(x) {types_of.store.format('(x)')}",
         ]
     lines += [f"#define {name} {value}" for name, value in defines.items()]
     return "".join(f"{line}\n" for line in lines)

@@ -1,4 +1,4 @@
-"""A launch, not yet bound to a driver."""
+"""A launch before it is bound to a driver."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from gpugraph.devices.cuda.transfers.gpu_array import Array
 
 
 class Touches(NamedTuple):
-    """Memory that something reads and writes."""
+    """The memory that a step reads and writes."""
 
     reads: tuple[Span, ...] = ()
     writes: tuple[Span, ...] = ()
 
 
 class Work(NamedTuple):
-    """A text's function, how it is launched, with what, and which memory it touches.
+    """A source's function, its geometry and arguments, and the memory that it touches.
 
-    parts: what the text was made of, where launches of it may be joined (see `joined`).
+    parts: what the source was generated from, if its launches may be joined (`joined_launches`).
     """
 
     text: str
@@ -36,11 +36,11 @@ class Work(NamedTuple):
 
 
 def ranges(arrays: Sequence[Array]) -> tuple[Span, ...]:
-    """Where arrays lie, those of no bytes left out."""
+    """The spans of arrays, without those of no bytes."""
     return tuple((array.address, array.nbytes) for array in arrays if array.nbytes)
 
 
 def number_words(value: Any, dtype: Any) -> tuple[int, int]:
-    """The bytes of a number of a dtype as two 64-bit words."""
+    """A number of a dtype as two 64-bit words."""
     words = np.frombuffer(np.asarray(value, dtype).tobytes().ljust(16, b"\0"), np.int64)
     return int(words[0]), int(words[1])

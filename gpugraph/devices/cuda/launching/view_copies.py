@@ -1,8 +1,8 @@
-"""Copies of views of GPU arrays: which kernels of `kernels/cuda/arrays/strided_copy.cu` do them.
+"""Copies between views of GPU arrays, by kernels of `kernels/cuda/arrays/strided_copy.cu`.
 
-Ops say what is copied where by views of NumPy arrays. On a GPU they are given stand-ins: host
-arrays of the same shapes, never read or written (their memory is never touched, so it costs
-nothing), whose views are looked up by where they begin.
+Ops declare copies as views of NumPy arrays (`ViewCopies`). For a GPU these are views of stand-ins:
+host arrays of the same shapes, whose memory is never touched, so that it costs nothing. The address
+of a view in a stand-in gives the GPU's address.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _ITEMS = {1: "uint8_t", 2: "uint16_t", 4: "uint32_t", 8: "uint64_t", 16: "uint4"
 
 
 class Copy(NamedTuple):
-    """Bytes from one place to another: no kernel is needed."""
+    """A copy of contiguous bytes, which needs no kernel."""
 
     target: int
     source: int
@@ -36,49 +36,50 @@ class Copy(NamedTuple):
 
 
 class StandIns:
-    """Host arrays that stand for arrays of a GPU; arrays of one place share one."""
+    """Host arrays that stand for arrays of a GPU; arrays with one address share one."""
 
     def __init__(self, arrays: Sequence[Array]) -> None:
-        self.arrays: list[Any] = []
-        places: dict[int, tuple[int, Any]] = {}
+        self._memory: dict[int, tuple[int, Any]] = {}  # by address, the largest array's
         for array in arrays:
-            count, made = places.get(array.address, (-1, None))
+            count, _ = self._memory.get(array.address, (-1, None))
             if array.nbytes > count:
-                made = np.empty(max(array.nbytes, 1), np.uint8)
-                places[array.address] = array.nbytes, made
-        for array in arrays:
-            _, made = places[array.address]
-            self.arrays.append(np.ndarray(array.shape, array.dtype, made))
-        found = [(made.ctypes.data, count, address) for address, (count, made) in places.items()]
-        self._bases = sorted(found)
-        self._keep = places
+                memory = np.empty(max(array.nbytes, 1), np.uint8)
+                self._memory[array.address] = array.nbytes, memory
+        self.arrays: list[Any] = [
+            np.ndarray(array.shape, array.dtype, self._memory[array.address][1]) for array in arrays
+        ]
+        self._bases = sorted(
+            (memory.ctypes.data, count, address)
+            for address, (count, memory) in self._memory.items()
+        )
 
-    def address(self, place: int) -> int | None:
-        """The GPU's address of a place in a stand-in; None where it is in none."""
-        at = bisect_right(self._bases, place, key=lambda base: base[0]) - 1
-        if at < 0:
+    def address(self, host_address: int) -> int | None:
+        """The GPU's address for an address in a stand-in; None if it is in none."""
+        index = bisect_right(self._bases, host_address, key=lambda base: base[0]) - 1
+        if index < 0:
             return None
-        start, count, address = self._bases[at]
-        return address + place - start if place - start < max(count, 1) else None
+        start, count, address = self._bases[index]
+        offset = host_address - start
+        return address + offset if offset < max(count, 1) else None
 
     def of(self, view: Any) -> int | None:
-        """Where a view begins; None for an array of the host's own."""
+        """The GPU's address of a view; None for an array of the host."""
         return self.address(view.__array_interface__["data"][0])
 
 
-def copies(places: StandIns, source: Any, target: Any) -> list[Copy | Work]:
-    """What copies a view, or a number, to a view of stand-ins. NotNativeError if nothing does."""
+def copies(stand_ins: StandIns, source: Any, target: Any) -> list[Copy | Work]:
+    """The copy of a view, or a number, to a view of stand-ins. NotNativeError if there is none."""
     if not target.size:
         return []
-    if not isinstance(source, np.ndarray) or places.of(source) is None:
+    if not isinstance(source, np.ndarray) or stand_ins.of(source) is None:
         value = np.asarray(source, target.dtype)
         if value.size != 1:
             raise NotNativeError("a copy of an array of the host's")
-        return [_fill(places, value, target)]
+        return [_fill(stand_ins, value, target)]
     if source.dtype != target.dtype:
         raise NotNativeError(f"a copy of {source.dtype} to {target.dtype}")
-    axes, at, to = axes_of(source, target)
-    starts = places.address(at), places.address(to)
+    axes, source_start, target_start = axes_of(source, target)
+    starts = stand_ins.address(source_start), stand_ins.address(target_start)
     if starts[0] is None or starts[1] is None:
         raise NotNativeError("a copy of an array of the host's")
     if starts[0] == starts[1] and all(axis.source == axis.target for axis in axes):
@@ -89,11 +90,11 @@ def copies(places: StandIns, source: Any, target: Any) -> list[Copy | Work]:
     if not axes or (len(axes) == 1 and axes[0].source == axes[0].target == item):
         return [Copy(starts[1], starts[0], item * prod(axis.size for axis in axes))]
     _check(axes, item)
-    return [_turned(axes, item, starts, touched) or _strided(axes, item, starts, touched)]
+    return [_transposed(axes, item, starts, touched) or _strided(axes, item, starts, touched)]
 
 
 def _span(axes: Sequence[Axis], start: int, item: int, which: str) -> Span:
-    """The bytes from the lowest to the highest that a view has."""
+    """The bytes from the lowest to the highest of a view."""
     low = high = start
     for axis in axes:
         reach = getattr(axis, which) * (axis.size - 1)
@@ -102,13 +103,13 @@ def _span(axes: Sequence[Axis], start: int, item: int, which: str) -> Span:
 
 
 def _widened(axes: list[Axis], item: int, starts: tuple[int, int]) -> tuple[list[Axis], int]:
-    """Neighbouring elements that are neighbours in both as one longer element."""
+    """Elements that are adjacent in both views as one longer element."""
     while item < 16 and axes:
         last, twice = axes[-1], 2 * item
         others = [step for axis in axes[:-1] for step in (axis.source, axis.target)]
         if (last.source, last.target) != (item, item) or last.size % 2:
             break
-        if any(each % twice for each in (*others, *starts)):
+        if any(number % twice for number in (*others, *starts)):
             break
         axes = [*axes[:-1], Axis(last.size // 2, twice, twice)]
         item = twice
@@ -127,10 +128,10 @@ def _check(axes: Sequence[Axis], item: int) -> None:
         raise NotNativeError("strides that are no multiples of an element")
 
 
-def _turned(
+def _transposed(
     axes: Sequence[Axis], item: int, starts: Sequence[Any], touched: tuple[Span, Span]
 ) -> Work | None:
-    """A transposition by tiles, if it is one: the source's neighbours are not the target's."""
+    """A transposition by tiles, if adjacent elements of the source are not so in the target."""
     outside, last = list(axes[:-1]), axes[-1]
     if last.target != item or last.source == item or last.size < 8:
         return None
@@ -143,18 +144,12 @@ def _turned(
     if ceil(last.size / 32) > MOST_OUTSIDE:
         return None
     one, other = [*[Axis(1, 0, 0)] * (2 - len(outside)), *outside]
-    steps = [each // item for each in (last.source, rows[0].target)]
-    numbers = [rows[0].size, last.size, *steps, other.size]
-    numbers += [each // item for each in (one.source, one.target, other.source, other.target)]
+    numbers = [rows[0].size, last.size, last.source // item, rows[0].target // item, other.size]
+    strides = (one.source, one.target, other.source, other.target)
+    arguments = (*starts, *numbers, *(stride // item for stride in strides))
     grid = ceil(rows[0].size / 32), ceil(last.size / 32), one.size * other.size
-    return Work(
-        _text(item, 1),
-        "gg_turn",
-        Geometry(grid, (32, 8, 1)),
-        (*starts, *numbers),
-        touched[:1],
-        touched[1:],
-    )
+    geometry = Geometry(grid, (32, 8, 1))
+    return Work(_source(item, 1), "gg_turn", geometry, arguments, touched[:1], touched[1:])
 
 
 def _strided(
@@ -163,38 +158,26 @@ def _strided(
     numbers = [prod(axis.size for axis in axes)]
     for axis in _padded(axes):
         numbers += [axis.size, axis.source // item, axis.target // item]
-    return Work(
-        _text(item, len(axes)),
-        "gg_copy",
-        _geometry(numbers[0]),
-        (*starts, *numbers),
-        touched[:1],
-        touched[1:],
-    )
+    source, geometry = _source(item, len(axes)), _geometry(numbers[0])
+    return Work(source, "gg_copy", geometry, (*starts, *numbers), touched[:1], touched[1:])
 
 
-def _fill(places: StandIns, value: Any, target: Any) -> Work:
-    axes, _, to = axes_of(value, target)
-    start, item = places.address(to), target.itemsize
+def _fill(stand_ins: StandIns, value: Any, target: Any) -> Work:
+    axes, _, host_address = axes_of(value, target)
+    start, item = stand_ins.address(host_address), target.itemsize
     if start is None:
         raise NotNativeError("a fill of an array of the host's")
     _check(axes, item)
     numbers = [*number_words(value, target.dtype), prod(axis.size for axis in axes)]
     for axis in _padded(axes):
         numbers += [axis.size, axis.target // item]
-    touched = _span(axes, start, item, "target")
-    return Work(
-        _text(item, max(len(axes), 1)),
-        "gg_fill",
-        _geometry(numbers[2]),
-        (start, *numbers),
-        (),
-        (touched,),
-    )
+    source, geometry = _source(item, max(len(axes), 1)), _geometry(numbers[2])
+    span = _span(axes, start, item, "target")
+    return Work(source, "gg_fill", geometry, (start, *numbers), (), (span,))
 
 
 def _padded(axes: Sequence[Axis]) -> list[Axis]:
-    """As many axes as the functions take; those behind the last are not looked at."""
+    """As many axes as the functions have parameters for; those behind the last are ignored."""
     return [*axes, *[Axis(1, 0, 0)] * (MOST_AXES - len(axes))]
 
 
@@ -202,5 +185,5 @@ def _geometry(count: int) -> Geometry:
     return Geometry((min(BLOCKS, max(1, ceil(count / THREADS))), 1, 1), (THREADS, 1, 1))
 
 
-def _text(item: int, rank: int) -> str:
+def _source(item: int, rank: int) -> str:
     return f'#define ITEM {_ITEMS[item]}\n#define GG_RANK {rank}\n#include "strided_copy.cu"\n'

@@ -1,1 +1,1 @@
-"""Memory of a GPU, and the ways of values in and out."""
+"""A GPU's memory, and transfers to and from it."""

@@ -1,4 +1,4 @@
-"""An array in a GPU's memory: where it is, and what it looks like."""
+"""An array in a GPU's memory: its address, shape and dtype."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 
 class Array:
-    """A C-ordered array at `address` (0 where it has no bytes); `dtype` is NumPy's."""
+    """A C-ordered array at `address` (0 if it has no bytes); `dtype` is NumPy's."""
 
     __slots__ = ("address", "dtype", "nbytes", "shape", "size")
 
@@ -22,14 +22,15 @@ class Array:
 
     @property
     def ndim(self) -> int:
+        """The number of axes."""
         return len(self.shape)
 
     def reshape(self, shape: tuple[int, ...]) -> Array:
-        """The same bytes as an array of another shape."""
-        made = Array(self.address, shape, self.dtype)
-        if made.size != self.size:
+        """The same memory as an array of another shape."""
+        array = Array(self.address, shape, self.dtype)
+        if array.size != self.size:
             raise ValueError(f"{list(self.shape)} can't be {list(shape)}")
-        return made
+        return array
 
     def __repr__(self) -> str:
         return f"<{self.dtype}{list(self.shape)} at {self.address:#x}>"

@@ -1,6 +1,6 @@
-"""A step of a GPU that runs on the host: inputs are copied there, its `Call` runs, outputs back.
+"""The fallback of a GPU's step: its `Call` runs on copies of its arrays in host memory.
 
-For ops without a kernel for GPUs, or none for these dtypes and shapes. Plans say which and why.
+For ops without a kernel for GPUs, or without one for these dtypes and shapes. Plans report each.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ class OnHost:
         self, device: Device, call: Call, context: KernelContext, arrays: Sequence[Any]
     ) -> None:
         self.device = device
-        self.given = list(arrays)
+        self.arrays = list(arrays)
         self.copies: list[Any] = []
-        shared: dict[int, Any] = {}  # arrays of one place stay arrays of one place
+        shared: dict[int, Any] = {}  # arrays with the same address have copies with the same one
         for array in arrays:
             if not isinstance(array, Array):
                 self.copies.append(array)
@@ -35,10 +35,10 @@ class OnHost:
             if whole is None or whole.nbytes < array.nbytes:
                 whole = shared[key] = np.empty(array.nbytes, np.uint8)
             self.copies.append(None)
-        for at, array in enumerate(arrays):
-            if self.copies[at] is None:
+        for index, array in enumerate(arrays):
+            if self.copies[index] is None:
                 whole = shared.get(array.address) if array.nbytes else None
-                self.copies[at] = (
+                self.copies[index] = (
                     np.empty(array.shape, array.dtype)
                     if whole is None
                     else np.ndarray(array.shape, array.dtype, whole)
@@ -48,7 +48,7 @@ class OnHost:
     def __call__(self) -> Any:
         pairs = [
             (array, copy)
-            for array, copy in zip(self.given, self.copies)
+            for array, copy in zip(self.arrays, self.copies)
             if isinstance(array, Array) and array.nbytes
         ]
         before = []
@@ -63,7 +63,7 @@ class OnHost:
 
 
 class _HostBlock:
-    """Host memory that a kernel keeps for the time of a run: of a stack, or a TensorArray."""
+    """Host memory that a kernel keeps during a run: of a stack, or a TensorArray."""
 
     __slots__ = ("array",)
 
@@ -75,7 +75,7 @@ class _HostBlock:
 
 
 class _HostContext:
-    """A step's context, whose memory is the host's."""
+    """A step's context with memory of the host."""
 
     def __init__(self, context: KernelContext) -> None:
         self._context = context

@@ -1,11 +1,10 @@
-"""The way of values into a GPU's memory and out: through pinned memory, on streams of their own.
+"""Transfers into a GPU's memory and out of it: through pinned memory, on streams of their own.
 
-A copy from pinned memory is told to a stream and done later: what is staged stays untouched until
-the event behind its copy has come. Small values go in on the stream that computes, large ones on a
-stream of their own into memory beside the plan's, so that they travel while the last step is still
-being computed; they are then copied within the GPU, which is fast. That memory is kept for values
-of about the same size, until memory runs out: others, on the computing stream, might still be at it
-when it is given back.
+A copy from pinned memory is enqueued and done later: the pinned memory stays allocated until the
+event after its copy has occurred. Small values go in on the compute stream; large ones on a stream
+of their own into spare memory beside the plan's, while earlier work still computes, from which they
+are then copied within the GPU, which is fast. Spare memory is kept for values of about the same
+size until memory is out: commands on the compute stream might still read it.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ LARGE = 1 << 18
 """Bytes from which a value goes in on a stream of its own."""
 
 MOST_IN_USE = 0.5
-"""Part of the GPU's memory that may be in use where memory beside the plans' is taken."""
+"""The part of the GPU's memory up to which spare memory is allocated."""
 
 
 class Staging:
@@ -45,41 +44,41 @@ class Staging:
         self.outward = driver.stream("device to host")
         self._computed = driver.event()
         self._arrived = driver.event()
-        self._gone = driver.event()
-        self._left: deque[tuple[Any, int, tuple[int, int] | None]] = deque()
-        self._spare: dict[int, list[int]] = {}  # memory beside, by size
+        self._copied_out = driver.event()
+        self._inward_copies: deque[tuple[Any, int, tuple[int, int] | None]] = deque()
+        self._spare: dict[int, list[int]] = {}  # addresses of spare memory by size
         self._events: list[Any] = []
 
     # -- in
 
     def write(self, array: Array, value: NDArray[Any]) -> None:
-        """Has a value copied into an array; what is told to the compute stream next sees it."""
+        """Enqueues the copy of a value into an array, before later work on the compute stream."""
         if not array.nbytes:
             return
         staged = self._take(array.nbytes)
         np.copyto(self.view(staged, array), value)
-        beside = self._beside(array.nbytes)
+        spare = self._take_spare(array.nbytes)
         driver = self.driver
-        if beside is None:
+        if spare is None:
             driver.copy_in(array.address, staged, array.nbytes, self.compute)
         else:
-            _, address = beside
+            _, address = spare
             driver.copy_in(address, staged, array.nbytes, self.inward)
             driver.record(self._arrived, self.inward)
             driver.wait(self.compute, self._arrived)
             driver.copy(array.address, address, array.nbytes, self.compute)
         event = self._events.pop() if self._events else driver.event()
         driver.record(event, self.compute)
-        self._left.append((event, staged, beside))
+        self._inward_copies.append((event, staged, spare))
 
-    def _beside(self, num_bytes: int) -> tuple[int, int] | None:
-        """Device memory for a large value on its way, if there is any to spare: size, address."""
+    def _take_spare(self, num_bytes: int) -> tuple[int, int] | None:
+        """Spare device memory for a large value, if there is enough: its size and address."""
         if num_bytes < LARGE:
             return None
         size = 1 << (num_bytes - 1).bit_length()
-        spare = self._spare.setdefault(size, [])
-        if spare:
-            return size, spare.pop()
+        addresses = self._spare.setdefault(size, [])
+        if addresses:
+            return size, addresses.pop()
         stats = self.device.get_stats()
         limit = stats.bytes_limit or 0
         if limit and stats.bytes_in_use + size > limit * MOST_IN_USE:
@@ -87,35 +86,35 @@ class Staging:
         address = self.device.allocate_raw(size, optional=True)
         if address is None:
             return None
-        self.driver.record(self._computed, self.compute)  # whoever had it before may still compute
+        self.driver.record(self._computed, self.compute)  # its last owner may still be in use
         self.driver.wait(self.inward, self._computed)
         return size, address
 
     # -- out
 
     def read(self, array: Array) -> NDArray[Any]:
-        """A host copy of an array, as it is when all that was told so far is done."""
+        """A host copy of an array, after all work enqueued so far."""
         if not array.nbytes:
             return np.empty(array.shape, array.dtype)
         return self.end(array, self.begin(array))
 
     def begin(self, array: Array) -> int:
-        """Has an array copied to pinned memory, whose address goes to `end`; what is told next
-        may write to the array."""
+        """Enqueues the copy of an array to pinned memory and returns its address, for `end`. Work
+        enqueued later may write to the array."""
         staged = self._take(array.nbytes)
         try:
             self.driver.record(self._computed, self.compute)
             self.driver.wait(self.outward, self._computed)
             self.driver.copy_out(staged, array.address, array.nbytes, self.outward)
-            self.driver.record(self._gone, self.outward)
-            self.driver.wait(self.compute, self._gone)
+            self.driver.record(self._copied_out, self.outward)
+            self.driver.wait(self.compute, self._copied_out)
         except BaseException:
             self.pinned.deallocate_raw(staged)
             raise
         return staged
 
     def end(self, array: Array, staged: int) -> NDArray[Any]:
-        """What came, once it has; the pinned memory is given back."""
+        """Waits for the copy, returns it as an array, and frees the pinned memory."""
         try:
             self.driver.synchronize(self.outward)
             return self.view(staged, array).copy()
@@ -125,13 +124,13 @@ class Staging:
     # -- memory
 
     def view(self, address: int, array: Array) -> NDArray[Any]:
-        """Pinned memory, as an array like that one."""
+        """Pinned memory as a host array with the shape and dtype of `array`."""
         region = self.pinned.host_region(address)
         return np.ndarray(array.shape, array.dtype, region.buffer, address - region.base)
 
     def _take(self, num_bytes: int) -> int:
-        """Pinned memory; what has arrived is given back before."""
-        while self._left and self.driver.is_done(self._left[0][0]):
+        """Pinned memory. Frees that of copies that are done first."""
+        while self._inward_copies and self.driver.is_done(self._inward_copies[0][0]):
             self._release()
         address = self.pinned.allocate_raw(num_bytes, optional=True)
         if address is None:
@@ -147,25 +146,25 @@ class Staging:
         return address
 
     def _release(self) -> None:
-        event, staged, beside = self._left.popleft()
+        event, staged, spare = self._inward_copies.popleft()
         self.pinned.deallocate_raw(staged)
-        if beside is not None:
-            size, address = beside
+        if spare is not None:
+            size, address = spare
             self._spare[size].append(address)
         self._events.append(event)
 
     def finish(self) -> None:
-        """Waits for what is on its way in."""
-        if self._left:
+        """Waits for all copies into the GPU."""
+        if self._inward_copies:
             self.driver.synchronize(self.compute)
-        while self._left:
+        while self._inward_copies:
             self._release()
 
     def give_up(self) -> None:
-        """Gives back the memory that is kept beside, which nothing may be on its way to."""
+        """Waits for all copies into the GPU, and frees spare memory."""
         self.finish()
         if any(self._spare.values()):
             self.driver.synchronize(self.inward)
-        for spare in self._spare.values():
-            while spare:
-                self.device.deallocate_raw(spare.pop())
+        for addresses in self._spare.values():
+            while addresses:
+                self.device.deallocate_raw(addresses.pop())

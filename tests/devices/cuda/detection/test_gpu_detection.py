@@ -92,9 +92,9 @@ def machine(stub: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
 
 
 def test_a_gpu_that_answers_is_found(machine: Machine) -> None:
-    found = machine.detect()
-    assert found.reason == "" and found.left_out == ()
-    (gpu,) = found.gpus
+    result = machine.detect()
+    assert result.reason == "" and result.left_out == ()
+    (gpu,) = result.gpus
     assert gpu == (0, "Stub H100", (9, 0), 1 << 33, "0000:01:00.0")
     assert machine.compiled == ["sm_90"]
     # All that the trial took was given back.
@@ -146,8 +146,8 @@ def test_a_switch_that_says_nothing_is_refused(machine: Machine, value: str) -> 
 
 def test_it_can_be_switched_off(machine: Machine) -> None:
     machine.has(GPUGRAPH_GPU="0")
-    found = machine.detect()
-    assert found.reason == "GPUGRAPH_GPU is 0, which switches CUDA GPUs off" and not found.gpus
+    result = machine.detect()
+    assert result.reason == "GPUGRAPH_GPU is 0, which switches CUDA GPUs off" and not result.gpus
     assert machine.cupy.calls == []
     assert no_gpu_reason(tf.SessionOptions()).startswith("GPUGRAPH_GPU is 0")
     machine.has(GPUGRAPH_GPU="1")
@@ -237,14 +237,14 @@ def test_a_library_that_is_no_driver(machine: Machine) -> None:
 
 def test_gpus_that_are_too_weak_are_left_out(machine: Machine) -> None:
     machine.has(STUB_GPUS="37:Stub K80,70:Stub V100,61:Stub 1080")
-    found = machine.detect()
-    assert [(gpu.ordinal, gpu.name) for gpu in found.gpus] == [(1, "Stub V100")]
-    assert found.left_out[0] == (
+    result = machine.detect()
+    assert [(gpu.ordinal, gpu.name) for gpu in result.gpus] == [(1, "Stub V100")]
+    assert result.left_out[0] == (
         "Stub K80 (GPU 0) has compute capability 3.7, 7.0 or later is needed"
     )
-    assert unusable_gpus() == found.left_out and len(found.left_out) == 2
+    assert unusable_gpus() == result.left_out and len(result.left_out) == 2
     machine.has(STUB_GPUS="37:Stub K80")
-    assert machine.detect().reason == found.left_out[0]
+    assert machine.detect().reason == result.left_out[0]
 
 
 @pytest.mark.parametrize(

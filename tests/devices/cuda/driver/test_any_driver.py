@@ -1,4 +1,4 @@
-"""What every driver promises: asked of CUDA played on the host, and of a GPU where there is one."""
+"""What every driver promises: asked of CUDA emulated on the host, and of a GPU where there is one."""
 
 from __future__ import annotations
 
@@ -165,14 +165,14 @@ def test_products(driver: Driver, dtype: str, transposed: tuple[bool, bool], fin
     bench.view(dtype)[:] = values
     places = np.cumsum([0, *counts])
     a, b, _, bias, addend = (values[start : start + count] for start, count in zip(places, counts))
-    at = [bench.memory + int(place) * size for place in places]
+    index = [bench.memory + int(place) * size for place in places]
     product = Product(
-        *(m, n, k, dtype, *at[:3]),
+        *(m, n, k, dtype, *index[:3]),
         *(columns for _, columns in shapes),
         *(*transposed, batch),
         *(rows * columns for rows, columns in shapes),
-        bias=at[3] if "bias" in finish else 0,
-        addend=at[4] if "addend" in finish else 0,
+        bias=index[3] if "bias" in finish else 0,
+        addend=index[4] if "addend" in finish else 0,
         relu="relu" in finish,
     )
     workspace = driver.malloc(4 << 20)
@@ -187,15 +187,15 @@ def test_products(driver: Driver, dtype: str, transposed: tuple[bool, bool], fin
     bench.copy_out(stream)
     driver.synchronize(stream)
     left, right = (
-        each.astype(np.float64).reshape(batch, *shape).swapaxes(*((1, 2) if turned else (1, 1)))
-        for each, shape, turned in zip((a, b), shapes, transposed)
+        value.astype(np.float64).reshape(batch, *shape).swapaxes(*((1, 2) if turned else (1, 1)))
+        for value, shape, turned in zip((a, b), shapes, transposed)
     )
     expected = left @ right + (bias if "bias" in finish else 0)
     expected += addend.reshape(batch, m, n) if "addend" in finish else 0
     expected = np.maximum(expected, 0) if "relu" in finish else expected
-    found = bench.view(dtype)[places[2] : places[3]].reshape(batch, m, n)
+    result = bench.view(dtype)[places[2] : places[3]].reshape(batch, m, n)
     tolerance = {"float16": 2e-2, "float32": 1e-5, "float64": 1e-12}[dtype]
-    np.testing.assert_allclose(found, expected, tolerance, 10 * tolerance)
+    np.testing.assert_allclose(result, expected, tolerance, 10 * tolerance)
 
 
 @pytest.mark.parametrize("kind", DRIVERS)

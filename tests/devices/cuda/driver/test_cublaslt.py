@@ -67,17 +67,17 @@ def aligned(values: Any) -> Any:
 
 
 def of(
-    a: Any, b: Any, out: Any, transpose_a: bool = False, transpose_b: bool = False, **more: Any
+    a: Any, b: Any, out: Any, transpose_a: bool = False, transpose_b: bool = False, **options: Any
 ) -> Product:
     """out (batch, m, n) = a @ b, as they lie; the last two axes may be parts of wider rows."""
     (m, n), k = out.shape[1:], a.shape[1 if transpose_a else 2]
     size = out.itemsize
     return Product(
         *(m, n, k, str(out.dtype), a.ctypes.data, b.ctypes.data, out.ctypes.data),
-        *(each.strides[1] // size for each in (a, b, out)),
+        *(array.strides[1] // size for array in (a, b, out)),
         *(transpose_a, transpose_b, len(out)),
-        *(each.strides[0] // size for each in (a, b, out)),
-        **more,
+        *(array.strides[0] // size for array in (a, b, out)),
+        **options,
     )
 
 
@@ -107,8 +107,8 @@ def test_products_are_those_of_numpy(
     batch, m, n, k = sizes
     shapes = [(k, m) if transposed[0] else (m, k), (n, k) if transposed[1] else (k, n), (m, n)]
     a, b, out = (
-        random(batch, rows, columns + more, dtype=dtype)[:, :, :columns]
-        for (rows, columns), more in zip(shapes, wider)
+        random(batch, rows, columns + options, dtype=dtype)[:, :, :columns]
+        for (rows, columns), options in zip(shapes, wider)
     )
     if shared:  # one b for the whole batch
         b = np.lib.stride_tricks.as_strided(b, b.shape, (0, *b.strides[1:]))
@@ -153,8 +153,8 @@ def test_precision_is_what_was_promised(
 ) -> None:
     product = Product(2, 3, 4, dtype, 256, 512, 768, 4, 3, 3, tf32=tf32)
     assert cublaslt.bind(product, (4096, 1024), 5) is not None
-    found = seen(library)
-    assert (found.compute, found.scale, list(found.types)) == (compute, scale, [data] * 3)
+    result = seen(library)
+    assert (result.compute, result.scale, list(result.types)) == (compute, scale, [data] * 3)
 
 
 def test_workspace_stream_and_alignments_are_told(library: ctypes.CDLL, cublaslt: CublasLt) -> None:
@@ -164,11 +164,11 @@ def test_workspace_stream_and_alignments_are_told(library: ctypes.CDLL, cublaslt
     before = seen(library).products
     launch()
     launch()
-    found = seen(library)
-    assert found.workspace == found.used_bytes == 1024
-    assert list(found.alignments) == [2, 16, 256, 256]  # of b, a, out and out
-    assert (found.used_workspace, found.stream, found.same_algorithm) == (4096, 5, 1)
-    assert found.products == before + 2
+    result = seen(library)
+    assert result.workspace == result.used_bytes == 1024
+    assert list(result.alignments) == [2, 16, 256, 256]  # of b, a, out and out
+    assert (result.used_workspace, result.stream, result.same_algorithm) == (4096, 5, 1)
+    assert result.products == before + 2
 
 
 @pytest.mark.parametrize("columns", [1000, 1001])

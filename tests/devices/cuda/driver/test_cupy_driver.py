@@ -1,4 +1,4 @@
-"""CupyDriver against bindings that are played: what it calls, in which order, with what."""
+"""CupyDriver against fake bindings: what it calls, in which order, with what."""
 
 from __future__ import annotations
 
@@ -276,7 +276,7 @@ def test_nothing_is_collected_while_a_stream_is_captured(cupy: FakeCuPy) -> None
     def work() -> None:
         nonlocal circle
         del circle
-        assert len([[at] for at in range(100_000)]) == 100_000  # enough for any collector
+        assert len([[index] for index in range(100_000)]) == 100_000  # enough for any collector
 
     driver.capture(stream, work)
     assert gc.isenabled()

@@ -1,4 +1,4 @@
-"""Whole programs through CupyDriver, on bindings that are played."""
+"""Whole programs through CupyDriver, on fake bindings."""
 
 from __future__ import annotations
 
@@ -43,17 +43,17 @@ def test_a_training_is_captured_and_all_is_given_back(
     x = np.random.default_rng(0).normal(size=(8, 5)).astype(np.float32)
     curves = []
     with tf.Graph().as_default(), caplog.at_level(logging.WARNING):
-        given = tf.placeholder(tf.float32, [None, 5])
+        inputs = tf.placeholder(tf.float32, [None, 5])
         weights = tf.Variable(np.ones((5, 3), np.float32))
-        loss = tf.reduce_mean(tf.square(tf.matmul(given, weights) - 1.0))
+        loss = tf.reduce_mean(tf.square(tf.matmul(inputs, weights) - 1.0))
         step = tf.train.AdamOptimizer(0.1).minimize(loss)
         for session in (tf.Session(config=tf.ConfigProto(device_count={"GPU": 0})), session_of(64)):
             with session:
                 session.run(tf.global_variables_initializer())
-                curves.append([session.run([loss, step], {given: x})[0] for _ in range(6)])
+                curves.append([session.run([loss, step], {inputs: x})[0] for _ in range(6)])
     np.testing.assert_allclose(*curves, rtol=1e-5)
     assert len(cupy.told("graphLaunch")) == 5 and cupy.told("refused") == []
-    assert [each for each in caplog.messages if "captured" in each] == []
+    assert [message for message in caplog.messages if "captured" in message] == []
     del session
     gc.collect()
     functions = {handle for handle, what in cupy.live.items() if callable(what)}
@@ -125,7 +125,7 @@ def test_who_waits_for_the_gpu_waits_for_a_capture_too(
         x = tf.placeholder(tf.float32, [2, 2])
         y = tf.reduce_sum(tf.matmul(tf.tanh(x), x), 0)
         with session_of(64) as session:
-            device = next(each for each in session._backend.devices if "GPU" in each.name)
+            device = next(device for device in session._backend.devices if "GPU" in device.name)
             for _ in range(2):
                 session.run(y, {x: np.eye(2)})
             waiting[0].join()

@@ -75,8 +75,8 @@ def test_texts_are_compiled_for_the_gpu_that_is_there(
 
             return Cubin
 
-    found: Any = NvrtcSearch(Compiler(), "")  # type: ignore[arg-type]
-    monkeypatch.setattr(opening, "find_nvrtc", lambda: found)
+    result: Any = NvrtcSearch(Compiler(), "")  # type: ignore[arg-type]
+    monkeypatch.setattr(opening, "find_nvrtc", lambda: result)
     assert opening.compiler_version() == 12090
     opening.open_driver(0).compile("text", "name")
     assert cupy.told("moduleLoadData") == [("moduleLoadData", b"sm_90 name text")]

@@ -20,21 +20,21 @@ integers = st.integers(-(2**63), 2**63 - 1)
 @given(st.lists(integers | st.floats()))
 def test_each_argument_lies_where_its_pointer_says(values: list[Any]) -> None:
     parameters = Parameters(values)
-    found = Arguments(parameters.address)
+    result = Arguments(parameters.address)
     for index, value in enumerate(values):
         if isinstance(value, float):
-            assert found.number(index) == value or math.isnan(value)
+            assert result.number(index) == value or math.isnan(value)
         else:
-            assert found.integer(index) == value
+            assert result.integer(index) == value
 
 
 def test_addresses_numpys_numbers_and_truths() -> None:
-    given = [0xFFFF_8000_0000_0000, np.int32(-7), np.uint64(2**64 - 1), True, np.float64(0.5)]
-    parameters = Parameters(given)
-    found = Arguments(parameters.address)
-    unsigned = [found.integer(index) % 2**64 for index in range(4)]
-    assert unsigned == [given[0], 2**64 - 7, 2**64 - 1, 1]
-    assert found.number(4) == 0.5
+    inputs = [0xFFFF_8000_0000_0000, np.int32(-7), np.uint64(2**64 - 1), True, np.float64(0.5)]
+    parameters = Parameters(inputs)
+    result = Arguments(parameters.address)
+    unsigned = [result.integer(index) % 2**64 for index in range(4)]
+    assert unsigned == [inputs[0], 2**64 - 7, 2**64 - 1, 1]
+    assert result.number(4) == 0.5
 
 
 def test_a_structure_of_words_is_where_its_first_one_is() -> None:

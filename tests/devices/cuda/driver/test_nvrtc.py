@@ -30,9 +30,9 @@ ROOT = Path(module.__file__).resolve().parents[4]
 
 @pytest.fixture
 def nvrtc(tmp_path: Path) -> Nvrtc:
-    found = find_nvrtc().nvrtc
-    assert found is not None
-    return found.with_cache(tmp_path / "cache")
+    result = find_nvrtc().nvrtc
+    assert result is not None
+    return result.with_cache(tmp_path / "cache")
 
 
 @needs_nvrtc
@@ -51,7 +51,7 @@ def test_what_was_compiled_is_kept_by_text_architecture_and_options(nvrtc: Nvrtc
     first = nvrtc.compile(TEXT, "twice.cu", "sm_90")
     assert folder.stat().st_mode & 0o777 == 0o700
     files = list(folder.iterdir())
-    assert [each.suffix for each in files] == [".cubin"]
+    assert [file.suffix for file in files] == [".cubin"]
     assert nvrtc.compile(TEXT, "other.cu", "sm_90") == first
     assert list(folder.iterdir()) == files
     nvrtc.compile(TEXT, "twice.cu", "sm_80")
@@ -73,9 +73,9 @@ def test_a_kept_cubin_that_is_broken_is_made_again(nvrtc: Nvrtc) -> None:
 def test_a_text_that_does_not_compile_is_kept_and_its_line_named(nvrtc: Nvrtc) -> None:
     with pytest.raises(DriverError, match=r"broken.cu does not compile by NVRTC") as caught:
         nvrtc.compile(TEXT.replace("2", "missing"), "broken.cu", "sm_90")
-    said = str(caught.value)
-    assert 'text.cu(2): error: identifier "missing" is undefined' in said
-    path = said.partition("its source: ")[2].partition("\n")[0]
+    message = str(caught.value)
+    assert 'text.cu(2): error: identifier "missing" is undefined' in message
+    path = message.partition("its source: ")[2].partition("\n")[0]
     assert "*= missing" in Path(path).read_text("utf-8")
     assert not any(nvrtc.cache.folder.glob("*"))
 
@@ -97,10 +97,10 @@ def test_what_newer_gpus_are_compiled_for(nvrtc: Nvrtc, monkeypatch: pytest.Monk
 
 @needs_nvrtc
 def test_for_a_generation_that_it_does_not_know_it_makes_ptx(nvrtc: Nvrtc) -> None:
-    made = nvrtc.compile(TEXT, "twice.cu", "sm_990")
-    assert f".target sm_{max(nvrtc.archs)}".encode() in made.content
-    assert made.content.endswith(b"\0")
-    assert nvrtc.compile(TEXT, "twice.cu", "sm_990") == made
+    cubin = nvrtc.compile(TEXT, "twice.cu", "sm_990")
+    assert f".target sm_{max(nvrtc.archs)}".encode() in cubin.content
+    assert cubin.content.endswith(b"\0")
+    assert nvrtc.compile(TEXT, "twice.cu", "sm_990") == cubin
 
 
 LOADS_BESIDE = """

@@ -23,9 +23,9 @@ def sweep() -> Any:
 
 @pytest.fixture
 def nvrtc(tmp_path: Path) -> Nvrtc:
-    found = find_nvrtc().nvrtc
-    assert found is not None
-    return found.with_cache(tmp_path)
+    result = find_nvrtc().nvrtc
+    assert result is not None
+    return result.with_cache(tmp_path)
 
 
 LOG = """ptxas info    : 0 bytes gmem
@@ -53,7 +53,7 @@ def test_variants_are_all_combinations_of_each_line(sweep: Any) -> None:
 
 
 def test_dtypes_give_their_macros_and_all_else_is_plain(sweep: Any) -> None:
-    text = sweep.defined({"T": "half", "ITEM": "uint4", "N": "8"})
+    text = sweep.definitions({"T": "half", "ITEM": "uint4", "N": "8"})
     lines = [line for line in text.splitlines() if line.startswith("#define")]
     names = [line.split()[1].partition("(")[0] for line in lines]
     assert names == ["T", "T_VALUE", "T_LOAD", "T_STORE", "ITEM", "N"]
@@ -73,13 +73,13 @@ def test_generated_texts_are_those_of_ops_on_a_gpu(sweep: Any) -> None:
 
 
 def test_launches_that_are_joined_are_in_the_sweep(sweep: Any) -> None:
-    found = list(sweep.CORPORA["joined"]())
-    assert {name.split()[1] for name, _ in found} >= {"adam", "momentum", "rmsprop", "ftrl"}
-    assert all("__grid_constant__" in text for _, text in found)
+    result = list(sweep.CORPORA["joined"]())
+    assert {name.split()[1] for name, _ in result} >= {"adam", "momentum", "rmsprop", "ftrl"}
+    assert all("__grid_constant__" in text for _, text in result)
 
 
 def test_of_many_texts_some_are_picked_evenly(sweep: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    many = [(f"text {at}", "") for at in range(10)]
+    many = [(f"text {index}", "") for index in range(10)]
     monkeypatch.setattr(sweep, "CORPORA", {"one": lambda: many, "two": lambda: many[:2]})
     names = [text.name for text in sweep.all_texts(["one", "two"], "text", 4)]
     assert names == ["text 0", "text 3", "text 6", "text 9", "text 0", "text 1"]
@@ -113,9 +113,9 @@ def test_texts_are_compiled_for_every_gpu_or_in_turn(sweep: Any, nvrtc: Nvrtc) -
 
     def met(rotate: int) -> list[tuple[str, str]]:
         outcomes = sweep.sweep(nvrtc, texts, archs, rotate)
-        return [(each.kernel, each.arch) for outcome in outcomes for each in outcome.kernels]
+        return [(kernel.kernel, kernel.arch) for outcome in outcomes for kernel in outcome.kernels]
 
-    assert met(0) == [(each.name, arch) for each in texts for arch in archs]
+    assert met(0) == [(text.name, arch) for text in texts for arch in archs]
     assert met(1) == [("one", "sm_80"), ("two", "sm_90"), ("three", "sm_80")]
 
 
@@ -127,7 +127,7 @@ def test_texts_for_newer_gpus_are_compiled_for_these(sweep: Any, nvrtc: Nvrtc) -
     texts = [sweep.Text("f", text)]
     for rotate, archs in ((0, ["sm_80", "sm_90"]), (1, ["sm_80"])):
         outcomes = sweep.sweep(nvrtc, texts, ["sm_70", "sm_75", "sm_80", "sm_90"], rotate)
-        assert [each.arch for outcome in outcomes for each in outcome.kernels] == archs
+        assert [kernel.arch for outcome in outcomes for kernel in outcome.kernels] == archs
 
 
 @needs_nvrtc
@@ -154,8 +154,8 @@ def test_the_program_fails_where_a_text_does(
     texts = [("good", good), ("bad", good.replace("1", "missing")), ("empty", "__device__ int x;")]
     monkeypatch.setattr(sweep, "CORPORA", {"own": lambda: texts})
     assert sweep.main(["--arch", "sm_90"]) == 1
-    said = capsys.readouterr()
-    assert "3 texts for sm_90" in said.out and "2 faults" in said.out
-    assert "FAILED: bad for sm_90: bad does not compile" in said.err
-    assert "FAILED: empty for sm_90: no kernel in it" in said.err
+    message = capsys.readouterr()
+    assert "3 sources for sm_90" in message.out and "2 faults" in message.out
+    assert "FAILED: bad for sm_90: bad does not compile" in message.err
+    assert "FAILED: empty for sm_90: no kernel in it" in message.err
     assert sweep.main(["--arch", "sm_90", "--only", "good"]) == 0

@@ -1,4 +1,4 @@
-"""A GPU played on the host: late streams, hazards, captures, errors that come out later."""
+"""An emulated GPU: late streams, hazards, captures, errors that come out later."""
 
 from __future__ import annotations
 
@@ -73,14 +73,14 @@ def test_it_is_a_driver() -> None:
     driver: Driver = HostDriver(total_bytes=1 << 20)
     properties = driver.properties
     assert (properties.name, properties.arch) == ("CUDA on the host", "sm_80")
-    taken = driver.malloc(1 << 19)
-    assert taken is not None and taken % 256 == 0
+    gathered = driver.malloc(1 << 19)
+    assert gathered is not None and gathered % 256 == 0
     assert driver.malloc(1 << 20) is None
     assert driver.properties.free_bytes == 1 << 19
-    driver.free(taken)
+    driver.free(gathered)
     assert driver.properties.free_bytes == 1 << 20
     with pytest.raises(DriverError, match="is no device memory that was allocated"):
-        driver.free(taken)
+        driver.free(gathered)
     driver.close()
 
 
@@ -465,8 +465,8 @@ def test_in_tf32_operands_have_ten_bits_and_halves_go_away_from_zero() -> None:
     one = np.float32([1])
     driver.copy_in(place[1], one.ctypes.data, 4, stream)
     product = Product(7, 1, 1, "float32", *place, 1, 1, 1, tf32=True)
-    found = np.zeros((2, 7), np.float32)
-    for row, tf32 in zip(found, (True, False)):
+    result = np.zeros((2, 7), np.float32)
+    for row, tf32 in zip(result, (True, False)):
         launch = driver.product(product._replace(tf32=tf32), (0, 0), stream)
         assert launch is not None
         launch()
@@ -475,8 +475,8 @@ def test_in_tf32_operands_have_ten_bits_and_halves_go_away_from_zero() -> None:
     step = 2.0**-10
     large = np.round(3e38 * 2.0**-117) * 2.0**117
     expected = [1 + step, 1, -1 - step, 3 * half, large, np.inf, np.nan]
-    np.testing.assert_array_equal(found[0], np.float32(expected))
-    np.testing.assert_array_equal(found[1], left)
+    np.testing.assert_array_equal(result[0], np.float32(expected))
+    np.testing.assert_array_equal(result[1], left)
 
 
 def stored(values: NDArray[Any], dtype: str) -> NDArray[Any]:

@@ -53,6 +53,6 @@ def test_reading_behind_an_array_of_many_is_found(tmp_path: Path, by: int) -> No
     )
     if done.returncode == 3:
         pytest.skip(done.stderr)
-    said = done.stdout + done.stderr
-    assert (done.returncode != 0) == bool(by), said
-    assert ("heap-buffer-overflow" in said) == bool(by)
+    message = done.stdout + done.stderr
+    assert (done.returncode != 0) == bool(by), message
+    assert ("heap-buffer-overflow" in message) == bool(by)

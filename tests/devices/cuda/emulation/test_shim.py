@@ -129,16 +129,16 @@ def shim() -> HostModule:
 
 
 def run(
-    shim: HostModule, name: str, block: Any, *arguments: Any, grid: Any = 1, **more: Any
+    shim: HostModule, name: str, block: Any, *arguments: Any, grid: Any = 1, **options: Any
 ) -> None:
     """Launches with arrays for addresses."""
 
     def three(size: Any) -> tuple[int, int, int]:
         return (size, 1, 1) if isinstance(size, int) else size
 
-    given = [each.ctypes.data if isinstance(each, np.ndarray) else each for each in arguments]
-    shared = more.pop("shared", 0)
-    shim.launch(name, Geometry(three(grid), three(block), shared), given, **more)
+    inputs = [array.ctypes.data if isinstance(array, np.ndarray) else array for array in arguments]
+    shared = options.pop("shared", 0)
+    shim.launch(name, Geometry(three(grid), three(block), shared), inputs, **options)
 
 
 @pytest.mark.parametrize("backwards", [False, True])
@@ -190,7 +190,7 @@ def test_warp_functions(shim: HostModule) -> None:
     np.testing.assert_array_equal(out[1], np.where(lane < 2, lane, lane - 2))
     np.testing.assert_array_equal(out[2], np.where(lane % 8 < 6, lane + 2, lane))
     np.testing.assert_array_equal(out[3], lane ^ 5)
-    assert (out[4] == sum(1 << each for each in range(0, 32, 3))).all()
+    assert (out[4] == sum(1 << number for number in range(0, 32, 3))).all()
     assert (out[5] == 3).all()
     np.testing.assert_array_equal(out[6], np.where(lane < 4, 1, np.where(lane < 8, 5, -1)))
     assert (out[7] == lane.sum()).all()
@@ -243,10 +243,10 @@ def test_floats_are_rounded_to_nearest_even(shim: HostModule) -> None:
     x, h, b = x[~is_nan], h[~is_nan], b[~is_nan]
     np.testing.assert_array_equal(h, x.astype(np.float16).view(np.uint16))
     near = [(b + np.uint16(step)).astype(np.uint32) << 16 for step in (0xFFFF, 0, 1)]
-    below, own, above = (each.view(np.float32).astype(np.float64) for each in near)
-    finite = np.isfinite(own) & np.isfinite(below) & np.isfinite(above)
+    below, middle, above = (array.view(np.float32).astype(np.float64) for array in near)
+    finite = np.isfinite(middle) & np.isfinite(below) & np.isfinite(above)
     exact = x.astype(np.float64)
-    off = abs(own - exact)[finite]
+    off = abs(middle - exact)[finite]
     best = np.minimum(abs(below - exact), abs(above - exact))[finite]
     assert (off <= best).all()
     assert (b[finite][off == best] % 2 == 0).all()
@@ -295,10 +295,10 @@ FAILURES = (
 
 @pytest.mark.parametrize(("name", "threads", "more", "message"), FAILURES)
 def test_a_barrier_that_not_all_reach_is_an_error(
-    shim: HostModule, name: str, threads: int, more: tuple[int, ...], message: str
+    shim: HostModule, name: str, threads: int, options: tuple[int, ...], message: str
 ) -> None:
     with pytest.raises(DriverError, match=message) as caught:
-        run(shim, name, threads, np.zeros(threads, np.float32), *more)
+        run(shim, name, threads, np.zeros(threads, np.float32), *options)
     assert (caught.value.status, caught.value.fatal) == (719, True)
     out = np.full((1, 1, 1, 2, 3, 4), -1)
     run(shim, "places", (4, 3, 2), out)  # the next launch is not touched by it

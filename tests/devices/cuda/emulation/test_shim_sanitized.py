@@ -51,12 +51,12 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     text, path = folder / "program.cpp", folder / "program"
     text.write_text(host_source(TEXT)[0] + PROGRAM, "utf-8")
     flags = ["-std=c++17", "-O1", "-g", "-w", "-fsanitize=address"]
-    made = subprocess.run(
+    process = subprocess.run(
         [host_compiler().path, *flags, str(text), "-o", str(path)], capture_output=True, text=True
     )
-    if made.returncode and "asan" in made.stderr:
-        pytest.skip(f"no AddressSanitizer here: {made.stderr[:200]}")
-    assert made.returncode == 0, made.stderr
+    if process.returncode and "asan" in process.stderr:
+        pytest.skip(f"no AddressSanitizer here: {process.stderr[:200]}")
+    assert process.returncode == 0, process.stderr
     return path
 
 

@@ -46,34 +46,34 @@ def both_ways(device: CudaDevice, steps: Sequence[Enqueued], results: Sequence[A
     alone = [device.read(array) for array in results]
     for array, value in zip(results, before):
         device.write(array, value)
-    made = device.kernels.joined(steps)
-    made()
+    result = device.kernels.joined(steps)
+    result()
     for array, value in zip(results, alone):
         assert device.read(array).tobytes() == value.tobytes()
-    return len(made.calls)
+    return len(result.calls)
 
 
 def scaled(sizes: Sequence[int], dtype: Any = np.float32) -> list[Fused]:
     """y = y - rate * x for vectors: `rate` is a number by its address."""
-    made = []
+    results = []
     for size in sizes:
         one = Made()
         y, x = (one.input(np.zeros(size, dtype)) for _ in range(2))
         rate = one.input(np.zeros((), dtype))
         kind = as_dtype(dtype)
         one.output(one.apply("x - y", y, one.apply("x * y", rate, x, dtype=kind), dtype=kind))
-        made.append(one.finish())
-    return made
+        results.append(one.finish())
+    return results
 
 
 def vectors(device: CudaDevice, sizes: Sequence[int], dtype: Any, shift: int = 0) -> list[Array]:
     """Vectors of numbers, each `shift` elements behind where memory is aligned."""
-    made = []
+    results = []
     for size in sizes:
         numbers = np.random.default_rng(size).uniform(-2, 2, size + shift).astype(dtype)
         whole = on_gpu(device, numbers)
-        made.append(Array(whole.address + shift * whole.dtype.itemsize, (size,), whole.dtype))
-    return made
+        results.append(Array(whole.address + shift * whole.dtype.itemsize, (size,), whole.dtype))
+    return results
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float16, np.float64])
@@ -84,7 +84,7 @@ def test_vectors_of_any_sizes_and_addresses_are_updated_in_one_launch(
     sizes = [2, 3, 255, 7, 4097, 256, 20_001, 5, 64]
     with closing(gpu()) as device:
         rate = on_gpu(device, np.asarray(0.3, dtype))
-        ys, xs = (vectors(device, sizes, dtype, each) for each in (shift, 0))
+        ys, xs = (vectors(device, sizes, dtype, value) for value in (shift, 0))
         steps = [
             bound(device, fused, [y, x, rate, y], 3)
             for fused, y, x in zip(scaled(sizes, dtype), ys, xs)
@@ -125,9 +125,9 @@ def test_what_a_table_does_not_hold_takes_another_launch() -> None:
         assert both_ways(device, steps, ys) == 3  # of each: blocks end, y, x, size
         works = [step.parts[0].work for step in steps]
         joined = list(join([work for work in works if work is not None]))
-        assert [each.arguments[0] for each in joined] == [124, 124, 52]
-        assert {len(each.arguments) for each in joined} == {WORDS}
-        assert [span for each in joined for span in each.writes] == [
+        assert [work.arguments[0] for work in joined] == [124, 124, 52]
+        assert {len(work.arguments) for work in joined} == {WORDS}
+        assert [span for work in joined for span in work.writes] == [
             (y.address, y.nbytes) for y in ys
         ]
 
@@ -135,18 +135,18 @@ def test_what_a_table_does_not_hold_takes_another_launch() -> None:
 @given(st.data())
 @settings(max_examples=8, deadline=None)
 def test_any_program_gives_the_same_bits_joined(data: st.DataObject) -> None:
-    made = draw_program(data.draw)
+    builder = draw_program(data.draw)
     try:
-        fused = made.finish()
+        fused = builder.finish()
     except NotNativeError:
         assume(False)
     with closing(gpu()) as device:
         steps, results = [], []
         for seed in range(data.draw(st.integers(1, 4))):
-            given = [on_gpu(device, each + np.float32(seed)) for each in made.arrays]
-            outputs = [on_gpu(device, each) for each in made.outputs()]
+            inputs = [on_gpu(device, value + np.float32(seed)) for value in builder.arrays]
+            outputs = [on_gpu(device, value) for value in builder.outputs()]
             try:
-                steps.append(bound(device, fused, [*given, *outputs], len(given)))
+                steps.append(bound(device, fused, [*inputs, *outputs], len(inputs)))
             except Takes:
                 assume(False)
             results += outputs
@@ -173,6 +173,6 @@ def test_what_a_step_touches_is_what_its_parts_touch() -> None:
         copy = device.kernels.moves(ViewCopies(lambda _, x, z: [(x[:4], z[4:])]), None, [x, z])
         assert copy.touches() == (((x.address, 16),), ((z.address + 16, 16),))
         product = Product(1, 1, 1, "float32", x.address, x.address, z.address, 1, 1, 1)
-        part = device.kernels._by_library(product)
+        part = device.kernels._by_cublaslt(product)
         assert part is not None and part.touches is not None
         assert (z.address, 4) in part.touches.writes

@@ -1,4 +1,4 @@
-"""Copies of views, matrix products and values in and out, on a GPU played on the host."""
+"""Copies of views, matrix products and values in and out, on an emulated GPU."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ def device() -> Iterator[CudaDevice]:
 
 @pytest.fixture(scope="module")
 def without_library() -> Iterator[CudaDevice]:
-    with closing(gpu(products=False)) as made:
-        yield made
+    with closing(gpu(products=False)) as device:
+        yield device
 
 
 @pytest.fixture(scope="module")
 def without_epilogues() -> Iterator[CudaDevice]:
-    with closing(gpu(epilogues=False)) as made:
-        yield made
+    with closing(gpu(epilogues=False)) as device:
+        yield device
 
 
 def moved(device: CudaDevice, views: Callable[..., Any], *arrays: np.ndarray) -> np.ndarray:
@@ -147,8 +147,8 @@ def test_matrices_are_multiplied_whatever_their_strides(
 ) -> None:
     arrays = [numbers(*shape) for shape in shapes]
     a, b, _ = views(*arrays)
-    found = multiplied(request.getfixturevalue(which), views, *arrays)
-    np.testing.assert_allclose(found, np.asarray(a) @ np.asarray(b), rtol=2e-5, atol=1e-4)
+    result = multiplied(request.getfixturevalue(which), views, *arrays)
+    np.testing.assert_allclose(result, np.asarray(a) @ np.asarray(b), rtol=2e-5, atol=1e-4)
 
 
 FINISHED = [
@@ -185,13 +185,13 @@ def test_what_follows_a_product_is_done_with_it_or_after_it(
             "relu" in finishes,
         ),
     )
-    places = [on_gpu(device, each) for each in (a, b, bias, addend, np.zeros_like(wanted))]
-    made = device.kernels.products(native, None, places)
-    made()
+    places = [on_gpu(device, array) for array in (a, b, bias, addend, np.zeros_like(wanted))]
+    result = device.kernels.products(native, None, places)
+    result()
     np.testing.assert_allclose(device.read(places[-1]), wanted, rtol=2e-5, atol=1e-3)
-    said = {"device": "", "without_epilogues": "ends in", "without_library": "is computed by"}
-    assert [note.split(" kernels")[0] for note in made.notes] == (
-        [said[which]] if said[which] else []
+    message = {"device": "", "without_epilogues": "ends in", "without_library": "is computed by"}
+    assert [note.split(" kernels")[0] for note in result.notes] == (
+        [message[which]] if message[which] else []
     )
 
 
@@ -209,14 +209,16 @@ def test_a_batch_that_shares_a_matrix_is_one_product(
     seen: list[Any] = []
     bound = device.driver.product
     monkeypatch.setattr(
-        device.driver, "product", lambda each, *more: seen.append(each) or bound(each, *more)
+        device.driver,
+        "product",
+        lambda product, *more: seen.append(product) or bound(product, *more),
     )
     arrays = numbers(4, 6, 5), numbers(5, 7), np.zeros((4, 6, 7), np.float32)
-    found = multiplied(device, views, *arrays)
-    assert [(each.m, each.batch) for each in seen] == [(rows, batch)]
+    result = multiplied(device, views, *arrays)
+    assert [(product.m, product.batch) for product in seen] == [(rows, batch)]
     a, b, out = views(*arrays)
     out[...] = a @ b
-    np.testing.assert_allclose(found, arrays[-1], rtol=2e-5, atol=1e-3)
+    np.testing.assert_allclose(result, arrays[-1], rtol=2e-5, atol=1e-3)
 
 
 @pytest.mark.parametrize("which", ["device", "without_epilogues", "without_library"])
@@ -226,7 +228,7 @@ def test_no_number_survives_a_product_and_its_relu(
 ) -> None:
     device: CudaDevice = request.getfixturevalue(which)
     a = np.array([[np.nan, 1], [-1, 0], [1, 2]], dtype)
-    places = [on_gpu(device, each) for each in (a, np.eye(2, dtype=dtype), np.zeros_like(a))]
+    places = [on_gpu(device, array) for array in (a, np.eye(2, dtype=dtype), np.zeros_like(a))]
     native = MatmulWithEpilogue(
         MatrixProducts(lambda _, *given: [given]), lambda *_: Epilogue(relu=True)
     )
@@ -238,9 +240,9 @@ def test_no_number_survives_a_product_and_its_relu(
 @pytest.mark.parametrize("dtype", [np.float16, np.float64, np.int32])
 def test_our_own_products_are_of_any_dtype(without_library: CudaDevice, dtype: Any) -> None:
     a, b = numbers(20, 30, dtype=dtype), numbers(30, 7, dtype=dtype)
-    found = multiplied(without_library, lambda a, b, c: (a, b, c), a, b, np.zeros((20, 7), dtype))
+    result = multiplied(without_library, lambda a, b, c: (a, b, c), a, b, np.zeros((20, 7), dtype))
     wanted = a.astype(np.float64) @ b.astype(np.float64)
-    np.testing.assert_allclose(found, wanted, rtol=2e-3 if dtype == np.float16 else 1e-12)
+    np.testing.assert_allclose(result, wanted, rtol=2e-3 if dtype == np.float16 else 1e-12)
 
 
 # -- values in and out

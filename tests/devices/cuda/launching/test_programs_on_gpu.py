@@ -11,7 +11,7 @@ from hypothesis import given, settings, strategies as st
 import gpugraph as tf
 from gpugraph.devices.cuda.launching import generated_kernels as generated
 from gpugraph.devices.cuda.launching.cuda_kernel_source import CudaSource, Variant
-from gpugraph.devices.cuda.launching.generated_kernels import chosen
+from gpugraph.devices.cuda.launching.generated_kernels import variant_for
 from gpugraph.devices.native import NotNativeError
 
 from ...native.test_random_programs import check_random, draw_program
@@ -26,33 +26,35 @@ def numbers(*shape: int, dtype: Any = np.float32, seed: int = 1) -> np.ndarray:
 
 
 def softmax(*shape: int) -> Made:
-    made = Made()
-    x = made.input(numbers(*shape))
+    builder = Made()
+    x = builder.input(numbers(*shape))
     axes = [len(shape) - 1]
-    e = made.apply("exp(x)", made.apply("x - y", x, made.reduce(MAX, x, axes)))
-    made.output(made.apply("x / y", e, made.reduce(SUM, e, axes)))
-    return made
+    e = builder.apply("exp(x)", builder.apply("x - y", x, builder.reduce(MAX, x, axes)))
+    builder.output(builder.apply("x / y", e, builder.reduce(SUM, e, axes)))
+    return builder
 
 
 @pytest.mark.parametrize("size", [1, 3, 8, 1027])
 def test_elements_are_loaded_several_at_a_time_and_the_rest_one_by_one(size: int) -> None:
-    made = Made()
-    x, y = made.input(numbers(size)), made.input(numbers(size, seed=2))
-    made.output(made.apply("x * y", made.apply("tanh(x)", x), y))
-    made.output(made.apply("x < y", x, y, dtype=tf.bool), tf.bool)
-    made.check(by=run_program)
+    builder = Made()
+    x, y = builder.input(numbers(size)), builder.input(numbers(size, seed=2))
+    builder.output(builder.apply("x * y", builder.apply("tanh(x)", x), y))
+    builder.output(builder.apply("x < y", x, y, dtype=tf.bool), tf.bool)
+    builder.check(by=run_program)
 
 
 @pytest.mark.parametrize("shape", [(5, 12), (5, 7), (2, 3, 5, 8)])
 def test_elements_broadcast_along_any_axes(shape: tuple[int, ...]) -> None:
-    made = Made()
-    x, row = made.input(numbers(*shape)), made.input(numbers(shape[-1], seed=2))
-    column = made.input(numbers(*shape[:-1], 1, seed=3))
-    first = made.input(numbers(*shape[:1], *(1,) * (len(shape) - 1), seed=4))
-    made.output(
-        made.apply("x + y", made.apply("x + y", x, row), made.apply("x * y", column, first))
+    builder = Made()
+    x, row = builder.input(numbers(*shape)), builder.input(numbers(shape[-1], seed=2))
+    column = builder.input(numbers(*shape[:-1], 1, seed=3))
+    first = builder.input(numbers(*shape[:1], *(1,) * (len(shape) - 1), seed=4))
+    builder.output(
+        builder.apply(
+            "x + y", builder.apply("x + y", x, row), builder.apply("x * y", column, first)
+        )
     )
-    made.check(by=run_program)
+    builder.check(by=run_program)
 
 
 @pytest.mark.parametrize("shape", [(37, 10), (6, 33), (3, 1500), (20,), (40_000,)])
@@ -62,47 +64,47 @@ def test_rows_are_reduced_by_a_thread_a_warp_a_block_or_several_blocks(shape: An
 
 @pytest.mark.parametrize("shape", [(300, 10), (50, 70), (3, 1030), (1000, 3)])
 def test_columns_are_added_up_beside_elements_and_totals(shape: tuple[int, int]) -> None:
-    made = Made()
-    x = made.input(numbers(*shape))
-    y = made.apply("x * x", x)
-    made.output(y)
-    made.output(made.reduce(SUM, y, [0]))
-    made.output(made.reduce(MEAN, y))
-    made.output(made.reduce(MIN, x, [0]))
-    made.check(rtol=1e-5, by=run_program)
+    builder = Made()
+    x = builder.input(numbers(*shape))
+    y = builder.apply("x * x", x)
+    builder.output(y)
+    builder.output(builder.reduce(SUM, y, [0]))
+    builder.output(builder.reduce(MEAN, y))
+    builder.output(builder.reduce(MIN, x, [0]))
+    builder.check(rtol=1e-5, by=run_program)
 
 
 @pytest.mark.parametrize("shape", [(300, 10), (50, 70), (4, 1100)])
 def test_rows_and_columns_are_reduced_by_one_kernel(shape: tuple[int, int]) -> None:
-    made = Made()
-    x = made.input(numbers(*shape))
-    centered = made.apply("x - y", x, made.reduce(MEAN, x, [1]))
-    made.output(centered)
-    made.output(made.reduce(SUM, centered, [0]))
-    made.output(made.reduce(SUM, made.reduce(MAX, x, [1]), [0]))
-    made.check(rtol=1e-4, atol=1e-4, by=run_program)
+    builder = Made()
+    x = builder.input(numbers(*shape))
+    centered = builder.apply("x - y", x, builder.reduce(MEAN, x, [1]))
+    builder.output(centered)
+    builder.output(builder.reduce(SUM, centered, [0]))
+    builder.output(builder.reduce(SUM, builder.reduce(MAX, x, [1]), [0]))
+    builder.check(rtol=1e-4, atol=1e-4, by=run_program)
 
 
 def test_numbers_need_no_elements() -> None:
-    made = Made()
-    x = made.input(numbers())
-    made.output(made.apply("x + y", x, made.constant(2.5)))
-    made.check(by=run_program)
+    builder = Made()
+    x = builder.input(numbers())
+    builder.output(builder.apply("x + y", x, builder.constant(2.5)))
+    builder.check(by=run_program)
 
 
 def test_float16_is_computed_in_float_and_rounded() -> None:
-    made = Made()
-    x = made.input(numbers(3, 40, dtype=np.float16))
-    y = made.apply("x * y", x, x, dtype=tf.float16)
-    made.output(y, tf.float16)
-    made.output(made.reduce(SUM, y, [1]), tf.float16)
-    made.check(rtol=2e-3, atol=2e-3, by=run_program)
+    builder = Made()
+    x = builder.input(numbers(3, 40, dtype=np.float16))
+    y = builder.apply("x * y", x, x, dtype=tf.float16)
+    builder.output(y, tf.float16)
+    builder.output(builder.reduce(SUM, y, [1]), tf.float16)
+    builder.check(rtol=2e-3, atol=2e-3, by=run_program)
 
 
 def test_threads_may_run_in_any_order() -> None:
-    made = softmax(5, 1500)
-    forwards, backwards = made.run(run_program), made.outputs()
-    run_program(made.finish(), made.arrays, backwards, backwards=True)
+    builder = softmax(5, 1500)
+    forwards, backwards = builder.run(run_program), builder.outputs()
+    run_program(builder.finish(), builder.arrays, backwards, backwards=True)
     np.testing.assert_array_equal(forwards[0], backwards[0])
 
 
@@ -120,26 +122,26 @@ def test_a_pack_is_as_wide_as_sizes_and_addresses_allow() -> None:
         def __init__(self, address: int, dtype: Any) -> None:
             self.address, self.dtype = address, np.dtype(dtype)
 
-    made = Made()
-    made.output(made.apply("-x", made.input(numbers(6, 6))))
-    program, _ = made.finish()
+    builder = Made()
+    builder.output(builder.apply("-x", builder.input(numbers(6, 6))))
+    program, _ = builder.finish()
     aligned = [Place(0, np.float32), Place(256, np.float32)]
-    assert chosen(program, (36,), aligned).pack == 4
-    assert chosen(program, (36,), [Place(4, np.float32), *aligned]).pack == 1
-    assert chosen(program, (36,), [Place(8, np.float32), *aligned]).pack == 2
-    assert chosen(program, (36,), [Place(0, np.float64), *aligned]).pack == 2
-    assert chosen(program, (36,), [Place(0, np.float16)]).pack == 8
+    assert variant_for(program, (36,), aligned).pack == 4
+    assert variant_for(program, (36,), [Place(4, np.float32), *aligned]).pack == 1
+    assert variant_for(program, (36,), [Place(8, np.float32), *aligned]).pack == 2
+    assert variant_for(program, (36,), [Place(0, np.float64), *aligned]).pack == 2
+    assert variant_for(program, (36,), [Place(0, np.float16)]).pack == 8
 
 
 @given(st.data())
 @settings(max_examples=15, deadline=None)
 def test_any_program_computes_what_numpy_computes(data: st.DataObject) -> None:
-    made = draw_program(data.draw)
+    builder = draw_program(data.draw)
     try:
-        made.finish()
+        builder.finish()
     except NotNativeError:
         return
-    check_random(made, made.run(run_program))
+    check_random(builder, builder.run(run_program))
 
 
 def test_more_arrays_than_a_kernel_takes_are_left_to_the_host(
@@ -147,14 +149,14 @@ def test_more_arrays_than_a_kernel_takes_are_left_to_the_host(
 ) -> None:
     monkeypatch.setattr(generated, "MOST_ARGUMENTS", 30)
     with tf.Graph().as_default():
-        given = [tf.placeholder(tf.float32, [2]) for _ in range(28)]
+        inputs = [tf.placeholder(tf.float32, [2]) for _ in range(28)]
         with tf.device("/gpu:0"):
-            few, many = tf.add_n(given[:20]), tf.add_n(given)
-        feeds = {x: [at, 1] for at, x in enumerate(given)}
+            few, many = tf.add_n(inputs[:20]), tf.add_n(inputs)
+        feeds = {x: [index, 1] for index, x in enumerate(inputs)}
         options = tf.GPUOptions(emulated_gpus=1)
         with tf.Session(config=tf.ConfigProto(gpu_options=options)) as session:
-            told = str(session.explain([few, many], feeds))
-            assert "29 arrays are more than a kernel takes" in told and "21 arrays" not in told
+            report = str(session.explain([few, many], feeds))
+            assert "29 arrays are more than a kernel takes" in report and "21 arrays" not in report
             for _ in range(3):
-                found = session.run([few, many], feeds)
-                assert [each.tolist() for each in found] == [[190, 20], [378, 28]]
+                result = session.run([few, many], feeds)
+                assert [array.tolist() for array in result] == [[190, 20], [378, 28]]
