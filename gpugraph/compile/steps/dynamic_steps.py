@@ -1,12 +1,12 @@
-"""Steps with tensors whose size is known only when they are made.
+"""Steps with tensors whose size is known only during a run.
 
-Such a step infers its outputs' shapes from the inputs it meets, allocates them, binds its kernel
-and runs it, at every run. It frees the cells of which it is the last user.
+At each run such a step infers the shapes of its outputs from its inputs, allocates the outputs,
+binds its kernel and calls it. It frees the cells of which it is the last user.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -39,7 +39,7 @@ class DynamicStep:
         self.device: Device = bound.runner
         self.resources = arrays.unit.target.resources
         self.kept = arrays.holdings.memory.kept
-        self.reserved: list[Block] = []  # what this run writes, whoever moves it meanwhile
+        self.reserved: list[Block] = []  # what this run writes, even if a variable moves meanwhile
         self.sources = [self._source(arrays, *item) for item in enumerate(bound.inputs)]
         self.results = [self._result(arrays, place) for place in bound.outputs]
         self.dying = dying_cells(arrays, node, [key for key, _ in bound.inputs])
@@ -159,28 +159,29 @@ class DynamicStep:
 
 
 class DynamicCopy:
-    """A tensor's way to another device, sized when it goes."""
+    """The transfer of a tensor that is sized at run time to another device."""
 
     def __init__(
         self,
         arrays: Arrays,
         recv: Node,
-        way: str,
+        rendezvous_key: str,
         devices: tuple[Device, Device],
         key: TensorId,
-        own: Home,
+        home: Home,
     ) -> None:
         self.name = recv.name
-        self.way = way
+        self.rendezvous_key = rendezvous_key
         self.mailbox = arrays.mailbox
         self.devices = devices
-        self.dtype = own.dtype
-        self.result = arrays.cell(own.storage) if own.storage.kind == "cell" else arrays.array(own)
-        self.dying = dying_cells(arrays, arrays.sends[recv.id], [key], recv)
+        self.dtype = home.dtype
+        is_cell = home.storage.kind == "cell"
+        self.result = arrays.cell(home.storage) if is_cell else arrays.array(home)
+        self.dying = dying_cells(arrays, recv, [key])
 
     def __call__(self) -> None:
-        sent, _ = self.mailbox.recv(self.way)
-        array = sent()  # only now: a variable may have moved since it was sent
+        read, _ = self.mailbox.recv(self.rendezvous_key)
+        array = read()  # only now: a variable may have moved since it was sent
         source, target = self.devices
         if isinstance(self.result, Cell):
             self.result.fill(target.allocate(array.shape, self.dtype, self.name))
@@ -195,14 +196,12 @@ _NOTHING = np.empty(0)
 """Stands for the array of a variable that has none yet: no elements of no known shape."""
 
 
-def dying_cells(
-    arrays: Arrays, node: Node, keys: Sequence[TensorId], at: Node | None = None
-) -> list[Cell]:
-    """The cells whose last user is this step."""
-    last = arrays.positions[(at or node).id]
-    found = []
-    for key in dict.fromkeys(keys):
-        home = arrays.unit.homes[key]
-        if home.storage.kind == "cell" and home.storage.node is None and home.storage.last == last:
-            found.append(arrays.cell(home.storage))
-    return found
+def dying_cells(arrays: Arrays, node: Node, keys: Iterable[TensorId]) -> list[Cell]:
+    """The cells whose last user is the step of this node."""
+    last = arrays.positions[node.id]
+    storages = [arrays.unit.homes[key].storage for key in dict.fromkeys(keys)]
+    return [
+        arrays.cell(storage)
+        for storage in storages
+        if storage.kind == "cell" and storage.node is None and storage.last == last
+    ]

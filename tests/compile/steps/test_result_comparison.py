@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gpugraph.compile.steps.result_comparison import alike
+from gpugraph.compile.steps.result_comparison import are_close
 
 VALUES = np.linspace(-3, 3, 200, dtype=np.float32)
 
 
 def judged(found, wanted):
     """Whether `found` would be taken for what was wanted."""
-    return alike([np.asarray(found)], [np.asarray(wanted)])
+    return are_close([np.asarray(found)], [np.asarray(wanted)])
 
 
 def test_last_bits_may_differ():
