@@ -62,33 +62,33 @@ def own() -> Any:
     return importlib.import_module("gpugraph")
 
 
-def by(module: str, function: str, *given: Any) -> Callable[[], Any]:
+def by(module: str, function: str, *arguments: Any) -> Callable[[], Any]:
     """A function of a module that only its package's users can import."""
-    return lambda: getattr(importlib.import_module(module), function)(*given)
+    return lambda: getattr(importlib.import_module(module), function)(*arguments)
 
 
-def row(name: str, *given: Any, without: str = "", hand: bool = False) -> dict[str, Any]:
+def row(name: str, *arguments: Any, without: str = "", hand: bool = False) -> dict[str, Any]:
     """The columns of a row: `name` in each module; `without` names those that lack it."""
-    found = {
-        "gpugraph": by("cpu_graph", name, own, *given),
-        "gpugraph, NumPy": by("cpu_graph", name, own, *given),
-        "tensorflow": by("cpu_graph", name, tensorflow, *given),
-        "jax": by("cpu_jax", name, *given),
-        "torch": by("cpu_torch", name, False, *given),
-        "torch.compile": by("cpu_torch", name, True, *given),
-        "onnxruntime": by("cpu_onnx", name, *given),
-        "numpy": by("cpu_numpy", name, *given),
+    functions = {
+        "gpugraph": by("cpu_graph", name, own, *arguments),
+        "gpugraph, NumPy": by("cpu_graph", name, own, *arguments),
+        "tensorflow": by("cpu_graph", name, tensorflow, *arguments),
+        "jax": by("cpu_jax", name, *arguments),
+        "torch": by("cpu_torch", name, False, *arguments),
+        "torch.compile": by("cpu_torch", name, True, *arguments),
+        "onnxruntime": by("cpu_onnx", name, *arguments),
+        "numpy": by("cpu_numpy", name, *arguments),
     }
     lacking = [*without.split(), *([] if hand else ["numpy"])]
-    return {column: function for column, function in found.items() if column not in lacking}
+    return {column: function for column, function in functions.items() if column not in lacking}
 
 
 def inference(name: str, work: Any) -> dict[str, Any]:
     return {**row(name, work, False), "onnxruntime": by("cpu_onnx", name, work)}
 
 
-def training(name: str, *given: Any, hand: bool = False) -> dict[str, Any]:
-    return row(name, *given, without="onnxruntime", hand=hand)
+def training(name: str, *arguments: Any, hand: bool = False) -> dict[str, Any]:
+    return row(name, *arguments, without="onnxruntime", hand=hand)
 
 
 def first_runs(work: Mixed, whole: bool) -> dict[str, Any]:

@@ -52,21 +52,21 @@ def mlp(library: Library, work: Mlp) -> Step:
     x = tf.placeholder(tf.float32, [work.batch, work.widths[0]])
     labels = tf.placeholder(tf.int32, [work.batch])
     y, layers = x, work.weights()
-    for at, (kernel, bias) in enumerate(layers):
+    for index, (kernel, bias) in enumerate(layers):
         y = tf.matmul(y, tf.Variable(kernel)) + tf.Variable(bias)
-        y = tf.nn.relu(y) if at < len(layers) - 1 else y
+        y = tf.nn.relu(y) if index < len(layers) - 1 else y
     return trained(tf, cross_entropy(tf, y, labels), work, {x: work.x(), labels: work.labels()})
 
 
 def expression(library: Library, work: Expression) -> Work:
     """From a variable into a variable: nothing of that size is fed or fetched."""
     tf = library()
-    given = tf.placeholder(tf.float32, [work.size])
-    x, y = tf.Variable(given), tf.Variable(tf.zeros([work.size]))
+    initial = tf.placeholder(tf.float32, [work.size])
+    x, y = tf.Variable(initial), tf.Variable(tf.zeros([work.size]))
     value = tf.tanh(x * 1.5 + 0.3) * tf.sigmoid(x * 0.7) + tf.exp(-x * x)
     assign = tf.assign(y, value).op
     session = tf.Session()
-    session.run(tf.global_variables_initializer(), {given: work.x()})
+    session.run(tf.global_variables_initializer(), {initial: work.x()})
     return Work(lambda: session.run(assign), lambda: session.run(y))
 
 
@@ -81,12 +81,12 @@ def features(tf: Any, x: Any, work: Convnet) -> Any:
 def convnet(library: Library, work: Convnet, training: bool) -> Step:
     tf = library()
     x = tf.placeholder(tf.float32, [work.batch, work.size, work.size, 1])
-    found = features(tf, x, work)
+    y = features(tf, x, work)
     if not training:
-        return runner(tf, found, {x: work.x()})
+        return runner(tf, y, {x: work.x()})
     labels = tf.placeholder(tf.int32, [work.batch])
     kernel, bias = work.dense()
-    flat = tf.reshape(found, [-1, work.flat()])
+    flat = tf.reshape(y, [-1, work.flat()])
     logits = tf.matmul(flat, tf.Variable(kernel)) + tf.Variable(bias)
     loss = cross_entropy(tf, logits, labels)
     return trained(tf, loss, work, {x: work.x(), labels: work.labels()})

@@ -18,8 +18,8 @@ def one_op() -> Step:
 
 def chain(work: Chain) -> Step:
     numbers: Any = np.float32(work.factor), np.float32(work.term)
-    own = Chain(work.length, *numbers)
-    return lambda: own.of(np.float32(1.5))
+    scalars = Chain(work.length, *numbers)
+    return lambda: scalars.of(np.float32(1.5))
 
 
 def expression(work: Expression) -> Work:
@@ -45,7 +45,7 @@ def expression(work: Expression) -> Work:
 def mlp(work: Mlp) -> Step:
     """One hidden layer, by gradient descent; the gradients by hand too."""
     (w1, b1), (w2, b2) = work.weights()
-    given, labels, rows = work.x(), work.labels(), np.arange(work.batch)
+    inputs, labels, rows = work.x(), work.labels(), np.arange(work.batch)
     rate, count = np.float32(work.rate), np.float32(work.batch)
     h, d_h, logits, p, chosen = (
         np.empty((work.batch, width), np.float32)
@@ -54,7 +54,7 @@ def mlp(work: Mlp) -> Step:
     d_w1, d_w2, d_b1, d_b2 = map(np.empty_like, (w1, w2, b1, b2))
 
     def step() -> Any:
-        np.matmul(given, w1, out=h)
+        np.matmul(inputs, w1, out=h)
         np.add(h, b1, out=h)
         np.maximum(h, 0, out=h)
         np.matmul(h, w2, out=logits)
@@ -70,7 +70,7 @@ def mlp(work: Mlp) -> Step:
         np.sum(p, 0, out=d_b2)
         np.matmul(p, w2.T, out=d_h)
         np.multiply(d_h, h > 0, out=d_h)
-        np.matmul(given.T, d_h, out=d_w1)
+        np.matmul(inputs.T, d_h, out=d_w1)
         np.sum(d_h, 0, out=d_b1)
         for weight, grad in ((w1, d_w1), (b1, d_b1), (w2, d_w2), (b2, d_b2)):
             np.multiply(grad, rate, out=grad)

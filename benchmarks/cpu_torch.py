@@ -32,11 +32,13 @@ def inferred(function: Callable[..., Any], compiled: bool, weights: Any, x: Any)
     return step
 
 
-def trained(loss: Callable[..., Any], compiled: bool, weights: Any, work: Any, *given: Any) -> Step:
+def trained(
+    loss: Callable[..., Any], compiled: bool, weights: Any, work: Any, *arguments: Any
+) -> Step:
     run, kept = made(loss, compiled), tensors(weights)
     several = list(flat(kept))
-    for each in several:
-        each.requires_grad_()
+    for tensor in several:
+        tensor.requires_grad_()
     optimizer = {
         "sgd": lambda: torch.optim.SGD(several, work.rate, fused=True),
         "momentum": lambda: torch.optim.SGD(several, work.rate, 0.9, fused=True),
@@ -45,7 +47,7 @@ def trained(loss: Callable[..., Any], compiled: bool, weights: Any, work: Any, *
 
     def step() -> Any:
         optimizer.zero_grad()
-        now = run(kept, *map(torch.from_numpy, given))
+        now = run(kept, *map(torch.from_numpy, arguments))
         now.backward()
         optimizer.step()
         return now.detach()
@@ -56,9 +58,9 @@ def trained(loss: Callable[..., Any], compiled: bool, weights: Any, work: Any, *
 def tensors(weights: Any) -> Any:
     """The same of tensors: kernels of layers as outputs by inputs, filters depth first."""
     if isinstance(weights, dict):
-        return {name: tensors(each) for name, each in weights.items()}
+        return {name: tensors(value) for name, value in weights.items()}
     if isinstance(weights, (list, tuple)):
-        return [tensors(each) for each in weights]
+        return [tensors(value) for value in weights]
     order = {1: (0,), 2: (1, 0), 4: (3, 2, 0, 1)}[weights.ndim]
     return torch.from_numpy(weights.transpose(order).copy())
 
@@ -67,8 +69,8 @@ def flat(weights: Any) -> Any:
     if isinstance(weights, torch.Tensor):
         yield weights
     else:
-        for each in weights.values() if isinstance(weights, dict) else weights:
-            yield from flat(each)
+        for value in weights.values() if isinstance(weights, dict) else weights:
+            yield from flat(value)
 
 
 def cross_entropy(logits: Any, labels: Any) -> Any:
@@ -87,9 +89,9 @@ def chain(compiled: bool, work: Chain) -> Step:
 
 def mlp(compiled: bool, work: Mlp) -> Step:
     def loss(layers: Any, x: Any, labels: Any) -> Any:
-        for at, (kernel, bias) in enumerate(layers):
+        for index, (kernel, bias) in enumerate(layers):
             x = F.linear(x, kernel, bias)
-            x = F.relu(x) if at < len(layers) - 1 else x
+            x = F.relu(x) if index < len(layers) - 1 else x
         return cross_entropy(x, labels)
 
     labels = work.labels().astype("int64")

@@ -55,22 +55,24 @@ TINY = Sizes(
 """The same rows, but small enough for a GPU that is played."""
 
 
-def by(module: str, function: str, *given: Any) -> Callable[[], Any]:
+def by(module: str, function: str, *arguments: Any) -> Callable[[], Any]:
     """A function of a module that only its package's users can import."""
-    return lambda: getattr(importlib.import_module(module), function)(*given)
+    return lambda: getattr(importlib.import_module(module), function)(*arguments)
 
 
-def columns(name: str, *given: Any, without: str = "") -> dict[str, Callable[[], Any]]:
-    found = {
-        "gpugraph": by("gpu_graph", name, *given),
-        "gpugraph, not captured": by("gpu_graph", name, *given),
-        "torch": by("gpu_torch", name, False, *given),
-        "torch.compile": by("gpu_torch", name, True, *given),
-        "jax": by("gpu_jax", name, *given),
-        "cupy": by("gpu_array", name, "cupy", *given),
-        "numpy": by("gpu_array", name, "numpy", *given),
+def columns(name: str, *arguments: Any, without: str = "") -> dict[str, Callable[[], Any]]:
+    functions = {
+        "gpugraph": by("gpu_graph", name, *arguments),
+        "gpugraph, not captured": by("gpu_graph", name, *arguments),
+        "torch": by("gpu_torch", name, False, *arguments),
+        "torch.compile": by("gpu_torch", name, True, *arguments),
+        "jax": by("gpu_jax", name, *arguments),
+        "cupy": by("gpu_array", name, "cupy", *arguments),
+        "numpy": by("gpu_array", name, "numpy", *arguments),
     }
-    return {column: prepare for column, prepare in found.items() if column not in without.split()}
+    return {
+        column: prepare for column, prepare in functions.items() if column not in without.split()
+    }
 
 
 BY_HAND = "cupy numpy"
@@ -80,7 +82,7 @@ def rows(sizes: Sizes) -> Mapping[str, Row]:
     """All rows. Last is what takes longest to prepare: if anything does not fit, it is that."""
     small, large, blocks = sizes.small, sizes.large, sizes.transformer
     chain = sizes.expression.size * 8
-    found = {
+    table = {
         "one op, fed and fetched": Row(columns("one_op")),
         f"copy of {text(sizes.copy.size * 4)}": Row(
             columns("copy", sizes.copy, without="torch.compile"), sizes.copy.size * 8, "GB/s"
@@ -96,18 +98,18 @@ def rows(sizes: Sizes) -> Mapping[str, Row]:
         f"{blocks.blocks} transformer blocks {blocks.batch}x{blocks.tokens}x{blocks.width}, "
         "Adam step": Row(columns("transformer", blocks, without=BY_HAND), tolerance=2e-3),
     }
-    for each in sizes.products:
-        done = columns("matmul", each, without="torch.compile " + hand(each.dtype))
-        name = f"matmul {each.size}, {each.dtype}"
-        found[name] = Row(done, 2 * each.size**3, "TFLOP/s", bits(each.dtype))
+    for product in sizes.products:
+        done = columns("matmul", product, without="torch.compile " + hand(product.dtype))
+        name = f"matmul {product.size}, {product.dtype}"
+        table[name] = Row(done, 2 * product.size**3, "TFLOP/s", bits(product.dtype))
     for one in sizes.attention:
         done = columns("attention", one, without="torch.compile " + hand(one.dtype))
         name = f"attention {one.batch}x{one.heads}x{one.tokens}x{one.depth}, {one.dtype}"
         amount = 4 * one.batch * one.heads * one.tokens**2 * one.depth
-        found[name] = Row(done, amount, "TFLOP/s", bits(one.dtype))
+        table[name] = Row(done, amount, "TFLOP/s", bits(one.dtype))
     net = sizes.resnet
     name = f"ResNet-{depth(net)}, {net.batch}x{net.size}x{net.size}, Momentum step"
-    return {**found, name: Row(columns("resnet", net, without=BY_HAND), tolerance=2e-3)}
+    return {**table, name: Row(columns("resnet", net, without=BY_HAND), tolerance=2e-3)}
 
 
 def hand(dtype: str) -> str:

@@ -46,8 +46,8 @@ def machine(emulated: bool) -> dict[str, str]:
 
 def _gpu() -> str:
     gpus = [
-        f"{each.name}, compute capability {each.capability_text}, {each.total_bytes >> 20} MiB"
-        for each in detect().gpus
+        f"{gpu.name}, compute capability {gpu.capability_text}, {gpu.total_bytes >> 20} MiB"
+        for gpu in detect().gpus
     ]
     return "; ".join(gpus) or f"none: {detect().reason}"
 
@@ -72,13 +72,13 @@ def _nvidia_smi() -> str:
 
 
 def _cupy() -> str:
-    found = find_cupy(None)
-    return f"none: {found.reason}" if found.reason else f"{found.name} {found.version}"
+    cupy = find_cupy(None)
+    return f"none: {cupy.reason}" if cupy.reason else f"{cupy.name} {cupy.version}"
 
 
 def _nvrtc() -> str:
-    found = find_nvrtc()
-    return found.reason if found.nvrtc is None else ".".join(map(str, found.nvrtc.version))
+    nvrtc = find_nvrtc()
+    return nvrtc.reason if nvrtc.nvrtc is None else ".".join(map(str, nvrtc.nvrtc.version))
 
 
 def _cublaslt() -> str:

@@ -80,14 +80,14 @@ def bound(function: Function, x: Any, out: Any, threads: int) -> Callable[[], An
 
 def least(runs: Sequence[Callable[[], Any]], rounds: int, repeat: int = 1) -> list[float]:
     """The least seconds a call of each."""
-    found = [float("inf")] * len(runs)
+    least_s = [float("inf")] * len(runs)
     for _ in range(rounds):
-        for at, run in enumerate(runs):
+        for index, run in enumerate(runs):
             start = perf_counter()
             for _ in range(repeat):
                 run()
-            found[at] = min(found[at], (perf_counter() - start) / repeat)
-    return found
+            least_s[index] = min(least_s[index], (perf_counter() - start) / repeat)
+    return least_s
 
 
 def large(function: Function, size: int, rounds: int, most: int) -> None:
@@ -98,7 +98,7 @@ def large(function: Function, size: int, rounds: int, most: int) -> None:
     runs += [bound(function, x, results[1 + count], count) for count in range(1, most + 1)]
     for name, seconds in zip(names, least(runs, rounds)):
         print(f"{name:20} {seconds * 1e3:8.2f} ms  {seconds / size * 1e9:6.2f} ns an element")
-    error = max(float(np.abs(each - results[1]).max()) for each in results[2:])
+    error = max(float(np.abs(result - results[1]).max()) for result in results[2:])
     print(f"largest difference from NumPy: {error:.1e}")
 
 

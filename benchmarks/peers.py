@@ -114,15 +114,15 @@ def one(prepare: Callable[[], Step | Work | Once], column: str, keep: Path | Non
     package = COLUMNS[column].package
     tensorflow() if package == "tensorflow" else importlib.import_module(package)
     start = time.perf_counter()
-    made = prepare()
+    prepared = prepare()
     built = time.perf_counter() - start
     record: Record = {}
     if keep is not None:
-        np.savez(keep, *results_of(made))
-    elif isinstance(made, Once):
-        record["us"] = made.seconds * 1e6
+        np.savez(keep, *results_of(prepared))
+    elif isinstance(prepared, Once):
+        record["us"] = prepared.seconds * 1e6
     else:
-        work = made if isinstance(made, Work) else Work(made)
+        work = prepared if isinstance(prepared, Work) else Work(prepared)
         record |= {"build_ms": built * 1e3, "first_ms": timed(work.step) * 1e3}
         warm_up(work.step, package == "gpugraph")
         record["us"] = measure(work.step) / work.per
@@ -166,24 +166,24 @@ def measure(step: Step) -> float:
     return statistics.median(times) * 1e6
 
 
-def results_of(made: Step | Work | Once) -> list[Any]:
+def results_of(prepared: Step | Work | Once) -> list[Any]:
     """The numbers that the first three steps give; a training step's change as it learns."""
-    if isinstance(made, Once):
-        return [np.asarray(each) for each in leaves(made.result)]
-    work = made if isinstance(made, Work) else Work(made)
-    found = []
+    if isinstance(prepared, Once):
+        return [np.asarray(leaf) for leaf in leaves(prepared.result)]
+    work = prepared if isinstance(prepared, Work) else Work(prepared)
+    arrays = []
     for _ in range(3):
-        given = work.step()
-        result = given if work.results is None else work.results()
-        found += [np.array(each) for each in leaves(result)]
-    return found
+        output = work.step()
+        result = output if work.results is None else work.results()
+        arrays += [np.array(leaf) for leaf in leaves(result)]
+    return arrays
 
 
 def leaves(result: Any) -> Iterator[Any]:
     """The values in nested lists and tuples; None, what an operation gives, left out."""
     if isinstance(result, (list, tuple)):
-        for each in result:
-            yield from leaves(each)
+        for item in result:
+            yield from leaves(item)
     elif result is not None:
         yield result
 
@@ -193,19 +193,19 @@ def leaves(result: Any) -> Iterator[Any]:
 
 def pythons() -> dict[str, str]:
     """The Python of each package that is there."""
-    found = {
+    paths = {
         column.package: sys.executable
         for column in COLUMNS.values()
         if importlib.util.find_spec(column.package) is not None
     }
     for entry in os.environ.get("PEERS", "").split():
         package, _, path = entry.partition("=")
-        found[package] = path
-    return found
+        paths[package] = path
+    return paths
 
 
 def in_process(
-    script: str, row: str, column: str, *more: str, cold: bool = False, like: str = ""
+    script: str, row: str, column: str, *arguments: str, cold: bool = False, like: str = ""
 ) -> Record | None:
     """One measurement; None, and the reason on stderr, where it fails.
 
@@ -213,7 +213,7 @@ def in_process(
     it has, if not its own.
     """
     package, settings = COLUMNS[like or column]
-    command = [pythons()[package], script, "--one", row, column, *more]
+    command = [pythons()[package], script, "--one", row, column, *arguments]
     env = {**os.environ, "PYTHONPATH": str(Path(script).resolve().parents[1]), **settings}
     with tempfile.TemporaryDirectory() as folder:
         env |= dict.fromkeys(CACHES, folder) if cold else {}
@@ -241,12 +241,12 @@ def compare(
 ) -> dict[str, dict[str, Record]]:
     """Medians over the rounds, by row and column; what failed once is not tried again."""
     known = pythons()
-    taken: dict[str, dict[str, list[Record]]] = {
+    records_by_column: dict[str, dict[str, list[Record]]] = {
         name: {column: [] for column in rows[name] if COLUMNS[column].package in known}
         for name in names
     }
     for _ in range(rounds):
-        for name, columns in taken.items():
+        for name, columns in records_by_column.items():
             for column in list(columns):
                 record = in_process(script, name, column, cold=name in cold)
                 if record is None:
@@ -255,12 +255,12 @@ def compare(
                     columns[column].append(record)
     return {
         name: {column: middle(records) for column, records in columns.items()}
-        for name, columns in taken.items()
+        for name, columns in records_by_column.items()
     }
 
 
 def middle(records: Sequence[Record]) -> Record:
-    return {key: statistics.median(each[key] for each in records) for key in records[0]}
+    return {key: statistics.median(record[key] for record in records) for key in records[0]}
 
 
 def check(rows: Rows, script: str, names: Sequence[str]) -> bool:
@@ -271,34 +271,34 @@ def check(rows: Rows, script: str, names: Sequence[str]) -> bool:
     known = pythons()
     good = True
     for name in names:
-        found: dict[str, list[Any]] = {}
+        arrays: dict[str, list[Any]] = {}
         with tempfile.TemporaryDirectory() as folder:
-            for column in [each for each in rows[name] if COLUMNS[each].package in known]:
+            for column in [column for column in rows[name] if COLUMNS[column].package in known]:
                 file = Path(folder) / f"{column}.npz"
                 like = "gpugraph, waiting" if column == "gpugraph" else column
                 if in_process(script, name, column, "--keep", str(file), like=like) is not None:
                     with np.load(file) as kept:
-                        found[column] = list(kept.values())
+                        arrays[column] = list(kept.values())
                 else:
                     good = False
-        own = found.pop("gpugraph", [])
-        if not own:
+        expected = arrays.pop("gpugraph", [])
+        if not expected:
             print(f"{name:<46}nothing of gpugraph's to compare", flush=True)
             continue
-        far = {column: difference(values, own) for column, values in found.items()}
-        good = good and all(each <= TOLERANCE for each in far.values())
-        parts = [f"{column} {each:8.1e}" for column, each in far.items()]
+        far = {column: difference(values, expected) for column, values in arrays.items()}
+        good = good and all(value <= TOLERANCE for value in far.values())
+        parts = [f"{column} {value:8.1e}" for column, value in far.items()]
         print(f"{name:<46}{'   '.join(parts)}", flush=True)
     return good
 
 
-def difference(found: Sequence[Any], wanted: Sequence[Any]) -> float:
+def difference(arrays: Sequence[Any], wanted: Sequence[Any]) -> float:
     """The largest difference, relative to the largest element of the result it is in."""
-    if [each.shape for each in found] != [each.shape for each in wanted]:
+    if [array.shape for array in arrays] != [array.shape for array in wanted]:
         return float("inf")
     return max(
         float(np.abs(one.astype(float) - other).max() / (np.abs(other).max() or 1))
-        for one, other in zip(found, wanted)
+        for one, other in zip(arrays, wanted)
     )
 
 
@@ -329,8 +329,8 @@ def main(rows: Rows, script: str, cold: Collection[str] = ()) -> None:
     show(results)
     if chosen.json:
         times = {
-            name: {column: record["us"] for column, record in found.items()}
-            for name, found in results.items()
+            name: {column: record["us"] for column, record in records.items()}
+            for name, records in results.items()
         }
         record = {"machine": machine(), "unit": "us", "rows": times, "processes": results}
         chosen.json.write_text(json.dumps(record, indent=1) + "\n")

@@ -33,7 +33,12 @@ def variables_of_one_loop(count: int) -> tf.Tensor:
 
     def body(i: tf.Tensor, *held: tf.Tensor) -> list[tf.Tensor]:
         half = len(held) // 2
-        return [i + 1, *(tf.tanh(each) for each in held[:half]), *held[half + 1 :], held[half]]
+        return [
+            i + 1,
+            *(tf.tanh(variable) for variable in held[:half]),
+            *held[half + 1 :],
+            held[half],
+        ]
 
     start = [x * float(index) for index in range(count)]
     return tf.add_n(tf.while_loop(lambda i, *_: i < 3, body, [0, *start])[1:])
@@ -52,12 +57,12 @@ def test_time_is_in_proportion(
     for size in (count, 4 * count):
         with tf.Graph().as_default():
             fetch = make(size)
-            taken = []
+            times = []
             for _ in range(2):
                 start = time.process_time()
                 make_plan([fetch], target=target).release()
-                taken.append(time.process_time() - start)
-            seconds.append(min(taken))
+                times.append(time.process_time() - start)
+            seconds.append(min(times))
     assert seconds[1] < 10 * seconds[0]
 
 

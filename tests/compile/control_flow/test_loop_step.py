@@ -50,7 +50,7 @@ def test_what_follows_from_a_shape_that_grows_is_no_constant():
         [x, tf.constant([5.0])],
         shape_invariants=invariants,
     )
-    assert [each.shape for each in run([y, ones])] == [(8,), (4,)]
+    assert [array.shape for array in run([y, ones])] == [(8,), (4,)]
 
 
 @pytest.mark.parametrize("size", [1, 2])
@@ -76,11 +76,11 @@ def test_another_rank_in_each_iteration():
 
 def test_cells_of_a_loop_are_freed_when_it_is_over():
     x = tf.placeholder(tf.float32, [None])
-    found = tf.boolean_mask(x, x > 0.0)
+    cell = tf.boolean_mask(x, x > 0.0)
     (y,) = times(
         5,
-        lambda x: [tf.concat([x, found], 0)],
-        [found],
+        lambda x: [tf.concat([x, cell], 0)],
+        [cell],
         shape_invariants=[tf.TensorShape([]), tf.TensorShape([None])],
     )
     target = make_target()
@@ -167,7 +167,7 @@ def test_variables_that_end_at_once_or_never_begin_to():
     loop.close()
     target = make_target()
     plan = make_plan([none, loop.left], target=target)
-    assert [np.asarray(each).tolist() for each in execute(plan, [])] == [[1.0, 2.0], 3]
+    assert [np.asarray(array).tolist() for array in execute(plan, [])] == [[1.0, 2.0], 3]
     with pytest.raises(InvalidArgumentError, match="does not have value"):
         run([over])
 
@@ -178,8 +178,8 @@ def test_what_enters_once_may_be_the_next_value_once():
     once = loop.enter(tf.constant(2.0))
     value = loop.merge(tf.constant(1.0))
     loop.back(value, once)
-    taken = raw_ops.Switch(value, tf.equal(value, loop.constant(2.0))).output_true
-    left = raw_ops.Exit(taken)
+    side = raw_ops.Switch(value, tf.equal(value, loop.constant(2.0))).output_true
+    left = raw_ops.Exit(side)
     loop.close()
     for _ in range(2):
         assert run([left, loop.left]) == [2.0, 4]
@@ -210,34 +210,34 @@ def test_what_enters_dead_is_dead_inside_and_all_else_goes_on(kind: str):
     )
     loop.close()
     for _ in range(2):
-        assert [each.tolist() for each in run([used, loop.left], {p: False})] == [[8.0, 16.0], 3]
-        for each in (dead, lost):
+        assert [value.tolist() for value in run([used, loop.left], {p: False})] == [[8.0, 16.0], 3]
+        for tensor in (dead, lost):
             with pytest.raises(InvalidArgumentError, match="does not have value"):
-                run([used, each], {p: False})
+                run([used, tensor], {p: False})
         assert len(run([dead, lost], {p: True})) == 2
 
 
-@pytest.mark.parametrize("taken", [None, 0, 1])
-def test_a_loop_into_which_nothing_alive_leads_is_not_run(taken: int | None):
+@pytest.mark.parametrize("alive", [None, 0, 1])
+def test_a_loop_into_which_nothing_alive_leads_is_not_run(alive: int | None):
     """What enters has no condition in common; inside, a ControlTrigger waits for nothing."""
     p, q = tf.placeholder(tf.bool, []), tf.placeholder(tf.bool, [])
     one = raw_ops.Switch(tf.constant([1.0, 2.0]), p).output_true
     other = raw_ops.Switch(tf.constant([3.0, 4.0]), q).output_true
-    entered = [raw_ops.Enter(each, frame_name="f", is_constant=True) for each in (one, other)]
-    with tf.control_dependencies([each.op for each in entered]):
+    entered = [raw_ops.Enter(tensor, frame_name="f", is_constant=True) for tensor in (one, other)]
+    with tf.control_dependencies([tensor.op for tensor in entered]):
         trigger = raw_ops.ControlTrigger()
     with tf.control_dependencies([trigger]):
         left = raw_ops.Exit(tf.constant(5.0))
     first = raw_ops.Merge([raw_ops.Exit(entered[0]), raw_ops.Exit(entered[1])]).output
     merged = raw_ops.Merge([left]).output
-    feeds = {p: taken == 0, q: taken == 1}
-    if taken is None:
-        for each in (first, merged):
+    feeds = {p: alive == 0, q: alive == 1}
+    if alive is None:
+        for tensor in (first, merged):
             with pytest.raises(InvalidArgumentError, match="does not have value"):
-                run([each], feeds)
+                run([tensor], feeds)
     else:
-        assert [each.tolist() for each in run([first, merged], feeds)] == [
-            [1.0 + 2 * taken, 2.0 + 2 * taken], 5.0,
+        assert [value.tolist() for value in run([first, merged], feeds)] == [
+            [1.0 + 2 * alive, 2.0 + 2 * alive], 5.0,
         ]  # fmt: skip
 
 

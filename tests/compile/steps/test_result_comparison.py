@@ -10,9 +10,9 @@ from gpugraph.compile.steps.result_comparison import are_close
 VALUES = np.linspace(-3, 3, 200, dtype=np.float32)
 
 
-def judged(found, wanted):
+def judged(array, wanted):
     """Whether `found` would be taken for what was wanted."""
-    return are_close([np.asarray(found)], [np.asarray(wanted)])
+    return are_close([np.asarray(array)], [np.asarray(wanted)])
 
 
 def test_last_bits_may_differ():
