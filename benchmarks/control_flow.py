@@ -2,8 +2,8 @@
 
     python benchmarks/control_flow.py [--rows ROW ...] [--rounds N] [--json FILE] [--check]
 
-All peers compute the same from the same numbers, as --check shows. See benchmarks/peers.py for how
-peers are found and what is measured.
+All peers do the same computation with the same numbers; --check compares results. See
+benchmarks/peers.py for how peers are found and what is measured.
 """
 
 from __future__ import annotations

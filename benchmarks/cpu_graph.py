@@ -1,4 +1,4 @@
-"""The rows of cpu.py as TensorFlow 1 programs: what gpugraph runs, and TensorFlow's v1 API."""
+"""The rows of cpu.py as TensorFlow 1 programs, for gpugraph and for TensorFlow's v1 API."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Step = Callable[[], Any]
 
 
 def runner(tf: Any, fetches: Any, feeds: dict[Any, Any]) -> Step:
-    """A step is `Session.run`, with what is fed as NumPy arrays."""
+    """A step is `Session.run`, fed with NumPy arrays."""
     session = tf.Session()
     session.run(tf.global_variables_initializer())
     return lambda: session.run(fetches, feed_dict=feeds)
@@ -98,7 +98,7 @@ def normalized(tf: Any, x: Any, gain: Any, offset: Any) -> Any:
 
 
 def attention(tf: Any, x: Any, weights: dict[str, Any], work: Transformer) -> Any:
-    """Of rows to rows: batch times tokens of them."""
+    """Attention between the rows, which are batch times tokens."""
     qkv = tf.matmul(x, weights["qkv_kernel"]) + weights["qkv_bias"]
     qkv = tf.reshape(qkv, [work.batch, work.tokens, 3, work.heads, work.depth])
     q, k, v = tf.unstack(tf.transpose(qkv, [2, 0, 3, 1, 4]))
@@ -155,7 +155,7 @@ def built(tf: Any, work: Mixed) -> tuple[Any, Any]:
 
 
 def first_run(library: Library, work: Mixed, whole: bool) -> Once:
-    """The first `Session.run` of a graph; with its building, if `whole`."""
+    """The first `Session.run` of a graph; also its construction, if `whole`."""
     tf = library()
     with tf.Graph().as_default(), tf.Session() as session:  # what any first use would load
         session.run(built(tf, Mixed(10))[1], {"Placeholder:0": Mixed(10).x()})

@@ -21,7 +21,7 @@ def runner(function: Callable[..., Any], weights: Any, *arguments: Any) -> Step:
 
 
 def trained(loss: Callable[..., Any], weights: Any, work: Any, *arguments: Any) -> Step:
-    """A step gives the loss; weights and the optimizer's state stay where they are."""
+    """A step returns the loss; weights and the optimizer's state stay on the device."""
     start, update = {"sgd": (none, sgd), "momentum": (zeros, momentum), "adam": (moments, adam)}[
         work.optimizer
     ]

@@ -1,4 +1,4 @@
-"""The work of each row of cpu.py, as sizes and numbers: the same for all who do it."""
+"""The work of each row of cpu.py, as sizes and numbers, the same for all peers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def random(seed: int, *shape: int, scale: float = 0.1) -> Any:
 
 
 def dense(seed: int, inputs: int, outputs: int) -> tuple[Any, Any]:
-    """A kernel that keeps the size of what goes through it, and a bias."""
+    """A kernel that keeps the magnitude of its input, and a bias."""
     return random(seed, inputs, outputs, scale=(1 / inputs) ** 0.5), random(seed + 1, outputs)
 
 
@@ -87,7 +87,7 @@ class Convnet(NamedTuple):
         return int((self.size // 2 ** len(self.depths)) ** 2 * self.depths[-1])
 
     def dense(self) -> tuple[Any, Any]:
-        """Its rows by height, width, depth of what it multiplies."""
+        """The dense layer; its rows are ordered by height, width, depth of its input."""
         return dense(50, self.flat(), self.classes)
 
     def x(self) -> Any:
@@ -101,7 +101,7 @@ class Convnet(NamedTuple):
 class Transformer(NamedTuple):
     """Blocks of attention and of a layer four times as wide, layer normalization before each.
 
-    In training the mean squared distance from a target is made smaller, by Adam.
+    Training minimizes the mean squared distance from a target by Adam.
     """
 
     blocks: int

@@ -1,4 +1,4 @@
-"""Some rows of cpu.py as somebody writes them by hand who knows NumPy: results into kept arrays."""
+"""Some rows of cpu.py, written by hand in NumPy: results go into arrays that are reused."""
 
 from __future__ import annotations
 
@@ -24,7 +24,13 @@ def chain(work: Chain) -> Step:
 
 def expression(work: Expression) -> Work:
     x = work.x()
-    one, other, out = np.empty_like(x), np.empty_like(x), np.empty_like(x)
+    out = np.empty_like(x)
+    return Work(expression_into(x, out), lambda: out)
+
+
+def expression_into(x: Any, out: Any) -> Step:
+    """The expression with as few temporaries as possible."""
+    one, other = np.empty_like(x), np.empty_like(x)
 
     def step() -> None:
         np.multiply(x, np.float32(1.5), out=one)
@@ -39,7 +45,7 @@ def expression(work: Expression) -> Work:
         np.exp(other, out=other)
         np.add(one, other, out=out)
 
-    return Work(step, lambda: out)
+    return step
 
 
 def mlp(work: Mlp) -> Step:

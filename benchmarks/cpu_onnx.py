@@ -17,7 +17,7 @@ Step = Callable[[], Any]
 
 
 class Value:
-    """A result that takes * and +, so that formulas read as the other peers'."""
+    """A result with operators * and +, so that formulas read as for the other peers."""
 
     def __init__(self, model: Model, name: str) -> None:
         self.model, self.name = model, name
@@ -31,7 +31,7 @@ class Value:
         return [Value(model, name) for name in names]
 
     def _names(self, others: Sequence[Any]) -> list[str]:
-        """Its own name, and those of others; numbers and arrays are made constants."""
+        """Its name, and those of others; numbers and arrays become constants."""
         constant = self.model.constant
         return [
             self.name,
@@ -145,7 +145,7 @@ OPS = SimpleNamespace(
 
 
 def first_run(work: Mixed) -> Once:
-    """Opening a session on a model that is there, and running it."""
+    """Opens a session on an existing model and runs it."""
     x = work.x()
     text = text_of(lambda x: work.of(x, OPS), x.shape, x.shape)
     opened(text_of(lambda x: Mixed(10).of(x, OPS), x.shape, x.shape)).run(None, {"x": x})

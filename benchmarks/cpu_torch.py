@@ -1,6 +1,6 @@
 """The rows of cpu.py as torch programs, eager or by torch.compile: modules' functions, autograd.
 
-Images are depth first, as torch has them; results are turned to be as the others'.
+Images have depth first, as in torch; results are transposed to the layout of the other peers.
 """
 
 from __future__ import annotations
@@ -36,14 +36,7 @@ def trained(
     loss: Callable[..., Any], compiled: bool, weights: Any, work: Any, *arguments: Any
 ) -> Step:
     run, kept = made(loss, compiled), tensors(weights)
-    several = list(flat(kept))
-    for tensor in several:
-        tensor.requires_grad_()
-    optimizer = {
-        "sgd": lambda: torch.optim.SGD(several, work.rate, fused=True),
-        "momentum": lambda: torch.optim.SGD(several, work.rate, 0.9, fused=True),
-        "adam": lambda: torch.optim.Adam(several, work.rate, fused=True),
-    }[work.optimizer]()
+    optimizer = optimizer_of(kept, work)
 
     def step() -> Any:
         optimizer.zero_grad()
@@ -55,8 +48,20 @@ def trained(
     return step
 
 
+def optimizer_of(weights: Any, work: Any) -> Any:
+    """The fused optimizer of the weights, which get gradients."""
+    parameters = list(flat(weights))
+    for tensor in parameters:
+        tensor.requires_grad_()
+    return {
+        "sgd": lambda: torch.optim.SGD(parameters, work.rate, fused=True),
+        "momentum": lambda: torch.optim.SGD(parameters, work.rate, 0.9, fused=True),
+        "adam": lambda: torch.optim.Adam(parameters, work.rate, fused=True),
+    }[work.optimizer]()
+
+
 def tensors(weights: Any) -> Any:
-    """The same of tensors: kernels of layers as outputs by inputs, filters depth first."""
+    """The weights as tensors: kernels of layers as outputs by inputs, filters with depth first."""
     if isinstance(weights, dict):
         return {name: tensors(value) for name, value in weights.items()}
     if isinstance(weights, (list, tuple)):

@@ -3,14 +3,14 @@
     python benchmarks/gpu.py [--rows WORD ...] [--rounds N] [--seconds S] [--json FILE]
                              [--table FILE] [--emulated]
 
-All columns do the same work from the same numbers in the same dtypes, without TF32, each by its
-usual means; the results of their first steps are compared. What is worked on lies on the GPU; but
-for the rows that say so nothing is fed or fetched, and steps are told one after another and waited
-for together. gpugraph runs a TensorFlow 1 program by `Session.run`; "not captured" is without CUDA
-graphs. In a row of "one op" a number goes to the GPU and its result comes back.
+All columns do the same work with the same numbers in the same dtypes, without TF32, each by its
+usual means; the results of their first steps are compared. The data is on the GPU: only the rows
+that say so feed or fetch, and steps are enqueued one after another and waited for together.
+gpugraph runs a TensorFlow 1 program by `Session.run`; "not captured" is without CUDA graphs. In a
+row of "one op" a number goes to the GPU and its result comes back.
 
-See benchmarks/gpu_peers.py for how it is measured. With --emulated all is tiny and gpugraph's GPU
-is played on the host, beside the others on the CPU: the programs are tried, and times mean nothing.
+See benchmarks/gpu_peers.py for how it is measured. With --emulated the work is tiny, gpugraph's GPU
+is emulated on the host and the others run on the CPU: a trial of the programs, without valid times.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ BY_HAND = "cupy numpy"
 
 
 def rows(sizes: Sizes) -> Mapping[str, Row]:
-    """All rows. Last is what takes longest to prepare: if anything does not fit, it is that."""
+    """All rows. Those that take longest to prepare are last: they are left out if time is up."""
     small, large, blocks = sizes.small, sizes.large, sizes.transformer
     chain = sizes.expression.size * 8
     table = {
@@ -113,7 +113,7 @@ def rows(sizes: Sizes) -> Mapping[str, Row]:
 
 
 def hand(dtype: str) -> str:
-    """NumPy and CuPy know no bfloat16."""
+    """NumPy and CuPy have no bfloat16."""
     return BY_HAND if dtype == "bfloat16" else ""
 
 

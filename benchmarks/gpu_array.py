@@ -1,4 +1,4 @@
-"""Some rows of gpu.py by CuPy as somebody writes them who knows NumPy; or by NumPy, in a trial."""
+"""Some rows of gpu.py, written by hand in CuPy; in a trial in NumPy."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def sees_gpu(package: str) -> bool:
 
 
 def forget(package: str) -> None:
-    """Gives back what earlier rows have left."""
+    """Frees the memory of earlier rows."""
     if package == "cupy":
         library(package)[0].get_default_memory_pool().free_all_blocks()
 

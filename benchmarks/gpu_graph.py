@@ -32,10 +32,10 @@ EMULATED = os.environ.get("GPUGRAPH_VIRTUAL_GPUS") == "emulated"
 
 
 class Program:
-    """A graph in the making, and then its session."""
+    """A graph while it is built, then its session."""
 
     def __init__(self, refuses_host: bool = False) -> None:
-        """refuses_host: whether it is an error, but in a trial, if an op is left to the host."""
+        """refuses_host: whether an op that falls back to the host is an error, but in a trial."""
         self.refuses_host = refuses_host and not EMULATED
         PLAN_LISTENERS[:] = [self.look]
         tf.reset_default_graph()
@@ -44,7 +44,7 @@ class Program:
         self.config = tf.ConfigProto(gpu_options=options)
 
     def look(self, plan: Any) -> None:
-        """At a new plan: what its GPU leaves to the host."""
+        """Reports the ops of a new plan that fall back to the host."""
         for line in str(plan).splitlines():
             match = LEFT_TO_HOST.search(line)
             if match:
@@ -60,7 +60,7 @@ class Program:
         return tf.Variable(value, trainable=trainable)
 
     def weights(self, values: Any) -> Any:
-        """The same in variables that are trained."""
+        """The weights as variables that are trained."""
         if isinstance(values, dict):
             return {name: self.weights(value) for name, value in values.items()}
         if isinstance(values, (list, tuple)):
@@ -105,12 +105,12 @@ def sees_gpu() -> bool:
 
 
 def remarks() -> list[str]:
-    """What is to be known of the row."""
+    """Remarks on the row."""
     return [f"{op_type} runs on the host: {reason}" for op_type, reason in sorted(HOSTED.items())]
 
 
 def forget() -> None:
-    """Gives back what earlier rows have left."""
+    """Frees the memory of earlier rows."""
     HOSTED.clear()
     PLAN_LISTENERS.clear()
     while OPEN:
@@ -161,7 +161,7 @@ def resnet(work: Resnet) -> Work:
 
 
 def conv(x: Any, kernel: Any, stride: int) -> Any:
-    """Padded alike on both sides, as programs do it that came from elsewhere."""
+    """A convolution padded alike on both sides, as in programs ported from other libraries."""
     around = kernel.shape.as_list()[0] // 2
     if around and stride > 1:
         x = tf.pad(x, [[0, 0], [around, around], [around, around], [0, 0]])
@@ -170,7 +170,7 @@ def conv(x: Any, kernel: Any, stride: int) -> Any:
 
 
 def pool(x: Any) -> Any:
-    """Of numbers that are not negative, so that zeros around them are none of the largest."""
+    """Max pooling of numbers that are not negative, so that zeros around them do not matter."""
     x = tf.pad(x, [[0, 0], [1, 1], [1, 1], [0, 0]])
     return tf.nn.max_pool(x, ksize=[1, 3, 3, 1], strides=[1, 2, 2, 1], padding="VALID")
 

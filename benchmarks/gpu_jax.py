@@ -27,7 +27,7 @@ def sees_gpu() -> bool:
 
 
 def forget() -> None:
-    """Gives back what earlier rows have left."""
+    """Frees the memory of earlier rows."""
     jax.clear_caches()
 
 
@@ -168,7 +168,7 @@ def matmul(work: Matmul) -> Work:
 
 
 def attention(work: Attention) -> Work:
-    """JAX's own, of batch, tokens, heads, depth: by cuDNN where that can do it."""
+    """JAX's attention over batch, tokens, heads, depth: by cuDNN where that supports it."""
     q, k, v = (resident(factor, work.dtype).swapaxes(1, 2) for factor in work.qkv())
     by_cudnn = sees_gpu() and work.dtype != "float32"
     for implementation in ("cudnn", "xla") if by_cudnn else ("xla",):

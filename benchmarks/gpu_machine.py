@@ -31,7 +31,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def machine(emulated: bool) -> dict[str, str]:
-    """By name: what is there, or why it is not."""
+    """By name: the version of each component, or why it is missing."""
     return {
         "GPU": "played by the host's C++ compiler" if emulated else _gpu(),
         "driver": _driver(),
@@ -82,7 +82,7 @@ def _nvrtc() -> str:
 
 
 def _cublaslt() -> str:
-    """Of CuPy's CUDA version if it is there, as gpugraph takes it."""
+    """cuBLASLt of CuPy's CUDA version if it is installed, as gpugraph loads it."""
     versions = (12, 13) if find_cupy(None).cuda == 12 else (13, 12)
     try:
         ask = load_cublaslt(versions).cublasLtGetVersion
@@ -94,7 +94,7 @@ def _cublaslt() -> str:
 
 
 def _commit() -> str:
-    """The commit, where this is a checkout; and in any case the digest of what is computed with."""
+    """The commit, where this is a checkout, and the digest of gpugraph's files."""
     command = ["git", "-C", str(ROOT), "describe", "--always", "--dirty", "--abbrev=12"]
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -23,7 +23,7 @@ def many(seed: int, *shape: int) -> Any:
 
 
 class Copy(NamedTuple):
-    """An array of float32 into another."""
+    """A copy of an array of float32."""
 
     size: int = 1 << 26
 
@@ -32,7 +32,7 @@ class Copy(NamedTuple):
 
 
 class Matmul(NamedTuple):
-    """A square product; of 16 bits summed in float32."""
+    """A square product; products of 16 bits are summed in float32."""
 
     size: int
     dtype: str = "float32"
@@ -62,7 +62,7 @@ class Attention(NamedTuple):
 class Resnet(NamedTuple):
     """A residual network of bottleneck blocks on classes; ResNet-50 by its defaults.
 
-    Batch statistics normalize, strided windows are padded alike on both sides.
+    Normalization is by batch statistics; strided windows are padded alike on both sides.
     """
 
     batch: int = 32

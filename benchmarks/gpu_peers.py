@@ -1,12 +1,12 @@
 """Measures the rows of gpu.py: one process a column, taking turns on each row.
 
 A column's process lives from row to row, so that it imports and starts CUDA once. All columns
-prepare a row at the same time (compiling takes its time, and is not measured); then each measures
-it for a while alone, in turns, round after round. What is reported is the median over the rounds.
-A column that fails or takes too long is left out of the row, with its reason; its process starts
-anew for the next (a GPU that it has lost is lost to it), which it gets half the time for if it took
-too long. When the time is up what remains is left out, and said to be. What is known is written
-after each row.
+prepare a row at the same time (compilation is not measured); then each measures it for a while
+alone, in turns, round after round. The median over the rounds is reported. A column that fails or
+takes too long is left out of the row, with the reason. Its process is started again for the next
+row (a process can't use a GPU after a CUDA error), with half the time if it took too long. When the
+time is up, the remaining rows are left out, which the report says. The record is written after each
+row.
 
     PEERS="torch=/path/to/python jax=/path/to/python" python benchmarks/gpu.py --emulated
 
@@ -45,8 +45,8 @@ OWN = "gpugraph"
 
 
 class Row(NamedTuple):
-    """columns: what prepares the work in each. amount: operations or bytes of a step, told as
-    `unit`. tolerance: how far results may be from gpugraph's, to the largest of them."""
+    """columns: what prepares the work in each. amount: operations or bytes of a step, in `unit`.
+    tolerance: the largest difference from gpugraph's results, relative to the largest of them."""
 
     columns: Mapping[str, Callable[[], Work]]
     amount: int = 0
@@ -80,18 +80,18 @@ Record = dict[str, Any]
 
 
 class LeftOutError(Exception):
-    """Why a column is not in a row; its process is gone."""
+    """Why a column is not in a row; its process has ended."""
 
 
 class LateError(LeftOutError):
-    """It took too long."""
+    """The column took too long."""
 
 
 # -- in the process of a column
 
 
 def serve(rows: Mapping[str, Row], column: str, seconds: float, emulated: bool) -> None:
-    """Answers requests, a line of JSON each, until there are no more."""
+    """Answers requests, each of them a line of JSON, until there are no more."""
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what packages print is not an answer
     held: list[Work] = []
@@ -125,7 +125,7 @@ def asked_of(column: str, function: str) -> Any:
 
 
 def prepared(prepare: Callable[[], Work], column: str, held: list[Work]) -> Record:
-    """Keeps the work in `held`, and tells the results of its first steps."""
+    """Keeps the work in `held`, and returns the results of its first steps."""
     held.clear()
     asked_of(column, "forget")
     start = time.perf_counter()
@@ -181,7 +181,7 @@ class Peer:
             self.process.stdin.flush()
 
     def answer(self, seconds: float) -> Record:
-        """LeftOutError, with the reason, where there is none in so many seconds of the question."""
+        """The answer; LeftOutError, with the reason, if there is none within so many seconds."""
         left = self.asked + seconds - time.monotonic()
         try:
             line = self.answers.get(timeout=max(left, 0.01))
@@ -231,11 +231,11 @@ class Comparison:
         }
 
     def left(self, most: float) -> float:
-        """Seconds that something may take that would be given `most`."""
+        """Seconds until the time limit, `most` at most."""
         return min(most, self.ends - time.monotonic())
 
     def start(self, columns: Sequence[str]) -> None:
-        """Starts the processes of columns that have none; one that can't start is tried no more."""
+        """Starts the processes of columns without one; one that can't start is not tried again."""
         fresh = [name for name in columns if name not in self.peers and name in self.pythons]
         for column in fresh:
             python = self.pythons[column]
@@ -290,7 +290,7 @@ class Comparison:
 
 
 def pythons(emulated: bool) -> dict[str, str]:
-    """The Python of each package that is there; NumPy is a peer in trials only."""
+    """The Python of each installed package; NumPy is a peer in trials only."""
     paths = {
         column.package: sys.executable
         for column in COLUMNS.values()
@@ -306,7 +306,7 @@ def pythons(emulated: bool) -> dict[str, str]:
 
 
 def middle(record: Record) -> Record:
-    """The medians of what was measured more than once."""
+    """The medians of repeated measurements."""
     return {
         key: statistics.median(value) if key in ("us", "host_us") and value else value
         for key, value in record.items()
@@ -321,7 +321,7 @@ def compare(
     seconds: float,
     tell: Callable[[Record], object] = lambda record: None,
 ) -> Record:
-    """All that is to be known of the rows, as data. tell: is given what is known after each."""
+    """The record of the rows, as data. tell: called with the record after each row."""
     done = Comparison(rows, script, settings, time.monotonic() + seconds)
     results: dict[str, Record] = {}
     record: Record = {"rows": results, "left_out": done.left_out, "versions": done.versions}

@@ -39,7 +39,7 @@ def listed(title: str, lines: Sequence[str]) -> str:
 
 
 def remarks(rows: Rows) -> list[str]:
-    """What gpugraph says of its plans."""
+    """gpugraph's remarks on its plans."""
     remarks_by_row = {
         name: row["columns"].get(OWN, {}).get("remarks", []) for name, row in rows.items()
     }
@@ -55,7 +55,7 @@ def columns_of(rows: Rows) -> list[str]:
 
 
 def times(rows: Rows) -> str:
-    """Beside them by how much gpugraph is faster than the best peer: above 1 it is ahead."""
+    """The times, and the ratio of the best peer's time to gpugraph's: above 1 it is ahead."""
     columns = columns_of(rows)
     lines = [["time of a step", *columns, "best peer / gpugraph"]]
     ratios = []
@@ -70,7 +70,7 @@ def times(rows: Rows) -> str:
 
 
 def ahead(times_us: Mapping[str, float]) -> tuple[str, float]:
-    """The best peer, and its time by gpugraph's; nobody, and 0, where one of both is not there."""
+    """The best peer, and its time divided by gpugraph's; "" and 0 where one of them is missing."""
     others = [column for column in times_us if not column.startswith(OWN)]
     if not others or OWN not in times_us:
         return "", 0.0

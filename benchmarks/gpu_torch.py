@@ -35,7 +35,7 @@ def sees_gpu() -> bool:
 
 
 def forget() -> None:
-    """Gives back what earlier rows have left."""
+    """Frees the memory of earlier rows."""
     torch.compiler.reset()
     gc.collect()
     if CUDA:
@@ -63,14 +63,7 @@ def trained(
 ) -> Work:
     run, feed = made(loss, compiled), [resident(argument) for argument in arguments]
     kept = moved(cpu_torch.tensors(weights))
-    several = list(cpu_torch.flat(kept))
-    for tensor in several:
-        tensor.requires_grad_()
-    optimizer = {
-        "sgd": lambda: torch.optim.SGD(several, work.rate, fused=True),
-        "momentum": lambda: torch.optim.SGD(several, work.rate, 0.9, fused=True),
-        "adam": lambda: torch.optim.Adam(several, work.rate, fused=True),
-    }[work.optimizer]()
+    optimizer = cpu_torch.optimizer_of(kept, work)
 
     def step() -> Any:
         torch.compiler.cudagraph_mark_step_begin()

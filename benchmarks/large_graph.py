@@ -20,7 +20,7 @@ SIZES = (1_000, 10_000, 100_000)
 
 
 def build(kind: str, size: int) -> tuple[tf.Tensor, tf.Tensor]:
-    """A placeholder, and a tensor that takes `size` additions."""
+    """A placeholder, and a tensor computed from it by `size` additions."""
     x = tf.placeholder(tf.float32, [])
     if kind == "chain":
         total = x

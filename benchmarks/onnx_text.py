@@ -1,4 +1,4 @@
-"""Writes ONNX models without the onnx package: the few messages of its protocol that take one.
+"""Writes ONNX models without the onnx package, in the few messages of its protocol that they need.
 
     model = Model()
     x = model.input("x", (2, 3))
@@ -23,7 +23,7 @@ WHOLE, FIXED, BYTES = 0, 5, 2
 
 
 def whole(number: int) -> bytes:
-    """As a varint."""
+    """A whole number as a varint."""
     number &= (1 << 64) - 1
     encoded = bytearray()
     while number > 127:
@@ -43,7 +43,7 @@ def field(number: int, value: int | float | str | bytes) -> bytes:
 
 
 def attribute(name: str, value: int | float | str | Sequence[int]) -> bytes:
-    """AttributeProto: its value, and which kind it is."""
+    """AttributeProto: its value and its kind."""
     if isinstance(value, float):
         encoded = field(2, value) + field(20, 1)
     elif isinstance(value, int):
@@ -96,7 +96,7 @@ class Model:
         return names[0] if outputs == 1 else names
 
     def bytes(self, result: str, shape: Sequence[int]) -> bytes:
-        """The model that gives one float32 result."""
+        """The model with one float32 result."""
         graph = b"".join(self._parts) + field(2, "graph") + field(12, value_info(result, shape))
         operators = field(1, "") + field(2, OPERATORS)
         return field(1, IR) + field(7, graph) + field(8, operators)

@@ -1,17 +1,17 @@
 """Runs rows of work side by side: gpugraph and whichever peers are installed.
 
-A row is a name and, for each column, a function that prepares the work: it returns what does it
-once (`Step`), or `Work`, or the time it took itself (`Once`). Each measurement is a process of its
-own; columns take turns, round after round. What is reported is the median over the rounds of each
-round's median, after a warm-up: for gpugraph it lasts until the kernels that are compiled in the
-background are there. Each process also tells how long it took to prepare, how long the first step
-took (earlier rounds may have left compiled code in caches), and its largest resident size.
+A row is a name and, for each column, a function that prepares the work. It returns a callable that
+does the work once (`Step`), or `Work`, or the time that it took itself (`Once`). Each measurement
+is a process of its own; columns take turns, round after round. The report has the median over the
+rounds of each round's median, after a warm-up: gpugraph's lasts until the kernels are compiled in
+the background. Each process also reports how long it took to prepare, how long the first step took
+(caches may have compiled code of earlier rounds), and its largest resident size.
 
     PEERS="tensorflow=/path/to/python jax=/path/to/python" python benchmarks/control_flow.py
 
 With --check nothing is timed: the results of all peers are compared with gpugraph's.
 
-Peers are looked for in this Python and in those that PEERS names. TensorFlow runs by its v1 API.
+Peers are searched in this Python and in those that PEERS names. TensorFlow runs by its v1 API.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ Record = dict[str, float]
 
 
 class Work(NamedTuple):
-    """A step whose results, where it gives none, are asked for apart.
+    """A step; `result` returns its results if the step itself returns none.
 
-    per: by how much the time is divided, for a step that does the same many times.
+    per: what the time is divided by, for a step that repeats its work.
     """
 
     step: Step
@@ -53,7 +53,7 @@ class Work(NamedTuple):
 
 
 class Once(NamedTuple):
-    """Work that could be done once only, and was: the seconds it took, and what it gave."""
+    """Work that was done once and can't be repeated: the seconds it took, and its result."""
 
     seconds: float
     result: Any
@@ -63,7 +63,7 @@ Rows = Mapping[str, Mapping[str, Callable[[], Step | Work | Once]]]
 
 
 class Column(NamedTuple):
-    """Which package a column needs, and with what in the environment it runs."""
+    """The package that a column needs, and its environment variables."""
 
     package: str
     settings: Mapping[str, str] = {}
@@ -110,7 +110,7 @@ def tensorflow() -> Any:
 
 
 def one(prepare: Callable[[], Step | Work | Once], column: str, keep: Path | None) -> Record:
-    """One measurement, or its results kept in a file; importing the package is not timed."""
+    """One measurement, or the results in a file; importing the package is not timed."""
     package = COLUMNS[column].package
     tensorflow() if package == "tensorflow" else importlib.import_module(package)
     start = time.perf_counter()
@@ -137,7 +137,7 @@ def timed(step: Step) -> float:
 
 
 def warm_up(step: Step, native: bool) -> None:
-    """Steps for a while; then again, until the background has nothing left to compile."""
+    """Runs steps for a while, and again until the background has nothing left to compile."""
     for turn in range(3 if native else 1):
         ends = time.perf_counter() + WARM_SECONDS
         step()
@@ -148,7 +148,7 @@ def warm_up(step: Step, native: bool) -> None:
 
 
 def wait_for_kernels(turn: int) -> None:
-    """Texts are compiled in order: when one that is asked for now is done, all are."""
+    """Kernels are compiled in order: when one that is requested now is done, all are."""
     compiler = importlib.import_module("gpugraph.devices.codegen.c_compiler").compiler()
     ends = time.perf_counter() + COMPILE_SECONDS
     if not compiler.reason:
@@ -167,7 +167,7 @@ def measure(step: Step) -> float:
 
 
 def results_of(prepared: Step | Work | Once) -> list[Any]:
-    """The numbers that the first three steps give; a training step's change as it learns."""
+    """The results of the first three steps; those of a training step change as it learns."""
     if isinstance(prepared, Once):
         return [np.asarray(leaf) for leaf in leaves(prepared.result)]
     work = prepared if isinstance(prepared, Work) else Work(prepared)
@@ -180,7 +180,7 @@ def results_of(prepared: Step | Work | Once) -> list[Any]:
 
 
 def leaves(result: Any) -> Iterator[Any]:
-    """The values in nested lists and tuples; None, what an operation gives, left out."""
+    """The values in nested lists and tuples, without None (the result of an operation)."""
     if isinstance(result, (list, tuple)):
         for item in result:
             yield from leaves(item)
@@ -192,7 +192,7 @@ def leaves(result: Any) -> Iterator[Any]:
 
 
 def pythons() -> dict[str, str]:
-    """The Python of each package that is there."""
+    """The Python of each installed package."""
     paths = {
         column.package: sys.executable
         for column in COLUMNS.values()
@@ -209,8 +209,8 @@ def in_process(
 ) -> Record | None:
     """One measurement; None, and the reason on stderr, where it fails.
 
-    cold: what packages keep of earlier compilations is not there. like: the column whose settings
-    it has, if not its own.
+    cold: the caches of compiled code are empty. like: the column whose settings are used instead of
+    its own.
     """
     package, settings = COLUMNS[like or column]
     command = [pythons()[package], script, "--one", row, column, *arguments]
@@ -239,7 +239,7 @@ def in_process(
 def compare(
     rows: Rows, script: str, names: Sequence[str], rounds: int, cold: Collection[str]
 ) -> dict[str, dict[str, Record]]:
-    """Medians over the rounds, by row and column; what failed once is not tried again."""
+    """Medians over the rounds, by row and column; a failed measurement is not repeated."""
     known = pythons()
     records_by_column: dict[str, dict[str, list[Record]]] = {
         name: {column: [] for column in rows[name] if COLUMNS[column].package in known}
@@ -264,9 +264,9 @@ def middle(records: Sequence[Record]) -> Record:
 
 
 def check(rows: Rows, script: str, names: Sequence[str]) -> bool:
-    """Prints how far the peers' results are from gpugraph's; whether that is near enough.
+    """Prints the differences of the peers' results from gpugraph's; returns whether all are small.
 
-    gpugraph waits for its kernels: the first steps would else be without them.
+    gpugraph waits for its kernels: otherwise the first steps would run without them.
     """
     known = pythons()
     good = True
@@ -293,7 +293,7 @@ def check(rows: Rows, script: str, names: Sequence[str]) -> bool:
 
 
 def difference(arrays: Sequence[Any], wanted: Sequence[Any]) -> float:
-    """The largest difference, relative to the largest element of the result it is in."""
+    """The largest difference, relative to the largest element of its result."""
     if [array.shape for array in arrays] != [array.shape for array in wanted]:
         return float("inf")
     return max(
@@ -351,7 +351,7 @@ def machine() -> dict[str, Any]:
 
 
 def version(python: str, package: str) -> str:
-    """What the package says of itself; gpugraph may be run from its folder."""
+    """The package's version; gpugraph may be run from its folder."""
     name = DISTRIBUTIONS.get(package, package)
     code = f"import importlib.metadata as m; print(m.version({name!r}))"
     done = subprocess.run([python, "-c", code], capture_output=True, text=True, check=False)

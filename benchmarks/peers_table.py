@@ -1,4 +1,4 @@
-"""The tables of a benchmark: times of each column with their ratios, then what else was seen."""
+"""The tables of a benchmark: times of each column with their ratios, then other measurements."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NOT_A_PACKAGE = "numpy"
 def show(results: Records) -> None:
     """Prints the times with ratios, then preparation, first step and memory of each process.
 
-    A ratio is the time of the best peer by gpugraph's: above 1 gpugraph is ahead.
+    A ratio is the best peer's time divided by gpugraph's: above 1 gpugraph is ahead.
     """
     table(results, "us", duration, "time")
     for key, title in (("build_ms", "preparing, ms"), ("first_ms", "first step, ms")):
@@ -58,7 +58,7 @@ def add_ratios(lines: list[list[str]], times: Sequence[Mapping[str, float]]) -> 
 
 
 def best(times: Mapping[str, float], by_hand: bool) -> str:
-    """The fastest peer; empty where there is none. NumPy by hand is one if `by_hand`."""
+    """The fastest peer; empty where there is none. NumPy by hand counts if `by_hand`."""
     peers = [
         column
         for column in times
@@ -68,7 +68,7 @@ def best(times: Mapping[str, float], by_hand: bool) -> str:
 
 
 def ratio(times: Mapping[str, float], by_hand: bool) -> float:
-    """How many times gpugraph's time the best peer's is; 0 where one of them is not there."""
+    """The best peer's time divided by gpugraph's; 0 where one of them is missing."""
     peer = best(times, by_hand)
     return times[peer] / times[OWN] if peer and OWN in times else 0.0
 
@@ -87,7 +87,7 @@ def duration(microseconds: float) -> str:
 
 
 def print_lines(lines: Sequence[Sequence[str]]) -> None:
-    """As Markdown, its columns under each other."""
+    """Prints lines as Markdown with aligned columns."""
     widths = [max(map(len, column)) for column in zip(*lines)]
     for index, line in enumerate(lines):
         cells = [cell.rjust(width) for cell, width in zip(line[1:], widths[1:])]

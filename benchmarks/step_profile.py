@@ -1,9 +1,9 @@
-"""Where the microseconds of a training step go: the small network of cpu.py, step by step.
+"""The time of each step of a training step: the small network of cpu.py.
 
     python benchmarks/step_profile.py [--runs N]
 
 Each part of the step is timed by a full trace (`RunMetadata`), which adds about 0.1 us to each; the
-rest of `Session.run` is what feeds, fetches and the call itself take. Medians, in microseconds.
+rest of `Session.run` is the time of feeds, fetches and the call itself. Medians, in microseconds.
 """
 
 from __future__ import annotations

@@ -43,12 +43,10 @@ class WhileFrameBinding:
         self.outer_entries = outer_entries
         self.entries: list[Entry] = []
         self.start: list[Step] = []
-        positions = self.step_list.positions
         assert frame.end is not None
-        self.begin, self.end = (
-            min(positions[node.id] for node in frame.enters),
-            positions[frame.end.id],
-        )
+        positions = self.step_list.positions
+        self.begin = min(positions[node.id] for node in frame.enters)
+        self.end = positions[frame.end.id]
         self.entered = {self.homes[node.id, 0].storage for node in frame.enters}
 
     def loop_step(self) -> Step:

@@ -35,7 +35,7 @@ def dynamic_step(arrays: Arrays, bound: BoundNode, report_lines: list[str]) -> R
         return DynamicStep(arrays, bound)
     try:
         step = SizedStep(arrays, bound, bound.kernel)
-    except NotNativeError as error:
+    except (NotNativeError, NotImplementedError) as error:
         report_lines.append(host_report(bound, str(error)))
         return DynamicStep(arrays, bound)
     if step.whole is not None:
@@ -47,7 +47,7 @@ def dynamic_step(arrays: Arrays, bound: BoundNode, report_lines: list[str]) -> R
 
 
 class SizedStep(DynamicStep):
-    """Runs the kernel on the GPU; NotNativeError where it is known before a run that it can't.
+    """Runs the kernel on the GPU; NotNativeError or NotImplementedError if it is known not to.
 
     whole: all launches, where the plan knows the sizes.
     """
@@ -74,10 +74,7 @@ class SizedStep(DynamicStep):
         inputs = [source() for source in self.sources]
         context = self._context(inputs, [shape or () for shape in shapes], owned)
         sizing = self.measurement[1]
-        try:
-            fill = sizing.fill(context, self.sized.known(context), self.results, context.scratch)
-        except NotImplementedError as error:
-            raise NotNativeError(str(error)) from error
+        fill = sizing.fill(context, self.sized.known(context), self.results, context.scratch)
         return self.kernels.both(sizing.measure, fill)
 
     @property
@@ -92,12 +89,7 @@ class SizedStep(DynamicStep):
         if not all(self.bound.runner.has_array(array) for array in arrays):
             raise NotNativeError("it takes objects")
         refused = self.bound.refusals.of(self.node.name, self.node.origin)
-        try:
-            return context, self.kernels.sized(
-                self.sized, context, arrays, context.scratch, refused
-            )
-        except NotImplementedError as error:
-            raise NotNativeError(str(error)) from error
+        return context, self.kernels.sized(self.sized, context, arrays, context.scratch, refused)
 
     def _run_dynamic(self, inputs: list[Any], owned: list[Any]) -> None:
         try:
