@@ -6,7 +6,7 @@ binds its kernel and calls it. It frees the cells of which it is the last user.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -22,10 +22,8 @@ from gpugraph.compile.steps.kernel_context import (
     Place,
 )
 from gpugraph.compile.steps.plan_arrays import Arrays
-from gpugraph.compile.unit.compile_unit import Home, TensorId
 from gpugraph.devices import Block, Device, VariableState
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.graph.nodes.runtime_graph import Node
 from gpugraph.kernel import reference
 
 
@@ -42,7 +40,7 @@ class DynamicStep:
         self.reserved: list[Block] = []  # what this run writes, even if a variable moves meanwhile
         self.sources = [self._source(arrays, *item) for item in enumerate(bound.inputs)]
         self.results = [self._result(arrays, place) for place in bound.outputs]
-        self.dying = dying_cells(arrays, node, [key for key, _ in bound.inputs])
+        self.dying = arrays.dying_cells(node, [key for key, _ in bound.inputs])
         here = arrays.positions[node.id]
         self.dying += [
             cell
@@ -129,14 +127,14 @@ class DynamicStep:
             lambda index: inputs[index] if index in self.bound.host else None,
         )
         assert node.op_def.infer is not None
-        shapes = []
-        for shape in node.op_def.infer(context):
+        shapes = node.op_def.infer(context)
+        for shape in shapes:
             if not shape.is_fully_defined():
-                raise InvalidArgumentError(
-                    node.node_def, None, f"The shape of '{node.name}' stays open: {shape}"
-                )
-            shapes.append(tuple(shape.as_list()))
-        return shapes
+                raise self._error(f"The shape of '{node.name}' stays open: {shape}")
+        return [tuple(shape.as_list()) for shape in shapes]
+
+    def _error(self, message: str) -> InvalidArgumentError:
+        return InvalidArgumentError(self.node.node_def, None, message)
 
     def _prepared(self, result: Any, shape: tuple[int, ...], slot: int) -> Any:
         """The array that output `slot` is written to."""
@@ -149,59 +147,12 @@ class DynamicStep:
             self.reserved.append(block)
             return block.array
         if tuple(result.shape) != shape:
-            raise InvalidArgumentError(
-                self.node.node_def,
-                None,
+            raise self._error(
                 f"'{self.node.name}' was to make a tensor of shape {list(result.shape)}, but it "
-                f"has shape {list(shape)}",
+                f"has shape {list(shape)}"
             )
         return result
 
 
-class DynamicCopy:
-    """The transfer of a tensor that is sized at run time to another device."""
-
-    def __init__(
-        self,
-        arrays: Arrays,
-        recv: Node,
-        rendezvous_key: str,
-        devices: tuple[Device, Device],
-        key: TensorId,
-        home: Home,
-    ) -> None:
-        self.name = recv.name
-        self.rendezvous_key = rendezvous_key
-        self.mailbox = arrays.mailbox
-        self.devices = devices
-        self.dtype = home.dtype
-        is_cell = home.storage.kind == "cell"
-        self.result = arrays.cell(home.storage) if is_cell else arrays.array(home)
-        self.dying = dying_cells(arrays, recv, [key])
-
-    def __call__(self) -> None:
-        read, _ = self.mailbox.recv(self.rendezvous_key)
-        array = read()  # only now: a variable may have moved since it was sent
-        source, target = self.devices
-        if isinstance(self.result, Cell):
-            self.result.fill(target.allocate(array.shape, self.dtype, self.name))
-            target.copy_from(source, array, self.result.array)()
-        else:
-            target.copy_from(source, array, self.result)()
-        for cell in self.dying:
-            cell.release()
-
-
 _NOTHING = np.empty(0)
 """Stands for the array of a variable that has none yet: no elements of no known shape."""
-
-
-def dying_cells(arrays: Arrays, node: Node, keys: Iterable[TensorId]) -> list[Cell]:
-    """The cells whose last user is the step of this node."""
-    last = arrays.positions[node.id]
-    storages = [arrays.unit.homes[key].storage for key in dict.fromkeys(keys)]
-    return [
-        arrays.cell(storage)
-        for storage in storages
-        if storage.kind == "cell" and storage.node is None and storage.last == last
-    ]

@@ -65,12 +65,11 @@ def bind_on_device(
     return launches
 
 
-def run_time_reports(bound: BoundNode) -> list[str]:
-    """What is known, before a run, of a step that is bound anew by each."""
-    is_dynamic = reference(bound.kernel).dynamic
-    if not bound.runner.has_kernels or not (is_dynamic or bound.is_late):
-        return []
-    return [host_report(bound, _DYNAMIC if is_dynamic else _LATE)]
+def run_time_reason(bound: BoundNode) -> str:
+    """Why a step that is bound at each run falls back to the host; "" if that is not known yet."""
+    if not bound.runner.has_kernels:
+        return ""
+    return _DYNAMIC if reference(bound.kernel).dynamic else _LATE if bound.is_late else ""
 
 
 def host_report(bound: BoundNode, reason: str) -> str:

@@ -60,18 +60,17 @@ class Flags:
     def __init__(self, within: dict[Atom, Guard]) -> None:
         self.values: list[bool] = []
         self.within = within
-        self._of_guard: dict[Guard, int] = {}
-        self._of_atom: dict[Atom, int] = {}
+        self._flags: dict[Atom | Guard, int] = {}
 
-    def _new(self) -> int:
-        self.values.append(False)
-        return len(self.values) - 1
+    def _flag(self, key: Atom | Guard) -> int:
+        if key not in self._flags:
+            self._flags[key] = len(self.values)
+            self.values.append(False)
+        return self._flags[key]
 
     def atom(self, atom: Atom) -> int:
         """The flag of an atom."""
-        if atom not in self._of_atom:
-            self._of_atom[atom] = self._new()
-        return self._of_atom[atom]
+        return self._flag(atom)
 
     def atoms(self, guard: Guard) -> list[Atom]:
         """The atoms that together imply the guard."""
@@ -80,11 +79,7 @@ class Flags:
     def guard(self, guard: Guard) -> int:
         """The flag of a guard that does not always hold."""
         atoms = self.atoms(guard)
-        if len(atoms) == 1:
-            return self.atom(atoms[0])
-        if guard not in self._of_guard:
-            self._of_guard[guard] = self._new()
-        return self._of_guard[guard]
+        return self._flag(atoms[0] if len(atoms) == 1 else guard)
 
     def base(self, atom: Is) -> list[int]:
         """The flags that must be up for the predicate to have a value."""

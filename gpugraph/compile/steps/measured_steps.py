@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gpugraph.compile.steps.dynamic_steps import DynamicStep
-from gpugraph.compile.steps.gpu_node_steps import host_report, run_time_reports
+from gpugraph.compile.steps.gpu_node_steps import host_report, run_time_reason
 from gpugraph.compile.steps.kernel_context import BoundNode
 from gpugraph.compile.steps.plan_arrays import Arrays
 from gpugraph.compile.unit.compile_unit import Home
@@ -29,21 +29,22 @@ _logger = logging.getLogger(__name__)
 
 def dynamic_step(arrays: Arrays, bound: BoundNode, report_lines: list[str]) -> Run:
     """The step of a node with tensors that are sized at run time; `report_lines` say where."""
-    node, runner = bound.node, bound.runner
-    if not (isinstance(bound.kernel, Sized) and runner.has_kernels):
-        report_lines += run_time_reports(bound)
-        return DynamicStep(arrays, bound)
-    try:
-        step = SizedStep(arrays, bound, bound.kernel)
-    except (NotNativeError, NotImplementedError) as error:
-        report_lines.append(host_report(bound, str(error)))
-        return DynamicStep(arrays, bound)
-    if step.whole is not None:
-        return step.whole
-    report_lines.append(
-        f"{node.name} ({node.type}) waits for {runner.name}, which counts the sizes of its outputs"
-    )
-    return step
+    reason = run_time_reason(bound)
+    if isinstance(bound.kernel, Sized) and bound.runner.has_kernels:
+        try:
+            step = SizedStep(arrays, bound, bound.kernel)
+        except (NotNativeError, NotImplementedError) as error:
+            reason = str(error)
+        else:
+            if step.whole is not None:
+                return step.whole
+            name = f"{bound.node.name} ({bound.node.type})"
+            wait = f"waits for {bound.runner.name}, which counts the sizes of its outputs"
+            report_lines.append(f"{name} {wait}")
+            return step
+    if reason:
+        report_lines.append(host_report(bound, reason))
+    return DynamicStep(arrays, bound)
 
 
 class SizedStep(DynamicStep):

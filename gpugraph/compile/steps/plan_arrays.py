@@ -6,7 +6,7 @@ a plan holds is listed here, and is released with the plan.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -176,6 +176,12 @@ class Arrays:
             self.cells[storage] = Cell(storage.owner)
         return self.cells[storage]
 
+    def dying_cells(self, node: Node, keys: Iterable[TensorId]) -> list[Cell]:
+        """The cells whose last user is the step of this node."""
+        last = self.positions[node.id]
+        storages = [self.unit.homes[key].storage for key in dict.fromkeys(keys)]
+        return [self.cell(x) for x in storages if is_cell(x) and x.last == last]
+
     def source(self, key: TensorId, home: Home, on_host: bool = False) -> Callable[[], Any]:
         """What returns the tensor's array during a run; for a host input, its value."""
         value = self.unit.values.get(key) if on_host else None
@@ -189,6 +195,11 @@ class Arrays:
             return lambda: cell.array
         array = self.array(home)
         return lambda: array
+
+
+def is_cell(storage: Storage) -> bool:
+    """Whether a storage is a cell of the plan, not the value of a variable."""
+    return storage.kind == "cell" and storage.node is None
 
 
 def at_node(error: ResourceExhaustedError, node: Node) -> ResourceExhaustedError:

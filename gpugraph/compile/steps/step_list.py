@@ -17,7 +17,7 @@ from gpugraph.compile.steps.guarded_regions import Entry
 from gpugraph.compile.steps.kernel_context import Cell
 from gpugraph.compile.steps.native_node_code import Candidate
 from gpugraph.compile.steps.native_stretches import with_native_stretches
-from gpugraph.compile.steps.plan_arrays import Arrays
+from gpugraph.compile.steps.plan_arrays import Arrays, is_cell
 from gpugraph.compile.unit.compile_unit import Storage, Unit
 from gpugraph.compile.unit.guards import ALWAYS
 from gpugraph.compile.unit.jit_settings import jit
@@ -98,7 +98,7 @@ class StepList(Arrays):
         if self._cells_by_end is None:
             self._cells_by_end = defaultdict(dict)
             for storage, *_ in self.unit.homes.values():
-                if storage.kind == "cell" and storage.node is None:
+                if is_cell(storage):
                     self._cells_by_end[storage.last][storage] = None
         return [self.cell(storage) for storage in self._cells_by_end.get(end, ())]
 
