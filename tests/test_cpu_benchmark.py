@@ -1,4 +1,4 @@
-"""The rows of benchmarks/cpu.py, at sizes for a test: they build, learn, and agree."""
+"""The rows of benchmarks/cpu.py in small sizes: they build, learn, and agree."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From what a kernel raises to the error a user gets."""
+"""Errors of kernels, as the user's program gets them."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_a_node_that_is_named_already_stays_the_one() -> None:
 
 
 class Awkward(errors.NotFoundError):
-    """A user's class of another signature."""
+    """A user's error class with another signature."""
 
     def __init__(self) -> None:
         super().__init__(None, None, "lost")

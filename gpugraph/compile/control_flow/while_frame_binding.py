@@ -112,12 +112,12 @@ class WhileFrameBinding:
         return head, is_going_on, [*next_values, *later]
 
     def _asking(self, atom: Is) -> Run:
-        """What says whether the predicate has the atom's value."""
+        """What returns whether the predicate has the atom's value."""
         predicate = self.conditions.predicate(atom)
         return predicate if atom.value else lambda: not predicate()
 
     def _asking_guard(self, guard: Guard) -> Run:
-        """What says whether a guard holds."""
+        """What returns whether a guard holds."""
         if guard >= NEVER:
             return lambda: False
         if guard == ALWAYS:

@@ -8,7 +8,7 @@
     MatmulWithEpilogue
     Sized                        launches that find sizes, then others (`measured_steps`)
 
-All other kernels run on the host, on copies, which the report of `bind` says with the reason.
+All other kernels run on the host, on copies; the report of `bind` has the reason.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Steps of a GPU whose own kernels find the sizes of what they make (`kernel.Sized`).
+"""Steps of a GPU whose kernels count the sizes of their outputs (`kernel.Sized`).
 
     measure     launches; where all inputs have static sizes a step of their own before this one,
                 which is bound with the plan and captured with what comes before

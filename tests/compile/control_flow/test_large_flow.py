@@ -28,7 +28,7 @@ def loops(count: int) -> tf.Tensor:
 
 
 def variables_of_one_loop(count: int) -> tf.Tensor:
-    """Half of them go round: each is the one before in the next iteration."""
+    """Half of them rotate: each has its predecessor's value in the next iteration."""
     x = tf.placeholder_with_default([1.0, 2.0], [2])
 
     def body(i: tf.Tensor, *held: tf.Tensor) -> list[tf.Tensor]:
@@ -67,7 +67,7 @@ def test_time_is_in_proportion(
 
 
 def test_20000_operations() -> None:
-    """Two branches and a loop in each other, again and again."""
+    """Two branches and a loop, nested again and again."""
     with tf.Graph().as_default() as graph:
         x = tf.placeholder_with_default([1.0, 2.0], [2])
         while len(graph.get_operations()) < 20_000:

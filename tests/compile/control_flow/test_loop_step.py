@@ -55,7 +55,7 @@ def test_what_follows_from_a_shape_that_grows_is_no_constant():
 
 @pytest.mark.parametrize("size", [1, 2])
 def test_an_inner_loop_begins_with_what_grows(size: int):
-    """In the first iteration the inner loop begins with a shape that it doesn't keep."""
+    """In the first iteration the inner loop begins with a shape that changes later."""
 
     def body(x: Any) -> Any:
         return times(2, lambda x: [x + 1.0], [tf.concat([x, x], 0)])
@@ -130,7 +130,7 @@ def test_a_loop_that_goes_on_while_its_condition_is_false(monkeypatch: Any, nati
 
 @NATIVE
 def test_an_exit_of_what_is_no_variable(monkeypatch: Any, native: str):
-    """Of what the last iteration made before it knew that it was the last."""
+    """Cells that the last iteration fills before its condition is known."""
     monkeypatch.setenv("GPUGRAPH_NATIVE", native)
     loop = RawLoop(5)
     last, _ = loop.switch(loop.count * loop.constant(10), loop.goes_on)
@@ -219,7 +219,7 @@ def test_what_enters_dead_is_dead_inside_and_all_else_goes_on(kind: str):
 
 @pytest.mark.parametrize("alive", [None, 0, 1])
 def test_a_loop_into_which_nothing_alive_leads_is_not_run(alive: int | None):
-    """What enters has no condition in common; inside, a ControlTrigger waits for nothing."""
+    """Inputs have no condition in common; inside, a ControlTrigger waits for nothing."""
     p, q = tf.placeholder(tf.bool, []), tf.placeholder(tf.bool, [])
     one = raw_ops.Switch(tf.constant([1.0, 2.0]), p).output_true
     other = raw_ops.Switch(tf.constant([3.0, 4.0]), q).output_true
@@ -242,7 +242,7 @@ def test_a_loop_into_which_nothing_alive_leads_is_not_run(alive: int | None):
 
 
 def test_a_variable_has_one_start_and_one_way_back():
-    """TensorFlow's graphs know no other loops."""
+    """TensorFlow's graphs have no other loops."""
     loop = RawLoop()
     start = loop.enter(tf.constant(0))
     other = raw_ops.Merge([start, start, loop.enter(tf.constant(1))])
@@ -254,13 +254,13 @@ def test_a_variable_has_one_start_and_one_way_back():
 
 
 def one_or_all(x: tf.Tensor, is_one: tf.Tensor) -> tf.Tensor:
-    """A predicate whose rank is known when it is made: true, or [true]."""
+    """A predicate whose rank is known only at run time: true, or [true]."""
     sizes = tf.boolean_mask([1], tf.reshape(is_one, [1]))
     return tf.reshape(x > 0.0, sizes)
 
 
 def test_a_condition_must_be_a_scalar():
-    """What is asked, is asked where the loop goes on or ends, and the error names it."""
+    """The condition is read where the loop goes on or ends, and its error names it."""
     x, is_one = tf.placeholder(tf.float32, []), tf.placeholder(tf.bool, [])
     loop = RawLoop(3)
     asked = raw_ops.LoopCond(loop.constant(one_or_all(x, is_one)), name="asked")

@@ -1,4 +1,4 @@
-"""Loops as one C function: which, and that they give what the steps give, to the bit."""
+"""Loops as one C function: which loops, and that results equal those of the steps bit by bit."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ def native(monkeypatch):
 
 
 def told(fetches, feeds=None):
-    """What the bind pass says of the loops."""
+    """The report of the bind pass on the loops."""
     plan = make_plan(fetches, feeds or {}, make_target())
     return [line for report in plan.reports if report.name == "bind" for line in report.lines]
 
 
 def both(monkeypatch, fetches, feeds=None):
-    """The answers by steps and by the function."""
+    """The results by steps and by the function."""
     results = []
     for way in ("0", "wait"):
         monkeypatch.setenv("GPUGRAPH_NATIVE", way)

@@ -1,4 +1,4 @@
-"""A compiler or a cache that does not work: the program runs the slower way, and says why once."""
+"""A compiler or a cache that does not work: the program runs without it and warns once."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ print(round(float(found[0]), 5), round(float(found[2]), 5))
 
 
 def run(tmp_path: Path, **environment: str) -> tuple[str, list[str]]:
-    """What the program prints, and which warnings."""
+    """The output of the program, and its warnings."""
     root = str(Path(__file__).resolve().parents[3])
     settings = {
         "PYTHONPATH": root,

@@ -60,7 +60,7 @@ def test_another_switch_is_an_error(session: tf.Session, monkeypatch: pytest.Mon
 
 
 def test_what_no_run_has_brought_to_its_end_is_not_captured() -> None:
-    """A step behind one that failed has loaded nothing yet, and in a capture it may not."""
+    """A step after a failed one has loaded nothing yet, and may not load during a capture."""
     calls_made: list[str] = []
     broken = True
 

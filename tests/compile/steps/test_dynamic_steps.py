@@ -1,4 +1,4 @@
-"""Steps with tensors that are sized when they are made, and the memory they leave."""
+"""Steps with tensors that are sized at run time, and the memory that they leave."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Launches of one kernel become one, in an order that keeps what depends on each other."""
+"""Launches of one kernel become one, in an order that keeps dependent launches in sequence."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def variables(count: int) -> list[Any]:
 
 
 def curves(make: Callable[[], Any], gpus: int = 1, count: int = 44) -> tuple[list[Any], list[str]]:
-    """The variables after four steps, and what the plan says of them."""
+    """The variables after four steps, and the plan's report."""
     options = tf.GPUOptions(emulated_gpus=gpus)
     config = tf.ConfigProto(gpu_options=options, allow_soft_placement=True)
     with tf.Graph().as_default(), tf.Session(config=config) as session:

@@ -1,4 +1,4 @@
-"""Stretches: steps become native calls, the answers stay, and what goes wrong is said."""
+"""Stretches: steps become native calls, results stay the same, and failures are reported."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def losses(config, fetches, feeds, steps=20):
 
 
 def kinds(session, fetches, feeds):
-    """The op types of what a run does, step by step, but checks of variables: "Sum, native"."""
+    """The op types of a run's steps, without guards of variables: "Sum, native"."""
     metadata = tf.RunMetadata()
     options = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)
     session.run(fetches, feeds, options=options, run_metadata=metadata)
@@ -139,7 +139,7 @@ def test_without_a_compiler_the_reason_is_said(monkeypatch):
 
 
 def test_wrong_code_is_found_out_and_not_used(monkeypatch):
-    """The code of sums is made to give their opposite."""
+    """The native code of sums is changed to negate them."""
     right = native_steps.build
 
     def wrong(builder, texts, signature, inputs):

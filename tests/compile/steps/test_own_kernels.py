@@ -1,4 +1,4 @@
-"""Kernels that somebody registered run, and nothing of ours in their place, fused or native."""
+"""Kernels that a program registers run, never ours in their place, fused or native."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def forty_two(*arrays: Any) -> None:
 
 
 def after_own(op: str) -> tuple[Any, dict[Any, Any]]:
-    """Something fused around an op whose kernel is replaced."""
+    """Fusion around an op whose kernel is replaced."""
     x = tf.placeholder(tf.float32, [4, 4])
     programs = {
         "Tanh": lambda: tf.tanh(x * 2),
@@ -83,7 +83,7 @@ def test_on_gpus_texts_of_others_are_fused_too(register: Any) -> None:
 
 
 def chains() -> tuple[dict[str, Any], dict[Any, Any]]:
-    """What one op of ours does where all kernels are ours: the last op of each, and feeds."""
+    """Chains of ops with kernels of ours: the last op of each, and feeds."""
     x, images = tf.placeholder(tf.float32, [4, 4]), tf.placeholder(tf.float32, [1, 8, 8, 3])
     biased = tf.nn.bias_add(tf.matmul(x, x), tf.constant([1.0, 2, 3, 4]))
     filters = tf.constant(np.ones((3, 3, 3, 4), np.float32))

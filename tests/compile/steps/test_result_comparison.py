@@ -1,4 +1,4 @@
-"""What counts as alike when native code is checked against NumPy."""
+"""Comparison of results when native code is checked against NumPy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Moves: values of all kinds of storage change places between the iterations of a loop."""
+"""Moves: values in all kinds of storage are exchanged between the iterations of a loop."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_two_variables_may_begin_with_one_cell():
 
 @pytest.mark.parametrize("limit", [0, 1, 3])
 def test_the_index_of_a_merge_goes_round_as_it_was(limit: int):
-    """Three variables behind each other: which input the number came by, one iteration late."""
+    """Three variables in a row: the index of the input, one iteration late."""
     loop = RawLoop(limit)
     index = loop.count.op.outputs[1]
     late = loop.merge(tf.constant(7))
