@@ -2,8 +2,8 @@
 
     python benchmarks/control_flow.py [--rows ROW ...] [--rounds N] [--json FILE] [--check]
 
-All peers compute the same from the same numbers, as --check shows. See benchmarks/peers.py for how
-peers are found and what is measured.
+All peers do the same computation with the same numbers; --check compares results. See
+benchmarks/peers.py for how peers are found and what is measured.
 """
 
 from __future__ import annotations
@@ -91,14 +91,14 @@ def lstm_step(library: Callable[[], Any]) -> Callable[[], Any]:
     session = tf.Session()
     session.run(tf.global_variables_initializer())
     run = session.make_callable([train, loss], [ids])
-    given = np.random.RandomState(0).randint(0, VOCABULARY, (BATCH, TEXT)).astype(np.int32)
-    return lambda: run(given)
+    text = np.random.RandomState(0).randint(0, VOCABULARY, (BATCH, TEXT)).astype(np.int32)
+    return lambda: run(text)
 
 
 def lstm_step_in_jax() -> Callable[[], Any]:
     jax = importlib.import_module("jax")
     jnp = jax.numpy
-    given = np.random.RandomState(0).randint(0, VOCABULARY, (BATCH, TEXT)).astype(np.int32)
+    text = np.random.RandomState(0).randint(0, VOCABULARY, (BATCH, TEXT)).astype(np.int32)
 
     def loss(weights: Any) -> Any:
         table, kernel, bias, out = weights
@@ -111,9 +111,9 @@ def lstm_step_in_jax() -> Callable[[], Any]:
             return (c, h), h
 
         zeros = jnp.zeros((BATCH, UNITS))
-        _, outputs = jax.lax.scan(cell, (zeros, zeros), table[given].transpose(1, 0, 2))
+        _, outputs = jax.lax.scan(cell, (zeros, zeros), table[text].transpose(1, 0, 2))
         logits = outputs.transpose(1, 0, 2) @ out
-        chosen = jnp.take_along_axis(jax.nn.log_softmax(logits), given[..., None], 2)
+        chosen = jnp.take_along_axis(jax.nn.log_softmax(logits), text[..., None], 2)
         return -chosen.mean()
 
     @jax.jit  # type: ignore[misc]
@@ -145,13 +145,13 @@ def beam_search(library: Callable[[], Any]) -> Callable[[], Any]:
     project = tf.constant(random(HIDDEN, WORDS, seed=2))
     start = tf.placeholder(tf.float32, [BEAM, HIDDEN])
 
-    def body(i: Any, words: Any, scores: Any, state: Any, found: Any, parents: Any) -> Any:
+    def body(i: Any, words: Any, scores: Any, state: Any, chosen_words: Any, parents: Any) -> Any:
         state = tf.tanh(tf.gather(table, words) + tf.matmul(state, recur))
         totals = scores[:, None] + tf.nn.log_softmax(tf.matmul(state, project))
         scores, best = tf.nn.top_k(tf.reshape(totals, [-1]), BEAM)
         parent, words = best // WORDS, best % WORDS
         state = tf.gather(state, parent)
-        return i + 1, words, scores, state, found.write(i, words), parents.write(i, parent)
+        return i + 1, words, scores, state, chosen_words.write(i, words), parents.write(i, parent)
 
     arrays = [tf.TensorArray(tf.int32, STEPS) for _ in range(2)]
     first = [0, tf.zeros([BEAM], tf.int32), tf.zeros([BEAM]), start, *arrays]
@@ -166,7 +166,7 @@ def beam_search_in_jax() -> Callable[[], Any]:
     jnp = jax.numpy
     table, recur = random(WORDS, HIDDEN), random(HIDDEN, HIDDEN, seed=1)
     project, value = random(HIDDEN, WORDS, seed=2), random(BEAM, HIDDEN, seed=3)
-    arrays = [jnp.asarray(each) for each in (table, recur, project)]
+    arrays = [jnp.asarray(array) for array in (table, recur, project)]
 
     def body(carried: Any, _: Any) -> Any:
         words, scores, state = carried
@@ -179,17 +179,17 @@ def beam_search_in_jax() -> Callable[[], Any]:
     @jax.jit  # type: ignore[misc]
     def search(start: Any) -> Any:
         first = (jnp.zeros(BEAM, jnp.int32), jnp.zeros(BEAM), start)
-        (_, scores, _), (found, parents) = jax.lax.scan(body, first, None, length=STEPS)
-        return found, parents, scores
+        (_, scores, _), (chosen_words, parents) = jax.lax.scan(body, first, None, length=STEPS)
+        return chosen_words, parents, scores
 
     return lambda: jax.block_until_ready(search(value))
 
 
-def row(ours: Callable[..., Any], jax: Callable[[], Any], *more: Any) -> dict[str, Any]:
+def row(ours: Callable[..., Any], jax: Callable[[], Any], *arguments: Any) -> dict[str, Any]:
     return {
-        "gpugraph": partial(ours, own, *more),
-        "tensorflow": partial(ours, tensorflow, *more),
-        "jax": partial(jax, *more),
+        "gpugraph": partial(ours, own, *arguments),
+        "tensorflow": partial(ours, tensorflow, *arguments),
+        "jax": partial(jax, *arguments),
     }
 
 

@@ -2,18 +2,18 @@
 
     python benchmarks/cpu.py [--rows WORD ...] [--rounds N] [--json FILE] [--check]
 
-All peers do the same work from the same numbers, as --check shows, each by its usual means: what a
-step is given are NumPy arrays, its result is there when the step ends. gpugraph and TensorFlow run
-the same program by `Session.run`; weights are variables. JAX: one jitted function a step, nothing
-donated. torch: eager (fused optimizers), and the forward pass and loss by torch.compile.
-onnxruntime: inference only. NumPy: by hand, where that is done. The 10 million elements are neither
-fed nor fetched: gpugraph and TensorFlow assign a variable to another, the others have them where
-they keep arrays.
+All peers do the same work with the same numbers (--check compares results), each by its usual
+means: inputs of a step are NumPy arrays, and its result exists when the step ends. gpugraph and
+TensorFlow run the same program by `Session.run`; weights are variables. JAX: one jitted function a
+step, nothing donated. torch: eager (fused optimizers), and the forward pass and loss by
+torch.compile. onnxruntime: inference only. NumPy: by hand, in some rows. The 10 million elements
+are neither fed nor fetched: gpugraph and TensorFlow assign a variable to another, the others keep
+them in arrays.
 
-"gpugraph" is what a user gets without settings once its kernels, compiled in the background, are
-there; "gpugraph, NumPy" is without native kernels. In the rows of a first run no kernel is there
-yet: caches are empty, and "gpugraph, waiting" waits for its kernels. What these rows leave out, in
-all columns, is the import and a first small program.
+"gpugraph" runs with default settings, once its kernels are compiled in the background; "gpugraph,
+NumPy" runs without native kernels. In the rows of a first run nothing is compiled yet: caches are
+empty, and "gpugraph, waiting" waits for its kernels. All columns of these rows leave out the import
+and a first small program.
 
 See benchmarks/peers.py for how peers are found and what is measured.
 """
@@ -62,33 +62,33 @@ def own() -> Any:
     return importlib.import_module("gpugraph")
 
 
-def by(module: str, function: str, *given: Any) -> Callable[[], Any]:
+def by(module: str, function: str, *arguments: Any) -> Callable[[], Any]:
     """A function of a module that only its package's users can import."""
-    return lambda: getattr(importlib.import_module(module), function)(*given)
+    return lambda: getattr(importlib.import_module(module), function)(*arguments)
 
 
-def row(name: str, *given: Any, without: str = "", hand: bool = False) -> dict[str, Any]:
-    """The columns of a row: `name` in each module; `without` names those that lack it."""
-    found = {
-        "gpugraph": by("cpu_graph", name, own, *given),
-        "gpugraph, NumPy": by("cpu_graph", name, own, *given),
-        "tensorflow": by("cpu_graph", name, tensorflow, *given),
-        "jax": by("cpu_jax", name, *given),
-        "torch": by("cpu_torch", name, False, *given),
-        "torch.compile": by("cpu_torch", name, True, *given),
-        "onnxruntime": by("cpu_onnx", name, *given),
-        "numpy": by("cpu_numpy", name, *given),
+def row(name: str, *arguments: Any, without: str = "", hand: bool = False) -> dict[str, Any]:
+    """The columns of a row: function `name` of each module, but for those named in `without`."""
+    functions = {
+        "gpugraph": by("cpu_graph", name, own, *arguments),
+        "gpugraph, NumPy": by("cpu_graph", name, own, *arguments),
+        "tensorflow": by("cpu_graph", name, tensorflow, *arguments),
+        "jax": by("cpu_jax", name, *arguments),
+        "torch": by("cpu_torch", name, False, *arguments),
+        "torch.compile": by("cpu_torch", name, True, *arguments),
+        "onnxruntime": by("cpu_onnx", name, *arguments),
+        "numpy": by("cpu_numpy", name, *arguments),
     }
     lacking = [*without.split(), *([] if hand else ["numpy"])]
-    return {column: function for column, function in found.items() if column not in lacking}
+    return {column: function for column, function in functions.items() if column not in lacking}
 
 
 def inference(name: str, work: Any) -> dict[str, Any]:
     return {**row(name, work, False), "onnxruntime": by("cpu_onnx", name, work)}
 
 
-def training(name: str, *given: Any, hand: bool = False) -> dict[str, Any]:
-    return row(name, *given, without="onnxruntime", hand=hand)
+def training(name: str, *arguments: Any, hand: bool = False) -> dict[str, Any]:
+    return row(name, *arguments, without="onnxruntime", hand=hand)
 
 
 def first_runs(work: Mixed, whole: bool) -> dict[str, Any]:

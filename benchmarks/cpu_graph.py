@@ -1,4 +1,4 @@
-"""The rows of cpu.py as TensorFlow 1 programs: what gpugraph runs, and TensorFlow's v1 API."""
+"""The rows of cpu.py as TensorFlow 1 programs, for gpugraph and for TensorFlow's v1 API."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Step = Callable[[], Any]
 
 
 def runner(tf: Any, fetches: Any, feeds: dict[Any, Any]) -> Step:
-    """A step is `Session.run`, with what is fed as NumPy arrays."""
+    """A step is `Session.run`, fed with NumPy arrays."""
     session = tf.Session()
     session.run(tf.global_variables_initializer())
     return lambda: session.run(fetches, feed_dict=feeds)
@@ -52,21 +52,21 @@ def mlp(library: Library, work: Mlp) -> Step:
     x = tf.placeholder(tf.float32, [work.batch, work.widths[0]])
     labels = tf.placeholder(tf.int32, [work.batch])
     y, layers = x, work.weights()
-    for at, (kernel, bias) in enumerate(layers):
+    for index, (kernel, bias) in enumerate(layers):
         y = tf.matmul(y, tf.Variable(kernel)) + tf.Variable(bias)
-        y = tf.nn.relu(y) if at < len(layers) - 1 else y
+        y = tf.nn.relu(y) if index < len(layers) - 1 else y
     return trained(tf, cross_entropy(tf, y, labels), work, {x: work.x(), labels: work.labels()})
 
 
 def expression(library: Library, work: Expression) -> Work:
     """From a variable into a variable: nothing of that size is fed or fetched."""
     tf = library()
-    given = tf.placeholder(tf.float32, [work.size])
-    x, y = tf.Variable(given), tf.Variable(tf.zeros([work.size]))
+    initial = tf.placeholder(tf.float32, [work.size])
+    x, y = tf.Variable(initial), tf.Variable(tf.zeros([work.size]))
     value = tf.tanh(x * 1.5 + 0.3) * tf.sigmoid(x * 0.7) + tf.exp(-x * x)
     assign = tf.assign(y, value).op
     session = tf.Session()
-    session.run(tf.global_variables_initializer(), {given: work.x()})
+    session.run(tf.global_variables_initializer(), {initial: work.x()})
     return Work(lambda: session.run(assign), lambda: session.run(y))
 
 
@@ -81,12 +81,12 @@ def features(tf: Any, x: Any, work: Convnet) -> Any:
 def convnet(library: Library, work: Convnet, training: bool) -> Step:
     tf = library()
     x = tf.placeholder(tf.float32, [work.batch, work.size, work.size, 1])
-    found = features(tf, x, work)
+    y = features(tf, x, work)
     if not training:
-        return runner(tf, found, {x: work.x()})
+        return runner(tf, y, {x: work.x()})
     labels = tf.placeholder(tf.int32, [work.batch])
     kernel, bias = work.dense()
-    flat = tf.reshape(found, [-1, work.flat()])
+    flat = tf.reshape(y, [-1, work.flat()])
     logits = tf.matmul(flat, tf.Variable(kernel)) + tf.Variable(bias)
     loss = cross_entropy(tf, logits, labels)
     return trained(tf, loss, work, {x: work.x(), labels: work.labels()})
@@ -98,7 +98,7 @@ def normalized(tf: Any, x: Any, gain: Any, offset: Any) -> Any:
 
 
 def attention(tf: Any, x: Any, weights: dict[str, Any], work: Transformer) -> Any:
-    """Of rows to rows: batch times tokens of them."""
+    """Attention between the rows, which are batch times tokens."""
     qkv = tf.matmul(x, weights["qkv_kernel"]) + weights["qkv_bias"]
     qkv = tf.reshape(qkv, [work.batch, work.tokens, 3, work.heads, work.depth])
     q, k, v = tf.unstack(tf.transpose(qkv, [2, 0, 3, 1, 4]))
@@ -155,7 +155,7 @@ def built(tf: Any, work: Mixed) -> tuple[Any, Any]:
 
 
 def first_run(library: Library, work: Mixed, whole: bool) -> Once:
-    """The first `Session.run` of a graph; with its building, if `whole`."""
+    """The first `Session.run` of a graph; also its construction, if `whole`."""
     tf = library()
     with tf.Graph().as_default(), tf.Session() as session:  # what any first use would load
         session.run(built(tf, Mixed(10))[1], {"Placeholder:0": Mixed(10).x()})

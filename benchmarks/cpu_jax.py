@@ -15,19 +15,19 @@ from peers import Once, Work
 Step = Callable[[], Any]
 
 
-def runner(function: Callable[..., Any], weights: Any, *given: Any) -> Step:
+def runner(function: Callable[..., Any], weights: Any, *arguments: Any) -> Step:
     run, kept = jax.jit(function), jax.tree.map(jnp.asarray, weights)
-    return lambda: run(kept, *given).block_until_ready()
+    return lambda: run(kept, *arguments).block_until_ready()
 
 
-def trained(loss: Callable[..., Any], weights: Any, work: Any, *given: Any) -> Step:
-    """A step gives the loss; weights and the optimizer's state stay where they are."""
+def trained(loss: Callable[..., Any], weights: Any, work: Any, *arguments: Any) -> Step:
+    """A step returns the loss; weights and the optimizer's state stay on the device."""
     start, update = {"sgd": (none, sgd), "momentum": (zeros, momentum), "adam": (moments, adam)}[
         work.optimizer
     ]
 
-    def moved(weights: Any, state: Any, *given: Any) -> Any:
-        now, grads = jax.value_and_grad(loss)(weights, *given)
+    def moved(weights: Any, state: Any, *arguments: Any) -> Any:
+        now, grads = jax.value_and_grad(loss)(weights, *arguments)
         return *update(weights, grads, state, work.rate), now
 
     train = jax.jit(moved)
@@ -36,7 +36,7 @@ def trained(loss: Callable[..., Any], weights: Any, work: Any, *given: Any) -> S
 
     def step() -> Any:
         nonlocal weights, state
-        weights, state, now = jax.block_until_ready(train(weights, state, *given))
+        weights, state, now = jax.block_until_ready(train(weights, state, *arguments))
         return now
 
     return step
@@ -90,9 +90,9 @@ def chain(work: Chain) -> Step:
 
 def mlp(work: Mlp) -> Step:
     def loss(layers: Any, x: Any, labels: Any) -> Any:
-        for at, (kernel, bias) in enumerate(layers):
+        for index, (kernel, bias) in enumerate(layers):
             x = x @ kernel + bias
-            x = jax.nn.relu(x) if at < len(layers) - 1 else x
+            x = jax.nn.relu(x) if index < len(layers) - 1 else x
         return cross_entropy(x, labels)
 
     return trained(loss, work.weights(), work, work.x(), work.labels())
@@ -121,8 +121,8 @@ def convnet(work: Convnet, training: bool) -> Step:
 
     def loss(weights: Any, x: Any, labels: Any) -> Any:
         filters, (kernel, bias) = weights
-        found = features(filters, x)
-        return cross_entropy(found.reshape(len(x), -1) @ kernel + bias, labels)
+        y = features(filters, x)
+        return cross_entropy(y.reshape(len(x), -1) @ kernel + bias, labels)
 
     return trained(loss, (work.filters(), work.dense()), work, work.x(), work.labels())
 

@@ -1,4 +1,4 @@
-"""The work of each row of cpu.py, as sizes and numbers: the same for all who do it."""
+"""The work of each row of cpu.py, as sizes and numbers, the same for all peers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def random(seed: int, *shape: int, scale: float = 0.1) -> Any:
 
 
 def dense(seed: int, inputs: int, outputs: int) -> tuple[Any, Any]:
-    """A kernel that keeps the size of what goes through it, and a bias."""
+    """A kernel that keeps the magnitude of its input, and a bias."""
     return random(seed, inputs, outputs, scale=(1 / inputs) ** 0.5), random(seed + 1, outputs)
 
 
@@ -53,7 +53,7 @@ class Mlp(NamedTuple):
 
     def weights(self) -> list[tuple[Any, Any]]:
         pairs = zip(self.widths, self.widths[1:])
-        return [dense(2 * at, *pair) for at, pair in enumerate(pairs)]
+        return [dense(2 * index, *pair) for index, pair in enumerate(pairs)]
 
     def x(self) -> Any:
         return random(100, self.batch, self.widths[0], scale=1)
@@ -76,15 +76,18 @@ class Convnet(NamedTuple):
         """Height, width, input depth, output depth."""
         pairs = list(zip((1, *self.depths), self.depths))
         return [
-            (random(2 * at, 5, 5, *pair, scale=0.2 / pair[0] ** 0.5), random(2 * at + 1, pair[1]))
-            for at, pair in enumerate(pairs)
+            (
+                random(2 * index, 5, 5, *pair, scale=0.2 / pair[0] ** 0.5),
+                random(2 * index + 1, pair[1]),
+            )
+            for index, pair in enumerate(pairs)
         ]
 
     def flat(self) -> int:
         return int((self.size // 2 ** len(self.depths)) ** 2 * self.depths[-1])
 
     def dense(self) -> tuple[Any, Any]:
-        """Its rows by height, width, depth of what it multiplies."""
+        """The dense layer; its rows are ordered by height, width, depth of its input."""
         return dense(50, self.flat(), self.classes)
 
     def x(self) -> Any:
@@ -98,7 +101,7 @@ class Convnet(NamedTuple):
 class Transformer(NamedTuple):
     """Blocks of attention and of a layer four times as wide, layer normalization before each.
 
-    In training the mean squared distance from a target is made smaller, by Adam.
+    Training minimizes the mean squared distance from a target by Adam.
     """
 
     blocks: int
@@ -115,18 +118,18 @@ class Transformer(NamedTuple):
 
     def weights(self) -> list[dict[str, Any]]:
         """By block; gain and offset of a normalization, kernel and bias of a layer."""
-        return [self.block(100 * at) for at in range(self.blocks)]
+        return [self.block(100 * index) for index in range(self.blocks)]
 
     def block(self, seed: int) -> dict[str, Any]:
         sizes = {"qkv": (1, 3), "out": (1, 1), "up": (1, 4), "down": (4, 1)}
-        found = {}
-        for at, (name, (inputs, outputs)) in enumerate(sizes.items()):
-            layer = dense(seed + 2 * at, inputs * self.width, outputs * self.width)
-            found[f"{name}_kernel"], found[f"{name}_bias"] = layer
-        for at, name in enumerate(("first", "second")):
-            found[f"{name}_gain"] = 1 + random(seed + 20 + at, self.width)
-            found[f"{name}_offset"] = random(seed + 30 + at, self.width)
-        return found
+        weights = {}
+        for index, (name, (inputs, outputs)) in enumerate(sizes.items()):
+            layer = dense(seed + 2 * index, inputs * self.width, outputs * self.width)
+            weights[f"{name}_kernel"], weights[f"{name}_bias"] = layer
+        for index, name in enumerate(("first", "second")):
+            weights[f"{name}_gain"] = 1 + random(seed + 20 + index, self.width)
+            weights[f"{name}_offset"] = random(seed + 30 + index, self.width)
+        return weights
 
     def x(self) -> Any:
         return random(1000, self.batch, self.tokens, self.width, scale=1)

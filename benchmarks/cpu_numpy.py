@@ -1,4 +1,4 @@
-"""Some rows of cpu.py as somebody writes them by hand who knows NumPy: results into kept arrays."""
+"""Some rows of cpu.py, written by hand in NumPy: results go into arrays that are reused."""
 
 from __future__ import annotations
 
@@ -18,13 +18,19 @@ def one_op() -> Step:
 
 def chain(work: Chain) -> Step:
     numbers: Any = np.float32(work.factor), np.float32(work.term)
-    own = Chain(work.length, *numbers)
-    return lambda: own.of(np.float32(1.5))
+    scalars = Chain(work.length, *numbers)
+    return lambda: scalars.of(np.float32(1.5))
 
 
 def expression(work: Expression) -> Work:
     x = work.x()
-    one, other, out = np.empty_like(x), np.empty_like(x), np.empty_like(x)
+    out = np.empty_like(x)
+    return Work(expression_into(x, out), lambda: out)
+
+
+def expression_into(x: Any, out: Any) -> Step:
+    """The expression with as few temporaries as possible."""
+    one, other = np.empty_like(x), np.empty_like(x)
 
     def step() -> None:
         np.multiply(x, np.float32(1.5), out=one)
@@ -39,13 +45,13 @@ def expression(work: Expression) -> Work:
         np.exp(other, out=other)
         np.add(one, other, out=out)
 
-    return Work(step, lambda: out)
+    return step
 
 
 def mlp(work: Mlp) -> Step:
     """One hidden layer, by gradient descent; the gradients by hand too."""
     (w1, b1), (w2, b2) = work.weights()
-    given, labels, rows = work.x(), work.labels(), np.arange(work.batch)
+    inputs, labels, rows = work.x(), work.labels(), np.arange(work.batch)
     rate, count = np.float32(work.rate), np.float32(work.batch)
     h, d_h, logits, p, chosen = (
         np.empty((work.batch, width), np.float32)
@@ -54,7 +60,7 @@ def mlp(work: Mlp) -> Step:
     d_w1, d_w2, d_b1, d_b2 = map(np.empty_like, (w1, w2, b1, b2))
 
     def step() -> Any:
-        np.matmul(given, w1, out=h)
+        np.matmul(inputs, w1, out=h)
         np.add(h, b1, out=h)
         np.maximum(h, 0, out=h)
         np.matmul(h, w2, out=logits)
@@ -70,7 +76,7 @@ def mlp(work: Mlp) -> Step:
         np.sum(p, 0, out=d_b2)
         np.matmul(p, w2.T, out=d_h)
         np.multiply(d_h, h > 0, out=d_h)
-        np.matmul(given.T, d_h, out=d_w1)
+        np.matmul(inputs.T, d_h, out=d_w1)
         np.sum(d_h, 0, out=d_b1)
         for weight, grad in ((w1, d_w1), (b1, d_b1), (w2, d_w2), (b2, d_b2)):
             np.multiply(grad, rate, out=grad)

@@ -17,7 +17,7 @@ Step = Callable[[], Any]
 
 
 class Value:
-    """A result that takes * and +, so that formulas read as the other peers'."""
+    """A result with operators * and +, so that formulas read as for the other peers."""
 
     def __init__(self, model: Model, name: str) -> None:
         self.model, self.name = model, name
@@ -28,14 +28,14 @@ class Value:
     def split(self, count: int, axis: int) -> list[Value]:
         model = self.model
         names = model.op("Split", self.name, outputs=count, axis=axis, num_outputs=count)
-        return [Value(model, each) for each in names]
+        return [Value(model, name) for name in names]
 
     def _names(self, others: Sequence[Any]) -> list[str]:
-        """Its own name, and those of others; numbers and arrays are made constants."""
+        """Its name, and those of others; numbers and arrays become constants."""
         constant = self.model.constant
         return [
             self.name,
-            *(each.name if isinstance(each, Value) else constant(each) for each in others),
+            *(value.name if isinstance(value, Value) else constant(value) for value in others),
         ]
 
     def __mul__(self, other: Any) -> Value:
@@ -52,10 +52,10 @@ def opened(text: bytes) -> Any:
 
 
 def text_of(
-    function: Callable[[Value], Value], given: Sequence[int], shape: Sequence[int]
+    function: Callable[[Value], Value], input_shape: Sequence[int], shape: Sequence[int]
 ) -> bytes:
     model = Model()
-    result = function(Value(model, model.input("x", given)))
+    result = function(Value(model, model.input("x", input_shape)))
     return model.bytes(result.name, shape)
 
 
@@ -113,7 +113,7 @@ def block(x: Value, weights: dict[str, Any], work: Transformer) -> Value:
     sizes = np.array([work.batch, work.tokens, 3 * work.heads, work.depth])
     qkv = layer(normalized(x, "first"), "qkv").op("Reshape", sizes)
     q, k, v = qkv.split(3, axis=2)
-    q, v = (each.op("Transpose", perm=[0, 2, 1, 3]) for each in (q, v))
+    q, v = (value.op("Transpose", perm=[0, 2, 1, 3]) for value in (q, v))
     scores = q.op("MatMul", k.op("Transpose", perm=[0, 2, 3, 1])) * work.depth**-0.5
     seen = scores.op("Softmax", axis=-1).op("MatMul", v).op("Transpose", perm=[0, 2, 1, 3])
     together = np.array([work.batch, work.tokens, work.width])
@@ -145,7 +145,7 @@ OPS = SimpleNamespace(
 
 
 def first_run(work: Mixed) -> Once:
-    """Opening a session on a model that is there, and running it."""
+    """Opens a session on an existing model and runs it."""
     x = work.x()
     text = text_of(lambda x: work.of(x, OPS), x.shape, x.shape)
     opened(text_of(lambda x: Mixed(10).of(x, OPS), x.shape, x.shape)).run(None, {"x": x})

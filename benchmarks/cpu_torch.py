@@ -1,6 +1,6 @@
 """The rows of cpu.py as torch programs, eager or by torch.compile: modules' functions, autograd.
 
-Images are depth first, as torch has them; results are turned to be as the others'.
+Images have depth first, as in torch; results are transposed to the layout of the other peers.
 """
 
 from __future__ import annotations
@@ -32,20 +32,15 @@ def inferred(function: Callable[..., Any], compiled: bool, weights: Any, x: Any)
     return step
 
 
-def trained(loss: Callable[..., Any], compiled: bool, weights: Any, work: Any, *given: Any) -> Step:
+def trained(
+    loss: Callable[..., Any], compiled: bool, weights: Any, work: Any, *arguments: Any
+) -> Step:
     run, kept = made(loss, compiled), tensors(weights)
-    several = list(flat(kept))
-    for each in several:
-        each.requires_grad_()
-    optimizer = {
-        "sgd": lambda: torch.optim.SGD(several, work.rate, fused=True),
-        "momentum": lambda: torch.optim.SGD(several, work.rate, 0.9, fused=True),
-        "adam": lambda: torch.optim.Adam(several, work.rate, fused=True),
-    }[work.optimizer]()
+    optimizer = optimizer_of(kept, work)
 
     def step() -> Any:
         optimizer.zero_grad()
-        now = run(kept, *map(torch.from_numpy, given))
+        now = run(kept, *map(torch.from_numpy, arguments))
         now.backward()
         optimizer.step()
         return now.detach()
@@ -53,12 +48,24 @@ def trained(loss: Callable[..., Any], compiled: bool, weights: Any, work: Any, *
     return step
 
 
+def optimizer_of(weights: Any, work: Any) -> Any:
+    """The fused optimizer of the weights, which get gradients."""
+    parameters = list(flat(weights))
+    for tensor in parameters:
+        tensor.requires_grad_()
+    return {
+        "sgd": lambda: torch.optim.SGD(parameters, work.rate, fused=True),
+        "momentum": lambda: torch.optim.SGD(parameters, work.rate, 0.9, fused=True),
+        "adam": lambda: torch.optim.Adam(parameters, work.rate, fused=True),
+    }[work.optimizer]()
+
+
 def tensors(weights: Any) -> Any:
-    """The same of tensors: kernels of layers as outputs by inputs, filters depth first."""
+    """The weights as tensors: kernels of layers as outputs by inputs, filters with depth first."""
     if isinstance(weights, dict):
-        return {name: tensors(each) for name, each in weights.items()}
+        return {name: tensors(value) for name, value in weights.items()}
     if isinstance(weights, (list, tuple)):
-        return [tensors(each) for each in weights]
+        return [tensors(value) for value in weights]
     order = {1: (0,), 2: (1, 0), 4: (3, 2, 0, 1)}[weights.ndim]
     return torch.from_numpy(weights.transpose(order).copy())
 
@@ -67,8 +74,8 @@ def flat(weights: Any) -> Any:
     if isinstance(weights, torch.Tensor):
         yield weights
     else:
-        for each in weights.values() if isinstance(weights, dict) else weights:
-            yield from flat(each)
+        for value in weights.values() if isinstance(weights, dict) else weights:
+            yield from flat(value)
 
 
 def cross_entropy(logits: Any, labels: Any) -> Any:
@@ -87,9 +94,9 @@ def chain(compiled: bool, work: Chain) -> Step:
 
 def mlp(compiled: bool, work: Mlp) -> Step:
     def loss(layers: Any, x: Any, labels: Any) -> Any:
-        for at, (kernel, bias) in enumerate(layers):
+        for index, (kernel, bias) in enumerate(layers):
             x = F.linear(x, kernel, bias)
-            x = F.relu(x) if at < len(layers) - 1 else x
+            x = F.relu(x) if index < len(layers) - 1 else x
         return cross_entropy(x, labels)
 
     labels = work.labels().astype("int64")

@@ -3,14 +3,14 @@
     python benchmarks/gpu.py [--rows WORD ...] [--rounds N] [--seconds S] [--json FILE]
                              [--table FILE] [--emulated]
 
-All columns do the same work from the same numbers in the same dtypes, without TF32, each by its
-usual means; the results of their first steps are compared. What is worked on lies on the GPU; but
-for the rows that say so nothing is fed or fetched, and steps are told one after another and waited
-for together. gpugraph runs a TensorFlow 1 program by `Session.run`; "not captured" is without CUDA
-graphs. In a row of "one op" a number goes to the GPU and its result comes back.
+All columns do the same work with the same numbers in the same dtypes, without TF32, each by its
+usual means; the results of their first steps are compared. The data is on the GPU: only the rows
+that say so feed or fetch, and steps are enqueued one after another and waited for together.
+gpugraph runs a TensorFlow 1 program by `Session.run`; "not captured" is without CUDA graphs. In a
+row of "one op" a number goes to the GPU and its result comes back.
 
-See benchmarks/gpu_peers.py for how it is measured. With --emulated all is tiny and gpugraph's GPU
-is played on the host, beside the others on the CPU: the programs are tried, and times mean nothing.
+See benchmarks/gpu_peers.py for how it is measured. With --emulated the work is tiny, gpugraph's GPU
+is emulated on the host and the others run on the CPU: a trial of the programs, without valid times.
 """
 
 from __future__ import annotations
@@ -55,32 +55,34 @@ TINY = Sizes(
 """The same rows, but small enough for a GPU that is played."""
 
 
-def by(module: str, function: str, *given: Any) -> Callable[[], Any]:
+def by(module: str, function: str, *arguments: Any) -> Callable[[], Any]:
     """A function of a module that only its package's users can import."""
-    return lambda: getattr(importlib.import_module(module), function)(*given)
+    return lambda: getattr(importlib.import_module(module), function)(*arguments)
 
 
-def columns(name: str, *given: Any, without: str = "") -> dict[str, Callable[[], Any]]:
-    found = {
-        "gpugraph": by("gpu_graph", name, *given),
-        "gpugraph, not captured": by("gpu_graph", name, *given),
-        "torch": by("gpu_torch", name, False, *given),
-        "torch.compile": by("gpu_torch", name, True, *given),
-        "jax": by("gpu_jax", name, *given),
-        "cupy": by("gpu_array", name, "cupy", *given),
-        "numpy": by("gpu_array", name, "numpy", *given),
+def columns(name: str, *arguments: Any, without: str = "") -> dict[str, Callable[[], Any]]:
+    functions = {
+        "gpugraph": by("gpu_graph", name, *arguments),
+        "gpugraph, not captured": by("gpu_graph", name, *arguments),
+        "torch": by("gpu_torch", name, False, *arguments),
+        "torch.compile": by("gpu_torch", name, True, *arguments),
+        "jax": by("gpu_jax", name, *arguments),
+        "cupy": by("gpu_array", name, "cupy", *arguments),
+        "numpy": by("gpu_array", name, "numpy", *arguments),
     }
-    return {column: prepare for column, prepare in found.items() if column not in without.split()}
+    return {
+        column: prepare for column, prepare in functions.items() if column not in without.split()
+    }
 
 
 BY_HAND = "cupy numpy"
 
 
 def rows(sizes: Sizes) -> Mapping[str, Row]:
-    """All rows. Last is what takes longest to prepare: if anything does not fit, it is that."""
+    """All rows. Those that take longest to prepare are last: they are left out if time is up."""
     small, large, blocks = sizes.small, sizes.large, sizes.transformer
     chain = sizes.expression.size * 8
-    found = {
+    table = {
         "one op, fed and fetched": Row(columns("one_op")),
         f"copy of {text(sizes.copy.size * 4)}": Row(
             columns("copy", sizes.copy, without="torch.compile"), sizes.copy.size * 8, "GB/s"
@@ -96,22 +98,22 @@ def rows(sizes: Sizes) -> Mapping[str, Row]:
         f"{blocks.blocks} transformer blocks {blocks.batch}x{blocks.tokens}x{blocks.width}, "
         "Adam step": Row(columns("transformer", blocks, without=BY_HAND), tolerance=2e-3),
     }
-    for each in sizes.products:
-        done = columns("matmul", each, without="torch.compile " + hand(each.dtype))
-        name = f"matmul {each.size}, {each.dtype}"
-        found[name] = Row(done, 2 * each.size**3, "TFLOP/s", bits(each.dtype))
+    for product in sizes.products:
+        done = columns("matmul", product, without="torch.compile " + hand(product.dtype))
+        name = f"matmul {product.size}, {product.dtype}"
+        table[name] = Row(done, 2 * product.size**3, "TFLOP/s", bits(product.dtype))
     for one in sizes.attention:
         done = columns("attention", one, without="torch.compile " + hand(one.dtype))
         name = f"attention {one.batch}x{one.heads}x{one.tokens}x{one.depth}, {one.dtype}"
         amount = 4 * one.batch * one.heads * one.tokens**2 * one.depth
-        found[name] = Row(done, amount, "TFLOP/s", bits(one.dtype))
+        table[name] = Row(done, amount, "TFLOP/s", bits(one.dtype))
     net = sizes.resnet
     name = f"ResNet-{depth(net)}, {net.batch}x{net.size}x{net.size}, Momentum step"
-    return {**found, name: Row(columns("resnet", net, without=BY_HAND), tolerance=2e-3)}
+    return {**table, name: Row(columns("resnet", net, without=BY_HAND), tolerance=2e-3)}
 
 
 def hand(dtype: str) -> str:
-    """NumPy and CuPy know no bfloat16."""
+    """NumPy and CuPy have no bfloat16."""
     return BY_HAND if dtype == "bfloat16" else ""
 
 

@@ -1,4 +1,4 @@
-"""Some rows of gpu.py by CuPy as somebody writes them who knows NumPy; or by NumPy, in a trial."""
+"""Some rows of gpu.py, written by hand in CuPy; in a trial in NumPy."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def sees_gpu(package: str) -> bool:
 
 
 def forget(package: str) -> None:
-    """Gives back what earlier rows have left."""
+    """Frees the memory of earlier rows."""
     if package == "cupy":
         library(package)[0].get_default_memory_pool().free_all_blocks()
 
@@ -51,16 +51,16 @@ def one_op(package: str) -> Work:
 def mlp(package: str, work: Mlp) -> Work:
     """By gradient descent; the gradients by hand."""
     xp, wait, _ = library(package)
-    layers = [[xp.asarray(each) for each in layer] for layer in work.weights()]
+    layers = [[xp.asarray(array) for array in layer] for layer in work.weights()]
     x, labels = xp.asarray(work.x()), xp.asarray(work.labels())
     rows = xp.arange(work.batch)
     rate, count = np.float32(work.rate), np.float32(work.batch)
 
     def step() -> Any:
         values = [x]
-        for at, (kernel, bias) in enumerate(layers):
+        for index, (kernel, bias) in enumerate(layers):
             y = values[-1] @ kernel + bias
-            values.append(xp.maximum(y, 0) if at < len(layers) - 1 else y)
+            values.append(xp.maximum(y, 0) if index < len(layers) - 1 else y)
         logits = values[-1] - values[-1].max(1, keepdims=True)
         p = xp.exp(logits)
         total = p.sum(1, keepdims=True)
@@ -80,7 +80,7 @@ def mlp(package: str, work: Mlp) -> Work:
 def expression(package: str, work: Expression) -> Work:
     xp, _, _ = library(package)
     x = xp.asarray(work.x())
-    one, half, third = (np.float32(each) for each in (1.5, 0.3, 0.7))
+    one, half, third = (np.float32(number) for number in (1.5, 0.3, 0.7))
 
     def step() -> Any:
         gate = np.float32(1) / (np.float32(1) + xp.exp(x * -third))
@@ -103,13 +103,13 @@ def copy(package: str, work: Copy) -> Work:
 
 def matmul(package: str, work: Matmul) -> Work:
     xp, _, _ = library(package)
-    a, b = (xp.asarray(each.astype(work.dtype)) for each in work.factors())
+    a, b = (xp.asarray(factor.astype(work.dtype)) for factor in work.factors())
     return computed(package, lambda: xp.matmul(a, b))
 
 
 def attention(package: str, work: Attention) -> Work:
     xp, _, _ = library(package)
-    q, k, v = (xp.asarray(each.astype(work.dtype)) for each in work.qkv())
+    q, k, v = (xp.asarray(factor.astype(work.dtype)) for factor in work.qkv())
     scale = q.dtype.type(work.scale)
 
     def step() -> Any:

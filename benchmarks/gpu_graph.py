@@ -32,45 +32,45 @@ EMULATED = os.environ.get("GPUGRAPH_VIRTUAL_GPUS") == "emulated"
 
 
 class Program:
-    """A graph in the making, and then its session."""
+    """A graph while it is built, then its session."""
 
     def __init__(self, refuses_host: bool = False) -> None:
-        """refuses_host: whether it is an error, but in a trial, if an op is left to the host."""
+        """refuses_host: whether an op that falls back to the host is an error, but in a trial."""
         self.refuses_host = refuses_host and not EMULATED
         PLAN_LISTENERS[:] = [self.look]
         tf.reset_default_graph()
-        self.given: dict[Any, Any] = {}
+        self.initial: dict[Any, Any] = {}
         options = tf.GPUOptions(emulated_gpus=1) if EMULATED else tf.GPUOptions()
         self.config = tf.ConfigProto(gpu_options=options)
 
     def look(self, plan: Any) -> None:
-        """At a new plan: what its GPU leaves to the host."""
+        """Reports the ops of a new plan that fall back to the host."""
         for line in str(plan).splitlines():
-            found = LEFT_TO_HOST.search(line)
-            if found:
-                HOSTED[found[1]] = found[2]
+            match = LEFT_TO_HOST.search(line)
+            if match:
+                HOSTED[match[1]] = match[2]
         if HOSTED and self.refuses_host:
             raise RuntimeError(f"on the host it would take too long: {', '.join(remarks())}")
 
     def resident(self, array: Any, dtype: str = "", trainable: bool = False) -> Any:
         """A variable with this value, in this dtype."""
         start = tf.placeholder(array.dtype, array.shape)
-        self.given[start] = array
+        self.initial[start] = array
         value = tf.cast(start, dtype) if dtype else start
         return tf.Variable(value, trainable=trainable)
 
-    def weights(self, given: Any) -> Any:
-        """The same in variables that are trained."""
-        if isinstance(given, dict):
-            return {name: self.weights(each) for name, each in given.items()}
-        if isinstance(given, (list, tuple)):
-            return [self.weights(each) for each in given]
-        return self.resident(given, trainable=True)
+    def weights(self, values: Any) -> Any:
+        """The weights as variables that are trained."""
+        if isinstance(values, dict):
+            return {name: self.weights(value) for name, value in values.items()}
+        if isinstance(values, (list, tuple)):
+            return [self.weights(value) for value in values]
+        return self.resident(values, trainable=True)
 
     def session(self) -> Any:
         session = tf.Session(config=self.config)
         OPEN.append(session)
-        session.run(tf.global_variables_initializer(), self.given)
+        session.run(tf.global_variables_initializer(), self.initial)
         return session
 
     def trained(self, loss: Any, work: Any) -> Work:
@@ -105,12 +105,12 @@ def sees_gpu() -> bool:
 
 
 def remarks() -> list[str]:
-    """What is to be known of the row."""
+    """Remarks on the row."""
     return [f"{op_type} runs on the host: {reason}" for op_type, reason in sorted(HOSTED.items())]
 
 
 def forget() -> None:
-    """Gives back what earlier rows have left."""
+    """Frees the memory of earlier rows."""
     HOSTED.clear()
     PLAN_LISTENERS.clear()
     while OPEN:
@@ -118,34 +118,34 @@ def forget() -> None:
 
 
 def one_op() -> Work:
-    made = Program()
+    program = Program()
     x = tf.placeholder(tf.float32, [])
-    y, session = x + 1.0, made.session()
+    y, session = x + 1.0, program.session()
     return Work(lambda: session.run(y, {x: 1.5}), lambda: None, lambda: session.run(y, {x: 1.5}))
 
 
 def network(x: Any, layers: Any) -> Any:
-    for at, (kernel, bias) in enumerate(layers):
+    for index, (kernel, bias) in enumerate(layers):
         x = tf.matmul(x, kernel) + bias
-        x = tf.nn.relu(x) if at < len(layers) - 1 else x
+        x = tf.nn.relu(x) if index < len(layers) - 1 else x
     return x
 
 
 def mlp(work: Mlp) -> Work:
-    made = Program()
-    x, labels = made.resident(work.x()), made.resident(work.labels())
-    logits = network(x, made.weights(work.weights()))
-    return made.trained(cpu_graph.cross_entropy(tf, logits, labels), work)
+    program = Program()
+    x, labels = program.resident(work.x()), program.resident(work.labels())
+    logits = network(x, program.weights(work.weights()))
+    return program.trained(cpu_graph.cross_entropy(tf, logits, labels), work)
 
 
 def fed_mlp(work: Mlp) -> Work:
     """Its batch is fed and its loss fetched at each step."""
-    made = Program()
+    program = Program()
     x = tf.placeholder(tf.float32, [work.batch, work.widths[0]])
     labels = tf.placeholder(tf.int32, [work.batch])
-    loss = cpu_graph.cross_entropy(tf, network(x, made.weights(work.weights())), labels)
+    loss = cpu_graph.cross_entropy(tf, network(x, program.weights(work.weights())), labels)
     step = tf.train.GradientDescentOptimizer(work.rate).minimize(loss)
-    session, feeds = made.session(), {x: work.x(), labels: work.labels()}
+    session, feeds = program.session(), {x: work.x(), labels: work.labels()}
 
     def run() -> Any:
         return session.run([step, loss], feeds)[1]
@@ -154,14 +154,14 @@ def fed_mlp(work: Mlp) -> Work:
 
 
 def resnet(work: Resnet) -> Work:
-    made = Program(refuses_host=True)
-    x, labels = made.resident(work.x()), made.resident(work.labels())
-    logits = work.of(x, made.weights(work.weights()), OPS)
-    return made.trained(cpu_graph.cross_entropy(tf, logits, labels), work)
+    program = Program(refuses_host=True)
+    x, labels = program.resident(work.x()), program.resident(work.labels())
+    logits = work.of(x, program.weights(work.weights()), OPS)
+    return program.trained(cpu_graph.cross_entropy(tf, logits, labels), work)
 
 
 def conv(x: Any, kernel: Any, stride: int) -> Any:
-    """Padded alike on both sides, as programs do it that came from elsewhere."""
+    """A convolution padded alike on both sides, as in programs ported from other libraries."""
     around = kernel.shape.as_list()[0] // 2
     if around and stride > 1:
         x = tf.pad(x, [[0, 0], [around, around], [around, around], [0, 0]])
@@ -170,7 +170,7 @@ def conv(x: Any, kernel: Any, stride: int) -> Any:
 
 
 def pool(x: Any) -> Any:
-    """Of numbers that are not negative, so that zeros around them are none of the largest."""
+    """Max pooling of numbers that are not negative, so that zeros around them do not matter."""
     x = tf.pad(x, [[0, 0], [1, 1], [1, 1], [0, 0]])
     return tf.nn.max_pool(x, ksize=[1, 3, 3, 1], strides=[1, 2, 2, 1], padding="VALID")
 
@@ -186,37 +186,37 @@ OPS = SimpleNamespace(
 
 
 def transformer(work: Transformer) -> Work:
-    made = Program()
-    x, target = made.resident(work.x()), made.resident(work.target())
+    program = Program()
+    x, target = program.resident(work.x()), program.resident(work.target())
     y = tf.reshape(x, [-1, work.width])
-    for weights in made.weights(work.weights()):
+    for weights in program.weights(work.weights()):
         y = cpu_graph.block(tf, y, weights, work)
-    return made.trained(tf.reduce_mean(tf.square(tf.reshape(y, x.shape) - target)), work)
+    return program.trained(tf.reduce_mean(tf.square(tf.reshape(y, x.shape) - target)), work)
 
 
 def expression(work: Expression) -> Work:
-    made = Program()
-    x = made.resident(work.x())
-    return made.computed(tf.tanh(x * 1.5 + 0.3) * tf.sigmoid(x * 0.7) + tf.exp(-x * x))
+    program = Program()
+    x = program.resident(work.x())
+    return program.computed(tf.tanh(x * 1.5 + 0.3) * tf.sigmoid(x * 0.7) + tf.exp(-x * x))
 
 
 def copy(work: Copy) -> Work:
-    made = Program()
-    x, y = made.resident(work.x()), made.resident(np.zeros(work.size, np.float32))
-    step, session = tf.assign(y, x), made.session()
+    program = Program()
+    x, y = program.resident(work.x()), program.resident(np.zeros(work.size, np.float32))
+    step, session = tf.assign(y, x), program.session()
     return Work(
         lambda: session.run(step.op), lambda: wait(session), lambda: session.run(step)[:SAMPLE]
     )
 
 
 def matmul(work: Matmul) -> Work:
-    made = Program()
-    a, b = (made.resident(each, work.dtype) for each in work.factors())
-    return made.computed(tf.matmul(a, b))
+    program = Program()
+    a, b = (program.resident(factor, work.dtype) for factor in work.factors())
+    return program.computed(tf.matmul(a, b))
 
 
 def attention(work: Attention) -> Work:
-    made = Program()
-    q, k, v = (made.resident(each, work.dtype) for each in work.qkv())
+    program = Program()
+    q, k, v = (program.resident(factor, work.dtype) for factor in work.qkv())
     scores = tf.nn.softmax(tf.matmul(q, k, transpose_b=True) * work.scale)
-    return made.computed(tf.matmul(scores, v))
+    return program.computed(tf.matmul(scores, v))

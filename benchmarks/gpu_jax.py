@@ -27,22 +27,22 @@ def sees_gpu() -> bool:
 
 
 def forget() -> None:
-    """Gives back what earlier rows have left."""
+    """Frees the memory of earlier rows."""
     jax.clear_caches()
 
 
-def trained(loss: Callable[..., Any], weights: Any, work: Any, *given: Any) -> Work:
+def trained(loss: Callable[..., Any], weights: Any, work: Any, *arguments: Any) -> Work:
     start, update = {
         "sgd": (cpu_jax.none, cpu_jax.sgd),
         "momentum": (cpu_jax.zeros, cpu_jax.momentum),
         "adam": (cpu_jax.moments, cpu_jax.adam),
     }[work.optimizer]
 
-    def moved(weights: Any, state: Any, *given: Any) -> Any:
-        now, grads = jax.value_and_grad(loss)(weights, *given)
+    def moved(weights: Any, state: Any, *arguments: Any) -> Any:
+        now, grads = jax.value_and_grad(loss)(weights, *arguments)
         return *update(weights, grads, state, work.rate), now
 
-    train, feed = jax.jit(moved, donate_argnums=(0, 1)), [jnp.asarray(each) for each in given]
+    train, feed = jax.jit(moved, donate_argnums=(0, 1)), [jnp.asarray(array) for array in arguments]
     weights = jax.tree.map(jnp.array, weights)
     state, now = start(weights), jnp.zeros(())
 
@@ -54,13 +54,13 @@ def trained(loss: Callable[..., Any], weights: Any, work: Any, *given: Any) -> W
     return Work(step, lambda: jax.block_until_ready((weights, now)), lambda: float(step()))
 
 
-def computed(function: Callable[..., Any], *given: Any) -> Work:
+def computed(function: Callable[..., Any], *arguments: Any) -> Work:
     run = jax.jit(function)
-    last = given[0]
+    last = arguments[0]
 
     def step() -> Any:
         nonlocal last
-        last = run(*given)
+        last = run(*arguments)
         return last
 
     return Work(
@@ -80,9 +80,9 @@ def one_op() -> Work:
 
 
 def network(layers: Any, x: Any, labels: Any) -> Any:
-    for at, (kernel, bias) in enumerate(layers):
+    for index, (kernel, bias) in enumerate(layers):
         x = x @ kernel + bias
-        x = jax.nn.relu(x) if at < len(layers) - 1 else x
+        x = jax.nn.relu(x) if index < len(layers) - 1 else x
     return cpu_jax.cross_entropy(x, labels)
 
 
@@ -95,11 +95,11 @@ def fed_mlp(work: Mlp) -> Work:
     step = jax.jit(
         lambda weights, x, labels: _stepped(weights, x, labels, work.rate), donate_argnums=0
     )
-    weights, given = jax.tree.map(jnp.array, work.weights()), (work.x(), work.labels())
+    weights, feeds = jax.tree.map(jnp.array, work.weights()), (work.x(), work.labels())
 
     def run() -> Any:
         nonlocal weights
-        weights, now = step(weights, *given)
+        weights, now = step(weights, *feeds)
         return float(now)
 
     return Work(run, lambda: None, run)
@@ -164,12 +164,12 @@ def copy(work: Copy) -> Work:
 
 
 def matmul(work: Matmul) -> Work:
-    return computed(jnp.matmul, *(resident(each, work.dtype) for each in work.factors()))
+    return computed(jnp.matmul, *(resident(factor, work.dtype) for factor in work.factors()))
 
 
 def attention(work: Attention) -> Work:
-    """JAX's own, of batch, tokens, heads, depth: by cuDNN where that can do it."""
-    q, k, v = (resident(each, work.dtype).swapaxes(1, 2) for each in work.qkv())
+    """JAX's attention over batch, tokens, heads, depth: by cuDNN where that supports it."""
+    q, k, v = (resident(factor, work.dtype).swapaxes(1, 2) for factor in work.qkv())
     by_cudnn = sees_gpu() and work.dtype != "float32"
     for implementation in ("cudnn", "xla") if by_cudnn else ("xla",):
         function = partial(jax.nn.dot_product_attention, implementation=implementation)

@@ -31,7 +31,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def machine(emulated: bool) -> dict[str, str]:
-    """By name: what is there, or why it is not."""
+    """By name: the version of each component, or why it is missing."""
     return {
         "GPU": "played by the host's C++ compiler" if emulated else _gpu(),
         "driver": _driver(),
@@ -46,8 +46,8 @@ def machine(emulated: bool) -> dict[str, str]:
 
 def _gpu() -> str:
     gpus = [
-        f"{each.name}, compute capability {each.capability_text}, {each.total_bytes >> 20} MiB"
-        for each in detect().gpus
+        f"{gpu.name}, compute capability {gpu.capability_text}, {gpu.total_bytes >> 20} MiB"
+        for gpu in detect().gpus
     ]
     return "; ".join(gpus) or f"none: {detect().reason}"
 
@@ -72,17 +72,17 @@ def _nvidia_smi() -> str:
 
 
 def _cupy() -> str:
-    found = find_cupy(None)
-    return f"none: {found.reason}" if found.reason else f"{found.name} {found.version}"
+    cupy = find_cupy(None)
+    return f"none: {cupy.reason}" if cupy.reason else f"{cupy.name} {cupy.version}"
 
 
 def _nvrtc() -> str:
-    found = find_nvrtc()
-    return found.reason if found.nvrtc is None else ".".join(map(str, found.nvrtc.version))
+    nvrtc = find_nvrtc()
+    return nvrtc.reason if nvrtc.nvrtc is None else ".".join(map(str, nvrtc.nvrtc.version))
 
 
 def _cublaslt() -> str:
-    """Of CuPy's CUDA version if it is there, as gpugraph takes it."""
+    """cuBLASLt of CuPy's CUDA version if it is installed, as gpugraph loads it."""
     versions = (12, 13) if find_cupy(None).cuda == 12 else (13, 12)
     try:
         ask = load_cublaslt(versions).cublasLtGetVersion
@@ -94,7 +94,7 @@ def _cublaslt() -> str:
 
 
 def _commit() -> str:
-    """The commit, where this is a checkout; and in any case the digest of what is computed with."""
+    """The commit, where this is a checkout, and the digest of gpugraph's files."""
     command = ["git", "-C", str(ROOT), "describe", "--always", "--dirty", "--abbrev=12"]
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False)

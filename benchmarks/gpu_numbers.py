@@ -23,7 +23,7 @@ def many(seed: int, *shape: int) -> Any:
 
 
 class Copy(NamedTuple):
-    """An array of float32 into another."""
+    """A copy of an array of float32."""
 
     size: int = 1 << 26
 
@@ -32,13 +32,13 @@ class Copy(NamedTuple):
 
 
 class Matmul(NamedTuple):
-    """A square product; of 16 bits summed in float32."""
+    """A square product; products of 16 bits are summed in float32."""
 
     size: int
     dtype: str = "float32"
 
     def factors(self) -> tuple[Any, Any]:
-        return tuple(many(at, self.size, self.size) * self.size**-0.25 for at in (0, 1))
+        return tuple(many(index, self.size, self.size) * self.size**-0.25 for index in (0, 1))
 
 
 class Attention(NamedTuple):
@@ -52,7 +52,7 @@ class Attention(NamedTuple):
 
     def qkv(self) -> tuple[Any, ...]:
         shape = self.batch, self.heads, self.tokens, self.depth
-        return tuple(many(at, *shape) for at in range(3))
+        return tuple(many(index, *shape) for index in range(3))
 
     @property
     def scale(self) -> float:
@@ -62,7 +62,7 @@ class Attention(NamedTuple):
 class Resnet(NamedTuple):
     """A residual network of bottleneck blocks on classes; ResNet-50 by its defaults.
 
-    Batch statistics normalize, strided windows are padded alike on both sides.
+    Normalization is by batch statistics; strided windows are padded alike on both sides.
     """
 
     batch: int = 32
@@ -79,28 +79,28 @@ class Resnet(NamedTuple):
         depth = self.width
         for stage, count in enumerate(self.blocks):
             inner = self.width << stage
-            for at in range(count):
-                name, stride = f"{stage}.{at}", 2 if stage and not at else 1
+            for index in range(count):
+                name, stride = f"{stage}.{index}", 2 if stage and not index else 1
                 yield f"{name}.1", 1, depth, inner, 1
                 yield f"{name}.2", 3, inner, inner, stride
                 yield f"{name}.3", 1, inner, 4 * inner, 1
-                if not at:
+                if not index:
                     yield f"{name}.way", 1, depth, 4 * inner, stride
                 depth = 4 * inner
 
     def weights(self) -> dict[str, Any]:
         """Filters (height, width, input depth, output depth), gains, offsets; a dense layer."""
-        found: dict[str, Any] = {}
-        for at, (name, window, inputs, outputs, _) in enumerate(self.places()):
+        arrays: dict[str, Any] = {}
+        for index, (name, window, inputs, outputs, _) in enumerate(self.places()):
             scale = (2 / (window * window * inputs)) ** 0.5
-            found[f"{name}.filter"] = random(at, window, window, inputs, outputs, scale=scale)
+            arrays[f"{name}.filter"] = random(index, window, window, inputs, outputs, scale=scale)
             around = 0 if name.endswith(".3") else 1  # ways around blocks lead at first
-            found[f"{name}.gain"] = around + random(1000 + at, outputs)
-            found[f"{name}.offset"] = random(2000 + at, outputs)
+            arrays[f"{name}.gain"] = around + random(1000 + index, outputs)
+            arrays[f"{name}.offset"] = random(2000 + index, outputs)
         depth = (self.width << (len(self.blocks) - 1)) * 4
-        found["kernel"] = random(3000, depth, self.classes, scale=depth**-0.5)
-        found["bias"] = random(3001, self.classes)
-        return found
+        arrays["kernel"] = random(3000, depth, self.classes, scale=depth**-0.5)
+        arrays["bias"] = random(3001, self.classes)
+        return arrays
 
     def of(self, x: Any, weights: Any, ops: Any) -> Any:
         """The logits. `ops`: conv(x, filter, stride), norm(x, gain, offset), relu, pool, mean and
@@ -113,7 +113,7 @@ class Resnet(NamedTuple):
 
         x = ops.pool(ops.relu(layer(x, "stem")))
         for stage, count in enumerate(self.blocks):
-            for name in (f"{stage}.{at}" for at in range(count)):
+            for name in (f"{stage}.{index}" for index in range(count)):
                 y = ops.relu(layer(x, f"{name}.1"))
                 y = layer(ops.relu(layer(y, f"{name}.2")), f"{name}.3")
                 x = ops.relu(y + (layer(x, f"{name}.way") if f"{name}.way" in strides else x))

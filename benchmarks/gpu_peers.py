@@ -1,12 +1,12 @@
 """Measures the rows of gpu.py: one process a column, taking turns on each row.
 
 A column's process lives from row to row, so that it imports and starts CUDA once. All columns
-prepare a row at the same time (compiling takes its time, and is not measured); then each measures
-it for a while alone, in turns, round after round. What is reported is the median over the rounds.
-A column that fails or takes too long is left out of the row, with its reason; its process starts
-anew for the next (a GPU that it has lost is lost to it), which it gets half the time for if it took
-too long. When the time is up what remains is left out, and said to be. What is known is written
-after each row.
+prepare a row at the same time (compilation is not measured); then each measures it for a while
+alone, in turns, round after round. The median over the rounds is reported. A column that fails or
+takes too long is left out of the row, with the reason. Its process is started again for the next
+row (a process can't use a GPU after a CUDA error), with half the time if it took too long. When the
+time is up, the remaining rows are left out, which the report says. The record is written after each
+row.
 
     PEERS="torch=/path/to/python jax=/path/to/python" python benchmarks/gpu.py --emulated
 
@@ -45,8 +45,8 @@ OWN = "gpugraph"
 
 
 class Row(NamedTuple):
-    """columns: what prepares the work in each. amount: operations or bytes of a step, told as
-    `unit`. tolerance: how far results may be from gpugraph's, to the largest of them."""
+    """columns: what prepares the work in each. amount: operations or bytes of a step, in `unit`.
+    tolerance: the largest difference from gpugraph's results, relative to the largest of them."""
 
     columns: Mapping[str, Callable[[], Work]]
     amount: int = 0
@@ -80,18 +80,18 @@ Record = dict[str, Any]
 
 
 class LeftOutError(Exception):
-    """Why a column is not in a row; its process is gone."""
+    """Why a column is not in a row; its process has ended."""
 
 
 class LateError(LeftOutError):
-    """It took too long."""
+    """The column took too long."""
 
 
 # -- in the process of a column
 
 
 def serve(rows: Mapping[str, Row], column: str, seconds: float, emulated: bool) -> None:
-    """Answers requests, a line of JSON each, until there are no more."""
+    """Answers requests, each of them a line of JSON, until there are no more."""
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what packages print is not an answer
     held: list[Work] = []
@@ -125,7 +125,7 @@ def asked_of(column: str, function: str) -> Any:
 
 
 def prepared(prepare: Callable[[], Work], column: str, held: list[Work]) -> Record:
-    """Keeps the work in `held`, and tells the results of its first steps."""
+    """Keeps the work in `held`, and returns the results of its first steps."""
     held.clear()
     asked_of(column, "forget")
     start = time.perf_counter()
@@ -149,8 +149,8 @@ class Peer:
         self.column = column
         wanted = COLUMNS[column].settings
         path = [str(Path(script).resolve().parents[1]), os.environ.get("PYTHONPATH", "")]
-        found = os.pathsep.join(filter(None, path))
-        env = {**os.environ, "PYTHONPATH": found, "NVIDIA_TF32_OVERRIDE": "0", **wanted}
+        python_path = os.pathsep.join(filter(None, path))
+        env = {**os.environ, "PYTHONPATH": python_path, "NVIDIA_TF32_OVERRIDE": "0", **wanted}
         if "--emulated" in settings:
             env |= EMULATED
         self.errors = tempfile.TemporaryFile("w+")  # noqa: SIM115 - open while the process lives
@@ -181,7 +181,7 @@ class Peer:
             self.process.stdin.flush()
 
     def answer(self, seconds: float) -> Record:
-        """LeftOutError, with the reason, where there is none in so many seconds of the question."""
+        """The answer; LeftOutError, with the reason, if there is none within so many seconds."""
         left = self.asked + seconds - time.monotonic()
         try:
             line = self.answers.get(timeout=max(left, 0.01))
@@ -192,11 +192,11 @@ class Peer:
             reason = f"its process ended: {self._last_line()}"
             self.close()
             raise LeftOutError(reason)
-        found: Record = json.loads(line)
-        if "error" in found:
+        record: Record = json.loads(line)
+        if "error" in record:
             self.close()
-            raise LeftOutError(found["error"])
-        return found
+            raise LeftOutError(record["error"])
+        return record
 
     def _last_line(self) -> str:
         self.errors.seek(0)
@@ -231,20 +231,20 @@ class Comparison:
         }
 
     def left(self, most: float) -> float:
-        """Seconds that something may take that would be given `most`."""
+        """Seconds until the time limit, `most` at most."""
         return min(most, self.ends - time.monotonic())
 
     def start(self, columns: Sequence[str]) -> None:
-        """Starts the processes of columns that have none; one that can't start is tried no more."""
-        fresh = [each for each in columns if each not in self.peers and each in self.pythons]
+        """Starts the processes of columns without one; one that can't start is not tried again."""
+        fresh = [name for name in columns if name not in self.peers and name in self.pythons]
         for column in fresh:
             python = self.pythons[column]
             self.peers[column] = Peer(column, python, self.script, self.settings)
             self.peers[column].ask("start")
         for column in fresh:
             try:
-                found = self.peers[column].answer(self.left(START_SECONDS))
-                self.versions[column] = found["versions"]
+                record = self.peers[column].answer(self.left(START_SECONDS))
+                self.versions[column] = record["versions"]
             except LeftOutError as reason:
                 self.left_out.append(f"{column}: {reason}")
                 self.peers.pop(column).close()
@@ -252,26 +252,26 @@ class Comparison:
 
     def row(self, name: str, rounds: int) -> dict[str, Record]:
         """The records of a row by column."""
-        self.start([each for each in self.rows[name].columns if each in COLUMNS])
-        asked = [each for each in self.rows[name].columns if each in self.peers]
+        self.start([peer for peer in self.rows[name].columns if peer in COLUMNS])
+        asked = [column for column in self.rows[name].columns if column in self.peers]
         for column in asked:
             self.peers[column].ask("prepare", name)
-        taken = {column: self.take(column, name, PREPARE_SECONDS) for column in asked}
-        found = {
-            column: {**first, "us": [], "host_us": []} for column, first in taken.items() if first
+        times = {column: self.take(column, name, PREPARE_SECONDS) for column in asked}
+        records = {
+            column: {**first, "us": [], "host_us": []} for column, first in times.items() if first
         }
         for _ in range(rounds):
-            for column in list(found):
+            for column in list(records):
                 if self.left(1) <= 0:
                     break
                 self.peers[column].ask("measure")
                 record = self.take(column, name, MEASURE_SECONDS)
                 if record is None:
-                    del found[column]
+                    del records[column]
                     continue
                 for key in ("us", "host_us"):
-                    found[column][key].append(record[key])
-        return {column: middle(record) for column, record in found.items() if record["us"]}
+                    records[column][key].append(record[key])
+        return {column: middle(record) for column, record in records.items() if record["us"]}
 
     def take(self, column: str, name: str, seconds: float) -> Record | None:
         try:
@@ -290,23 +290,23 @@ class Comparison:
 
 
 def pythons(emulated: bool) -> dict[str, str]:
-    """The Python of each package that is there; NumPy is a peer in trials only."""
-    found = {
+    """The Python of each installed package; NumPy is a peer in trials only."""
+    paths = {
         column.package: sys.executable
         for column in COLUMNS.values()
         if importlib.util.find_spec(column.package) is not None
     }
-    found["gpugraph"] = sys.executable
+    paths["gpugraph"] = sys.executable
     for entry in os.environ.get("PEERS", "").split():
         package, _, path = entry.partition("=")
-        found[package] = path
+        paths[package] = path
     if not emulated:
-        found.pop("numpy", None)
-    return found
+        paths.pop("numpy", None)
+    return paths
 
 
 def middle(record: Record) -> Record:
-    """The medians of what was measured more than once."""
+    """The medians of repeated measurements."""
     return {
         key: statistics.median(value) if key in ("us", "host_us") and value else value
         for key, value in record.items()
@@ -321,7 +321,7 @@ def compare(
     seconds: float,
     tell: Callable[[Record], object] = lambda record: None,
 ) -> Record:
-    """All that is to be known of the rows, as data. tell: is given what is known after each."""
+    """The record of the rows, as data. tell: called with the record after each row."""
     done = Comparison(rows, script, settings, time.monotonic() + seconds)
     results: dict[str, Record] = {}
     record: Record = {"rows": results, "left_out": done.left_out, "versions": done.versions}
@@ -330,29 +330,30 @@ def compare(
             if done.left(1) <= 0:
                 done.left_out.append(f"{name}: the {seconds:.0f} s were over")
                 continue
-            found = done.row(name, rounds)
-            results[name] = {"unit": row.unit, "columns": judged(row, found)}
-            print(f"{name}: {', '.join(found) or 'nothing'}", file=sys.stderr, flush=True)
+            records = done.row(name, rounds)
+            results[name] = {"unit": row.unit, "columns": judged(row, records)}
+            print(f"{name}: {', '.join(records) or 'nothing'}", file=sys.stderr, flush=True)
             tell(record)
     finally:
         done.close()
     return record
 
 
-def judged(row: Row, found: Mapping[str, Record]) -> dict[str, Record]:
+def judged(row: Row, records: Mapping[str, Record]) -> dict[str, Record]:
     """Records without results: how far these are from gpugraph's, and whether that is too far."""
-    own = found.get(OWN, {}).get("results")
+    expected = records.get(OWN, {}).get("results")
     judged = {}
-    for column, record in found.items():
-        told = {key: value for key, value in record.items() if key != "results"}
+    for column, record in records.items():
+        verdict = {key: value for key, value in record.items() if key != "results"}
         if row.unit:
-            told["rate"] = row.amount / told["us"] / (1e3 if row.unit == "GB/s" else 1e6)
-        if own is not None and column != OWN:
+            verdict["rate"] = row.amount / verdict["us"] / (1e3 if row.unit == "GB/s" else 1e6)
+        if expected is not None and column != OWN:
             far = difference(
-                [np.array(each) for each in record["results"]], [np.array(each) for each in own]
+                [np.array(array) for array in record["results"]],
+                [np.array(array) for array in expected],
             )
-            told |= {"difference": far, "differs": not far <= row.tolerance}
-        judged[column] = told
+            verdict |= {"difference": far, "differs": not far <= row.tolerance}
+        judged[column] = verdict
     return judged
 
 
@@ -373,8 +374,8 @@ def main(rows: Mapping[str, Row], tiny: Mapping[str, Row], script: str) -> None:
         serve(known, chosen.serve, 0.01 if chosen.emulated else 0.3, chosen.emulated)
         return
     words = chosen.rows or [""]
-    taken = {name: row for name, row in known.items() if any(word in name for word in words)}
-    if not taken:
+    chosen_rows = {name: row for name, row in known.items() if any(word in name for word in words)}
+    if not chosen_rows:
         parser.error(f"no row has one of {words} in its name; rows: {', '.join(known)}")
     rounds = 1 if chosen.emulated else chosen.rounds
     about = {"emulated": chosen.emulated, "machine": machine(chosen.emulated)}
@@ -385,11 +386,11 @@ def main(rows: Mapping[str, Row], tiny: Mapping[str, Row], script: str) -> None:
         if chosen.json:
             chosen.json.write_text(json.dumps({**about, **known}, indent=1) + "\n")
 
-    record = compare(taken, script, settings, rounds, chosen.seconds, tell)
+    record = compare(chosen_rows, script, settings, rounds, chosen.seconds, tell)
     tell(record)
     print(tables({**about, **record}))
-    found = [each for row in record["rows"].values() for each in row["columns"].values()]
-    if any(each.get("differs") for each in found):
+    columns = [column for row in record["rows"].values() for column in row["columns"].values()]
+    if any(column.get("differs") for column in columns):
         raise SystemExit("results differ")
     if not any(OWN in row["columns"] for row in record["rows"].values()):
         raise SystemExit("nothing of gpugraph's was measured")

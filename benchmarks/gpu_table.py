@@ -39,9 +39,15 @@ def listed(title: str, lines: Sequence[str]) -> str:
 
 
 def remarks(rows: Rows) -> list[str]:
-    """What gpugraph says of its plans."""
-    own = {name: row["columns"].get(OWN, {}).get("remarks", []) for name, row in rows.items()}
-    return [f"{name}: {each}" for name, said in own.items() for each in said]
+    """gpugraph's remarks on its plans."""
+    remarks_by_row = {
+        name: row["columns"].get(OWN, {}).get("remarks", []) for name, row in rows.items()
+    }
+    return [
+        f"{name}: {remark}"
+        for name, row_remarks in remarks_by_row.items()
+        for remark in row_remarks
+    ]
 
 
 def columns_of(rows: Rows) -> list[str]:
@@ -49,39 +55,39 @@ def columns_of(rows: Rows) -> list[str]:
 
 
 def times(rows: Rows) -> str:
-    """Beside them by how much gpugraph is faster than the best peer: above 1 it is ahead."""
+    """The times, and the ratio of the best peer's time to gpugraph's: above 1 it is ahead."""
     columns = columns_of(rows)
     lines = [["time of a step", *columns, "best peer / gpugraph"]]
     ratios = []
     for name, row in rows.items():
-        found = {column: record["us"] for column, record in row["columns"].items()}
-        cells = [duration(found[each]) if each in found else "" for each in columns]
-        peer, ratio = ahead(found)
+        times_us = {column: record["us"] for column, record in row["columns"].items()}
+        cells = [duration(times_us[key]) if key in times_us else "" for key in columns]
+        peer, ratio = ahead(times_us)
         ratios.append(ratio)
         lines.append([name, *cells, f"{peer} {ratio:.2f}" if peer else ""])
     lines.append(["geometric mean", *("" for _ in columns), f"{geometric_mean(ratios):.2f}"])
     return markdown(lines)
 
 
-def ahead(found: Mapping[str, float]) -> tuple[str, float]:
-    """The best peer, and its time by gpugraph's; nobody, and 0, where one of both is not there."""
-    others = [column for column in found if not column.startswith(OWN)]
-    if not others or OWN not in found:
+def ahead(times_us: Mapping[str, float]) -> tuple[str, float]:
+    """The best peer, and its time divided by gpugraph's; "" and 0 where one of them is missing."""
+    others = [column for column in times_us if not column.startswith(OWN)]
+    if not others or OWN not in times_us:
         return "", 0.0
-    best = min(others, key=found.__getitem__)
-    return best, found[best] / found[OWN]
+    best = min(others, key=times_us.__getitem__)
+    return best, times_us[best] / times_us[OWN]
 
 
 def table(rows: Rows, key: str, text: Callable[[Any], str], title: str) -> str:
     columns = columns_of(rows)
     lines = [[title, *columns]]
     for name, row in rows.items():
-        found = row["columns"]
-        if not any(key in record for record in found.values()):
+        records = row["columns"]
+        if not any(key in record for record in records.values()):
             continue
         cells = [
-            told(found[each], key, text, row["unit"]) if key in found.get(each, {}) else ""
-            for each in columns
+            told(records[column], key, text, row["unit"]) if key in records.get(column, {}) else ""
+            for column in columns
         ]
         lines.append([name, *cells])
     return markdown(lines) if len(lines) > 1 else ""
@@ -100,22 +106,22 @@ def rate(value: float) -> str:
 def beside_copy(rows: Rows) -> str:
     """gpugraph's other rates of memory, as shares of the best copy; and whether host times hold."""
     copies = [row["columns"] for name, row in rows.items() if name.startswith(COPY)]
-    best = max((each["rate"] for found in copies for each in found.values()), default=0.0)
+    best = max((record["rate"] for records in copies for record in records.values()), default=0.0)
     lines = []
     for name, row in rows.items():
-        own = row["columns"].get(OWN)
-        if own is None:
+        ours = row["columns"].get(OWN)
+        if ours is None:
             continue
         if row["unit"] == "GB/s" and best and not name.startswith(COPY):
-            share = own["rate"] / best
+            share = ours["rate"] / best
             aim = "reached" if share >= ENOUGH_OF_COPY else "missed"
             lines.append(
                 f"- {name}: {share:.0%} of the fastest copy (aim {ENOUGH_OF_COPY:.0%}: {aim})"
             )
         if name.endswith("step"):
-            aim = "reached" if own["host_us"] <= ENOUGH_HOST_US else "missed"
+            aim = "reached" if ours["host_us"] <= ENOUGH_HOST_US else "missed"
             lines.append(
-                f"- {name}: {own['host_us']:.1f} us of host time (aim {ENOUGH_HOST_US:.0f}: {aim})"
+                f"- {name}: {ours['host_us']:.1f} us of host time (aim {ENOUGH_HOST_US:.0f}: {aim})"
             )
     return "\n".join(lines)
 

@@ -35,7 +35,7 @@ def sees_gpu() -> bool:
 
 
 def forget() -> None:
-    """Gives back what earlier rows have left."""
+    """Frees the memory of earlier rows."""
     torch.compiler.reset()
     gc.collect()
     if CUDA:
@@ -58,17 +58,12 @@ def resident(array: Any, dtype: str = "") -> Any:
     return value.to(getattr(torch, dtype)) if dtype else value
 
 
-def trained(loss: Callable[..., Any], compiled: bool, weights: Any, work: Any, *given: Any) -> Work:
-    run, feed = made(loss, compiled), [resident(each) for each in given]
+def trained(
+    loss: Callable[..., Any], compiled: bool, weights: Any, work: Any, *arguments: Any
+) -> Work:
+    run, feed = made(loss, compiled), [resident(argument) for argument in arguments]
     kept = moved(cpu_torch.tensors(weights))
-    several = list(cpu_torch.flat(kept))
-    for each in several:
-        each.requires_grad_()
-    optimizer = {
-        "sgd": lambda: torch.optim.SGD(several, work.rate, fused=True),
-        "momentum": lambda: torch.optim.SGD(several, work.rate, 0.9, fused=True),
-        "adam": lambda: torch.optim.Adam(several, work.rate, fused=True),
-    }[work.optimizer]()
+    optimizer = cpu_torch.optimizer_of(kept, work)
 
     def step() -> Any:
         torch.compiler.cudagraph_mark_step_begin()
@@ -85,16 +80,16 @@ def moved(weights: Any) -> Any:
     if isinstance(weights, torch.Tensor):
         return weights.to(DEVICE)
     if isinstance(weights, dict):
-        return {name: moved(each) for name, each in weights.items()}
-    return [moved(each) for each in weights]
+        return {name: moved(value) for name, value in weights.items()}
+    return [moved(value) for value in weights]
 
 
-def computed(function: Callable[..., Any], compiled: bool, *given: Any) -> Work:
+def computed(function: Callable[..., Any], compiled: bool, *arguments: Any) -> Work:
     run = made(function, compiled, graphs=False)
 
     def step() -> Any:
         with torch.inference_mode():
-            return run(*given)
+            return run(*arguments)
 
     return Work(step, wait, lambda: step().reshape(-1)[:SAMPLE].float().cpu().numpy())
 
@@ -109,9 +104,9 @@ def one_op(compiled: bool) -> Work:
 
 
 def network(layers: Any, x: Any, labels: Any) -> Any:
-    for at, (kernel, bias) in enumerate(layers):
+    for index, (kernel, bias) in enumerate(layers):
         x = F.linear(x, kernel, bias)
-        x = F.relu(x) if at < len(layers) - 1 else x
+        x = F.relu(x) if index < len(layers) - 1 else x
     return F.cross_entropy(x, labels)
 
 
@@ -176,5 +171,5 @@ def matmul(compiled: bool, work: Matmul) -> Work:
 
 
 def attention(compiled: bool, work: Attention) -> Work:
-    given = [resident(each, work.dtype) for each in work.qkv()]
-    return computed(F.scaled_dot_product_attention, compiled, *given)
+    factors = [resident(factor, work.dtype) for factor in work.qkv()]
+    return computed(F.scaled_dot_product_attention, compiled, *factors)

@@ -1,4 +1,4 @@
-"""What a row of gpu.py is to the process that measures it."""
+"""The work of a row of gpu.py for the process that measures it."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ Step = Callable[[], Any]
 
 
 class Work(NamedTuple):
-    """step: tells the GPU what to do, and may be back before it is done. finish: waits for it.
-    results: does a step and gives numbers of it, few enough to be compared."""
+    """step: enqueues the work, and may return before it is done. finish: waits for it.
+    results: runs a step and returns numbers of it, few enough to be compared."""
 
     step: Step
     finish: Step
@@ -28,7 +28,7 @@ class Work(NamedTuple):
 
 
 def measure(work: Work, seconds: float) -> dict[str, float]:
-    """Microseconds of a step among many, and those that its host part takes when nothing waits."""
+    """Microseconds of a step among many, and those of its host part when the queue is empty."""
     count = 1
     while _batch(work, count) < min(BATCH_SECONDS, seconds / 4) and count < 10_000:
         count *= 2

@@ -20,7 +20,7 @@ SIZES = (1_000, 10_000, 100_000)
 
 
 def build(kind: str, size: int) -> tuple[tf.Tensor, tf.Tensor]:
-    """A placeholder, and a tensor that takes `size` additions."""
+    """A placeholder, and a tensor computed from it by `size` additions."""
     x = tf.placeholder(tf.float32, [])
     if kind == "chain":
         total = x
@@ -57,12 +57,12 @@ def main(arguments: list[str]) -> None:
         return
     print(f"{'graph':<8}{'ops':>9}{'':4}{'build':>22}{'first run':>22}{'next run':>22}")
     for kind in ("chain", "wide"):
-        for size in [int(each) for each in arguments] or SIZES:
+        for size in [int(argument) for argument in arguments] or SIZES:
             command = [sys.executable, __file__, "--one", kind, str(size)]
             answer = subprocess.run(command, check=True, capture_output=True, text=True)
-            found = json.loads(answer.stdout)
+            record = json.loads(answer.stdout)
             cells = "".join(
-                f"{found[key] * 1e3:11.2f} ms {found[key] / size * 1e6:5.2f} us"
+                f"{record[key] * 1e3:11.2f} ms {record[key] / size * 1e6:5.2f} us"
                 for key in ("build", "first", "next")
             )
             print(f"{kind:<8}{size:>9}{'':4}{cells}")

@@ -15,6 +15,7 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
+from cpu_numpy import expression_into
 
 from gpugraph.base.dtypes import float32
 from gpugraph.devices.native import (
@@ -53,52 +54,32 @@ def compiled(program: Fused) -> Function:
     return function
 
 
-def in_numpy(x: Any, out: Any) -> Callable[[], Any]:
-    """With as few temporaries as it takes."""
-    one, other = np.empty_like(x), np.empty_like(x)
-
-    def run() -> None:
-        np.multiply(x, np.float32(1.5), out=one)
-        np.add(one, np.float32(0.3), out=one)
-        np.tanh(one, out=one)
-        np.multiply(x, np.float32(-0.7), out=other)
-        np.exp(other, out=other)
-        np.add(other, np.float32(1), out=other)
-        np.divide(one, other, out=one)
-        np.multiply(x, x, out=other)
-        np.negative(other, out=other)
-        np.exp(other, out=other)
-        np.add(one, other, out=out)
-
-    return run
-
-
 def bound(function: Function, x: Any, out: Any, threads: int) -> Callable[[], Any]:
     os.environ["GPUGRAPH_THREADS"] = str(threads)
     return function.bind([x], [out], [x.size])
 
 
 def least(runs: Sequence[Callable[[], Any]], rounds: int, repeat: int = 1) -> list[float]:
-    """The least seconds a call of each."""
-    found = [float("inf")] * len(runs)
+    """The least seconds that a call of each takes."""
+    least_s = [float("inf")] * len(runs)
     for _ in range(rounds):
-        for at, run in enumerate(runs):
+        for index, run in enumerate(runs):
             start = perf_counter()
             for _ in range(repeat):
                 run()
-            found[at] = min(found[at], (perf_counter() - start) / repeat)
-    return found
+            least_s[index] = min(least_s[index], (perf_counter() - start) / repeat)
+    return least_s
 
 
 def large(function: Function, size: int, rounds: int, most: int) -> None:
     x = np.random.default_rng(0).standard_normal(size).astype(np.float32)
     results = [np.empty_like(x) for _ in range(2 + most)]
     names = ["copy", "NumPy", *(f"native, {count} threads" for count in range(1, most + 1))]
-    runs = [lambda: np.copyto(results[0], x), in_numpy(x, results[1])]
+    runs = [lambda: np.copyto(results[0], x), expression_into(x, results[1])]
     runs += [bound(function, x, results[1 + count], count) for count in range(1, most + 1)]
     for name, seconds in zip(names, least(runs, rounds)):
         print(f"{name:20} {seconds * 1e3:8.2f} ms  {seconds / size * 1e9:6.2f} ns an element")
-    error = max(float(np.abs(each - results[1]).max()) for each in results[2:])
+    error = max(float(np.abs(result - results[1]).max()) for result in results[2:])
     print(f"largest difference from NumPy: {error:.1e}")
 
 

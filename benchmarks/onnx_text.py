@@ -1,4 +1,4 @@
-"""Writes ONNX models without the onnx package: the few messages of its protocol that take one.
+"""Writes ONNX models without the onnx package, in the few messages of its protocol that they need.
 
     model = Model()
     x = model.input("x", (2, 3))
@@ -23,36 +23,36 @@ WHOLE, FIXED, BYTES = 0, 5, 2
 
 
 def whole(number: int) -> bytes:
-    """As a varint."""
+    """A whole number as a varint."""
     number &= (1 << 64) - 1
-    found = bytearray()
+    encoded = bytearray()
     while number > 127:
-        found.append(number & 127 | 128)
+        encoded.append(number & 127 | 128)
         number >>= 7
-    found.append(number)
-    return bytes(found)
+    encoded.append(number)
+    return bytes(encoded)
 
 
-def field(at: int, value: int | float | str | bytes) -> bytes:
+def field(number: int, value: int | float | str | bytes) -> bytes:
     if isinstance(value, int):
-        return whole(at << 3 | WHOLE) + whole(value)
+        return whole(number << 3 | WHOLE) + whole(value)
     if isinstance(value, float):
-        return whole(at << 3 | FIXED) + struct.pack("<f", value)
+        return whole(number << 3 | FIXED) + struct.pack("<f", value)
     content = value.encode() if isinstance(value, str) else value
-    return whole(at << 3 | BYTES) + whole(len(content)) + content
+    return whole(number << 3 | BYTES) + whole(len(content)) + content
 
 
 def attribute(name: str, value: int | float | str | Sequence[int]) -> bytes:
-    """AttributeProto: its value, and which kind it is."""
+    """AttributeProto: its value and its kind."""
     if isinstance(value, float):
-        said = field(2, value) + field(20, 1)
+        encoded = field(2, value) + field(20, 1)
     elif isinstance(value, int):
-        said = field(3, value) + field(20, 2)
+        encoded = field(3, value) + field(20, 2)
     elif isinstance(value, str):
-        said = field(4, value) + field(20, 3)
+        encoded = field(4, value) + field(20, 3)
     else:
-        said = b"".join(field(8, each) for each in value) + field(20, 7)
-    return field(1, name) + said
+        encoded = b"".join(field(8, item) for item in value) + field(20, 7)
+    return field(1, name) + encoded
 
 
 def value_info(name: str, shape: Sequence[int]) -> bytes:
@@ -89,14 +89,14 @@ class Model:
     def op(self, kind: str, *inputs: str, outputs: int = 1, **attributes: Any) -> Any:
         """The name of its output; a list of them where there are several."""
         names = [self._name() for _ in range(outputs)]
-        parts = [field(1, each) for each in inputs] + [field(2, each) for each in names]
+        parts = [field(1, item) for item in inputs] + [field(2, item) for item in names]
         parts += [field(4, kind), field(3, names[0])]
-        parts += [field(5, attribute(*each)) for each in attributes.items()]
+        parts += [field(5, attribute(*item)) for item in attributes.items()]
         self._parts.append(field(1, b"".join(parts)))
         return names[0] if outputs == 1 else names
 
     def bytes(self, result: str, shape: Sequence[int]) -> bytes:
-        """The model that gives one float32 result."""
+        """The model with one float32 result."""
         graph = b"".join(self._parts) + field(2, "graph") + field(12, value_info(result, shape))
         operators = field(1, "") + field(2, OPERATORS)
         return field(1, IR) + field(7, graph) + field(8, operators)

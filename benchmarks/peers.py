@@ -1,17 +1,17 @@
 """Runs rows of work side by side: gpugraph and whichever peers are installed.
 
-A row is a name and, for each column, a function that prepares the work: it returns what does it
-once (`Step`), or `Work`, or the time it took itself (`Once`). Each measurement is a process of its
-own; columns take turns, round after round. What is reported is the median over the rounds of each
-round's median, after a warm-up: for gpugraph it lasts until the kernels that are compiled in the
-background are there. Each process also tells how long it took to prepare, how long the first step
-took (earlier rounds may have left compiled code in caches), and its largest resident size.
+A row is a name and, for each column, a function that prepares the work. It returns a callable that
+does the work once (`Step`), or `Work`, or the time that it took itself (`Once`). Each measurement
+is a process of its own; columns take turns, round after round. The report has the median over the
+rounds of each round's median, after a warm-up: gpugraph's lasts until the kernels are compiled in
+the background. Each process also reports how long it took to prepare, how long the first step took
+(caches may have compiled code of earlier rounds), and its largest resident size.
 
     PEERS="tensorflow=/path/to/python jax=/path/to/python" python benchmarks/control_flow.py
 
 With --check nothing is timed: the results of all peers are compared with gpugraph's.
 
-Peers are looked for in this Python and in those that PEERS names. TensorFlow runs by its v1 API.
+Peers are searched in this Python and in those that PEERS names. TensorFlow runs by its v1 API.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ Record = dict[str, float]
 
 
 class Work(NamedTuple):
-    """A step whose results, where it gives none, are asked for apart.
+    """A step; `result` returns its results if the step itself returns none.
 
-    per: by how much the time is divided, for a step that does the same many times.
+    per: what the time is divided by, for a step that repeats its work.
     """
 
     step: Step
@@ -53,7 +53,7 @@ class Work(NamedTuple):
 
 
 class Once(NamedTuple):
-    """Work that could be done once only, and was: the seconds it took, and what it gave."""
+    """Work that was done once and can't be repeated: the seconds it took, and its result."""
 
     seconds: float
     result: Any
@@ -63,7 +63,7 @@ Rows = Mapping[str, Mapping[str, Callable[[], Step | Work | Once]]]
 
 
 class Column(NamedTuple):
-    """Which package a column needs, and with what in the environment it runs."""
+    """The package that a column needs, and its environment variables."""
 
     package: str
     settings: Mapping[str, str] = {}
@@ -110,19 +110,19 @@ def tensorflow() -> Any:
 
 
 def one(prepare: Callable[[], Step | Work | Once], column: str, keep: Path | None) -> Record:
-    """One measurement, or its results kept in a file; importing the package is not timed."""
+    """One measurement, or the results in a file; importing the package is not timed."""
     package = COLUMNS[column].package
     tensorflow() if package == "tensorflow" else importlib.import_module(package)
     start = time.perf_counter()
-    made = prepare()
+    prepared = prepare()
     built = time.perf_counter() - start
     record: Record = {}
     if keep is not None:
-        np.savez(keep, *results_of(made))
-    elif isinstance(made, Once):
-        record["us"] = made.seconds * 1e6
+        np.savez(keep, *results_of(prepared))
+    elif isinstance(prepared, Once):
+        record["us"] = prepared.seconds * 1e6
     else:
-        work = made if isinstance(made, Work) else Work(made)
+        work = prepared if isinstance(prepared, Work) else Work(prepared)
         record |= {"build_ms": built * 1e3, "first_ms": timed(work.step) * 1e3}
         warm_up(work.step, package == "gpugraph")
         record["us"] = measure(work.step) / work.per
@@ -137,7 +137,7 @@ def timed(step: Step) -> float:
 
 
 def warm_up(step: Step, native: bool) -> None:
-    """Steps for a while; then again, until the background has nothing left to compile."""
+    """Runs steps for a while, and again until the background has nothing left to compile."""
     for turn in range(3 if native else 1):
         ends = time.perf_counter() + WARM_SECONDS
         step()
@@ -148,7 +148,7 @@ def warm_up(step: Step, native: bool) -> None:
 
 
 def wait_for_kernels(turn: int) -> None:
-    """Texts are compiled in order: when one that is asked for now is done, all are."""
+    """Kernels are compiled in order: when one that is requested now is done, all are."""
     compiler = importlib.import_module("gpugraph.devices.codegen.c_compiler").compiler()
     ends = time.perf_counter() + COMPILE_SECONDS
     if not compiler.reason:
@@ -166,24 +166,24 @@ def measure(step: Step) -> float:
     return statistics.median(times) * 1e6
 
 
-def results_of(made: Step | Work | Once) -> list[Any]:
-    """The numbers that the first three steps give; a training step's change as it learns."""
-    if isinstance(made, Once):
-        return [np.asarray(each) for each in leaves(made.result)]
-    work = made if isinstance(made, Work) else Work(made)
-    found = []
+def results_of(prepared: Step | Work | Once) -> list[Any]:
+    """The results of the first three steps; those of a training step change as it learns."""
+    if isinstance(prepared, Once):
+        return [np.asarray(leaf) for leaf in leaves(prepared.result)]
+    work = prepared if isinstance(prepared, Work) else Work(prepared)
+    arrays = []
     for _ in range(3):
-        given = work.step()
-        result = given if work.results is None else work.results()
-        found += [np.array(each) for each in leaves(result)]
-    return found
+        output = work.step()
+        result = output if work.results is None else work.results()
+        arrays += [np.array(leaf) for leaf in leaves(result)]
+    return arrays
 
 
 def leaves(result: Any) -> Iterator[Any]:
-    """The values in nested lists and tuples; None, what an operation gives, left out."""
+    """The values in nested lists and tuples, without None (the result of an operation)."""
     if isinstance(result, (list, tuple)):
-        for each in result:
-            yield from leaves(each)
+        for item in result:
+            yield from leaves(item)
     elif result is not None:
         yield result
 
@@ -192,28 +192,28 @@ def leaves(result: Any) -> Iterator[Any]:
 
 
 def pythons() -> dict[str, str]:
-    """The Python of each package that is there."""
-    found = {
+    """The Python of each installed package."""
+    paths = {
         column.package: sys.executable
         for column in COLUMNS.values()
         if importlib.util.find_spec(column.package) is not None
     }
     for entry in os.environ.get("PEERS", "").split():
         package, _, path = entry.partition("=")
-        found[package] = path
-    return found
+        paths[package] = path
+    return paths
 
 
 def in_process(
-    script: str, row: str, column: str, *more: str, cold: bool = False, like: str = ""
+    script: str, row: str, column: str, *arguments: str, cold: bool = False, like: str = ""
 ) -> Record | None:
     """One measurement; None, and the reason on stderr, where it fails.
 
-    cold: what packages keep of earlier compilations is not there. like: the column whose settings
-    it has, if not its own.
+    cold: the caches of compiled code are empty. like: the column whose settings are used instead of
+    its own.
     """
     package, settings = COLUMNS[like or column]
-    command = [pythons()[package], script, "--one", row, column, *more]
+    command = [pythons()[package], script, "--one", row, column, *arguments]
     env = {**os.environ, "PYTHONPATH": str(Path(script).resolve().parents[1]), **settings}
     with tempfile.TemporaryDirectory() as folder:
         env |= dict.fromkeys(CACHES, folder) if cold else {}
@@ -239,14 +239,14 @@ def in_process(
 def compare(
     rows: Rows, script: str, names: Sequence[str], rounds: int, cold: Collection[str]
 ) -> dict[str, dict[str, Record]]:
-    """Medians over the rounds, by row and column; what failed once is not tried again."""
+    """Medians over the rounds, by row and column; a failed measurement is not repeated."""
     known = pythons()
-    taken: dict[str, dict[str, list[Record]]] = {
+    records_by_column: dict[str, dict[str, list[Record]]] = {
         name: {column: [] for column in rows[name] if COLUMNS[column].package in known}
         for name in names
     }
     for _ in range(rounds):
-        for name, columns in taken.items():
+        for name, columns in records_by_column.items():
             for column in list(columns):
                 record = in_process(script, name, column, cold=name in cold)
                 if record is None:
@@ -255,50 +255,50 @@ def compare(
                     columns[column].append(record)
     return {
         name: {column: middle(records) for column, records in columns.items()}
-        for name, columns in taken.items()
+        for name, columns in records_by_column.items()
     }
 
 
 def middle(records: Sequence[Record]) -> Record:
-    return {key: statistics.median(each[key] for each in records) for key in records[0]}
+    return {key: statistics.median(record[key] for record in records) for key in records[0]}
 
 
 def check(rows: Rows, script: str, names: Sequence[str]) -> bool:
-    """Prints how far the peers' results are from gpugraph's; whether that is near enough.
+    """Prints the differences of the peers' results from gpugraph's; returns whether all are small.
 
-    gpugraph waits for its kernels: the first steps would else be without them.
+    gpugraph waits for its kernels: otherwise the first steps would run without them.
     """
     known = pythons()
     good = True
     for name in names:
-        found: dict[str, list[Any]] = {}
+        arrays: dict[str, list[Any]] = {}
         with tempfile.TemporaryDirectory() as folder:
-            for column in [each for each in rows[name] if COLUMNS[each].package in known]:
+            for column in [column for column in rows[name] if COLUMNS[column].package in known]:
                 file = Path(folder) / f"{column}.npz"
                 like = "gpugraph, waiting" if column == "gpugraph" else column
                 if in_process(script, name, column, "--keep", str(file), like=like) is not None:
                     with np.load(file) as kept:
-                        found[column] = list(kept.values())
+                        arrays[column] = list(kept.values())
                 else:
                     good = False
-        own = found.pop("gpugraph", [])
-        if not own:
+        expected = arrays.pop("gpugraph", [])
+        if not expected:
             print(f"{name:<46}nothing of gpugraph's to compare", flush=True)
             continue
-        far = {column: difference(values, own) for column, values in found.items()}
-        good = good and all(each <= TOLERANCE for each in far.values())
-        parts = [f"{column} {each:8.1e}" for column, each in far.items()]
+        far = {column: difference(values, expected) for column, values in arrays.items()}
+        good = good and all(value <= TOLERANCE for value in far.values())
+        parts = [f"{column} {value:8.1e}" for column, value in far.items()]
         print(f"{name:<46}{'   '.join(parts)}", flush=True)
     return good
 
 
-def difference(found: Sequence[Any], wanted: Sequence[Any]) -> float:
-    """The largest difference, relative to the largest element of the result it is in."""
-    if [each.shape for each in found] != [each.shape for each in wanted]:
+def difference(arrays: Sequence[Any], wanted: Sequence[Any]) -> float:
+    """The largest difference, relative to the largest element of its result."""
+    if [array.shape for array in arrays] != [array.shape for array in wanted]:
         return float("inf")
     return max(
         float(np.abs(one.astype(float) - other).max() / (np.abs(other).max() or 1))
-        for one, other in zip(found, wanted)
+        for one, other in zip(arrays, wanted)
     )
 
 
@@ -329,8 +329,8 @@ def main(rows: Rows, script: str, cold: Collection[str] = ()) -> None:
     show(results)
     if chosen.json:
         times = {
-            name: {column: record["us"] for column, record in found.items()}
-            for name, found in results.items()
+            name: {column: record["us"] for column, record in records.items()}
+            for name, records in results.items()
         }
         record = {"machine": machine(), "unit": "us", "rows": times, "processes": results}
         chosen.json.write_text(json.dumps(record, indent=1) + "\n")
@@ -351,7 +351,7 @@ def machine() -> dict[str, Any]:
 
 
 def version(python: str, package: str) -> str:
-    """What the package says of itself; gpugraph may be run from its folder."""
+    """The package's version; gpugraph may be run from its folder."""
     name = DISTRIBUTIONS.get(package, package)
     code = f"import importlib.metadata as m; print(m.version({name!r}))"
     done = subprocess.run([python, "-c", code], capture_output=True, text=True, check=False)

@@ -1,4 +1,4 @@
-"""The tables of a benchmark: times of each column with their ratios, then what else was seen."""
+"""The tables of a benchmark: times of each column with their ratios, then other measurements."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ NOT_A_PACKAGE = "numpy"
 def show(results: Records) -> None:
     """Prints the times with ratios, then preparation, first step and memory of each process.
 
-    A ratio is the time of the best peer by gpugraph's: above 1 gpugraph is ahead.
+    A ratio is the best peer's time divided by gpugraph's: above 1 gpugraph is ahead.
     """
     table(results, "us", duration, "time")
     for key, title in (("build_ms", "preparing, ms"), ("first_ms", "first step, ms")):
-        if any(key in record for found in results.values() for record in found.values()):
+        if any(key in record for records in results.values() for record in records.values()):
             table(results, key, "{:.1f}".format, title)
     table(results, "peak_mb", "{:.0f}".format, "largest resident size, MB")
 
 
 def table(results: Records, key: str, text: Callable[[float], str], title: str) -> None:
-    found = {
+    lines_by_row = {
         name: {column: record[key] for column, record in records.items() if key in record}
         for name, records in results.items()
         if any(key in record for record in records.values())
     }
-    columns = list(dict.fromkeys(column for values in found.values() for column in values))
+    columns = list(dict.fromkeys(column for values in lines_by_row.values() for column in values))
     columns.sort(key=lambda column: not column.startswith(OWN))
     lines = [[title, *columns]]
-    for name, values in found.items():
-        lines.append([name, *(text(values[each]) if each in values else "" for each in columns)])
+    for name, values in lines_by_row.items():
+        lines.append([name, *(text(values[key]) if key in values else "" for key in columns)])
     if key == "us":
-        add_ratios(lines, list(found.values()))
+        add_ratios(lines, list(lines_by_row.values()))
     print_lines(lines)
 
 
@@ -45,17 +45,20 @@ def add_ratios(lines: list[list[str]], times: Sequence[Mapping[str, float]]) -> 
     """Two more columns, which name the best peer, and their geometric means as the last line."""
     means = ["geometric mean", *("" for _ in lines[0][1:])]
     for by_hand, title in ((True, "best / gpugraph"), (False, "best package / gpugraph")):
-        ratios = [ratio(each, by_hand) for each in times]
-        said = [f"{best(each, by_hand)} {found:.2f}" for each, found in zip(times, ratios)]
+        ratios = [ratio(times_by_column, by_hand) for times_by_column in times]
+        cells = [
+            f"{best(times_by_column, by_hand)} {factor:.2f}"
+            for times_by_column, factor in zip(times, ratios)
+        ]
         lines[0].append(title)
-        for line, cell, found in zip(lines[1:], said, ratios):
-            line.append(cell if found else "")
+        for line, cell, factor in zip(lines[1:], cells, ratios):
+            line.append(cell if factor else "")
         means.append(f"{geometric_mean(ratios):.2f}")
     lines.append(means)
 
 
 def best(times: Mapping[str, float], by_hand: bool) -> str:
-    """The fastest peer; empty where there is none. NumPy by hand is one if `by_hand`."""
+    """The fastest peer; empty where there is none. NumPy by hand counts if `by_hand`."""
     peers = [
         column
         for column in times
@@ -65,13 +68,13 @@ def best(times: Mapping[str, float], by_hand: bool) -> str:
 
 
 def ratio(times: Mapping[str, float], by_hand: bool) -> float:
-    """How many times gpugraph's time the best peer's is; 0 where one of them is not there."""
+    """The best peer's time divided by gpugraph's; 0 where one of them is missing."""
     peer = best(times, by_hand)
     return times[peer] / times[OWN] if peer and OWN in times else 0.0
 
 
 def geometric_mean(ratios: Sequence[float]) -> float:
-    logs = [math.log(each) for each in ratios if each]
+    logs = [math.log(ratio) for ratio in ratios if ratio]
     return math.exp(sum(logs) / len(logs)) if logs else 0.0
 
 
@@ -84,11 +87,11 @@ def duration(microseconds: float) -> str:
 
 
 def print_lines(lines: Sequence[Sequence[str]]) -> None:
-    """As Markdown, its columns under each other."""
+    """Prints lines as Markdown with aligned columns."""
     widths = [max(map(len, column)) for column in zip(*lines)]
-    for at, line in enumerate(lines):
+    for index, line in enumerate(lines):
         cells = [cell.rjust(width) for cell, width in zip(line[1:], widths[1:])]
         print("| " + " | ".join([line[0].ljust(widths[0]), *cells]) + " |")
-        if at == 0:
+        if index == 0:
             print("|" + "|".join("-" * (width + 2) for width in widths) + "|")
     print()

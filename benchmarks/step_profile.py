@@ -1,9 +1,9 @@
-"""Where the microseconds of a training step go: the small network of cpu.py, step by step.
+"""The time of each step of a training step: the small network of cpu.py.
 
     python benchmarks/step_profile.py [--runs N]
 
 Each part of the step is timed by a full trace (`RunMetadata`), which adds about 0.1 us to each; the
-rest of `Session.run` is what feeds, fetches and the call itself take. Medians, in microseconds.
+rest of `Session.run` is the time of feeds, fetches and the call itself. Medians, in microseconds.
 """
 
 from __future__ import annotations
@@ -50,13 +50,13 @@ def whole(session: Any, fetches: Any, feeds: Any, runs: int) -> float:
 def parts(session: Any, fetches: Any, feeds: Any, runs: int) -> dict[str, float]:
     """The median time of each step of a run."""
     options = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)
-    found: dict[str, list[float]] = {}
+    times_us: dict[str, list[float]] = {}
     for _ in range(runs):
         metadata = tf.RunMetadata()
         session.run(fetches, feeds, options=options, run_metadata=metadata)
-        for step in [each for steps in metadata.step_stats.dev_stats.values() for each in steps]:
-            found.setdefault(step.timeline_label, []).append(step.all_end_rel_micros)
-    return {label: statistics.median(times) for label, times in found.items()}
+        for step in [stats for steps in metadata.step_stats.dev_stats.values() for stats in steps]:
+            times_us.setdefault(step.timeline_label, []).append(step.all_end_rel_micros)
+    return {label: statistics.median(times) for label, times in times_us.items()}
 
 
 def main() -> None:
@@ -69,8 +69,8 @@ def main() -> None:
         session.run(tf.global_variables_initializer())
         session.run(fetches, feeds)
         total = whole(session, fetches, feeds, chosen.runs)
-        found = parts(session, fetches, feeds, max(chosen.runs // 10, 1))
-    steps = {label: time_us for label, time_us in found.items() if "= Identity" not in label}
+        times = parts(session, fetches, feeds, max(chosen.runs // 10, 1))
+    steps = {label: time_us for label, time_us in times.items() if "= Identity" not in label}
     for label, time_us in steps.items():
         print(f"{time_us:8.2f}  {label}")
     print(f"{sum(steps.values()):8.2f}  all steps, traced")

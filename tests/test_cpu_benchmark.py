@@ -1,4 +1,4 @@
-"""The rows of benchmarks/cpu.py, at sizes for a test: they build, learn, and agree."""
+"""The rows of benchmarks/cpu.py in small sizes: they build, learn, and agree."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ def results(row, column):
 def test_a_row_gives_finite_numbers(row, column, monkeypatch):
     for name, value in peers.COLUMNS[column].settings.items():
         monkeypatch.setenv(name, value)
-    found = results(row, column)
-    assert all(np.isfinite(each).all() for each in found)
-    assert bool(found) == (row != "building one op")
+    arrays = results(row, column)
+    assert all(np.isfinite(array).all() for array in arrays)
+    assert bool(arrays) == (row != "building one op")
 
 
 @pytest.mark.parametrize("row", [row for row in ROWS if "numpy" in ROWS[row]])
@@ -55,8 +55,10 @@ def test_a_graph_of_small_ops_has_as_many_as_it_says():
     kinds = {"MatMul", "Mul", "Add", "Sub", "Tanh", "Sigmoid", "Mean", "Maximum"}
     with tf.Graph().as_default() as graph:
         importlib.import_module("cpu_graph").built(tf, cpu.Mixed(50))
-        found = [each.type for each in graph.get_operations() if each.type in kinds]
-    assert len(found) == 50 and set(found) == kinds
+        op_types = [
+            operation.type for operation in graph.get_operations() if operation.type in kinds
+        ]
+    assert len(op_types) == 50 and set(op_types) == kinds
 
 
 def test_ratios_are_to_the_best_peer():

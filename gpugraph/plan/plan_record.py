@@ -1,14 +1,14 @@
 """The frozen record between compilation and runtime: what a run does, step by step.
 
-A `Plan` is made by `compile/` and run by `runtime/`, and neither knows the other. All names,
-devices, memory and kernels are settled: a step is a callable without arguments, a feed a callable
-that takes an array, a fetch a callable that gives one. What remains of the graph are labels, for
-messages and statistics.
+`compile/` creates a `Plan` and `runtime/` runs it, and neither knows the other. All names, devices,
+memory and kernels are fixed: a step is a callable without arguments, a feed a callable that takes
+an array, a fetch a callable that returns one. The names of the graph remain as labels, for messages
+and statistics.
 
-A well-formed plan (`compile/verification.py` checks what makes it so):
+A well-formed plan (see `compile/verification.py`):
   - steps are in an order in which every step's inputs were written before it;
   - a step reads and writes only memory of its own device, but for the copies of a Recv;
-  - nothing that a run makes outlives it, but variables.
+  - nothing outlives a run but variables.
 """
 
 from __future__ import annotations
@@ -38,22 +38,25 @@ class PlanKey(NamedTuple):
 class Mailbox(Protocol):
     """Where one step leaves a tensor for another, by rendezvous key."""
 
-    def send(self, key: str, value: Any, is_dead: bool = False) -> None: ...
+    def send(self, key: str, value: Any, is_dead: bool = False) -> None:
+        """Leaves a value."""
 
-    def recv(self, key: str) -> tuple[Any, bool]: ...
+    def recv(self, key: str) -> tuple[Any, bool]:
+        """Takes a value, and whether it is dead."""
 
-    def clear(self) -> None: ...
+    def clear(self) -> None:
+        """Drops all values."""
 
 
 def rendezvous_key(
     source: str, incarnation: int, target: str, edge: str, frame: int = 0, iteration: int = 0
 ) -> str:
-    """`source;incarnation in hex;target;edge;frame:iteration`: one tensor's way in a step."""
+    """`source;incarnation in hex;target;edge;frame:iteration`: one tensor's transfer in a step."""
     return f"{source};{incarnation:016x};{target};{edge};{frame}:{iteration}"
 
 
 class Clock:
-    """When a run must be over, for steps that may take long: they `check` while it is `armed`."""
+    """The time limit of a run, which long steps `check` while it is `armed`."""
 
     __slots__ = ("_cancelled", "_ends", "_limit_s", "armed", "stop")
 
@@ -84,7 +87,7 @@ class Clock:
 
 
 class FeedSlot(NamedTuple):
-    """A fed tensor: `load(array)` puts a value of that dtype and shape where it is read."""
+    """A fed tensor: `load(array)` stores a value of that dtype and shape."""
 
     name: str
     dtype: DType
@@ -93,7 +96,7 @@ class FeedSlot(NamedTuple):
 
 
 class FetchSlot(NamedTuple):
-    """A fetched tensor: `read()` gives a copy of its value on the host."""
+    """A fetched tensor: `read()` returns a copy of its value on the host."""
 
     name: str
     read: Callable[[], Any]
@@ -101,7 +104,7 @@ class FetchSlot(NamedTuple):
 
 
 class Transfer(NamedTuple):
-    """One tensor's way to another device."""
+    """One tensor that goes to another device."""
 
     tensor: str
     source: str
@@ -133,13 +136,13 @@ class Placement(NamedTuple):
 class Plan:
     """A compiled run. Whoever runs or releases it holds `lock`: its memory serves one at a time.
 
-    `ends` are called when a run's fetches are read: they raise what devices refused meanwhile.
-    `waits`, by device: what waits until it has computed all that it was told.
-    `variables` are all that it uses, `watched` those whose memory its steps are bound to; if one
-    has `moved`, the plan is stale. The lock is reentrant, so that a kernel which comes back to the
-    plan that runs it finds it `running` instead of waiting for itself.
+    `ends` are read after a run's fetches: they raise the errors that devices reported. `waits`,
+    by device: what waits until it has computed all that was enqueued. `variables` are all that the
+    plan uses, `watched` those to whose memory steps are bound; if one has `moved`, the plan is
+    stale. The lock is reentrant: a kernel that comes back to the plan that runs it finds it
+    `running` instead of waiting for itself.
 
-    A run is done in `context`, where NumPy's floating point warnings are off (setting that anew
+    Runs have the context `context`, where NumPy's floating point warnings are off (setting that
     costs a run a microsecond).
     """
 
@@ -174,6 +177,6 @@ class Plan:
         self.run_guarded, self.run_unguarded = self.guarded.run, self.unguarded.run
 
     def release(self) -> None:
-        """Gives the plan's memory back; it is stale from now on."""
+        """Releases the plan's memory; it is stale from now on."""
         self.stale = True
         self.release_memory()

@@ -1,4 +1,4 @@
-"""The runtime: runs plans. It knows plans alone, neither graphs nor ops nor how plans are made."""
+"""The runtime: runs plans. It knows neither graphs nor ops nor the compiler."""
 
 from __future__ import annotations
 

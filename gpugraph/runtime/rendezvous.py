@@ -1,9 +1,9 @@
-"""Rendezvous: where the two ends of a tensor's way meet, by key.
+"""Rendezvous: where the sender and the receiver of a tensor meet, by key.
 
-A key names one way in one step: "source;incarnation;target;edge;frame:iteration". `send` never
+A key names one transfer of a step: "source;incarnation;target;edge;frame:iteration". `send` never
 blocks; values of one key are received in the order in which they were sent. A receiver waits until
 a value comes, the rendezvous is aborted, or its time is up. Dead tensors (of a branch not taken)
-go the same way, marked. After core/framework/rendezvous.h.
+are sent with a mark. After core/framework/rendezvous.h.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def parse_key(key: str) -> tuple[str, int, str, str, tuple[int, int]]:
 
 
 class Rendezvous:
-    """Values under way, in one process."""
+    """Values between senders and receivers of one process."""
 
     def __init__(self) -> None:
         self._arrived = threading.Condition()
@@ -64,7 +64,7 @@ class Rendezvous:
             return value
 
     def start_abort(self, error: OpError) -> None:
-        """Fails all that wait, and every later call, with `error`."""
+        """Fails all waiting receivers, and every later call, with `error`."""
         with self._arrived:
             if self._aborted is None:
                 self._aborted = error
@@ -72,6 +72,6 @@ class Rendezvous:
             self._arrived.notify_all()
 
     def clear(self) -> None:
-        """Forgets what is under way, for the next step."""
+        """Drops the values that were not received, for the next step."""
         with self._arrived:
             self._values.clear()

@@ -1,4 +1,18 @@
-"""From what a kernel raises to the one error that a user gets, naming the node and its line."""
+"""The path of an error from a failing kernel to the exception of the user's program.
+
+1. A kernel raises on the CPU: a Python exception or an `OpError`. A GPU's kernel sets an error flag
+   instead, and the step that reads the flags (a fetch, or the end of the run) raises. `noted_op`
+   then holds the node that the flag belongs to; fused kernels note their member in the same way.
+2. `StepSequence.run` notes the step on the error, unless a sequence inside of it (of a region, a
+   loop, a stretch) has done so: the note is that of the innermost step (`plan/plan_steps.py`). A
+   native call that refuses its input runs the plain step, which raises in its place.
+3. The executor ends the run, takes the note (`failed_step`) and raises `as_op_error` from the
+   kernel's exception: TensorFlow's class, with the node, its line and its device in the message.
+4. The session finds the operation of that name in the client's graph and raises `same_kind` with it
+   (`session/direct_session.py`): `error.op` and `error.node_def` are set.
+
+An error of a fed value, before the first step, goes to the user as it is.
+"""
 
 from __future__ import annotations
 
@@ -27,16 +41,16 @@ _CLASSES: tuple[tuple[type[Exception], type[OpError]], ...] = (
 
 
 def as_op_error(error: Exception, step: Step | FetchSlot) -> OpError:
-    """`error` as TensorFlow's class, its message naming the step and where it was made."""
+    """`error` as TensorFlow's class. Its message names the step, its line and its device."""
     message = error.message if isinstance(error, OpError) else f"{type(error).__name__}: {error}"
     name, origin = noted_op(error) or (step.name, step.origin)
     if "[[node" not in message:
         where = f"defined at {origin}" if origin is not None else "made by the runtime"
         on = f", on {step.device}" if isinstance(step, Step) else ""
         message = f"{message}\n\t [[node {name} ({where}){on}]]"
-    made = same_kind(error, None, None, message)
-    made.node_name = name  # type: ignore[attr-defined]
-    return made
+    op_error = same_kind(error, None, None, message)
+    op_error.node_name = name  # type: ignore[attr-defined]
+    return op_error
 
 
 def same_kind(error: Exception, node_def: Any, op: Any, message: str) -> OpError:
@@ -48,10 +62,10 @@ def same_kind(error: Exception, node_def: Any, op: Any, message: str) -> OpError
     if isinstance(error, OpError):
         code = error.error_code
     else:
-        kind = next((to for made, to in _CLASSES if isinstance(error, made)), UnknownError)
-        code = error_code_from_exception_type(kind)
+        kinds = (op_error for python_error, op_error in _CLASSES if isinstance(error, python_error))
+        code = error_code_from_exception_type(next(kinds, UnknownError))
     try:
-        chosen: Any = exception_type_from_error_code(code)
+        error_class: Any = exception_type_from_error_code(code)
     except KeyError:
         return UnknownError(node_def, op, message, code)
-    return chosen(node_def, op, message)
+    return error_class(node_def, op, message)

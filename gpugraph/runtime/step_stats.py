@@ -13,7 +13,7 @@ _KINDS = {"native": ", native", "measure": ", its sizes"}
 
 
 class NodeExecStats(NamedTuple):
-    """One step: node, op type, start (microseconds since the run's start), duration, bytes made."""
+    """One step: node, op type, start (microseconds since the run's), duration, bytes of outputs."""
 
     node_name: str
     timeline_label: str
@@ -31,7 +31,7 @@ class StepStats:
 
 
 def timed(stats: StepStats, step: Step, wait: Callable[[], Any] | None = None) -> None:
-    """Runs a step, until `wait` says it is done, and records it."""
+    """Runs a step and records it; its end is when `wait` returns."""
     start = perf_counter_ns()
     step.run()
     if wait is not None:

@@ -10,12 +10,12 @@ from gpugraph.plan import FeedSlot, FetchSlot, Plan, PlanKey, Step, rendezvous_k
 from gpugraph.runtime import execute, parse_key
 
 
-def make_plan(steps=(), feeds=(), fetches=(), **more) -> Plan:
+def make_plan(steps=(), feeds=(), fetches=(), **options) -> Plan:
     nothing = PlanKey((), (), ())
     return Plan(
         nothing, tuple(steps), tuple(feeds), tuple(fetches), (), (), (), {}, (),
         (), lambda: False,
-        more.pop("reset", lambda: None), more.pop("release", lambda: None), **more,
+        options.pop("reset", lambda: None), options.pop("release", lambda: None), **options,
     )  # fmt: skip
 
 

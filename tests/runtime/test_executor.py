@@ -1,4 +1,4 @@
-"""The executor on plans made by hand: order, failures, what is freed, times and limits."""
+"""The executor on plans built by hand: order, failures, freed memory, times and limits."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def test_many_receivers_of_one_key_get_a_value_each() -> None:
         waiting = [pool.submit(rendezvous.recv, "a", 10) for _ in range(8)]
         for value in range(8):
             rendezvous.send("a", value)
-        assert sorted(each.result(10)[0] for each in waiting) == list(range(8))
+        assert sorted(future.result(10)[0] for future in waiting) == list(range(8))
 
 
 def test_waiting_ends_with_the_time_that_was_given() -> None:
@@ -73,9 +73,9 @@ def test_an_abort_fails_all_that_wait_and_all_that_comes_after() -> None:
         waiting = [pool.submit(rendezvous.recv, key, None) for key in ("a", "a", "b")]
         time.sleep(0.01)
         rendezvous.start_abort(reason)
-        for each in waiting:
+        for future in waiting:
             with pytest.raises(tf.errors.CancelledError, match="enough"):
-                each.result(10)
+                future.result(10)
     rendezvous.start_abort(tf.errors.InternalError(None, None, "too late"))
     for call in (lambda: rendezvous.recv("sent"), lambda: rendezvous.send("a", 1)):
         with pytest.raises(tf.errors.CancelledError, match="enough"):

@@ -1,4 +1,4 @@
-"""From what a kernel raises to the error a user gets."""
+"""Errors of kernels, as the user's program gets them."""
 
 from __future__ import annotations
 
@@ -30,20 +30,20 @@ STEP = Step("scope/y", "Add", "/device:GPU:0", 3, lambda: None, "model.py:12 (in
     ids=repr,
 )
 def test_python_s_errors_become_tensorflow_s(raised: Exception, kind: type[Exception]) -> None:
-    made = as_op_error(raised, STEP)
-    assert type(made) is kind
-    assert made.message.startswith(f"{type(raised).__name__}: {raised}")
+    error = as_op_error(raised, STEP)
+    assert type(error) is kind
+    assert error.message.startswith(f"{type(raised).__name__}: {raised}")
 
 
 def test_an_op_error_keeps_its_class_and_words() -> None:
-    made = as_op_error(errors.OutOfRangeError(None, None, "the end"), STEP)
-    assert type(made) is errors.OutOfRangeError
-    assert made.message.startswith("the end\n")
+    error = as_op_error(errors.OutOfRangeError(None, None, "the end"), STEP)
+    assert type(error) is errors.OutOfRangeError
+    assert error.message.startswith("the end\n")
 
 
 def test_the_message_names_node_line_and_device() -> None:
-    made = as_op_error(ValueError("v"), STEP)
-    node = re.search(r"\[\[node (.*)\]\]", made.message)
+    error = as_op_error(ValueError("v"), STEP)
+    node = re.search(r"\[\[node (.*)\]\]", error.message)
     assert node is not None
     assert node[1] == "scope/y (defined at model.py:12 (in build)), on /device:GPU:0"
     fetch = FetchSlot("y:0", lambda: None)
@@ -57,22 +57,22 @@ def test_a_node_that_is_named_already_stays_the_one() -> None:
 
 
 class Awkward(errors.NotFoundError):
-    """A user's class of another signature."""
+    """A user's error class with another signature."""
 
     def __init__(self) -> None:
         super().__init__(None, None, "lost")
 
 
 def test_a_class_of_the_user_s_own_becomes_the_one_of_its_code() -> None:
-    made = same_kind(Awkward(), "node", "op", "message")
-    assert type(made) is errors.NotFoundError
-    assert (made.node_def, made.op, made.message) == ("node", "op", "message")
+    error = same_kind(Awkward(), "node", "op", "message")
+    assert type(error) is errors.NotFoundError
+    assert (error.node_def, error.op, error.message) == ("node", "op", "message")
 
 
 def test_an_unknown_code_is_kept() -> None:
-    made = same_kind(errors.OpError(None, None, "odd", 77), None, None, "odd")
-    assert type(made) is errors.UnknownError
-    assert made.error_code == 77
+    error = same_kind(errors.OpError(None, None, "odd", 77), None, None, "odd")
+    assert type(error) is errors.UnknownError
+    assert error.error_code == 77
     assert type(same_kind(errors.OpError(None, None, "m", 3), None, None, "m")) is (
         errors.InvalidArgumentError
     )

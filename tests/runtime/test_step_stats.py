@@ -1,4 +1,4 @@
-"""Step statistics: what ran where, when, for how long, and how much it made."""
+"""Step statistics: device, start, duration and output bytes of each step."""
 
 from __future__ import annotations
 

@@ -18,13 +18,13 @@ from gpugraph.base.errors import ResourceExhaustedError
 from gpugraph.compile.binding.feeds_and_fetches import FeedsAndFetches
 from gpugraph.compile.binding.placement_report import placements
 from gpugraph.compile.control_flow.branch_binding import Branches
-from gpugraph.compile.steps.dynamic_steps import DynamicCopy
 from gpugraph.compile.steps.gpu_node_steps import bind_on_device
 from gpugraph.compile.steps.kernel_context import BoundNode, KernelBinding
 from gpugraph.compile.steps.measured_steps import SizedStep, dynamic_step
 from gpugraph.compile.steps.native_node_code import Candidate, native_of
 from gpugraph.compile.steps.plan_arrays import at_node
 from gpugraph.compile.steps.step_list import StepList
+from gpugraph.compile.steps.tensor_moves import copying, releasing
 from gpugraph.compile.unit.compile_unit import TensorId, Unit
 from gpugraph.devices import Enqueued, VariableState
 from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
@@ -117,10 +117,11 @@ class Binder(StepList):
         is_view = self.unit.moded.get(node.id, "").startswith("view")
         if decl is not None and decl.view and is_view and not node.op_def.is_stateful:
             return
-        bound = self._bound_node(node, self.unit.kernel(node), variables)
+        kernel = self.unit.kernel(node)
         run: Run
         native = None
         try:
+            bound = self._bound_node(node, kernel, variables)
             if self._is_sized_at_run_time(bound):
                 run = self._dynamic(bound)
             else:
@@ -247,10 +248,16 @@ class Binder(StepList):
         result = self.unit.homes[recv.id, 0]
         source, target = self.devices[send.assigned_device], self.devices[recv.assigned_device]
         self.refs(send)
-        if not self._is_static(send, recv):
-            label = self._rendezvous_key(send)
-            return DynamicCopy(self, recv, label, (source, target), key, result)
-        return target.copy_from(source, self.array(home), self.array(result))
+        if self._is_static(send, recv):
+            return target.copy_from(source, self.array(home), self.array(result))
+        receive, label = self.mailbox.recv, self._rendezvous_key(send)
+
+        def read() -> Any:
+            source_array, _ = receive(label)
+            return source_array()  # only now: a variable may have moved since it was sent
+
+        transfer = copying(self, source, target, read, result)
+        return releasing(transfer, self.dying_cells(recv, [key]))
 
 
 def _initializing(run: Run, states: list[VariableState]) -> Run:

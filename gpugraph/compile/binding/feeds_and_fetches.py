@@ -1,4 +1,4 @@
-"""Feeds and fetches: how fed arrays get into the storage of a plan, and fetched ones out of it."""
+"""Feeds and fetches: callables that store fed arrays and read fetched ones."""
 
 from __future__ import annotations
 

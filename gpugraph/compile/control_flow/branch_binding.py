@@ -13,10 +13,10 @@ from gpugraph.compile.control_flow.condition_flags import Conditions
 from gpugraph.compile.control_flow.merge_step import merger
 from gpugraph.compile.control_flow.while_frame_binding import WhileFrameBinding
 from gpugraph.compile.memory.memory_planning import passes_whole
-from gpugraph.compile.steps.dynamic_steps import dying_cells
 from gpugraph.compile.steps.guarded_regions import Entry, with_regions
+from gpugraph.compile.steps.plan_arrays import is_cell
 from gpugraph.compile.steps.step_list import StepList
-from gpugraph.compile.steps.tensor_moves import do_nothing, move
+from gpugraph.compile.steps.tensor_moves import do_nothing, move, releasing
 from gpugraph.compile.unit.guards import ALWAYS, Flow, Found, Guard, Is
 from gpugraph.devices import VariableState
 from gpugraph.graph.nodes.loop_frames import is_loop_merge
@@ -94,7 +94,7 @@ class Branches:
         steps = self.step_list
         steps.refs(node)
         key, home = steps.home(node, 0)
-        dying = dying_cells(steps, node, [key])
+        dying = steps.dying_cells(node, [key])
         for slot, dtype in enumerate(node.output_types):
             result = steps.unit.homes[node.id, slot]
             if result.storage is home.storage or dtype.is_ref_dtype:
@@ -113,16 +113,14 @@ class Branches:
     def _merge(self, node: Node) -> None:
         steps, guard = self.step_list, self.flow.guards[node.id]
         keys = [steps.home(node, slot)[0] for slot in range(node.num_inputs)]
-        dying = dying_cells(steps, node, keys)
+        dying = steps.dying_cells(node, keys)
         inputs = [self._merge_input(node, slot, dying) for slot in range(node.num_inputs)]
         atom = Found(node.id, "merge")
         flag = self.flags.atom(atom) if atom in guard else None
         is_index_used = any(edge.src_output == 1 for edge in node._out)
         index = steps.array(steps.unit.homes[node.id, 1]) if is_index_used else None
         run = merger(self.flags.values, inputs, flag, index)
-        if dying:
-            run = _releasing(run, dying)
-        step = steps.step(node, run)
+        step = steps.step(node, releasing(run, dying))
         reads = tuple(flag for flag, _ in inputs if flag is not None)
         if flag is None:
             steps.entries.append(Entry(guard, step, (), reads))
@@ -136,8 +134,7 @@ class Branches:
         (key, home), result = steps.home(node, slot), steps.unit.homes[node.id, 0]
         run: Run = do_nothing
         if home.storage is not result.storage:
-            is_cell = home.storage.kind == "cell" and home.storage.node is None
-            take = is_cell and steps.cell(home.storage) in dying
+            take = is_cell(home.storage) and steps.cell(home.storage) in dying
             run = move(steps, steps.runner(node), (key, home), ((node.id, 0), result), take)
             if edge.src.output_types[edge.src_output].is_ref_dtype and home.storage.node:
                 run = _checking(steps.variable(home.storage.node), run)
@@ -150,12 +147,3 @@ def _checking(state: VariableState, run: Run) -> Run:
         run()
 
     return move_if_initialized
-
-
-def _releasing(run: Run, cells: list[Any]) -> Run:
-    def merge() -> None:
-        run()
-        for cell in cells:
-            cell.release()
-
-    return merge

@@ -25,7 +25,7 @@ from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
 from gpugraph.kernel import Elementwise
 from gpugraph.ops.framework.kernel_registry import find_kernel
 from gpugraph.ops.fusion.op_expressions import build
-from gpugraph.plan import Clock, StepGroup
+from gpugraph.plan import StepGroup
 
 WORTHWHILE_S = 0.01
 """Seconds in steps after which a loop is compiled: about a tenth of what the compiler takes."""
@@ -40,45 +40,42 @@ class NativeLoop(StepGroup):
     def __init__(
         self,
         loop: Loop,
-        begin: Callable[[], Prepared[Any]],
-        arrays: list[Any],
-        sizes: tuple[int, ...],
-        clock: Clock,
+        compile_loop: Callable[[], Prepared[Any]],
+        bind: Callable[[Any], Callable[[], int]],
         at_once: bool,
     ) -> None:
+        """compile_loop: begins to compile. bind: what calls the function on the loop's arrays."""
         self.loop = loop
         self.steps = loop.steps
-        self._begin = begin
-        self._arrays = arrays
-        self._sizes = sizes
-        self._clock = clock
-        self._prepared: Prepared[Any] | None = begin() if at_once else None
+        self._compile = compile_loop
+        self._bind = bind
+        self._prepared: Prepared[Any] | None = compile_loop() if at_once else None
         self._run: Callable[[], int] | None = None
         self._spent = 0.0
 
     def run(self) -> None:
         """Runs the loop by what there is; by its steps where the run has a time limit."""
         run = self._run
-        if self._clock.armed or (run is None and (run := self._ready()) is None):
+        if self.loop.clock.armed or (run is None and (run := self._ready()) is None):
             start = perf_counter()
             self.loop.run()
             self._spent += perf_counter() - start
             return
         self.loop.start.run()
         run()
-        self._clock.check(f"in the loop '{self.loop.name}'")
+        self.loop.clock.check(f"in the loop '{self.loop.name}'")
 
     def _ready(self) -> Callable[[], int] | None:
         """The function bound to the loop's arrays, or None while there is none."""
         if self._prepared is None:
             if self._spent < WORTHWHILE_S:
                 return None
-            self._prepared = self._begin()
+            self._prepared = self._compile()
         function = self._prepared.get()
         if function is None and self._prepared.reason:
             tell(self._prepared.reason)
         if function is not None:
-            self._run = function.bind(self._arrays, self._sizes, stop=self._clock.stop)
+            self._run = self._bind(function)
         return self._run
 
 
@@ -99,12 +96,11 @@ def native_loop(
     except NotNativeError as error:
         return None, str(error)
 
-    def begin() -> Prepared[Any]:
-        return prepare_loops([compiled])[0]
+    def bind(function: Any) -> Callable[[], int]:
+        return function.bind(translation.arrays, sizes, stop=step_list.clock.stop)
 
     def native(loop: Loop) -> NativeLoop:
-        waits = step_list.jit.waits
-        return NativeLoop(loop, begin, translation.arrays, sizes, step_list.clock, waits)
+        return NativeLoop(loop, lambda: prepare_loops([compiled])[0], bind, step_list.jit.waits)
 
     return native, "a native function, once it is compiled"
 

@@ -43,12 +43,10 @@ class WhileFrameBinding:
         self.outer_entries = outer_entries
         self.entries: list[Entry] = []
         self.start: list[Step] = []
-        positions = self.step_list.positions
         assert frame.end is not None
-        self.begin, self.end = (
-            min(positions[node.id] for node in frame.enters),
-            positions[frame.end.id],
-        )
+        positions = self.step_list.positions
+        self.begin = min(positions[node.id] for node in frame.enters)
+        self.end = positions[frame.end.id]
         self.entered = {self.homes[node.id, 0].storage for node in frame.enters}
 
     def loop_step(self) -> Step:
@@ -114,12 +112,12 @@ class WhileFrameBinding:
         return head, is_going_on, [*next_values, *later]
 
     def _asking(self, atom: Is) -> Run:
-        """What says whether the predicate has the atom's value."""
+        """What returns whether the predicate has the atom's value."""
         predicate = self.conditions.predicate(atom)
         return predicate if atom.value else lambda: not predicate()
 
     def _asking_guard(self, guard: Guard) -> Run:
-        """What says whether a guard holds."""
+        """What returns whether a guard holds."""
         if guard >= NEVER:
             return lambda: False
         if guard == ALWAYS:

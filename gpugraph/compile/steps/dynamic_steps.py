@@ -1,12 +1,12 @@
-"""Steps with tensors whose size is known only when they are made.
+"""Steps with tensors whose size is known only during a run.
 
-Such a step infers its outputs' shapes from the inputs it meets, allocates them, binds its kernel
-and runs it, at every run. It frees the cells of which it is the last user.
+At each run such a step infers the shapes of its outputs from its inputs, allocates the outputs,
+binds its kernel and calls it. It frees the cells of which it is the last user.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -22,10 +22,8 @@ from gpugraph.compile.steps.kernel_context import (
     Place,
 )
 from gpugraph.compile.steps.plan_arrays import Arrays
-from gpugraph.compile.unit.compile_unit import Home, TensorId
 from gpugraph.devices import Block, Device, VariableState
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.graph.nodes.runtime_graph import Node
 from gpugraph.kernel import reference
 
 
@@ -39,10 +37,10 @@ class DynamicStep:
         self.device: Device = bound.runner
         self.resources = arrays.unit.target.resources
         self.kept = arrays.holdings.memory.kept
-        self.reserved: list[Block] = []  # what this run writes, whoever moves it meanwhile
+        self.reserved: list[Block] = []  # what this run writes, even if a variable moves meanwhile
         self.sources = [self._source(arrays, *item) for item in enumerate(bound.inputs)]
         self.results = [self._result(arrays, place) for place in bound.outputs]
-        self.dying = dying_cells(arrays, node, [key for key, _ in bound.inputs])
+        self.dying = arrays.dying_cells(node, [key for key, _ in bound.inputs])
         here = arrays.positions[node.id]
         self.dying += [
             cell
@@ -129,14 +127,14 @@ class DynamicStep:
             lambda index: inputs[index] if index in self.bound.host else None,
         )
         assert node.op_def.infer is not None
-        shapes = []
-        for shape in node.op_def.infer(context):
+        shapes = node.op_def.infer(context)
+        for shape in shapes:
             if not shape.is_fully_defined():
-                raise InvalidArgumentError(
-                    node.node_def, None, f"The shape of '{node.name}' stays open: {shape}"
-                )
-            shapes.append(tuple(shape.as_list()))
-        return shapes
+                raise self._error(f"The shape of '{node.name}' stays open: {shape}")
+        return [tuple(shape.as_list()) for shape in shapes]
+
+    def _error(self, message: str) -> InvalidArgumentError:
+        return InvalidArgumentError(self.node.node_def, None, message)
 
     def _prepared(self, result: Any, shape: tuple[int, ...], slot: int) -> Any:
         """The array that output `slot` is written to."""
@@ -149,60 +147,12 @@ class DynamicStep:
             self.reserved.append(block)
             return block.array
         if tuple(result.shape) != shape:
-            raise InvalidArgumentError(
-                self.node.node_def,
-                None,
+            raise self._error(
                 f"'{self.node.name}' was to make a tensor of shape {list(result.shape)}, but it "
-                f"has shape {list(shape)}",
+                f"has shape {list(shape)}"
             )
         return result
 
 
-class DynamicCopy:
-    """A tensor's way to another device, sized when it goes."""
-
-    def __init__(
-        self,
-        arrays: Arrays,
-        recv: Node,
-        way: str,
-        devices: tuple[Device, Device],
-        key: TensorId,
-        own: Home,
-    ) -> None:
-        self.name = recv.name
-        self.way = way
-        self.mailbox = arrays.mailbox
-        self.devices = devices
-        self.dtype = own.dtype
-        self.result = arrays.cell(own.storage) if own.storage.kind == "cell" else arrays.array(own)
-        self.dying = dying_cells(arrays, arrays.sends[recv.id], [key], recv)
-
-    def __call__(self) -> None:
-        sent, _ = self.mailbox.recv(self.way)
-        array = sent()  # only now: a variable may have moved since it was sent
-        source, target = self.devices
-        if isinstance(self.result, Cell):
-            self.result.fill(target.allocate(array.shape, self.dtype, self.name))
-            target.copy_from(source, array, self.result.array)()
-        else:
-            target.copy_from(source, array, self.result)()
-        for cell in self.dying:
-            cell.release()
-
-
 _NOTHING = np.empty(0)
 """Stands for the array of a variable that has none yet: no elements of no known shape."""
-
-
-def dying_cells(
-    arrays: Arrays, node: Node, keys: Sequence[TensorId], at: Node | None = None
-) -> list[Cell]:
-    """The cells whose last user is this step."""
-    last = arrays.positions[(at or node).id]
-    found = []
-    for key in dict.fromkeys(keys):
-        home = arrays.unit.homes[key]
-        if home.storage.kind == "cell" and home.storage.node is None and home.storage.last == last:
-            found.append(arrays.cell(home.storage))
-    return found

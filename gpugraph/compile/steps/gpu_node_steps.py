@@ -8,7 +8,7 @@
     MatmulWithEpilogue
     Sized                        launches that find sizes, then others (`measured_steps`)
 
-All other kernels run on the host, on copies, which the report of `bind` says with the reason.
+All other kernels run on the host, on copies; the report of `bind` has the reason.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def bind_on_device(
         return runner.bind(bound.kernel, context, arrays)
     try:
         launches = _launches(bound, context, arrays)
-    except NotNativeError as error:
+    except (NotNativeError, NotImplementedError) as error:
         if report_lines is not None:
             report_lines.append(host_report(bound, str(error)))
         return runner.bind(bound.kernel, context, arrays)
@@ -65,12 +65,11 @@ def bind_on_device(
     return launches
 
 
-def run_time_reports(bound: BoundNode) -> list[str]:
-    """What is known, before a run, of a step that is bound anew by each."""
-    is_dynamic = reference(bound.kernel).dynamic
-    if not bound.runner.has_kernels or not (is_dynamic or bound.is_late):
-        return []
-    return [host_report(bound, _DYNAMIC if is_dynamic else _LATE)]
+def run_time_reason(bound: BoundNode) -> str:
+    """Why a step that is bound at each run falls back to the host; "" if that is not known yet."""
+    if not bound.runner.has_kernels:
+        return ""
+    return _DYNAMIC if reference(bound.kernel).dynamic else _LATE if bound.is_late else ""
 
 
 def host_report(bound: BoundNode, reason: str) -> str:
@@ -80,32 +79,25 @@ def host_report(bound: BoundNode, reason: str) -> str:
 
 
 def _launches(bound: BoundNode, context: KernelBinding, arrays: Sequence[Any]) -> Any:
-    runner, kernel = bound.runner, bound.kernel
+    """The launches. NotNativeError or NotImplementedError where the kernel runs on the host."""
+    node, runner, kernel, slots = bound.node, bound.runner, bound.kernel, bound.array_slots
     if reference(kernel).dynamic:
         raise NotNativeError(_DYNAMIC)
     if context.on_host:
         raise NotNativeError(_LATE)
     if not all(runner.has_array(array) for array in arrays):
         raise NotNativeError("it takes or makes objects")
-    results = arrays[len(bound.array_slots) :]
+    launcher, count = runner.kernels, len(slots)
+    inputs, results = arrays[:count], list(arrays[count:])
     optional = kernel.optional if isinstance(kernel, Source) else ()
     if not all(array.size for index, array in enumerate(arrays) if index not in optional):
         if results and not any(array.size for array in results):
-            return runner.kernels.nothing()
+            return launcher.nothing()
         raise NotNativeError("a tensor is empty")
-    try:
-        return _launches_by_form(bound, context, arrays)
-    except NotImplementedError as error:
-        raise NotNativeError(str(error)) from error
-
-
-def _launches_by_form(bound: BoundNode, context: KernelBinding, arrays: Sequence[Any]) -> Any:
-    node, runner = bound.node, bound.runner
-    launcher = runner.kernels
-    if isinstance(bound.kernel, Source):
+    if isinstance(kernel, Source):
         refused = bound.refusals.of(node.name, node.origin)
         stored = partial(_stored, runner, context)
-        return launcher.source(bound.kernel, context, arrays, context.scratch, refused, stored)
+        return launcher.source(kernel, context, arrays, context.scratch, refused, stored)
     native = native_form(node, runner.device_type)
     if native is None or isinstance(native, CSource):
         raise NotNativeError("it has no kernel for GPUs")
@@ -113,18 +105,16 @@ def _launches_by_form(bound: BoundNode, context: KernelBinding, arrays: Sequence
         return launcher.moves(native, context, arrays)
     if isinstance(native, (MatrixProducts, MatmulWithEpilogue)):
         return launcher.products(native, context, arrays)
-    slots = bound.array_slots
-    count = len(slots)
-    writes = sorted(DECLARATIONS[node.type].writes)
-    written = [arrays[slots.index(slot)] for slot in writes] if writes else list(arrays[count:])
-    types = [node.input_types[slot].base_dtype for slot in slots]
     refused = bound.refusals.of(node.name, node.origin)
     if isinstance(native, Reduction) and count == 1 and len(node.input_types) == 2:
         axes = sorted(reduced_axes(context.value(1), arrays[0].ndim))
         if not _is_regular(arrays[0].shape, axes):
             return _transposed_reduction(launcher, native, context, arrays, axes, refused)
-    program, sizes = program_of(native, context, types, arrays[:count], written, gpu=True)
-    return launcher.program(program, sizes, arrays[:count], written, context.scratch, refused)
+    writes = sorted(DECLARATIONS[node.type].writes)
+    written = [arrays[slots.index(slot)] for slot in writes] if writes else results
+    types = [node.input_types[slot].base_dtype for slot in slots]
+    program, sizes = program_of(native, context, types, inputs, written, gpu=True)
+    return launcher.program(program, sizes, inputs, written, context.scratch, refused)
 
 
 def _stored(runner: Device, context: KernelBinding, state: State) -> Any:

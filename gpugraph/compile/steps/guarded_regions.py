@@ -1,8 +1,8 @@
-"""Regions: steps that run under a condition, and the flags that say whether it holds.
+"""Regions: steps that run under a condition, and the flags that hold the conditions' values.
 
 Each condition of a plan has a flag, an entry of one list of bools. A flag's own step sets it as
-soon as its predicates are known; the steps of equal guards that follow each other become one step,
-which looks at the flag and runs them, or doesn't.
+soon as its predicates are known. Steps in a row with equal guards become one step, which runs them
+if the flag is up.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from gpugraph.plan import Run, Step, StepGroup, StepSequence
 class Entry(NamedTuple):
     """A step and the guard under which it runs.
 
-    `sets`, for a flag's own step, are the flags; `native` is what the step may be as native code;
-    `assigns` says that it gives a variable its first value.
+    sets, reads: flags. native: what the step may be as native code. assigns: whether it gives a
+    variable its first value.
     """
 
     guard: Guard
@@ -55,36 +55,31 @@ class Region(StepGroup):
 
 
 class Flags:
-    """The flags of one plan. `within` says under which guard an atom can hold at all."""
+    """The flags of one plan. within: the guard under which an atom can hold at all."""
 
     def __init__(self, within: dict[Atom, Guard]) -> None:
         self.values: list[bool] = []
         self.within = within
-        self._of_guard: dict[Guard, int] = {}
-        self._of_atom: dict[Atom, int] = {}
+        self._flags: dict[Atom | Guard, int] = {}
 
-    def _new(self) -> int:
-        self.values.append(False)
-        return len(self.values) - 1
+    def _flag(self, key: Atom | Guard) -> int:
+        if key not in self._flags:
+            self._flags[key] = len(self.values)
+            self.values.append(False)
+        return self._flags[key]
 
     def atom(self, atom: Atom) -> int:
         """The flag of an atom."""
-        if atom not in self._of_atom:
-            self._of_atom[atom] = self._new()
-        return self._of_atom[atom]
+        return self._flag(atom)
 
     def atoms(self, guard: Guard) -> list[Atom]:
-        """The atoms that say the guard."""
+        """The atoms that together imply the guard."""
         return needed(guard, self.within)
 
     def guard(self, guard: Guard) -> int:
         """The flag of a guard that does not always hold."""
         atoms = self.atoms(guard)
-        if len(atoms) == 1:
-            return self.atom(atoms[0])
-        if guard not in self._of_guard:
-            self._of_guard[guard] = self._new()
-        return self._of_guard[guard]
+        return self._flag(atoms[0] if len(atoms) == 1 else guard)
 
     def base(self, atom: Is) -> list[int]:
         """The flags that must be up for the predicate to have a value."""
@@ -99,25 +94,24 @@ class Flags:
 
         def set_flags() -> None:
             if all(map(up, base)):
-                flags[yes] = found = bool(value())
-                flags[no] = not found
+                set_plain()
             else:
                 flags[yes] = flags[no] = False
 
         def set_plain() -> None:
-            flags[yes] = found = bool(value())
-            flags[no] = not found
+            flags[yes] = truth = bool(value())
+            flags[no] = not truth
 
         return set_flags if base else set_plain
 
     def joiner(self, guard: Guard) -> Callable[[], Any]:
         """What sets the flag of a guard of several atoms."""
-        flags, own = self.values, self.guard(guard)
+        flags, flag = self.values, self.guard(guard)
         parts = [self.atom(atom) for atom in self.atoms(guard)]
         up = flags.__getitem__
 
         def join() -> None:
-            flags[own] = all(map(up, parts))
+            flags[flag] = all(map(up, parts))
 
         return join
 

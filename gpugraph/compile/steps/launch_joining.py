@@ -102,7 +102,7 @@ class JoinedLaunches(StepGroup):
 
 
 def switched_off(switch: str) -> str:
-    """Why what a switch turns off is not done; "" if it is."""
+    """Why a switch keeps a rewrite from being done; "" if it is done."""
     if is_off(switch):
         return f"{switch} is 0"
     return "CUDA_LAUNCH_BLOCKING is set" if is_blocking() else ""

@@ -1,4 +1,4 @@
-"""Steps of a GPU whose own kernels find the sizes of what they make (`kernel.Sized`).
+"""Steps of a GPU whose kernels count the sizes of their outputs (`kernel.Sized`).
 
     measure     launches; where all inputs have static sizes a step of their own before this one,
                 which is bound with the plan and captured with what comes before
@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gpugraph.compile.steps.dynamic_steps import DynamicStep
-from gpugraph.compile.steps.gpu_node_steps import host_report, run_time_reports
+from gpugraph.compile.steps.gpu_node_steps import host_report, run_time_reason
 from gpugraph.compile.steps.kernel_context import BoundNode
 from gpugraph.compile.steps.plan_arrays import Arrays
 from gpugraph.compile.unit.compile_unit import Home
@@ -29,25 +29,26 @@ _logger = logging.getLogger(__name__)
 
 def dynamic_step(arrays: Arrays, bound: BoundNode, report_lines: list[str]) -> Run:
     """The step of a node with tensors that are sized at run time; `report_lines` say where."""
-    node, runner = bound.node, bound.runner
-    if not (isinstance(bound.kernel, Sized) and runner.has_kernels):
-        report_lines += run_time_reports(bound)
-        return DynamicStep(arrays, bound)
-    try:
-        step = SizedStep(arrays, bound, bound.kernel)
-    except NotNativeError as error:
-        report_lines.append(host_report(bound, str(error)))
-        return DynamicStep(arrays, bound)
-    if step.whole is not None:
-        return step.whole
-    report_lines.append(
-        f"{node.name} ({node.type}) waits for {runner.name}, which counts the sizes of its outputs"
-    )
-    return step
+    reason = run_time_reason(bound)
+    if isinstance(bound.kernel, Sized) and bound.runner.has_kernels:
+        try:
+            step = SizedStep(arrays, bound, bound.kernel)
+        except (NotNativeError, NotImplementedError) as error:
+            reason = str(error)
+        else:
+            if step.whole is not None:
+                return step.whole
+            name = f"{bound.node.name} ({bound.node.type})"
+            wait = f"waits for {bound.runner.name}, which counts the sizes of its outputs"
+            report_lines.append(f"{name} {wait}")
+            return step
+    if reason:
+        report_lines.append(host_report(bound, reason))
+    return DynamicStep(arrays, bound)
 
 
 class SizedStep(DynamicStep):
-    """Runs the kernel on the GPU; NotNativeError where it is known before a run that it can't.
+    """Runs the kernel on the GPU; NotNativeError or NotImplementedError if it is known not to.
 
     whole: all launches, where the plan knows the sizes.
     """
@@ -74,10 +75,7 @@ class SizedStep(DynamicStep):
         inputs = [source() for source in self.sources]
         context = self._context(inputs, [shape or () for shape in shapes], owned)
         sizing = self.measurement[1]
-        try:
-            fill = sizing.fill(context, self.sized.known(context), self.results, context.scratch)
-        except NotImplementedError as error:
-            raise NotNativeError(str(error)) from error
+        fill = sizing.fill(context, self.sized.known(context), self.results, context.scratch)
         return self.kernels.both(sizing.measure, fill)
 
     @property
@@ -92,12 +90,7 @@ class SizedStep(DynamicStep):
         if not all(self.bound.runner.has_array(array) for array in arrays):
             raise NotNativeError("it takes objects")
         refused = self.bound.refusals.of(self.node.name, self.node.origin)
-        try:
-            return context, self.kernels.sized(
-                self.sized, context, arrays, context.scratch, refused
-            )
-        except NotImplementedError as error:
-            raise NotNativeError(str(error)) from error
+        return context, self.kernels.sized(self.sized, context, arrays, context.scratch, refused)
 
     def _run_dynamic(self, inputs: list[Any], owned: list[Any]) -> None:
         try:

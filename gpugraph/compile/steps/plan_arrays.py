@@ -1,12 +1,12 @@
-"""Where tensors are during a run: arenas, constants, variables and cells as arrays.
+"""Arrays of a plan's tensors: in arenas, constants, variables and cells.
 
-One arena per device is taken from its allocator; a tensor of static size is a view of it. What
-the plan holds is listed here, to be given back with the plan.
+One arena per device is taken from its allocator; a tensor of static size is a view of it. All that
+a plan holds is listed here, and is released with the plan.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ from gpugraph.plan import Mailbox
 
 
 class Holdings:
-    """What a plan holds while it lives: memory of its own, cells, what it shares with others."""
+    """What a plan holds while it lives: memory of its own, cells, and references to variables."""
 
     def __init__(self, mailbox: Mailbox) -> None:
         self.memory = KernelMemory([], [], {})
@@ -36,7 +36,7 @@ class Holdings:
         return any(state.block is not block for state, block in self.variables)
 
     def reset(self) -> None:
-        """Frees what a run left."""
+        """Frees what is left of a run."""
         for cell in self.cells.values():
             cell.release()
         for handle in self.objects.values():
@@ -46,7 +46,7 @@ class Holdings:
         self.mailbox.clear()
 
     def release(self) -> None:
-        """Gives all memory of the plan back; what is shared, when nobody else holds it."""
+        """Releases all memory of the plan; shared memory, when no other plan holds it."""
         self.reset()
         for block in self.memory.owned:
             block.release()
@@ -71,7 +71,7 @@ class Arrays:
         self.recvs = {send.id: recv for send, recv in unit.ways}
         self.positions = {node.id: index for index, node in enumerate(unit.order)}
         self.arenas: dict[str, int] = {}
-        self.refusals: dict[str, Any] = {}  # by device: what its kernels refuse
+        self.refusals: dict[str, Any] = {}  # by device: errors that its kernels report
         for name, size in unit.arena_sizes.items():
             self._take_arena(self.devices[name], size)
 
@@ -83,26 +83,22 @@ class Arrays:
         if address is None:
             self.holdings.release()
             largest = self._largest(device)
-            sizes = ", ".join(
-                f"'{each.owner}' ({human_readable_bytes(each.size)})" for each in largest
-            )
+            sizes = ", ".join(f"'{x.owner}' ({human_readable_bytes(x.size)})" for x in largest)
             error = out_of_memory(
                 device, size, f"the arena of a run, whose largest tensors are {sizes},"
             )
-            raise at_node(error, self._maker(largest[0]))
+            raise at_node(error, self._writer(largest[0]))
         self.owned.append(Block(device, address, None))
         self.arenas[device.name] = address
 
     def _largest(self, device: Device) -> list[Storage]:
         """The tensors that take most of a device's arena, for the message that it is too big."""
-        found: dict[Storage, None] = {}
-        for home in self.unit.homes.values():
-            if home.storage.kind == "arena" and home.storage.device == device.name:
-                found[home.storage] = None
-        return sorted(found, key=lambda storage: -storage.size)[:5]
+        storages = dict.fromkeys(home.storage for home in self.unit.homes.values())
+        on_device = [x for x in storages if x.kind == "arena" and x.device == device.name]
+        return sorted(on_device, key=lambda storage: -storage.size)[:5]
 
-    def _maker(self, storage: Storage) -> Node:
-        """The node that a storage was made for."""
+    def _writer(self, storage: Storage) -> Node:
+        """The node that first writes to a storage."""
         return next(
             node
             for node in self.unit.order
@@ -111,31 +107,30 @@ class Arrays:
         )
 
     def runner(self, node: Node) -> Device:
-        """The device that runs a node's kernel: the host where all it makes is on the host."""
+        """The device that runs a node's kernel: the host where all its outputs are on the host."""
         op_def = node.op_def
         on_host = op_def.host_outputs and len(op_def.host_outputs) == len(op_def.outputs)
         return self.devices[self.unit.host if on_host else node.assigned_device]
 
     def refusals_on(self, device: Device) -> Any:
-        """Where kernels of the plan on a device note what they refuse; None where they raise."""
+        """Where kernels of the plan on a device report bad input; None where they raise."""
         if device.has_kernels and device.name not in self.refusals:
-            made = self.refusals[device.name] = device.refusals()
-            self.owned.append(made)
+            self.refusals[device.name] = device.refusals()
+            self.owned.append(self.refusals[device.name])
         return self.refusals.get(device.name)
 
     def home(self, node: Node, slot: int) -> tuple[TensorId, Home]:
-        """The key and home of the tensor that input `slot` takes."""
+        """The key and home of the tensor at input `slot`."""
         edge = node.input_edge(slot)
         key = (edge.src.id, edge.src_output)
         return key, self.unit.homes[key]
 
     def array(self, home: Home) -> Any:
         """The array of a tensor of static size; tensors that are the same bytes share it."""
-        place = (id(home.storage), home.shape, home.dtype)
-        found = self.arrays.get(place)
-        if found is None:
-            found = self.arrays[place] = self._make_array(home)
-        return found
+        key = (id(home.storage), home.shape, home.dtype)
+        if key not in self.arrays:
+            self.arrays[key] = self._make_array(home)
+        return self.arrays[key]
 
     def _make_array(self, home: Home) -> Any:
         storage, shape, dtype = home
@@ -181,8 +176,14 @@ class Arrays:
             self.cells[storage] = Cell(storage.owner)
         return self.cells[storage]
 
+    def dying_cells(self, node: Node, keys: Iterable[TensorId]) -> list[Cell]:
+        """The cells whose last user is the step of this node."""
+        last = self.positions[node.id]
+        storages = [self.unit.homes[key].storage for key in dict.fromkeys(keys)]
+        return [self.cell(x) for x in storages if is_cell(x) and x.last == last]
+
     def source(self, key: TensorId, home: Home, on_host: bool = False) -> Callable[[], Any]:
-        """What gives the tensor's array during a run; for a host input, its value."""
+        """What returns the tensor's array during a run; for a host input, its value."""
         value = self.unit.values.get(key) if on_host else None
         if value is not None:
             return lambda: value
@@ -196,15 +197,20 @@ class Arrays:
         return lambda: array
 
 
+def is_cell(storage: Storage) -> bool:
+    """Whether a storage is a cell of the plan, not the value of a variable."""
+    return storage.kind == "cell" and storage.node is None
+
+
 def at_node(error: ResourceExhaustedError, node: Node) -> ResourceExhaustedError:
-    """`error`, which says at what node and line memory ran out."""
+    """`error` with the node and line at which memory ran out."""
     name = node.name
     if node.node_class is NodeClass.ARG:
         name = node.attrs["tensor"].partition(":")[0]
     message = f"{error.message}\n\t [[node {name} (defined at {node.origin})]]"
-    made = ResourceExhaustedError(None, None, message)
-    made.node_name = name  # type: ignore[attr-defined]
-    return made
+    error = ResourceExhaustedError(None, None, message)
+    error.node_name = name  # type: ignore[attr-defined]
+    return error
 
 
 def _whole(node: Node) -> tuple[int, ...]:

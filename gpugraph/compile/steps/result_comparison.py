@@ -1,4 +1,4 @@
-"""Whether two ways of computing gave alike results: the check of native code on its first use."""
+"""Comparison of results by two paths: the check of native code on its first use."""
 
 from __future__ import annotations
 
@@ -16,44 +16,44 @@ NOISE = 1e-5
 _PART = 1 << 16
 
 SHARE = 0.25
-"""How many elements may be: a number next to a threshold may fall on its other side."""
+"""The part of elements that may be off: a number next to a threshold may fall on its other side."""
 
 
-def alike(found: Sequence[Any], wanted: Sequence[Any]) -> bool:
-    """Whether arrays have nearly the contents that were wanted."""
-    scale = max(map(_largest, wanted), default=0.0)
-    return all(_is_near(one, other, scale) for one, other in zip(found, wanted))
+def are_close(arrays: Sequence[Any], expected: Sequence[Any]) -> bool:
+    """Whether arrays have nearly the expected contents."""
+    scale = max(map(_largest, expected), default=0.0)
+    return all(_is_close(array, other, scale) for array, other in zip(arrays, expected))
 
 
 def _largest(array: Any) -> float:
     """The largest finite number, without its sign."""
     if array.dtype.kind not in "fiu":
         return 0.0
-    found = 0.0
+    largest = 0.0
     for part in _parts(array):
         finite = part[np.isfinite(part)]
         if finite.size:
-            found = max(found, float(finite.max()), -float(finite.min()))
-    return found
+            largest = max(largest, float(finite.max()), -float(finite.min()))
+    return largest
 
 
-def _is_near(found: Any, wanted: Any, scale: float) -> bool:
-    limit = TOLERANCE * _largest(wanted) + NOISE * scale
-    wrong = sum(_wrong(a, b, limit) for a, b in zip(_parts(found), _parts(wanted)))
-    return bool(wrong <= SHARE * found.size)
+def _is_close(array: Any, expected: Any, scale: float) -> bool:
+    limit = TOLERANCE * _largest(expected) + NOISE * scale
+    num_wrong = sum(_num_wrong(a, b, limit) for a, b in zip(_parts(array), _parts(expected)))
+    return bool(num_wrong <= SHARE * array.size)
 
 
-def _wrong(found: Any, wanted: Any, limit: float) -> int:
+def _num_wrong(array: Any, expected: Any, limit: float) -> int:
     """How many elements are too far off."""
-    if found.dtype.kind not in "fiu":
-        return int(np.count_nonzero(found != wanted))
-    at = np.isfinite(wanted)
-    off = np.abs(found[at].astype(np.float64) - wanted[at].astype(np.float64))
+    if array.dtype.kind not in "fiu":
+        return int(np.count_nonzero(array != expected))
+    finite = np.isfinite(expected)
+    off = np.abs(array[finite].astype(np.float64) - expected[finite].astype(np.float64))
     return int(np.count_nonzero(~(off <= limit)))
 
 
 def _parts(array: Any) -> Iterator[Any]:
-    """The elements, part by part: what is compared takes little memory."""
+    """The elements, part by part: a comparison takes little memory."""
     flat = array.reshape(-1)
-    for at in range(0, flat.size, _PART):
-        yield flat[at : at + _PART]
+    for start in range(0, flat.size, _PART):
+        yield flat[start : start + _PART]

@@ -6,6 +6,7 @@ and the loop of the node that is being bound, and the checks that variables are 
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,7 +17,7 @@ from gpugraph.compile.steps.guarded_regions import Entry
 from gpugraph.compile.steps.kernel_context import Cell
 from gpugraph.compile.steps.native_node_code import Candidate
 from gpugraph.compile.steps.native_stretches import with_native_stretches
-from gpugraph.compile.steps.plan_arrays import Arrays
+from gpugraph.compile.steps.plan_arrays import Arrays, is_cell
 from gpugraph.compile.unit.compile_unit import Storage, Unit
 from gpugraph.compile.unit.guards import ALWAYS
 from gpugraph.compile.unit.jit_settings import jit
@@ -28,7 +29,7 @@ from gpugraph.plan import Clock, Run, Step, StepKind
 
 
 class StepList(Arrays):
-    """`entries` is the list of the frame that is open: `frame`, None for the root."""
+    """The steps so far: `entries` are those of the open `frame`, which is None for the root."""
 
     def __init__(self, unit: Unit) -> None:
         super().__init__(unit)
@@ -39,7 +40,7 @@ class StepList(Arrays):
         self.clock = Clock()
         self.jit = jit(unit.target.config)
         self.report_lines: list[str] = []
-        self._cells_until: dict[int, dict[Storage, None]] | None = None
+        self._cells_by_end: dict[int, dict[Storage, None]] | None = None
 
     def add(
         self,
@@ -62,23 +63,14 @@ class StepList(Arrays):
 
     def step(self, node: Node, run: Run, kind: StepKind = "kernel") -> Step:
         """A step of a node."""
-        size = 0
-        for slot in range(len(node.output_types)):
-            size += self.unit.homes[node.id, slot].storage.size
-        return Step(
-            node.name,
-            node.type,
-            node.assigned_device,
-            self.unit.depth[node.id],
-            run,
-            node.origin,
-            kind,
-            size,
-        )
+        device, depth = node.assigned_device, self.unit.depth[node.id]
+        slots = range(len(node.output_types))
+        size = sum(self.unit.homes[node.id, slot].storage.size for slot in slots)
+        return Step(node.name, node.type, device, depth, run, node.origin, kind, size)
 
     def refs(self, node: Node) -> dict[int, VariableState]:
         """The variables behind the node's inputs; those it reads are guarded once in the plan."""
-        found: dict[int, VariableState] = {}
+        states: dict[int, VariableState] = {}
         for edge in node._in:
             if edge.is_control or not edge.src.output_types[edge.src_output].is_ref_dtype:
                 continue
@@ -87,13 +79,13 @@ class StepList(Arrays):
                 _check_no_reference(node, edge)
                 continue
             state = self.variable(storage.node)
-            found[edge.dst_input] = state
+            states[edge.dst_input] = state
             if not node.op_def.allows_uninitialized_input:
                 self._guard(node, storage.node, edge.src, state)
-        return found
+        return states
 
     def _guard(self, node: Node, variable: Node, source: Node, state: VariableState) -> None:
-        """Checks, once wherever nodes live together, that a variable is initialized."""
+        """Checks, once for the nodes of a frame and guard, that a variable is initialized."""
         key = (variable.id, self.frame, self.guard)
         if key in self.guarded or (variable.id, None, ALWAYS) in self.guarded:
             return
@@ -103,14 +95,12 @@ class StepList(Arrays):
 
     def cells_until(self, end: int) -> list[Cell]:
         """Cells that nobody needs after that position, the end of a loop."""
-        if self._cells_until is None:
-            found: dict[int, dict[Storage, None]] = {}
-            self._cells_until = found
-            for home in self.unit.homes.values():
-                storage = home.storage
-                if storage.kind == "cell" and storage.node is None:
-                    found.setdefault(storage.last, {})[storage] = None
-        return [self.cell(storage) for storage in self._cells_until.get(end, ())]
+        if self._cells_by_end is None:
+            self._cells_by_end = defaultdict(dict)
+            for storage, *_ in self.unit.homes.values():
+                if is_cell(storage):
+                    self._cells_by_end[storage.last][storage] = None
+        return [self.cell(storage) for storage in self._cells_by_end.get(end, ())]
 
 
 def _check_no_reference(node: Node, edge: Edge) -> None:

@@ -1,32 +1,59 @@
-"""Moves: from the storage of one tensor to that of another on the same device, when called."""
+"""Moves: from the storage of one tensor to that of another, when called."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from gpugraph.compile.steps.kernel_context import Cell, Place
-from gpugraph.compile.steps.plan_arrays import Arrays
+from gpugraph.compile.steps.plan_arrays import Arrays, is_cell
 from gpugraph.compile.unit.compile_unit import Home
 from gpugraph.devices import Device
 from gpugraph.plan import Run
 
 
 def move(arrays: Arrays, device: Device, source: Place, target: Place, take: bool = False) -> Run:
-    """What copies a tensor. With `take`, nobody needs the source afterwards."""
+    """What copies a tensor on a device. With `take`, nobody needs the source afterwards."""
     (_, home), (_, target_home) = source, target
-    read = arrays.source(*source)
-    if target_home.storage.kind == "cell":
-        cell = arrays.cell(target_home.storage)
-        if home.storage.kind == "cell" and home.storage.node is None and take:
-            return _taking(arrays.cell(home.storage), cell)
-        return _filling(device, read, cell, target_home)
+    if take and is_cell(home.storage) and target_home.storage.kind == "cell":
+        return _taking(arrays.cell(home.storage), arrays.cell(target_home.storage))
+    if "cell" in (home.storage.kind, target_home.storage.kind):
+        return copying(arrays, device, device, arrays.source(*source), target_home)
     result = arrays.array(target_home)
-    if home.storage.kind == "cell":
-        return lambda: device.copy_from(device, read(), result)()
     if target_home.storage.kind == "object":
         return _referring(arrays.array(home), result)
     return device.copy_from(device, arrays.array(home), result)
+
+
+def copying(
+    arrays: Arrays, source: Device, target: Device, read: Callable[[], Any], home: Home
+) -> Run:
+    """What copies the array that `read` returns, of any size, from a device to another."""
+    if home.storage.kind != "cell":
+        result = arrays.array(home)
+        return lambda: target.copy_from(source, read(), result)()
+    cell = arrays.cell(home.storage)
+
+    def fill() -> None:
+        array = read()
+        block = target.allocate(tuple(array.shape), home.dtype, cell.name)
+        target.copy_from(source, array, block.array)()
+        cell.fill(block)
+
+    return fill
+
+
+def releasing(run: Run, cells: Sequence[Cell]) -> Run:
+    """`run`, after which the cells are released."""
+    if not cells:
+        return run
+
+    def run_and_release() -> None:
+        run()
+        for cell in cells:
+            cell.release()
+
+    return run_and_release
 
 
 def do_nothing() -> None:
@@ -41,16 +68,6 @@ def _taking(source: Cell, target: Cell) -> Run:
         target.fill(block)
 
     return take
-
-
-def _filling(device: Device, read: Callable[[], Any], cell: Cell, home: Home) -> Run:
-    def fill() -> None:
-        array = read()
-        block = device.allocate(tuple(array.shape), home.dtype, cell.name)
-        device.copy_from(device, array, block.array)()
-        cell.fill(block)
-
-    return fill
 
 
 def _referring(handle: Any, result: Any) -> Run:

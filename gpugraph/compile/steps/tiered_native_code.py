@@ -18,8 +18,14 @@ from typing import Any, NamedTuple
 
 from gpugraph.base.errors import InternalError
 from gpugraph.compile.steps.guarded_regions import Entry
-from gpugraph.compile.steps.native_node_code import Calls, NativeCall, Piece, prepared, translate
-from gpugraph.compile.steps.result_comparison import alike
+from gpugraph.compile.steps.native_node_code import (
+    Calls,
+    NativeCall,
+    Piece,
+    compile_pieces,
+    translate,
+)
+from gpugraph.compile.steps.result_comparison import are_close
 from gpugraph.compile.unit.jit_settings import tell
 from gpugraph.devices.native import NotNativeError, Prepared, failed_at, runtime_reason, sequence
 from gpugraph.plan import Step, StepSequence, noting_step
@@ -100,7 +106,7 @@ class TieredCode:
             piece = _piece(entry)
             if piece is not None:
                 pieces[index] = piece
-        codes = prepared(list(pieces.values()))
+        codes = compile_pieces(list(pieces.values()))
         self._compilations = {
             index: _Compilation(piece, code) for (index, piece), code in zip(pieces.items(), codes)
         }
@@ -176,7 +182,7 @@ def _sound_calls(entry: Entry, compilation: _Compilation) -> Calls | None:
     except Exception as error:
         _tell(step, error)
         return None
-    if not refused and alike(native.written, plain.written):
+    if not refused and are_close(native.written, plain.written):
         return calls
     tell(
         f"that of '{step.name}' ({step.op_type}) computes other numbers than NumPy: the step "

@@ -39,7 +39,7 @@ def in_use(target):
 def declare():
     """Declares an op `Probe` (x: T -> y: T) with this CPU kernel."""
 
-    def make(cpu, **more):
+    def make(cpu, **arguments):
         return register_op(
             "Probe",
             inputs="x: T",
@@ -50,7 +50,7 @@ def declare():
             gpu=HostOnly("for a test"),
             grad=NO_GRADIENT,
             doc="For a test.",
-            **more,
+            **arguments,
         )
 
     yield make
@@ -97,8 +97,8 @@ def test_a_kernel_is_bound_once_and_called_at_each_run(declare):
     declare(Call(make=make))
     x = tf.placeholder(tf.float32, [2])
     plan = make_plan([raw_ops.Probe(x, name="p")], {x: (2,)})
-    for at in range(3):
-        assert execute(plan, [np.float32([at, 1])])[0].tolist() == [-at, -1]
+    for index in range(3):
+        assert execute(plan, [np.float32([index, 1])])[0].tolist() == [-index, -1]
     assert bound == [("p", [(2,)], [(2,)])]
     assert len(called) == 3
 
@@ -377,11 +377,11 @@ def test_two_outputs_that_may_take_one_input_do_not_share_it():
         x = tf.placeholder(tf.float32, [2])
         y, z = raw_ops.Both(tf.exp(x), name="both")
         for fetches, expected in (([y, z], [-1, 1]), ([y], [-1]), ([z], [1])):  # one may be unused
-            plan = make_plan([tf.negative(each) for each in fetches], {x: (2,)})
+            plan = make_plan([tf.negative(fetch) for fetch in fetches], {x: (2,)})
             modes = {placed.name: placed.mode for placed in plan.placements}
             assert modes["both"].startswith("in place of ")
             got = execute(plan, [np.float32([0, 0])])
-            assert [each.tolist() for each in got] == [[-each] * 2 for each in expected]
+            assert [value.tolist() for value in got] == [[-value] * 2 for value in expected]
     finally:
         del DECLARATIONS["Both"], OP_DEFS["Both"]
         for kind in ("CPU", "GPU"):

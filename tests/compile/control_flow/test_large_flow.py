@@ -28,12 +28,17 @@ def loops(count: int) -> tf.Tensor:
 
 
 def variables_of_one_loop(count: int) -> tf.Tensor:
-    """Half of them go round: each is the one before in the next iteration."""
+    """Half of them rotate: each has its predecessor's value in the next iteration."""
     x = tf.placeholder_with_default([1.0, 2.0], [2])
 
     def body(i: tf.Tensor, *held: tf.Tensor) -> list[tf.Tensor]:
         half = len(held) // 2
-        return [i + 1, *(tf.tanh(each) for each in held[:half]), *held[half + 1 :], held[half]]
+        return [
+            i + 1,
+            *(tf.tanh(variable) for variable in held[:half]),
+            *held[half + 1 :],
+            held[half],
+        ]
 
     start = [x * float(index) for index in range(count)]
     return tf.add_n(tf.while_loop(lambda i, *_: i < 3, body, [0, *start])[1:])
@@ -52,17 +57,17 @@ def test_time_is_in_proportion(
     for size in (count, 4 * count):
         with tf.Graph().as_default():
             fetch = make(size)
-            taken = []
+            times = []
             for _ in range(2):
                 start = time.process_time()
                 make_plan([fetch], target=target).release()
-                taken.append(time.process_time() - start)
-            seconds.append(min(taken))
+                times.append(time.process_time() - start)
+            seconds.append(min(times))
     assert seconds[1] < 10 * seconds[0]
 
 
 def test_20000_operations() -> None:
-    """Two branches and a loop in each other, again and again."""
+    """Two branches and a loop, nested again and again."""
     with tf.Graph().as_default() as graph:
         x = tf.placeholder_with_default([1.0, 2.0], [2])
         while len(graph.get_operations()) < 20_000:

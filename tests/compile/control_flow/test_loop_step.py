@@ -50,12 +50,12 @@ def test_what_follows_from_a_shape_that_grows_is_no_constant():
         [x, tf.constant([5.0])],
         shape_invariants=invariants,
     )
-    assert [each.shape for each in run([y, ones])] == [(8,), (4,)]
+    assert [array.shape for array in run([y, ones])] == [(8,), (4,)]
 
 
 @pytest.mark.parametrize("size", [1, 2])
 def test_an_inner_loop_begins_with_what_grows(size: int):
-    """In the first iteration the inner loop begins with a shape that it doesn't keep."""
+    """In the first iteration the inner loop begins with a shape that changes later."""
 
     def body(x: Any) -> Any:
         return times(2, lambda x: [x + 1.0], [tf.concat([x, x], 0)])
@@ -76,11 +76,11 @@ def test_another_rank_in_each_iteration():
 
 def test_cells_of_a_loop_are_freed_when_it_is_over():
     x = tf.placeholder(tf.float32, [None])
-    found = tf.boolean_mask(x, x > 0.0)
+    cell = tf.boolean_mask(x, x > 0.0)
     (y,) = times(
         5,
-        lambda x: [tf.concat([x, found], 0)],
-        [found],
+        lambda x: [tf.concat([x, cell], 0)],
+        [cell],
         shape_invariants=[tf.TensorShape([]), tf.TensorShape([None])],
     )
     target = make_target()
@@ -130,7 +130,7 @@ def test_a_loop_that_goes_on_while_its_condition_is_false(monkeypatch: Any, nati
 
 @NATIVE
 def test_an_exit_of_what_is_no_variable(monkeypatch: Any, native: str):
-    """Of what the last iteration made before it knew that it was the last."""
+    """Cells that the last iteration fills before its condition is known."""
     monkeypatch.setenv("GPUGRAPH_NATIVE", native)
     loop = RawLoop(5)
     last, _ = loop.switch(loop.count * loop.constant(10), loop.goes_on)
@@ -167,7 +167,7 @@ def test_variables_that_end_at_once_or_never_begin_to():
     loop.close()
     target = make_target()
     plan = make_plan([none, loop.left], target=target)
-    assert [np.asarray(each).tolist() for each in execute(plan, [])] == [[1.0, 2.0], 3]
+    assert [np.asarray(array).tolist() for array in execute(plan, [])] == [[1.0, 2.0], 3]
     with pytest.raises(InvalidArgumentError, match="does not have value"):
         run([over])
 
@@ -178,8 +178,8 @@ def test_what_enters_once_may_be_the_next_value_once():
     once = loop.enter(tf.constant(2.0))
     value = loop.merge(tf.constant(1.0))
     loop.back(value, once)
-    taken = raw_ops.Switch(value, tf.equal(value, loop.constant(2.0))).output_true
-    left = raw_ops.Exit(taken)
+    side = raw_ops.Switch(value, tf.equal(value, loop.constant(2.0))).output_true
+    left = raw_ops.Exit(side)
     loop.close()
     for _ in range(2):
         assert run([left, loop.left]) == [2.0, 4]
@@ -210,39 +210,39 @@ def test_what_enters_dead_is_dead_inside_and_all_else_goes_on(kind: str):
     )
     loop.close()
     for _ in range(2):
-        assert [each.tolist() for each in run([used, loop.left], {p: False})] == [[8.0, 16.0], 3]
-        for each in (dead, lost):
+        assert [value.tolist() for value in run([used, loop.left], {p: False})] == [[8.0, 16.0], 3]
+        for tensor in (dead, lost):
             with pytest.raises(InvalidArgumentError, match="does not have value"):
-                run([used, each], {p: False})
+                run([used, tensor], {p: False})
         assert len(run([dead, lost], {p: True})) == 2
 
 
-@pytest.mark.parametrize("taken", [None, 0, 1])
-def test_a_loop_into_which_nothing_alive_leads_is_not_run(taken: int | None):
-    """What enters has no condition in common; inside, a ControlTrigger waits for nothing."""
+@pytest.mark.parametrize("alive", [None, 0, 1])
+def test_a_loop_into_which_nothing_alive_leads_is_not_run(alive: int | None):
+    """Inputs have no condition in common; inside, a ControlTrigger waits for nothing."""
     p, q = tf.placeholder(tf.bool, []), tf.placeholder(tf.bool, [])
     one = raw_ops.Switch(tf.constant([1.0, 2.0]), p).output_true
     other = raw_ops.Switch(tf.constant([3.0, 4.0]), q).output_true
-    entered = [raw_ops.Enter(each, frame_name="f", is_constant=True) for each in (one, other)]
-    with tf.control_dependencies([each.op for each in entered]):
+    entered = [raw_ops.Enter(tensor, frame_name="f", is_constant=True) for tensor in (one, other)]
+    with tf.control_dependencies([tensor.op for tensor in entered]):
         trigger = raw_ops.ControlTrigger()
     with tf.control_dependencies([trigger]):
         left = raw_ops.Exit(tf.constant(5.0))
     first = raw_ops.Merge([raw_ops.Exit(entered[0]), raw_ops.Exit(entered[1])]).output
     merged = raw_ops.Merge([left]).output
-    feeds = {p: taken == 0, q: taken == 1}
-    if taken is None:
-        for each in (first, merged):
+    feeds = {p: alive == 0, q: alive == 1}
+    if alive is None:
+        for tensor in (first, merged):
             with pytest.raises(InvalidArgumentError, match="does not have value"):
-                run([each], feeds)
+                run([tensor], feeds)
     else:
-        assert [each.tolist() for each in run([first, merged], feeds)] == [
-            [1.0 + 2 * taken, 2.0 + 2 * taken], 5.0,
+        assert [value.tolist() for value in run([first, merged], feeds)] == [
+            [1.0 + 2 * alive, 2.0 + 2 * alive], 5.0,
         ]  # fmt: skip
 
 
 def test_a_variable_has_one_start_and_one_way_back():
-    """TensorFlow's graphs know no other loops."""
+    """TensorFlow's graphs have no other loops."""
     loop = RawLoop()
     start = loop.enter(tf.constant(0))
     other = raw_ops.Merge([start, start, loop.enter(tf.constant(1))])
@@ -254,13 +254,13 @@ def test_a_variable_has_one_start_and_one_way_back():
 
 
 def one_or_all(x: tf.Tensor, is_one: tf.Tensor) -> tf.Tensor:
-    """A predicate whose rank is known when it is made: true, or [true]."""
+    """A predicate whose rank is known only at run time: true, or [true]."""
     sizes = tf.boolean_mask([1], tf.reshape(is_one, [1]))
     return tf.reshape(x > 0.0, sizes)
 
 
 def test_a_condition_must_be_a_scalar():
-    """What is asked, is asked where the loop goes on or ends, and the error names it."""
+    """The condition is read where the loop goes on or ends, and its error names it."""
     x, is_one = tf.placeholder(tf.float32, []), tf.placeholder(tf.bool, [])
     loop = RawLoop(3)
     asked = raw_ops.LoopCond(loop.constant(one_or_all(x, is_one)), name="asked")

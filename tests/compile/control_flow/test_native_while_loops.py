@@ -1,4 +1,4 @@
-"""Loops as one C function: which, and that they give what the steps give, to the bit."""
+"""Loops as one C function: which loops, and that results equal those of the steps bit by bit."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ def native(monkeypatch):
 
 
 def told(fetches, feeds=None):
-    """What the bind pass says of the loops."""
+    """The report of the bind pass on the loops."""
     plan = make_plan(fetches, feeds or {}, make_target())
     return [line for report in plan.reports if report.name == "bind" for line in report.lines]
 
 
 def both(monkeypatch, fetches, feeds=None):
-    """The answers by steps and by the function."""
-    found = []
+    """The results by steps and by the function."""
+    results = []
     for way in ("0", "wait"):
         monkeypatch.setenv("GPUGRAPH_NATIVE", way)
         with tf.Session() as session:
-            found.append(session.run(fetches, feeds))
-    return found
+            results.append(session.run(fetches, feeds))
+    return results
 
 
 @needs_compiler
@@ -65,8 +65,8 @@ def test_vectors_and_what_does_not_change(monkeypatch):
     loop = tf.while_loop(
         lambda i, a, b: i < 9, lambda i, a, b: (i + 1, b + x, a * 0.5), [0, x, tf.zeros([5])]
     )
-    given = np.linspace(-1, 1, 5)
-    for one, other in zip(*both(monkeypatch, loop, {x: given})):
+    array = np.linspace(-1, 1, 5)
+    for one, other in zip(*both(monkeypatch, loop, {x: array})):
         np.testing.assert_array_equal(one, other)
 
 
@@ -86,11 +86,13 @@ def test_what_stays_steps_and_why(monkeypatch, make, why):
     monkeypatch.delenv("GPUGRAPH_NATIVE", raising=False)
 
     def body(i, a):
-        made = make(a)
-        return i + 1, tf.cast(made, tf.float32) if made.dtype != tf.float32 else made
+        value = make(a)
+        return i + 1, tf.cast(value, tf.float32) if value.dtype != tf.float32 else value
 
     loop = tf.while_loop(lambda i, a: i < 3, body, [0, tf.ones([3])])
-    (line, *_) = [each for each in told([loop[1]]) if each.startswith("loop while/while_context:")]
+    (line, *_) = [
+        entry for entry in told([loop[1]]) if entry.startswith("loop while/while_context:")
+    ]
     assert why in line
 
 
@@ -175,16 +177,16 @@ def test_random_bodies(program, shape, count):
             known = [a, b, x, tf.constant(0.75, tf.float64)]
             for unary, which, one, other in program:
                 if unary:
-                    made = UNARY[which % len(UNARY)](known[one % len(known)])
+                    value = UNARY[which % len(UNARY)](known[one % len(known)])
                 else:
-                    made = BINARY[which % len(BINARY)](
+                    value = BINARY[which % len(BINARY)](
                         known[one % len(known)], known[other % len(known)]
                     )
-                known.append(made)
-            ends = [each for each in known if each.shape.as_list() == list(shape)]
+                known.append(value)
+            ends = [tensor for tensor in known if tensor.shape.as_list() == list(shape)]
             return i + 1, ends[-1], ends[len(ends) // 2]
 
         loop = tf.while_loop(lambda i, a, b: i < count, body, [0, x, x * 2.0])
-        given = np.linspace(-1.0, 2.0, int(np.prod(shape))).reshape(shape)
-        for one, other in zip(*both(patch, loop, {x: given})):
+        vector = np.linspace(-1.0, 2.0, int(np.prod(shape))).reshape(shape)
+        for one, other in zip(*both(patch, loop, {x: vector})):
             np.testing.assert_array_equal(one, other)

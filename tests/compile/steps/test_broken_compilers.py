@@ -1,4 +1,4 @@
-"""A compiler or a cache that does not work: the program runs the slower way, and says why once."""
+"""A compiler or a cache that does not work: the program runs without it and warns once."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ print(round(float(found[0]), 5), round(float(found[2]), 5))
 
 
 def run(tmp_path: Path, **environment: str) -> tuple[str, list[str]]:
-    """What the program prints, and which warnings."""
+    """The output of the program, and its warnings."""
     root = str(Path(__file__).resolve().parents[3])
     settings = {
         "PYTHONPATH": root,
@@ -56,8 +56,8 @@ def script(tmp_path: Path, text: str) -> str:
 
 @pytest.fixture(scope="module")
 def plain(tmp_path_factory) -> str:
-    answer, said = run(tmp_path_factory.mktemp("plain"), GPUGRAPH_NATIVE="0")
-    assert said == []
+    answer, messages = run(tmp_path_factory.mktemp("plain"), GPUGRAPH_NATIVE="0")
+    assert messages == []
     return answer
 
 
@@ -73,17 +73,17 @@ def plain(tmp_path_factory) -> str:
     ],
 )
 def test_one_that_fails(tmp_path, plain, text, why):
-    answer, said = run(tmp_path, GPUGRAPH_CC=script(tmp_path, text))
+    answer, messages = run(tmp_path, GPUGRAPH_CC=script(tmp_path, text))
     assert answer == plain
-    assert len(said) >= 1
-    assert len(said) == len(set(said)), "each reason once"
-    assert any(part in line for line in said for part in why.split("|"))
+    assert len(messages) >= 1
+    assert len(messages) == len(set(messages)), "each reason once"
+    assert any(part in line for line in messages for part in why.split("|"))
 
 
 def test_one_that_hangs_delays_nothing(tmp_path, plain):
-    answer, said = run(tmp_path, GPUGRAPH_NATIVE="", GPUGRAPH_CC=script(tmp_path, "sleep 30"))
+    answer, messages = run(tmp_path, GPUGRAPH_NATIVE="", GPUGRAPH_CC=script(tmp_path, "sleep 30"))
     assert answer == plain
-    assert said == []
+    assert messages == []
 
 
 def test_none_at_all(tmp_path, plain):
@@ -92,16 +92,16 @@ def test_none_at_all(tmp_path, plain):
 
 def test_a_cache_that_can_not_be_used(tmp_path, plain):
     (tmp_path / "cache").write_text("a file")
-    answer, said = run(tmp_path)
+    answer, messages = run(tmp_path)
     assert answer == plain
-    assert len(said) == 1
-    assert "cache" in said[0]
+    assert len(messages) == 1
+    assert "cache" in messages[0]
 
 
 def test_a_cache_of_damaged_objects(tmp_path, plain):
     assert run(tmp_path) == (plain, [])
-    objects = [each for each in (tmp_path / "cache").rglob("*") if each.is_file()]
+    objects = [path for path in (tmp_path / "cache").rglob("*") if path.is_file()]
     assert objects
-    for each in objects:
-        each.write_bytes(each.read_bytes()[:100])
+    for path in objects:
+        path.write_bytes(path.read_bytes()[:100])
     assert run(tmp_path) == (plain, [])

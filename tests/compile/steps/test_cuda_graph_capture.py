@@ -24,8 +24,11 @@ pytestmark = pytest.mark.skipif(bool(host_compiler().reason), reason=host_compil
 @pytest.fixture
 def session() -> Any:
     options = tf.GPUOptions(emulated_gpus=1)
-    with tf.Graph().as_default(), tf.Session(config=tf.ConfigProto(gpu_options=options)) as made:
-        yield made
+    with (
+        tf.Graph().as_default(),
+        tf.Session(config=tf.ConfigProto(gpu_options=options)) as open_session,
+    ):
+        yield open_session
 
 
 def two_steps() -> tuple[Any, Any]:
@@ -39,11 +42,11 @@ def test_steps_are_captured_unless_the_switch_says_no(
 ) -> None:
     monkeypatch.setenv("GPUGRAPH_CAPTURE", switch)
     x, y = two_steps()
-    told = str(session.explain(y, {x: [[1, 2], [3, 4]]}))
+    report = str(session.explain(y, {x: [[1, 2], [3, 4]]}))
     if switch == "0":
-        assert "not captured from product to sum:0: 3 steps, for GPUGRAPH_CAPTURE is 0" in told
+        assert "not captured from product to sum:0: 3 steps, for GPUGRAPH_CAPTURE is 0" in report
     else:
-        assert "captured from product to sum:0: 3 steps" in told and "not captured" not in told
+        assert "captured from product to sum:0: 3 steps" in report and "not captured" not in report
     for _ in range(4):
         assert session.run(y, {x: [[1, 2], [3, 4]]}) == 54
         assert session.run(y, {x: [[1, 0], [0, 1]]}) == 2
@@ -57,25 +60,25 @@ def test_another_switch_is_an_error(session: tf.Session, monkeypatch: pytest.Mon
 
 
 def test_what_no_run_has_brought_to_its_end_is_not_captured() -> None:
-    """A step behind one that failed has loaded nothing yet, and in a capture it may not."""
-    told: list[str] = []
+    """A step after a failed one has loaded nothing yet, and may not load during a capture."""
+    calls_made: list[str] = []
     broken = True
 
     def one() -> None:
-        told.append("one")
+        calls_made.append("one")
         if broken:
             raise RuntimeError("one")
 
     def capture(work: Any) -> Any:
-        told.append("capture")
+        calls_made.append("capture")
         work()
-        return lambda: told.append("replay")
+        return lambda: calls_made.append("replay")
 
     device = SimpleNamespace(name="GPU", lock=RLock(), capture=capture, kernels=None)
-    calls = (one, lambda: told.append("two"))
+    calls = (one, lambda: calls_made.append("two"))
     steps = [
-        Step(f"s{at}", "Op", "GPU", at, Enqueued([Part(call, None)], device.lock))
-        for at, call in enumerate(calls)
+        Step(f"s{index}", "Op", "GPU", index, Enqueued([Part(call, None)], device.lock))
+        for index, call in enumerate(calls)
     ]
     guard: Any = None
     (entry,) = with_captures([Entry(guard, step) for step in steps], {"GPU": device}, [])
@@ -85,7 +88,7 @@ def test_what_no_run_has_brought_to_its_end_is_not_captured() -> None:
     for _ in range(3):
         entry.step.run()
     first, eager, recorded = ["one"], ["one", "two"], ["capture", "one", "two"]
-    assert told == [*first, *eager, *recorded, "replay", "replay"]
+    assert calls_made == [*first, *eager, *recorded, "replay", "replay"]
 
 
 def test_runs_with_a_limit_are_captured_too(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -107,8 +110,8 @@ def test_runs_with_a_limit_are_captured_too(monkeypatch: pytest.MonkeyPatch) -> 
 def test_what_is_assigned_is_captured_with_what_reads_it(session: tf.Session) -> None:
     x = tf.placeholder(tf.float32, [2])
     held = tf.Variable([0.0, 0.0], name="held")
-    given = held.assign(2 * x, use_locking=False)
-    with tf.control_dependencies([given]):
+    assign = held.assign(2 * x, use_locking=False)
+    with tf.control_dependencies([assign]):
         read = tf.exp(held.read_value()) + x
     assert "captured from mul to add" in str(session.explain(read, {x: [1, 2]}))
     for turn in range(4):
@@ -122,25 +125,25 @@ def test_what_is_read_before_it_is_assigned_has_no_value(session: tf.Session) ->
     held = tf.Variable([0.0, 0.0], name="held")
     doubled = tf.exp(held) * x
     with tf.control_dependencies([doubled]):
-        given = held.assign(doubled, use_locking=False)
+        assign = held.assign(doubled, use_locking=False)
     with pytest.raises(tf.errors.FailedPreconditionError, match="uninitialized value held"):
-        session.run(given, {x: [1, 2]})
+        session.run(assign, {x: [1, 2]})
     session.run(held.initializer)
-    assert "not captured" not in str(session.explain(given, {x: [1, 2]}))
+    assert "not captured" not in str(session.explain(assign, {x: [1, 2]}))
     for _ in range(3):
-        session.run(given, {x: [1, 2]})
+        session.run(assign, {x: [1, 2]})
     np.testing.assert_allclose(session.run(held), [np.exp(np.e), 2 * np.exp(2 * np.exp(2))], 1e-5)
 
 
 def test_a_step_of_adam_is_one_capture(session: tf.Session) -> None:
     held = [tf.Variable([1.0, 2.0]) for _ in range(3)]
     count = tf.train.get_or_create_global_step()
-    loss = tf.add_n([tf.reduce_sum(each * each) for each in held])
+    loss = tf.add_n([tf.reduce_sum(variable * variable) for variable in held])
     train = tf.train.AdamOptimizer(0.1).minimize(loss, global_step=count)
-    told = str(session.explain(train))
-    assert told.count("captured from") == 1
+    report = str(session.explain(train))
+    assert report.count("captured from") == 1
     session.run(tf.global_variables_initializer())
     for _ in range(3):
         session.run(train)
-    powers = [each for each in tf.global_variables() if each.op.name.startswith("beta")]
+    powers = [variable for variable in tf.global_variables() if variable.op.name.startswith("beta")]
     np.testing.assert_allclose(session.run(powers), [0.9**4, 0.999**4], 1e-6)

@@ -1,4 +1,4 @@
-"""Steps with tensors that are sized when they are made, and the memory they leave."""
+"""Steps with tensors that are sized at run time, and the memory that they leave."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_one_plan_serves_all_sizes():
     held = in_use(target)
     for size in (3, 0, 50, 1):
         got, sizes = execute(plan, [np.arange(size, dtype=np.float32)])
-        assert got.tolist() == [each + 1 for each in range(size)]
+        assert got.tolist() == [i + 1 for i in range(size)]
         assert sizes.tolist() == [size]
         assert in_use(target) == held
 
@@ -60,11 +60,11 @@ def test_sizes_that_depend_on_values(open_size):
     target = make_target()
     plan = make_plan(fetches, {x: (None if open_size else 4,)}, target)
     held = in_use(target)
-    for given in ([1, -1, 2, -2], [-1, -1, -1, -1], [1, 2, 3, 4]):
-        values = np.float32(given)
+    for inputs in ([1, -1, 2, -2], [-1, -1, -1, -1], [1, 2, 3, 4]):
+        values = np.float32(inputs)
         got = execute(plan, [values])
-        assert got[0].tolist() == [each for each in given if each > 0]
-        assert got[1].tolist() == [[at] for at, each in enumerate(given) if each > 0]
+        assert got[0].tolist() == [value for value in inputs if value > 0]
+        assert got[1].tolist() == [[index] for index, value in enumerate(inputs) if value > 0]
         assert (got[2], got[3]) == ((values > 0).sum(), values[values > 0].sum())
         assert in_use(target) == held
     plan.release()
@@ -86,9 +86,9 @@ def test_a_tensor_sized_at_run_time_goes_to_another_device(read_only_once):
     assert {"send", "copy"} <= {step.kind for step in plan.steps}
     held = in_use(target)
     for size in (5, 2, 9):
-        given = np.arange(size, dtype=np.float32)
-        expected = np.exp(-given) + 1 + (0 if read_only_once else -given)
-        np.testing.assert_allclose(execute(plan, [given])[0], expected, rtol=1e-6)
+        array = np.arange(size, dtype=np.float32)
+        expected = np.exp(-array) + 1 + (0 if read_only_once else -array)
+        np.testing.assert_allclose(execute(plan, [array])[0], expected, rtol=1e-6)
         assert in_use(target) == held
 
 
@@ -198,11 +198,11 @@ def test_a_variable_of_open_shape_takes_any(device):
     target = make_target(gpus=1)
     init = make_plan([v.initializer], {x: None}, target)
     read = make_plan([v.value(), tf.shape(v.value())], target=target)
-    for given in ([1.0, 2.0], [[3.0], [4.0]], [5.0]):
-        execute(init, [np.float32(given)])
+    for array in ([1.0, 2.0], [[3.0], [4.0]], [5.0]):
+        execute(init, [np.float32(array)])
         value, sizes = execute(read, [])
-        assert value.tolist() == given
-        assert sizes.tolist() == list(np.shape(given))
+        assert value.tolist() == array
+        assert sizes.tolist() == list(np.shape(array))
     assert run([grown], target=target)[0].tolist() == [5.0, 5.0]
     assert execute(read, [])[0].tolist() == [5.0, 5.0]
 
@@ -234,7 +234,7 @@ def test_a_read_is_what_was_read_though_the_variable_is_resized_afterwards():
     target = make_target(gpus=1)
     run([v.initializer], {x: [1.0, 2.0]}, target)
     got = run([late, new, read], target=target)
-    assert [each.tolist() for each in got] == [[-1, -2], [7, 8, 9], [1, 2]]
+    assert [array.tolist() for array in got] == [[-1, -2], [7, 8, 9], [1, 2]]
 
 
 def test_a_reference_that_is_sent_is_read_when_it_arrives_wherever_the_value_is_by_then():
@@ -295,6 +295,6 @@ def test_a_static_output_of_an_op_with_a_host_input_known_only_to_the_run():
     x, order = tf.placeholder(tf.float32, [2, 2]), tf.placeholder(tf.int32, [2])
     y = raw_ops.Transpose(x, order)
     plan = make_plan([y], {x: (2, 2), order: (2,)})
-    given = np.float32([[1, 2], [3, 4]])
-    assert execute(plan, [given, np.int32([1, 0])])[0].tolist() == [[1, 3], [2, 4]]
-    assert execute(plan, [given, np.int32([0, 1])])[0].tolist() == [[1, 2], [3, 4]]
+    array = np.float32([[1, 2], [3, 4]])
+    assert execute(plan, [array, np.int32([1, 0])])[0].tolist() == [[1, 3], [2, 4]]
+    assert execute(plan, [array, np.int32([0, 1])])[0].tolist() == [[1, 2], [3, 4]]

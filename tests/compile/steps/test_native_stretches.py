@@ -1,4 +1,4 @@
-"""Stretches: steps become native calls, the answers stay, and what goes wrong is said."""
+"""Stretches: steps become native calls, results stay the same, and failures are reported."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def losses(config, fetches, feeds, steps=20):
 
 
 def kinds(session, fetches, feeds):
-    """The op types of what a run does, step by step, but checks of variables: "Sum, native"."""
+    """The op types of a run's steps, without guards of variables: "Sum, native"."""
     metadata = tf.RunMetadata()
     options = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)
     session.run(fetches, feeds, options=options, run_metadata=metadata)
@@ -90,11 +90,11 @@ def test_a_whole_step_is_one_call():
     with tf.Session(config=WAITING) as session:
         session.run(tf.global_variables_initializer())
         session.run(fetches, feeds)
-        found = kinds(session, fetches, feeds)
-        assert "MatMul, native" in found
-        assert all(each.endswith(", native") for each in found)
-        told = str(session.explain(fetches, feeds))
-    assert "native from" in told
+        results = kinds(session, fetches, feeds)
+        assert "MatMul, native" in results
+        assert all(kind.endswith(", native") for kind in results)
+        report = str(session.explain(fetches, feeds))
+    assert "native from" in report
 
 
 def test_it_is_compiled_in_the_background_once_it_has_taken_a_while():
@@ -119,10 +119,10 @@ def test_it_can_be_switched_off(setting, monkeypatch):
         session.run(tf.global_variables_initializer())
         for _ in range(200):
             session.run(fetches, feeds)
-        told = str(session.explain(fetches, feeds))
-        assert not any("native" in each for each in kinds(session, fetches, feeds))
+        report = str(session.explain(fetches, feeds))
+        assert not any("native" in kind for kind in kinds(session, fetches, feeds))
     why = "global_jit_level is OFF" if setting == "config" else "GPUGRAPH_NATIVE is 0"
-    assert why in told
+    assert why in report
 
 
 def test_without_a_compiler_the_reason_is_said(monkeypatch):
@@ -139,28 +139,32 @@ def test_without_a_compiler_the_reason_is_said(monkeypatch):
 
 
 def test_wrong_code_is_found_out_and_not_used(monkeypatch):
-    """The code of sums is made to give their opposite."""
+    """The native code of sums is changed to negate them."""
     right = native_steps.build
 
     def wrong(builder, texts, signature, inputs):
-        made = right(builder, texts, signature, inputs)
-        return [builder.apply("-x", [each], builder.dtype(each)) for each in made]
+        results = right(builder, texts, signature, inputs)
+        return [builder.apply("-x", [value], builder.dtype(value)) for value in results]
 
     monkeypatch.setattr(native_steps, "build", wrong)
     x = tf.placeholder(tf.float32, [3, 4])
     weights = tf.Variable(tf.ones([3, 4]))
     update = weights.assign_add(tf.tanh(tf.matmul(x, tf.ones([4, 4]))[:, :4] + weights))
-    given = np.linspace(-1, 1, 12).reshape(3, 4)
-    found = []
+    array = np.linspace(-1, 1, 12).reshape(3, 4)
+    results = []
     for config in (PLAIN, WAITING):
-        with tf.Session(config=config) as session, warnings.catch_warnings(record=True) as said:
+        with tf.Session(config=config) as session, warnings.catch_warnings(record=True) as messages:
             warnings.simplefilter("always")
             session.run(tf.global_variables_initializer())
             for _ in range(3):
-                session.run(update.op, {x: given})
-            found.append(session.run(weights))
-    assert [str(each.message) for each in said if "computes other numbers" in str(each.message)]
-    np.testing.assert_array_equal(found[0], found[1])
+                session.run(update.op, {x: array})
+            results.append(session.run(weights))
+    assert [
+        str(message.message)
+        for message in messages
+        if "computes other numbers" in str(message.message)
+    ]
+    np.testing.assert_array_equal(results[0], results[1])
 
 
 def test_a_step_that_refuses_what_it_is_given_says_what_plain_ones_say():
@@ -210,15 +214,15 @@ def test_branches_and_loops_have_stretches_of_their_own():
     looped = tf.while_loop(lambda i, y: i < 5, body, [0, x])[1]
     y = tf.cond(p, lambda: tf.nn.softmax(tf.matmul(looped, x)), lambda: tf.matmul(x, x) * 0.5)
     gradient = tf.gradients(tf.reduce_sum(tf.square(y)), [x])[0]
-    given = np.random.RandomState(0).randn(40, 40) * 0.1
-    for taken in (True, False):
-        found = []
+    array = np.random.RandomState(0).randn(40, 40) * 0.1
+    for is_taken in (True, False):
+        results = []
         for config in (PLAIN, WAITING):
             with tf.Session(config=config) as session:
                 for _ in range(2):
-                    values = session.run([y, gradient], {p: taken, x: given})
-                found.append(values)
-        for one, two in zip(*found):
+                    values = session.run([y, gradient], {p: is_taken, x: array})
+                results.append(values)
+        for one, two in zip(*results):
             np.testing.assert_allclose(one, two, rtol=2e-4, atol=1e-6)
 
 
@@ -226,16 +230,16 @@ def test_what_has_no_native_code_stays_a_step_between():
     x = tf.placeholder(tf.float32, [64, 64])
     y = tf.tanh(tf.matmul(x, x)) * 2.0
     z = tf.exp(tf.cumsum(y, 0) * 0.01) - tf.reduce_sum(y)
-    given = np.random.RandomState(0).randn(64, 64)
+    array = np.random.RandomState(0).randn(64, 64)
     with tf.Session(config=PLAIN) as session:
-        want = session.run(z, {x: given})
+        want = session.run(z, {x: array})
     with tf.Session(config=WAITING) as session:
-        np.testing.assert_allclose(session.run(z, {x: given}), want, rtol=1e-4)
-        found = kinds(session, z, {x: given})
-        assert [each for each in found if "native" not in each] == ["Cumsum"]
-        assert found[0] == "MatMul, native"
-        assert found[-1] == "_Fused, native"
-        assert "by NumPy 1: Cumsum (Cumsum)" in str(session.explain(z, {x: given}))
+        np.testing.assert_allclose(session.run(z, {x: array}), want, rtol=1e-4)
+        results = kinds(session, z, {x: array})
+        assert [kind for kind in results if "native" not in kind] == ["Cumsum"]
+        assert results[0] == "MatMul, native"
+        assert results[-1] == "_Fused, native"
+        assert "by NumPy 1: Cumsum (Cumsum)" in str(session.explain(z, {x: array}))
 
 
 def test_nothing_that_other_runs_write_is_lost_when_code_is_checked():
@@ -253,10 +257,10 @@ def test_nothing_that_other_runs_write_is_lost_when_code_is_checked():
         before = sys.getswitchinterval()
         sys.setswitchinterval(1e-5)
         try:
-            for each in threads:
-                each.start()
-            for each in threads:
-                each.join()
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
         finally:
             sys.setswitchinterval(before)
         assert session.run(count).tolist() == [120.0] * 100
@@ -280,8 +284,8 @@ def test_native_code_that_can_not_be_made_is_told_of_and_not_needed(monkeypatch)
     y = tf.tanh(tf.transpose(tf.exp(x) * 0.5)) + 1.0
     with tf.Session(config=WAITING) as session:
         with pytest.warns(RuntimeWarning, match="transpose.*no such view"):
-            found = session.run(y, {x: np.zeros((100, 100))})
-        np.testing.assert_allclose(found, np.tanh(0.5) + 1, rtol=1e-6)
+            results = session.run(y, {x: np.zeros((100, 100))})
+        np.testing.assert_allclose(results, np.tanh(0.5) + 1, rtol=1e-6)
         assert "Transpose" in kinds(session, y, {x: np.zeros((100, 100))})
 
 
@@ -293,6 +297,6 @@ def test_long_chains_of_long_functions_are_cut():
     with tf.Session(config=WAITING) as session:
         value = np.linspace(-1, 1, 7)
         session.run(y, {x: value})
-        found = kinds(session, y, {x: value})
-        assert len(found) >= 3
-        assert all(each.endswith("native") for each in found)
+        results = kinds(session, y, {x: value})
+        assert len(results) >= 3
+        assert all(kind.endswith("native") for kind in results)

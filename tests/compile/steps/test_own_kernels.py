@@ -1,4 +1,4 @@
-"""Kernels that somebody registered run, and nothing of ours in their place, fused or native."""
+"""Kernels that a program registers run, never ours in their place, fused or native."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ def forty_two(*arrays: Any) -> None:
 
 
 def after_own(op: str) -> tuple[Any, dict[Any, Any]]:
-    """Something fused around an op whose kernel is replaced."""
+    """Fusion around an op whose kernel is replaced."""
     x = tf.placeholder(tf.float32, [4, 4])
-    made = {
+    programs = {
         "Tanh": lambda: tf.tanh(x * 2),
         "Softmax": lambda: tf.nn.softmax(x * 2),
         "MatMul": lambda: tf.matmul(x, x),
         "Transpose": lambda: tf.transpose(x * 2),
         "Sum": lambda: tf.reduce_sum(x * 2, axis=1, keepdims=True),
     }[op]()
-    return made + 1, {x: np.ones((4, 4))}
+    return programs + 1, {x: np.ones((4, 4))}
 
 
 @needs_cc
@@ -65,8 +65,8 @@ def test_on_gpus_they_run_on_copies_in_host_memory(op: str, register: Any) -> No
     with tf.Session(config=tf.ConfigProto(gpu_options=options)) as session:
         for _ in range(3):
             np.testing.assert_array_equal(np.unique(session.run(y, feeds)), [43])
-        told = str(session.explain(y, feeds))
-        assert f"({op}) runs on the host for /job:localhost/replica:0/task:0/device:GPU:0" in told
+        report = str(session.explain(y, feeds))
+        assert f"({op}) runs on the host for /job:localhost/replica:0/task:0/device:GPU:0" in report
 
 
 @needs_cxx
@@ -83,16 +83,16 @@ def test_on_gpus_texts_of_others_are_fused_too(register: Any) -> None:
 
 
 def chains() -> tuple[dict[str, Any], dict[Any, Any]]:
-    """What one op of ours does where all kernels are ours: the last op of each, and feeds."""
+    """Chains of ops with kernels of ours: the last op of each, and feeds."""
     x, images = tf.placeholder(tf.float32, [4, 4]), tf.placeholder(tf.float32, [1, 8, 8, 3])
     biased = tf.nn.bias_add(tf.matmul(x, x), tf.constant([1.0, 2, 3, 4]))
     filters = tf.constant(np.ones((3, 3, 3, 4), np.float32))
-    made = tf.nn.conv2d(images, filters, [1, 1, 1, 1], "SAME")
+    convolution = tf.nn.conv2d(images, filters, [1, 1, 1, 1], "SAME")
     q = tf.reshape(x, [1, 4, 4])
     heads = tf.matmul(tf.nn.softmax(tf.matmul(q, q, transpose_b=True)), q)
     last = {
         "product": tf.nn.relu(biased),
-        "convolution": tf.nn.relu(tf.nn.bias_add(made, tf.constant([1.0, 2, 3, 4]))),
+        "convolution": tf.nn.relu(tf.nn.bias_add(convolution, tf.constant([1.0, 2, 3, 4]))),
         "attention": heads,
     }
     return last, {x: np.ones((4, 4)), images: np.ones((1, 8, 8, 3))}

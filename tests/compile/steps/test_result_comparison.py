@@ -1,18 +1,18 @@
-"""What counts as alike when native code is checked against NumPy."""
+"""Comparison of results when native code is checked against NumPy."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from gpugraph.compile.steps.result_comparison import alike
+from gpugraph.compile.steps.result_comparison import are_close
 
 VALUES = np.linspace(-3, 3, 200, dtype=np.float32)
 
 
-def judged(found, wanted):
+def judged(array, wanted):
     """Whether `found` would be taken for what was wanted."""
-    return alike([np.asarray(found)], [np.asarray(wanted)])
+    return are_close([np.asarray(array)], [np.asarray(wanted)])
 
 
 def test_last_bits_may_differ():

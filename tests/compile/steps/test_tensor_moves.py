@@ -1,4 +1,4 @@
-"""Moves: values of all kinds of storage change places between the iterations of a loop."""
+"""Moves: values in all kinds of storage are exchanged between the iterations of a loop."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ def graph():
 
 def array(value: tf.Tensor) -> tf.Tensor:
     """The handle of a TensorArray that holds this value."""
-    made = tf.TensorArray(tf.float64, 1, clear_after_read=False)
-    with tf.control_dependencies([made.write(0, value).flow]):
-        return tf.identity(made.handle)
+    elements = tf.TensorArray(tf.float64, 1, clear_after_read=False)
+    with tf.control_dependencies([elements.write(0, value).flow]):
+        return tf.identity(elements.handle)
 
 
 def read_first(handle: tf.Tensor) -> tf.Tensor:
@@ -38,12 +38,12 @@ def kinds() -> dict[str, tuple[Any, Any]]:
     x = tf.placeholder_with_default(np.arange(6.0), [6])
     words = tf.constant(["a", "b", "c", "d", "e", "f"])
     return {
-        "arena": ([x[at : at + 2] * 1.0 for at in (0, 2, 4)], tf.identity),
-        "cell": ([tf.boolean_mask(x, x > at) for at in (0.0, 2.0, 4.0)], tf.identity),
-        "string": ([words[at : at + 2] for at in (0, 2, 4)], tf.identity),
-        "empty": ([x[at:at] + 1.0 for at in (0, 2, 4)], tf.identity),
-        "number": ([x[at] * 1.0 for at in (0, 2, 4)], tf.identity),
-        "handle": ([array(x[at]) for at in (0, 2, 4)], read_first),
+        "arena": ([x[i : i + 2] * 1.0 for i in (0, 2, 4)], tf.identity),
+        "cell": ([tf.boolean_mask(x, x > i) for i in (0.0, 2.0, 4.0)], tf.identity),
+        "string": ([words[i : i + 2] for i in (0, 2, 4)], tf.identity),
+        "empty": ([x[i:i] + 1.0 for i in (0, 2, 4)], tf.identity),
+        "number": ([x[i] * 1.0 for i in (0, 2, 4)], tf.identity),
+        "handle": ([array(x[i]) for i in (0, 2, 4)], read_first),
     }
 
 
@@ -63,7 +63,7 @@ def test_variables_change_places(kind: str, change: str):
     start, read = kinds()[kind]
     shapes = [tf.TensorShape([])] + [UNKNOWN] * 3 if kind == "cell" else None
     last = times(5, ROUNDS[change], start, shape_invariants=shapes)
-    got = run([read(each) for each in (*last, *start)])
+    got = run([read(value) for value in (*last, *start)])
     want: Any = tuple(got[3:])
     for _ in range(5):
         want = ROUNDS[change](*want)
@@ -76,8 +76,8 @@ def test_a_next_value_from_outside_is_there_in_each_iteration(kind: str):
     (one, other, third), read = kinds()[kind]
     shapes = [tf.TensorShape([])] + [UNKNOWN] * 2 if kind == "cell" else None
     last = times(4, lambda a, b: (third, a), [one, other], shape_invariants=shapes)
-    got = run([read(each) for each in (*last, third)])
-    assert all(np.array_equal(each, got[2]) for each in got)
+    got = run([read(value) for value in (*last, third)])
+    assert all(np.array_equal(value, got[2]) for value in got)
 
 
 @pytest.mark.parametrize("kind", ["arena", "cell", "string", "number"])
@@ -85,22 +85,22 @@ def test_no_iteration_leaves_the_start(kind: str):
     (one, other, _), read = kinds()[kind]
     shapes = [tf.TensorShape([])] + [UNKNOWN] * 2 if kind == "cell" else None
     last = times(0, lambda a, b: (b, a), [one, other], shape_invariants=shapes)
-    got = run([read(each) for each in (*last, one, other)])
+    got = run([read(value) for value in (*last, one, other)])
     assert all(np.array_equal(a, b) for a, b in zip(got[:2], got[2:]))
 
 
 def test_two_variables_may_begin_with_one_cell():
     x = tf.placeholder(tf.float64, [None])
-    found = tf.boolean_mask(x, x > 0.0)
+    cell = tf.boolean_mask(x, x > 0.0)
     shapes = [tf.TensorShape([])] + [UNKNOWN] * 2
-    one, other = times(2, lambda a, b: (a + 1.0, b - 1.0), [found] * 2, shape_invariants=shapes)
+    one, other = times(2, lambda a, b: (a + 1.0, b - 1.0), [cell] * 2, shape_invariants=shapes)
     got = run([one, other], {x: [1.0, -1.0, 2.0]})
-    assert [each.tolist() for each in got] == [[3.0, 4.0], [-1.0, 0.0]]
+    assert [array.tolist() for array in got] == [[3.0, 4.0], [-1.0, 0.0]]
 
 
 @pytest.mark.parametrize("limit", [0, 1, 3])
 def test_the_index_of_a_merge_goes_round_as_it_was(limit: int):
-    """Three variables behind each other: which input the number came by, one iteration late."""
+    """Three variables in a row: the index of the input, one iteration late."""
     loop = RawLoop(limit)
     index = loop.count.op.outputs[1]
     late = loop.merge(tf.constant(7))
