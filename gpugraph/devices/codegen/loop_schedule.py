@@ -126,9 +126,10 @@ def _slots_of_expensive_values(order: Schedule, first: list[int]) -> dict[int, i
     """The values that the last pass needs of earlier ones and should not compute again, each with
     an output of the last pass that has its dtype. Of a value and its operand the value is chosen.
     """
-    program, slots = order.program, {}
+    program = order.program
+    slots: dict[int, int] = {}
     if not order.passes:
-        return {}
+        return slots
     last, targets = len(order.passes) - 1, _targets(order, order.passes[-1])
     free = [slot for _, slot in order.passes[-1].stores]
     for index in reversed(program.needed(targets)):

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from gpugraph.base.errors import UnimplementedError
+from gpugraph.base.errors import UnimplementedError, invalid_argument
 from gpugraph.base.shapes import TensorShape
-from gpugraph.ops.tensor_arrays.element_array import ElementArray, refusal, shape_text
+from gpugraph.ops.tensor_arrays.element_array import ElementArray, shape_text
 from gpugraph.ops.tensor_arrays.element_store import HELD, Kind, as_slice
 
 Shape = tuple[int, ...]
@@ -178,7 +178,7 @@ def _check_joined(
 def _check_parts(array: ElementArray, sizes: Sequence[int], shape: Shape) -> None:
     """Raises unless a value of this shape can be cut into parts of these sizes, for `array`."""
     if min(sizes, default=0) < 0:
-        raise refusal(f"Lengths must be 0 or more, but they are {list(sizes)}")
+        raise invalid_argument(f"Lengths must be 0 or more, but they are {list(sizes)}")
     if sum(sizes) != shape[0]:
         raise array.refused(
             "Expected sum of lengths to be equal to values.shape[0], but sum of lengths is "
