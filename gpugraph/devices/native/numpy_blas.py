@@ -279,7 +279,7 @@ def _kind(m: int, n: int, k: int) -> int:
 
 
 def _cut(block: _Products) -> int:
-    """Cuts products into blocks by their sizes alone, and what there is into parts; its work."""
+    """Cuts products into blocks by their sizes alone, and blocks into parts; returns the work."""
     work: int = block.m * block.n * block.k * block.item // 4
     if block.kind != _MATRICES:
         work *= _VECTOR_WORK

@@ -1,8 +1,8 @@
 """Sums, products and extremes of the parts of a tensor that share a number, its segment.
 
-`Segment...` takes a vector of numbers that never fall and makes as many parts as the last one says;
-`UnsortedSegment...` takes numbers in any order and how many parts to make: what has a negative
-number is dropped. Parts are combined in the order in which they come.
+`Segment...` takes a vector of numbers that never fall, of which the last is the last segment;
+`UnsortedSegment...` takes numbers in any order and the number of segments: parts with a negative
+number are dropped. Parts are combined in the order in which they come.
 """
 
 from __future__ import annotations
@@ -68,18 +68,18 @@ def _limit(dtype: Any, lowest: bool) -> Any:
     return limits.min if lowest else limits.max
 
 
-def _launch_unsorted(way: Way, start: Callable[[Any], Any], signature: Signature) -> list[Launch]:
+def _launch_unsorted(rule: Way, start: Callable[[Any], Any], signature: Signature) -> list[Launch]:
     ids, out = signature.input_shapes[1], signature.output_shapes[0]
     dtype, count, width = signature.output_types[0], prod(ids), prod(out[1:])
     index_type = signature.input_types[1]
     order, changes = ordered(Arg(1), index_type, count, width, out[:1], drops=1)
     neutral = filled(Arg(2), start(np.dtype(dtype.as_numpy_dtype)), prod(out), dtype)
-    return [*order, neutral, *combined(Arg(2), Arg(0), changes, dtype, way)]
+    return [*order, neutral, *combined(Arg(2), Arg(0), changes, dtype, rule)]
 
 
-def _unsorted_kernel(combine: Any, start: Callable[[Any], Any], way: Way) -> Source:
-    """`combine` by segment, of `start(dtype)` at first, which is chosen: the dtype's own."""
-    chosen = combine in (np.maximum, np.minimum)
+def _unsorted_kernel(combine: Any, start: Callable[[Any], Any], rule: Way) -> Source:
+    """`combine` by segment, from `start(dtype)` on."""
+    is_extreme = combine in (np.maximum, np.minimum)
 
     def make(_: KernelContext, data: Any, segment_ids: Any, out: Any) -> Callable[[], Any]:
         ids = segment_ids.reshape(-1)
@@ -95,15 +95,15 @@ def _unsorted_kernel(combine: Any, start: Callable[[Any], Any], way: Way) -> Sou
                 )
             out.fill(neutral)
             if ids.size and ids.min() < 0:
-                kept = ids >= 0
-                combine_rows(combine, target, ids[kept], values[kept])
+                valid = ids >= 0
+                combine_rows(combine, target, ids[valid], values[valid])
             else:
                 combine_rows(combine, target, ids, values)
 
         return run
 
-    host = Call(make=make, direct=chosen)
-    return Source("scatter_combine.cu", partial(_launch_unsorted, way, start), host)
+    host = Call(make=make, direct=is_extreme)
+    return Source("scatter_combine.cu", partial(_launch_unsorted, rule, start), host)
 
 
 def _unsorted(kind: str, types: Sequence[DType], kernel: Source, grad: Any, doc: str) -> OpFunction:

@@ -1,7 +1,7 @@
 """Many elements of a TensorArray at once: gather and scatter, concat and split.
 
-Where the elements lie together and the indices follow one another (a stack, an unstack), all is
-one copy. `gathered_shape` and `concat_shapes` say beforehand what there will be.
+Where the elements lie together and the indices follow one another (a stack, an unstack), there is
+one copy. `gathered_shape` and `concat_shapes` give the shapes of the results beforehand.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def gather(array: ElementArray, indices: Any, out: Any, kind: Kind) -> None:
     part = as_slice(indices)
     if part is not None and kind == array.kind and array.holds(part):
         out[...] = array.rows[part]
-        _took(array, part)
+        _mark_read(array, part)
         return
     for place, index in enumerate(indices.tolist()):
         array.read(index, out[place, ...], kind)
@@ -83,7 +83,7 @@ def concat(array: ElementArray, out: Any, lengths: Any, kind: Kind) -> None:
     if array.kind is not None and array.holds(whole):
         lengths[...] = array.kind[0][0]
         out[...] = array.rows[whole].reshape(out.shape)
-        _took(array, whole)
+        _mark_read(array, whole)
         return
     start = 0
     for index in range(whole.stop):
@@ -131,8 +131,8 @@ def split(array: ElementArray, value: Any, lengths: Any, kind: Kind) -> None:
         start += length
 
 
-def _took(array: ElementArray, part: slice) -> None:
-    """These elements were read."""
+def _mark_read(array: ElementArray, part: slice) -> None:
+    """Notes that these elements were read."""
     array.states[part] = bytes([array.after]) * (part.stop - part.start)
     array.free_if_cleared()
 

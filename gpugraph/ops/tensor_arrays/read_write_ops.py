@@ -4,9 +4,9 @@
     flow = TensorArrayWriteV3(handle, index, value, flow)
     value = TensorArrayReadV3(handle, index, flow)
 
-The handle, in host memory, holds the `ElementArray`; the flow is a scalar, always 0, that says
-who comes after whom. What was made in a run is given back with it. The size of what is read is
-often known only then: inference asks the array that the handle holds.
+The handle, in host memory, holds the `ElementArray`; the flow is a scalar, always 0, that
+orders the ops. Arrays live as long as their run. The sizes of elements are often known only then:
+inference asks the array that the handle holds.
 """
 
 from __future__ import annotations

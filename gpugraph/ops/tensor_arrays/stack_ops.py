@@ -1,7 +1,7 @@
 """Stacks as ops: what a loop's forward steps push, its backward steps pop.
 
-The handle, in host memory, holds the `ElementStack`. Nothing but control edges and the order of a
-loop's steps says what comes after what.
+The handle, in host memory, holds the `ElementStack`. Only control edges and the order of a loop's
+steps order the ops.
 """
 
 from __future__ import annotations
