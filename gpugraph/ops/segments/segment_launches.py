@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from math import prod
 from typing import Any, NamedTuple
@@ -144,7 +144,8 @@ def segment_gradient(divided: str, signature: Signature) -> list[Launch]:
         return [zeros]
     if not segments or signature.input_shapes[2] != (count,):
         raise NotImplementedError("ids and rows do not fit together")
-    launch = partial(Launch, **_options(dtype, signature.input_types[2], dtypes.int32, divided))
+    options = _options(dtype, signature.input_types[2], dtypes.int32, divided)
+    launch: Callable[..., Launch] = partial(Launch, **options)
     sizes = Scratch("sizes of segments", segments, dtypes.uint32)
     weighted = Scratch("weighted", segments * width, wide)
     named = Scratch("segments", count, dtypes.int32)

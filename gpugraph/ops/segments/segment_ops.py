@@ -245,9 +245,9 @@ SORTED: dict[str, OpFunction] = {
 }
 """Of numbers that never fall, by kind; rows of no number are 0 (a product: 1)."""
 
-for _kind, (_ufunc, _way, _result, _none) in _EXTREMES.items():
-    _kernel = _unsorted_kernel(_ufunc, partial(_limit, lowest=_kind == "Max"), _way)
+for _kind, (_ufunc, _combine, _result, _none) in _EXTREMES.items():
+    _kernel = _unsorted_kernel(_ufunc, partial(_limit, lowest=_kind == "Max"), _combine)
     _doc = _UNSORTED.format(_result, _none)
     UNSORTED[_kind] = _unsorted(_kind, REAL, _kernel, extreme_gradient, _doc)
-    _rule, _doc = Rule(_way.combine), _SORTED.format(_result, "")
+    _rule, _doc = Rule(_combine.combine), _SORTED.format(_result, "")
     SORTED[_kind] = _sorted(_kind, REAL, _sorted_kernel(_ufunc, 0), _rule, extreme_gradient, _doc)

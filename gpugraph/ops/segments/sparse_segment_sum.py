@@ -7,7 +7,7 @@ The ids come in ascending order. What is added to one row is added in the order 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from math import prod
 from typing import Any
@@ -20,7 +20,7 @@ from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import Call, KernelContext, Source
+from gpugraph.kernel import Call, Source
 from gpugraph.ops.arrays.reshape_and_transpose import INDEX
 from gpugraph.ops.framework.identity_and_shape import ints
 from gpugraph.ops.framework.op_declaration import op, raw_ops
@@ -108,16 +108,9 @@ def _open_rows(kind: str, data: Any, indices: Any, ids: Any) -> list[Any]:
     return [out]
 
 
-def _bind_counted(
-    kind: str, context: KernelContext, data: Any, indices: Any, ids: Any, out: Any
-) -> Callable[[], Any]:
-    del context
-
-    def run() -> None:
-        _check_ids(ids, out.shape[0])
-        _sum_into(kind, data, indices, ids, out)
-
-    return run
+def _counted_rows(kind: str, data: Any, indices: Any, ids: Any, out: Any) -> None:
+    _check_ids(ids, out.shape[0])
+    _sum_into(kind, data, indices, ids, out)
 
 
 def _back(kind: str, op: Any, dy: Any) -> list[Any]:
@@ -144,7 +137,7 @@ _KINDS: dict[str, tuple[Any, Rule, str]] = {
 
 for _kind, (_types, _rule, _what) in _KINDS.items():
     _open = Call(partial(_open_rows, _kind), dynamic=True)
-    _counted = Call(make=partial(_bind_counted, _kind))
+    _counted = Call(partial(_counted_rows, _kind))
     op(
         f"SparseSegment{_kind}",
         inputs="data: T, indices: Tidx, segment_ids: int32",
@@ -175,20 +168,13 @@ for _kind, (_types, _rule, _what) in _KINDS.items():
 # -- their gradients
 
 
-def _bind_grad(
-    kind: str, context: KernelContext, grad: Any, indices: Any, ids: Any, out: Any
-) -> Callable[[], Any]:
-    del context
+def _grad_rows(kind: str, grad: Any, indices: Any, ids: Any, out: Any) -> None:
     width = prod(out.shape[1:])
     target, rows = out.reshape(out.shape[0], width), grad.reshape(grad.shape[0], width)
-
-    def run() -> None:
-        check_inside(indices, out.shape[0])
-        check_inside(ids, grad.shape[0], "segment_ids")
-        out.fill(0)
-        combine_rows(np.add, target, indices, rows[ids] * _weights(kind, ids, out.dtype))
-
-    return run
+    check_inside(indices, out.shape[0])
+    check_inside(ids, grad.shape[0], "segment_ids")
+    out.fill(0)
+    combine_rows(np.add, target, indices, rows[ids] * _weights(kind, ids, out.dtype))
 
 
 def _grad_back(kind: str, op: Any, dy: Any) -> list[Any]:
@@ -198,7 +184,7 @@ def _grad_back(kind: str, op: Any, dy: Any) -> list[Any]:
 
 
 for _kind in ("Mean", "SqrtN"):
-    _host = Call(make=partial(_bind_grad, _kind))
+    _host = Call(partial(_grad_rows, _kind))
     _launches = partial(segment_gradient, _KINDS[_kind][1].divided)
     op(
         f"SparseSegment{_kind}Grad",

@@ -236,35 +236,23 @@ class CudaSource(ProgramSource):
     def _columns(self) -> list[str]:
         """Blocks of blockDim.x columns; blockIdx.y has `rows_each` rows, threadIdx.y some."""
         [row_pass] = self.schedule.passes
-        row = [
-            *self.row_starts(),
-            *self.scalars(row_pass.rows, "row_in{}[0]"),
-            *self.element(row_pass),
-            *map(self._add, self.scratch),
-        ]
+        row = [*self.row_starts(), *self.scalars(row_pass.rows, "row_in{}[0]")]
+        row += [*self.element(row_pass), *map(self._add, self.scratch)]
+        head = "for (gg_index row = blockIdx.y * rows_each + threadIdx.y; row < end;"
         lines = [
             *self.scalars(self.schedule.once),
             "const gg_index e = blockIdx.x * blockDim.x + threadIdx.x;",
             *map(self._start, self.scratch),
             *self._end("blockIdx.y", "rows"),
             "if (e < inner)",
-            *braced(
-                "for (gg_index row = blockIdx.y * rows_each + threadIdx.y; row < end; "
-                "row += blockDim.y)",
-                row,
-            ),
+            *braced(f"{head} row += blockDim.y)", row),
         ]
-        for index, kind in self.scratch.items():
-            function, is_first, place = (
-                ("gg_column", "threadIdx.y == 0 && e < inner", "blockIdx.y * inner + e")
-                if kind == "columns"
-                else (
-                    "gg_block",
-                    "threadIdx.x == 0 && threadIdx.y == 0",
-                    "blockIdx.y * gridDim.x + blockIdx.x",
-                )
-            )
-            lines += self._leave(function, index, is_first, place)
+        for index in self.reductions_in("columns"):
+            place = "blockIdx.y * inner + e"
+            lines += self._leave("gg_column", index, "threadIdx.y == 0 && e < inner", place)
+        for index in self.reductions_in("parts"):
+            place = "blockIdx.y * gridDim.x + blockIdx.x"
+            lines += self._leave("gg_block", index, "threadIdx.x == 0 && threadIdx.y == 0", place)
         return lines
 
     def _total_of_parts(self, index: int, parts: str = "rows_each") -> str:
@@ -294,7 +282,8 @@ class CudaSource(ProgramSource):
     def _whole(self) -> str:
         """A kernel a pass; each begins with what the one before left."""
         order, source = self.schedule, ""
-        scalars, known = set(order.once), list[int]()
+        scalars = set(order.once)
+        known: list[int] = []
         for row_pass in order.passes:
             scalars.update(row_pass.rows)
             head = "for (gg_index e = blockIdx.x * rows_each + threadIdx.x; e < end; e += 256)"
@@ -319,7 +308,5 @@ class CudaSource(ProgramSource):
 
     def _totals(self, known: list[int]) -> list[str]:
         """Declares what earlier passes have left."""
-        return [
-            self.values.finished(index, self._total_of_parts(index, "parts"), "inner")
-            for index in known
-        ]
+        totals = ((index, self._total_of_parts(index, "parts")) for index in known)
+        return [self.values.finished(index, total, "inner") for index, total in totals]

@@ -108,7 +108,9 @@ def test_threads_may_run_in_any_order() -> None:
 
 def test_places_that_need_64_bits_change_the_index_alone() -> None:
     program, _ = softmax(3, 40).finish()
-    short, wide = (CudaSource(program, Variant(group=32, wide=wide)).source for wide in (False, True))
+    short, wide = (
+        CudaSource(program, Variant(group=32, wide=wide)).source for wide in (False, True)
+    )
     assert "typedef int32_t gg_index;" in short
     assert "typedef int64_t gg_index;" in wide
 
