@@ -355,9 +355,11 @@ def test_threads_share_the_work(shapes: list[tuple[int, ...]]) -> None:
     kernel = Made()
     x, y = (kernel.input(random(*shape, seed=index)) for index, shape in enumerate(shapes))
     kernel.output(kernel.apply("tanh(x)", kernel.apply("x * y", x, y)))
-    kernel.check()
     runtime = RUNTIME.get(True)
-    assert runtime is not None and 1 <= runtime.threads() <= 3
+    assert runtime is not None
+    others = runtime.threads()  # of earlier tests
+    kernel.check()
+    assert 1 <= runtime.threads() <= max(3, others)
 
 
 @pytest.mark.usefixtures("many_threads")
@@ -393,22 +395,22 @@ import os
 import numpy as np
 import gpugraph as tf
 from gpugraph.devices.native import Fusion, prepare
-from gpugraph.devices.native import function, runtime
+from gpugraph.devices.native import compiled_functions, native_runtime
 
-function.THREAD_NANOSECONDS = 1
+compiled_functions.THREAD_NANOSECONDS = 1
 fusion = Fusion()
 fusion.output(fusion.apply("x + x", [fusion.input(tf.float32, (200_000,))], tf.float32))
 fused = fusion.finish()
 x, out = np.ones(200_000, np.float32), np.zeros(200_000, np.float32)
 run = prepare([fused.program])[0].get(wait=True).bind([x], [out], fused.sizes)
 run()
-before = runtime.RUNTIME.get(True).threads()
+before = native_runtime.RUNTIME.get(True).threads()
 child = os.fork()
 if child == 0:
-    fresh = runtime.RUNTIME.get(True).threads()
+    fresh = native_runtime.RUNTIME.get(True).threads()
     out.fill(0)
     run()
-    after = runtime.RUNTIME.get(True).threads()
+    after = native_runtime.RUNTIME.get(True).threads()
     os._exit(0 if (out == 2).all() and (fresh, after) == (0, 2) else 1)
 out.fill(0)
 run()
