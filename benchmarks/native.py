@@ -18,6 +18,7 @@ import numpy as np
 from cpu_numpy import expression_into
 
 from gpugraph.base.dtypes import float32
+from gpugraph.config.environment import thread_count
 from gpugraph.devices.native import (
     Function,
     Fused,
@@ -25,7 +26,6 @@ from gpugraph.devices.native import (
     compiled_functions as function_module,
     prepare,
 )
-from gpugraph.devices.native.native_runtime import thread_count
 
 
 def fused(size: int) -> Fused:

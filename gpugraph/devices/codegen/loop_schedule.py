@@ -92,7 +92,7 @@ def schedule(program: Program) -> Schedule:
 
 
 def _first_passes(program: Program) -> list[int]:
-    """In (or, of one number a row, before) which pass each value can be known."""
+    """The first pass in which (or before which, for one number a row) each value is known."""
     passes: list[int] = []
     row_reductions = program.row_reductions()
     for index in range(len(program.values)):
@@ -102,7 +102,7 @@ def _first_passes(program: Program) -> list[int]:
 
 
 def _targets(order: Schedule, row_pass: Pass) -> list[int]:
-    """What a pass is for."""
+    """The values that a pass reduces or stores."""
     ends = (*row_pass.lanes, *row_pass.columns)
     reduced = [order.program.operands(index)[0] for index in ends]
     return reduced + [index for index, _ in row_pass.stores]
@@ -129,7 +129,7 @@ def _slots_of_expensive_values(order: Schedule, first: list[int]) -> dict[int, i
     program = order.program
     slots: dict[int, int] = {}
     if not order.passes:
-        return {}
+        return slots
     last, targets = len(order.passes) - 1, _targets(order, order.passes[-1])
     free = [slot for _, slot in order.passes[-1].stores]
     for index in reversed(program.needed(targets)):
@@ -169,7 +169,7 @@ def _assign_values(order: Schedule) -> None:
     known = set(program.row_reductions())
 
     def assign_scalars(wanted: Iterable[int], target: list[int]) -> None:
-        """Adds what is no element and not yet computed, and what that is made of."""
+        """Adds the values that are no elements and not yet computed, with their operands."""
         scalars = (index for index in wanted if not order.is_element(index))
         for index in program.needed(scalars, known):
             is_free = not any(order.spans[index]) and index not in dependent

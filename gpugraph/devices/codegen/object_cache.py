@@ -46,7 +46,7 @@ def cache_folder() -> Path:
 class ObjectCache:
     """A folder of compiled objects.
 
-    `reason` says why new objects are not kept in the user's folder, and is empty where they are.
+    reason: why new objects are not kept in the user's folder; empty where they are.
     """
 
     def __init__(self, folder: Path, most_bytes: int = MOST_BYTES, ending: str = ".so") -> None:
@@ -155,7 +155,7 @@ def _digest(content: bytes) -> bytes:
 
 
 def _write(folder: Path, key: str, ending: str, content: bytes) -> Path:
-    """Writes beside, then renames: nobody ever sees half a file."""
+    """Writes beside, then renames: no process ever sees half a file."""
     path = folder / f"{key}{ending}"
     beside = folder / f".{key}.{os.getpid()}.{secrets.token_hex(4)}"
     try:

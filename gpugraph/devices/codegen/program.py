@@ -1,4 +1,4 @@
-"""What a native kernel computes, as a record: values over a space of axes, made of each other.
+"""The work of a native kernel, as a record: values over a space of axes, and their operands.
 
     space (rows, columns)          x: (yes, yes)   bias: (no, yes)   largest: (yes, no)   rate: ()
 
@@ -77,8 +77,8 @@ Value = Input | Constant | Index | Apply | Reduce
 class Program(NamedTuple):
     """The values in order, which of them are outputs, and along which axes each output runs.
 
-    Along what an output runs and its value doesn't, the value is repeated. narrow: the size of the
-    last axis, where it is so small that it is part of the source; else 0.
+    Along an output's axes that its value doesn't have, the value is repeated. narrow: the size of
+    the last axis, where it is so small that it is part of the source; else 0.
     """
 
     axes: int
@@ -124,7 +124,7 @@ class Program(NamedTuple):
         return set(self.reductions).difference(self.trailing())
 
     def operands(self, index: int) -> tuple[int, ...]:
-        """The values that a value is made of."""
+        """The values that a value is computed from."""
         value = self.values[index]
         if isinstance(value, Apply):
             return value.inputs
@@ -139,7 +139,7 @@ class Program(NamedTuple):
         return users
 
     def needed(self, targets: Iterable[int], known: Container[int] = ()) -> list[int]:
-        """`targets` and all they are made of, in order, but what is known."""
+        """`targets` and all their operands, in order, but what is known."""
         needed: set[int] = set()
         pending = list(targets)
         while pending:

@@ -150,7 +150,7 @@ class Fusion:
 
     def _transposed(self, number: int, positions: Shape) -> int:
         """The value with each axis at another position, counted from the last; other axes have
-        size 1. So have the values that it is made of."""
+        size 1. Its operands change with it."""
         value, shape = self._values[number], self._shapes[number]
         positions = positions[: len(shape)]
         if positions == tuple(range(len(shape))):

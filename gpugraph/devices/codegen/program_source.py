@@ -165,27 +165,27 @@ class ProgramSource:
 
     # -- rows: what a language has its own form of
 
-    def start(self, index: int) -> str:
+    def _start(self, index: int) -> str:
         """The declaration of a reduction's total."""
         raise NotImplementedError
 
-    def add(self, index: int) -> str:
+    def _add(self, index: int) -> str:
         """The statement that adds an element to a reduction's total."""
         raise NotImplementedError
 
-    def total(self, index: int) -> str:
+    def _total(self, index: int) -> str:
         """A row's total, as an expression."""
         raise NotImplementedError
 
-    def elements(self, row_pass: Pass) -> list[str]:
+    def _row_elements(self, row_pass: Pass) -> list[str]:
         """One pass over the elements of a row."""
         raise NotImplementedError
 
-    def total_of_parts(self, index: int) -> str:
+    def _total_of_parts(self, index: int) -> str:
         """What the parts of the launch have left of a reduction, combined, as an expression."""
         raise NotImplementedError
 
-    def column(self, index: int) -> list[str]:
+    def _column(self, index: int) -> list[str]:
         """Declares element `e` of a reduction over rows, of what the parts have left of it."""
         raise NotImplementedError
 
@@ -197,8 +197,8 @@ class ProgramSource:
         for row_pass in order.passes:
             totals = [index for index in row_pass.lanes if index not in self.scratch]
             lines += self.scalars(row_pass.rows, "row_in{}[0]", known)
-            lines += [*map(self.start, totals), *self.elements(row_pass)]
-            lines += [self.values.finished(index, self.total(index), "inner") for index in totals]
+            lines += [*map(self._start, totals), *self._row_elements(row_pass)]
+            lines += [self.values.finished(index, self._total(index), "inner") for index in totals]
         return lines + self.scalars(order.after, "row_in{}[0]", known)
 
     def scalar_stores(self) -> list[str]:
@@ -210,17 +210,17 @@ class ProgramSource:
         """Stores a row's results, and adds them to the totals of all rows."""
         order = self.schedule
         stores = [self.values.store(index, f"out{slot}[row]") for index, slot in order.row_stores]
-        return stores + [self.add(index) for index in order.row_sums]
+        return stores + [self._add(index) for index in order.row_sums]
 
     def after_rows(self) -> tuple[list[str], list[str], list[str]]:
-        """When all rows are done: scalars; what there is for each element; stores of scalars."""
+        """When all rows are done: scalars; statements for each element; stores of scalars."""
         order, scalars, elements, stores = self.schedule, [], [], []
         for index, kind in self.scratch.items():
             if kind == "columns":
-                elements += self.column(index)
+                elements += self._column(index)
             else:
                 count = "rows" if index in order.row_sums else "rows * inner"
-                scalars.append(self.values.finished(index, self.total_of_parts(index), count))
+                scalars.append(self.values.finished(index, self._total_of_parts(index), count))
         for index in order.late:
             if order.is_element(index):
                 elements.append(self.values.statement(index, "in{}[e]"))

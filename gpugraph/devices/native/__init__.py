@@ -1,16 +1,16 @@
-"""Fused kernels for the CPU: programs of elementwise and reduction texts as C functions.
+"""Fused kernels for the CPU: programs of elementwise expressions and reductions as C functions.
 
-    Fusion      told what is computed of which shapes; gives a program     fusion, program
-    prepare     programs compiled in the background                        prepared
-    Function    bound to arrays: a call of 50 ns and what it computes      function, runtime
-    products    matrix products by NumPy's BLAS, as such a call            blas
-    move        a copy from one strided array to another, as such a call   moves
-    SourceFile  C functions of single ops, written by hand                 source
+    Fusion      collects ops on shapes; gives a program                    codegen/program_builder
+    prepare     compiles programs in the background                        background_compilation
+    Function    bound to arrays: a call of 50 ns and its work              compiled_functions
+    products    matrix products by NumPy's BLAS, as such a call            numpy_blas
+    move        a copy from one strided array to another, as such a call   strided_copies
+    SourceFile  C functions of single ops, written by hand                 handwritten_kernels
     sequence    calls, one after the other, as one                         here
-    Loop        variables, a condition, next values: a whole while loop    loop_text
+    Loop        variables, a condition, next values: a whole while loop    c_while_loop_source
 
-The text of a program is written by `schedule` (which pass computes what), `values` (single values),
-`passes` (one loop) and `text` (the function).
+`codegen/loop_schedule` decides which pass computes what, `codegen/c_value_expressions` writes
+single values, `c_pass_source` one loop, and `c_kernel_source` the function.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ from gpugraph.devices.native.strided_copies import Axis as Axis, axes_of as axes
 
 
 def failed_at(call: Callable[[], int]) -> int:
-    """Which of its calls ended a `sequence` that has returned something true."""
+    """The number of the call that ended a `sequence`, once that has returned something true."""
     runtime = RUNTIME.get(True)
     assert runtime is not None, "there are calls, so there is a runtime"
     return runtime.failed_at(call)

@@ -77,7 +77,7 @@ class KernelSource(CSource):
             *self._share(),
             *self.scalars(self.schedule.once),
             *self.strides(),
-            *map(self.start, sums),
+            *map(self._start, sums),
         ]
         for index in self.reductions_in("columns"):
             lines += [
@@ -88,7 +88,7 @@ class KernelSource(CSource):
             ]
         row = [*self.row_starts(), *self.passes(self.schedule), *self.row_results()]
         lines += braced("for (; row < end_row; row++)", row)
-        lines += [f"scratch{index}[which] = {self.total(index)};" for index in sums]
+        lines += [f"scratch{index}[which] = {self._total(index)};" for index in sums]
         part = f"{self.name}_part"
         return self._part(part, lines) + self._entry([*self._run(part), *self._late()])
 
@@ -101,12 +101,10 @@ class KernelSource(CSource):
             "const int64_t stop = gg_min(start + b->inner_each, inner);",
         ]
 
-    def total_of_parts(self, index: int) -> str:
-        """What the parts have left of a sum, combined."""
+    def _total_of_parts(self, index: int) -> str:
         return self._fold(index, f"scratch{index}")
 
-    def column(self, index: int) -> list[str]:
-        """A column's sum, which `_late` has folded."""
+    def _column(self, index: int) -> list[str]:
         total = f"chunks ? scratch{index}[e] : {self.values.reduction(index)}_start()"
         return [self.values.finished(index, total, "rows")]
 
@@ -136,10 +134,10 @@ class KernelSource(CSource):
             part = f"{self.name}_part{number}"
             scalars.update(row_pass.rows)
             lines = [*share, *self.row_starts(), *self._totals(known)]
-            lines += [*self.scalars(sorted(scalars)), *map(self.start, row_pass.lanes)]
-            lines += self.elements(row_pass)
+            lines += [*self.scalars(sorted(scalars)), *map(self._start, row_pass.lanes)]
+            lines += self._row_elements(row_pass)
             for index in row_pass.lanes:
-                lines.append(f"scratch{index}[1 + which] = {self.total(index)};")
+                lines.append(f"scratch{index}[1 + which] = {self._total(index)};")
             source += self._part(part, lines)
             runs += self._run(part)
             for index in row_pass.lanes:

@@ -56,23 +56,20 @@ class CSource(ProgramSource):
         super().__init__(program, key, _TREE, whole)
         self.inputs = program.inputs
 
-    def start(self, index: int) -> str:
-        """The declaration of a reduction's tree."""
+    def _start(self, index: int) -> str:
         total = f"total{index}"
         return f"{self.values.reduction(index)}_tree {total}; {total}.depth = {total}.count = 0;"
 
-    def add(self, index: int) -> str:
-        """The statement that adds an element to a reduction's tree."""
+    def _add(self, index: int) -> str:
         return self._push(index, self.values.mapped(index))
 
-    def total(self, index: int) -> str:
-        """The total of a tree, as an expression."""
+    def _total(self, index: int) -> str:
         return f"{self.values.reduction(index)}_total(&total{index})"
 
     def _push(self, index: int, value: str) -> str:
         return f"{self.values.reduction(index)}_push(&total{index}, {value});"
 
-    def elements(self, row_pass: Pass) -> list[str]:
+    def _row_elements(self, row_pass: Pass) -> list[str]:
         """The pass over elements `start` to `stop`; blocks' totals are pushed to trees."""
         statements = [*self.element(row_pass), *self.column_sums(row_pass)]
         if not row_pass.lanes:

@@ -19,13 +19,13 @@ from typing import Any
 import numpy as np
 
 from gpugraph.base.dtypes import float16, float32
-from gpugraph.base.errors import InternalError, invalid_argument
+from gpugraph.base.errors import invalid_argument
 from gpugraph.config.environment import thread_count
 from gpugraph.devices.codegen.c_types import EXPENSIVE
 from gpugraph.devices.codegen.program import Apply, Input, Program, Value
 from gpugraph.devices.native.c_kernel_source import KernelSource
 from gpugraph.devices.native.c_while_loop_source import LoopSource
-from gpugraph.devices.native.native_runtime import Block, Runtime, address_of
+from gpugraph.devices.native.native_runtime import Block, Runtime, address_of, internal_error
 
 PART = 16384
 """Elements of a part: a multiple of the block of a reduction (1,024)."""
@@ -102,9 +102,7 @@ class Function:
         wanted += zip(program.outputs, program.along)
         _check(program.values, program.axes, wanted, [*inputs, *outputs], sizes)
         if program.narrow and sizes[-1] != program.narrow:
-            raise InternalError(
-                None, None, f"A kernel of {program.narrow} columns was given {sizes[-1]}"
-            )
+            raise internal_error(f"A kernel of {program.narrow} columns was given {sizes[-1]}")
         _check_writeable(outputs)
         block, keep, work = self._block(inputs, outputs, sizes)
         return self._runtime.call(block, keep, work >= RELEASE_NANOSECONDS)
@@ -205,28 +203,24 @@ def _check(
 ) -> None:
     """InternalError unless the arrays hold the wanted values, by the axes they run along."""
     if len(arrays) != len(wanted) or len(sizes) != axes:
-        raise InternalError(
-            None,
-            None,
+        raise internal_error(
             f"A native kernel of {len(wanted)} arrays over {axes} axes was given {len(arrays)} "
-            f"arrays and sizes {list(sizes)}",
+            f"arrays and sizes {list(sizes)}"
         )
     for position, ((index, along), array) in enumerate(zip(wanted, arrays)):
         count = prod(size for size, runs in zip(sizes, along) if runs)
         numpy_type = np.dtype(values[index].dtype.as_numpy_dtype)
         if array.dtype != numpy_type or array.size != count or not _is_plain(array):
-            raise InternalError(
-                None,
-                None,
+            raise internal_error(
                 f"Array {position} of a native kernel must be C-ordered {numpy_type} with {count} "
                 f"elements, but is {array.dtype}{list(array.shape)}"
-                + ("" if _is_plain(array) else ", not C-ordered in memory"),
+                + ("" if _is_plain(array) else ", not C-ordered in memory")
             )
 
 
 def _check_writeable(arrays: Sequence[Any]) -> None:
     if not all(array.flags.writeable for array in arrays):
-        raise InternalError(None, None, "A native kernel can't write to a read-only array")
+        raise internal_error("A native kernel can't write to a read-only array")
 
 
 def _is_plain(array: Any) -> bool:

@@ -17,12 +17,18 @@ from typing import Any
 
 import numpy as np
 
-from gpugraph.base.errors import InternalError
 from gpugraph.config.environment import thread_count
 from gpugraph.devices.codegen.c_compiler import compiler
 from gpugraph.devices.native.background_compilation import Prepared
 from gpugraph.devices.native.compiled_functions import RELEASE_NANOSECONDS
-from gpugraph.devices.native.native_runtime import RUNTIME, Call, Runtime, address_of, kernel_file
+from gpugraph.devices.native.native_runtime import (
+    RUNTIME,
+    Call,
+    Runtime,
+    address_of,
+    internal_error,
+    kernel_file,
+)
 
 _REALS = {"float32": ("float", "f32"), "float64": ("double", "f64")}
 """By dtype: the C type, and the ending of its functions' names."""
@@ -67,7 +73,7 @@ class SourceFile:
         dtype = str(arrays[0].dtype)
         if dtype not in _REALS or any(str(array.dtype) != dtype for array in arrays):
             dtypes = ", ".join(str(array.dtype) for array in arrays)
-            raise InternalError(None, None, f"{function} has no version for {dtypes}")
+            raise internal_error(f"{function} has no version for {dtypes}")
         ending = _REALS[dtype][1]
         entry = address_of(getattr(self._library, f"{function}_{ending}"))
         block = _Source(entry, self._runtime.parallel)
@@ -97,11 +103,9 @@ def _check(function: str, block: _Source, arrays: Sequence[Any]) -> None:
     is_plain = all(array.flags.c_contiguous and array.flags.aligned for array in arrays)
     if sizes != wanted or not is_plain or not arrays[-1].flags.writeable:
         shapes = ", ".join(f"{list(array.shape)}" for array in arrays)
-        raise InternalError(
-            None,
-            None,
+        raise internal_error(
             f"{function} needs C-ordered arrays of {wanted} elements, the last one writeable, but "
-            f"was given {shapes}",
+            f"was given {shapes}"
         )
 
 

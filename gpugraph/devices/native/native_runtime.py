@@ -16,6 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from gpugraph.base.errors import InternalError
 from gpugraph.devices.codegen.c_compiler import Compilation, compiler
 
 _PACKAGE = Path(__file__).resolve().parents[2]
@@ -133,6 +134,11 @@ def address_of(function: Any) -> int:
     address = ctypes.cast(function, ctypes.c_void_p).value
     assert address is not None
     return address
+
+
+def internal_error(message: str) -> InternalError:
+    """An error of no node."""
+    return InternalError(None, None, message)
 
 
 class _Shared:

@@ -20,11 +20,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gpugraph.base.errors import InternalError
 from gpugraph.config.environment import thread_count
 from gpugraph.devices.codegen.program import NotNativeError
-from gpugraph.devices.native.native_runtime import RUNTIME, Call, Runtime, address_of
-from gpugraph.devices.native.numpy_views import addresses, are_apart, description, overlap
+from gpugraph.devices.native.native_runtime import (
+    RUNTIME,
+    Call,
+    Runtime,
+    address_of,
+    internal_error,
+)
+from gpugraph.devices.native.numpy_views import addresses, are_apart, overlap, show
 
 _NAMES = (
     ("scipy_cblas_{}64_", True),
@@ -150,7 +155,7 @@ def products(triples: Sequence[tuple[Any, Any, Any]]) -> Call:
     """
     blas, runtime = _blas(), RUNTIME.get(True)
     if blas is None or runtime is None:
-        raise InternalError(None, None, blas_reason())
+        raise internal_error(blas_reason())
     if blas.threads is not None:
         _set_thread_functions(runtime, blas.threads)
     calls = [_product(blas, runtime, *triple) for triple in triples]
@@ -179,7 +184,7 @@ def _product(blas: _Blas, runtime: Runtime, a: Any, b: Any, out: Any) -> Call:
         _layout(out)
     ]
     if layouts[2].is_transposed:
-        raise NotNativeError(f"A product to {description(out)}: its last axis is not contiguous")
+        raise NotNativeError(f"A product to {show(out)}: its last axis is not contiguous")
     axes = _fold(a, b, out, layouts) if k else out.ndim - 2
     rows = prod(out.shape[axes:-1])
     block.is_wide, block.item = blas.is_wide, out.itemsize
@@ -201,30 +206,20 @@ def _check(a: Any, b: Any, out: Any) -> None:
         and (a.shape[-2], b.shape[-1]) == out.shape[-2:]
         and a.shape[-1] == b.shape[-2]
     ):
-        raise InternalError(
-            None, None, f"Shapes of a product that don't fit: {_descriptions(a, b, out)}"
-        )
+        raise internal_error(f"Shapes of a product that don't fit: {_show(a, b, out)}")
     if not out.flags.writeable:
-        raise InternalError(
-            None, None, f"A product to a read-only array: {_descriptions(a, b, out)}"
-        )
+        raise internal_error(f"A product to a read-only array: {_show(a, b, out)}")
     if out.dtype not in _TYPES or not a.dtype == b.dtype == out.dtype:
-        raise NotNativeError(
-            f"A product of other than float32 or float64: {_descriptions(a, b, out)}"
-        )
+        raise NotNativeError(f"A product of other than float32 or float64: {_show(a, b, out)}")
     if not (a.flags.aligned and b.flags.aligned and out.flags.aligned):
-        raise NotNativeError(
-            f"A product of arrays that are not aligned: {_descriptions(a, b, out)}"
-        )
+        raise NotNativeError(f"A product of arrays that are not aligned: {_show(a, b, out)}")
     is_apart = are_apart(out.shape, out.strides, out.itemsize)
     if not is_apart or overlap(a, out) or overlap(b, out):
-        raise NotNativeError(
-            f"A product that overlaps itself or an input: {_descriptions(a, b, out)}"
-        )
+        raise NotNativeError(f"A product that overlaps itself or an input: {_show(a, b, out)}")
 
 
-def _descriptions(*arrays: Any) -> str:
-    return ", ".join(map(description, arrays))
+def _show(*arrays: Any) -> str:
+    return ", ".join(map(show, arrays))
 
 
 def _layout(x: Any) -> _Matrix:
@@ -238,9 +233,7 @@ def _layout(x: Any) -> _Matrix:
         leading, rest = divmod(step, x.itemsize) if outer > 1 else (max(inner, 1), 0)
         if (inner <= 1 or inner_step == x.itemsize) and not rest and leading >= max(inner, 1):
             return _Matrix(is_transposed, leading)
-    raise NotNativeError(
-        f"A product of {description(x)}: neither of the last two axes is contiguous"
-    )
+    raise NotNativeError(f"A product of {show(x)}: neither of the last two axes is contiguous")
 
 
 def _fold(a: Any, b: Any, out: Any, layouts: list[_Matrix]) -> int:
@@ -280,7 +273,7 @@ def _kind(m: int, n: int, k: int) -> int:
 
 
 def _cut(block: _Products) -> int:
-    """Cuts products into blocks by their sizes alone, and what there is into parts; its work."""
+    """Cuts products into blocks by their sizes alone, and blocks into parts; returns the work."""
     work: int = block.m * block.n * block.k * block.item // 4
     if block.kind != _MATRICES:
         work *= _VECTOR_WORK

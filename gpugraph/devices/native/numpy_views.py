@@ -11,8 +11,8 @@ _MOST_WORK: Any = 10_000
 """Candidates that NumPy tries: a few microseconds."""
 
 
-def description(array: Any) -> str:
-    """A view in a message."""
+def show(array: Any) -> str:
+    """The dtype, shape and strides of a view, for messages."""
     return f"{array.dtype}{list(array.shape)} with strides {list(array.strides)}"
 
 

@@ -16,11 +16,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gpugraph.base.errors import InternalError
 from gpugraph.config.environment import thread_count
 from gpugraph.devices.codegen.program import NotNativeError
-from gpugraph.devices.native.native_runtime import RUNTIME, Call, Runtime, address_of
-from gpugraph.devices.native.numpy_views import are_apart, description, overlap
+from gpugraph.devices.native.native_runtime import (
+    RUNTIME,
+    Call,
+    Runtime,
+    address_of,
+    internal_error,
+)
+from gpugraph.devices.native.numpy_views import are_apart, overlap, show
 
 MOST_AXES = 8
 """Axes after collapsing: two of the plane and `GG_OUTSIDE` of kernels/host/host_strided_copy.c."""
@@ -80,16 +85,14 @@ def move(source: Any, target: Any) -> Call:
     """
     runtime = RUNTIME.get(True)
     if runtime is None:
-        raise InternalError(None, None, RUNTIME.reason)
+        raise internal_error(RUNTIME.reason)
     array = _as_array(source, target)
     _check(array, target)
     if _is_same(array, target) or not target.size:
         block = _Move(address_of(runtime.library.gg_moved))
         return runtime.call(block, (array, target), False)
     if overlap(array, target):
-        raise NotNativeError(
-            f"A move of {description(array)} to {description(target)}, which overlaps it"
-        )
+        raise NotNativeError(f"A move of {show(array)} to {show(target)}, which overlaps it")
     axes, start, to = axes_of(array, target)
     return _bound(runtime, axes, (start, to), (array, target))
 
@@ -103,22 +106,22 @@ def _as_array(source: Any, target: Any) -> Any:
     try:
         return np.array(source, target.dtype)
     except (OverflowError, TypeError, ValueError) as error:
-        raise InternalError(None, None, f"{source!r} is no {target.dtype}: {error}") from None
+        raise internal_error(f"{source!r} is no {target.dtype}: {error}") from None
 
 
 def _check(source: Any, target: Any) -> None:
     """Raises the errors of `move`."""
     if source.dtype != target.dtype or not _broadcasts(source.shape, target.shape):
-        views = f"{description(source)} to {description(target)}"
-        raise InternalError(None, None, f"No move of {views}: dtypes or shapes don't fit")
+        views = f"{show(source)} to {show(target)}"
+        raise internal_error(f"No move of {views}: dtypes or shapes don't fit")
     if not target.flags.writeable:
-        raise InternalError(None, None, "A move can't write to a read-only array")
+        raise internal_error("A move can't write to a read-only array")
     if target.dtype.hasobject or target.itemsize not in _SIZES:
         raise NotNativeError(f"A move of {target.dtype}, with {target.itemsize} bytes an element")
     if not (source.flags.aligned and target.flags.aligned):
-        raise NotNativeError(f"A move of {description(source)} that is not aligned in memory")
+        raise NotNativeError(f"A move of {show(source)} that is not aligned in memory")
     if not are_apart(target.shape, target.strides, target.itemsize):
-        raise NotNativeError(f"A move to {description(target)}, whose elements may share memory")
+        raise NotNativeError(f"A move to {show(target)}, whose elements may share memory")
 
 
 def _is_same(a: Any, b: Any) -> bool:

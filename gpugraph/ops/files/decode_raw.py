@@ -33,20 +33,20 @@ def _bind(context: KernelContext, source: Any) -> Callable[[], Any]:
     stored = bits.newbyteorder("<" if is_little else ">")
 
     def run() -> list[Any]:
-        texts = source.reshape(-1).tolist()
-        size = len(texts[0]) if texts else 0
-        for index, text in enumerate(texts):
-            if len(text) != size:
+        strings = source.reshape(-1).tolist()
+        size = len(strings[0]) if strings else 0
+        for index, string in enumerate(strings):
+            if len(string) != size:
                 raise invalid_argument(
                     "DecodeRaw requires input strings to all be the same size, but element "
-                    f"{index} has size {len(text)} != {size}"
+                    f"{index} has size {len(string)} != {size}"
                 )
         if size % stored.itemsize:
             raise invalid_argument(
                 f"Input to DecodeRaw has length {size} that is not a multiple of "
                 f"{stored.itemsize}, the size of {wanted.name}"
             )
-        numbers = np.frombuffer(b"".join(texts), stored)
+        numbers = np.frombuffer(b"".join(strings), stored)
         shape = (*source.shape, size // stored.itemsize)
         return [numbers.reshape(shape).astype(bits).view(numpy_type)]
 

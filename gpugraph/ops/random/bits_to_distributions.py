@@ -60,7 +60,7 @@ class Law(NamedTuple):
 
 
 def groups_of(out: Any) -> tuple[int, int]:
-    """How many groups an array is made of, and how many numbers a group has."""
+    """How many groups an array has, and how many numbers a group has."""
     size = 2 if out.dtype.itemsize == 8 else 4
     return -(-out.size // size), size
 

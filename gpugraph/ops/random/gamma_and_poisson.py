@@ -1,4 +1,4 @@
-"""Gamma and Poisson numbers: the ops and functions over `random_rejection`.
+"""Gamma and Poisson numbers: the ops and functions over `rejection_sampling`.
 
 Equal seeds give TensorFlow's numbers, but for the last bits of float64.
 """
@@ -62,31 +62,28 @@ def _gamma_back(op: Any, dy: Any) -> list[Any]:
     return [None, raw_ops.Sum(slope, raw_ops.Range(0, raw_ops.Size(sizes), 1))]
 
 
+_SHARED: dict[str, Any] = {"infer": _infer, "host": [0], "stateful": True}
 _random_gamma = op(
     "RandomGamma",
     inputs="shape: S, alpha: T",
     outputs="output: T",
     attrs={**SEED_ATTRS, "S": INDEX, "T": _FLOATS},
-    infer=_infer,
-    host=[0],
     cpu=_drawing(gamma),
     gpu=_drawing(gamma),
     grad=_gamma_back,
-    stateful=True,
     doc="Gamma numbers of shape parameter alpha and rate 1: [*shape, *alpha.shape].",
+    **_SHARED,
 )
 _random_poisson = op(
     "RandomPoissonV2",
     inputs="shape: S, rate: R",
     outputs="output: dtype",
     attrs={**SEED_ATTRS, "S": INDEX, "R": _REAL, "dtype": _REAL},
-    infer=_infer,
-    host=[0],
     cpu=_drawing(poisson),
     gpu=_drawing(poisson),
     grad=NO_GRADIENT,
-    stateful=True,
     doc="Poisson numbers of these rates: [*shape, *rate.shape].",
+    **_SHARED,
 )
 
 

@@ -17,7 +17,7 @@ from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import Arg, Call, KernelContext, Launch, Scratch, Signature, Source
+from gpugraph.kernel import Arg, Call, KernelContext, Launch, Scratch, Signature
 from gpugraph.ops.control.group_and_no_op import with_dependencies
 from gpugraph.ops.framework.cuda_grids import THREADS, grid_of
 from gpugraph.ops.framework.identity_and_shape import shape
@@ -30,7 +30,7 @@ from gpugraph.ops.indexing.strided_slice import slice
 from gpugraph.ops.random.bits_to_distributions import doubles
 from gpugraph.ops.random.philox import Philox
 from gpugraph.ops.random.random_launches import seed_type
-from gpugraph.ops.random.random_ops import random_uniform
+from gpugraph.ops.random.random_ops import drawing_op, random_uniform
 from gpugraph.ops.random.seeds_and_streams import (
     INDEX,
     RESERVED,
@@ -141,41 +141,43 @@ def _launch_classes(
     ]
 
 
-_multinomial_op = op(
+_multinomial_op = drawing_op(
     "Multinomial",
+    _multinomial,
+    _launch_multinomial,
+    "multinomial.cu",
     inputs="logits: T, num_samples: int32",
     outputs="output: output_dtype",
     attrs={**SEED_ATTRS, "T": REAL, "output_dtype": INDEX},
     infer=_infer_multinomial,
     host=[1],
-    cpu=Call(make=_multinomial),
-    gpu=Source("multinomial.cu", _launch_multinomial, Call(make=_multinomial)),
-    grad=NO_GRADIENT,
     stateful=True,
     doc="[batch, num_samples] classes, of each row of `logits` by its log probabilities.",
 )
-_stateless_op = op(
+_stateless_op = drawing_op(
     "StatelessMultinomial",
+    _stateless,
+    _launch_stateless,
+    "multinomial.cu",
     inputs="logits: T, num_samples: int32, seed: Tseed",
     outputs="output: output_dtype",
     attrs={"T": REAL, "Tseed": INDEX, "output_dtype": INDEX},
     infer=_infer_multinomial,
     host=[1],
-    cpu=Call(make=_stateless),
-    gpu=Source("multinomial.cu", _launch_stateless, Call(make=_stateless)),
-    grad=NO_GRADIENT,
     doc="[batch, num_samples] classes by log probabilities, which follow from `seed`.",
 )
 
 
 def _classes(
-    function: OpFunction, scope: tuple[str | None, str], inputs: tuple[Any, Any], dtype: Any,
-    further: Callable[[], dict[str, Any]],
-) -> Tensor:  # fmt: skip
-    with op_scope(*scope, inputs[0]):
-        logits = convert_to_tensor(inputs[0], name="logits")
+    function: OpFunction, scope: tuple[str | None, str], logits: Any, options: tuple[Any, Any, Any]
+) -> Tensor:
+    """options: how many classes, their dtype, the seed."""
+    count, dtype, seed = options
+    with op_scope(*scope, logits):
+        tensor = convert_to_tensor(logits, name="logits")
         wanted = as_dtype(dtype or dtypes.int64)
-        return function(logits, inputs[1], output_dtype=wanted, **further())
+        seeds = {"seed": seed} if function is _stateless_op else seeds_of(seed)
+        return function(tensor, count, output_dtype=wanted, **seeds)
 
 
 def multinomial(
@@ -191,8 +193,8 @@ def multinomial(
     or int32. ValueError for logits that are no matrix, InvalidArgumentError in a run for no
     classes.
     """
-    scope, inputs = (name, "multinomial"), (logits, num_samples)
-    return _classes(_multinomial_op, scope, inputs, output_dtype, lambda: seeds_of(seed))
+    options = num_samples, output_dtype, seed
+    return _classes(_multinomial_op, (name, "multinomial"), logits, options)
 
 
 def categorical(
@@ -203,8 +205,8 @@ def categorical(
     name: str | None = None,
 ) -> Tensor:
     """The same as `multinomial`, under its newer name."""
-    scope, inputs = (name, "categorical"), (logits, num_samples)
-    return _classes(_multinomial_op, scope, inputs, dtype, lambda: seeds_of(seed))
+    options = num_samples, dtype, seed
+    return _classes(_multinomial_op, (name, "categorical"), logits, options)
 
 
 def stateless_multinomial(
@@ -215,16 +217,16 @@ def stateless_multinomial(
     name: str | None = None,
 ) -> Tensor:
     """As `multinomial`; the classes follow from `seed`, two integers."""
-    scope, inputs = (name, "stateless_multinomial"), (logits, num_samples)
-    return _classes(_stateless_op, scope, inputs, output_dtype, lambda: {"seed": seed})
+    options = num_samples, output_dtype, seed
+    return _classes(_stateless_op, (name, "stateless_multinomial"), logits, options)
 
 
 def stateless_categorical(
     logits: Any, num_samples: Any, seed: Any, dtype: Any = dtypes.int64, name: str | None = None
 ) -> Tensor:
     """The same as `stateless_multinomial`, under its newer name."""
-    scope, inputs = (name, "stateless_categorical"), (logits, num_samples)
-    return _classes(_stateless_op, scope, inputs, dtype, lambda: {"seed": seed})
+    options = num_samples, dtype, seed
+    return _classes(_stateless_op, (name, "stateless_categorical"), logits, options)
 
 
 # -- orders

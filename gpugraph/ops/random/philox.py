@@ -47,7 +47,7 @@ def _round_keys(key: int) -> list[tuple[int, int]]:
 
 
 class _Constants(NamedTuple):
-    """The numbers of the rounds as arrays, made at first use: NumPy is slow to make them anew."""
+    """The numbers of the rounds as arrays, created at first use: NumPy is slow to create them."""
 
     multipliers: Any
     low: Any

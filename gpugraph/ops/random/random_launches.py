@@ -1,7 +1,7 @@
 """Random numbers on GPUs: launches of random_distributions.cu, which give the host's numbers.
 
-How far a stream has got lies in the GPU's memory, where the kernels move it on: a captured run is
-the same launches again.
+A stream's position lies in the GPU's memory, where the kernels advance it: a captured run is the
+same launches again.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 Equal seeds give TensorFlow's numbers (those of its CPU kernels): to the bit for uniform numbers and
 integers, within a few units in the last place for normal ones, whose logarithm, sine and cosine
-are others. Devices, plans and threads change nothing. See `random_streams` for seeds and
-`random_laws` for distributions.
+differ. Devices, plans and threads change nothing. See `seeds_and_streams` for seeds and
+`bits_to_distributions` for distributions.
 """
 
 from __future__ import annotations
@@ -44,24 +44,39 @@ from gpugraph.ops.random.seeds_and_streams import (
 # -- ops
 
 
-def _random_op(name: str, law: Law, text: str, doc: str) -> OpFunction:
-    """An op that fills a tensor of a given shape by `law`; text: its name on GPUs."""
+Bind = Callable[..., Callable[[], Any]]
 
-    def make(context: KernelContext, out: Any) -> Callable[[], Any]:
+
+def drawing_op(
+    op_type: str,
+    bind: Bind,
+    launches: Callable[[Signature], list[Launch]],
+    file: str = "random_distributions.cu",
+    direct: bool = False,
+    **declaration: Any,
+) -> OpFunction:
+    """Declares an op that draws numbers: on GPUs by launches of a file's functions. The first
+    input, by default the only one on the host, is the shape."""
+    call = Call(make=bind, direct=direct)
+    declaration = {"host": [0], "grad": NO_GRADIENT, **declaration}
+    return op(op_type, cpu=call, gpu=Source(file, launches, call), **declaration)
+
+
+def _random_op(name: str, law: Law, gpu_law: str, doc: str) -> OpFunction:
+    """An op that fills a tensor of a given shape by `law`; gpu_law: its name on GPUs."""
+
+    def bind(context: KernelContext, out: Any) -> Callable[[], Any]:
         return partial(stream_of(context).fill, law, out)
 
-    return op(
+    return drawing_op(
         name,
+        bind,
+        partial(stream_launches, gpu_law),
+        direct=True,
         inputs="shape: T",
         outputs="output: dtype",
         attrs={**SEED_ATTRS, "dtype": FLOATING, "T": INDEX},
         infer=from_value(0),
-        host=[0],
-        cpu=Call(make=make, direct=True),
-        gpu=Source(
-            "random_distributions.cu", partial(stream_launches, text), Call(make=make, direct=True)
-        ),
-        grad=NO_GRADIENT,
         stateful=True,
         doc=doc,
     )
@@ -101,16 +116,15 @@ def _launch_integers(signature: Signature) -> list[Launch]:
     return stream_launches("gg_integers", signature, integer_bounds(signature, 1))
 
 
-_random_uniform_int = op(
+_random_uniform_int = drawing_op(
     "RandomUniformInt",
+    _integers,
+    _launch_integers,
     inputs="shape: T, minval: Tout, maxval: Tout",
     outputs="output: Tout",
     attrs={**SEED_ATTRS, "Tout": INDEX, "T": INDEX},
     infer=from_value(0),
     host=[0, 1, 2],
-    cpu=Call(make=_integers),
-    gpu=Source("random_distributions.cu", _launch_integers, Call(make=_integers)),
-    grad=NO_GRADIENT,
     stateful=True,
     doc="Uniform integers from minval up to, but not including, maxval.",
 )

@@ -1,8 +1,8 @@
 """The streams of random numbers: seeds, and how far each op of a session has got.
 
 An op's seeds are the key and the upper half of the counter of its stream (`philox`). Each draw
-reserves more blocks than it can need, by its size alone, so that what comes later is TensorFlow's,
-too. Stateless ops make a place of a seed of two numbers, by a draw with a key of its own.
+reserves more blocks than it can need, by its size alone, so that later numbers are TensorFlow's,
+too. Stateless ops derive a position from a seed of two numbers, by a draw with a key of its own.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ _STATELESS_KEY = 0x02461E293EC8F720  # TensorFlow's
 
 
 def get_seed(op_seed: int | None) -> tuple[int | None, int | None]:
-    """The two seeds of a random op that is given `op_seed`, or (None, None).
+    """The two seeds of a random op with the argument `op_seed`, or (None, None).
 
     The graph's seed and the op's; where only the graph has one, the op's is the number of ops
-    made so far; where only the op has one, the graph's is DEFAULT_GRAPH_SEED.
+    created so far; where only the op has one, the graph's is DEFAULT_GRAPH_SEED.
     """
     graph: Graph = graph_stack.top()
     if graph.seed is None:
@@ -57,12 +57,12 @@ def get_seed(op_seed: int | None) -> tuple[int | None, int | None]:
 
 
 def set_random_seed(seed: int) -> None:
-    """Sets the default graph's seed: random ops made from now on repeat themselves."""
+    """Sets the default graph's seed: random ops created from now on repeat themselves."""
     graph_stack.top().seed = seed
 
 
 def seeds_of(seed: int | None) -> dict[str, Any]:
-    """The attrs `seed` and `seed2` of an op that is given `seed`."""
+    """The attrs `seed` and `seed2` of an op with the argument `seed`."""
     first, second = get_seed(seed)
     return {"seed": first or 0, "seed2": second or 0}
 
@@ -71,13 +71,13 @@ def seeds_of(seed: int | None) -> dict[str, Any]:
 
 
 class Stream:
-    """Where an op of a session is in its stream; without seeds it begins anywhere.
+    """The position of a session's op in its stream; without seeds it begins anywhere.
 
     Small tensors are drawn ahead, those of several runs at once (twice as many each time), since
     few blocks take as long as some hundreds do.
 
-    Once a GPU draws its numbers, its place is in that GPU's memory, as philox.cuh says,
-    and nowhere else: a run on the host reads it there, and writes it back.
+    Once a GPU draws its numbers, its position is in that GPU's memory, in the layout of
+    philox.cuh, and nowhere else: a run on the host reads it there, and writes it back.
     """
 
     def __init__(self, seed: int, seed2: int) -> None:
@@ -87,11 +87,11 @@ class Stream:
         self._lock = threading.Lock()
         self._ahead = np.empty((0, 0))
         self._used = 0
-        self._kind: Any = None  # what the rows ahead are for; None if the place is not theirs
+        self._kind: Any = None  # law, size and dtype of the rows ahead; None if there are none
         self._moved: tuple[str, DeviceState] | None = None
 
     def move(self, device: str, put: Callable[[Any], DeviceState]) -> DeviceState:
-        """Where the stream is in a device's memory, from now on (see `kernel.Movable`)."""
+        """The stream's position in a device's memory, where it stays (see `kernel.Movable`)."""
         with self._lock:
             if self._moved is None:
                 self._moved, self._kind = (device, put(self._words(self._place))), None
@@ -101,12 +101,12 @@ class Stream:
             return stored
 
     def _words(self, place: Philox) -> Any:
-        """A place as kernels have it."""
+        """A position as kernels have it."""
         halves = place.counter % _LONG, place.counter // _LONG
         return np.array([*halves, place.key, 0], np.uint64)
 
     def reserve(self, blocks: int) -> Philox:
-        """A place from which on so many blocks are the caller's alone."""
+        """A position from which on so many blocks are the caller's alone."""
         with self._lock:
             place, self._kind = self._place, None
             if self._moved is None:
@@ -163,7 +163,7 @@ def stored_stream(signature: Signature) -> State:
 
 
 def place_of_seed(seed: Any) -> Philox:
-    """Where the numbers of a seed of two integers begin."""
+    """The position at which the numbers of a seed of two integers begin."""
     first, second = (int(number) % _LONG for number in seed)
     drawn = Philox(_STATELESS_KEY, first | second << 64).block()
     return Philox(drawn[0] | drawn[1] << 32, (drawn[2] | drawn[3] << 32) << 64)

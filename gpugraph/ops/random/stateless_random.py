@@ -16,8 +16,7 @@ from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import Call, KernelContext, Launch, Signature, Source
-from gpugraph.ops.framework.op_declaration import NO_GRADIENT, op
+from gpugraph.kernel import KernelContext, Launch, Signature
 from gpugraph.ops.framework.op_function import OpFunction
 from gpugraph.ops.framework.op_scope_and_arguments import op_scope
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
@@ -26,6 +25,7 @@ from gpugraph.ops.random.random_launches import seed_launches
 from gpugraph.ops.random.random_ops import (
     between,
     bounds,
+    drawing_op,
     integer_bounds,
     integer_law,
     scaled,
@@ -63,20 +63,19 @@ def _launch(law: str, signature: Signature) -> list[Launch]:
     return seed_launches(law, signature)
 
 
-def _stateless_op(name: str, law: Law, text: str, doc: str) -> OpFunction:
-    def make(_: KernelContext, seed: Any, out: Any) -> Callable[[], Any]:
+def _stateless_op(name: str, law: Law, gpu_law: str, doc: str) -> OpFunction:
+    def bind(_: KernelContext, seed: Any, out: Any) -> Callable[[], Any]:
         return _filling(law, seed, out)
 
-    return op(
+    return drawing_op(
         name,
+        bind,
+        partial(_launch, gpu_law),
+        direct=True,
         inputs="shape: T, seed: Tseed",
         outputs="output: dtype",
         attrs={"dtype": FLOATING, "T": INDEX, "Tseed": INDEX},
         infer=_infer,
-        host=[0],
-        cpu=Call(make=make, direct=True),
-        gpu=Source("random_distributions.cu", partial(_launch, text), Call(make=make, direct=True)),
-        grad=NO_GRADIENT,
         doc=f"{doc} The numbers follow from `seed`, two integers.",
     )
 
@@ -100,16 +99,15 @@ def _launch_integers(signature: Signature) -> list[Launch]:
     return seed_launches("gg_integers", signature, integer_bounds(signature, 2))
 
 
-_uniform_int = op(
+_uniform_int = drawing_op(
     "StatelessRandomUniformInt",
+    _integers,
+    _launch_integers,
     inputs="shape: T, seed: Tseed, minval: dtype, maxval: dtype",
     outputs="output: dtype",
     attrs={"dtype": INDEX, "T": INDEX, "Tseed": INDEX},
     infer=_infer,
     host=[0, 2, 3],
-    cpu=Call(make=_integers),
-    gpu=Source("random_distributions.cu", _launch_integers, Call(make=_integers)),
-    grad=NO_GRADIENT,
     doc="Uniform integers from minval up to, but not including, maxval, which follow from `seed`.",
 )
 

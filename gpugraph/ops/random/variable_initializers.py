@@ -47,7 +47,7 @@ class Initializer:
         return self._make(shape, self.dtype if dtype is None else self._checked(dtype), full)
 
     def _make(self, shape: Any, dtype: DType, full_shape: Any) -> Tensor:
-        raise NotImplementedError(f"{type(self).__name__} does not say what it makes")
+        raise NotImplementedError(f"{type(self).__name__} has no _make")
 
 
 class Zeros(Initializer):

@@ -1,4 +1,4 @@
-"""Gradients of what is computed by segment: each part of the data gets that of its segment.
+"""Gradients of reductions by segment: each part of the data gets its segment's gradient.
 
 They serve sorted and unsorted segments alike; data with a negative number gets nothing. Where no
 data has a number, its count is 0: quotients are 0 there, so that second gradients are no NaN.
@@ -64,11 +64,13 @@ class _Segments:
         return raw_ops.Reshape(self.data, raw_ops.ConcatV2([count, rest], 0))
 
     def sum(self, rows: Any) -> Any:
+        """The sums of rows by segment."""
         if self.is_sorted:
             return raw_ops.SegmentSum(rows, self.ids)
         return raw_ops.UnsortedSegmentSum(rows, self.ids, self.count)
 
     def prod(self, rows: Any) -> Any:
+        """The products of rows by segment."""
         if self.is_sorted:
             return raw_ops.SegmentProd(rows, self.ids)
         return raw_ops.UnsortedSegmentProd(rows, self.ids, self.count)

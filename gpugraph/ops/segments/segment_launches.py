@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from math import prod
 from typing import Any, NamedTuple
 
@@ -24,15 +25,15 @@ _BLOCK = (THREADS, 1, 1)
 
 
 class Rule(NamedTuple):
-    """How the rows of a segment become one: combined by a text, then `divided` ("mean", "root" or
-    not); `empty` is what a segment without rows has."""
+    """What makes a segment's rows one: an expression that combines them; then what they are
+    divided by ("mean", "root" or nothing). empty: what a segment without rows has."""
 
     combine: str
     empty: int = 0
     divided: str = ""
 
 
-def _how(
+def _options(
     dtype: DType, ids: DType, index: DType, divided: str = "", wide: DType | None = None
 ) -> dict[str, Any]:
     count = "(long long)(n)" if dtype.is_integer else "(SUM_VALUE)(n)"
@@ -55,7 +56,7 @@ def _changes(count: int, segments: int, width: int) -> Changes:
 
 
 def _keys(signature: Signature, by: bool, most: int = -1) -> list[Launch]:
-    """A launch that says of each row its segment, and checks that. by: rows are those of input 0
+    """A launch that finds each row's segment, and checks it. by: rows are those of input 0
     at the indices of input 1; ids follow them."""
     data, ids = signature.input_shapes[0], signature.input_shapes[1 + by]
     count, size = ids[0], data[0]
@@ -70,9 +71,9 @@ def _keys(signature: Signature, by: bool, most: int = -1) -> list[Launch]:
     inputs = (Arg(1 + by), Arg(1), *_changes(count, 0, 0).sorted)
     arguments = (*inputs, total, falls, above, outside)
     types = signature.input_types
-    how = _how(types[0], types[1 + by], types[1] if by else dtypes.int32)
+    options = _options(types[0], types[1 + by], types[1] if by else dtypes.int32)
     sizes = (count, most, size, int(by))
-    return [Launch("gg_segment_keys", grid_of(count), _BLOCK, (*arguments, *sizes), **how)]
+    return [Launch("gg_segment_keys", grid_of(count), _BLOCK, (*arguments, *sizes), **options)]
 
 
 def _combined(
@@ -90,15 +91,15 @@ def _combined(
         *combined(sums, Arg(0), changes, dtype, Way(rule.combine, "(b)"), summed),
     ]
     if rule.divided:
-        how = _how(dtype, types[1 + by], dtypes.int32, rule.divided)
+        options = _options(dtype, types[1 + by], dtypes.int32, rule.divided)
         grid, block = columns_and_rows(segments, width)
         arguments = (sums, out, changes.keys, count, segments, width)
-        launches.append(Launch("gg_segment_mean", grid, block, arguments, **how))
+        launches.append(Launch("gg_segment_mean", grid, block, arguments, **options))
     return launches
 
 
 def sized_segments(rule: Rule, by: bool, host: Call) -> Sized:
-    """As many segments as the last id says, of input 0; by: of its rows at the indices of 1."""
+    """Segments of input 0, whose number the last id has; by: of its rows at the indices of 1."""
 
     def count(signature: Signature) -> list[Launch]:
         data, ids = signature.input_shapes[0], signature.input_shapes[1 + by]
@@ -143,33 +144,23 @@ def segment_gradient(divided: str, signature: Signature) -> list[Launch]:
         return [zeros]
     if not segments or signature.input_shapes[2] != (count,):
         raise NotImplementedError("ids and rows do not fit together")
-    how = _how(dtype, signature.input_types[2], dtypes.int32, divided)
+    options = _options(dtype, signature.input_types[2], dtypes.int32, divided)
+    launch: Callable[..., Launch] = partial(Launch, **options)
     sizes = Scratch("sizes of segments", segments, dtypes.uint32)
     weighted = Scratch("weighted", segments * width, wide)
     named = Scratch("segments", count, dtypes.int32)
     outside = ErrorFlag(f"a segment id is not in [0, {segments})")
     order, changes = ordered(Arg(1), signature.input_types[1], count, width, shape[:1])
     grid, block = columns_and_rows(segments, width)
+    named_arguments = (changes.order, Arg(2), named, count, segments)
     return [
         filled(sizes, 0, segments, dtypes.uint32),
-        Launch(
-            "gg_segment_sizes",
-            grid_of(count),
-            _BLOCK,
-            (Arg(2), sizes, outside, count, segments),
-            **how,
+        launch(
+            "gg_segment_sizes", grid_of(count), _BLOCK, (Arg(2), sizes, outside, count, segments)
         ),
-        Launch(
-            "gg_segment_weighted", grid, block, (Arg(0), sizes, weighted, segments, width), **how
-        ),
+        launch("gg_segment_weighted", grid, block, (Arg(0), sizes, weighted, segments, width)),
         *order,
-        Launch(
-            "gg_segment_of",
-            grid_of(count),
-            _BLOCK,
-            (changes.order, Arg(2), named, count, segments),
-            **how,
-        ),
+        launch("gg_segment_of", grid_of(count), _BLOCK, named_arguments),
         zeros,
         *combined(Arg(3), weighted, changes._replace(order=named), wide, _ADDED, dtype),
     ]

@@ -1,8 +1,8 @@
 """Sums, products and extremes of the parts of a tensor that share a number, its segment.
 
-`Segment...` takes a vector of numbers that never fall and makes as many parts as the last one says;
-`UnsortedSegment...` takes numbers in any order and how many parts to make: what has a negative
-number is dropped. Parts are combined in the order in which they come.
+`Segment...` takes a vector of numbers that never fall, of which the last is the last segment;
+`UnsortedSegment...` takes numbers in any order and the number of segments: parts with a negative
+number are dropped. Parts are combined in the order in which they come.
 """
 
 from __future__ import annotations
@@ -68,18 +68,18 @@ def _limit(dtype: Any, lowest: bool) -> Any:
     return limits.min if lowest else limits.max
 
 
-def _launch_unsorted(way: Way, start: Callable[[Any], Any], signature: Signature) -> list[Launch]:
+def _launch_unsorted(rule: Way, start: Callable[[Any], Any], signature: Signature) -> list[Launch]:
     ids, out = signature.input_shapes[1], signature.output_shapes[0]
     dtype, count, width = signature.output_types[0], prod(ids), prod(out[1:])
     index_type = signature.input_types[1]
     order, changes = ordered(Arg(1), index_type, count, width, out[:1], drops=1)
     neutral = filled(Arg(2), start(np.dtype(dtype.as_numpy_dtype)), prod(out), dtype)
-    return [*order, neutral, *combined(Arg(2), Arg(0), changes, dtype, way)]
+    return [*order, neutral, *combined(Arg(2), Arg(0), changes, dtype, rule)]
 
 
-def _unsorted_kernel(combine: Any, start: Callable[[Any], Any], way: Way) -> Source:
-    """`combine` by segment, of `start(dtype)` at first, which is chosen: the dtype's own."""
-    chosen = combine in (np.maximum, np.minimum)
+def _unsorted_kernel(combine: Any, start: Callable[[Any], Any], rule: Way) -> Source:
+    """`combine` by segment, from `start(dtype)` on."""
+    is_extreme = combine in (np.maximum, np.minimum)
 
     def make(_: KernelContext, data: Any, segment_ids: Any, out: Any) -> Callable[[], Any]:
         ids = segment_ids.reshape(-1)
@@ -95,20 +95,20 @@ def _unsorted_kernel(combine: Any, start: Callable[[Any], Any], way: Way) -> Sou
                 )
             out.fill(neutral)
             if ids.size and ids.min() < 0:
-                kept = ids >= 0
-                combine_rows(combine, target, ids[kept], values[kept])
+                valid = ids >= 0
+                combine_rows(combine, target, ids[valid], values[valid])
             else:
                 combine_rows(combine, target, ids, values)
 
         return run
 
-    host = Call(make=make, direct=chosen)
-    return Source("scatter_combine.cu", partial(_launch_unsorted, way, start), host)
+    host = Call(make=make, direct=is_extreme)
+    return Source("scatter_combine.cu", partial(_launch_unsorted, rule, start), host)
 
 
-def _unsorted(what: str, types: Sequence[DType], kernel: Source, grad: Any, doc: str) -> OpFunction:
+def _unsorted(kind: str, types: Sequence[DType], kernel: Source, grad: Any, doc: str) -> OpFunction:
     return op(
-        f"UnsortedSegment{what}",
+        f"UnsortedSegment{kind}",
         inputs="data: T, segment_ids: Tindices, num_segments: Tnumsegments",
         outputs="output: T",
         attrs={"T": types, "Tindices": INDEX, "Tnumsegments": INDEX},
@@ -117,7 +117,7 @@ def _unsorted(what: str, types: Sequence[DType], kernel: Source, grad: Any, doc:
         cpu=kernel.host,
         gpu=kernel,
         grad=grad,
-        doc=f"output[i] = {doc} data[j] over all j with segment_ids[j] == i.",
+        doc=doc,
     )
 
 
@@ -178,10 +178,10 @@ def _divided(total: Any, counts: Any) -> Any:
 
 
 def _sorted(
-    what: str, types: Sequence[DType], kernel: Call, rule: Rule, grad: Any, doc: str
+    kind: str, types: Sequence[DType], kernel: Call, rule: Rule, grad: Any, doc: str
 ) -> OpFunction:
     return op(
-        f"Segment{what}",
+        f"Segment{kind}",
         inputs="data: T, segment_ids: Tindices",
         outputs="output: T",
         attrs={"T": types, "Tindices": INDEX},
@@ -189,54 +189,65 @@ def _sorted(
         cpu=kernel,
         gpu=sized_segments(rule, False, kernel),
         grad=grad,
-        doc=f"output[i] = {doc} data[j] over the run of j with segment_ids[j] == i.",
+        doc=doc,
     )
 
 
+_UNSORTED_SUM = """The sums of the parts of `data` that share a segment id: `num_segments` parts.
+
+    Parts of negative ids are dropped; an id of num_segments or more is an InvalidArgumentError in
+    a run. Shape: (num_segments,) + data.shape[segment_ids.rank:]."""
+_UNSORTED = "{} of parts of `data`, {} of none; see `unsorted_segment_sum`."
+_SORTED_SUM = """The sums of the runs of `data` along axis 0 whose `segment_ids` are equal.
+
+    segment_ids: a vector of data.shape[0] numbers of 0 or more that never fall; ones that are left
+    out have 0. Shape: (last id + 1,) + data.shape[1:]. InvalidArgumentError in a run for ids that
+    fall or are negative."""
+_SORTED = "{} of runs of `data`{}; see `segment_sum`."
+_EXTREMES = {
+    "Max": (np.maximum, MAX, "The largest elements", "the lowest number"),
+    "Min": (np.minimum, MIN, "The smallest elements", "the highest number"),
+}
+
 UNSORTED: dict[str, OpFunction] = {
     "Sum": _unsorted(
-        "Sum", NUMERIC, _unsorted_kernel(np.add, lambda _: 0, ADD), sum_gradient, "the sum of"
+        "Sum", NUMERIC, _unsorted_kernel(np.add, lambda _: 0, ADD), sum_gradient, _UNSORTED_SUM
     ),
     "Prod": _unsorted(
         "Prod",
         NUMERIC,
         _unsorted_kernel(np.multiply, lambda _: 1, MUL),
         prod_gradient,
-        "the product of",
-    ),
-    "Max": _unsorted(
-        "Max",
-        REAL,
-        _unsorted_kernel(np.maximum, lambda dtype: _limit(dtype, True), MAX),
-        extreme_gradient,
-        "the largest of",
-    ),
-    "Min": _unsorted(
-        "Min",
-        REAL,
-        _unsorted_kernel(np.minimum, lambda dtype: _limit(dtype, False), MIN),
-        extreme_gradient,
-        "the smallest of",
+        _UNSORTED.format("The products", "1"),
     ),
 }
-"""Of numbers in any order, by what is done."""
-
-_SUM, _MEAN = Rule(ADD.combine), Rule(ADD.combine, divided="mean")
-_PROD, _MAX, _MIN = Rule(MUL.combine, empty=1), Rule(MAX.combine), Rule(MIN.combine)
+"""Of numbers in any order, by kind."""
 
 SORTED: dict[str, OpFunction] = {
-    "Sum": _sorted("Sum", NUMERIC, _sorted_kernel(np.add, 0), _SUM, sum_gradient, "the sum of"),
-    "Mean": _sorted(
-        "Mean", NUMERIC, _sorted_kernel(np.add, 0, mean=True), _MEAN, mean_gradient, "the mean of"
-    ),
-    "Prod": _sorted(
-        "Prod", NUMERIC, _sorted_kernel(np.multiply, 1), _PROD, prod_gradient, "the product of"
-    ),
-    "Max": _sorted(
-        "Max", REAL, _sorted_kernel(np.maximum, 0), _MAX, extreme_gradient, "the largest of"
-    ),
-    "Min": _sorted(
-        "Min", REAL, _sorted_kernel(np.minimum, 0), _MIN, extreme_gradient, "the smallest of"
-    ),
+    kind: _sorted(kind, NUMERIC, _sorted_kernel(*kernel), rule, grad, doc)
+    for kind, kernel, rule, grad, doc in (
+        ("Sum", (np.add, 0), Rule(ADD.combine), sum_gradient, _SORTED_SUM),
+        (
+            "Mean",
+            (np.add, 0, True),
+            Rule(ADD.combine, divided="mean"),
+            mean_gradient,
+            _SORTED.format("The means", ""),
+        ),
+        (
+            "Prod",
+            (np.multiply, 1),
+            Rule(MUL.combine, empty=1),
+            prod_gradient,
+            _SORTED.format("The products", ", 1 of what is left out"),
+        ),
+    )
 }
-"""Of numbers that never fall; what no number names is 0 (a product: 1)."""
+"""Of numbers that never fall, by kind; rows of no number are 0 (a product: 1)."""
+
+for _kind, (_ufunc, _combine, _result, _none) in _EXTREMES.items():
+    _kernel = _unsorted_kernel(_ufunc, partial(_limit, lowest=_kind == "Max"), _combine)
+    _doc = _UNSORTED.format(_result, _none)
+    UNSORTED[_kind] = _unsorted(_kind, REAL, _kernel, extreme_gradient, _doc)
+    _rule, _doc = Rule(_combine.combine), _SORTED.format(_result, "")
+    SORTED[_kind] = _sorted(_kind, REAL, _sorted_kernel(_ufunc, 0), _rule, extreme_gradient, _doc)

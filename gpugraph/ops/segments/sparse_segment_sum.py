@@ -7,7 +7,7 @@ The ids come in ascending order. What is added to one row is added in the order 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from math import prod
 from typing import Any
@@ -20,7 +20,7 @@ from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import Call, KernelContext, Source
+from gpugraph.kernel import Call, Source
 from gpugraph.ops.arrays.reshape_and_transpose import INDEX
 from gpugraph.ops.framework.kernel_helpers import ints
 from gpugraph.ops.framework.op_declaration import op, raw_ops
@@ -39,17 +39,12 @@ _FLOATS = (dtypes.float64, dtypes.float32, dtypes.bfloat16)
 _FIRST = np.array(0, np.int32)
 
 
-def _check_pairs(context: InferContext, slot: int) -> None:
-    """There are as many indices (input `at`) as segment ids (the next one)."""
-    (count,) = of_rank(context.shapes[slot], 1, "indices")
-    (others,) = of_rank(context.shapes[slot + 1], 1, "segment_ids")
-    if count is not None and others is not None and count != others:
-        raise ValueError(f"segment_ids and indices differ in size: {others} and {count}")
-
-
 def _infer_rows(context: InferContext, count: int | None) -> Sequence[TensorShape]:
     data = context.shapes[0].with_rank_at_least(1).sizes
-    _check_pairs(context, 1)
+    (indices,) = of_rank(context.shapes[1], 1, "indices")
+    (ids,) = of_rank(context.shapes[2], 1, "segment_ids")
+    if indices is not None and ids is not None and indices != ids:
+        raise ValueError(f"segment_ids and indices differ in size: {ids} and {indices}")
     return [UNKNOWN if data is None else TensorShape.of((count, *data[1:]))]
 
 
@@ -58,20 +53,13 @@ def _infer_open(context: InferContext) -> Sequence[TensorShape]:
     return _infer_rows(context, None if ids is None else max(0, int(np.max(ids, initial=-1)) + 1))
 
 
-def _count(context: InferContext, index: int) -> int | None:
-    """The number that a host input says."""
-    of_rank(context.shapes[index], 0, "The number of rows")
-    value = context.value(index)
-    if value is None:
-        return None
-    count = ints(value)[0]
-    if count < 0:
-        raise ValueError(f"Cannot specify a negative number of rows: {count}")
-    return count
-
-
 def _infer_counted(context: InferContext) -> Sequence[TensorShape]:
-    return _infer_rows(context, _count(context, 3))
+    of_rank(context.shapes[3], 0, "The number of rows")
+    value = context.value(3)
+    count = None if value is None else ints(value)[0]
+    if count is not None and count < 0:
+        raise ValueError(f"Cannot specify a negative number of rows: {count}")
+    return _infer_rows(context, count)
 
 
 # -- the sums
@@ -94,9 +82,7 @@ def _check_ids(ids: Any, count: int | None) -> None:
 
 
 def _weights(kind: str, ids: Any, dtype: Any) -> Any:
-    """What each row is multiplied with: 1 / count of its segment, or 1 / its root; None for 1."""
-    if kind == "Sum":
-        return None
+    """The factor of each row: 1 / count of its segment, or 1 / its root."""
     sizes = np.bincount(ids)[ids] if ids.size else np.zeros(0)
     return (1 / (sizes if kind == "Mean" else np.sqrt(sizes))).astype(dtype)[:, None]
 
@@ -122,16 +108,9 @@ def _open_rows(kind: str, data: Any, indices: Any, ids: Any) -> list[Any]:
     return [out]
 
 
-def _bind_counted(
-    kind: str, context: KernelContext, data: Any, indices: Any, ids: Any, out: Any
-) -> Callable[[], Any]:
-    del context
-
-    def run() -> None:
-        _check_ids(ids, out.shape[0])
-        _sum_into(kind, data, indices, ids, out)
-
-    return run
+def _counted_rows(kind: str, data: Any, indices: Any, ids: Any, out: Any) -> None:
+    _check_ids(ids, out.shape[0])
+    _sum_into(kind, data, indices, ids, out)
 
 
 def _back(kind: str, op: Any, dy: Any) -> list[Any]:
@@ -158,7 +137,7 @@ _KINDS: dict[str, tuple[Any, Rule, str]] = {
 
 for _kind, (_types, _rule, _what) in _KINDS.items():
     _open = Call(partial(_open_rows, _kind), dynamic=True)
-    _counted = Call(make=partial(_bind_counted, _kind))
+    _counted = Call(partial(_counted_rows, _kind))
     op(
         f"SparseSegment{_kind}",
         inputs="data: T, indices: Tidx, segment_ids: int32",
@@ -169,7 +148,7 @@ for _kind, (_types, _rule, _what) in _KINDS.items():
         gpu=sized_segments(_rule, True, _open),
         grad=partial(_back, _kind),
         doc=f"The {_what} of the rows of data at the indices that share a segment id; the ids "
-        "ascend, and the last one says how many rows come out.",
+        "ascend, and the last one is the number of the output's last row.",
     )
     op(
         f"SparseSegment{_kind}WithNumSegments",
@@ -189,24 +168,13 @@ for _kind, (_types, _rule, _what) in _KINDS.items():
 # -- their gradients
 
 
-def _infer_grad(context: InferContext) -> Sequence[TensorShape]:
-    return _infer_rows(context, _count(context, 3))
-
-
-def _bind_grad(
-    kind: str, context: KernelContext, grad: Any, indices: Any, ids: Any, out: Any
-) -> Callable[[], Any]:
-    del context
+def _grad_rows(kind: str, grad: Any, indices: Any, ids: Any, out: Any) -> None:
     width = prod(out.shape[1:])
     target, rows = out.reshape(out.shape[0], width), grad.reshape(grad.shape[0], width)
-
-    def run() -> None:
-        check_inside(indices, out.shape[0])
-        check_inside(ids, grad.shape[0], "segment_ids")
-        out.fill(0)
-        combine_rows(np.add, target, indices, rows[ids] * _weights(kind, ids, out.dtype))
-
-    return run
+    check_inside(indices, out.shape[0])
+    check_inside(ids, grad.shape[0], "segment_ids")
+    out.fill(0)
+    combine_rows(np.add, target, indices, rows[ids] * _weights(kind, ids, out.dtype))
 
 
 def _grad_back(kind: str, op: Any, dy: Any) -> list[Any]:
@@ -216,14 +184,14 @@ def _grad_back(kind: str, op: Any, dy: Any) -> list[Any]:
 
 
 for _kind in ("Mean", "SqrtN"):
-    _host = Call(make=partial(_bind_grad, _kind))
+    _host = Call(partial(_grad_rows, _kind))
     _launches = partial(segment_gradient, _KINDS[_kind][1].divided)
     op(
         f"SparseSegment{_kind}Grad",
         inputs="grad: T, indices: Tidx, segment_ids: int32, output_dim0: int32",
         outputs="output: T",
         attrs={"T": _FLOATS, "Tidx": INDEX},
-        infer=_infer_grad,
+        infer=_infer_counted,
         host=[3],
         cpu=_host,
         gpu=Source("segments.cu", _launches, _host, optional=[0, 1, 2]),

@@ -12,12 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpugraph.base.dtypes import FLOATING
 from gpugraph.graph.client.tensor import Tensor
-from gpugraph.ops.framework.op_declaration import op, raw_ops
+from gpugraph.ops.framework.op_declaration import raw_ops
 from gpugraph.ops.framework.op_scope_and_arguments import op_scope
-from gpugraph.ops.framework.shape_functions import same_shape
-from gpugraph.ops.special_functions.gamma_and_zeta import in_double
+from gpugraph.ops.special_functions.gamma_and_zeta import unary_in_double
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -102,20 +100,9 @@ def _i1e_gradient(op: Any, dy: Any) -> Any:
 
 
 def _declare(name: str, order: int, scaled: bool, grad: Any) -> Any:
-    call = in_double(_function(order, scaled))
     times = " times exp(-|x|)" if scaled else ""
-    return op(
-        name,
-        inputs="x: T",
-        outputs="y: T",
-        attrs={"T": FLOATING},
-        infer=same_shape(0),
-        alias={0: 0},
-        cpu=call,
-        gpu=call,
-        grad=grad,
-        doc=f"The modified Bessel function of order {order}{times}, elementwise.",
-    )
+    doc = f"The modified Bessel function of order {order}{times}, elementwise."
+    return unary_in_double(name, _function(order, scaled), grad, doc)
 
 
 _i0 = _declare("BesselI0", 0, False, _i0_gradient)

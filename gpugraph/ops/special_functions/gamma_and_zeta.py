@@ -23,6 +23,7 @@ from gpugraph.ops.elementwise.element_launches import special_pair_source, speci
 from gpugraph.ops.elementwise.error_function import erfc_into
 from gpugraph.ops.elementwise.unary_functions import unary
 from gpugraph.ops.framework.op_declaration import op, raw_ops
+from gpugraph.ops.framework.public_function import UnaryFunction, public_function
 from gpugraph.ops.framework.shape_functions import same_shape
 from gpugraph.ops.framework.unbroadcasting import unbroadcast
 
@@ -47,6 +48,26 @@ def in_double(function: Callable[..., Array]) -> Call:
     return Call(run)
 
 
+def unary_in_double(
+    name: str, function: Callable[[Array], Array], grad: Any, doc: str, source: str = ""
+) -> Any:
+    """Declares an op on each element. It has no expression, as C's functions differ by more than
+    rounding; source: its function in CUDA, if there is one."""
+    call = in_double(function)
+    return op(
+        name,
+        inputs="x: T",
+        outputs="y: T",
+        attrs={"T": FLOATING},
+        infer=same_shape(0),
+        alias={0: 0},
+        cpu=call,
+        gpu=special_source(source, call) if source else call,
+        grad=grad,
+        doc=doc,
+    )
+
+
 # -- erfc
 
 
@@ -56,6 +77,11 @@ def _erfc_gradient(op: Any, dy: Any) -> Any:
 
 
 _erfc = unary("Erfc", erfc_into, "erfc(x)", _erfc_gradient, "1 - erf(x)", FLOATING)
+
+
+def erfc(x: Any, name: str | None = None) -> Tensor:
+    """1 - erf(x), elementwise, precise where erf(x) is almost 1."""
+    return _erfc(x, name=name)
 
 
 # -- gamma
@@ -138,22 +164,6 @@ def _polygamma(a: Array, x: Array) -> Array:
     return np.where(whole, np.where(a == 0, digamma_of(x), signed), np.nan)
 
 
-def _declare_unary(name: str, call: Call, grad: Any, doc: str) -> Any:
-    """Of every element by itself, and yet without a text: C's functions differ by more."""
-    return op(
-        name,
-        inputs="x: T",
-        outputs="y: T",
-        attrs={"T": FLOATING},
-        infer=same_shape(0),
-        alias={0: 0},
-        cpu=call,
-        gpu=special_source(f"gg_{name.lower()}", call),
-        grad=grad,
-        doc=f"{doc}, elementwise.",
-    )
-
-
 def _digamma_gradient(op: Any, dy: Any) -> Any:
     x = op.inputs[0]
     wide = raw_ops.Cast(x, DstT=dtypes.float32) if x.dtype.size == 2 else x
@@ -161,17 +171,23 @@ def _digamma_gradient(op: Any, dy: Any) -> Any:
     return raw_ops.Mul(dy, slope if wide is x else raw_ops.Cast(slope, DstT=x.dtype))
 
 
-_lgamma = _declare_unary(
-    "Lgamma",
-    in_double(log_gamma_of),
-    lambda op, dy: raw_ops.Mul(dy, raw_ops.Digamma(op.inputs[0])),
-    "The logarithm of |gamma(x)|",
+lgamma: UnaryFunction = public_function(
+    unary_in_double(
+        "Lgamma",
+        log_gamma_of,
+        lambda op, dy: raw_ops.Mul(dy, raw_ops.Digamma(op.inputs[0])),
+        "The logarithm of |gamma(x)|, elementwise; infinite at 0, -1, -2, ...",
+        "gg_lgamma",
+    )
 )
-_digamma_op = _declare_unary(
-    "Digamma",
-    in_double(digamma_of),
-    _digamma_gradient,
-    "The derivative of the logarithm of gamma(x)",
+digamma: UnaryFunction = public_function(
+    unary_in_double(
+        "Digamma",
+        digamma_of,
+        _digamma_gradient,
+        "The derivative of lgamma, elementwise; NaN at 0, -1, -2, ...",
+        "gg_digamma",
+    )
 )
 
 
@@ -192,47 +208,22 @@ def _polygamma_gradient(op: Any, dz: Any) -> list[Any]:
 def _declare_binary(name: str, inputs: str, call: Call, grad: Any, doc: str) -> Any:
     shared = {**BINARY, "inputs": inputs, "attrs": {"T": _DOUBLE}}
     kernel = special_pair_source(f"gg_{name.lower()}", call)
-    return op(name, **shared, cpu=call, gpu=kernel, grad=grad, doc=doc)
+    return public_function(op(name, **shared, cpu=call, gpu=kernel, grad=grad, doc=doc))
 
 
-_zeta_op = _declare_binary(
-    "Zeta", "x: T, q: T", in_double(_zeta), _zeta_gradient, "The sum of (q + k) ** -x, k >= 0."
+zeta: Callable[..., Tensor] = _declare_binary(
+    "Zeta",
+    "x: T, q: T",
+    in_double(_zeta),
+    _zeta_gradient,
+    """Hurwitz's zeta function, elementwise: the sum of (q + k) ** -x over k = 0, 1, ...
+
+    Infinite for x = 1, NaN below. Its gradient is by q only, as in TensorFlow.""",
 )
-_polygamma_op = _declare_binary(
+polygamma: Callable[..., Tensor] = _declare_binary(
     "Polygamma",
     "a: T, x: T",
     in_double(_polygamma),
     _polygamma_gradient,
-    "The derivative a + 1 of the logarithm of gamma(x), elementwise; a is a whole number.",
+    "The derivative `a` of digamma at x, elementwise; NaN where a is no whole number.",
 )
-
-
-# -- in Python
-
-
-def erfc(x: Any, name: str | None = None) -> Tensor:
-    """1 - erf(x), elementwise, precise where erf(x) is almost 1."""
-    return _erfc(x, name=name)
-
-
-def lgamma(x: Any, name: str | None = None) -> Tensor:
-    """The logarithm of |gamma(x)|, elementwise; infinite at 0, -1, -2, ..."""
-    return _lgamma(x, name=name)
-
-
-def digamma(x: Any, name: str | None = None) -> Tensor:
-    """The derivative of lgamma, elementwise; NaN at 0, -1, -2, ..."""
-    return _digamma_op(x, name=name)
-
-
-def polygamma(a: Any, x: Any, name: str | None = None) -> Tensor:
-    """The derivative `a` of digamma at x, elementwise; NaN where a is no whole number."""
-    return _polygamma_op(a, x, name=name)
-
-
-def zeta(x: Any, q: Any, name: str | None = None) -> Tensor:
-    """Hurwitz's zeta function, elementwise: the sum of (q + k) ** -x over k = 0, 1, ...
-
-    Infinite for x = 1, NaN below. Its gradient is by q only, as in TensorFlow.
-    """
-    return _zeta_op(x, q, name=name)

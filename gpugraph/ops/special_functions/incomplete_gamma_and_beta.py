@@ -10,6 +10,7 @@ computed in double precision.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +21,8 @@ from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.ops.elementwise.arithmetic_functions import BINARY
 from gpugraph.ops.framework.op_declaration import op, raw_ops
+from gpugraph.ops.framework.op_function import OpFunction
+from gpugraph.ops.framework.public_function import public_function
 from gpugraph.ops.framework.unbroadcasting import unbroadcast, unbroadcast_pair
 from gpugraph.ops.special_functions import uniform_expansions
 from gpugraph.ops.special_functions.gamma_and_zeta import digamma_of, in_double, log_gamma_of
@@ -174,44 +177,40 @@ def _refuse(op: Any, dz: Any) -> Any:
     raise LookupError(f"No gradient defined for operation '{op.name}' (op type: {op.type})")
 
 
-def _declare(name: str, inputs: str, output: str, function: Any, grad: Any, doc: str) -> Any:
-    """Of one dtype, broadcast; without texts, since C has no such functions."""
+def _declare(
+    name: str, function: Any, grad: Any, doc: str, inputs: str = "a: T, x: T", output: str = "z: T"
+) -> OpFunction:
+    """Declares an op that broadcasts; it has no expression, since C has no such functions."""
     call = in_double(function)
     shared = {**BINARY, "inputs": inputs, "outputs": output, "attrs": {"T": _DOUBLE}}
     return op(name, **shared, cpu=call, gpu=call, grad=grad, doc=doc)
 
 
-_igamma = _declare(
-    "Igamma",
-    "a: T, x: T",
-    "z: T",
-    _lower,
-    _igamma_gradient,
-    "The integral of t^(a - 1) exp(-t) from 0 to x over gamma(a), elementwise.",
+igamma: Callable[..., Tensor] = public_function(
+    _declare(
+        "Igamma",
+        _lower,
+        _igamma_gradient,
+        """The lower regularized incomplete gamma function P(a, x), elementwise: the integral of
+    t^(a - 1) exp(-t) from 0 to x over gamma(a), of float32 or float64; NaN for a <= 0, x < 0.""",
+    )
 )
-_igammac = _declare(
-    "Igammac",
-    "a: T, x: T",
-    "z: T",
-    _upper,
-    _igammac_gradient,
-    "The integral of t^(a - 1) exp(-t) from x to infinity over gamma(a), elementwise.",
+igammac: Callable[..., Tensor] = public_function(
+    _declare(
+        "Igammac",
+        _upper,
+        _igammac_gradient,
+        "The upper regularized incomplete gamma function 1 - P(a, x), elementwise; see `igamma`.",
+    )
 )
-_declare(
-    "IgammaGradA",
-    "a: T, x: T",
-    "z: T",
-    _lower_slope,
-    _refuse,
-    "The derivative of Igamma by a, elementwise.",
-)
+_declare("IgammaGradA", _lower_slope, _refuse, "The derivative of Igamma by a, elementwise.")
 _declare(
     "RandomGammaGrad",
-    "alpha: T, sample: T",
-    "output: T",
     _sample_slope,
     _refuse,
     "The derivative by alpha of a gamma number whose probability stays, elementwise.",
+    "alpha: T, sample: T",
+    "output: T",
 )
 
 
@@ -249,13 +248,8 @@ def _beta(a: Array, b: Array, x: Array) -> Array:
 
 def _infer_beta(context: InferContext) -> Sequence[TensorShape]:
     """All of one shape, but for numbers."""
-    shape = TensorShape.of(None)
-    for input_shape in context.shapes:
-        if input_shape.rank != 0:
-            shape = shape.merge_with(input_shape)
-    if all(input_shape.rank == 0 for input_shape in context.shapes):
-        return [TensorShape.of(())]
-    return [shape]
+    shapes = [shape for shape in context.shapes if shape.rank != 0]
+    return [reduce(TensorShape.merge_with, shapes) if shapes else TensorShape.of(())]
 
 
 def _beta_gradient(op: Any, dz: Any) -> list[Any]:
@@ -270,39 +264,20 @@ def _beta_gradient(op: Any, dz: Any) -> list[Any]:
     return [None, None, unbroadcast(raw_ops.Mul(dz, slope), x, op.outputs[0])]
 
 
-_betainc = op(
-    "Betainc",
-    inputs="a: T, b: T, x: T",
-    outputs="z: T",
-    attrs={"T": _DOUBLE},
-    infer=_infer_beta,
-    cpu=in_double(_beta),
-    gpu=in_double(_beta),
-    grad=_beta_gradient,
-    doc="The integral of t^(a - 1) (1 - t)^(b - 1) from 0 to x over that to 1, elementwise.",
-)
-
-
-# -- in Python
-
-
-def igamma(a: Any, x: Any, name: str | None = None) -> Tensor:
-    """The lower regularized incomplete gamma function P(a, x), elementwise, of float32 or float64.
-
-    The integral of t^(a - 1) exp(-t) from 0 to x over gamma(a); NaN for a <= 0 and for x < 0.
-    """
-    return _igamma(a, x, name=name)
-
-
-def igammac(a: Any, x: Any, name: str | None = None) -> Tensor:
-    """The upper regularized incomplete gamma function 1 - P(a, x), elementwise; see `igamma`."""
-    return _igammac(a, x, name=name)
-
-
-def betainc(a: Any, b: Any, x: Any, name: str | None = None) -> Tensor:
-    """The regularized incomplete beta function I(a, b; x), elementwise, of float32 or float64.
+betainc: Callable[..., Tensor] = public_function(
+    op(
+        "Betainc",
+        inputs="a: T, b: T, x: T",
+        outputs="z: T",
+        attrs={"T": _DOUBLE},
+        infer=_infer_beta,
+        cpu=in_double(_beta),
+        gpu=in_double(_beta),
+        grad=_beta_gradient,
+        doc="""The regularized incomplete beta function I(a, b; x), elementwise: the integral of
+    t^(a - 1) (1 - t)^(b - 1) from 0 to x over that to 1, of float32 or float64.
 
     All have one shape (ValueError), or are numbers. NaN where a or b is not above 0, and for x
-    outside of [0, 1]. Its gradient is by x only, as in TensorFlow.
-    """
-    return _betainc(a, b, x, name=name)
+    outside of [0, 1]. Its gradient is by x only, as in TensorFlow.""",
+    )
+)

@@ -13,15 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpugraph.base.dtypes import FLOATING
 from gpugraph.graph.client.tensor import Tensor
-from gpugraph.kernel import Call
 from gpugraph.ops.elementwise.error_function import erf_into, erfc_into
-from gpugraph.ops.framework.op_declaration import op, raw_ops
+from gpugraph.ops.framework.op_declaration import raw_ops
 from gpugraph.ops.framework.op_scope_and_arguments import op_scope
-from gpugraph.ops.framework.shape_functions import same_shape
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
-from gpugraph.ops.special_functions.gamma_and_zeta import in_double
+from gpugraph.ops.special_functions.gamma_and_zeta import unary_in_double
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -90,28 +87,12 @@ def _inverse(name: str, function: Any, slope: float, power: float, doc: str) -> 
         bell = raw_ops.Exp(square if power == 1 else raw_ops.Mul(square, power))
         return raw_ops.Mul(raw_ops.Mul(dy, slope), bell)
 
-    call: Call = in_double(function)
-    return op(
-        name,
-        inputs="x: T",
-        outputs="y: T",
-        attrs={"T": FLOATING},
-        infer=same_shape(0),
-        alias={0: 0},
-        cpu=call,
-        gpu=call,
-        grad=back,
-        doc=f"{doc}, elementwise.",
-    )
+    return unary_in_double(name, function, back, f"{doc}, elementwise.")
 
 
-_erfinv_op = _inverse("Erfinv", _erfinv, _ROOT / 2, 1.0, "What the error function makes x of")
+_erfinv_op = _inverse("Erfinv", _erfinv, _ROOT / 2, 1.0, "The inverse of the error function")
 _ndtri_op = _inverse(
-    "Ndtri",
-    _ndtri,
-    math.sqrt(2) * _ROOT,
-    0.5,
-    "The number below which normal numbers are with probability x",
+    "Ndtri", _ndtri, math.sqrt(2) * _ROOT, 0.5, "The quantile x of the normal distribution"
 )
 
 

@@ -75,7 +75,7 @@ def _over(a: Array, terms: Any) -> Array:
 
 
 class _Near(NamedTuple):
-    """What all functions are made of; `bell` is exp(-a e^2 / 2) / sqrt(2 pi a)."""
+    """The common terms of all functions; `bell` is exp(-a e^2 / 2) / sqrt(2 pi a)."""
 
     e: Array
     root: Array

@@ -1,6 +1,7 @@
 """TensorArrays and stacks: what a loop keeps."""
 
 from gpugraph.ops.tensor_arrays import (
+    container_ops,
     element_array,
     element_stack,
     element_store,

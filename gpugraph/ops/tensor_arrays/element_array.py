@@ -1,4 +1,4 @@
-"""ElementArray: what a TensorArray is during a run, one element at a time.
+"""ElementArray: a TensorArray during a run, one element at a time.
 
 TensorFlow's rules: an element is written once; it is read once if reading clears it; what was
 never written reads as zeros where the element shape is known. A gradient array adds up what is
@@ -206,7 +206,7 @@ class ElementArray(ElementStore):
     def check_open(self) -> None:
         """Raises when the array is closed."""
         if self.closed:
-            raise refusal(f"TensorArray {self.name} has already been closed.")
+            raise invalid_argument(f"TensorArray {self.name} has already been closed.")
 
     def check_read(self, dtype: DType) -> None:
         """Raises when the array is closed, or its elements are not of `dtype`."""
@@ -226,8 +226,8 @@ class ElementArray(ElementStore):
             )
 
     def refused(self, message: str) -> InvalidArgumentError:
-        """The error that says `message` of this array."""
-        return refusal(f"TensorArray {self.name}: {message}")
+        """The error with this message about this array."""
+        return invalid_argument(f"TensorArray {self.name}: {message}")
 
 
 class GradientArray(ElementArray):
@@ -251,6 +251,7 @@ class GradientArray(ElementArray):
         }
 
     def accept(self, index: int, shape: tuple[int, ...]) -> None:
+        """Raises unless an element may have this shape, that of earlier writes to it."""
         super().accept(index, shape)
         wanted = self.written_shape(index)
         if wanted is None:
@@ -262,6 +263,7 @@ class GradientArray(ElementArray):
             )
 
     def accept_all(self, part: slice, shape: tuple[int, ...]) -> None:
+        """Raises unless each of these elements may have this shape."""
         for index in range(part.start, part.stop):
             self.accept(index, shape)
 
@@ -274,10 +276,6 @@ class GradientArray(ElementArray):
     def _unwritten_shape(self, index: int) -> tuple[int, ...]:
         shape = self._wanted.get(index)
         return super()._unwritten_shape(index) if shape is None else shape
-
-
-def refusal(message: str) -> InvalidArgumentError:
-    return invalid_argument(message)
 
 
 def shape_text(sizes: Sequence[int | None] | None) -> str:

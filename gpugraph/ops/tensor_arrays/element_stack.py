@@ -1,4 +1,4 @@
-"""ElementStack: what a loop leaves behind for its gradient, last in, first out.
+"""ElementStack: the values that a loop keeps for its gradient, last in, first out.
 
 Elements of one shape lie in chunks, each twice as long as the one before, up to a limit in bytes.
 A chunk is freed with the last element that is popped from it: the memory of a gradient grows with

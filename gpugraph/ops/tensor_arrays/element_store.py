@@ -3,7 +3,7 @@
     together  one block [capacity, *shape]: a write is `rows[i] = value`, a stack one copy
     apart     a block for each element, from the first one on whose shape is another
 
-Who has a fixed number of elements takes the block at the first write; who grows doubles it.
+An array of fixed size takes the block at the first write; one that grows doubles it.
 Arrays may be of any library that knows `rows[i] = value` and `out[...] = rows[i]`.
 """
 

@@ -8,9 +8,10 @@ from typing import Any
 from gpugraph.base.dtypes import ALL
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import Call, KernelContext
-from gpugraph.ops.framework.op_declaration import Attr, op
+from gpugraph.kernel import KernelContext
+from gpugraph.ops.framework.op_declaration import Attr
 from gpugraph.ops.framework.shape_functions import SCALAR, UNKNOWN, of_rank
+from gpugraph.ops.tensor_arrays.container_ops import Run, container_op, element_kind, passing
 from gpugraph.ops.tensor_arrays.gradient_arrays import (
     concat_gradient,
     gather_gradient,
@@ -25,16 +26,12 @@ from gpugraph.ops.tensor_arrays.many_elements import (
     scatter,
     split,
 )
-from gpugraph.ops.tensor_arrays.read_write_ops import Run, container, element_kind, passing
-
-
-def _declared(context: InferContext, key: str) -> TensorShape:
-    return context.attrs[key]
+from gpugraph.ops.tensor_arrays.read_write_ops import container
 
 
 def _infer_gather(context: InferContext) -> Sequence[TensorShape]:
     (count,) = of_rank(context.shapes[1], 1, "indices")
-    declared = _declared(context, "element_shape")
+    declared = context.attrs["element_shape"]
     array = container(context)
     if array is not None:
         return [TensorShape.of(gathered_shape(array, context.value(1), declared))]
@@ -48,24 +45,18 @@ def _bind_gather(
 ) -> Run:
     del flow_in
     kind = element_kind(context.output_shapes[0][1:], context.output_types[0])
-
-    def read() -> None:
-        gather(handle[()], indices, value, kind)
-
-    return read
+    return lambda: gather(handle[()], indices, value, kind)
 
 
-op(
+container_op(
     "TensorArrayGatherV3",
+    _bind_gather,
     inputs="handle: resource, indices: int32, flow_in: float32",
     outputs="value: dtype",
     attrs={"dtype": ALL, "element_shape": Attr("shape", UNKNOWN)},
     infer=_infer_gather,
     host=(0, 1),
-    cpu=Call(make=_bind_gather, late=True),
-    gpu=Call(make=_bind_gather, late=True),
     grad=gather_gradient,
-    stateful=True,
     doc="The elements `indices`, stacked along a new first axis. They must be of one shape.",
 )
 
@@ -84,31 +75,25 @@ def _bind_scatter(
     context: KernelContext, handle: Any, indices: Any, value: Any, flow_in: Any, flow_out: Any
 ) -> Run:
     kind = element_kind(context.input_shapes[2][1:], context.input_types[2])
-
-    def write() -> None:
-        scatter(handle[()], indices, value, kind)
-
-    return passing(write, flow_in, flow_out)
+    return passing(lambda: scatter(handle[()], indices, value, kind), flow_in, flow_out)
 
 
-op(
+container_op(
     "TensorArrayScatterV3",
+    _bind_scatter,
     inputs="handle: resource, indices: int32, value: T, flow_in: float32",
     outputs="flow_out: float32",
     attrs={"T": ALL},
     infer=_infer_scatter,
     view={0: 3},
     host=(0, 1),
-    cpu=Call(make=_bind_scatter, late=True),
-    gpu=Call(make=_bind_scatter, late=True),
     grad=scatter_gradient,
-    stateful=True,
     doc="The elements `indices` become the slices of `value` along its first axis.",
 )
 
 
 def _infer_concat(context: InferContext) -> Sequence[TensorShape]:
-    declared = _declared(context, "element_shape_except0")
+    declared = context.attrs["element_shape_except0"]
     array = container(context)
     if array is not None:
         value, lengths = concat_shapes(array, declared)
@@ -122,25 +107,18 @@ def _bind_concat(
 ) -> Run:
     del flow_in
     kind = element_kind(context.output_shapes[0], context.output_types[0])
-
-    def read() -> None:
-        concat(handle[()], value, lengths, kind)
-
-    return read
+    return lambda: concat(handle[()], value, lengths, kind)
 
 
-op(
+container_op(
     "TensorArrayConcatV3",
+    _bind_concat,
     inputs="handle: resource, flow_in: float32",
     outputs="value: dtype, lengths: int64",
     attrs={"dtype": ALL, "element_shape_except0": Attr("shape", UNKNOWN)},
     infer=_infer_concat,
-    host=(0,),
     host_outputs=(1,),
-    cpu=Call(make=_bind_concat, late=True),
-    gpu=Call(make=_bind_concat, late=True),
     grad=concat_gradient,
-    stateful=True,
     doc="All elements joined along their first axis, in which they may differ, and their lengths.",
 )
 
@@ -156,24 +134,18 @@ def _bind_split(
     context: KernelContext, handle: Any, value: Any, lengths: Any, flow_in: Any, flow_out: Any
 ) -> Run:
     kind = element_kind(context.input_shapes[1], context.input_types[1])
-
-    def write() -> None:
-        split(handle[()], value, lengths, kind)
-
-    return passing(write, flow_in, flow_out)
+    return passing(lambda: split(handle[()], value, lengths, kind), flow_in, flow_out)
 
 
-op(
+container_op(
     "TensorArraySplitV3",
+    _bind_split,
     inputs="handle: resource, value: T, lengths: int64, flow_in: float32",
     outputs="flow_out: float32",
     attrs={"T": ALL},
     infer=_infer_split,
     view={0: 3},
     host=(0, 2),
-    cpu=Call(make=_bind_split, late=True),
-    gpu=Call(make=_bind_split, late=True),
     grad=split_gradient,
-    stateful=True,
     doc="Elements 0, 1, ... become parts of `value` along its first axis, of the given lengths.",
 )

@@ -1,7 +1,7 @@
 """Gradients of reads and writes: an array of gradients beside each array, one per backward pass.
 
-A read's gradient is written to the gradient array, a write's is read from it, once all reads'
-are there: the gradient of a flow is the flow of the backward pass.
+A read's gradient is written to the gradient array, a write's is read from it, after all reads'
+gradients: the gradient of a flow is the flow of the backward pass.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from gpugraph.ops.framework.op_declaration import raw_ops
 
 
 class GradientHandle(NamedTuple):
-    """A gradient array in the graph: its handle, and the flow after which it is there."""
+    """A gradient array in the graph: its handle, and the flow after which it exists."""
 
     handle: Tensor
     flow: Tensor
@@ -34,13 +34,13 @@ def gradient_handle(
 
 
 def _source(op: Operation) -> str:
-    """The backward pass in which the gradient of `op` is made, by the name of its scope."""
+    """The backward pass that creates the gradient of `op`, by the name of its scope."""
     scope = f"/{op.graph.get_name_scope()}"
     end = scope.rfind(f"/{op.name}_grad")
     if end < 0:
         raise ValueError(
-            f"The gradient of '{op.name}' belongs to a call of tf.gradients, but it is made in the "
-            f"name scope '{scope[1:]}', which is none of such a call"
+            f"The gradient of '{op.name}' belongs to a call of tf.gradients, but it is created in "
+            f"the name scope '{scope[1:]}', which is none of such a call"
         )
     return scope[1:end]
 
@@ -54,7 +54,7 @@ def _of_read(op: Operation) -> GradientHandle:
 
 
 def _of_write(op: Operation, flow: Tensor) -> tuple[GradientHandle, Tensor]:
-    """The gradient array, found only once the write has been made, and the flow for others."""
+    """The gradient array, which waits for the write, and the flow for other ops."""
     written = raw_ops.Identity(op.outputs[0], name="flow_out")
     with op.graph.control_dependencies([written]):
         barrier = raw_ops.Identity(flow, name="write_barrier")

@@ -1,7 +1,7 @@
 """Many elements of a TensorArray at once: gather and scatter, concat and split.
 
-Where the elements lie together and the indices follow one another (a stack, an unstack), all is
-one copy. `gathered_shape` and `concat_shapes` say beforehand what there will be.
+Where the elements lie together and the indices follow one another (a stack, an unstack), there is
+one copy. `gathered_shape` and `concat_shapes` give the shapes of the results beforehand.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from gpugraph.base.errors import UnimplementedError
+from gpugraph.base.errors import UnimplementedError, invalid_argument
 from gpugraph.base.shapes import TensorShape
-from gpugraph.ops.tensor_arrays.element_array import ElementArray, refusal, shape_text
+from gpugraph.ops.tensor_arrays.element_array import ElementArray, shape_text
 from gpugraph.ops.tensor_arrays.element_store import HELD, Kind, as_slice
 
 Shape = tuple[int, ...]
@@ -25,7 +25,7 @@ def gather(array: ElementArray, indices: Any, out: Any, kind: Kind) -> None:
     part = as_slice(indices)
     if part is not None and kind == array.kind and array.holds(part):
         out[...] = array.rows[part]
-        _took(array, part)
+        _mark_read(array, part)
         return
     for place, index in enumerate(indices.tolist()):
         array.read(index, out[place, ...], kind)
@@ -83,7 +83,7 @@ def concat(array: ElementArray, out: Any, lengths: Any, kind: Kind) -> None:
     if array.kind is not None and array.holds(whole):
         lengths[...] = array.kind[0][0]
         out[...] = array.rows[whole].reshape(out.shape)
-        _took(array, whole)
+        _mark_read(array, whole)
         return
     start = 0
     for index in range(whole.stop):
@@ -131,8 +131,8 @@ def split(array: ElementArray, value: Any, lengths: Any, kind: Kind) -> None:
         start += length
 
 
-def _took(array: ElementArray, part: slice) -> None:
-    """These elements were read."""
+def _mark_read(array: ElementArray, part: slice) -> None:
+    """Notes that these elements were read."""
     array.states[part] = bytes([array.after]) * (part.stop - part.start)
     array.free_if_cleared()
 
@@ -178,7 +178,7 @@ def _check_joined(
 def _check_parts(array: ElementArray, sizes: Sequence[int], shape: Shape) -> None:
     """Raises unless a value of this shape can be cut into parts of these sizes, for `array`."""
     if min(sizes, default=0) < 0:
-        raise refusal(f"Lengths must be 0 or more, but they are {list(sizes)}")
+        raise invalid_argument(f"Lengths must be 0 or more, but they are {list(sizes)}")
     if sum(sizes) != shape[0]:
         raise array.refused(
             "Expected sum of lengths to be equal to values.shape[0], but sum of lengths is "

@@ -4,48 +4,32 @@
     flow = TensorArrayWriteV3(handle, index, value, flow)
     value = TensorArrayReadV3(handle, index, flow)
 
-The handle, in host memory, holds the `ElementArray`; the flow is a scalar, always 0, that says
-who comes after whom. What was made in a run is given back with it. The size of what is read is
-often known only then: inference asks the array that the handle holds.
+The handle, in host memory, holds the `ElementArray`; the flow is a scalar, always 0, that
+orders the ops. Arrays live as long as their run. The sizes of elements are often known only then:
+inference asks the array that the handle holds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from gpugraph.base.dtypes import ALL, DType
+from gpugraph.base.dtypes import ALL
+from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import Call, KernelContext
-from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
-from gpugraph.ops.framework.shape_functions import SCALAR, UNKNOWN, no_outputs, of_rank, scalar
-from gpugraph.ops.tensor_arrays.element_array import ElementArray, Rules, refusal
-from gpugraph.ops.tensor_arrays.element_store import Kind
+from gpugraph.kernel import KernelContext
+from gpugraph.ops.framework.op_declaration import Attr
+from gpugraph.ops.framework.shape_functions import SCALAR, UNKNOWN, of_rank, scalar
+from gpugraph.ops.tensor_arrays.container_ops import (
+    Run,
+    closing_op,
+    container_op,
+    element_kind,
+    passing,
+)
+from gpugraph.ops.tensor_arrays.element_array import ElementArray, Rules
 from gpugraph.ops.tensor_arrays.gradient_arrays import read_gradient, write_gradient
-
-Run = Callable[[], Any]
-"""What a kernel does in each run."""
-
-
-# -- what the kernels share
-
-
-def element_kind(shape: Sequence[int], dtype: DType) -> Kind:
-    """The kind of elements of this shape and dtype."""
-    return tuple(shape), dtype.base_dtype
-
-
-def passing(run: Run, flow_in: Any, flow_out: Any) -> Run:
-    """`run`, and the flow handed on: nothing is to do where both are the same memory."""
-    if flow_out is flow_in:
-        return run
-
-    def run_and_flow() -> None:
-        run()
-        flow_out[...] = 0
-
-    return run_and_flow
 
 
 def container(context: InferContext) -> ElementArray | None:
@@ -75,7 +59,7 @@ def _bind_array(context: KernelContext, size: Any, handle: Any, flow: Any) -> Ru
     def make() -> None:
         count = size.item()
         if count < 0:
-            raise refusal(f"TensorArray {name}: Size should be >= 0, but it is {count}.")
+            raise invalid_argument(f"TensorArray {name}: Size should be >= 0, but it is {count}.")
         array = ElementArray(name, dtype, count, allocate, rules)
         context.keep(array)
         handle[()] = array
@@ -84,8 +68,9 @@ def _bind_array(context: KernelContext, size: Any, handle: Any, flow: Any) -> Ru
     return make
 
 
-op(
+container_op(
     "TensorArrayV3",
+    _bind_array,
     inputs="size: int32",
     outputs="handle: resource, flow: float32",
     attrs={
@@ -97,12 +82,7 @@ op(
         "tensor_array_name": Attr("string", ""),
     },
     infer=_infer_array,
-    host=(0,),
     host_outputs=(0,),
-    cpu=Call(make=_bind_array, late=True),
-    gpu=Call(make=_bind_array, late=True),
-    grad=NO_GRADIENT,
-    stateful=True,
     doc="A new array of `size` elements that are written one by one. It lives as long as the run.",
 )
 
@@ -124,25 +104,31 @@ def _bind_gradient(context: KernelContext, handle: Any, flow_in: Any, *arrays: A
     return passing(find, flow_in, flow_out)
 
 
-for _type, _host in (("TensorArrayGradV3", ()), ("TensorArrayGradWithShape", (2,))):
-    op(
+_GRADIENT = (
+    "The array of the gradients of an array's elements for the backward pass `source`, which the "
+    "first op creates. Values that are written to one element are added up."
+)
+_GRADIENT_INPUTS = "handle: resource, flow_in: float32"
+for _type, _inputs, _host, _doc in (
+    ("TensorArrayGradV3", _GRADIENT_INPUTS, (0,), _GRADIENT),
+    (
+        "TensorArrayGradWithShape",
+        f"{_GRADIENT_INPUTS}, shape_to_prepend: int32",
+        (0, 2),
+        f"{_GRADIENT} Their shapes begin with `shape_to_prepend`.",
+    ),
+):
+    container_op(
         _type,
-        inputs="handle: resource, flow_in: float32"
-        + (", shape_to_prepend: int32" if _host else ""),
+        _bind_gradient,
+        inputs=_inputs,
         outputs="grad_handle: resource, flow_out: float32",
         attrs={"source": Attr("string", required=True)},
         infer=_infer_gradient,
         view={1: 1},
-        host=(0, *_host),
+        host=_host,
         host_outputs=(0,),
-        cpu=Call(make=_bind_gradient, late=True),
-        gpu=Call(make=_bind_gradient, late=True),
-        grad=NO_GRADIENT,
-        stateful=True,
-        doc="The array of the gradients of an array's elements for the backward pass `source`, "
-        "made when first asked for"
-        + (", with `shape_to_prepend` in front of the elements' shapes." if _host else ".")
-        + " What is written to an element several times is added up.",
+        doc=_doc,
     )
 
 
@@ -158,25 +144,19 @@ def _bind_write(
     context: KernelContext, handle: Any, index: Any, value: Any, flow_in: Any, flow_out: Any
 ) -> Run:
     kind = element_kind(context.input_shapes[2], context.input_types[2])
-
-    def write() -> None:
-        handle[()].write(index.item(), value, kind)
-
-    return passing(write, flow_in, flow_out)
+    return passing(lambda: handle[()].write(index.item(), value, kind), flow_in, flow_out)
 
 
-op(
+container_op(
     "TensorArrayWriteV3",
+    _bind_write,
     inputs="handle: resource, index: int32, value: T, flow_in: float32",
     outputs="flow_out: float32",
     attrs={"T": ALL},
     infer=_infer_write,
     view={0: 3},
     host=(0, 1),
-    cpu=Call(make=_bind_write, late=True),
-    gpu=Call(make=_bind_write, late=True),
     grad=write_gradient,
-    stateful=True,
     doc="Element `index` becomes `value`. InvalidArgumentError outside of the array, when it was "
     "written or read before, and for another dtype or a shape that does not fit.",
 )
@@ -193,24 +173,18 @@ def _infer_read(context: InferContext) -> Sequence[TensorShape]:
 def _bind_read(context: KernelContext, handle: Any, index: Any, flow_in: Any, value: Any) -> Run:
     del flow_in
     kind = element_kind(context.output_shapes[0], context.output_types[0])
-
-    def read() -> None:
-        handle[()].read(index.item(), value, kind)
-
-    return read
+    return lambda: handle[()].read(index.item(), value, kind)
 
 
-op(
+container_op(
     "TensorArrayReadV3",
+    _bind_read,
     inputs="handle: resource, index: int32, flow_in: float32",
     outputs="value: dtype",
     attrs={"dtype": ALL},
     infer=_infer_read,
     host=(0, 1),
-    cpu=Call(make=_bind_read, late=True),
-    gpu=Call(make=_bind_read, late=True),
     grad=read_gradient,
-    stateful=True,
     doc="Element `index`, zeros if it was not written but its shape is known. "
     "InvalidArgumentError outside of the array and for what an earlier read has cleared.",
 )
@@ -221,45 +195,18 @@ op(
 
 def _bind_size(context: KernelContext, handle: Any, flow_in: Any, size: Any) -> Run:
     del context, flow_in
-
-    def read() -> None:
-        size[()] = handle[()].size()
-
-    return read
+    return lambda: size.fill(handle[()].size())
 
 
-op(
+container_op(
     "TensorArraySizeV3",
+    _bind_size,
     inputs="handle: resource, flow_in: float32",
     outputs="size: int32",
     infer=scalar,
-    host=(0,),
     host_outputs=(0,),
-    cpu=Call(make=_bind_size, late=True),
-    gpu=Call(make=_bind_size, late=True),
-    grad=NO_GRADIENT,
-    stateful=True,
     doc="The number of elements, written or not.",
 )
 
 
-def _bind_close(context: KernelContext, handle: Any) -> Run:
-    del context
-
-    def close() -> None:
-        handle[()].close()
-
-    return close
-
-
-op(
-    "TensorArrayCloseV3",
-    inputs="handle: resource",
-    infer=no_outputs,
-    host=(0,),
-    cpu=Call(make=_bind_close, late=True),
-    gpu=Call(make=_bind_close, late=True),
-    grad=NO_GRADIENT,
-    stateful=True,
-    doc="Gives back the memory of an array before the run is over; it can't be used any more.",
-)
+closing_op("TensorArrayCloseV3", "an array")

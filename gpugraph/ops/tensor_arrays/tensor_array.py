@@ -1,9 +1,8 @@
 """tf.TensorArray: a list of tensors in the graph, written and read one by one, mostly in loops.
 
-A TensorArray is the handle of what the run keeps, and a flow. Every write gives a TensorArray
-with a new flow: who takes that one comes after the write. Through `tf.cond` and `tf.while_loop` it
-travels as its flow, and `build_ta_with_new_flow` makes a
-TensorArray of it again.
+A TensorArray is the handle of the elements that a run keeps, and a flow. Every write gives a
+TensorArray with a new flow: its users run after the write. `tf.cond` and `tf.while_loop` pass on
+the flow, from which `build_ta_with_new_flow` makes a TensorArray again.
 """
 
 from __future__ import annotations
@@ -43,8 +42,8 @@ class TensorArray:
       handle, flow: the TensorArray that another one's `handle` leads to, after `flow`.
       infer_shape: whether all elements have one shape, that of the first that is written.
       element_shape: what the elements' shapes are compatible with.
-      colocate_with_first_write_call: whether it lives where the first value that is written is
-        made, rather than where the device scopes say.
+      colocate_with_first_write_call: whether it lives on the device of the first value that is
+        written, rather than on that of the device scopes.
 
     Reading what was never written gives zeros where the shape of elements is fully known. Memory
     is given back when the run is over, or earlier once all elements are cleared.
@@ -114,12 +113,12 @@ class TensorArray:
 
     @property
     def flow(self) -> Tensor:
-        """A scalar that is there once all was written that this TensorArray knows of."""
+        """A scalar that is computed after all writes that this TensorArray knows of."""
         return self._flow
 
     @property
     def handle(self) -> Tensor:
-        """What leads to the elements in a run, a scalar of dtype resource."""
+        """The handle of the elements in a run, a scalar of dtype resource."""
         return self._handle
 
     @property
@@ -136,14 +135,14 @@ class TensorArray:
         return f"<tf.TensorArray {self._handle.name} of {self._dtype.name}, flow {self._flow.name}>"
 
     def identity(self) -> TensorArray:
-        """The same elements, after whatever an Identity made here has to wait for."""
+        """The same elements, after the control inputs of an Identity that is created here."""
         return self._with_flow(identity(self._flow))
 
     def grad(self, source: str, flow: Tensor | None = None, name: str | None = None) -> TensorArray:
         """The TensorArray of gradients of the elements, for the backward pass named `source`.
 
-        It is made when a run first asks for it, and from then on this one can't grow. What is
-        written to one of its elements several times is added up.
+        A run creates it at its first use; from then on this one can't grow. Values that are written
+        to one of its elements are added up.
         """
         gradient = gradient_handle(self._handle, self._flow if flow is None else flow, source, name)
         with gradient.handle.graph.name_scope(f"{gradient.handle.op.name}/"):
@@ -158,7 +157,7 @@ class TensorArray:
         return array
 
     def _with_flow(self, flow: Tensor) -> TensorArray:
-        """The same elements after another flow; what is learned of their shape, both know."""
+        """The same elements after another flow; both share what is known of their shape."""
         array = TensorArray(
             self._dtype, handle=self._handle, flow=flow, infer_shape=self._infer_shape
         )
@@ -287,7 +286,7 @@ class TensorArray:
     # -- what is known
 
     def _known_size(self) -> int | None:
-        """The number of elements where the graph tells it."""
+        """The number of elements where the graph has it."""
         if self._dynamic_size or self._size is None:
             return None
         size = constant_value(self._size) if isinstance(self._size, Tensor) else self._size
@@ -313,7 +312,7 @@ class TensorArray:
 
     @contextmanager
     def _anywhere(self) -> Iterator[None]:
-        """What is made inside is placed by the first write, unless it is to stay where it is."""
+        """Ops created inside are placed by the first write, unless they follow device scopes."""
         if self._colocate_with is None:
             yield
             return
@@ -323,7 +322,7 @@ class TensorArray:
 
     @contextmanager
     def _colocated(self, value: Tensor) -> Iterator[None]:
-        """Ops made inside go where the first value that was written is made."""
+        """Ops created inside go to the device of the first value that was written."""
         if self._colocate_with is None:
             yield
             return

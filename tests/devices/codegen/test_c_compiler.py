@@ -41,11 +41,11 @@ def script(folder: Path, text: str) -> str:
 
 @needs_compiler
 def test_a_text_becomes_a_library_in_the_background(cc: Compiler) -> None:
-    made = cc.start(ANSWER, "answer")
-    while not made.done:
+    compilation = cc.start(ANSWER, "answer")
+    while not compilation.done:
         time.sleep(0.01)
-    assert made.library is not None
-    assert made.library.answer() == 42
+    assert compilation.library is not None
+    assert compilation.library.answer() == 42
     status = cc.status()
     assert (status.compiled, status.loaded, status.failed) == (1, 0, 0)
     assert status.version
@@ -83,37 +83,37 @@ def test_an_object_that_can_t_be_loaded_is_compiled_again(cc: Compiler) -> None:
 
 @needs_compiler
 def test_a_refused_text_says_what_the_compiler_said(cc: Compiler) -> None:
-    made = cc.start("int answer(void) { return unknown; }", "nonsense")
-    assert made.wait() is None
-    assert "unknown" in made.reason
+    compilation = cc.start("int answer(void) { return unknown; }", "nonsense")
+    assert compilation.wait() is None
+    assert "unknown" in compilation.reason
     assert cc.status().failures[0].startswith("nonsense: ")
     assert cc.start(ANSWER, "answer").wait() is not None
 
 
 def test_no_compiler_is_a_reason(tmp_path: Path) -> None:
     cc = Compiler("there-is-no-such-compiler", tmp_path)
-    made = cc.start(ANSWER, "answer")
-    assert made.done and made.library is None
-    assert made.reason == cc.status().reason
-    assert "no C compiler was found ('there-is-no-such-compiler'" in made.reason
+    compilation = cc.start(ANSWER, "answer")
+    assert compilation.done and compilation.library is None
+    assert compilation.reason == cc.status().reason
+    assert "no C compiler was found ('there-is-no-such-compiler'" in compilation.reason
 
 
 def test_it_can_be_switched_off(cc: Compiler, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GPUGRAPH_NATIVE", "0")
-    made = cc.start(ANSWER, "answer")
-    assert made.done and made.library is None
-    assert made.reason == "GPUGRAPH_NATIVE=0 switches native kernels off"
+    compilation = cc.start(ANSWER, "answer")
+    assert compilation.done and compilation.library is None
+    assert compilation.reason == "GPUGRAPH_NATIVE=0 switches native kernels off"
 
 
 @needs_compiler
 def test_who_asks_for_it_waits(cc: Compiler, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GPUGRAPH_NATIVE", "wait")
     assert cc.start(ANSWER, "answer").library is not None
-    assert not [each for each in threading.enumerate() if each is cc._thread]
+    assert not [thread for thread in threading.enumerate() if thread is cc._thread]
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("echo out of order >&2; exit 3", "failed (3): out of order"),
         ("exit 0", "can't be kept or loaded"),
@@ -121,18 +121,18 @@ def test_who_asks_for_it_waits(cc: Compiler, monkeypatch: pytest.MonkeyPatch) ->
         ("kill -SEGV $$", "failed (-11)"),
     ],
 )
-def test_a_broken_compiler_is_a_reason(tmp_path: Path, text: str, said: str) -> None:
-    made = Compiler(script(tmp_path, text), tmp_path / "cache").start(ANSWER, "answer")
-    assert made.wait() is None
-    assert said in made.reason
+def test_a_broken_compiler_is_a_reason(tmp_path: Path, text: str, message: str) -> None:
+    compilation = Compiler(script(tmp_path, text), tmp_path / "cache").start(ANSWER, "answer")
+    assert compilation.wait() is None
+    assert message in compilation.reason
 
 
 def test_a_compiler_that_hangs_is_stopped_with_its_children(tmp_path: Path) -> None:
     cc = Compiler(script(tmp_path, f"sleep 600 & echo $! > {tmp_path}/child; wait"), tmp_path / "c")
     cc.time_limit = 0.5
-    made = cc.start(ANSWER, "answer")
-    assert made.wait() is None
-    assert "took longer than 0.5 s" in made.reason
+    compilation = cc.start(ANSWER, "answer")
+    assert compilation.wait() is None
+    assert "took longer than 0.5 s" in compilation.reason
     child = int((tmp_path / "child").read_text())
     deadline = time.monotonic() + 10
     while is_running(child):
@@ -150,14 +150,16 @@ def is_running(process: int) -> bool:
 
 @needs_compiler
 def test_many_threads_may_wait_for_one_compilation(cc: Compiler) -> None:
-    made = cc.start(ANSWER, "answer")
-    found = []
-    threads = [threading.Thread(target=lambda: found.append(made.wait())) for _ in range(8)]
+    compilation = cc.start(ANSWER, "answer")
+    libraries = []
+    threads = [
+        threading.Thread(target=lambda: libraries.append(compilation.wait())) for _ in range(8)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert len(found) == 8 and None not in found
+    assert len(libraries) == 8 and None not in libraries
     assert cc.status().compiled == 1
 
 
@@ -165,14 +167,14 @@ def test_many_threads_may_wait_for_one_compilation(cc: Compiler) -> None:
 def test_waiting_may_have_an_end(tmp_path: Path) -> None:
     slow = script(tmp_path, f'sleep 2; exec {compiler().path} "$@"')
     cc = Compiler(slow, tmp_path / "cache")
-    made = cc.start(ANSWER, "answer")
+    compilation = cc.start(ANSWER, "answer")
     deadline = time.monotonic() + 10
-    while made._lock.acquire(blocking=False):  # until the thread is at it
-        made._lock.release()
+    while compilation._lock.acquire(blocking=False):  # until the thread is at it
+        compilation._lock.release()
         assert time.monotonic() < deadline
         time.sleep(0.01)
-    assert made.wait(timeout=0.05) is None
-    assert not made.done and made.reason == ""
+    assert compilation.wait(timeout=0.05) is None
+    assert not compilation.done and compilation.reason == ""
     cc.close()
 
 
@@ -198,7 +200,9 @@ print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), made.wait().answer())
 """
 
 
-def run(tmp_path: Path, body: str, text: str = repr(ANSWER), **more: str) -> subprocess.Popen[str]:
+def run(
+    tmp_path: Path, body: str, text: str = repr(ANSWER), **variables: str
+) -> subprocess.Popen[str]:
     """A process of its own; `text` is a Python expression, `more` goes into its environment."""
     program = PROGRAM.format(text=text, body=body)
     environment = {
@@ -206,7 +210,7 @@ def run(tmp_path: Path, body: str, text: str = repr(ANSWER), **more: str) -> sub
         "PYTHONPATH": str(ROOT),
         "XDG_CACHE_HOME": str(tmp_path),
         "GPUGRAPH_NATIVE": "1",
-        **more,
+        **variables,
     }
     return subprocess.Popen(
         [sys.executable, "-W", "error", "-c", program],
@@ -218,8 +222,8 @@ def run(tmp_path: Path, body: str, text: str = repr(ANSWER), **more: str) -> sub
 
 
 def ended(child: subprocess.Popen[str]) -> str:
-    out, said = child.communicate(timeout=60)
-    assert child.returncode == 0 and said == "", said
+    out, message = child.communicate(timeout=60)
+    assert child.returncode == 0 and message == "", message
     return out.strip()
 
 

@@ -26,8 +26,8 @@ def test_the_folder_follows_the_environment(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_what_was_stored_is_found_by_another_process_s_cache(folder: Path) -> None:
     path = ObjectCache(folder).store("key", b"content")
-    found = ObjectCache(folder).find("key")
-    assert found == path == folder / "key.so"
+    stored = ObjectCache(folder).find("key")
+    assert stored == path == folder / "key.so"
     assert path.read_bytes().startswith(b"content")
     assert folder.stat().st_mode & 0o777 == 0o700
     assert path.stat().st_mode & 0o777 == 0o600

@@ -194,27 +194,27 @@ def test_what_is_no_loop_is_refused_with_a_reason() -> None:
     loop = Writer()
     matrix, rows = loop.input(tf.float32, (3, 4)), loop.input(tf.float32, (4,))
     condition = loop.apply("x > (T)0", [loop.number(tf.float32)], tf.bool)
-    made, _ = loop.finish_loop(condition, {matrix: loop.single("x + y", matrix, rows)})
+    refused, _ = loop.finish_loop(condition, {matrix: loop.single("x + y", matrix, rows)})
     with pytest.raises(NotNativeError, match="numbers or vectors of one size"):
-        prepare_loops([made])
+        prepare_loops([refused])
 
     loop = Writer()
     x = loop.number()
-    made, _ = loop.finish_loop(x, {x: loop.more(x)})
+    refused, _ = loop.finish_loop(x, {x: loop.more(x)})
     with pytest.raises(NotNativeError, match="must be one bool"):
-        prepare_loops([made])
+        prepare_loops([refused])
 
     loop = Writer()
     x = loop.number()
-    made, _ = loop.finish_loop(loop.less(x, 9), {x: loop.apply("(U)x", [x], tf.float32)})
+    refused, _ = loop.finish_loop(loop.less(x, 9), {x: loop.apply("(U)x", [x], tf.float32)})
     with pytest.raises(NotNativeError, match="changes its dtype"):
-        prepare_loops([made])
+        prepare_loops([refused])
 
     loop = Writer()
     i, x = loop.number(tf.float32), loop.input(tf.float32, (4,))
-    made, _ = loop.finish_loop(loop.less(i, 9, tf.float32), {i: loop.single("x + y", i, x)})
+    refused, _ = loop.finish_loop(loop.less(i, 9, tf.float32), {i: loop.single("x + y", i, x)})
     with pytest.raises(NotNativeError, match="changes its shape"):
-        prepare_loops([made])
+        prepare_loops([refused])
 
 
 def test_arrays_that_do_not_fit_are_refused() -> None:

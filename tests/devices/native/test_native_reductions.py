@@ -32,60 +32,60 @@ def threads(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def softmax(shape: tuple[int, ...]) -> Made:
-    made = Made()
-    x = made.input(random(*shape))
-    shifted = made.apply("x - y", x, made.reduce(MAX, x, [-1]))
-    powers = made.apply("exp(x)", shifted)
-    made.output(made.apply("x / y", powers, made.reduce(SUM, powers, [-1])))
-    return made
+    kernel = Made()
+    x = kernel.input(random(*shape))
+    shifted = kernel.apply("x - y", x, kernel.reduce(MAX, x, [-1]))
+    powers = kernel.apply("exp(x)", shifted)
+    kernel.output(kernel.apply("x / y", powers, kernel.reduce(SUM, powers, [-1])))
+    return kernel
 
 
 def layer_norm(shape: tuple[int, ...]) -> Made:
-    made = Made()
-    x, gamma, beta = (made.input(random(*each)) for each in (shape, shape[-1:], shape[-1:]))
-    mean = made.reduce(MEAN, x, [-1])
-    shifted = made.apply("x - y", x, mean)
-    variance = made.reduce(MEAN, made.apply("x * x", shifted), [-1])
-    scale = made.apply("sqrt(x)", made.apply("x + y", variance, made.constant(1e-3)))
-    scaled = made.apply("x * y", made.apply("x / y", shifted, scale), gamma)
-    made.output(made.apply("x + y", scaled, beta))
-    made.output(mean)
-    return made
+    kernel = Made()
+    x, gamma, beta = (kernel.input(random(*sizes)) for sizes in (shape, shape[-1:], shape[-1:]))
+    mean = kernel.reduce(MEAN, x, [-1])
+    shifted = kernel.apply("x - y", x, mean)
+    variance = kernel.reduce(MEAN, kernel.apply("x * x", shifted), [-1])
+    scale = kernel.apply("sqrt(x)", kernel.apply("x + y", variance, kernel.constant(1e-3)))
+    scaled = kernel.apply("x * y", kernel.apply("x / y", shifted, scale), gamma)
+    kernel.output(kernel.apply("x + y", scaled, beta))
+    kernel.output(mean)
+    return kernel
 
 
 def standardized(shape: tuple[int, ...]) -> Made:
     """Each number of all of them: two passes over everything."""
-    made = Made()
-    x = made.input(random(*shape))
-    mean = made.reduce(MEAN, x)
-    shifted = made.apply("x - y", x, mean)
-    square = made.reduce(MEAN, made.apply("x * x", shifted))
-    root = made.apply("sqrt(x)", made.apply("x + y", square, made.constant(1e-3)))
-    made.output(made.apply("x / y", shifted, root))
-    made.output(made.apply("x + y", mean, square))
-    return made
+    kernel = Made()
+    x = kernel.input(random(*shape))
+    mean = kernel.reduce(MEAN, x)
+    shifted = kernel.apply("x - y", x, mean)
+    square = kernel.reduce(MEAN, kernel.apply("x * x", shifted))
+    root = kernel.apply("sqrt(x)", kernel.apply("x + y", square, kernel.constant(1e-3)))
+    kernel.output(kernel.apply("x / y", shifted, root))
+    kernel.output(kernel.apply("x + y", mean, square))
+    return kernel
 
 
 def bias_gradient(shape: tuple[int, ...]) -> Made:
     """Elements, their sum over rows, and what becomes of the bias."""
-    made = Made()
-    dy, y = made.input(random(*shape)), made.input(random(*shape, seed=1))
-    bias = made.input(random(*shape[-1:], seed=2))
-    dx = made.apply("x * y", dy, made.apply("x < (T)0 ? (T)0 : x", y))
-    sums = made.reduce(SUM, dx, list(range(len(shape) - 1)))
-    made.output(dx)
-    made.output(made.apply("x - y", bias, made.apply("x * y", sums, made.constant(0.1))))
-    return made
+    kernel = Made()
+    dy, y = kernel.input(random(*shape)), kernel.input(random(*shape, seed=1))
+    bias = kernel.input(random(*shape[-1:], seed=2))
+    dx = kernel.apply("x * y", dy, kernel.apply("x < (T)0 ? (T)0 : x", y))
+    sums = kernel.reduce(SUM, dx, list(range(len(shape) - 1)))
+    kernel.output(dx)
+    kernel.output(kernel.apply("x - y", bias, kernel.apply("x * y", sums, kernel.constant(0.1))))
+    return kernel
 
 
 def loss(shape: tuple[int, ...]) -> Made:
     """A number a row, and the mean of these."""
-    made = Made()
-    x, wanted = made.input(random(*shape)), made.input(random(*shape, seed=1))
-    rows = made.reduce(SUM, made.apply("x * x", made.apply("x - y", x, wanted)), [-1])
-    made.output(rows)
-    made.output(made.apply("x * y", made.reduce(MEAN, rows), made.constant(2.0)))
-    return made
+    kernel = Made()
+    x, wanted = kernel.input(random(*shape)), kernel.input(random(*shape, seed=1))
+    rows = kernel.reduce(SUM, kernel.apply("x * x", kernel.apply("x - y", x, wanted)), [-1])
+    kernel.output(rows)
+    kernel.output(kernel.apply("x * y", kernel.reduce(MEAN, rows), kernel.constant(2.0)))
+    return kernel
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
@@ -106,44 +106,44 @@ REDUCTIONS = {"sum": SUM, "mean": MEAN, "max": MAX, "min": MIN, "product": PROD}
 @pytest.mark.parametrize("name", REDUCTIONS)
 @pytest.mark.usefixtures("threads")
 def test_each_reduction_over_each_axis(name: str, axes: Any) -> None:
-    made = Made()
-    x = made.input(1 + 0.01 * random(3, 40, 65))
-    made.output(made.reduce(REDUCTIONS[name], x, axes))
-    made.output(made.reduce(REDUCTIONS[name], made.apply("-x", x), axes))
-    made.check(2e-5)
+    kernel = Made()
+    x = kernel.input(1 + 0.01 * random(3, 40, 65))
+    kernel.output(kernel.reduce(REDUCTIONS[name], x, axes))
+    kernel.output(kernel.reduce(REDUCTIONS[name], kernel.apply("-x", x), axes))
+    kernel.check(2e-5)
 
 
 @pytest.mark.parametrize("axes", [[1], [0, 2]])
 def test_other_axes_are_refused_with_a_reason(axes: list[int]) -> None:
-    made = Made()
-    made.output(made.reduce(SUM, made.input(random(3, 4, 5)), axes))
+    kernel = Made()
+    kernel.output(kernel.reduce(SUM, kernel.input(random(3, 4, 5)), axes))
     with pytest.raises(NotNativeError, match="neither over the last axes"):
-        made.finish()
+        kernel.finish()
 
 
 def test_what_needs_all_rows_in_each_is_refused() -> None:
-    made = Made()
-    x, bias = made.input(random(3, 4)), made.input(random(4))
-    shifted = made.apply("x + y", x, bias)
-    made.output(made.apply("x / y", shifted, made.reduce(SUM, shifted)))
+    kernel = Made()
+    x, bias = kernel.input(random(3, 4)), kernel.input(random(4))
+    shifted = kernel.apply("x + y", x, bias)
+    kernel.output(kernel.apply("x / y", shifted, kernel.reduce(SUM, shifted)))
     with pytest.raises(NotNativeError, match="all rows"):
-        made.finish()
+        kernel.finish()
 
 
 def test_reductions_of_one_element_are_the_element() -> None:
-    made = Made()
-    x = made.input(random(1, 1))
-    made.output(made.reduce(MEAN, made.reduce(MAX, x)))
-    made.check(0, 0)
+    kernel = Made()
+    x = kernel.input(random(1, 1))
+    kernel.output(kernel.reduce(MEAN, kernel.reduce(MAX, x)))
+    kernel.check(0, 0)
 
 
 def test_a_reduction_counts_only_the_axes_its_value_has() -> None:
     """The mean of one number a row over all axes is the mean of the rows."""
-    made = Made()
-    rows, x = made.input(random(6, 1)), made.input(random(6, 5))
-    made.output(made.apply("x + y", x, rows))
-    made.output(made.reduce(MEAN, rows))
-    made.check()
+    kernel = Made()
+    rows, x = kernel.input(random(6, 1)), kernel.input(random(6, 5))
+    kernel.output(kernel.apply("x + y", x, rows))
+    kernel.output(kernel.reduce(MEAN, rows))
+    kernel.check()
 
 
 @pytest.mark.parametrize("place", [0, 700, 1299])
@@ -151,10 +151,10 @@ def test_a_reduction_counts_only_the_axes_its_value_has() -> None:
 def test_extremes_are_nan_where_an_element_is(name: str, place: int) -> None:
     x = random(2, 1300)
     x[1, place] = np.nan
-    made = Made()
-    made.output(made.reduce(REDUCTIONS[name], made.input(x), [-1]))
-    (found,) = made.run()
-    assert np.isnan(found).tolist() == [[False], [True]]
+    kernel = Made()
+    kernel.output(kernel.reduce(REDUCTIONS[name], kernel.input(x), [-1]))
+    (result,) = kernel.run()
+    assert np.isnan(result).tolist() == [[False], [True]]
 
 
 def test_integers_and_booleans_are_reduced_exactly() -> None:
@@ -166,20 +166,20 @@ def test_integers_and_booleans_are_reduced_exactly() -> None:
     fusion.output(fusion.reduce(SUM, a, [-1]))
     fusion.output(fusion.reduce(largest, a, [0]))
     fusion.output(fusion.reduce(Reduction("(T)1", "a && b", Call()), some, [-1]))
-    found = [np.empty((50,), np.int32), np.empty((3001,), np.int32), np.empty((50,), np.bool_)]
-    run_program(fusion.finish(), [x], found)
-    assert found[0].tolist() == x.sum(1, dtype=np.int32).tolist()
-    assert found[1].tolist() == x.max(0).tolist()
-    assert found[2].tolist() == (x > 0).all(1).tolist()
+    result = [np.empty((50,), np.int32), np.empty((3001,), np.int32), np.empty((50,), np.bool_)]
+    run_program(fusion.finish(), [x], result)
+    assert result[0].tolist() == x.sum(1, dtype=np.int32).tolist()
+    assert result[1].tolist() == x.max(0).tolist()
+    assert result[2].tolist() == (x > 0).all(1).tolist()
 
 
 def test_half_precision_is_summed_in_single() -> None:
     x = np.full((2, 5000), 1.001, np.float16)
     fusion = Fusion()
     fusion.output(fusion.reduce(SUM, fusion.input(tf.float16, x.shape), [-1]))
-    found = np.empty(2, np.float16)
-    run_program(fusion.finish(), [x], [found])
-    assert found.tolist() == x.sum(1, dtype=np.float32).astype(np.float16).tolist()
+    result = np.empty(2, np.float16)
+    run_program(fusion.finish(), [x], [result])
+    assert result.tolist() == x.sum(1, dtype=np.float32).astype(np.float16).tolist()
 
 
 @pytest.mark.parametrize("shape", [(1_000_003,), (100_000, 7), (7, 100_003)])
@@ -190,11 +190,11 @@ def test_sums_are_at_least_as_accurate_as_numpy_s(shape: tuple[int, ...]) -> Non
         fusion = Fusion()
         total = fusion.reduce(SUM, fusion.input(tf.float32, shape), axes)
         fusion.output(total)
-        found = np.empty(fusion.shape(total), np.float32)
-        run_program(fusion.finish(), [x], [found])
+        result = np.empty(fusion.shape(total), np.float32)
+        run_program(fusion.finish(), [x], [result])
         over = None if axes is None else tuple(axes)
         exact = x.astype(np.float64).sum(over, keepdims=True)
-        error = np.abs(found - exact).max() / exact.max()
+        error = np.abs(result - exact).max() / exact.max()
         numpy_error = np.abs(x.sum(over, keepdims=True) - exact).max() / exact.max()
         assert error <= max(numpy_error, 1.2e-7), f"{axes}: {error} against {numpy_error}"
 
@@ -204,16 +204,16 @@ def test_results_do_not_depend_on_threads(
     shape: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(function_module, "THREAD_NANOSECONDS", 1)
-    found = []
+    result = []
     for threads in ("1", "2", "5"):
         monkeypatch.setenv("GPUGRAPH_THREADS", threads)
-        made = Made()
-        x = made.input(random(*shape))
-        squares = made.apply("x * x", x)
+        kernel = Made()
+        x = kernel.input(random(*shape))
+        squares = kernel.apply("x * x", x)
         for axes in [None] if len(shape) == 1 else [None, [-1], list(range(len(shape) - 1))]:
-            made.output(made.reduce(SUM, squares, axes))
-        found.append([each.tobytes() for each in made.run()])
-    assert found[0] == found[1] == found[2]
+            kernel.output(kernel.reduce(SUM, squares, axes))
+        result.append([array.tobytes() for array in kernel.run()])
+    assert result[0] == result[1] == result[2]
 
 
 @pytest.mark.parametrize("make", [softmax, layer_norm, standardized, bias_gradient])
@@ -221,11 +221,11 @@ def test_results_do_not_depend_on_threads(
 def test_the_first_output_may_be_the_first_input_s_memory(
     make: Any, shape: tuple[int, ...]
 ) -> None:
-    made = make(shape)
-    apart = made.run()
-    outputs = made.outputs()
-    outputs[0] = made.arrays[0]
-    run_program(made.finish(), made.arrays, outputs)
+    kernel = make(shape)
+    apart = kernel.run()
+    outputs = kernel.outputs()
+    outputs[0] = kernel.arrays[0]
+    run_program(kernel.finish(), kernel.arrays, outputs)
     for one, other in zip(outputs, apart):
         assert one.tobytes() == other.tobytes()
 
@@ -233,15 +233,15 @@ def test_the_first_output_may_be_the_first_input_s_memory(
 def test_what_is_dear_is_computed_once() -> None:
     """The powers of softmax wait in the output; those of a log-softmax are not needed again."""
     passes = schedule(softmax((4, 9)).finish().program).passes
-    assert [bool(each.reloads) for each in passes] == [False, False, True]
+    assert [bool(row_pass.reloads) for row_pass in passes] == [False, False, True]
 
 
 def test_what_is_dear_does_not_wait_where_an_input_is_read_again() -> None:
     """The output may be that input's memory."""
-    made = Made()
-    x = made.input(random(4, 9))
-    powers = made.apply("exp(x)", x)
-    total = made.reduce(SUM, powers, [-1])
-    made.output(made.apply("x + y", made.apply("x / y", powers, total), x))
-    assert not any(each.reloads for each in schedule(made.finish().program).passes)
-    made.check()
+    kernel = Made()
+    x = kernel.input(random(4, 9))
+    powers = kernel.apply("exp(x)", x)
+    total = kernel.reduce(SUM, powers, [-1])
+    kernel.output(kernel.apply("x + y", kernel.apply("x / y", powers, total), x))
+    assert not any(row_pass.reloads for row_pass in schedule(kernel.finish().program).passes)
+    kernel.check()

@@ -20,44 +20,46 @@ def random(*shape: int) -> np.ndarray:
 
 def test_an_input_runs_along_another_axis() -> None:
     """A bias of channels, in the middle, whose number is that of the columns too."""
-    made = Made()
-    x, bias = made.input(random(4, 3, 2, 3)), made.input(random(3))
-    made.output(made.apply("x + y", x, made.expand(bias, (3, 1, 1))))
-    made.check()
+    kernel = Made()
+    x, bias = kernel.input(random(4, 3, 2, 3)), kernel.input(random(3))
+    kernel.output(kernel.apply("x + y", x, kernel.expand(bias, (3, 1, 1))))
+    kernel.check()
 
 
 def test_an_input_runs_along_both_axes_at_once() -> None:
-    made = Made()
-    x = made.input(random(40))
-    made.output(made.apply("x * y", made.expand(x, (40, 1)), x))
-    made.check()
+    kernel = Made()
+    x = kernel.input(random(40))
+    kernel.output(kernel.apply("x * y", kernel.expand(x, (40, 1)), x))
+    kernel.check()
 
 
 def test_an_input_that_nobody_needs_may_have_another_shape() -> None:
-    made = Made()
-    x, y = made.input(random(4, 7)), made.input(random(4))
-    made.expand(y, (4, 1))
-    made.output(made.apply("x * x", x))
-    made.check()
+    kernel = Made()
+    x, y = kernel.input(random(4, 7)), kernel.input(random(4))
+    kernel.expand(y, (4, 1))
+    kernel.output(kernel.apply("x * x", x))
+    kernel.check()
 
 
 @pytest.mark.parametrize("size", [1, 7, 2000])
 def test_what_is_computed_moves_with_all_it_is_made_of(size: int) -> None:
-    made = Made()
-    x, y = made.input(random(5)), made.input(random(5))
-    total = made.apply("x * y", made.apply("exp(x)", x), made.apply("x - y", y, made.constant(0.5)))
-    rows = made.expand(total, (5, 1))
-    made.output(made.apply("x - y", made.input(random(5, size)), rows))
-    made.check()
+    kernel = Made()
+    x, y = kernel.input(random(5)), kernel.input(random(5))
+    total = kernel.apply(
+        "x * y", kernel.apply("exp(x)", x), kernel.apply("x - y", y, kernel.constant(0.5))
+    )
+    rows = kernel.expand(total, (5, 1))
+    kernel.output(kernel.apply("x - y", kernel.input(random(5, size)), rows))
+    kernel.check()
 
 
 def test_a_reduction_moves_too() -> None:
     """Of rows of three matrices, which become columns of a wider space."""
-    made = Made()
-    x = made.reduce(SUM, made.input(random(6, 1)), [1])
-    spread = made.expand(x, (6, 1, 1))
-    made.output(made.apply("x + y", spread, made.input(random(6, 3, 4))))
-    made.check()
+    kernel = Made()
+    x = kernel.reduce(SUM, kernel.input(random(6, 1)), [1])
+    spread = kernel.expand(x, (6, 1, 1))
+    kernel.output(kernel.apply("x + y", spread, kernel.input(random(6, 3, 4))))
+    kernel.check()
 
 
 @pytest.mark.parametrize("shape", [(3, 2), (5, 1), (1,), (3, 5, 1), ()])
@@ -76,18 +78,20 @@ def test_further_axes_in_front_change_nothing() -> None:
 
 @pytest.mark.parametrize("shape", [(5,), (3, 5), (40_000,), (70, 1000), (2, 3, 1), (4, 0)])
 def test_an_index_counts_along_the_last_axis(shape: tuple[int, ...]) -> None:
-    made = Made()
-    x = made.input(random(*shape))
-    places = made.cast(made.index(shape[-1]), tf.float32)
-    made.output(made.apply("x + y", x, places))
-    made.check()
+    kernel = Made()
+    x = kernel.input(random(*shape))
+    places = kernel.cast(kernel.index(shape[-1]), tf.float32)
+    kernel.output(kernel.apply("x + y", x, places))
+    kernel.check()
 
 
 def test_a_sum_over_positions() -> None:
-    made = Made()
-    product = made.apply("x * y", made.input(random(9, 50)), made.cast(made.index(50), tf.float32))
-    made.output(made.reduce(SUM, product, [1]))
-    made.check(1e-5, 1e-4)
+    kernel = Made()
+    product = kernel.apply(
+        "x * y", kernel.input(random(9, 50)), kernel.cast(kernel.index(50), tf.float32)
+    )
+    kernel.output(kernel.reduce(SUM, product, [1]))
+    kernel.check(1e-5, 1e-4)
 
 
 def test_an_index_stays_along_the_last_axis() -> None:

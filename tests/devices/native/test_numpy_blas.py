@@ -99,9 +99,9 @@ def test_products_of_views(data: Any, batch: list[int], m: int, n: int, k: int) 
         turned = can_turn and data.draw(st.booleans())
         inner = (columns, rows) if turned else (rows, columns)
         wider = (inner[0] + data.draw(st.integers(0, 3)), inner[1] + data.draw(st.integers(0, 3)))
-        made = data.draw(views(tuple(batch), dtype, repeated=can_turn, inside=wider))
-        made = made[..., : inner[0], : inner[1]]
-        return made.swapaxes(-1, -2) if turned else made
+        view = data.draw(views(tuple(batch), dtype, repeated=can_turn, inside=wider))
+        view = view[..., : inner[0], : inner[1]]
+        return view.swapaxes(-1, -2) if turned else view
 
     a, b, out = matrices(m, k), matrices(k, n), matrices(m, n, can_turn=False)
     out[...] = np.nan
@@ -124,9 +124,9 @@ def attention(x: np.ndarray, w: np.ndarray, arrays: list[np.ndarray]) -> Any:
     """Scores of two heads by themselves, of a projection that is one array: products and moves."""
     projected, scores, mixed, out = arrays
     b, t, _ = x.shape
-    q, k, v = (projected[..., at : at + 16].reshape(b, t, 2, 8) for at in (0, 16, 32))
+    q, k, v = (projected[..., index : index + 16].reshape(b, t, 2, 8) for index in (0, 16, 32))
     heads = mixed.reshape(b, 2, t, 8)
-    q, k, v = (each.transpose(0, 2, 1, 3) for each in (q, k, v))
+    q, k, v = (array.transpose(0, 2, 1, 3) for array in (q, k, v))
     return sequence(
         [
             products([(x, np.broadcast_to(w, (b, *w.shape)), projected)]),
@@ -142,10 +142,13 @@ def test_heads_of_attention_are_views(threads: int, monkeypatch: pytest.MonkeyPa
     b, t = 6, 100
     x, w = random(b, t, 16), random(16, 48)
     arrays = [
-        np.empty(each, np.float32) for each in ((b, t, 48), (b, 2, t, t), (b, 2, t, 8), (b, t, 16))
+        np.empty(sizes, np.float32)
+        for sizes in ((b, t, 48), (b, 2, t, t), (b, 2, t, 8), (b, t, 16))
     ]
     attention(x, w, arrays)()
-    q, k, v = ((x @ w).reshape(b, t, 3, 2, 8)[:, :, at].transpose(0, 2, 1, 3) for at in range(3))
+    q, k, v = (
+        (x @ w).reshape(b, t, 3, 2, 8)[:, :, index].transpose(0, 2, 1, 3) for index in range(3)
+    )
     wanted = ((q @ k.swapaxes(-1, -2)) @ v).transpose(0, 2, 1, 3).reshape(b, t, 16)
     np.testing.assert_allclose(arrays[3], wanted, 1e-3, 1e-2)
 
@@ -184,23 +187,23 @@ def test_results_do_not_depend_on_threads(
 ) -> None:
     batch, m, n, k = shape
     a, b = random(batch, m, k, dtype=dtype), random(batch, k, n, dtype=dtype)
-    found = []
+    result = []
     for threads in (1, 2, 3, 4):
         monkeypatch.setenv("GPUGRAPH_THREADS", str(threads))
         out = np.full((batch, m, n), np.nan, dtype)
         run = products([(a, b, out)])
         assert min(threads, 2) <= call_of(run)[2].threads <= threads
         run()
-        found.append(out.tobytes())
-    assert len(set(found)) == 1
+        result.append(out.tobytes())
+    assert len(set(result)) == 1
     tolerance = 1e-3 if dtype == np.float32 else 1e-9
     np.testing.assert_allclose(out, a @ b, tolerance, tolerance)
 
 
 def blas_threads() -> int:
-    found = blas._blas()
-    assert found is not None and found.threads is not None
-    return int(ctypes.CFUNCTYPE(ctypes.c_int)(found.threads[0])())
+    result = blas._blas()
+    assert result is not None and result.threads is not None
+    return int(ctypes.CFUNCTYPE(ctypes.c_int)(result.threads[0])())
 
 
 def test_the_blas_gets_its_threads_back() -> None:
@@ -209,12 +212,12 @@ def test_the_blas_gets_its_threads_back() -> None:
     before = blas_threads()
     x = [random(300, 300) for _ in range(8)]
     out = [np.empty((300, 300), np.float32) for _ in x]
-    calls = [products([(each, each, into)] * 5) for each, into in zip(x, out)]
+    calls = [products([(array, array, into)] * 5) for array, into in zip(x, out)]
     with ThreadPoolExecutor(len(calls)) as pool:
         assert not any(pool.map(lambda call: any(call() for _ in range(5)), calls))
     assert blas_threads() == before
-    for each, into in zip(x, out):
-        np.testing.assert_allclose(into, each @ each, 1e-3, 1e-3)
+    for array, into in zip(x, out):
+        np.testing.assert_allclose(into, array @ array, 1e-3, 1e-3)
 
 
 def test_a_blas_whose_threads_can_t_be_set_is_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:

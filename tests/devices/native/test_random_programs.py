@@ -27,66 +27,68 @@ def draw_shape(draw: Any, space: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(size if draw(st.booleans()) else 1 for size in space[kept:])
 
 
-def draw_input(draw: Any, made: Made, shape: tuple[int, ...], seed: int) -> int:
+def draw_input(draw: Any, kernel: Made, shape: tuple[int, ...], seed: int) -> int:
     """An input of this shape, or one (or what is made of it) of fewer axes, expanded to it."""
     array = np.random.default_rng(seed).uniform(-2, 2, shape).astype(np.float32)
     if draw(st.booleans()):
-        return made.input(array)
-    value = made.input(array.reshape([size for size in shape if size != 1]))
+        return kernel.input(array)
+    value = kernel.input(array.reshape([size for size in shape if size != 1]))
     if draw(st.booleans()):
-        value = made.apply("-x", value)
-    return made.expand(value, shape)
+        value = kernel.apply("-x", value)
+    return kernel.expand(value, shape)
 
 
 def draw_program(draw: Any) -> Made:
     space = draw(st.sampled_from(SPACES))
-    made = Made()
+    kernel = Made()
     values = []
     for _ in range(draw(st.integers(1, 3))):
         shape = draw(st.sampled_from([space, draw_shape(draw, space)]))
-        values.append(draw_input(draw, made, shape, draw(st.integers(0, 1000))))
+        values.append(draw_input(draw, kernel, shape, draw(st.integers(0, 1000))))
     if space and draw(st.booleans()):
-        values.append(made.cast(made.index(space[-1]), tf.float32))
-    values.append(made.constant(draw(st.sampled_from([0.5, -1.0, 2.0]))))
+        values.append(kernel.cast(kernel.index(space[-1]), tf.float32))
+    values.append(kernel.constant(draw(st.sampled_from([0.5, -1.0, 2.0]))))
     leaves, flags = list(values), []
     for _ in range(draw(st.integers(1, 9))):
         kind = draw(st.integers(0, 9))
         x, y = (draw(st.sampled_from(values)) for _ in range(2))
         if kind < 4:
-            values.append(made.apply(draw(st.sampled_from(BINARY)), x, y))
+            values.append(kernel.apply(draw(st.sampled_from(BINARY)), x, y))
         elif kind < 6:
-            values.append(made.apply(draw(st.sampled_from(UNARY)), x))
+            values.append(kernel.apply(draw(st.sampled_from(UNARY)), x))
         elif kind == 6:
             x, y = (draw(st.sampled_from(leaves)) for _ in range(2))  # exact in any precision
-            flags.append(made.apply("x < y", x, y, dtype=tf.bool))
+            flags.append(kernel.apply("x < y", x, y, dtype=tf.bool))
         elif kind == 7 and flags:
-            values.append(made.apply("x ? y : z", draw(st.sampled_from(flags)), x, y))
-        elif len(made.fusion.shape(x)) == len(space):
+            values.append(kernel.apply("x ? y : z", draw(st.sampled_from(flags)), x, y))
+        elif len(kernel.fusion.shape(x)) == len(space):
             reduction = draw(st.sampled_from([SUM, MEAN, MAX, MIN]))
             rank = len(space)
             axes = draw(st.sampled_from([None, [rank - 1], list(range(rank - 1))]))
-            values.append(made.reduce(reduction, x, axes if rank else None))
+            values.append(kernel.reduce(reduction, x, axes if rank else None))
     for value in draw(st.lists(st.sampled_from(values), min_size=1, max_size=3)):
-        made.output(value, shape=draw(st.sampled_from([space, made.fusion.shape(value)])))
-    return made
+        kernel.output(value, shape=draw(st.sampled_from([space, kernel.fusion.shape(value)])))
+    return kernel
 
 
 @given(st.data())
 @settings(max_examples=60, deadline=None)
 def test_any_program_computes_what_numpy_computes(data: st.DataObject) -> None:
-    made = draw_program(data.draw)
+    kernel = draw_program(data.draw)
     try:
-        made.finish()
+        kernel.finish()
     except NotNativeError as error:
         event(f"refused: {error}")
         return
-    event(f"{len(made.finish().sizes)} axes, {len(made.finish().program.reductions)} reductions")
-    check_random(made, made.run())
+    event(
+        f"{len(kernel.finish().sizes)} axes, {len(kernel.finish().program.reductions)} reductions"
+    )
+    check_random(kernel, kernel.run())
 
 
-def check_random(made: Made, found: list[np.ndarray]) -> None:
+def check_random(kernel: Made, result: list[np.ndarray]) -> None:
     """Compares, if numbers are not so large that rounding shows."""
-    for one, wanted in zip(found, made.wanted):
-        scale = 1 + max(float(np.abs(each).max(initial=0)) for each in made.values.values())
+    for one, wanted in zip(result, kernel.wanted):
+        scale = 1 + max(float(np.abs(array).max(initial=0)) for array in kernel.values.values())
         if np.isfinite(scale) and scale < 1e6:
             np.testing.assert_allclose(one, wanted, 1e-4, 3e-5 * scale)

@@ -16,7 +16,9 @@ def graph():
 
 def decoded(records, defaults, **how):
     with tf.Session() as session:
-        return [np.asarray(each).tolist() for each in session.run(read(records, defaults, **how))]
+        return [
+            np.asarray(column).tolist() for column in session.run(read(records, defaults, **how))
+        ]
 
 
 def read(records, defaults, **how):
@@ -25,12 +27,12 @@ def read(records, defaults, **how):
 
 def test_each_column_is_a_tensor_of_its_defaults_dtype(graph):
     columns = tf.decode_csv(["1,a,2.5", '3,"b,""c""",4'], [[0], [""], np.zeros(1)])
-    assert [each.dtype for each in columns] == [tf.int32, tf.string, tf.float64]
-    assert [each.shape for each in columns] == [[2]] * 3
+    assert [column.dtype for column in columns] == [tf.int32, tf.string, tf.float64]
+    assert [column.shape for column in columns] == [[2]] * 3
     with tf.Session() as session:
-        found = [each.tolist() for each in session.run(columns)]
-    assert found == [[1, 3], [b"a", b'b,"c"'], [2.5, 4.0]]
-    names = [each.name for each in graph.get_operations()]
+        result = [column.tolist() for column in session.run(columns)]
+    assert result == [[1, 3], [b"a", b'b,"c"'], [2.5, 4.0]]
+    names = [operation.name for operation in graph.get_operations()]
     assert names == [
         "DecodeCSV/records",
         *[f"DecodeCSV/record_defaults_{number}" for number in range(3)],

@@ -27,7 +27,7 @@ def value(tensor):
 def distance(numbers, distribution):
     """The largest distance of the share of numbers below x from what the distribution says."""
     ordered = np.sort(numbers)
-    wanted = np.array([distribution(each) for each in ordered[::50]])
+    wanted = np.array([distribution(value) for value in ordered[::50]])
     shares = np.arange(0, ordered.size, 50) / ordered.size
     return abs(shares - wanted).max()
 
@@ -76,8 +76,8 @@ def test_the_distance_tells_others_apart():
 
 @pytest.mark.parametrize("alpha", [0.1, 0.7, 1.0, 3.5, 200.0])
 def test_gamma_moments(alpha):
-    made = tf.random_gamma([COUNT], alpha, beta=2.0, dtype=tf.float64, seed=8)
-    numbers = value(made)
+    tensor = tf.random_gamma([COUNT], alpha, beta=2.0, dtype=tf.float64, seed=8)
+    numbers = value(tensor)
     assert numbers.mean() == pytest.approx(alpha / 2, rel=0.02)
     assert numbers.var() == pytest.approx(alpha / 4, rel=0.05)
     assert numbers.min() > 0
@@ -109,8 +109,8 @@ def test_shares_of_classes():
         rows = np.repeat(logits, COUNT // count, axis=0)
         numbers = value(tf.multinomial(rows, count, seed=8)).reshape(2, -1)
         for row, shares in zip(numbers, np.exp(logits - 5)):
-            found = [(row == k).mean() for k in range(3)]
-            np.testing.assert_allclose(found, shares, atol=0.005)
+            result = [(row == k).mean() for k in range(3)]
+            np.testing.assert_allclose(result, shares, atol=0.005)
 
 
 def test_classes_without_a_probability():
@@ -137,8 +137,8 @@ def test_orders_are_equally_likely():
 
 def test_orders_keep_rows():
     rows = np.arange(12).reshape(4, 3)
-    found = value(tf.random_shuffle(rows, seed=1))
-    assert sorted(found.tolist()) == rows.tolist() and found.tolist() != rows.tolist()
+    result = value(tf.random_shuffle(rows, seed=1))
+    assert sorted(result.tolist()) == rows.tolist() and result.tolist() != rows.tolist()
     assert value(tf.random_shuffle(7)) == 7
     assert value(tf.random_shuffle(np.zeros((3, 0)))).shape == (3, 0)
     with tf.Session() as session:
@@ -154,9 +154,9 @@ def test_parts_are_within(graph):
     corners = set()
     with tf.Session() as session:
         for _ in range(60):
-            found = session.run(part, {image: whole})
-            row, column = divmod(int(found[0, 0, 0]) // 3, 5)
-            np.testing.assert_array_equal(found, whole[row : row + 2, column : column + 3])
+            result = session.run(part, {image: whole})
+            row, column = divmod(int(result[0, 0, 0]) // 3, 5)
+            np.testing.assert_array_equal(result, whole[row : row + 2, column : column + 3])
             corners.add((row, column))
         with pytest.raises(tf.errors.InvalidArgumentError, match=r"Need value\.shape >= size, got"):
             session.run(part, {image: whole[:1]})
@@ -184,8 +184,8 @@ def test_gradients_of_gamma():
     density = tf.exp((alpha - 1) * tf.log(scaled) - scaled - tf.lgamma(alpha))
     wanted = -tf.reduce_sum(by_alpha / density / beta, 0)
     with tf.Session() as session:
-        (found, by_beta), numbers, moved = session.run([slopes, drawn, wanted])
-    np.testing.assert_allclose(found, moved, rtol=1e-7)
+        (result, by_beta), numbers, moved = session.run([slopes, drawn, wanted])
+    np.testing.assert_allclose(result, moved, rtol=1e-7)
     np.testing.assert_allclose(by_beta, -numbers.sum(axis=0) / [4, 5], rtol=1e-12)
     with pytest.raises(TypeError):
         tf.gradients(tf.random_gamma([2], half := tf.ones([2], tf.float16), dtype=tf.float16), half)

@@ -19,11 +19,11 @@ COUNTERS = st.one_of(
 
 def joined(*words: int) -> int:
     """Words as one number, the lowest first."""
-    return sum(word << 32 * at for at, word in enumerate(words))
+    return sum(word << 32 * index for index, word in enumerate(words))
 
 
 def singly(place: Philox, count: int, stride: int = 1) -> list[tuple[int, ...]]:
-    return [place.skip(at * stride).block() for at in range(count)]
+    return [place.skip(index * stride).block() for index in range(count)]
 
 
 def rows(words: np.ndarray) -> list[tuple[int, ...]]:
@@ -54,23 +54,23 @@ def test_published_blocks(key, counter, block):
 @given(st.integers(0, 2**64 - 1), COUNTERS, st.integers(0, 40), st.sampled_from([1, 128, 256]))
 def test_arrays_of_blocks_are_single_blocks(key, counter, count, stride):
     place = Philox(key, counter)
-    found = [row for _, words in place.chunks(count, stride) for row in rows(words)]
-    assert found == singly(place, count, stride)
+    result = [row for _, words in place.chunks(count, stride) for row in rows(words)]
+    assert result == singly(place, count, stride)
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, 2**64 - 1), COUNTERS, st.lists(st.integers(0, 2**62), max_size=9))
 def test_blocks_from_anywhere(key, counter, offsets):
     place = Philox(key, counter)
-    found = rows(place.at(np.array(offsets, np.uint64)))
-    assert found == [place.skip(offset).block() for offset in offsets]
+    result = rows(place.at(np.array(offsets, np.uint64)))
+    assert result == [place.skip(offset).block() for offset in offsets]
 
 
 def test_chunks_follow_each_other():
     place = Philox(3, 2**32 - CHUNK - 5)
     words = place.words(4 * (2 * CHUNK + 3))
-    for at in (0, 1, CHUNK, CHUNK + 4, CHUNK + 5, 2 * CHUNK, 2 * CHUNK + 2):
-        assert tuple(words[4 * at : 4 * at + 4].tolist()) == place.skip(at).block()
+    for index in (0, 1, CHUNK, CHUNK + 4, CHUNK + 5, 2 * CHUNK, 2 * CHUNK + 2):
+        assert tuple(words[4 * index : 4 * index + 4].tolist()) == place.skip(index).block()
 
 
 @pytest.mark.parametrize("count", [0, 1, 3, 4, 5, 41])

@@ -117,20 +117,20 @@ def runs(tensor, count=2, config=None):
         return [session.run(tensor) for _ in range(count)]
 
 
-def same(found, wanted, law):
+def same(result, wanted, law):
     """To the bit, or near enough for normal numbers."""
-    found = np.asarray(found)
-    wanted = np.asarray(wanted, found.dtype)
+    result = np.asarray(result)
+    wanted = np.asarray(wanted, result.dtype)
     if law == "uniform":
-        np.testing.assert_array_equal(found, wanted)
+        np.testing.assert_array_equal(result, wanted)
     else:
-        np.testing.assert_array_max_ulp(found, wanted, ULPS)
+        np.testing.assert_array_max_ulp(result, wanted, ULPS)
 
 
 @pytest.mark.parametrize(("law", "dtype"), STREAMS)
 def test_streams(law, dtype):
-    made = getattr(tf.random, law)([5], dtype=dtype, seed=3)
-    same(runs(made), STREAMS[law, dtype], law)
+    numbers = getattr(tf.random, law)([5], dtype=dtype, seed=3)
+    same(runs(numbers), STREAMS[law, dtype], law)
 
 
 @pytest.mark.parametrize("dtype", INTS)
@@ -140,15 +140,15 @@ def test_integers(dtype):
 
 @pytest.mark.parametrize(("law", "dtype"), STATELESS)
 def test_stateless_numbers(law, dtype):
-    made = getattr(tf.random, f"stateless_{law}")([5], SEED, dtype=dtype)
-    for found in runs(made):
-        same(found, STATELESS[law, dtype], law)
+    numbers = getattr(tf.random, f"stateless_{law}")([5], SEED, dtype=dtype)
+    for result in runs(numbers):
+        same(result, STATELESS[law, dtype], law)
 
 
 @pytest.mark.parametrize("dtype", STATELESS_INTS)
 def test_stateless_integers(dtype):
-    made = tf.random.stateless_uniform([5], SEED, -50, 1000, dtype)
-    assert runs(made, 1)[0].tolist() == STATELESS_INTS[dtype]
+    numbers = tf.random.stateless_uniform([5], SEED, -50, 1000, dtype)
+    assert runs(numbers, 1)[0].tolist() == STATELESS_INTS[dtype]
 
 
 def test_orders():
@@ -167,12 +167,12 @@ def test_classes():
 
 
 def test_parts():
-    found = runs(tf.random_crop(np.arange(100), [1], seed=3), 4)
-    assert [each.tolist() for each in found] == [[46], [1], [44], [46]]
+    result = runs(tf.random_crop(np.arange(100), [1], seed=3), 4)
+    assert [value.tolist() for value in result] == [[46], [1], [44], [46]]
 
 
 def test_gamma():
-    found = runs(tf.random_gamma([3], [0.5, 1.0, 3.0], beta=2.0, seed=3))
+    result = runs(tf.random_gamma([3], [0.5, 1.0, 3.0], beta=2.0, seed=3))
     wanted = [
         [
             [0.053525753, 0.083898216, 1.66761732],
@@ -185,7 +185,7 @@ def test_gamma():
             [0.00105556531, 0.237619504, 1.22211576],
         ],
     ]
-    np.testing.assert_allclose(found, wanted, rtol=1e-6)
+    np.testing.assert_allclose(result, wanted, rtol=1e-6)
 
 
 def test_poisson():

@@ -62,20 +62,20 @@ def test_integers(dtype):
 
 
 def test_streams_go_on():
-    made = random.random_uniform([4], seed=1)
+    numbers = random.random_uniform([4], seed=1)
     run = Evaluator()
-    first, second = run(made), run(made)
+    first, second = run(numbers), run(numbers)
     assert not np.array_equal(first, second)
     again = Evaluator()
-    np.testing.assert_array_equal(again(made), first)
-    np.testing.assert_array_equal(again(made), second)
+    np.testing.assert_array_equal(again(numbers), first)
+    np.testing.assert_array_equal(again(numbers), second)
 
 
 def test_streams_differ():
     drawn = [random.random_uniform([4]) for _ in range(3)]
     drawn += [random.random_uniform([4], seed=seed) for seed in (1, 2)]
     values = evaluate(drawn)
-    assert len({each.tobytes() for each in values}) == len(values)
+    assert len({value.tobytes() for value in values}) == len(values)
     assert not np.array_equal(evaluate(drawn[0]), values[0])
 
 
@@ -101,15 +101,15 @@ def test_rules_of_seeds(graph):
     assert random.get_seed(None) == (3, 1)
     random.set_random_seed(0)
     assert random.get_seed(0) == (0, 2**31 - 1)
-    made = random.random_uniform([2], seed=4)
+    numbers = random.random_uniform([2], seed=4)
     unit = next(op for op in graph.get_operations() if op.type == "RandomUniform")
     assert (unit.attrs["seed"], unit.attrs["seed2"]) == (0, 4)
-    assert made.op.type == "Add"
+    assert numbers.op.type == "Add"
 
 
 def test_names_and_shapes(graph):
-    made = random.random_normal([2, 3])
-    assert made.shape == (2, 3)
+    numbers = random.random_normal([2, 3])
+    assert numbers.shape == (2, 3)
     names = [op.name for op in graph.get_operations()]
     assert names == [
         "random_normal/shape", "random_normal/mean", "random_normal/stddev",
@@ -126,8 +126,8 @@ def test_names_and_shapes(graph):
 
 def test_gradient_of_the_bounds():
     low = constant(1.0)
-    made = random.random_uniform([2], low, 5.0, seed=3)
-    (dlow,) = gradients(made, [low])
+    numbers = random.random_uniform([2], low, 5.0, seed=3)
+    (dlow,) = gradients(numbers, [low])
     run = Evaluator()
     assert 0 < run(dlow) < 2
 

@@ -44,54 +44,54 @@ def test_devices_change_nothing(draw, request):
     """But the last places of normal numbers, where GPUs have functions of their own."""
     normal = request.node.callspec.id in ("normal", "truncated", "stateless")
     rtol = 2e-6 if normal and os.environ.get("GPUGRAPH_VIRTUAL_GPUS") else 0
-    made = []
+    numbers = []
     for device in ("/cpu:0", "/gpu:0", "/gpu:1"):
         with tf.device(device):
-            made.append(draw())
+            numbers.append(draw())
     with on_gpus() as session:
         for _ in range(2):
-            first, *others = session.run(made)
+            first, *others = session.run(numbers)
             for other in others:
                 np.testing.assert_allclose(first, other, rtol=rtol)
-        assert session.explain(made[2]).device_of(made[2].op.name).endswith("GPU:1")
+        assert session.explain(numbers[2]).device_of(numbers[2].op.name).endswith("GPU:1")
 
 
 @every_draw
 def test_a_new_session_starts_again(draw):
-    made = draw()
-    found = []
+    numbers = draw()
+    result = []
     for _ in range(2):
         with tf.Session() as session:
-            found.append([session.run(made) for _ in range(3)])
-    np.testing.assert_array_equal(found[0], found[1])
-    changes = not np.array_equal(found[0][0], found[0][1])
-    assert changes == (not made.op.name.startswith("stateless"))
+            result.append([session.run(numbers) for _ in range(3)])
+    np.testing.assert_array_equal(result[0], result[1])
+    changes = not np.array_equal(result[0][0], result[0][1])
+    assert changes == (not numbers.op.name.startswith("stateless"))
 
 
 @every_draw
 def test_plans_share_a_stream(draw):
     """Other fetches make other plans; the numbers go on all the same."""
-    made = draw()
-    other = tf.identity(made)
+    numbers = draw()
+    other = tf.identity(numbers)
     with tf.Session() as session:
-        alone = [session.run(made) for _ in range(4)]
+        alone = [session.run(numbers) for _ in range(4)]
     with tf.Session() as session:
-        mixed = [session.run(made), session.run(other), session.run([made, other])[0]]
-        mixed.append(session.run(made))
+        mixed = [session.run(numbers), session.run(other), session.run([numbers, other])[0]]
+        mixed.append(session.run(numbers))
     np.testing.assert_array_equal(alone, mixed)
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 def test_threads_change_nothing(dtype, monkeypatch):
-    made = [tf.random_uniform([LARGE], dtype=dtype, seed=3)]
-    made.append(tf.random_normal([LARGE], dtype=dtype, seed=3))
-    made.append(tf.truncated_normal([LARGE], dtype=dtype, seed=3))
-    found = []
+    numbers = [tf.random_uniform([LARGE], dtype=dtype, seed=3)]
+    numbers.append(tf.random_normal([LARGE], dtype=dtype, seed=3))
+    numbers.append(tf.truncated_normal([LARGE], dtype=dtype, seed=3))
+    result = []
     for threads in ("1", "3"):
         monkeypatch.setenv("GPUGRAPH_THREADS", threads)
         with tf.Session() as session:
-            found.append(session.run(made))
-    for one, other in zip(*found):
+            result.append(session.run(numbers))
+    for one, other in zip(*result):
         np.testing.assert_array_equal(one, other)
 
 
@@ -121,73 +121,73 @@ def test_a_loop_goes_on_drawing():
 
 
 def test_a_branch_that_is_not_taken_draws_nothing():
-    taken = tf.placeholder(tf.bool, [])
-    made = tf.cond(taken, lambda: tf.random_uniform([2], seed=3), lambda: tf.zeros([2]))
+    is_taken = tf.placeholder(tf.bool, [])
+    numbers = tf.cond(is_taken, lambda: tf.random_uniform([2], seed=3), lambda: tf.zeros([2]))
     with tf.Session() as session:
-        first = [session.run(made, {taken: True}) for _ in range(2)]
+        first = [session.run(numbers, {is_taken: True}) for _ in range(2)]
     with tf.Session() as session:
-        again = [session.run(made, {taken: choice}) for choice in (True, False, False, True)]
+        again = [session.run(numbers, {is_taken: choice}) for choice in (True, False, False, True)]
     np.testing.assert_array_equal(first, [again[0], again[3]])
 
 
 def test_sizes_known_only_in_a_run():
     rows = tf.placeholder(tf.int32, [])
-    made = [tf.random_normal([rows, 3], seed=3), tf.random.stateless_uniform([rows, 3], [1, 2])]
+    numbers = [tf.random_normal([rows, 3], seed=3), tf.random.stateless_uniform([rows, 3], [1, 2])]
     classes = tf.multinomial([[0.0, 0.0]], rows, seed=3)
     with tf.Session() as session:
         for count in range(12):
-            first, second, third = session.run([*made, classes], {rows: count})
+            first, second, third = session.run([*numbers, classes], {rows: count})
             assert first.shape == second.shape == (count, 3)
             assert third.shape == (1, count)
 
 
 def test_a_seed_may_come_with_each_run():
     seed = tf.placeholder(tf.int64, [2])
-    made = tf.random.stateless_uniform([3], seed)
+    numbers = tf.random.stateless_uniform([3], seed)
     with tf.Session() as session:
-        found = [session.run(made, {seed: [5, at]}) for at in (1, 2, 1)]
-    np.testing.assert_array_equal(found[0], found[2])
-    assert not np.array_equal(found[0], found[1])
+        result = [session.run(numbers, {seed: [5, index]}) for index in (1, 2, 1)]
+    np.testing.assert_array_equal(result[0], result[2])
+    assert not np.array_equal(result[0], result[1])
 
 
 def test_bounds_may_come_with_each_run():
     low, high = tf.placeholder(tf.int32, []), tf.placeholder(tf.int32, [])
-    made = tf.random_uniform([200], low, high, tf.int32, seed=3)
+    numbers = tf.random_uniform([200], low, high, tf.int32, seed=3)
     with tf.Session() as session:
         for bounds in ((0, 2), (-7, -5), (5, 9)):
-            found = session.run(made, {low: bounds[0], high: bounds[1]})
-            assert set(found.tolist()) == set(range(*bounds))
+            result = session.run(numbers, {low: bounds[0], high: bounds[1]})
+            assert set(result.tolist()) == set(range(*bounds))
 
 
 def test_the_widest_integers():
     for dtype in (tf.int32, tf.int64):
         most = np.iinfo(dtype.as_numpy_dtype)
-        made = tf.random_uniform([2000], most.min, most.max, dtype, seed=3)
+        numbers = tf.random_uniform([2000], most.min, most.max, dtype, seed=3)
         with tf.Session() as session:
-            shares = session.run(made) / float(most.max)
+            shares = session.run(numbers) / float(most.max)
         assert shares.min() < -0.98 and shares.max() > 0.98
 
 
 def test_streams_without_seeds_differ():
-    made = [tf.random_uniform([4]) for _ in range(3)]
+    numbers = [tf.random_uniform([4]) for _ in range(3)]
     with tf.Session() as session:
-        found = [each.tobytes() for _ in range(3) for each in session.run(made)]
+        result = [value.tobytes() for _ in range(3) for value in session.run(numbers)]
     with tf.Session() as session:
-        found += [each.tobytes() for each in session.run(made)]
-    assert len(set(found)) == len(found)
+        result += [value.tobytes() for value in session.run(numbers)]
+    assert len(set(result)) == len(result)
 
 
 def test_misuse():
     with pytest.raises(ValueError, match="seed must have shape"):
         tf.random.stateless_uniform([2], [1, 2, 3])
     seed = tf.placeholder(tf.int32)
-    made = tf.random.stateless_uniform([2], seed)
+    numbers = tf.random.stateless_uniform([2], seed)
     bad = tf.random.stateless_uniform([2], [1, 2], 5, 5, tf.int32)
     empty = tf.random_uniform([0], 5, 5, tf.int32)
     wrong = tf.errors.InvalidArgumentError
     with tf.Session() as session:
         with pytest.raises(wrong, match=r"seed must have shape \[2\]"):
-            session.run(made, {seed: [1, 2, 3]})
+            session.run(numbers, {seed: [1, 2, 3]})
         with pytest.raises(
             tf.errors.InvalidArgumentError, match="Need minval < maxval, got 5 >= 5"
         ):
@@ -209,10 +209,10 @@ def test_what_is_drawn_ahead_is_what_would_be_drawn(law, dtypes):
         stream, place = Stream(3, 2**63), Philox(3, 2**127)
         sizes = [5] * 20 + [7, 7, 7, 0, 5, 5, 9 * CHUNK, 5, 5, 5, 1, 1, 1, CHUNK, CHUNK, CHUNK]
         for size in sizes:
-            found, wanted = np.zeros((1, size), dtype), np.zeros((1, size), dtype)
-            stream.fill(law, found)
+            result, wanted = np.zeros((1, size), dtype), np.zeros((1, size), dtype)
+            stream.fill(law, result)
             law(place, wanted)
-            np.testing.assert_array_equal(found, wanted)
+            np.testing.assert_array_equal(result, wanted)
             place = place.skip(size * RESERVED)
         assert stream.reserve(1) == place
 

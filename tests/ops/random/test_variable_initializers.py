@@ -58,10 +58,10 @@ def test_dtypes():
 @EACH
 def test_random_shape_and_dtype(make):
     for shape in ([], [3], [2, 3], [2, 3, 4], tf.TensorShape([2, 3])):
-        made = make()(shape)
-        assert made.shape.as_list() == tf.TensorShape(shape).as_list()
-        assert made.dtype is tf.float32
-        assert value(made).shape == tuple(made.shape.as_list())
+        numbers = make()(shape)
+        assert numbers.shape.as_list() == tf.TensorShape(shape).as_list()
+        assert numbers.dtype is tf.float32
+        assert value(numbers).shape == tuple(numbers.shape.as_list())
     assert make()([2], tf.float64).dtype is tf.float64
 
 
@@ -117,9 +117,9 @@ def test_variance_scaling(shape, fan_in, fan_out, mode):
         ("uniform", 3**0.5),
     ]:
         make = tf.variance_scaling_initializer(2.0, mode, distribution, seed=3)
-        mean, found, largest = spread(make, shape)
+        mean, result, largest = spread(make, shape)
         assert abs(mean) < 0.03 * deviation
-        assert found == pytest.approx(deviation, rel=0.02)
+        assert result == pytest.approx(deviation, rel=0.02)
         assert largest < most * deviation * 1.02
 
 
@@ -168,7 +168,7 @@ def test_misuse():
         (ValueError, "fully defined", lambda: tf.glorot_uniform_initializer()([None, 2])),
         (ValueError, "rank|unknown", lambda: tf.glorot_uniform_initializer()(None)),
         (TypeError, "DType", lambda: tf.zeros_initializer("nope")),
-        (NotImplementedError, "what it makes", lambda: tf.initializers.Initializer()([2])),
+        (NotImplementedError, "has no _make", lambda: tf.initializers.Initializer()([2])),
     ]:
         with pytest.raises(error, match=match):
             call()
@@ -198,9 +198,9 @@ SETTINGS = {
 @pytest.mark.parametrize("name", OF_TENSORFLOW)
 def test_values_are_tensorflows(name):
     tf.set_random_seed(7)
-    made = getattr(tf.initializers, name)(seed=3, **SETTINGS.get(name, {}))([3, 2])
+    numbers = getattr(tf.initializers, name)(seed=3, **SETTINGS.get(name, {}))([3, 2])
     wanted = np.array(OF_TENSORFLOW[name], np.float32)
-    np.testing.assert_array_max_ulp(value(made).reshape(-1)[:5], wanted, 4)
+    np.testing.assert_array_max_ulp(value(numbers).reshape(-1)[:5], wanted, 4)
 
 
 def test_identity():

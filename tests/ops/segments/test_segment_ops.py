@@ -50,8 +50,8 @@ def test_what_segments_refuse() -> None:
 
 def slope(make: Callable[[Any], Any], x: np.ndarray) -> Any:
     def gradient() -> Any:
-        given = tf.constant(x)
-        return tf.convert_to_tensor(tf.gradients(make(given), given)[0])
+        values = tf.constant(x)
+        return tf.convert_to_tensor(tf.gradients(make(values), values)[0])
 
     return fetched(gradient)
 
@@ -61,21 +61,23 @@ def test_products_with_two_zeros_have_second_gradients(is_sorted: bool) -> None:
     x, towards = np.float64([2, 3, 0, 0, 5]), np.float64([0.6, 0.8, 0.7, 0.9, 1.1])
 
     def second() -> Any:
-        given = tf.constant(x)
+        values = tf.constant(x)
         ids = tf.constant([0, 0, 1, 1, 1])
-        made = tf.segment_prod(given, ids) if is_sorted else tf.unsorted_segment_prod(given, ids, 2)
-        (first,) = tf.gradients(made, given)
-        return tf.convert_to_tensor(tf.gradients(first, given, towards)[0])
+        products = (
+            tf.segment_prod(values, ids) if is_sorted else tf.unsorted_segment_prod(values, ids, 2)
+        )
+        (first,) = tf.gradients(products, values)
+        return tf.convert_to_tensor(tf.gradients(first, values, towards)[0])
 
     np.testing.assert_allclose(fetched(second), [0.8, 0.6, 0.9 * 5, 0.7 * 5, 0])
 
 
 def test_extremes_share_the_gradient_and_products_count_zeros() -> None:
     tied = np.float32([2, 2, 1, 5])
-    found = slope(lambda x: tf.segment_max(x, [0, 0, 0, 1]), tied)
-    assert found.tolist() == [0.5, 0.5, 0, 1]
-    found = slope(lambda x: tf.unsorted_segment_min(x, [1, 1, -1, 0], 2), tied)
-    assert found.tolist() == [0.5, 0.5, 0, 1]
+    result = slope(lambda x: tf.segment_max(x, [0, 0, 0, 1]), tied)
+    assert result.tolist() == [0.5, 0.5, 0, 1]
+    result = slope(lambda x: tf.unsorted_segment_min(x, [1, 1, -1, 0], 2), tied)
+    assert result.tolist() == [0.5, 0.5, 0, 1]
     one_zero, two_zeros = np.float32([0, 3, 4]), np.float32([0, 0, 4])
     for make in (
         lambda x: tf.segment_prod(x, [0, 0, 0]),

@@ -13,9 +13,9 @@ from ..function_cases import fetched, same
 
 def test_erfc_keeps_its_precision_where_erf_is_one() -> None:
     x = np.linspace(-6, 26, 4001)
-    wanted = np.array([math.erfc(each) for each in x])
-    found = fetched(lambda: tf.erfc(x))
-    assert np.max(np.abs(found - wanted) / wanted) < 3e-15
+    wanted = np.array([math.erfc(value) for value in x])
+    result = fetched(lambda: tf.erfc(x))
+    assert np.max(np.abs(result - wanted) / wanted) < 3e-15
     same(lambda: tf.erfc([np.inf, -np.inf]), [0, 2])
     assert np.isnan(fetched(lambda: tf.erfc([np.nan]))).all()
 
@@ -98,8 +98,8 @@ def test_the_ways_to_the_incomplete_gamma_function_agree() -> None:
     a = np.float64(1e4) + np.float64([[-1e-7], [1e-7]])
     x = np.float64([[9700.0, 9990.0, 10000.0, 10200.0]]) + np.zeros((2, 1))
     for function in (tf.igamma, tf.igammac, lambda a, x: tf.gradients(tf.igamma(a, x), a)[0]):
-        found = fetched(lambda f=function: f(tf.constant(a + np.zeros_like(x)), x))
-        np.testing.assert_allclose(found[0], found[1], 1e-7)
+        result = fetched(lambda f=function: f(tf.constant(a + np.zeros_like(x)), x))
+        np.testing.assert_allclose(result[0], result[1], 1e-7)
 
 
 def test_slopes_of_the_incomplete_gamma_function_by_a_large_parameter() -> None:
@@ -107,8 +107,8 @@ def test_slopes_of_the_incomplete_gamma_function_by_a_large_parameter() -> None:
     x = a + np.float64([200, 0, -2e4])
 
     def slope() -> list[tf.Tensor]:
-        given = tf.constant(a)
-        change = (tf.igamma(given + step, x) - tf.igamma(given - step, x)) / (2 * step)
-        return [tf.gradients(tf.igamma(given, x), given)[0] / change]
+        values = tf.constant(a)
+        change = (tf.igamma(values + step, x) - tf.igamma(values - step, x)) / (2 * step)
+        return [tf.gradients(tf.igamma(values, x), values)[0] / change]
 
     same(slope, [np.ones(3)], 1e-4)

@@ -139,17 +139,17 @@ def test_an_array_is_as_a_list(
                 model.write(index, value.tolist())
         elif action == "read":
             right = model.can_read(index)
-            found = check(right, read, array, index)
-            assert not right or found == model.read(index)
+            result = check(right, read, array, index)
+            assert not right or result == model.read(index)
         elif action == "scatter" and all(map(model.can_write, indices)):
-            values = np.stack([value + 0.25 * each for each in range(count)])
+            values = np.stack([value + 0.25 * number for number in range(count)])
             scatter(array, indices, values)
-            for each, element in zip(indices, values):
-                model.write(each, element.tolist())
+            for place, element in zip(indices, values):
+                model.write(place, element.tolist())
         elif action == "gather" and all(map(model.can_read, indices)):
-            elements = [model.elements[each] for each in indices]
-            if len({np.shape(each) for each in elements}) == 1:
-                assert gather(array, indices) == [model.read(each) for each in indices]
+            elements = [model.elements[place] for place in indices]
+            if len({np.shape(element) for element in elements}) == 1:
+                assert gather(array, indices) == [model.read(place) for place in indices]
     assert array.size() == len(model.elements)
     array.release()
     assert memory.held == memory.blocks == 0
@@ -329,9 +329,9 @@ def test_a_gradient_array_fixes_the_size() -> None:
     assert array.gradient("g") is gradient
     assert isinstance(gradient, GradientArray)
     assert gradient.size() == 2
-    for each in (array, gradient):
+    for container in (array, gradient):
         with refuses("Tried to write to index 2 but array is not resizeable and size is: 2"):
-            write(each, 2, 1.0)
+            write(container, 2, 1.0)
 
 
 def test_a_gradient_has_its_elements_shape() -> None:

@@ -151,9 +151,9 @@ def test_ops_push_and_pop(session: tf.Session) -> None:
     one = after([second], lambda: raw.StackPopV2(handle, elem_type=tf.float32))
     two = after([one], lambda: raw.StackPopV2(handle, elem_type=tf.float32))
     for value in ([1, 2], [3, 4]):
-        found = session.run([first, second, one, two], {x: value})
-        doubled = [2 * each for each in value]
-        assert [each.tolist() for each in found] == [value, doubled, doubled, value]
+        result = session.run([first, second, one, two], {x: value})
+        doubled = [2 * element for element in value]
+        assert [element.tolist() for element in result] == [value, doubled, doubled, value]
 
 
 def test_ops_of_sizes_known_in_the_run(session: tf.Session) -> None:
@@ -166,8 +166,11 @@ def test_ops_of_sizes_known_in_the_run(session: tf.Session) -> None:
     one = after([pushed], lambda: raw.StackPopV2(handle, elem_type=tf.float32))
     two = after([one], lambda: raw.StackPopV2(handle, elem_type=tf.float32))
     for value in ([1, -2, 3, 0], [0, 0, 0, 0], [1, 2, 3, 4]):
-        found = session.run([one, two], {x: value})
-        assert [each.tolist() for each in found] == [[each for each in value if each > 0], value]
+        result = session.run([one, two], {x: value})
+        assert [element.tolist() for element in result] == [
+            [element for element in value if element > 0],
+            value,
+        ]
 
 
 def test_ops_refuse(session: tf.Session) -> None:

@@ -81,8 +81,8 @@ def refuses(match: str) -> Any:
 def test_write_and_read(device: str) -> None:
     x = tf.placeholder(tf.float32, [2], name="x")
     written = array().write(2, x).write(0, x + 1.0)
-    found = run([written.read(0), written.read(2), written.size(), written.flow], x=[1, 2])
-    assert [np.asarray(each).tolist() for each in found] == [[2, 3], [1, 2], 3, 0]
+    result = run([written.read(0), written.read(2), written.size(), written.flow], x=[1, 2])
+    assert [np.asarray(element).tolist() for element in result] == [[2, 3], [1, 2], 3, 0]
 
 
 def test_stack_gather_and_concat(device: str) -> None:
@@ -96,18 +96,18 @@ def test_stack_gather_and_concat(device: str) -> None:
     ]
     for rows in (3, 5):
         value = np.arange(2.0 * rows).reshape(-1, 2)
-        found = run(fetches, x=value)
+        result = run(fetches, x=value)
         wanted = [value, value[[2, 0]], value.reshape(-1), value[:0]]
-        assert [each.tolist() for each in found] == [each.tolist() for each in wanted]
+        assert [element.tolist() for element in result] == [element.tolist() for element in wanted]
 
 
 def test_scatter_and_split(device: str) -> None:
     x = tf.placeholder(tf.float32, [3, 2], name="x")
     scattered = array().scatter([2, 0, 1], x)
     parted = array(2, infer_shape=False, clear_after_read=False).split(x, [1, 2])
-    found = run([scattered.stack(), parted.read(1), parted.concat()], x=X)
+    result = run([scattered.stack(), parted.read(1), parted.concat()], x=X)
     wanted = [X[[1, 2, 0]], X[1:], X]
-    assert [each.tolist() for each in found] == [each.tolist() for each in wanted]
+    assert [element.tolist() for element in result] == [element.tolist() for element in wanted]
 
 
 def test_a_dynamic_size(device: str) -> None:
@@ -133,9 +133,9 @@ def test_elements_of_sizes_known_in_the_run() -> None:
     ragged = array(2, infer_shape=False, clear_after_read=False).write(0, some).write(1, x)
     fetches = [ragged.read(0), ragged.read(1), ragged.concat(), tf.reduce_sum(ragged.read(0))]
     for value in ([1, -2, 3, 0], [-1, -2, -3, -4], [1, 2, 3, 4]):
-        kept = [each for each in value if each > 0]
-        found = [np.asarray(each).tolist() for each in run(fetches, x=value)]
-        assert found == [kept, value, kept + value, sum(kept)]
+        kept = [element for element in value if element > 0]
+        result = [np.asarray(element).tolist() for element in run(fetches, x=value)]
+        assert result == [kept, value, kept + value, sum(kept)]
 
 
 def test_zeros_for_what_was_not_written(device: str) -> None:
@@ -212,14 +212,14 @@ def test_the_gradient_of_one_part_says_nothing_of_the_others() -> None:
     x = tf.placeholder(tf.float32, [3, 2], name="x")
     parted = array(2, infer_shape=False, clear_after_read=False).split(x, [1, 2])
     grad = tf.gradients(parted.read(0), x, grad_ys=tf.ones([1, 2]))[0]
-    found = run([grad, parted.read(1)], x=X)
-    assert [each.tolist() for each in found] == [[[1, 1], [0, 0], [0, 0]], X[1:].tolist()]
+    result = run([grad, parted.read(1)], x=X)
+    assert [element.tolist() for element in result] == [[[1, 1], [0, 0], [0, 0]], X[1:].tolist()]
 
 
 def test_gradients_of_one_element_read_often(device: str) -> None:
     x = tf.placeholder(tf.float32, [3, 2], name="x")
     read = array(clear_after_read=False).unstack(x)
-    total = tf.add_n([read.read(1) * float(each) for each in range(5)])
+    total = tf.add_n([read.read(1) * float(element) for element in range(5)])
     assert grads(total, x) == [[0, 0], [10, 10], [0, 0]]
 
 
@@ -239,8 +239,8 @@ def test_gradient_arrays() -> None:
     other = written.grad("other", flow=one.flow)
     again = written.grad("one", flow=other.flow)
     assert (one.dtype, one.element_shape) == (tf.float32, (2,))
-    found = run([again.read(0), other.read(0)], x=[1, 2])
-    assert [each.tolist() for each in found] == [[2, 4], [0, 0]]
+    result = run([again.read(0), other.read(0)], x=[1, 2])
+    assert [element.tolist() for element in result] == [[2, 4], [0, 0]]
 
 
 def test_gradients_with_a_shape_in_front() -> None:
@@ -256,7 +256,7 @@ def test_gradients_under_any_name() -> None:
     x = tf.placeholder(tf.float32, [3, 2], name="x")
     read = array(clear_after_read=False).unstack(x)
     with tf.name_scope("gradients_of_mine"):
-        found = [
+        result = [
             *tf.gradients(read.read(0), x, name="mine"),
             *tf.gradients(read.read(0) * 2.0, x),
             *tf.gradients(read.read(0) * 3.0, x),
@@ -268,7 +268,7 @@ def test_gradients_under_any_name() -> None:
     ]
     scope = "gradients_of_mine/"
     assert set(sources) == {f"{scope}mine", f"{scope}gradients", f"{scope}gradients_1"}
-    assert [each[0].tolist() for each in run(found, x=X)] == [[1, 1], [2, 2], [3, 3]]
+    assert [element[0].tolist() for element in run(result, x=X)] == [[1, 1], [2, 2], [3, 3]]
 
 
 def test_what_has_no_gradient() -> None:

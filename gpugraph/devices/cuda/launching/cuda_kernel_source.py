@@ -140,13 +140,11 @@ class CudaSource(ProgramSource):
             f"if ({is_first}) scratch{index}[{place}] = {total};",
         ]
 
-    def start(self, index: int) -> str:
-        """The declaration of a reduction's total."""
+    def _start(self, index: int) -> str:
         start = f"{self.values.reduction(index)}_start()"
         return f"{self.values.kind(index)} total{index} = {start};"
 
-    def add(self, index: int) -> str:
-        """The statement that adds an element to a thread's total."""
+    def _add(self, index: int) -> str:
         return self.combine(index, f"total{index}")
 
     # -- forms
@@ -207,7 +205,7 @@ class CudaSource(ProgramSource):
             f"const gg_index lane = threadIdx.x % {group};",
             f"const gg_index part = ({self.block} * blockDim.x + threadIdx.x) / {group};",
             *self.scalars(self.schedule.once),
-            *map(self.start, sums),
+            *map(self._start, sums),
         ]
         for index in self.reductions_in("columns"):
             lines += [
@@ -224,63 +222,48 @@ class CudaSource(ProgramSource):
             lines += self._leave("gg_block", index, "threadIdx.x == 0", "blockIdx.x")
         return lines
 
-    def elements(self, row_pass: Pass) -> list[str]:
+    def _row_elements(self, row_pass: Pass) -> list[str]:
         """The pass over the elements of a row, by a group of threads."""
         pack = self.variant.pack
-        sums = [*map(self.add, row_pass.lanes), *self.column_sums(row_pass)]
+        sums = [*map(self._add, row_pass.lanes), *self.column_sums(row_pass)]
         step = f"first += {self.variant.group * pack}"
         head = f"for (gg_index first = lane * {pack}; first < inner; {step})"
         return braced(head, self._packed(row_pass, sums))
 
-    def total(self, index: int) -> str:
-        """A row's total, of all threads of its group."""
+    def _total(self, index: int) -> str:
         return f"{self._threads('gg_group', index, f', {self.variant.group}')}(total{index})"
 
     def _columns(self) -> list[str]:
         """Blocks of blockDim.x columns; blockIdx.y has `rows_each` rows, threadIdx.y some."""
         [row_pass] = self.schedule.passes
-        row = [
-            *self.row_starts(),
-            *self.scalars(row_pass.rows, "row_in{}[0]"),
-            *self.element(row_pass),
-            *map(self.add, self.scratch),
-        ]
+        row = [*self.row_starts(), *self.scalars(row_pass.rows, "row_in{}[0]")]
+        row += [*self.element(row_pass), *map(self._add, self.scratch)]
+        head = "for (gg_index row = blockIdx.y * rows_each + threadIdx.y; row < end;"
         lines = [
             *self.scalars(self.schedule.once),
             "const gg_index e = blockIdx.x * blockDim.x + threadIdx.x;",
-            *map(self.start, self.scratch),
+            *map(self._start, self.scratch),
             *self._end("blockIdx.y", "rows"),
             "if (e < inner)",
-            *braced(
-                "for (gg_index row = blockIdx.y * rows_each + threadIdx.y; row < end; "
-                "row += blockDim.y)",
-                row,
-            ),
+            *braced(f"{head} row += blockDim.y)", row),
         ]
-        for index, kind in self.scratch.items():
-            function, is_first, place = (
-                ("gg_column", "threadIdx.y == 0 && e < inner", "blockIdx.y * inner + e")
-                if kind == "columns"
-                else (
-                    "gg_block",
-                    "threadIdx.x == 0 && threadIdx.y == 0",
-                    "blockIdx.y * gridDim.x + blockIdx.x",
-                )
-            )
-            lines += self._leave(function, index, is_first, place)
+        for index in self.reductions_in("columns"):
+            place = "blockIdx.y * inner + e"
+            lines += self._leave("gg_column", index, "threadIdx.y == 0 && e < inner", place)
+        for index in self.reductions_in("parts"):
+            place = "blockIdx.y * gridDim.x + blockIdx.x"
+            lines += self._leave("gg_block", index, "threadIdx.x == 0 && threadIdx.y == 0", place)
         return lines
 
-    def total_of_parts(self, index: int, parts: str = "rows_each") -> str:
-        """What blocks have left of a sum, combined."""
+    def _total_of_parts(self, index: int, parts: str = "rows_each") -> str:
         start = f"{self.values.reduction(index)}_start()"
         return f"{self._threads('gg_parts', index)}(scratch{index}, {parts}, {start})"
 
-    def column(self, index: int) -> list[str]:
-        """The sum of column `e`, of all parts."""
+    def _column(self, index: int) -> list[str]:
         element = f"scratch{index}[part * inner + e]"
         name, total = self.values.reduction(index), f"total{index}"
         return [
-            self.start(index),
+            self._start(index),
             "for (gg_index part = 0; part < parts; part++)",
             f"    {total} = {name}_two({total}, {element});",
             self.values.finished(index, total, "rows"),
@@ -299,7 +282,8 @@ class CudaSource(ProgramSource):
     def _whole(self) -> str:
         """A kernel a pass; each begins with what the one before left."""
         order, source = self.schedule, ""
-        scalars, known = set(order.once), list[int]()
+        scalars = set(order.once)
+        known: list[int] = []
         for row_pass in order.passes:
             scalars.update(row_pass.rows)
             head = "for (gg_index e = blockIdx.x * rows_each + threadIdx.x; e < end; e += 256)"
@@ -308,9 +292,9 @@ class CudaSource(ProgramSource):
                 *self.scalars(sorted(scalars)),
                 self.declaration("row", "0"),
                 *self.row_starts(),
-                *map(self.start, row_pass.lanes),
+                *map(self._start, row_pass.lanes),
                 *self._end("blockIdx.x", "inner"),
-                *braced(head, [*self.element(row_pass), *map(self.add, row_pass.lanes)]),
+                *braced(head, [*self.element(row_pass), *map(self._add, row_pass.lanes)]),
             ]
             for index in row_pass.lanes:
                 lines += self._leave("gg_block", index, "threadIdx.x == 0", "blockIdx.x")
@@ -324,7 +308,5 @@ class CudaSource(ProgramSource):
 
     def _totals(self, known: list[int]) -> list[str]:
         """Declares what earlier passes have left."""
-        return [
-            self.values.finished(index, self.total_of_parts(index, "parts"), "inner")
-            for index in known
-        ]
+        totals = ((index, self._total_of_parts(index, "parts")) for index in known)
+        return [self.values.finished(index, total, "inner") for index, total in totals]
