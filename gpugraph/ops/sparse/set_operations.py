@@ -133,7 +133,7 @@ def _infer_operation(context: InferContext) -> Sequence[TensorShape]:
     return [TensorShape.of((None, rank)), TensorShape.of((None,)), TensorShape.of((rank,))]
 
 
-def _combined(
+def _combine_sets(
     operation: str, ones: Sets, others: Sets, sizes: tuple[int, ...], dtype: Any
 ) -> list[Any]:
     """The result as indices, values and shape."""
@@ -178,7 +178,7 @@ def _bind(dense: int) -> Callable[..., Callable[[], Any]]:
                 sets.append(
                     _sparse_sets(arrays[start], arrays[start + 1], arrays[start + 2], validate)
                 )
-            return _combined(operation, sets[0], sets[1], _agree(*shapes), dtype)
+            return _combine_sets(operation, sets[0], sets[1], _agree(*shapes), dtype)
 
         return run
 
@@ -216,7 +216,7 @@ _none_dense = _declare("SparseToSparse", 0, f"{_sparse_inputs('set1')}, {_sparse
 # -- in Python
 
 
-def _given(value: Any, name: str) -> Any:
+def _convert_set(value: Any, name: str) -> Any:
     """A tensor or SparseTensor of a dtype that sets may have: TypeError for others."""
     tensor = convert_to_tensor_or_sparse_tensor(value, name=name)
     if tensor.dtype.base_dtype not in _TYPES:
@@ -266,7 +266,7 @@ def set_intersection(a: Any, b: Any, validate_indices: bool = True) -> SparseTen
     a, b: tensors or SparseTensors of integers or strings, equal in all axes but the last
     (InvalidArgumentError in a run). The elements of each set of the result are in order.
     """
-    return _operate(_given(a, "a"), _given(b, "b"), "intersection", validate_indices)
+    return _operate(_convert_set(a, "a"), _convert_set(b, "b"), "intersection", validate_indices)
 
 
 def set_difference(
@@ -276,9 +276,11 @@ def set_difference(
 
     For the rest see `set_intersection`.
     """
-    return _operate(_given(a, "a"), _given(b, "b"), "a-b" if aminusb else "b-a", validate_indices)
+    return _operate(
+        _convert_set(a, "a"), _convert_set(b, "b"), "a-b" if aminusb else "b-a", validate_indices
+    )
 
 
 def set_union(a: Any, b: Any, validate_indices: bool = True) -> SparseTensor:
     """What is in the sets of `a`, of `b`, or of both. For the rest see `set_intersection`."""
-    return _operate(_given(a, "a"), _given(b, "b"), "union", validate_indices)
+    return _operate(_convert_set(a, "a"), _convert_set(b, "b"), "union", validate_indices)

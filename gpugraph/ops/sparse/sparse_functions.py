@@ -184,7 +184,7 @@ def sparse_concat(
         return inputs[0]
     shapes = [tensor.dense_shape for tensor in inputs]
     if expand_nonconcat_dim:
-        shapes = _widened(shapes, int(chosen))
+        shapes = _widen_shapes(shapes, int(chosen))
     parts = raw_ops.SparseConcat(
         [tensor.indices for tensor in inputs],
         [tensor.values for tensor in inputs],
@@ -209,7 +209,7 @@ def _joined_shape(inputs: Sequence[SparseTensor], axis: int, shape: Tensor) -> A
     return convert_to_tensor(whole, name="Const")
 
 
-def _widened(shapes: Sequence[Any], axis: int) -> list[Any]:
+def _widen_shapes(shapes: Sequence[Any], axis: int) -> list[Any]:
     """Each shape with the largest sizes of all, but its own along the axis."""
     largest = raw_ops.Max(raw_ops.Pack(list(shapes)), np.array(0, np.int32))
     rank = shapes[0].shape.as_list()[0]
@@ -242,11 +242,11 @@ def sparse_reshape(sp_input: Any, shape: Any, name: str | None = None) -> Sparse
         )
         known, value = source.shape.num_elements(), constant_value(wanted)
         if known is not None and value is not None:
-            sizes = convert_to_tensor(_completed(known, value), name="Const")
+            sizes = convert_to_tensor(_complete_sizes(known, value), name="Const")
         return SparseTensor(indices, raw_ops.Identity(source.values), sizes)
 
 
-def _completed(count: int, sizes: Any) -> Any:
+def _complete_sizes(count: int, sizes: Any) -> Any:
     """The sizes, a -1 among them made what is left; ValueError where they don't fit."""
     completed = sizes.astype(np.int64)
     product = int(np.prod(completed[completed >= 0]))

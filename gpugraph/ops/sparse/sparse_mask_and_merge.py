@@ -102,7 +102,7 @@ def sparse_reset_shape(sp_input: Any, new_shape: Any = None) -> SparseTensor:
     if known is not None and source.shape.is_fully_defined():
         _refuse_smaller(source.shape.as_list(), known)
     else:
-        wanted = _checked(sizes, wanted)
+        wanted = _check_in_run(sizes, wanted)
     return SparseTensor(indices, values, wanted)
 
 
@@ -114,7 +114,7 @@ def _refuse_smaller(sizes: Sequence[Any], wanted: Any) -> None:
         )
 
 
-def _checked(sizes: Tensor, wanted: Tensor) -> Tensor:
+def _check_in_run(sizes: Tensor, wanted: Tensor) -> Tensor:
     """`wanted` after the check that it is of the sizes' rank and nowhere smaller."""
     all_axes = np.array([0], np.int32)
     ranks = raw_ops.Equal(raw_ops.Shape(sizes), raw_ops.Shape(wanted))

@@ -56,14 +56,17 @@ class SparseTensor(Composite):
 
     @property
     def indices(self) -> Tensor:
+        """The rows of indices, int64 [n, rank]."""
         return self._indices
 
     @property
     def values(self) -> Tensor:
+        """The elements, [n]."""
         return self._values
 
     @property
     def dense_shape(self) -> Tensor:
+        """The dense tensor's sizes, int64 [rank]."""
         return self._dense_shape
 
     @property
@@ -83,6 +86,7 @@ class SparseTensor(Composite):
         return TensorShape.of(None if rank is None else (None,) * rank)
 
     def get_shape(self) -> TensorShape:
+        """As `shape`."""
         return self.shape
 
     @property
@@ -97,6 +101,7 @@ class SparseTensor(Composite):
 
     @property
     def graph(self) -> Graph:
+        """The graph that has its parts."""
         return self._values.graph
 
     def consumers(self) -> list[Operation]:

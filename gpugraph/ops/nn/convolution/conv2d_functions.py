@@ -17,12 +17,13 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.nn.convolution.conv2d_ops import conv2d_op
 from gpugraph.ops.nn.convolution.depthwise_ops import depthwise_op
 from gpugraph.ops.nn.windows.window_arguments import image_format, one_of, whole_entries
+from gpugraph.ops.reductions.reduction_functions import either
 
 
 def window_attrs(
     strides: Any, padding: Any, data_format: str | None, dilations: Any
 ) -> dict[str, Any]:
-    """The attrs that say where the windows are. A list of pairs is an explicit padding."""
+    """The attrs of windows. A list of pairs is an explicit padding."""
     layout = image_format(data_format)
     attrs: dict[str, Any] = {
         "strides": whole_entries(strides, 2, layout, "strides"),
@@ -132,7 +133,7 @@ def conv2d_transpose(
     filters: Any = None,
     dilations: Any = None,
 ) -> Tensor:
-    """What `conv2d` with this filter [kh, kw, out, c] makes `value` [n, h, w, c] of, backwards.
+    """The transpose of `conv2d` with this filter [kh, kw, out, c], applied to `value` [n, h, w, c].
 
     output_shape: of the result [n, oh, ow, out], whose convolution is of the shape of `value`.
 
@@ -213,9 +214,7 @@ def depthwise_conv2d(
     dilations: Any = None,
 ) -> Tensor:
     """As `depthwise_conv2d_native`; `rate`, by its newer name `dilations`, has two entries."""
-    if rate is not None and dilations is not None:
-        raise ValueError("Cannot specify both 'rate' and 'dilations'")
-    apart = dilations if rate is None else rate
+    apart = either(dilations, rate, "dilations", "rate")
     with op_scope(name, "depthwise", input, filter) as scope:
         return depthwise_conv2d_native(
             input, filter, strides, padding, image_format(data_format), apart, name=scope

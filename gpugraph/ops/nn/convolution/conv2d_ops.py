@@ -64,6 +64,7 @@ class _Convolution:
         self.most = min(self.batch_step, image.shape[0]) * self.row_step * x.out
 
     def scratch(self, *shape: int) -> Any:
+        """Memory in the dtype of the work."""
         return self.context.scratch(shape, self.dtype)
 
     def wide(self, array: Any) -> tuple[Any, Callable[[], Any]]:
@@ -108,6 +109,7 @@ class _Convolution:
 
     @property
     def reaches_out(self) -> bool:
+        """Whether some window has elements outside."""
         return self.y.reaches_out or self.x.reaches_out
 
 

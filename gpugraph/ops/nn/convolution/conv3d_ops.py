@@ -50,6 +50,7 @@ class _Windows:
         self.reaches_out = any(axis.reaches_out for axis in axes)
 
     def scratch(self, *shape: int) -> Any:
+        """Memory in the dtype of the work."""
         return self.context.scratch(shape, self.dtype)
 
     def filter_scratch(self) -> Any:
@@ -63,7 +64,7 @@ class _Windows:
         for into, pixels in self.seen:
             np.copyto(into, volume[pixels])
 
-    def spread(self, volume: Any) -> None:
+    def add_to_pixels(self, volume: Any) -> None:
         """Adds the rows to the pixels that windows see."""
         for row, pixels in self.seen:
             np.add(volume[pixels], row, volume[pixels])
@@ -102,7 +103,7 @@ def _bind_input_gradient(
             np.copyto(slope.reshape(gradient.shape), gradient)
             np.matmul(slope, matrix.T, work.rows)
             total.fill(0)
-            work.spread(total)
+            work.add_to_pixels(total)
             np.copyto(target, total, casting="same_kind")
 
     return run

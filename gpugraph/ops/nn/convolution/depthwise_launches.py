@@ -20,7 +20,7 @@ def _macros(work: Geometry, times: int, pack: int = 1) -> Mapping[str, str | int
 
 
 def _launch(signature: Signature, function: str, work: Geometry, times: int, count: int) -> Launch:
-    """Of a function that goes over so many elements."""
+    """A launch over `count` elements."""
     pack = work.pack() if times == 1 else 1
     dtype = signature.output_types[0].base_dtype
     numbers = (count // pack, work.channels, times, *work.numbers)

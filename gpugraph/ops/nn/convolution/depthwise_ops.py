@@ -46,6 +46,7 @@ class _Depthwise:
         self.part = self.scratch(self.result.shape)
 
     def scratch(self, shape: Sequence[int]) -> Any:
+        """Memory in the dtype of the work."""
         return self.context.scratch(tuple(shape), self.dtype)
 
     def total_of(self, target: Any) -> tuple[Any, list[Callable[[], Any]]]:
@@ -56,6 +57,7 @@ class _Depthwise:
         return wide, [partial(np.copyto, target, wide, casting="same_kind")]
 
     def product(self, one: Any, other: Any, piece: Any) -> Callable[[], Any]:
+        """piece = one * other, in the dtype of the work."""
         return partial(np.multiply, one, other, piece, dtype=self.dtype.as_numpy_dtype)
 
     def steps(self, image: Any, result: Any) -> list[tuple[Any, Any, Any, int, int]]:

@@ -1,6 +1,6 @@
 """Cross entropies: dense and sparse labels against softmax, and labels against sigmoid.
 
-The softmax ops compute the loss and, on the way, its gradient: backprop = softmax - labels.
+The softmax ops compute the loss and its gradient together: backprop = softmax - labels.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from gpugraph.ops.framework.shape_functions import of_rank
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.framework.unbroadcasting import unbroadcast
 from gpugraph.ops.nn.activations.softmax import Rows, last_axis_swapped, shifted_and_powers
+from gpugraph.ops.reductions.reduction_functions import either
 from gpugraph.ops.reductions.reduction_ops import SUM
 
 # -- kernels
@@ -78,7 +79,7 @@ def _dense_terms(signature: Signature, features: Term, labels: Term) -> list[Ter
 
 
 def _is_zero(tensor: Any) -> bool:
-    """Whether a gradient is absent, or zeros made for an output that nothing depends on."""
+    """Whether a gradient is absent, or zeros for an output that nothing depends on."""
     return tensor is None or tensor.op.type in ("ZerosLike", "Zeros")
 
 
@@ -161,7 +162,7 @@ def _bind_sparse(
     rows = Rows(context, count, classes)
     result, shifted = rows.view(backprop), rows.scratch()
     powers = rows.scratch_unless(result)
-    by_row = shifted.T if rows.turned else shifted
+    by_row = shifted.T if rows.transposed else shifted
     sums, lines = rows.column.reshape(-1), np.arange(count, like=labels)
     start = run_all(_start(rows, rows.view(features), shifted, powers))
 
@@ -254,9 +255,7 @@ def softmax_cross_entropy_with_logits_v2(
     labels: distributions of the shape and dtype of the logits. Shape: that of the logits without
     `axis`. Gradients go to both. float16 and bfloat16 are computed in float32.
     """
-    if axis is not None and dim is not None:
-        raise ValueError("Cannot specify both 'axis' and 'dim'.")
-    chosen = dim if axis is None else axis
+    chosen = either(axis, dim, "axis", "dim")
     _need_names("softmax_cross_entropy_with_logits", None, labels, logits)
     with op_scope(name, "softmax_cross_entropy_with_logits", logits, labels) as scope:
         source = convert_to_tensor(logits, name="logits")

@@ -1,7 +1,7 @@
-"""Weights of losses and metrics: how they may be shaped, and shapes of labels beside predictions.
+"""Weights of losses and metrics: their shapes, and those of labels and predictions.
 
-Weights broadcast to values in fewer ways than operands do: they are one number, or have the rank
-of the values with each size the same or 1.
+Weights broadcast to values under stricter rules than operands: they are one number, or have the
+rank of the values with each size the same or 1.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def assert_broadcastable(weights: Any, values: Any) -> Operation:
         with op_scope(None, "values", values) as inside:
             weighed = convert_to_tensor(values, name=inside)
             values_shape, values_rank = shape(weighed, name="shape"), rank(weighed, name="rank")
-        success = _known(weights_tensor, weighed)
+        success = _static_result(weights_tensor, weighed)
         if success:
             return no_op(name=success)
         ranks = raw_ops.Equal(weights_rank, values_rank, name="is_same_rank")
@@ -45,14 +45,14 @@ def assert_broadcastable(weights: Any, values: Any) -> Operation:
         fits = raw_ops.LogicalAnd(ranks, _sizes_fit(weights_shape, values_shape, weights_rank))
         valid = raw_ops.LogicalOr(scalar, fits, name="is_valid_shape")
         data = [
-            _WHY, "weights.shape=", weights_tensor.name, weights_shape, "values.shape=", weighed.name,
-            values_shape,
+            _WHY, "weights.shape=", weights_tensor.name, weights_shape, "values.shape=",
+            weighed.name, values_shape,
         ]  # fmt: skip
         return raw_ops.Assert(valid, data, name="Assert")
 
 
-def _known(weights: Tensor, values: Tensor) -> str:
-    """By what it is known now that weights fit: a name, empty where it is not known."""
+def _static_result(weights: Tensor, values: Tensor) -> str:
+    """The name of the static check that weights pass; empty where it is not known."""
     here, there = weights.shape.sizes, values.shape.sizes
     if here == ():
         return "static_scalar_check_success"
@@ -96,10 +96,10 @@ def broadcast_weights(weights: Any, values: Any) -> Tensor:
             return raw_ops.Mul(weights_tensor, ones_like(weighed), name=scope)
 
 
-# -- labels beside predictions
+# -- labels and predictions
 
 
-def squeezed(
+def remove_squeezable_dimensions(
     labels: Any, predictions: Any, rank_difference: int = 0, name: str | None = None
 ) -> tuple[Tensor, Tensor]:
     """Labels and predictions, one of them without its last dimension where that is one too many.

@@ -5,9 +5,9 @@ over these written E: the first gradients of y = d r scale + offset by dy are
 
     dx = scale r (dy - E[dy] - d q E[dy d])     dscale = r n E[dy d]     doffset = n E[dy]
 
-where mean and variance move with the images; where they do not, dx is scale r dy. What follows
-takes them as functions of dy, x, scale, mean and variance, each by itself: that the last two are
-outputs that depend on x is what the gradient of these outputs says.
+where mean and variance depend on the images; where they do not, dx is scale r dy. Their gradients
+take dy, x, scale, mean and variance as independent: that the last two are outputs that depend on x
+is in the gradient of these outputs.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ from gpugraph.ops.framework.op_declaration import raw_ops
 
 
 class _Layout(NamedTuple):
-    """How images lie, as what sums by channel and spreads it needs to know."""
+    """How images are laid out: sums by channel, and broadcasts of what varies by channel."""
 
     axes: Any
     by_channel: Any
     is_last: bool
 
     def sum(self, value: Any) -> Any:
-        """Of each channel."""
+        """The sum of each channel."""
         return raw_ops.Sum(value, self.axes)
 
     def spread(self, vector: Any) -> Any:
-        """What varies by channel, so that it broadcasts against images."""
+        """What varies by channel, in a shape that broadcasts against images."""
         return vector if self.is_last else raw_ops.Reshape(vector, self.by_channel)
 
 
@@ -50,7 +50,7 @@ def _attrs_of(op: Any) -> dict[str, Any]:
 
 
 def _absent(grad: Any) -> bool:
-    """Whether a gradient is absent, or zeros made for an output that nothing depends on."""
+    """Whether a gradient is absent, or zeros for an output that nothing depends on."""
     return grad is None or grad.op.type in ("ZerosLike", "Zeros")
 
 
@@ -82,7 +82,7 @@ def forward_gradient(backward: str, op: Any, dy: Any, *others: Any) -> list[Any]
 
 
 def _through_statistics(op: Any, grads: Any) -> Any:
-    """What x gets through the mean and variance that are outputs."""
+    """The gradient of x through the outputs mean and variance."""
     x, mean = op.inputs[0], op.outputs[3]
     layout = _layout(op)
     by_mean, by_sample, by_reserve, by_variance = grads[:4]
@@ -99,7 +99,7 @@ def _through_statistics(op: Any, grads: Any) -> Any:
 
 
 class _Values:
-    """What both gradients of the gradient are made of, in the dtype of what varies by channel."""
+    """Terms of the gradient's gradient, in the dtype of what varies by channel."""
 
     def __init__(self, op: Any, grads: Any) -> None:
         dy, x, scale, mean, variance = op.inputs[:5]
@@ -117,9 +117,11 @@ class _Values:
         self.a_dy = self.sum(raw_ops.Mul(self.a, self.dy))
 
     def sum(self, value: Any) -> Any:
+        """As `_Layout.sum`."""
         return self.layout.sum(value)
 
     def spread(self, vector: Any) -> Any:
+        """As `_Layout.spread`."""
         return self.layout.spread(vector)
 
 

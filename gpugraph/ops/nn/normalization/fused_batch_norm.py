@@ -60,9 +60,11 @@ class _Images:
         self.ones = np.ones(self.count, self.dtype.as_numpy_dtype, like=like)
 
     def vector(self) -> Any:
+        """Memory for a number per channel."""
         return self.context.scratch((self.channels,), self.dtype)
 
     def scratch(self) -> Any:
+        """Memory for the images, as rows."""
         return self.context.scratch(self.shape, self.dtype)
 
     def read(self, array: Any) -> tuple[Any, list[Run]]:
@@ -154,7 +156,7 @@ def _quiet(run: Run) -> Run:
 
 
 def _statistics(work: _Images, source: Any, centered: Any, results: Sequence[Any]) -> list[Run]:
-    """The steps that find mean and variance, and what is left of the images without their mean."""
+    """The steps that compute mean and variance, and the images less their mean."""
     batch_mean, batch_variance, mean, variance = results[:4]
     squares = work.scratch()
     mean_row, lay_mean = work.row(mean)
@@ -218,7 +220,7 @@ def _bind_backward(
 def _less_what_moves(
     work: _Images, slope: Any, centered: Any, inverse: Any, sums: tuple[Any, Any], target: Any
 ) -> list[Run]:
-    """What is left of `slope` when mean and variance move with the images."""
+    """`slope` less its part that changes mean and variance."""
     dscale, doffset = sums
     part, share = work.vector(), work.dtype.as_numpy_dtype(1 / max(work.count, 1))
     row, lay = work.row(part)
@@ -238,7 +240,7 @@ def _less_what_moves(
 
 
 def _channel_count(context: InferContext, channels: int | None, vectors: Sequence[int]) -> Any:
-    """The channels, that these inputs agree about; ValueError where they do not."""
+    """The channels of all these inputs; ValueError where they differ."""
     for index in vectors:
         (size,) = of_rank(context.shapes[index], 1, "what varies by channel")
         check_equal(channels, size, "the images' channels and what varies by channel")

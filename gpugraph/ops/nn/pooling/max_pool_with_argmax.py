@@ -1,4 +1,4 @@
-"""Max pooling that says where each window's largest element is, and what follows from that.
+"""Max pooling with the place of each window's largest element, and its gradients.
 
 A place is (y * width + x) * channels + channel, with `include_batch_in_index` in the whole batch.
 Of equal elements it is the first one's; NaN is the largest only where a window begins with it.
@@ -39,7 +39,7 @@ _ATTRS = {
 
 
 def _window_attrs(attrs: Any) -> dict[str, Any]:
-    """The attrs as those of other pooling are."""
+    """The attrs that other pooling ops have."""
     return {"data_format": "NHWC", **{key: attrs[key] for key in _ATTRS}}
 
 
@@ -75,7 +75,7 @@ def _bind(context: KernelContext, image: Any, out: Any, where: Any) -> Callable[
 
 
 def _flat(context: KernelContext, image: Any, where: Any) -> Callable[[], Any]:
-    """What gives the places in the whole batch, flat; InvalidArgumentError for others."""
+    """A function that gives the flat places in the whole batch, or InvalidArgumentError."""
     step = 0 if context.attrs["include_batch_in_index"] else image.size // image.shape[0]
     first = (np.arange(image.shape[0], dtype=np.int64) * step).reshape(-1, 1, 1, 1)
     first = np.asarray(first, like=where)

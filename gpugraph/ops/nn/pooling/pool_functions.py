@@ -28,6 +28,7 @@ from gpugraph.ops.nn.windows.window_arguments import (
     whole_entries,
 )
 from gpugraph.ops.nn.windows.with_space_to_batch import with_space_to_batch
+from gpugraph.ops.reductions.reduction_functions import either
 
 
 def _pool(
@@ -258,9 +259,7 @@ def max_pool_with_argmax(
     """
     if data_format != "NHWC":
         raise ValueError(f"Data formats other than 'NHWC' are not yet supported: {data_format!r}")
-    if Targmax is not None and output_dtype is not None:
-        raise ValueError("Cannot specify both 'output_dtype' and 'Targmax'")
-    dtype = Targmax if output_dtype is None else output_dtype
+    dtype = either(output_dtype, Targmax, "output_dtype", "Targmax")
     largest, where = raw_ops.MaxPoolWithArgmax(
         input,
         ksize=ksize,
@@ -307,9 +306,9 @@ def pool(
         if max(apart) > 1 and padding == "SAME":
             raise ValueError("pooling with SAME padding is not implemented for dilation_rate > 1")
 
-        functions = _MAX if pooling_type == "MAX" else _MEAN
+        function = (_MAX if pooling_type == "MAX" else _MEAN)[count]
 
-        def pooled(converted: Tensor, _: int, converted_padding: str) -> Tensor:
-            return functions[count](converted, size, steps, converted_padding, layout, scope)
+        def pool_batches(batches: Tensor, _: int, batches_padding: str) -> Tensor:
+            return function(batches, size, steps, batches_padding, layout, scope)
 
-        return with_space_to_batch(source, apart, padding, pooled, data_format=layout)
+        return with_space_to_batch(source, apart, padding, pool_batches, data_format=layout)

@@ -24,14 +24,14 @@ def _lowest(dtype: DType) -> str:
 
 
 def _number(work: Geometry) -> DType:
-    """What holds the number of an element of a window, and one that says: none."""
+    """The dtype for numbers of a window's elements, and one more for none."""
     return uint8 if work.window < 255 else int32
 
 
 def _launch(
     function: str, work: Geometry, pixels: int, arguments: Arguments, dtype: DType
 ) -> Launch:
-    """Of a function that goes over `pixels`: those of the images or those of the results."""
+    """A launch over `pixels`: those of the images or those of the results."""
     pack = work.pack()
     count = pixels * work.channels // pack
     macros = {

@@ -56,15 +56,20 @@ class Geometry(NamedTuple):
         return {
             "GG_LAST": int(self.last),
             "GG_VOLUME": int(self.volume),
-            "PLACE": "int64_t" if large >= _MANY else "int32_t",
+            "PLACE": place_type(large),
         }
 
     def pack(self, channels: int | None = None, most: int = 4) -> int:
         """How many channels are loaded as one."""
-        return packed(self.channels if channels is None else channels, most) if self.last else 1
+        return pack_width(self.channels if channels is None else channels, most) if self.last else 1
 
 
-def packed(count: int, most: int) -> int:
+def place_type(count: int) -> str:
+    """The C type of offsets in arrays of so many elements, the macro PLACE."""
+    return "int64_t" if count >= _MANY else "int32_t"
+
+
+def pack_width(count: int, most: int) -> int:
     """As how many `count` elements can be loaded at once: 8 or 4, `most` at most, or 1."""
     return next((width for width in (8, 4) if width <= most and count % width == 0), 1)
 
