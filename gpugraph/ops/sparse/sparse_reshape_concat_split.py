@@ -190,6 +190,15 @@ op(
 # -- joined and split
 
 
+def _axis_of(function: str, axis: int, rank: int) -> int:
+    """The axis, counted from the front; InvalidArgumentError for one outside."""
+    if not -rank <= axis < rank:
+        raise invalid_argument(
+            f"{function} dimension must be in range [{-rank}, {rank}), got {axis}"
+        )
+    return axis % rank
+
+
 def _infer_concat(context: InferContext) -> Sequence[TensorShape]:
     number = context.attrs["N"]
     parts = [check_parts(context, index, number) for index in range(number)]
@@ -205,11 +214,7 @@ def _bind_concat(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
 
     def run() -> list[Any]:
         rank = shapes[0].size
-        if not -rank <= dim < rank:
-            raise invalid_argument(
-                f"Concat dimension must be in range [{-rank}, {rank}), got {dim}"
-            )
-        axis = dim % rank
+        axis = _axis_of("Concat", dim, rank)
         others = [np.delete(shape, axis).tolist() for shape in shapes]
         if any(sizes != others[0] for sizes in others):
             raise invalid_argument(
@@ -258,9 +263,7 @@ def _bind_split(
     number = context.attrs["num_split"]
 
     def run() -> list[Any]:
-        dim, rank = int(axis), shape.size
-        if not -rank <= dim < rank:
-            raise invalid_argument(f"Split dimension must be in range [{-rank}, {rank}), got {dim}")
+        dim = _axis_of("Split", int(axis), shape.size)
         size = int(shape[dim])
         if not 1 <= number <= size:
             raise invalid_argument(f"num_split must be in [1, {size}], but is {number}")

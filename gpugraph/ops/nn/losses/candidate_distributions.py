@@ -82,11 +82,18 @@ class Law(Protocol):
         """Counts classes that are true."""
 
 
-class Uniform:
-    """All classes are equally likely."""
+class _FixedLaw:
+    """A law that stays as it is."""
 
     def __init__(self, range_max: int) -> None:
         self.range = self.possible = range_max
+
+    def learn(self, classes: Any) -> None:
+        """Does nothing."""
+
+
+class Uniform(_FixedLaw):
+    """All classes are equally likely."""
 
     def draw(self, words: Words, count: int) -> Any:
         """As `Law.draw`."""
@@ -96,15 +103,12 @@ class Uniform:
         """As `Law.probability`."""
         return np.full(classes.shape, 1 / self.range, np.float32)
 
-    def learn(self, classes: Any) -> None:
-        """Does nothing: the law is fixed."""
 
-
-class LogUniform:
+class LogUniform(_FixedLaw):
     """Class i with probability log((i + 2) / (i + 1)) / log(range + 1): Zipf's law, about."""
 
     def __init__(self, range_max: int) -> None:
-        self.range = self.possible = range_max
+        super().__init__(range_max)
         self.log_range = np.log1p(np.float64(range_max))
 
     def draw(self, words: Words, count: int) -> Any:
@@ -115,9 +119,6 @@ class LogUniform:
     def probability(self, classes: Any) -> Any:
         """As `Law.probability`."""
         return (np.log((classes + 2.0) / (classes + 1.0)) / self.log_range).astype(np.float32)
-
-    def learn(self, classes: Any) -> None:
-        """Does nothing: the law is fixed."""
 
 
 class Learned:
@@ -141,7 +142,7 @@ class Learned:
         np.add.at(self.counts, classes, 1)
 
 
-class Weighted:
+class Weighted(_FixedLaw):
     """By given weights: the alias method draws a class evenly, then it or its alias by shares.
 
     M. Vose, "A linear algorithm for generating random numbers with a given distribution", 1991.
@@ -152,7 +153,7 @@ class Weighted:
             raise invalid_argument(
                 f"range is {range_max} must be equal to weights size {len(weights)}"
             )
-        self.range = range_max
+        super().__init__(range_max)
         self.weights = np.asarray(weights, np.float32)
         self.total = np.cumsum(self.weights)[-1]  # added one after the other
         if not (self.weights >= 0).all() or not 0 < self.total < np.inf:
@@ -191,9 +192,6 @@ class Weighted:
     def probability(self, classes: Any) -> Any:
         """As `Law.probability`."""
         return self.weights[classes] / self.total
-
-    def learn(self, classes: Any) -> None:
-        """Does nothing: the law is fixed."""
 
 
 def _shares(weights: Any) -> tuple[Any, Any]:

@@ -103,26 +103,19 @@ class _Values:
 
     def __init__(self, op: Any, grads: Any) -> None:
         dy, x, scale, mean, variance = op.inputs[:5]
-        self.layout = _layout(op)
+        layout = _layout(op)
+        self.sum, self.spread = layout.sum, layout.spread
         self.image_type, dtype = x.dtype.base_dtype, mean.dtype.base_dtype
         self.dy, self.a = cast(dy, dtype), cast(grads[0], dtype)
         self.b, self.c = grads[1], grads[2]  # those of dscale and doffset
         self.scale = cast(scale, dtype)
-        self.n = _count(x, self.layout, mean)
+        self.n = _count(x, layout, mean)
         self.d = raw_ops.Sub(cast(x, dtype), self.spread(mean))
         epsilon = np.asarray(op.get_attr("epsilon"), dtype.as_numpy_dtype)
         self.r = raw_ops.Rsqrt(raw_ops.Add(variance, epsilon))
         self.q = raw_ops.Mul(self.r, self.r)
         self.dy_d = self.sum(raw_ops.Mul(self.dy, self.d))
         self.a_dy = self.sum(raw_ops.Mul(self.a, self.dy))
-
-    def sum(self, value: Any) -> Any:
-        """As `_Layout.sum`."""
-        return self.layout.sum(value)
-
-    def spread(self, vector: Any) -> Any:
-        """As `_Layout.spread`."""
-        return self.layout.spread(vector)
 
 
 def _product(first: Any, *others: Any) -> Any:

@@ -67,21 +67,15 @@ class _Images:
         """Memory for the images, as rows."""
         return self.context.scratch(self.shape, self.dtype)
 
-    def read(self, array: Any) -> tuple[Any, list[Run]]:
-        """The images as rows in the dtype of the work, and what brings them there at each run."""
+    def rows(self, array: Any, is_written: bool = False) -> tuple[Any, list[Run]]:
+        """The images as rows in the dtype of the work, and the calls that copy from the array
+        before, or to it afterwards."""
         flat = array.reshape(self.shape)
         if np.dtype(array.dtype) == self.dtype.as_numpy_dtype:
             return flat, []
         copy = self.scratch()
-        return copy, [partial(np.copyto, copy, flat)]
-
-    def write(self, array: Any) -> tuple[Any, list[Run]]:
-        """Rows to write images to, and what brings them to `array` afterwards."""
-        flat = array.reshape(self.shape)
-        if np.dtype(array.dtype) == self.dtype.as_numpy_dtype:
-            return flat, []
-        copy = self.scratch()
-        return copy, [partial(np.copyto, flat, copy, casting="same_kind")]
+        arrays = (flat, copy) if is_written else (copy, flat)
+        return copy, [partial(np.copyto, *arrays, casting="same_kind")]
 
     def row(self, vector: Any) -> tuple[Any, Run]:
         """What varies by channel along a whole image, and the call that lays it out."""
@@ -118,8 +112,8 @@ def _bind_forward(
 ) -> Run:
     """results: batch_mean, batch_variance, reserve_space_1 and _2, and an empty _3."""
     work = _Images(context, x)
-    source, before = work.read(x)
-    target, after = work.write(out)
+    source, before = work.rows(x)
+    target, after = work.rows(out, is_written=True)
     steps = list(before)
     if context.attrs["is_training"]:
         if mean.size or variance.size:
@@ -191,9 +185,9 @@ def _bind_backward(
     """others: reserve_space_3 where there is one; dx, dscale, doffset, and two that are empty."""
     dx, dscale, doffset = others[-5:-2]
     work = _Images(context, x)
-    slope, read_slope = work.read(dy)
-    source, read_source = work.read(x)
-    target, after = work.write(dx)
+    slope, read_slope = work.rows(dy)
+    source, read_source = work.rows(x)
+    target, after = work.rows(dx, is_written=True)
     centered, products, inverse = work.scratch(), work.scratch(), work.vector()
     mean_row, lay_mean = work.row(mean)
     steps: list[Run] = [

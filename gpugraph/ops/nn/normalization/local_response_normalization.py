@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from gpugraph.base.dtypes import FLOATING, float16, float32
+from gpugraph.base.dtypes import FLOATING
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
@@ -23,7 +23,7 @@ from gpugraph.ops.framework.cuda_grids import THREADS, grid_of, wide_type
 from gpugraph.ops.framework.identity_and_shape import attrs_of, shape_of, size_at
 from gpugraph.ops.framework.op_declaration import Attr, op, raw_ops
 from gpugraph.ops.framework.shape_functions import of_rank
-from gpugraph.ops.nn.windows.window_geometry import unless_empty
+from gpugraph.ops.nn.windows.window_geometry import sum_dtype, unless_empty
 from gpugraph.ops.nn.windows.window_launches import place_type
 
 _ATTRS = {
@@ -38,8 +38,7 @@ class _Work:
     """Scratch rows of channels, in float32 where images are float16."""
 
     def __init__(self, context: KernelContext, like: Any) -> None:
-        dtype = context.output_types[0].base_dtype
-        self.context, self.dtype = context, float32 if dtype is float16 else dtype
+        self.context, self.dtype = context, sum_dtype(context)
         self.shape = (-1, like.shape[-1])
         self.rows = int(np.prod(like.shape[:-1]))
         number = self.dtype.as_numpy_dtype

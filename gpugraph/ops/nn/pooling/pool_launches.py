@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 
 from gpugraph.base.dtypes import DType, int32, uint8
-from gpugraph.kernel import Arg, Call, Launch, Scratch, Signature, Source
+from gpugraph.kernel import Arg, Launch, Scratch, Signature
 from gpugraph.ops.framework.cuda_grids import THREADS, grid_of
 from gpugraph.ops.nn.windows.window_geometry import Layout
 from gpugraph.ops.nn.windows.window_launches import Geometry, geometry_of
@@ -48,12 +46,14 @@ def _dtype(signature: Signature) -> DType:
     return signature.output_types[0].base_dtype
 
 
-def _forward(function: str, layout: Layout, signature: Signature) -> list[Launch]:
+def forward_launches(function: str, layout: Layout, signature: Signature) -> list[Launch]:
+    """Of the largest element or the mean of each window."""
     work = geometry_of(layout, signature, signature.input_shapes[0])
     return [_launch(function, work, work.places, (Arg(0), Arg(1)), _dtype(signature))]
 
 
-def _max_back(layout: Layout, signature: Signature) -> list[Launch]:
+def max_gradient_launches(layout: Layout, signature: Signature) -> list[Launch]:
+    """Of the numbers of the largest elements first, then of a sum for each pixel."""
     work, dtype = geometry_of(layout, signature, signature.input_shapes[0]), _dtype(signature)
     numbers = Scratch("numbers", max(1, work.places * work.channels), _number(work))
     back = _launch("gg_max_pool_back", work, work.pixels, (numbers, Arg(2), Arg(3)), dtype)
@@ -62,37 +62,14 @@ def _max_back(layout: Layout, signature: Signature) -> list[Launch]:
     return [_launch("gg_max_places", work, work.places, (Arg(0), numbers), dtype), back]
 
 
-def _max_back_back(layout: Layout, signature: Signature) -> list[Launch]:
+def max_gradient_gradient_launches(layout: Layout, signature: Signature) -> list[Launch]:
+    """Of what a gradient holds where each window's largest element is."""
     work = geometry_of(layout, signature, signature.input_shapes[0])
     arrays = Arg(0), Arg(2), Arg(3)
     return [_launch("gg_max_pool_back_back", work, work.places, arrays, _dtype(signature))]
 
 
-def _mean_back(layout: Layout, signature: Signature) -> list[Launch]:
+def mean_gradient_launches(layout: Layout, signature: Signature) -> list[Launch]:
+    """Of each window's gradient to its elements in equal parts."""
     work = geometry_of(layout, signature, signature.output_shapes[0])
     return [_launch("gg_mean_pool_back", work, work.pixels, (Arg(0), Arg(1)), _dtype(signature))]
-
-
-def max_gpu(layout: Layout, host: Call) -> Source:
-    """The largest of each window."""
-    return Source("pooling.cu", partial(_forward, "gg_max_pool", layout), host)
-
-
-def max_back_gpu(layout: Layout, host: Call) -> Source:
-    """Its gradient: the numbers of the largest elements first, then a sum for each pixel."""
-    return Source("pooling.cu", partial(_max_back, layout), host)
-
-
-def max_back_back_gpu(layout: Layout, host: Call) -> Source:
-    """What a gradient holds where each window's largest element is."""
-    return Source("pooling.cu", partial(_max_back_back, layout), host)
-
-
-def mean_gpu(layout: Layout, host: Call) -> Source:
-    """The mean of each window."""
-    return Source("pooling.cu", partial(_forward, "gg_mean_pool", layout), host)
-
-
-def mean_back_gpu(layout: Layout, host: Call) -> Source:
-    """Its gradient."""
-    return Source("pooling.cu", partial(_mean_back, layout), host)
