@@ -62,8 +62,8 @@ def _combine_pair(combine: Any, a: Sequence[Any], b: Sequence[Any]) -> tuple[Any
 def _add(*arrays: Any) -> list[Any]:
     a, b, least = arrays[:3], arrays[3:6], arrays[6]
     rows, sums, both = _combine_pair(np.add, a, b)
-    kept = ~both | (np.abs(sums) >= least)
-    return [rows[kept], sums[kept], a[2].copy()]
+    is_kept = ~both | (np.abs(sums) >= least)
+    return [rows[is_kept], sums[is_kept], a[2].copy()]
 
 
 def _add_back(op: Any, dindices: Any, dvalues: Any, dshape: Any) -> list[Any]:
@@ -167,9 +167,9 @@ def _kept_axes(shape: Any, axes: Any) -> list[int]:
 def _groups(indices: Any, shape: Any, axes: Any) -> tuple[Any, list[int]]:
     """The element of the result that each element belongs to, and the result's sizes."""
     positions(indices, shape)
-    kept = _kept_axes(shape, axes)
-    sizes = [int(shape[axis]) for axis in kept]
-    return positions(indices[:, kept], sizes), sizes
+    axes_left = _kept_axes(shape, axes)
+    sizes = [int(shape[axis]) for axis in axes_left]
+    return positions(indices[:, axes_left], sizes), sizes
 
 
 def _reduce_groups(combine: Any, values: Any, groups: Any) -> tuple[Any, Any]:
@@ -249,8 +249,8 @@ def _bind_reduce_sparse(
         groups, sizes = _groups(indices, shape, axes)
         group_numbers, results = _reduce_groups(combine, values, groups)
         if keep:
-            kept = _kept_axes(shape, axes)
-            sizes = [int(n) if axis in kept else 1 for axis, n in enumerate(shape)]
+            axes_left = _kept_axes(shape, axes)
+            sizes = [int(n) if axis in axes_left else 1 for axis, n in enumerate(shape)]
         return [rows_of(group_numbers, sizes), results, np.array(sizes, np.int64)]
 
     return run

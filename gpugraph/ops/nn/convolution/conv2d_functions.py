@@ -70,10 +70,10 @@ def conv2d(
     ValueError for windows that are larger than the image, for other numbers of channels, and for
     entries of batch or channels that are not 1.
     """
-    chosen = one_of("filters", filters, "filter", filter)
+    weights = one_of("filters", filters, "filter", filter)
     attrs = window_attrs(strides, padding, data_format, dilations)
     return conv2d_op(
-        input, chosen, use_cudnn_on_gpu=use_cudnn_on_gpu, **attrs, name=name or "Conv2D"
+        input, weights, use_cudnn_on_gpu=use_cudnn_on_gpu, **attrs, name=name or "Conv2D"
     )
 
 
@@ -92,10 +92,10 @@ def conv2d_backprop_input(
     """The gradient of `conv2d` by its input, of the sizes `input_sizes`, where the result's is
     `out_backprop`.
     """
-    chosen = one_of("filters", filters, "filter", filter)
+    weights = one_of("filters", filters, "filter", filter)
     attrs = window_attrs(strides, padding, data_format, dilations)
     return raw_ops.Conv2DBackpropInput(
-        int_argument(input_sizes), chosen, out_backprop, use_cudnn_on_gpu=use_cudnn_on_gpu,
+        int_argument(input_sizes), weights, out_backprop, use_cudnn_on_gpu=use_cudnn_on_gpu,
         **attrs, name=name,
     )  # fmt: skip
 
@@ -140,10 +140,10 @@ def conv2d_transpose(
     ValueError for sizes that do not fit.
     """
     source = one_of("input", input, "value", value)
-    chosen = one_of("filters", filters, "filter", filter)
-    with op_scope(name, "conv2d_transpose", source, chosen, output_shape) as scope:
+    weights = one_of("filters", filters, "filter", filter)
+    with op_scope(name, "conv2d_transpose", source, weights, output_shape) as scope:
         return conv2d_backprop_input(
-            output_shape, chosen, source, strides, padding,
+            output_shape, weights, source, strides, padding,
             data_format=data_format, dilations=dilations, name=scope,
         )  # fmt: skip
 
@@ -214,10 +214,10 @@ def depthwise_conv2d(
     dilations: Any = None,
 ) -> Tensor:
     """As `depthwise_conv2d_native`; `rate`, by its newer name `dilations`, has two entries."""
-    apart = either(dilations, rate, "dilations", "rate")
+    rates = either(dilations, rate, "dilations", "rate")
     with op_scope(name, "depthwise", input, filter) as scope:
         return depthwise_conv2d_native(
-            input, filter, strides, padding, image_format(data_format), apart, name=scope
+            input, filter, strides, padding, image_format(data_format), rates, name=scope
         )
 
 
@@ -241,9 +241,9 @@ def separable_conv2d(
         height, width, *_ = of_rank(pointwise.shape, 4, "pointwise_filter")
         if (height or 1, width or 1) != (1, 1):
             raise ValueError(f"pointwise_filter must be of size [1, 1], but is {pointwise.shape}")
-        between = depthwise_conv2d(
+        channelwise = depthwise_conv2d(
             input, depthwise_filter, strides, padding, rate, "depthwise", data_format, dilations
         )
         return conv2d(
-            between, pointwise, 1, "VALID", data_format=image_format(data_format), name=scope
+            channelwise, pointwise, 1, "VALID", data_format=image_format(data_format), name=scope
         )

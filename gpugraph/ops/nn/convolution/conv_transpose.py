@@ -71,12 +71,12 @@ def conv3d_transpose(
     numbers. ValueError for sizes that do not fit.
     """
     source = input if value is None else value
-    chosen = filters if filter is None else filter
+    weights = filters if filter is None else filter
     layout = data_format or "NDHWC"
-    with op_scope(name, "conv3d_transpose", source, chosen, output_shape) as scope:
+    with op_scope(name, "conv3d_transpose", source, weights, output_shape) as scope:
         return raw_ops.Conv3DBackpropInputV2(
             int_argument(output_shape),
-            chosen,
+            weights,
             source,
             strides=whole_entries(strides, 3, layout, "strides"),
             padding=padding,

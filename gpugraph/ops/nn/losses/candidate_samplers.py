@@ -133,8 +133,8 @@ def _weights(attrs: Any) -> Weighted:
     file = text(attrs["vocab_file"])
     weights = _in_file(file) if file else [float(weight) for weight in attrs["unigrams"]]
     first = len(range(shard, reserved, shards))
-    mine = [weight for number, weight in enumerate(weights, first) if number % shards == shard]
-    distorted = np.array(mine, np.float32) ** np.float32(attrs["distortion"])
+    of_shard = [weight for number, weight in enumerate(weights, first) if number % shards == shard]
+    distorted = np.array(of_shard, np.float32) ** np.float32(attrs["distortion"])
     return Weighted(attrs["range_max"], np.concatenate([np.zeros(first, np.float32), distorted]))
 
 

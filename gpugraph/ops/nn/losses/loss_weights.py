@@ -53,23 +53,23 @@ def assert_broadcastable(weights: Any, values: Any) -> Operation:
 
 def _static_result(weights: Tensor, values: Tensor) -> str:
     """The name of the static check that weights pass; empty where it is not known."""
-    here, there = weights.shape.sizes, values.shape.sizes
-    if here == ():
+    sizes, values_sizes = weights.shape.sizes, values.shape.sizes
+    if sizes == ():
         return "static_scalar_check_success"
-    if here is None or there is None:
+    if sizes is None or values_sizes is None:
         return ""
-    if len(here) != len(there):
+    if len(sizes) != len(values_sizes):
         raise ValueError(
-            f"{_WHY} values.rank={len(there)}. weights.rank={len(here)}. values.shape="
+            f"{_WHY} values.rank={len(values_sizes)}. weights.rank={len(sizes)}. values.shape="
             f"{values.shape}. weights.shape={weights.shape}. They are {weights} and {values}"
         )
-    for axis, (mine, other) in enumerate(zip(here, there)):
-        if mine not in (None, 1) and other is not None and mine != other:
+    for axis, (size, other) in enumerate(zip(sizes, values_sizes)):
+        if size not in (None, 1) and other is not None and size != other:
             raise ValueError(
                 f"{_WHY} Mismatch at dim {axis}. values.shape={values.shape}, weights.shape="
                 f"{weights.shape}. They are {weights} and {values}"
             )
-    return "" if None in (*here, *there) else "static_dims_check_success"
+    return "" if None in (*sizes, *values_sizes) else "static_dims_check_success"
 
 
 def _sizes_fit(weights_shape: Any, values_shape: Any, weights_rank: Any) -> Any:
@@ -107,24 +107,21 @@ def remove_squeezable_dimensions(
     rank_difference: how many dimensions predictions have more. Dimensions of unknown size stay.
     """
     with op_scope(name, "remove_squeezable_dimensions", labels, predictions):
-        labels_tensor, predictions_tensor = (
-            convert_to_tensor(labels),
-            convert_to_tensor(predictions),
-        )
-        if labels_tensor.shape.rank is None or predictions_tensor.shape.rank is None:
-            return labels_tensor, predictions_tensor
-        difference = predictions_tensor.shape.rank - labels_tensor.shape.rank
+        target, prediction = convert_to_tensor(labels), convert_to_tensor(predictions)
+        if target.shape.rank is None or prediction.shape.rank is None:
+            return target, prediction
+        difference = prediction.shape.rank - target.shape.rank
         if difference == rank_difference + 1:
-            predictions_tensor = squeeze(predictions_tensor, [-1])
+            prediction = squeeze(prediction, [-1])
         elif difference == rank_difference - 1:
-            labels_tensor = squeeze(labels_tensor, [-1])
-        return labels_tensor, predictions_tensor
+            target = squeeze(target, [-1])
+        return target, prediction
 
 
 def squeezed_weights(weights: Any, beside: Tensor) -> Tensor:
-    """Weights without their last dimension where they have one more than what is `beside` them."""
+    """Weights without their last dimension where they have one more than the values `beside` them."""
     tensor = convert_to_tensor(weights)
-    here, there = tensor.shape.rank, beside.shape.rank
-    if here is not None and there is not None and here == there + 1:
+    weights_rank, values_rank = tensor.shape.rank, beside.shape.rank
+    if values_rank is not None and weights_rank == values_rank + 1:
         return squeeze(tensor, [-1])
     return tensor

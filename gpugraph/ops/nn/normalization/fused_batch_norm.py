@@ -80,9 +80,9 @@ class _Images:
     def row(self, vector: Any) -> tuple[Any, Run]:
         """What varies by channel along a whole image, and the call that lays it out."""
         shape = (self.pixels, self.channels) if self.last else (self.channels, self.pixels)
-        laid = self.context.scratch(shape, self.dtype)
+        whole = self.context.scratch(shape, self.dtype)
         source = vector if self.last else vector[:, None]
-        return laid.reshape(-1), partial(np.copyto, laid, source)
+        return whole.reshape(-1), partial(np.copyto, whole, source)
 
     def sums(self, rows: Any, out: Any) -> Run:
         """The sum of each channel."""

@@ -54,9 +54,9 @@ class _Work:
     def near(self, source: Any, out: Any) -> None:
         """The sum over the channels near each channel."""
         np.copyto(out, source)
-        for apart in range(1, min(self.radius, self.shape[1] - 1) + 1):
-            np.add(out[:, apart:], source[:, :-apart], out[:, apart:])
-            np.add(out[:, :-apart], source[:, apart:], out[:, :-apart])
+        for distance in range(1, min(self.radius, self.shape[1] - 1) + 1):
+            np.add(out[:, distance:], source[:, :-distance], out[:, distance:])
+            np.add(out[:, :-distance], source[:, distance:], out[:, :-distance])
 
     def norm(self, images: Any, squares: Any, out: Any) -> None:
         """out = bias + alpha * the sum of squares near each channel."""
@@ -161,8 +161,8 @@ def _near(op: Any, images: Tensor) -> Callable[[Any], Any]:
     """The sum over the channels near each channel, as a product with a matrix of 0 and 1."""
     depth, dtype = size_at(images, -1), images.dtype.base_dtype
     numbers = raw_ops.Range(0, depth, 1)
-    apart = raw_ops.Abs(raw_ops.Sub(raw_ops.ExpandDims(numbers, 1), numbers))
-    band = cast(raw_ops.LessEqual(apart, np.int32(op.get_attr("depth_radius"))), dtype)
+    distances = raw_ops.Abs(raw_ops.Sub(raw_ops.ExpandDims(numbers, 1), numbers))
+    band = cast(raw_ops.LessEqual(distances, np.int32(op.get_attr("depth_radius"))), dtype)
 
     def near(value: Any) -> Any:
         rows = raw_ops.Reshape(value, raw_ops.Pack([-1, depth]))

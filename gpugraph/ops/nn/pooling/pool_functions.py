@@ -299,11 +299,11 @@ def pool(
         count = spatial_rank(source)
         layout = format_of_rank(data_format, count)
         rate = dilations if dilation_rate is None else dilation_rate
-        apart = spatial_entries(rate, count, "dilation_rate")
+        rates = spatial_entries(rate, count, "dilation_rate")
         size = spatial_entries(window_shape, count, "window_shape")
         steps = spatial_entries(strides, count, "strides")
-        check_strides_and_rates(steps, apart)
-        if max(apart) > 1 and padding == "SAME":
+        check_strides_and_rates(steps, rates)
+        if max(rates) > 1 and padding == "SAME":
             raise ValueError("pooling with SAME padding is not implemented for dilation_rate > 1")
 
         function = (_MAX if pooling_type == "MAX" else _MEAN)[count]
@@ -311,4 +311,4 @@ def pool(
         def pool_batches(batches: Tensor, _: int, batches_padding: str) -> Tensor:
             return function(batches, size, steps, batches_padding, layout, scope)
 
-        return with_space_to_batch(source, apart, padding, pool_batches, data_format=layout)
+        return with_space_to_batch(source, rates, padding, pool_batches, data_format=layout)
