@@ -1,4 +1,4 @@
-"""Where the elements of sparse tensors are: rows of indices as numbers in row-major order."""
+"""Positions of sparse tensors' elements: rows of indices as numbers in row-major order."""
 
 from __future__ import annotations
 

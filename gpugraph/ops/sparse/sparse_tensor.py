@@ -71,7 +71,7 @@ class SparseTensor(Composite):
 
     @property
     def shape(self) -> TensorShape:
-        """What is known of the dense tensor's shape."""
+        """The dense tensor's shape, as far as it is known."""
         sizes = self._dense_shape
         if sizes.op.type == "PlaceholderWithDefault":  # what is fed must agree with the default
             sizes = sizes.op.inputs[0]

@@ -142,7 +142,7 @@ def _launch_mma(signature: Signature) -> list[Launch]:
 
 
 def _arguments(signature: Signature, sizes: _Sizes) -> tuple[Arg | int | float, ...]:
-    """Of both kernels."""
+    """The arguments of both kernels."""
     attrs = signature.attrs
     by_key = (sizes.d, 1) if attrs["adj_y"] else (1, sizes.n)
     mask = (Arg(3), Arg(4)) if len(signature.input_shapes) > 3 else (Arg(0), Arg(3))

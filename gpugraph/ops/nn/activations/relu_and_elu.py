@@ -32,13 +32,13 @@ FORWARD: dict[str, Any] = {
     "outputs": "activations: T",
     "infer": same_shape(0),
 }
-"""What all activations declare alike."""
+"""The common declaration of activations."""
 BACKWARD: dict[str, Any] = {
     "inputs": "gradients: T, features: T",
     "outputs": "backprops: T",
     "infer": _infer_backprop,
 }
-"""What all of their gradients declare alike."""
+"""The common declaration of their gradients."""
 
 
 # -- relu

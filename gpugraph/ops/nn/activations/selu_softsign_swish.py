@@ -19,7 +19,7 @@ from gpugraph.ops.nn.activations.relu_and_elu import BACKWARD, FORWARD, relu
 
 _SCALE = 1.0507009873554804934193349852946
 _ALPHA = 1.7580993408473768599402175208123
-"""Of selu: the slope above 0, and the negated limit below (Klambauer et al. 2017)."""
+"""Constants of selu: the slope above 0, and the negated limit below (Klambauer et al. 2017)."""
 
 
 # -- selu

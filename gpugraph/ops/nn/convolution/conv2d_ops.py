@@ -40,7 +40,7 @@ from gpugraph.ops.nn.windows.window_launches import (
 )
 
 _TILE_BYTES = 1 << 20
-"""Of a matrix of columns: about what a core's second cache holds."""
+"""The size of a matrix of columns: about that of a core's second cache."""
 
 
 def _pieces(count: int, step: int) -> Iterator[tuple[int, int]]:
@@ -139,7 +139,7 @@ class _Tile:
 def bind_convolution(
     context: KernelContext, image: Any, weights: Any, out: Any
 ) -> Callable[[], Any]:
-    """What convolves `image` with `weights` into `out`, as the context's attrs say."""
+    """A function that convolves `image` with `weights` into `out`, by the attrs of the context."""
     image, out = IMAGES.last_channels(context.attrs, image, out)
     work = _Convolution(context, image, weights, out)
     matrix, prepare = work.wide(weights.reshape(work.depth, work.outputs))

@@ -38,7 +38,7 @@ _ATTRS = {
 
 
 class _Windows:
-    """What the windows of one volume after the other see, as rows of a matrix."""
+    """A matrix whose rows are what the windows of one volume see; volumes take turns in it."""
 
     def __init__(self, context: KernelContext, source: Any, weights: Any, result: Any) -> None:
         self.context = context

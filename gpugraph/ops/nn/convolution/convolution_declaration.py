@@ -34,7 +34,7 @@ class ConvolutionOp(NamedTuple):
     native: CSource | None = None
 
     def function(self) -> OpFunction:
-        """What adds such an op to a graph."""
+        """The function that adds such an op to a graph."""
         return getattr(raw_ops, self.op_type)
 
     def kernels(self, layout: Layout) -> dict[str, Any]:

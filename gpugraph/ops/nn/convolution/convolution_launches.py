@@ -233,7 +233,7 @@ def _launches_by_warps(
 def _source(
     product_of: ProductOf, layout: Layout, host: Call, activation: Activation | None = None
 ) -> Source:
-    """Of convolution.cu; with tensor cores, float16 and bfloat16 of convolution_mma.cu."""
+    """A kernel of convolution.cu, or with tensor cores, for 16-bit floats, convolution_mma.cu."""
     arguments = product_of, layout, activation
     return Source(
         "convolution.cu",

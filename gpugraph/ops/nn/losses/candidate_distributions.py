@@ -45,7 +45,7 @@ class Words:
 
 
 def _rejected_count(span: int, bits: int) -> int:
-    """How many of the smallest numbers are rejected: all in [0, span) are equally likely."""
+    """The count of smallest numbers that are rejected: then [0, span) is equally likely."""
     return 0 if span & (span - 1) == 0 else (2**bits - 1) % span + 1
 
 
@@ -64,7 +64,7 @@ def _below(words: Words, span: int, count: int, bits: int) -> Any:
 
 
 class Law(Protocol):
-    """How classes in [0, range) are drawn."""
+    """A distribution of classes in [0, range)."""
 
     range: int
 
@@ -122,7 +122,7 @@ class LogUniform(_FixedLaw):
 
 
 class Learned:
-    """As often as a class was true so far, and once besides."""
+    """Classes in proportion to how often they were true so far, plus one."""
 
     def __init__(self, range_max: int) -> None:
         self.range = self.possible = range_max
@@ -234,7 +234,7 @@ def _draw_classes(law: Law, words: Words, count: int, unique: bool) -> tuple[Any
 
 
 def _expected_counts(chance: Any, count: int, tries: int) -> Any:
-    """How often a class is expected; where candidates are unique, how likely it is one."""
+    """The expected count of a class; where candidates are unique, its probability to be one."""
     if tries == count:
         return chance * np.float32(count)
     return -np.expm1(np.float32(tries) * np.log1p(-chance))

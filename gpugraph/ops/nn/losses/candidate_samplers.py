@@ -61,7 +61,7 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
 
 
 class _State(NamedTuple):
-    """What an op of a session keeps between runs."""
+    """The state of an op in a session, between runs."""
 
     law: Law
     stream: Stream

@@ -55,7 +55,7 @@ def _sparse(rows: Sequence[Sequence[int]]) -> tuple[Any, Any, Any]:
 
 
 def _batch(context: InferContext) -> int | None:
-    """How many sequences there are; ValueError for other ranks."""
+    """The number of sequences; ValueError for other ranks."""
     batch = of_rank(context.shapes[0], 3, "inputs")[1]
     times = TensorShape.of(of_rank(context.shapes[1], 1, "sequence_length"))
     return of_rank(times.merge_with(TensorShape.of((batch,))), 1, "sequence_length")[0]

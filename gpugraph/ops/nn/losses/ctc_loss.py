@@ -73,7 +73,7 @@ def _effective_labels(row: list[int], number: int, blank: int, collapse: bool) -
 
 
 def _labels(attrs: Any, indices: Any, values: Any, times: Any, blank: int) -> list[list[int]]:
-    """What counts of each sequence's labels; InvalidArgumentError where there is no time for it."""
+    """The labels of each sequence that count; InvalidArgumentError where time is too short."""
     collapse = attrs["preprocess_collapse_repeated"]
     labels = []
     for number, row in enumerate(_rows(indices, values, len(times))):

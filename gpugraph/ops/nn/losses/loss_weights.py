@@ -119,7 +119,7 @@ def remove_squeezable_dimensions(
 
 
 def squeezed_weights(weights: Any, beside: Tensor) -> Tensor:
-    """Weights without their last dimension where they have one more than the values `beside` them."""
+    """Weights without their last dimension where `beside`, the values, has one less."""
     tensor = convert_to_tensor(weights)
     weights_rank, values_rank = tensor.shape.rank, beside.shape.rank
     if values_rank is not None and weights_rank == values_rank + 1:

@@ -164,7 +164,7 @@ def _true_logits(inputs: Tensor, rows: Tensor, num_true: int) -> Tensor:
 
 
 def _hits(truth: Tensor, sampled: Tensor, num_true: int, num_sampled: int, dtype: Any) -> Tensor:
-    """What is added to logits of candidates that are true, [batch, num_sampled]: -FLT_MAX."""
+    """-FLT_MAX for candidates that are true, else 0: added to logits [batch, num_sampled]."""
     indices, ids, weights = compute_accidental_hits(truth, sampled, num_true)
     places = concat(
         [reshape(indices, [-1, 1]), reshape(cast(ids, int32), [-1, 1])], 1, "sparse_indices"

@@ -24,7 +24,7 @@ from gpugraph.ops.framework.op_declaration import raw_ops
 
 
 class _Layout(NamedTuple):
-    """How images are laid out: sums by channel, and broadcasts of what varies by channel."""
+    """The layout of images: sums by channel, and broadcasts of vectors by channel."""
 
     axes: Any
     by_channel: Any
@@ -35,7 +35,7 @@ class _Layout(NamedTuple):
         return raw_ops.Sum(value, self.axes)
 
     def spread(self, vector: Any) -> Any:
-        """What varies by channel, in a shape that broadcasts against images."""
+        """A vector by channel in a shape that broadcasts against images."""
         return vector if self.is_last else raw_ops.Reshape(vector, self.by_channel)
 
 
@@ -55,7 +55,7 @@ def _absent(grad: Any) -> bool:
 
 
 def _count(images: Tensor, channels: Any, like: Any) -> Any:
-    """How many elements a channel has, as a number of this dtype."""
+    """The number of elements of a channel, in the dtype of `like`."""
     sizes = images.shape.sizes
     dtype = like.dtype.base_dtype
     if sizes is not None and None not in sizes:
@@ -67,7 +67,7 @@ def _count(images: Tensor, channels: Any, like: Any) -> Any:
 
 
 def forward_gradient(backward: str, op: Any, dy: Any, *others: Any) -> list[Any]:
-    """Of FusedBatchNorm: `backward` is the op type that computes it.
+    """The gradients of FusedBatchNorm; `backward` is the op type that computes them.
 
     others: the gradients of batch_mean, batch_variance, reserve_space_1 and _2 (and _3).
     """
@@ -125,7 +125,7 @@ def _product(first: Any, *others: Any) -> Any:
 
 
 def gradient_of_gradient(op: Any, *grads: Any) -> list[Any]:
-    """Of FusedBatchNormGrad, by dy, x, scale, mean and variance."""
+    """The gradients of FusedBatchNormGrad by dy, x, scale, mean and variance."""
     v = _Values(op, grads)
     half = np.asarray(0.5, v.r.dtype.base_dtype.as_numpy_dtype)
     factor = raw_ops.Mul(v.scale, v.r)

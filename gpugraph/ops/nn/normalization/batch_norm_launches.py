@@ -28,7 +28,7 @@ class _Work(NamedTuple):
     parts: int
     per_part: int
     dtype: DType
-    """Of the computation."""
+    """The dtype of the computation."""
 
     @property
     def total(self) -> int:
@@ -49,12 +49,12 @@ class _Work(NamedTuple):
 
     @property
     def by_channel(self) -> tuple[tuple[int, int, int], tuple[int, int, int]]:
-        """Those where parts are merged."""
+        """Grid and block where parts are merged."""
         return (self.channels, 1, 1), (1, THREADS, 1)
 
     @property
     def whole(self) -> tuple[tuple[int, int, int], tuple[int, int, int]]:
-        """Those over all elements."""
+        """Grid and block over all elements."""
         return grid_of(self.total * self.channels // self.pack), (THREADS, 1, 1)
 
     def vector(self, name: str, times: int = 1) -> Scratch:
@@ -164,6 +164,6 @@ def norm_gpu(host: Call) -> Source:
 
 
 def norm_back_gpu(host: Call, inputs: int) -> Source:
-    """Its gradients, of an op with so many inputs, of which a sixth is empty."""
+    """The gradients of batch normalization, for an op with so many inputs; a sixth is empty."""
     empty = [*range(5, inputs), inputs + 3, inputs + 4]
     return Source("batch_norm.cu", _backward, host, optional=empty)

@@ -30,7 +30,7 @@ from gpugraph.ops.reductions.reduction_ops import SUM
 
 
 def _channel_axis(attrs: Any, rank: int) -> int:
-    """Which axis holds the channels; ValueError for a rank that has none."""
+    """The axis of the channels; ValueError for a rank without one."""
     if rank < 2:
         raise ValueError(f"Shape must be at least rank 2 but is rank {rank}")
     data_format = attrs["data_format"]

@@ -78,7 +78,7 @@ class _Images:
         return copy, [partial(np.copyto, *arrays, casting="same_kind")]
 
     def row(self, vector: Any) -> tuple[Any, Run]:
-        """What varies by channel along a whole image, and the call that lays it out."""
+        """A vector by channel repeated along a whole image, and the call that fills it."""
         shape = (self.pixels, self.channels) if self.last else (self.channels, self.pixels)
         whole = self.context.scratch(shape, self.dtype)
         source = vector if self.last else vector[:, None]
@@ -278,7 +278,7 @@ def _infer_backward(context: InferContext) -> list[TensorShape]:
 
 
 class _Version(NamedTuple):
-    """What one version of the op has: its dtypes, and whether there is a third reserve."""
+    """One version of the op: its dtypes, and whether it has a third reserve."""
 
     suffix: str
     by_channel: str

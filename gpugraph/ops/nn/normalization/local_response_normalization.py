@@ -172,7 +172,7 @@ def _near(op: Any, images: Tensor) -> Callable[[Any], Any]:
 
 
 def _gradient_of_gradient(op: Any, g: Any) -> list[Any]:
-    """Of dx = dy norm^-beta - 2 alpha beta x near(dy y / norm), by dy, x and y."""
+    """The gradients of dx = dy norm^-beta - 2 alpha beta x near(dy y / norm) by dy, x and y."""
     dy, x, y = op.inputs
     near = _near(op, x)
     number = x.dtype.base_dtype.as_numpy_dtype

@@ -44,7 +44,7 @@ def _window_attrs(attrs: Any) -> dict[str, Any]:
 
 
 def _batch_places(context: KernelContext, image: Any) -> Any:
-    """What is added to places in each image, [n, 1, 1, 1]."""
+    """The number that is added to places in each image, [n, 1, 1, 1]."""
     count, size = image.shape[0], image.size // max(1, image.shape[0])
     step = size if context.attrs["include_batch_in_index"] else 0
     return (np.arange(count, dtype=np.int64) * step).reshape(-1, 1, 1, 1)

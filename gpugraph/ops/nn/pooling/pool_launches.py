@@ -14,7 +14,7 @@ Arguments = tuple[Arg | Scratch, ...]
 
 
 def _lowest(dtype: DType) -> str:
-    """Where the search for the largest starts, in C."""
+    """The value at which the search for the largest starts, in C."""
     if dtype.is_floating:
         return "-INFINITY"
     low = int(np.iinfo(dtype.as_numpy_dtype).min)
@@ -47,13 +47,13 @@ def _dtype(signature: Signature) -> DType:
 
 
 def forward_launches(function: str, layout: Layout, signature: Signature) -> list[Launch]:
-    """Of the largest element or the mean of each window."""
+    """Launches for the largest element, or the mean, of each window."""
     work = geometry_of(layout, signature, signature.input_shapes[0])
     return [_launch(function, work, work.places, (Arg(0), Arg(1)), _dtype(signature))]
 
 
 def max_gradient_launches(layout: Layout, signature: Signature) -> list[Launch]:
-    """Of the numbers of the largest elements first, then of a sum for each pixel."""
+    """Launches for the numbers of the largest elements first, then for a sum for each pixel."""
     work, dtype = geometry_of(layout, signature, signature.input_shapes[0]), _dtype(signature)
     numbers = Scratch("numbers", max(1, work.places * work.channels), _number(work))
     back = _launch("gg_max_pool_back", work, work.pixels, (numbers, Arg(2), Arg(3)), dtype)
@@ -63,13 +63,13 @@ def max_gradient_launches(layout: Layout, signature: Signature) -> list[Launch]:
 
 
 def max_gradient_gradient_launches(layout: Layout, signature: Signature) -> list[Launch]:
-    """Of what a gradient holds where each window's largest element is."""
+    """Launches that read a gradient where each window's largest element is."""
     work = geometry_of(layout, signature, signature.input_shapes[0])
     arrays = Arg(0), Arg(2), Arg(3)
     return [_launch("gg_max_pool_back_back", work, work.places, arrays, _dtype(signature))]
 
 
 def mean_gradient_launches(layout: Layout, signature: Signature) -> list[Launch]:
-    """Of each window's gradient to its elements in equal parts."""
+    """Launches that give each window's gradient to its elements in equal parts."""
     work = geometry_of(layout, signature, signature.output_shapes[0])
     return [_launch("gg_mean_pool_back", work, work.pixels, (Arg(0), Arg(1)), _dtype(signature))]

@@ -36,7 +36,7 @@ CONV_ATTRS = {
     "data_format": Attr("string", "NHWC"),
     "dilations": Attr("list(int)", [1, 1, 1, 1]),
 }
-"""Of all convolutions of images."""
+"""The attrs of all convolutions of images."""
 
 Attrs = Mapping[str, Any]
 Size = int | None
@@ -101,7 +101,7 @@ class Axis(NamedTuple):
 def axis_of(
     size: int, window: int, stride: int, dilation: int, padding: str, explicit: tuple[int, int]
 ) -> Axis:
-    """How windows lie along an axis; ValueError where they are larger than it."""
+    """The axis with windows of this size; ValueError where they are larger than it."""
     reach = (window - 1) * dilation + 1
     if padding == "SAME":
         out = -(-size // stride)
@@ -128,13 +128,13 @@ def window_steps(axes: Sequence[Axis]) -> Iterator[tuple[tuple[int, ...], Any, A
 
 
 def sum_dtype(context: KernelContext) -> DType:
-    """What sums are computed in: float32 for float16, else the output's dtype."""
+    """The dtype that sums are computed in: float32 for float16, else the output's."""
     dtype = context.output_types[0].base_dtype
     return float32 if dtype is float16 else dtype
 
 
 def sum_target(context: KernelContext, array: Any) -> tuple[Any, list[Callable[[], Any]]]:
-    """What sums for `array` are added to, and the calls that copy it there, if it is another."""
+    """The array that sums for `array` are added to, and the calls that copy it there, if any."""
     dtype = sum_dtype(context)
     if dtype is context.output_types[0].base_dtype:
         return array, []

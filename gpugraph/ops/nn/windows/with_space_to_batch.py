@@ -125,7 +125,7 @@ def _spatial_axes(
 
 
 def _base_paddings(filter_shape: Any, count: int, rate: Any, padding: str) -> Any:
-    """What windows need around the images, half on either side, or nothing."""
+    """The padding that windows need around the images, half on either side, or none."""
     if padding == "VALID":
         return np.zeros((count, 2), np.int32)
     if padding != "SAME":
