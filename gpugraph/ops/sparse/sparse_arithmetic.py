@@ -212,29 +212,6 @@ def _sum_back(op: Any, dy: Any) -> list[Any]:
     return [None, raw_ops.GatherNd(whole, places), None, None]
 
 
-_REDUCED = f"{PARTS.format('input')}, reduction_axes: int32"
-
-_REDUCTIONS: tuple[tuple[str, Any, Any, Any, str], ...] = (
-    ("Sum", np.add, NUMERIC, _sum_back, "sums"),
-    ("Max", np.maximum, REAL, NO_GRADIENT, "largest"),
-)
-
-for _name, _reduction, _types, _back, _what in _REDUCTIONS:
-    op(
-        f"SparseReduce{_name}",
-        inputs=_REDUCED,
-        outputs="output: T",
-        attrs={"keep_dims": Attr("bool", False), "T": _types},
-        infer=_infer_reduce,
-        host=[2, 3],
-        cpu=Call(make=partial(_bind_reduce, _reduction)),
-        gpu=COMPUTED,
-        grad=_back,
-        doc=f"The {_what} of the elements that are there along axes (of none: as they are), "
-        "dense; 0 where there is none.",
-    )
-
-
 def _infer_reduce_sparse(context: InferContext) -> Sequence[TensorShape]:
     check_parts(context)
     return [TensorShape.of((None, None)), TensorShape.of((None,)), TensorShape.of((None,))]
@@ -256,18 +233,35 @@ def _bind_reduce_sparse(
     return run
 
 
-for _name, _reduction, _types, _, _what in _REDUCTIONS:
+for _name, _reduction, _types, _back, _what in (
+    ("Sum", np.add, NUMERIC, _sum_back, "sums"),
+    ("Max", np.maximum, REAL, NO_GRADIENT, "largest"),
+):
+    _declared: dict[str, Any] = {
+        "inputs": f"{PARTS.format('input')}, reduction_axes: int32",
+        "attrs": {"keep_dims": Attr("bool", False), "T": _types},
+    }
+    _doc = f"The {_what} of the elements that are there along axes (of none: as they are), "
+    op(
+        f"SparseReduce{_name}",
+        **_declared,
+        outputs="output: T",
+        infer=_infer_reduce,
+        host=[2, 3],
+        cpu=Call(make=partial(_bind_reduce, _reduction)),
+        gpu=COMPUTED,
+        grad=_back,
+        doc=f"{_doc}dense; 0 where there is none.",
+    )
     op(
         f"SparseReduce{_name}Sparse",
-        inputs=_REDUCED,
+        **_declared,
         outputs="output_indices: int64, output_values: T, output_shape: int64",
-        attrs={"keep_dims": Attr("bool", False), "T": _types},
         infer=_infer_reduce_sparse,
         cpu=Call(make=partial(_bind_reduce_sparse, _reduction), dynamic=True),
         gpu=BY_VALUE,
         grad=NO_GRADIENT,
-        doc=f"The {_what} of the elements that are there along axes (of none: as they are), "
-        "sparse.",
+        doc=f"{_doc}sparse.",
     )
 
 # -- softmax
