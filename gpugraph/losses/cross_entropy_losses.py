@@ -16,7 +16,7 @@ from gpugraph.ops.nn.losses.cross_entropy_ops import (
     softmax_cross_entropy_with_logits_v2,
     sparse_softmax_cross_entropy_with_logits,
 )
-from gpugraph.ops.nn.losses.loss_weights import squeezed, squeezed_weights
+from gpugraph.ops.nn.losses.loss_weights import remove_squeezable_dimensions, squeezed_weights
 
 _BY_PRESENT = Reduction.SUM_BY_NONZERO_WEIGHTS
 
@@ -105,7 +105,7 @@ def sparse_softmax_cross_entropy(
     _need("labels", labels, logits)
     values = [logits, labels, weights]
     with name_scope(scope, "sparse_softmax_cross_entropy_loss", values) as inside:
-        wanted, found = squeezed(labels, logits, rank_difference=1)
+        wanted, found = remove_squeezable_dimensions(labels, logits, rank_difference=1)
         factors = squeezed_weights(weights, wanted)
         losses = sparse_softmax_cross_entropy_with_logits(
             labels=wanted, logits=found, name="xentropy"

@@ -14,7 +14,11 @@ from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.arrays.constants_and_placeholders import zeros
 from gpugraph.ops.elementwise.arithmetic_functions import multiply
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
-from gpugraph.ops.nn.losses.loss_weights import broadcast_weights, squeezed, squeezed_weights
+from gpugraph.ops.nn.losses.loss_weights import (
+    broadcast_weights,
+    remove_squeezable_dimensions,
+    squeezed_weights,
+)
 from gpugraph.variables import Variable
 
 Pair = tuple[Tensor, Tensor]
@@ -54,7 +58,9 @@ def alike(labels: Any, predictions: Any, weights: Any = None) -> tuple[Any, Any,
 
     ValueError where the shapes of labels and predictions differ.
     """
-    wanted, found = squeezed(convert_to_tensor(labels), convert_to_tensor(predictions))
+    wanted, found = remove_squeezable_dimensions(
+        convert_to_tensor(labels), convert_to_tensor(predictions)
+    )
     found.shape.assert_is_compatible_with(wanted.shape)
     return wanted, found, None if weights is None else squeezed_weights(weights, found)
 

@@ -1,6 +1,6 @@
 /* Pooling of images (n, h, w, c): the largest element of each window, the mean, their gradients.
 
-   Results are those of the NumPy kernels (gpugraph/ops/nn/pooling/pool2d_ops.py), but for the sign of zeros and
+   Results are those of the NumPy kernels (gpugraph/ops/nn/pooling/pool_ops.py), but for the sign of zeros and
    the bits of NaN: the largest element is the first that is greater than all before, and a NaN
    makes the largest NaN and gets no gradient.
 

@@ -60,13 +60,13 @@ add(
 
 
 def _hits(true: Any, candidates: Any, **_: Any) -> Any:
-    found = [
-        (row, list(candidates).index(each))
-        for row, classes in enumerate(true)
-        for each in classes
-        if each in candidates
+    hits = [
+        (row, list(candidates).index(label))
+        for row, labels in enumerate(true)
+        for label in labels
+        if label in candidates
     ]
-    rows, places = np.array(found, np.int64).reshape(-1, 2).T
+    rows, places = np.array(hits, np.int64).reshape(-1, 2).T
     least = np.full(len(rows), -np.finfo(np.float32).max, np.float32)
     return rows.astype(np.int32), places, least
 

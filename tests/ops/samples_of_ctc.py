@@ -30,23 +30,23 @@ def said(path: Any, blank: int) -> tuple[int, ...]:
 def paths(chances: Any, labels: tuple[int, ...]) -> tuple[float, Any]:
     """The probability of all paths that say `labels`, and how often each class is on them."""
     steps, classes = chances.shape
-    total, taken = 0.0, np.zeros(chances.shape)
+    total, shares = 0.0, np.zeros(chances.shape)
     for path in itertools.product(range(classes), repeat=steps):
         if said(path, classes - 1) == labels:
             chance = float(np.prod(chances[np.arange(steps), path]))
             total += chance
-            taken[np.arange(steps), path] += chance
-    return total, taken
+            shares[np.arange(steps), path] += chance
+    return total, shares
 
 
 def ctc(logits: Any, indices: Any, values: Any, times: Any, **_: Any) -> Any:
     loss = np.zeros(logits.shape[1], logits.dtype)
     gradient = np.zeros(logits.shape, logits.dtype)
-    for at, steps in enumerate(times):
-        chances = probabilities(logits[:steps, at])
-        total, taken = paths(chances, tuple(values[indices[:, 0] == at]))
-        loss[at] = -np.log(total)
-        gradient[:steps, at] = chances - taken / total
+    for number, steps in enumerate(times):
+        chances = probabilities(logits[:steps, number])
+        total, shares = paths(chances, tuple(values[indices[:, 0] == number]))
+        loss[number] = -np.log(total)
+        gradient[:steps, number] = chances - shares / total
     return loss, gradient
 
 
@@ -64,21 +64,21 @@ add(
 
 
 def _sparse(rows: list[Any]) -> Any:
-    indices = [(at, place) for at, row in enumerate(rows) for place in range(len(row))]
+    indices = [(number, place) for number, row in enumerate(rows) for place in range(len(row))]
     return (
         np.array(indices, np.int64).reshape(-1, 2),
-        np.array([each for row in rows for each in row], np.int64),
+        np.array([label for row in rows for label in row], np.int64),
         np.array([len(rows), max(map(len, rows), default=0)]),
     )
 
 
 def greedy(logits: Any, times: Any, merge_repeated: bool = False) -> Any:
     rows, totals = [], []
-    for at, steps in enumerate(times):
-        best = logits[:steps, at].argmax(axis=1)
+    for number, steps in enumerate(times):
+        best = logits[:steps, number].argmax(axis=1)
         chosen = said(best, logits.shape[2] - 1) if merge_repeated else best
-        rows.append([each for each in chosen if each != logits.shape[2] - 1])
-        totals.append(-logits[:steps, at].max(axis=1).sum())
+        rows.append([label for label in chosen if label != logits.shape[2] - 1])
+        totals.append(-logits[:steps, number].max(axis=1).sum())
     return *_sparse(rows), np.array(totals, logits.dtype).reshape(-1, 1)
 
 
@@ -96,20 +96,20 @@ def likeliest(
     logits: Any, times: Any, beam_width: int, top_paths: int, merge_repeated: bool = True
 ) -> Any:
     """Of all sequences, where the beam is wide enough for all."""
-    found = []
-    for at, steps in enumerate(times):
-        chances = probabilities(logits[:steps, at])
+    sequences = []
+    for number, steps in enumerate(times):
+        chances = probabilities(logits[:steps, number])
         classes = range(logits.shape[2])
-        all_said = {said(each, classes[-1]) for each in itertools.product(classes, repeat=steps)}
+        all_said = {said(path, classes[-1]) for path in itertools.product(classes, repeat=steps)}
         assert len(all_said) <= beam_width
-        ordered = sorted((-paths(chances, each)[0], each) for each in all_said)[:top_paths]
-        found.append(ordered)
+        ordered = sorted((-paths(chances, labels)[0], labels) for labels in all_said)[:top_paths]
+        sequences.append(ordered)
     sparse = []
     for path in range(top_paths):
-        rows = [each[path][1] for each in found]
+        rows = [best[path][1] for best in sequences]
         merged = [[key for key, _ in itertools.groupby(row)] for row in rows]
         sparse.append(_sparse(merged if merge_repeated else rows))
-    logs = [[np.log(-chance) for chance, _ in each] for each in found]
+    logs = [[np.log(-chance) for chance, _ in best] for best in sequences]
     return (
         *(part for kind in zip(*sparse, strict=True) for part in kind),
         np.array(logs, logits.dtype).reshape(-1, top_paths),

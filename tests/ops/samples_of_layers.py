@@ -44,7 +44,7 @@ def _normalized(
         mean, variance = x.mean(axes), x.var(axes)
         count = x.size // max(len(scale), 1)
         sample = variance * (count / max(count - 1, 1))
-    m, v, s, o = (_by_channel(each, data_format) for each in (mean, variance, scale, offset))
+    m, v, s, o = (_by_channel(vector, data_format) for vector in (mean, variance, scale, offset))
     y = (x - m) / np.sqrt(v + epsilon) * s + o
     return (y, mean, sample, mean, variance, *([np.zeros(0)] if third else []))
 
@@ -61,11 +61,11 @@ def _normalized_back(
     epsilon: float = 1e-4,
 ) -> tuple[Any, ...]:
     axes = _axes(data_format)
-    m, v, s = (_by_channel(each, data_format) for each in (mean, variance, scale))
+    m, v, s = (_by_channel(vector, data_format) for vector in (mean, variance, scale))
     hat = (x - m) / np.sqrt(v + epsilon)
     dx = dy
     if is_training:
-        means = [_by_channel(each.mean(axes), data_format) for each in (dy, dy * hat)]
+        means = [_by_channel(product.mean(axes), data_format) for product in (dy, dy * hat)]
         dx = dy - means[0] - hat * means[1]
     dx = dx * s / np.sqrt(v + epsilon)
     return dx, (dy * hat).sum(axes), dy.sum(axes), np.zeros(0), np.zeros(0)
@@ -93,11 +93,11 @@ def _channels(shape: tuple[int, ...], attrs: dict[str, Any]) -> int:
 
 def _forward(shape: tuple[int, ...], attrs: dict[str, Any]) -> Callable[[Values], Sample]:
     count = _channels(shape, attrs)
-    given = count if attrs.get("is_training") is False else 0
+    moments = count if attrs.get("is_training") is False else 0
 
     def form(v: Values) -> Sample:
         w = _wide(v)
-        return case(v(*shape), w(count), w(count), w(given), w(given), **attrs)
+        return case(v(*shape), w(count), w(count), w(moments), w(moments), **attrs)
 
     return form
 
@@ -119,13 +119,13 @@ for _suffix in ("", "V2", "V3"):
     _third = _suffix == "V3"
     add(
         f"FusedBatchNorm{_suffix}",
-        *(_forward(*each) for each in _IMAGES),
+        *(_forward(*sizes) for sizes in _IMAGES),
         reference=lambda *inputs, third=_third, **attrs: _normalized(third, *inputs, **attrs),
         tolerance=16,
     )
     add(
         f"FusedBatchNormGrad{_suffix}",
-        *(_backward(3 if _third else 2, *each) for each in _IMAGES),
+        *(_backward(3 if _third else 2, *sizes) for sizes in _IMAGES),
         reference=_normalized_back,
         tolerance=16,
     )
@@ -146,7 +146,8 @@ elementwise("SoftsignGrad", lambda dy, x: dy / (1 + np.abs(x)) ** 2, True)
 def _norm(x: Any, depth_radius: int = 5, bias: float = 1, alpha: float = 1, **_: Any) -> Any:
     channels = range(x.shape[-1])
     sums = [
-        (x[..., max(0, at - depth_radius) : at + depth_radius + 1] ** 2).sum(-1) for at in channels
+        (x[..., max(0, channel - depth_radius) : channel + depth_radius + 1] ** 2).sum(-1)
+        for channel in channels
     ]
     return bias + alpha * np.stack(sums, -1)
 
@@ -158,10 +159,10 @@ def _responses(x: Any, beta: float = 0.5, **attrs: Any) -> Any:
 def _responses_back(dy: Any, x: Any, y: Any, beta: float = 0.5, **attrs: Any) -> Any:
     norm, radius, alpha = _norm(x, **attrs), attrs.get("depth_radius", 5), attrs.get("alpha", 1)
     dx = dy / norm**beta
-    for at in range(x.shape[-1]):
-        for near in range(max(0, at - radius), min(x.shape[-1], at + radius + 1)):
+    for channel in range(x.shape[-1]):
+        for near in range(max(0, channel - radius), min(x.shape[-1], channel + radius + 1)):
             share = dy[..., near] * y[..., near] / norm[..., near]
-            dx[..., at] -= 2 * alpha * beta * x[..., at] * share
+            dx[..., channel] -= 2 * alpha * beta * x[..., channel] * share
     return dx
 
 

@@ -120,10 +120,10 @@ add(
 def _reshape(rows: Any, shape: Any, wanted: Any) -> Any:
     numbers = np.ravel_multi_index(tuple(rows.T), tuple(shape)) if len(rows) else np.zeros(0, int)
     sizes = np.zeros(tuple(shape)).reshape(tuple(wanted)).shape
-    found = (
+    places = (
         np.stack(np.unravel_index(numbers, sizes), 1) if len(rows) else np.zeros((0, len(sizes)))
     )
-    return found.astype(np.int64), np.array(sizes, np.int64)
+    return places.astype(np.int64), np.array(sizes, np.int64)
 
 
 add(
@@ -155,10 +155,11 @@ add(
     lambda v: case(v(2), ROWS, i64(1, 0), _TAKEN),
     lambda v: case(v(0), NOWHERE, i64(1, 0), NOWHERE),
     types=representatives(dtypes.NUMERIC),
-    reference=lambda grads, rows, start, taken: np.array(
+    reference=lambda grads, rows, start, places: np.array(
         [
             sum(
-                (g for g, at in zip(grads, taken) if (at + start == row).all()), grads.dtype.type(0)
+                (g for g, place in zip(grads, places) if (place + start == row).all()),
+                grads.dtype.type(0),
             )
             for row in rows
         ],
@@ -196,10 +197,10 @@ def _split(axis: Any, rows: Any, values: Any, shape: Any, num_split: int) -> Any
         inside = np.isin(rows[:, int(axis)], block)
         step, sizes = np.zeros_like(shape), shape.copy()
         step[int(axis)], sizes[int(axis)] = begin, len(block)
-        for part, each in zip(parts, (rows[inside] - step, values[inside], sizes)):
-            part.append(each)
+        for part, array in zip(parts, (rows[inside] - step, values[inside], sizes)):
+            part.append(array)
         begin += len(block)
-    return [each for part in parts for each in part]
+    return [array for part in parts for array in part]
 
 
 add(
@@ -213,14 +214,14 @@ add(
 
 
 def _fill(rows: Any, values: Any, shape: Any, default: Any) -> Any:
-    found, filled, where = [], [], []
+    rows_out, filled, where = [], [], []
     for row in range(shape[0]):
-        mine = [at for at in range(len(rows)) if rows[at, 0] == row]
-        found += [rows[at] for at in mine] or [np.eye(1, len(shape), dtype=int)[0] * row]
-        filled += [values[at] for at in mine] or [default]
-        where += [len(found) - len(mine) + at for at in range(len(mine))]
+        mine = [number for number in range(len(rows)) if rows[number, 0] == row]
+        rows_out += [rows[number] for number in mine] or [np.eye(1, len(shape), dtype=int)[0] * row]
+        filled += [values[number] for number in mine] or [default]
+        where += [len(rows_out) - len(mine) + number for number in range(len(mine))]
     empty = ~np.isin(np.arange(shape[0]), rows[:, 0])
-    indices = np.array(found, np.int64).reshape(-1, len(shape))
+    indices = np.array(rows_out, np.int64).reshape(-1, len(shape))
     return indices, np.array(filled, values.dtype), empty, np.array(where, np.int64)
 
 
@@ -277,8 +278,8 @@ add(
 
 def _grads(grads: Any, total: Any, rows: Any) -> Any:
     where = {tuple(row): grad for row, grad in zip(total.tolist(), grads)}
-    found = [where.get(tuple(row), grads.dtype.type(0)) for row in rows.tolist()]
-    return np.array(found, grads.dtype)
+    values = [where.get(tuple(row), grads.dtype.type(0)) for row in rows.tolist()]
+    return np.array(values, grads.dtype)
 
 
 _SUM = np.array([[0, 1], [1, 0], [2, 2], [3, 2]], np.int64)
@@ -308,18 +309,22 @@ def _reduced(
 ) -> tuple[Any, Any, Any]:
     """The groups that have elements, what these combine to, and the result's shape."""
     chosen = {int(axis) % len(shape) for axis in np.ravel(axes)}
-    found: dict[Any, Any] = {}
+    sums: dict[Any, Any] = {}
     for row, value in zip(rows.tolist(), values):
         key = tuple(
-            0 if at in chosen else n for at, n in enumerate(row) if keep_dims or at not in chosen
+            0 if axis in chosen else n
+            for axis, n in enumerate(row)
+            if keep_dims or axis not in chosen
         )
-        found[key] = function(found[key], value) if key in found else value
+        sums[key] = function(sums[key], value) if key in sums else value
     sizes = [
-        1 if at in chosen else n for at, n in enumerate(shape) if keep_dims or at not in chosen
+        1 if axis in chosen else n
+        for axis, n in enumerate(shape)
+        if keep_dims or axis not in chosen
     ]
-    keys = sorted(found)
+    keys = sorted(sums)
     places = np.array(keys, np.int64).reshape(len(keys), len(sizes))
-    return places, np.array([found[key] for key in keys], values.dtype), np.array(sizes, np.int64)
+    return places, np.array([sums[key] for key in keys], values.dtype), np.array(sizes, np.int64)
 
 
 def _reduced_dense(function: Any, *inputs: Any, **attrs: Any) -> Any:
@@ -352,9 +357,9 @@ for _name, _function, _kinds in (("Sum", np.add, dtypes.NUMERIC), ("Max", np.max
 
 def _softmax(rows: Any, values: Any, shape: Any) -> Any:
     out = np.zeros_like(values)
-    for at, row in enumerate(rows):
+    for number, row in enumerate(rows):
         mine = (rows[:, :-1] == row[:-1]).all(1)
-        out[at] = np.exp(values[at]) / np.exp(values[mine]).sum()
+        out[number] = np.exp(values[number]) / np.exp(values[mine]).sum()
     return out
 
 

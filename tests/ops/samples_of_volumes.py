@@ -46,7 +46,9 @@ class Sliding:
     ) -> None:
         first = 1 if data_format == "NDHWC" else 2
         self.sizes, self.window = sizes, window
-        self.stride, self.dilation = (each[first : first + 3] for each in (strides, dilations))
+        self.stride, self.dilation = (
+            entries[first : first + 3] for entries in (strides, dilations)
+        )
         self.before, self.out = [], []
         for axis in range(3):
             reach = (window[axis] - 1) * self.dilation[axis] + 1
@@ -197,7 +199,7 @@ def _convolutions(kind: str) -> list[Callable[[Values], Sample]]:
         }
         return makes[kind]
 
-    return [form(*each) for each in _CONVOLUTIONS]
+    return [form(*sizes) for sizes in _CONVOLUTIONS]
 
 
 def _pools(kind: str) -> list[Callable[[Values], Sample]]:
@@ -213,7 +215,7 @@ def _pools(kind: str) -> list[Callable[[Values], Sample]]:
         }
         return makes[kind]
 
-    return [form(*each) for each in _POOLS]
+    return [form(*sizes) for sizes in _POOLS]
 
 
 add("Conv3D", *_convolutions("forward"), reference=convolved, tolerance=8)

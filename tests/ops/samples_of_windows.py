@@ -150,7 +150,7 @@ def depthwise_by_filter(x: Any, sizes: Any, dy: Any, **attrs: Any) -> Any:
     height, width, channels, times = map(int, sizes)
     full = by_filter(x, (height, width, channels, channels * times), dy, **attrs)
     split = full.reshape(height, width, channels, channels, times)
-    return np.stack([split[:, :, each, each] for each in range(channels)], axis=2)
+    return np.stack([split[:, :, channel, channel] for channel in range(channels)], axis=2)
 
 
 # -- pooling
@@ -265,7 +265,7 @@ def _convolution_forms(kind: str, result_channels: Callable[[Any], int]) -> list
         }
         return makes[kind]
 
-    return [form(*each) for each in _CONVOLUTIONS]
+    return [form(*sizes) for sizes in _CONVOLUTIONS]
 
 
 for _name, _kind, _reference in (
@@ -287,7 +287,7 @@ def _fused_form(image: Any, weights: Any, attrs: Any, fused: list[str]) -> Calla
 
 add(
     "_FusedConv2D",
-    *(_fused_form(*each, _FUSED[at % 3]) for at, each in enumerate(_CONVOLUTIONS)),
+    *(_fused_form(*sizes, _FUSED[number % 3]) for number, sizes in enumerate(_CONVOLUTIONS)),
     reference=convolved_and_cut,
     tolerance=8,
 )
@@ -315,7 +315,7 @@ def _pool_forms(kind: str) -> list[Any]:
         }
         return makes[kind]
 
-    return [form(*each) for each in _POOLS]
+    return [form(*sizes) for sizes in _POOLS]
 
 
 add("MaxPool", *_pool_forms("forward"), reference=max_pooled)

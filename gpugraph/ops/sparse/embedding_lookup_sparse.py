@@ -62,10 +62,12 @@ def embedding_lookup_sparse(
         if weights is None:
             combine = getattr(raw_ops, f"SparseSegment{_COMBINERS[combiner]}")
             return combine(rows, places, segments, name=scope)
-        return _weighted(gather(rows, places), weights.values, segments, combiner, scope)
+        return _weighted_sums(gather(rows, places), weights.values, segments, combiner, scope)
 
 
-def _weighted(rows: Tensor, weights: Tensor, segments: Tensor, combiner: str, name: str) -> Tensor:
+def _weighted_sums(
+    rows: Tensor, weights: Tensor, segments: Tensor, combiner: str, name: str
+) -> Tensor:
     """Rows times weights, summed by segment and divided as the combiner says."""
     if weights.dtype.base_dtype is not rows.dtype.base_dtype:
         weights = cast(weights, rows.dtype.base_dtype)
@@ -136,7 +138,7 @@ def safe_embedding_lookup_sparse(
             max_norm,
         )
         if default_id is None:
-            embeddings = _zeroed(embeddings, empty, scope)
+            embeddings = _zero_empty_rows(embeddings, empty, scope)
         rest = raw_ops.Slice(
             cast(sizes, dtypes.int32),
             np.array([0], np.int32),
@@ -174,7 +176,7 @@ def _without_invalid(
     return sparse_retain(ids, positive), sparse_retain(weights, positive)
 
 
-def _zeroed(rows: Tensor, empty: Tensor, name: str) -> Tensor:
+def _zero_empty_rows(rows: Tensor, empty: Tensor, name: str) -> Tensor:
     """`rows` with zeros for those that had no ids."""
     mask = raw_ops.Reshape(empty, np.array([-1, 1], np.int32))
     columns = raw_ops.Shape(rows)[1]

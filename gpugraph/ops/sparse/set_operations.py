@@ -1,7 +1,7 @@
 """Sets along the last axis, sparse or dense: sizes, intersections, differences, unions.
 
-Where all axes but the last are equal, what the last axis has is a set. Results are sparse tensors:
-of each set its elements in order, the smallest first.
+The elements along the last axis are a set. Results are sparse tensors, with the elements of each
+set in order, the smallest first.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
 from gpugraph.ops.framework.shape_functions import UNKNOWN
+from gpugraph.ops.sparse.sparse_positions import PARTS
 from gpugraph.ops.sparse.sparse_tensor import SparseTensor, convert_to_tensor_or_sparse_tensor
 
 _TYPES = (
@@ -103,7 +104,7 @@ def _sizes(context: KernelContext, indices: Any, values: Any, shape: Any) -> Cal
 
 _set_size = op(
     "SetSize",
-    inputs="set_indices: int64, set_values: T, set_shape: int64",
+    inputs=PARTS.format("set"),
     outputs="size: int32",
     attrs={"validate_indices": Attr("bool", True), "T": _TYPES},
     infer=_infer_size,
@@ -133,7 +134,7 @@ def _infer_operation(context: InferContext) -> Sequence[TensorShape]:
     return [TensorShape.of((None, rank)), TensorShape.of((None,)), TensorShape.of((rank,))]
 
 
-def _combined(
+def _combine_sets(
     operation: str, ones: Sets, others: Sets, sizes: tuple[int, ...], dtype: Any
 ) -> list[Any]:
     """The result as indices, values and shape."""
@@ -178,15 +179,11 @@ def _bind(dense: int) -> Callable[..., Callable[[], Any]]:
                 sets.append(
                     _sparse_sets(arrays[start], arrays[start + 1], arrays[start + 2], validate)
                 )
-            return _combined(operation, sets[0], sets[1], _agree(*shapes), dtype)
+            return _combine_sets(operation, sets[0], sets[1], _agree(*shapes), dtype)
 
         return run
 
     return make
-
-
-def _sparse_inputs(name: str) -> str:
-    return f"{name}_indices: int64, {name}_values: T, {name}_shape: int64"
 
 
 def _declare(kinds: str, dense: int, inputs: str) -> Any:
@@ -210,23 +207,19 @@ def _declare(kinds: str, dense: int, inputs: str) -> Any:
 
 
 _both_dense = _declare("DenseToDense", 2, "set1: T, set2: T")
-_one_dense = _declare("DenseToSparse", 1, f"set1: T, {_sparse_inputs('set2')}")
-_none_dense = _declare("SparseToSparse", 0, f"{_sparse_inputs('set1')}, {_sparse_inputs('set2')}")
+_one_dense = _declare("DenseToSparse", 1, f"set1: T, {PARTS.format('set2')}")
+_none_dense = _declare("SparseToSparse", 0, f"{PARTS.format('set1')}, {PARTS.format('set2')}")
 
 # -- in Python
 
 
-def _given(value: Any, name: str) -> Any:
+def _convert_set(value: Any, name: str) -> Any:
     """A tensor or SparseTensor of a dtype that sets may have: TypeError for others."""
     tensor = convert_to_tensor_or_sparse_tensor(value, name=name)
     if tensor.dtype.base_dtype not in _TYPES:
         kinds = [dtype.name for dtype in _TYPES]
         raise TypeError(f"'{name}' has invalid dtype {tensor.dtype.name}, not one of {kinds}")
     return tensor
-
-
-def _parts(value: SparseTensor) -> list[Tensor]:
-    return [value.indices, value.values, value.dense_shape]
 
 
 _FLIPPED = {"a-b": "b-a", "b-a": "a-b"}
@@ -237,9 +230,9 @@ def _operate(a: Any, b: Any, operation: str, validate: bool) -> SparseTensor:
         a, b, operation = b, a, _FLIPPED.get(operation, operation)
     attrs = {"set_operation": operation, "validate_indices": validate}
     if isinstance(a, SparseTensor):
-        outputs = _none_dense(*_parts(a), *_parts(b), **attrs)
+        outputs = _none_dense(*a._parts(), *b._parts(), **attrs)
     elif isinstance(b, SparseTensor):
-        outputs = _one_dense(a, *_parts(b), **attrs)
+        outputs = _one_dense(a, *b._parts(), **attrs)
     else:
         outputs = _both_dense(a, b, **attrs)
     return SparseTensor(*outputs)
@@ -257,7 +250,7 @@ def set_size(a: Any, validate_indices: bool = True) -> Tensor:
         raise TypeError(f"Expected `SparseTensor`, got {tensor!r}.")
     if tensor.values.dtype.base_dtype not in _TYPES:
         raise TypeError(f"Invalid dtype `{tensor.values.dtype.name}` not in supported dtypes")
-    return _set_size(*_parts(tensor), validate_indices=validate_indices)
+    return _set_size(*tensor._parts(), validate_indices=validate_indices)
 
 
 def set_intersection(a: Any, b: Any, validate_indices: bool = True) -> SparseTensor:
@@ -266,7 +259,7 @@ def set_intersection(a: Any, b: Any, validate_indices: bool = True) -> SparseTen
     a, b: tensors or SparseTensors of integers or strings, equal in all axes but the last
     (InvalidArgumentError in a run). The elements of each set of the result are in order.
     """
-    return _operate(_given(a, "a"), _given(b, "b"), "intersection", validate_indices)
+    return _operate(_convert_set(a, "a"), _convert_set(b, "b"), "intersection", validate_indices)
 
 
 def set_difference(
@@ -276,9 +269,11 @@ def set_difference(
 
     For the rest see `set_intersection`.
     """
-    return _operate(_given(a, "a"), _given(b, "b"), "a-b" if aminusb else "b-a", validate_indices)
+    return _operate(
+        _convert_set(a, "a"), _convert_set(b, "b"), "a-b" if aminusb else "b-a", validate_indices
+    )
 
 
 def set_union(a: Any, b: Any, validate_indices: bool = True) -> SparseTensor:
     """What is in the sets of `a`, of `b`, or of both. For the rest see `set_intersection`."""
-    return _operate(_given(a, "a"), _given(b, "b"), "union", validate_indices)
+    return _operate(_convert_set(a, "a"), _convert_set(b, "b"), "union", validate_indices)

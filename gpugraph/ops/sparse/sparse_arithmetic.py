@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from gpugraph.base.dtypes import NUMERIC, REAL, float32, float64
+from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext
@@ -18,15 +19,19 @@ from gpugraph.ops.framework.shape_functions import UNKNOWN, normalize_axis, of_r
 from gpugraph.ops.sparse.sparse_positions import (
     BY_VALUE,
     COMPUTED,
+    PARTS,
+    add_by_rank,
     check_parts,
+    copy_by_row,
     positions,
-    refuse,
+    ranks_of,
     rows_of,
 )
 
 _ONE = np.array(1, np.int32)
+_PAIR = f"{PARTS.format('a')}, {PARTS.format('b')}"
 
-# -- two of them
+# -- two sparse tensors
 
 
 def _infer_pair(context: InferContext) -> Sequence[TensorShape]:
@@ -39,11 +44,12 @@ def _infer_pair(context: InferContext) -> Sequence[TensorShape]:
     return [*shapes, TensorShape.of((rank,))][: context.num_outputs]
 
 
-def _combined(combine: Any, a: Sequence[Any], b: Sequence[Any]) -> tuple[Any, Any, Any]:
-    """The places of either, in order; what is there: elements combined with others or 0; and
-    whether both have one."""
+def _combine_pair(combine: Any, a: Sequence[Any], b: Sequence[Any]) -> tuple[Any, Any, Any]:
+    """(rows of either, in order; combined elements, 0 for missing ones; whether both have one)."""
     if a[2].tolist() != b[2].tolist():
-        raise refuse(f"Operands' shapes do not match: {a[2].tolist()} and {b[2].tolist()}")
+        raise invalid_argument(
+            f"Operands' shapes do not match: {a[2].tolist()} and {b[2].tolist()}"
+        )
     places = [positions(part[0], part[2]) for part in (a, b)]
     distinct, back = np.unique(np.concatenate(places), return_inverse=True)
     sides = np.zeros((2, distinct.size), a[1].dtype)
@@ -55,9 +61,9 @@ def _combined(combine: Any, a: Sequence[Any], b: Sequence[Any]) -> tuple[Any, An
 
 def _add(*arrays: Any) -> list[Any]:
     a, b, least = arrays[:3], arrays[3:6], arrays[6]
-    rows, sums, both = _combined(np.add, a, b)
-    kept = ~both | (np.abs(sums) >= least)
-    return [rows[kept], sums[kept], a[2].copy()]
+    rows, sums, both = _combine_pair(np.add, a, b)
+    is_kept = ~both | (np.abs(sums) >= least)
+    return [rows[is_kept], sums[is_kept], a[2].copy()]
 
 
 def _add_back(op: Any, dindices: Any, dvalues: Any, dshape: Any) -> list[Any]:
@@ -69,8 +75,7 @@ def _add_back(op: Any, dindices: Any, dvalues: Any, dshape: Any) -> list[Any]:
 
 op(
     "SparseAdd",
-    inputs="a_indices: int64, a_values: T, a_shape: int64, b_indices: int64, b_values: T, "
-    "b_shape: int64, thresh: Treal",
+    inputs=f"{_PAIR}, thresh: Treal",
     outputs="sum_indices: int64, sum_values: T, sum_shape: int64",
     attrs={"T": NUMERIC, "Treal": REAL},
     infer=_infer_pair,
@@ -88,24 +93,14 @@ def _infer_add_grad(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _add_grad(dsum: Any, a: Any, b: Any, total: Any, da: Any, db: Any) -> None:
-    where = {tuple(row): number for number, row in enumerate(total.tolist())}
     for rows, out in ((a, da), (b, db)):
-        indices_of_total = np.array([where.get(tuple(row), -1) for row in rows.tolist()], np.int64)
-        kept = indices_of_total >= 0
-        out.fill(0)
-        out[kept] = dsum[indices_of_total[kept]]
+        copy_by_row(dsum, total, rows, out)
 
 
 def _add_grad_back(op: Any, da: Any, db: Any) -> list[Any]:
-    """Each element's place in the sum is what SparseAddGrad makes of 1, 2, 3 ..., less 1."""
     values, a, b, total = op.inputs
-    count = raw_ops.Shape(values)[0]
-    ranks = raw_ops.Range(1, raw_ops.Add(count, 1), 1)
-    came = raw_ops.SparseAddGrad(ranks, a, b, total)
-    parts = [
-        raw_ops.UnsortedSegmentSum(gradient, raw_ops.Sub(place, _ONE), count)
-        for gradient, place in zip((da, db), came, strict=True)
-    ]
+    ranks = raw_ops.SparseAddGrad(ranks_of(values), a, b, total)
+    parts = [add_by_rank(*pair, values) for pair in zip((da, db), ranks, strict=True)]
     return [raw_ops.AddV2(*parts), None, None, None]
 
 
@@ -123,7 +118,7 @@ op(
 
 
 def _extreme(combine: Any, *arrays: Any) -> list[Any]:
-    return list(_combined(combine, arrays[:3], arrays[3:6])[:2])
+    return list(_combine_pair(combine, arrays[:3], arrays[3:6])[:2])
 
 
 for _name, _combine, _what in (
@@ -132,8 +127,7 @@ for _name, _combine, _what in (
 ):
     op(
         _name,
-        inputs="a_indices: int64, a_values: T, a_shape: int64, b_indices: int64, b_values: T, "
-        "b_shape: int64",
+        inputs=_PAIR,
         outputs="output_indices: int64, output_values: T",
         attrs={"T": REAL},
         infer=_infer_pair,
@@ -158,26 +152,28 @@ def _infer_reduce(context: InferContext) -> Sequence[TensorShape]:
     return [TensorShape.of(tuple(n for axis, n in enumerate(shape) if axis not in chosen))]
 
 
-def _kept(shape: Any, axes: Any) -> list[int]:
+def _kept_axes(shape: Any, axes: Any) -> list[int]:
     """The dimensions that stay; InvalidArgumentError for axes that are not there."""
     rank = len(shape)
     for axis in ints(axes):
         if not -rank <= axis < rank:
-            raise refuse(f"Invalid reduction dimension {axis}, for input with {rank} dimensions.")
+            raise invalid_argument(
+                f"Invalid reduction dimension {axis}, for input with {rank} dimensions."
+            )
     chosen = {axis % rank for axis in ints(axes)}
     return [axis for axis in range(rank) if axis not in chosen]
 
 
 def _groups(indices: Any, shape: Any, axes: Any) -> tuple[Any, list[int]]:
-    """Which element of the result each element belongs to, and the result's sizes."""
+    """The element of the result that each element belongs to, and the result's sizes."""
     positions(indices, shape)
-    kept = _kept(shape, axes)
-    sizes = [int(shape[axis]) for axis in kept]
-    return positions(indices[:, kept], sizes), sizes
+    axes_left = _kept_axes(shape, axes)
+    sizes = [int(shape[axis]) for axis in axes_left]
+    return positions(indices[:, axes_left], sizes), sizes
 
 
-def _reduced(combine: Any, values: Any, groups: Any) -> tuple[Any, Any]:
-    """The groups that have elements, in order, and what these combine to."""
+def _reduce_groups(combine: Any, values: Any, groups: Any) -> tuple[Any, Any]:
+    """The groups with elements, in order, and what their elements combine to."""
     distinct, back = np.unique(groups, return_inverse=True)
     order = np.argsort(back, kind="stable")
     starts = np.searchsorted(back[order], np.arange(distinct.size))
@@ -193,7 +189,7 @@ def _bind_reduce(
 
     def run() -> None:
         groups, _ = _groups(indices, shape, axes)
-        group_numbers, results = _reduced(combine, values, groups)
+        group_numbers, results = _reduce_groups(combine, values, groups)
         out.fill(0)
         flat[group_numbers] = results
 
@@ -201,7 +197,7 @@ def _bind_reduce(
 
 
 def _sum_back(op: Any, dy: Any) -> list[Any]:
-    """Each element's place in a gradient that has the reduced dimensions with size 1."""
+    """Each element's gradient is read where the reduced dimensions have size 1."""
     indices, _, shape, axes = op.inputs
     rank = raw_ops.Shape(shape)[0]
     chosen = raw_ops.FloorMod(raw_ops.Reshape(axes, np.array([-1], np.int32)), rank)
@@ -216,29 +212,6 @@ def _sum_back(op: Any, dy: Any) -> list[Any]:
     return [None, raw_ops.GatherNd(whole, places), None, None]
 
 
-_REDUCED = "input_indices: int64, input_values: T, input_shape: int64, reduction_axes: int32"
-
-_REDUCTIONS: tuple[tuple[str, Any, Any, Any, str], ...] = (
-    ("Sum", np.add, NUMERIC, _sum_back, "sums"),
-    ("Max", np.maximum, REAL, NO_GRADIENT, "largest"),
-)
-
-for _name, _reduction, _types, _back, _what in _REDUCTIONS:
-    op(
-        f"SparseReduce{_name}",
-        inputs=_REDUCED,
-        outputs="output: T",
-        attrs={"keep_dims": Attr("bool", False), "T": _types},
-        infer=_infer_reduce,
-        host=[2, 3],
-        cpu=Call(make=partial(_bind_reduce, _reduction)),
-        gpu=COMPUTED,
-        grad=_back,
-        doc=f"The {_what} of the elements that are there along axes (of none: as they are), "
-        "dense; 0 where there is none.",
-    )
-
-
 def _infer_reduce_sparse(context: InferContext) -> Sequence[TensorShape]:
     check_parts(context)
     return [TensorShape.of((None, None)), TensorShape.of((None,)), TensorShape.of((None,))]
@@ -251,27 +224,44 @@ def _bind_reduce_sparse(
 
     def run() -> list[Any]:
         groups, sizes = _groups(indices, shape, axes)
-        group_numbers, results = _reduced(combine, values, groups)
+        group_numbers, results = _reduce_groups(combine, values, groups)
         if keep:
-            kept = _kept(shape, axes)
-            sizes = [int(n) if axis in kept else 1 for axis, n in enumerate(shape)]
+            axes_left = _kept_axes(shape, axes)
+            sizes = [int(n) if axis in axes_left else 1 for axis, n in enumerate(shape)]
         return [rows_of(group_numbers, sizes), results, np.array(sizes, np.int64)]
 
     return run
 
 
-for _name, _reduction, _types, _, _what in _REDUCTIONS:
+for _name, _reduction, _types, _back, _what in (
+    ("Sum", np.add, NUMERIC, _sum_back, "sums"),
+    ("Max", np.maximum, REAL, NO_GRADIENT, "largest"),
+):
+    _declared: dict[str, Any] = {
+        "inputs": f"{PARTS.format('input')}, reduction_axes: int32",
+        "attrs": {"keep_dims": Attr("bool", False), "T": _types},
+    }
+    _doc = f"The {_what} of the elements that are there along axes (of none: as they are), "
+    op(
+        f"SparseReduce{_name}",
+        **_declared,
+        outputs="output: T",
+        infer=_infer_reduce,
+        host=[2, 3],
+        cpu=Call(make=partial(_bind_reduce, _reduction)),
+        gpu=COMPUTED,
+        grad=_back,
+        doc=f"{_doc}dense; 0 where there is none.",
+    )
     op(
         f"SparseReduce{_name}Sparse",
-        inputs=_REDUCED,
+        **_declared,
         outputs="output_indices: int64, output_values: T, output_shape: int64",
-        attrs={"keep_dims": Attr("bool", False), "T": _types},
         infer=_infer_reduce_sparse,
         cpu=Call(make=partial(_bind_reduce_sparse, _reduction), dynamic=True),
         gpu=BY_VALUE,
         grad=NO_GRADIENT,
-        doc=f"The {_what} of the elements that are there along axes (of none: as they are), "
-        "sparse.",
+        doc=f"{_doc}sparse.",
     )
 
 # -- softmax
@@ -317,7 +307,7 @@ def _softmax_back(op: Any, dy: Any) -> list[Any]:
 
 op(
     "SparseSoftmax",
-    inputs="sp_indices: int64, sp_values: T, sp_shape: int64",
+    inputs=PARTS.format("sp"),
     outputs="output: T",
     attrs={"T": (float64, float32)},
     infer=_infer_softmax,

@@ -93,8 +93,8 @@ def sparse_to_indicator(sp_input: Any, vocab_size: Any, name: str | None = None)
         )
         indices = raw_ops.ConcatV2([before, ids], np.array(1, np.int32))
         shape = raw_ops.ConcatV2([sizes, size], np.array(0, np.int32))
-        there = raw_ops.Fill(raw_ops.Shape(source.values), np.array(True))
-        ordered, trues = raw_ops.SparseReorder(indices, there, shape)
+        unordered_trues = raw_ops.Fill(raw_ops.Shape(source.values), np.array(True))
+        ordered, trues = raw_ops.SparseReorder(indices, unordered_trues, shape)
         return sparse_to_dense(ordered, shape, trues, False, False, scope)
 
 
@@ -128,29 +128,29 @@ def sparse_add(a: Any, b: Any, threshold: Any = None, thresh: Any = None) -> Any
     sparse = (SparseTensor, SparseTensorValue)
     if not isinstance(a, sparse) and not isinstance(b, sparse):
         raise TypeError("At least one input should be SparseTensor; do you mean to use tf.add()?")
-    least = thresh if threshold is None else threshold
+    minimum = thresh if threshold is None else threshold
     if isinstance(a, sparse) and isinstance(b, sparse):
-        one, other = expect_sparse(a), expect_sparse(b)
-        one.shape.assert_is_compatible_with(other.shape)
-        element = one.dtype.base_dtype
+        left, right = expect_sparse(a), expect_sparse(b)
+        left.shape.assert_is_compatible_with(right.shape)
+        element = left.dtype.base_dtype
         if element.is_complex:
             real = dtypes.float32 if element.size == 8 else dtypes.float64
         else:
             real = element
-        with one.graph.as_default():
-            limit = convert_to_tensor(0 if least is None else least, real, name="thresh")
-        return SparseTensor(*raw_ops.SparseAdd(*one._parts(), *other._parts(), limit))
+        with left.graph.as_default():
+            limit = convert_to_tensor(0 if minimum is None else minimum, real, name="thresh")
+        return SparseTensor(*raw_ops.SparseAdd(*left._parts(), *right._parts(), limit))
     if isinstance(b, sparse):
         a, b = b, a
-    one = expect_sparse(a)
-    return raw_ops.SparseTensorDenseAdd(*one._parts(), b)
+    left = expect_sparse(a)
+    return raw_ops.SparseTensorDenseAdd(*left._parts(), b)
 
 
 def _extreme(function: Any, a: Any, b: Any, name: str | None) -> SparseTensor:
-    one, other = expect_sparse(a), expect_sparse(b)
-    with op_scope(name, function.op_def.name, one, other) as scope:
-        indices, values = function(*one._parts(), *other._parts(), name=scope)
-        return SparseTensor(indices, values, one.dense_shape)
+    left, right = expect_sparse(a), expect_sparse(b)
+    with op_scope(name, function.op_def.name, left, right) as scope:
+        indices, values = function(*left._parts(), *right._parts(), name=scope)
+        return SparseTensor(indices, values, left.dense_shape)
 
 
 def sparse_maximum(sp_a: Any, sp_b: Any, name: str | None = None) -> SparseTensor:
@@ -176,7 +176,7 @@ def sparse_concat(
     With `expand_nonconcat_dim` those smaller in another dimension are widened to the largest;
     otherwise InvalidArgumentError in a run. TypeError for no list.
     """
-    chosen = axis if concat_dim is None else concat_dim
+    dimension = axis if concat_dim is None else concat_dim
     if not isinstance(sp_inputs, (list, tuple)):
         raise TypeError("SparseTensor inputs are expected to be a list of SparseTensors")
     inputs = [expect_sparse(value) for value in sp_inputs]
@@ -184,15 +184,15 @@ def sparse_concat(
         return inputs[0]
     shapes = [tensor.dense_shape for tensor in inputs]
     if expand_nonconcat_dim:
-        shapes = _widened(shapes, int(chosen))
+        shapes = _widen_shapes(shapes, int(dimension))
     parts = raw_ops.SparseConcat(
         [tensor.indices for tensor in inputs],
         [tensor.values for tensor in inputs],
         shapes,
-        concat_dim=int(chosen),
+        concat_dim=int(dimension),
         name=name,
     )
-    return SparseTensor(parts[0], parts[1], _joined_shape(inputs, int(chosen), parts[2]))
+    return SparseTensor(parts[0], parts[1], _joined_shape(inputs, int(dimension), parts[2]))
 
 
 def _joined_shape(inputs: Sequence[SparseTensor], axis: int, shape: Tensor) -> Any:
@@ -209,14 +209,14 @@ def _joined_shape(inputs: Sequence[SparseTensor], axis: int, shape: Tensor) -> A
     return convert_to_tensor(whole, name="Const")
 
 
-def _widened(shapes: Sequence[Any], axis: int) -> list[Any]:
+def _widen_shapes(shapes: Sequence[Any], axis: int) -> list[Any]:
     """Each shape with the largest sizes of all, but its own along the axis."""
     largest = raw_ops.Max(raw_ops.Pack(list(shapes)), np.array(0, np.int32))
     rank = shapes[0].shape.as_list()[0]
     if rank is None:
         raise ValueError("expand_nonconcat_dim needs SparseTensors of known rank")
-    here = np.arange(rank) == axis % rank
-    return [raw_ops.Select(here, shape, largest) for shape in shapes]
+    is_axis = np.arange(rank) == axis % rank
+    return [raw_ops.Select(is_axis, shape, largest) for shape in shapes]
 
 
 # -- one sparse one
@@ -242,11 +242,11 @@ def sparse_reshape(sp_input: Any, shape: Any, name: str | None = None) -> Sparse
         )
         known, value = source.shape.num_elements(), constant_value(wanted)
         if known is not None and value is not None:
-            sizes = convert_to_tensor(_completed(known, value), name="Const")
+            sizes = convert_to_tensor(_complete_sizes(known, value), name="Const")
         return SparseTensor(indices, raw_ops.Identity(source.values), sizes)
 
 
-def _completed(count: int, sizes: Any) -> Any:
+def _complete_sizes(count: int, sizes: Any) -> Any:
     """The sizes, a -1 among them made what is left; ValueError where they don't fit."""
     completed = sizes.astype(np.int64)
     product = int(np.prod(completed[completed >= 0]))
@@ -264,9 +264,9 @@ def _completed(count: int, sizes: Any) -> Any:
 def sparse_retain(sp_input: Any, to_retain: Any) -> SparseTensor:
     """The elements for which the bool vector `to_retain`, one for each, is true."""
     source = expect_sparse(sp_input)
-    chosen = convert_to_tensor(to_retain)
-    source.values.shape[:1].merge_with(chosen.shape.with_rank(1)[:1])
-    where = raw_ops.Reshape(raw_ops.Where(chosen), np.array([-1], np.int32))
+    is_retained = convert_to_tensor(to_retain)
+    source.values.shape[:1].merge_with(is_retained.shape.with_rank(1)[:1])
+    where = raw_ops.Reshape(raw_ops.Where(is_retained), np.array([-1], np.int32))
     indices, values = gather(source.indices, where), gather(source.values, where)
     return SparseTensor(indices, values, raw_ops.Identity(source.dense_shape))
 
@@ -312,11 +312,15 @@ def sparse_split(
     are larger by one where it doesn't divide. ValueError where an argument is missing."""
     if keyword_required is not None:
         raise ValueError("Keyword arguments are required for this function.")
-    chosen = split_dim if axis is None else axis
-    if sp_input is None or num_split is None or chosen is None:
+    dimension = split_dim if axis is None else axis
+    if sp_input is None or num_split is None or dimension is None:
         raise ValueError("sp_input, num_split and axis are required")
     source = expect_sparse(sp_input)
-    dim = convert_to_tensor(chosen, dtypes.int64) if not isinstance(chosen, Tensor) else chosen
+    dim = (
+        convert_to_tensor(dimension, dtypes.int64)
+        if not isinstance(dimension, Tensor)
+        else dimension
+    )
     arrays = raw_ops.SparseSplit(
         cast(dim, dtypes.int64), *source._parts(), num_split=num_split, name=name
     )

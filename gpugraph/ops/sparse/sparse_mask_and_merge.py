@@ -33,8 +33,8 @@ from gpugraph.ops.sparse.sparse_tensor import SparseTensor, expect_sparse
 def sparse_mask(a: IndexedSlices, mask_indices: Any, name: str | None = None) -> IndexedSlices:
     """IndexedSlices without the rows of the numbers in the vector `mask_indices`."""
     with op_scope(name, "sparse_mask", a, mask_indices) as scope:
-        kept, where = setdiff1d(a.indices, mask_indices)
-        return IndexedSlices(gather(a.values, where, name=scope), kept, a.dense_shape)
+        indices, where = setdiff1d(a.indices, mask_indices)
+        return IndexedSlices(gather(a.values, where, name=scope), indices, a.dense_shape)
 
 
 def sparse_expand_dims(
@@ -103,7 +103,7 @@ def sparse_reset_shape(sp_input: Any, new_shape: Any = None) -> SparseTensor:
     if known is not None and source.shape.is_fully_defined():
         _refuse_smaller(source.shape.as_list(), known)
     else:
-        wanted = _checked(sizes, wanted)
+        wanted = _check_in_run(sizes, wanted)
     return SparseTensor(indices, values, wanted)
 
 
@@ -115,7 +115,7 @@ def _refuse_smaller(sizes: Sequence[Any], wanted: Any) -> None:
         )
 
 
-def _checked(sizes: Tensor, wanted: Tensor) -> Tensor:
+def _check_in_run(sizes: Tensor, wanted: Tensor) -> Tensor:
     """`wanted` after the check that it is of the sizes' rank and nowhere smaller."""
     all_axes = np.array([0], np.int32)
     ranks = raw_ops.Equal(raw_ops.Shape(sizes), raw_ops.Shape(wanted))
@@ -144,11 +144,11 @@ def sparse_merge(
     row-major order as it is. TypeError for other dtypes and what is not sparse, ValueError for
     lists of different lengths.
     """
-    one = isinstance(vocab_size, Tensor) or np.ndim(vocab_size) == 0
-    listed = sp_ids if isinstance(sp_ids, list) else [sp_ids]
-    ids = [expect_sparse(value) for value in listed]
-    counts = [vocab_size] if one else list(vocab_size)
-    if isinstance(sp_ids, list) == one:
+    is_single = isinstance(vocab_size, Tensor) or np.ndim(vocab_size) == 0
+    id_tensors = sp_ids if isinstance(sp_ids, list) else [sp_ids]
+    ids = [expect_sparse(value) for value in id_tensors]
+    counts = [vocab_size] if is_single else list(vocab_size)
+    if isinstance(sp_ids, list) == is_single:
         raise TypeError(
             "vocab_size has to be a list of sizes where sp_ids is a list, and only then"
         )

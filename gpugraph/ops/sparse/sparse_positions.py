@@ -1,4 +1,4 @@
-"""Where the elements of sparse tensors are: rows of indices as numbers in row-major order."""
+"""Positions of sparse tensors' elements: rows of indices as numbers in row-major order."""
 
 from __future__ import annotations
 
@@ -8,18 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from gpugraph.base.errors import InvalidArgumentError, invalid_argument
+from gpugraph.base.errors import invalid_argument
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.ops.framework.kernel_registry import HostOnly
+from gpugraph.ops.framework.op_declaration import raw_ops
 from gpugraph.ops.framework.shape_functions import of_rank
 
-BY_VALUE = HostOnly("how large its outputs are depends on indices, which the host must read")
-COMPUTED = HostOnly("positions are checked, and elements of one place combined, on the host")
+BY_VALUE = HostOnly("the sizes of its outputs depend on indices, which the host must read")
+COMPUTED = HostOnly("positions are checked, and elements of one position combined, on the host")
 
-
-def refuse(message: str) -> InvalidArgumentError:
-    """The error of a run that is given what it can't do."""
-    return invalid_argument(message)
+PARTS = "{0}_indices: int64, {0}_values: T, {0}_shape: int64"
+"""The inputs of an op that a SparseTensor becomes, by its name."""
 
 
 def _first(rows: Any) -> int:
@@ -30,13 +29,13 @@ def positions(indices: Any, shape: Sequence[int]) -> Any:
     """The row-major number of each row of `indices`; InvalidArgumentError for one outside."""
     sizes = np.asarray(shape, np.int64).reshape(-1)
     if indices.shape[1] != sizes.size:
-        raise refuse(
+        raise invalid_argument(
             f"Indices of {indices.shape[1]} columns don't fit a shape of {sizes.size} dimensions"
         )
     outside = ((indices < 0) | (indices >= sizes)).any(axis=1)
     if outside.any():
         number = _first(outside)
-        raise refuse(
+        raise invalid_argument(
             f"indices[{number}] = {indices[number].tolist()} is out of bounds: need 0 <= index < "
             f"{sizes.tolist()}"
         )
@@ -55,24 +54,24 @@ def rows_of(numbers: Any, shape: Sequence[int]) -> Any:
 
 
 def check_increasing(indices: Any, numbers: Any) -> None:
-    """InvalidArgumentError where the rows of indices are not each once and in order."""
+    """InvalidArgumentError for rows of indices that are repeated or out of order."""
     steps = np.diff(numbers)
     if not steps.size or steps.min() > 0:
         return
     number = _first(steps <= 0) + 1
     what = "repeated" if steps[number - 1] == 0 else "out of order"
-    raise refuse(
-        f"indices[{number}] = {indices[number].tolist()} is {what}. Ops on sparse tensors need them sorted "
-        "and unique: see tf.sparse.reorder"
+    raise invalid_argument(
+        f"indices[{number}] = {indices[number].tolist()} is {what}. Ops on sparse tensors need "
+        "them sorted and unique: see tf.sparse.reorder"
     )
 
 
 def check_parts(
     context: InferContext, first: int = 0, step: int = 1
 ) -> tuple[int | None, int | None]:
-    """How many elements and dimensions the SparseTensor has whose parts start at input `at`.
+    """(elements, dimensions) of the SparseTensor whose first part is input `first`.
 
-    step: how many inputs further each next part is. ValueError where they don't fit together.
+    step: the distance of its parts among the inputs. ValueError for parts that contradict.
     """
     count, rank = of_rank(context.shapes[first], 2, "The indices of a SparseTensor")
     (values,) = of_rank(context.shapes[first + step], 1, "The values of a SparseTensor")
@@ -81,7 +80,27 @@ def check_parts(
 
 
 def same_size(one: int | None, other: int | None, what: str) -> int | None:
-    """The size that parts of a SparseTensor agree about; ValueError where they do not."""
+    """The common size of two parts of a SparseTensor; ValueError where they differ."""
     if one is not None and other is not None and one != other:
         raise ValueError(f"The parts of a SparseTensor have {one} and {other} {what}")
     return other if one is None else one
+
+
+def copy_by_row(source: Any, source_rows: Any, rows: Any, out: Any) -> None:
+    """out[i] = the element of `source` whose row of indices is `rows[i]`, 0 where there is none."""
+    number_by_row = {tuple(row): number for number, row in enumerate(source_rows.tolist())}
+    numbers = np.array([number_by_row.get(tuple(row), -1) for row in rows.tolist()], np.int64)
+    is_there = numbers >= 0
+    out.fill(0)
+    out[is_there] = source[numbers[is_there]]
+
+
+def ranks_of(values: Any) -> Any:
+    """1, 2, 3 ... for `values`: where a gradient op puts them shows where each value goes."""
+    return raw_ops.Range(1, raw_ops.Add(raw_ops.Shape(values)[0], 1), 1)
+
+
+def add_by_rank(gradient: Any, ranks: Any, values: Any) -> Any:
+    """The gradient of `values` whose ranks (see `ranks_of`, 0 for none) have gone to `ranks`."""
+    places = raw_ops.Sub(ranks, np.array(1, np.int32))
+    return raw_ops.UnsortedSegmentSum(gradient, places, raw_ops.Shape(values)[0])

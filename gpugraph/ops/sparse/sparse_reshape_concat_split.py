@@ -1,4 +1,4 @@
-"""Sparse tensors moved: in another order or shape, sliced, joined, split, empty rows filled."""
+"""Sparse tensors reordered, reshaped, sliced, joined, split, and with empty rows filled."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from gpugraph.base.dtypes import ALL, NUMERIC
+from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext
@@ -19,9 +20,12 @@ from gpugraph.ops.framework.shape_functions import of_rank
 from gpugraph.ops.sparse.sparse_positions import (
     BY_VALUE,
     COMPUTED,
+    PARTS,
+    add_by_rank,
     check_parts,
+    copy_by_row,
     positions,
-    refuse,
+    ranks_of,
     rows_of,
     same_size,
 )
@@ -56,7 +60,7 @@ def _reorder_back(op: Any, dindices: Any, dvalues: Any) -> list[Any]:
 
 op(
     "SparseReorder",
-    inputs="input_indices: int64, input_values: T, input_shape: int64",
+    inputs=PARTS.format("input"),
     outputs="output_indices: int64, output_values: T",
     attrs={"T": ALL},
     infer=_infer_reorder,
@@ -76,21 +80,21 @@ def _infer_reshape(context: InferContext) -> Sequence[TensorShape]:
     return [TensorShape.of((count, rank)), _vector(rank)]
 
 
-def _reshaped(shape: Sequence[int], wanted: Sequence[int]) -> list[int]:
-    """The new sizes, a -1 among them made what is left."""
+def _resolve_sizes(shape: Sequence[int], wanted: Sequence[int]) -> list[int]:
+    """The new sizes, with -1 replaced by what remains."""
     total, known = prod(shape), prod(size for size in wanted if size != -1)
     if list(wanted).count(-1) > 1:
-        raise refuse(f"Only one output dimension may be -1, but they are {list(wanted)}")
+        raise invalid_argument(f"Only one output dimension may be -1, but they are {list(wanted)}")
     if any(size < -1 for size in wanted):
-        raise refuse(f"Sizes can't be negative, but the new ones are {list(wanted)}")
+        raise invalid_argument(f"Sizes can't be negative, but the new ones are {list(wanted)}")
     if -1 in wanted and (known == 0 or total % known):
-        raise refuse(
+        raise invalid_argument(
             f"Input to reshape is a SparseTensor with {total} dense values, but the requested "
             f"shape requires a multiple of {known}"
         )
     sizes = [total // known if size == -1 else size for size in wanted]
     if prod(sizes) != total:
-        raise refuse(
+        raise invalid_argument(
             f"Input to reshape is a tensor with {total} dense values, but the requested shape has "
             f"{prod(sizes)}"
         )
@@ -98,7 +102,7 @@ def _reshaped(shape: Sequence[int], wanted: Sequence[int]) -> list[int]:
 
 
 def _reshape(indices: Any, shape: Any, wanted: Any, out_indices: Any, out_shape: Any) -> None:
-    sizes = _reshaped(ints(shape), ints(wanted))
+    sizes = _resolve_sizes(ints(shape), ints(wanted))
     np.copyto(out_indices, rows_of(positions(indices, shape), sizes))
     np.copyto(out_shape, np.array(sizes, np.int64))
 
@@ -127,7 +131,7 @@ def _infer_slice(context: InferContext) -> Sequence[TensorShape]:
 
 def _slice(indices: Any, values: Any, shape: Any, start: Any, size: Any) -> list[Any]:
     if not start.shape == size.shape == shape.shape:
-        raise refuse(
+        raise invalid_argument(
             f"start and size need {shape.size} elements: {start.tolist()}, {size.tolist()}"
         )
     positions(indices, shape)
@@ -162,24 +166,13 @@ def _infer_slice_grad(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _slice_grad(dvalues: Any, indices: Any, start: Any, slice_indices: Any, out: Any) -> None:
-    where = {tuple(row): number for number, row in enumerate((slice_indices + start).tolist())}
-    numbers = np.array([where.get(tuple(row), -1) for row in indices.tolist()], np.int64)
-    out.fill(0)
-    kept = numbers >= 0
-    out[kept] = dvalues[numbers[kept]]
-
-
-def _ranks(values: Any) -> Any:
-    """1, 2, 3 ... for `values`: what a gradient op makes of it says where each comes from."""
-    return raw_ops.Range(1, raw_ops.Add(raw_ops.Shape(values)[0], 1), 1)
+    copy_by_row(dvalues, slice_indices + start, indices, out)
 
 
 def _slice_grad_back(op: Any, dy: Any) -> list[Any]:
     values, indices, start, slice_indices = op.inputs
-    came = raw_ops.SparseSliceGrad(_ranks(values), indices, start, slice_indices)
-    place = raw_ops.Sub(came, np.array(1, np.int32))
-    back = raw_ops.UnsortedSegmentSum(dy, place, raw_ops.Shape(values)[0])
-    return [back, None, None, None]
+    ranks = raw_ops.SparseSliceGrad(ranks_of(values), indices, start, slice_indices)
+    return [add_by_rank(dy, ranks, values), None, None, None]
 
 
 op(
@@ -197,6 +190,15 @@ op(
 # -- joined and split
 
 
+def _axis_of(function: str, axis: int, rank: int) -> int:
+    """The axis, counted from the front; InvalidArgumentError for one outside."""
+    if not -rank <= axis < rank:
+        raise invalid_argument(
+            f"{function} dimension must be in range [{-rank}, {rank}), got {axis}"
+        )
+    return axis % rank
+
+
 def _infer_concat(context: InferContext) -> Sequence[TensorShape]:
     number = context.attrs["N"]
     parts = [check_parts(context, index, number) for index in range(number)]
@@ -212,12 +214,10 @@ def _bind_concat(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
 
     def run() -> list[Any]:
         rank = shapes[0].size
-        if not -rank <= dim < rank:
-            raise refuse(f"Concat dimension must be in range [{-rank}, {rank}), got {dim}")
-        axis = dim % rank
+        axis = _axis_of("Concat", dim, rank)
         others = [np.delete(shape, axis).tolist() for shape in shapes]
         if any(sizes != others[0] for sizes in others):
-            raise refuse(
+            raise invalid_argument(
                 f"Input shapes must match but for dimension {axis}: {[s.tolist() for s in shapes]}"
             )
         whole = shapes[0].copy()
@@ -263,12 +263,10 @@ def _bind_split(
     number = context.attrs["num_split"]
 
     def run() -> list[Any]:
-        dim, rank = int(axis), shape.size
-        if not -rank <= dim < rank:
-            raise refuse(f"Split dimension must be in range [{-rank}, {rank}), got {dim}")
+        dim = _axis_of("Split", int(axis), shape.size)
         size = int(shape[dim])
         if not 1 <= number <= size:
-            raise refuse(f"num_split must be in [1, {size}], but is {number}")
+            raise invalid_argument(f"num_split must be in [1, {size}], but is {number}")
         positions(indices, shape)
         least, larger = divmod(size, number)
         parts: list[list[Any]] = [[], [], []]
@@ -314,7 +312,7 @@ def _infer_fill(context: InferContext) -> Sequence[TensorShape]:
 
 def _fill(indices: Any, values: Any, shape: Any, default: Any) -> list[Any]:
     if shape.size == 0:
-        raise refuse("Dense shape cannot be empty.")
+        raise invalid_argument("Dense shape cannot be empty.")
     positions(indices, shape)
     empty = np.ones(int(shape[0]), bool)
     empty[indices[:, 0]] = False
@@ -357,7 +355,7 @@ def _infer_fill_grad(context: InferContext) -> Sequence[TensorShape]:
 
 def _fill_grad(where: Any, grads: Any, dvalues: Any, ddefault: Any) -> None:
     if where.size and (where.min() < 0 or where.max() >= grads.size):
-        raise refuse(f"Elements in reverse index must be in [0, {grads.size})")
+        raise invalid_argument(f"Elements in reverse index must be in [0, {grads.size})")
     np.copyto(dvalues, grads[where])
     others = np.ones(grads.size, bool)
     others[where] = False

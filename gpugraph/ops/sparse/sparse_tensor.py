@@ -56,19 +56,22 @@ class SparseTensor(Composite):
 
     @property
     def indices(self) -> Tensor:
+        """The rows of indices, int64 [n, rank]."""
         return self._indices
 
     @property
     def values(self) -> Tensor:
+        """The elements, [n]."""
         return self._values
 
     @property
     def dense_shape(self) -> Tensor:
+        """The dense tensor's sizes, int64 [rank]."""
         return self._dense_shape
 
     @property
     def shape(self) -> TensorShape:
-        """What is known of the dense tensor's shape."""
+        """The dense tensor's shape, as far as it is known."""
         sizes = self._dense_shape
         if sizes.op.type == "PlaceholderWithDefault":  # what is fed must agree with the default
             sizes = sizes.op.inputs[0]
@@ -83,6 +86,7 @@ class SparseTensor(Composite):
         return TensorShape.of(None if rank is None else (None,) * rank)
 
     def get_shape(self) -> TensorShape:
+        """As `shape`."""
         return self.shape
 
     @property
@@ -97,6 +101,7 @@ class SparseTensor(Composite):
 
     @property
     def graph(self) -> Graph:
+        """The graph that has its parts."""
         return self._values.graph
 
     def consumers(self) -> list[Operation]:

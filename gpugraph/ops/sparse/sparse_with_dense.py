@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from gpugraph.base.dtypes import ALL, COMPLEX, NUMERIC, bfloat16, float32, float64, int32
+from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape, broadcast_shapes
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Arg, Call, KernelContext, Launch, Signature, Source
@@ -23,10 +24,10 @@ from gpugraph.ops.indexing.coordinate_gather_scatter import combine_rows
 from gpugraph.ops.linalg.matmul import matrix_transpose
 from gpugraph.ops.sparse.sparse_positions import (
     COMPUTED,
+    PARTS,
     check_increasing,
     check_parts,
     positions,
-    refuse,
 )
 
 # -- dense
@@ -54,7 +55,7 @@ def _bind_to_dense(
     rows = indices if indices.ndim == 2 else indices.reshape(indices.size, 1)
     validate, shape = context.attrs["validate_indices"], ints(context.value(1))
     if any(size < 0 for size in shape):
-        raise refuse(f"output_shape can't be negative, but is {list(shape)}")
+        raise invalid_argument(f"output_shape can't be negative, but is {list(shape)}")
     flat = out.reshape(-1)
 
     def run() -> None:
@@ -121,8 +122,6 @@ sparse_to_dense_op = op(
 )
 
 # -- products
-
-_PARTS = "a_indices: Tindices, a_values: T, a_shape: Tindices"
 
 
 def _infer_product(context: InferContext) -> Sequence[TensorShape]:
@@ -219,7 +218,7 @@ def _bind_dense_sum(
 
 sparse_dense_add_op = op(
     "SparseTensorDenseAdd",
-    inputs=_PARTS + ", b: T",
+    inputs="a_indices: Tindices, a_values: T, a_shape: Tindices, b: T",
     outputs="output: T",
     attrs={"T": NUMERIC, "Tindices": INDEX},
     infer=_infer_dense_sum,
@@ -227,7 +226,7 @@ sparse_dense_add_op = op(
     cpu=Call(make=_bind_dense_sum),
     gpu=COMPUTED,
     grad=lambda op, dy: [None, raw_ops.GatherNd(dy, op.inputs[0]), None, dy],
-    doc="A dense tensor to which the elements of a sparse one of its shape are added.",
+    doc="A dense tensor plus a sparse one of its shape.",
 )
 
 # -- element by element
@@ -245,13 +244,13 @@ def _infer_by_element(context: InferContext) -> Sequence[TensorShape]:
     return [TensorShape.of((count,))]
 
 
-def _taken(indices: Any, shape: Sequence[int], dense: Any) -> Any:
+def _dense_elements(indices: Any, shape: Sequence[int], dense: Any) -> Any:
     """The elements of a dense tensor, broadcast to `shape`, at these indices."""
     positions(indices, shape)
     try:
         whole = np.broadcast_to(dense, shape)
     except ValueError:
-        raise refuse(
+        raise invalid_argument(
             f"A dense side of shape {list(dense.shape)} is not broadcast to {list(shape)}"
         ) from None
     return whole[tuple(indices.T)]
@@ -263,7 +262,7 @@ def _bind_by_element(
     shape = ints(context.value(2))
 
     def run() -> None:
-        np.copyto(out, combine(values, _taken(indices, shape, dense)), casting="unsafe")
+        np.copyto(out, combine(values, _dense_elements(indices, shape, dense)), casting="unsafe")
 
     return run
 
@@ -273,13 +272,13 @@ def _quotient(x: Any, y: Any) -> Any:
     if x.dtype.kind not in "iu":
         return x / y
     if (y == 0).any():
-        raise refuse("Integer division by zero")
+        raise invalid_argument("Integer division by zero")
     quotient = x // y
     return quotient + ((quotient < 0) & (quotient * y != x))
 
 
 def _places(indices: Any, dense: Any) -> Any:
-    """Where the dense tensor's elements are that belong to the sparse one's."""
+    """The indices of the dense tensor's elements that the sparse one's are combined with."""
     rank = raw_ops.Rank(dense)
     skipped = raw_ops.Sub(raw_ops.Shape(indices)[1], rank)
     begin = raw_ops.Pack([np.array(0, np.int32), skipped])
@@ -321,7 +320,7 @@ for _name, _combine, _back, _formula in (
 ):
     op(
         _name,
-        inputs="sp_indices: int64, sp_values: T, sp_shape: int64, dense: T",
+        inputs=f"{PARTS.format('sp')}, dense: T",
         outputs="output: T",
         attrs={"T": NUMERIC},
         infer=_infer_by_element,

@@ -15,12 +15,12 @@ def _sparse(array: np.ndarray) -> tf.SparseTensor:
     return tf.SparseTensor(list(np.ndindex(array.shape)), array.reshape(-1), array.shape)
 
 
-def _rows(made: tf.SparseTensor) -> list[list[int]]:
+def _rows(sets: tf.SparseTensor) -> list[list[int]]:
     with tf.Session() as session:
-        found = session.run(made)
-    rows: list[list[int]] = [[] for _ in range(found.dense_shape[0])]
-    for (row, at), value in zip(found.indices.tolist(), found.values.tolist(), strict=True):
-        assert at == len(rows[row]) < found.dense_shape[1]
+        sparse = session.run(sets)
+    rows: list[list[int]] = [[] for _ in range(sparse.dense_shape[0])]
+    for (row, place), value in zip(sparse.indices.tolist(), sparse.values.tolist(), strict=True):
+        assert place == len(rows[row]) < sparse.dense_shape[1]
         rows[row].append(value)
     return rows
 

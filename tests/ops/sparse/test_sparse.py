@@ -28,8 +28,8 @@ def run(fetches, feeds=None):
         return session.run(fetches, feeds)
 
 
-def dense(made):
-    value = run(made)
+def dense(source):
+    value = run(source)
     out = np.zeros(value.dense_shape, value.values.dtype)
     np.add.at(out, tuple(value.indices.T), value.values if out.ndim else value.values.sum())
     return out
@@ -37,15 +37,15 @@ def dense(made):
 
 class TestSparseTensor:
     def test_parts(self):
-        made = sparse()
-        assert [made.indices.name, made.dense_shape.name] == [
+        tensor = sparse()
+        assert [tensor.indices.name, tensor.dense_shape.name] == [
             "SparseTensor/indices:0",
             "SparseTensor/dense_shape:0",
         ]
-        assert made.shape.as_list() == [4, 3]
-        assert made.dtype is tf.float64
-        assert made.op is made.values.op
-        assert str(made).startswith("SparseTensor(indices=")
+        assert tensor.shape.as_list() == [4, 3]
+        assert tensor.dtype is tf.float64
+        assert tensor.op is tensor.values.op
+        assert str(tensor).startswith("SparseTensor(indices=")
 
     def test_fetching_gives_the_values(self):
         value = run({"it": sparse()})["it"]
@@ -58,15 +58,15 @@ class TestSparseTensor:
     @pytest.mark.parametrize("shape", [None, [None, 3], [4, 3]])
     def test_placeholders_are_fed_values_and_tuples(self, shape):
         fed = tf.sparse_placeholder(tf.float32, shape, name="s")
-        assert [each.name for each in (fed.indices, fed.values, fed.dense_shape)] == [
+        assert [part.name for part in (fed.indices, fed.values, fed.dense_shape)] == [
             "s/indices:0",
             "s/values:0",
             "s/shape:0",
         ]
         whole = tf.sparse_tensor_to_dense(fed)
         for value in (tf.SparseTensorValue(INDICES, VALUES, SHAPE), (INDICES, VALUES, SHAPE)):
-            found, again = run([whole, fed], {fed: value})
-            np.testing.assert_array_equal(found, DENSE)
+            result, again = run([whole, fed], {fed: value})
+            np.testing.assert_array_equal(result, DENSE)
             np.testing.assert_array_equal(again.dense_shape, SHAPE)
 
     def test_known_shape_of_a_placeholder(self):
@@ -78,8 +78,8 @@ class TestSparseTensor:
     def test_what_is_fetched_may_be_fed(self):
         source = sparse()
         doubled = source * 2.0
-        found = run(doubled.values, {source: tf.SparseTensorValue(INDICES, VALUES + 1, SHAPE)})
-        np.testing.assert_array_equal(found, VALUES * 2 + 2)
+        values = run(doubled.values, {source: tf.SparseTensorValue(INDICES, VALUES + 1, SHAPE)})
+        np.testing.assert_array_equal(values, VALUES * 2 + 2)
 
     def test_parts_that_contradict_each_other(self):
         for parts in (([1], [1], [1]), ([[1]], [1, 2], [1]), ([[1]], [1], [1, 2])):
@@ -108,20 +108,20 @@ class TestDense:
         np.testing.assert_array_equal(back.values, VALUES)
 
     def test_strings(self):
-        made = tf.SparseTensor([[1]], ["a"], [3])
-        assert run(tf.sparse_tensor_to_dense(made)).tolist() == [b"", b"a", b""]
+        tensor = tf.SparseTensor([[1]], ["a"], [3])
+        assert run(tf.sparse_tensor_to_dense(tensor)).tolist() == [b"", b"a", b""]
 
     @pytest.mark.parametrize(
-        ("indices", "said"),
+        ("indices", "message"),
         [([2, 1], "out of order"), ([1, 1], "repeated"), ([1, 9], "out of bounds")],
     )
-    def test_refused(self, indices, said):
-        with pytest.raises(tf.errors.InvalidArgumentError, match=said):
+    def test_refused(self, indices, message):
+        with pytest.raises(tf.errors.InvalidArgumentError, match=message):
             run(tf.sparse_to_dense(indices, [4], [1.0, 2.0], name="it"))
 
     def test_unchecked(self):
-        made = tf.sparse_to_dense([2, 1], [4], [1.0, 2.0], validate_indices=False)
-        np.testing.assert_array_equal(run(made), [0, 2, 1, 0])
+        tensor = tf.sparse_to_dense([2, 1], [4], [1.0, 2.0], validate_indices=False)
+        np.testing.assert_array_equal(run(tensor), [0, 2, 1, 0])
 
 
 class TestProducts:
@@ -131,15 +131,15 @@ class TestProducts:
         a = DENSE.T if adjoint_a else DENSE
         b = np.arange(1.0, 1 + 2 * a.shape[1]).reshape(a.shape[1], 2)
         source, right = sparse(), tf.constant(b.T.copy() if adjoint_b else b)
-        made = tf.sparse_tensor_dense_matmul(source, right, adjoint_a, adjoint_b)
-        assert made.op.name == "SparseTensorDenseMatMul/SparseTensorDenseMatMul"
-        assert made.shape.as_list() == [a.shape[0], 2]
+        product = tf.sparse_tensor_dense_matmul(source, right, adjoint_a, adjoint_b)
+        assert product.op.name == "SparseTensorDenseMatMul/SparseTensorDenseMatMul"
+        assert product.shape.as_list() == [a.shape[0], 2]
         dense_product = tf.matmul(tf.constant(a), right, transpose_b=adjoint_b)
         weights = tf.constant(np.arange(2.0 * a.shape[0]).reshape(-1, 2))
-        dvalues, db = tf.gradients(made, [source.values, right], weights)
+        dvalues, db = tf.gradients(product, [source.values, right], weights)
         wanted = tf.gradients(dense_product, [dense_product.op.inputs[0], right], weights)
-        found, right_product, *grads = run([made, dense_product, dvalues, db, *wanted])
-        np.testing.assert_allclose(found, right_product)
+        result, right_product, *grads = run([product, dense_product, dvalues, db, *wanted])
+        np.testing.assert_allclose(result, right_product)
         rows = INDICES[:, ::-1] if adjoint_a else INDICES
         np.testing.assert_allclose(grads[0], grads[2][tuple(rows.T)])
         np.testing.assert_allclose(grads[1], grads[3])
@@ -193,9 +193,9 @@ class TestArrays:
         np.testing.assert_array_equal(run(empty), [False, False, True, False])
 
     def test_indicator(self):
-        made = tf.sparse_to_indicator(sparse(np.array([1, 0, 2, 1])), 3)
+        indicator = tf.sparse_to_indicator(sparse(np.array([1, 0, 2, 1])), 3)
         wanted = [[0, 1, 0], [1, 0, 1], [0, 0, 0], [0, 1, 0]]
-        np.testing.assert_array_equal(run(made), np.array(wanted, bool))
+        np.testing.assert_array_equal(run(indicator), np.array(wanted, bool))
 
     def test_refused(self):
         with pytest.raises(ValueError, match="Cannot reshape"):
@@ -215,9 +215,9 @@ class TestSums:
         other = tf.SparseTensor([[0, 1], [2, 2]], np.array([-1.0, 0.5]), SHAPE)
         whole = DENSE.copy()
         whole[0, 1], whole[2, 2] = 0, 0.5
-        made = tf.sparse_add(sparse(), other)
-        np.testing.assert_array_equal(dense(made), whole)
-        assert run(made).values.size == 5
+        total = tf.sparse_add(sparse(), other)
+        np.testing.assert_array_equal(dense(total), whole)
+        assert run(total).values.size == 5
         # sums of two elements may be too small; single elements stay
         assert run(tf.sparse_add(sparse(), other, 0.75)).values.size == 4
         np.testing.assert_array_equal(run(tf.sparse_add(np.ones((4, 3)), sparse())), DENSE + 1)
@@ -242,13 +242,13 @@ class TestSums:
         np.testing.assert_allclose(dense(thin), wanted)
 
     def test_largest_of_those_that_are_there(self):
-        made = tf.sparse_reduce_max(sparse(), 0)
-        np.testing.assert_array_equal(run(made), [-2, 1, 4])
+        largest = tf.sparse_reduce_max(sparse(), 0)
+        np.testing.assert_array_equal(run(largest), [-2, 1, 4])
         np.testing.assert_array_equal(dense(tf.sparse_reduce_max_sparse(sparse(), 0)), [-2, 1, 4])
 
     def test_softmax(self):
-        found = run(tf.sparse_softmax(sparse())).values
-        np.testing.assert_allclose(found, [1, 1 / (1 + np.e**5), 1 / (1 + np.e**-5), 1])
+        softmax = run(tf.sparse_softmax(sparse())).values
+        np.testing.assert_allclose(softmax, [1, 1 / (1 + np.e**5), 1 / (1 + np.e**-5), 1])
 
     def test_segments(self):
         data = np.arange(8.0).reshape(4, 2)
@@ -256,9 +256,9 @@ class TestSums:
         np.testing.assert_array_equal(
             run(tf.sparse_segment_sum(data, picked, ids)), [[4, 6], [0, 0], [6, 7]]
         )
-        made = tf.sparse_segment_mean(data, picked, ids, num_segments=4)
-        assert made.shape.as_list() == [4, 2]
-        np.testing.assert_array_equal(run(made)[[0, 3]], [[2, 3], [0, 0]])
+        mean = tf.sparse_segment_mean(data, picked, ids, num_segments=4)
+        assert mean.shape.as_list() == [4, 2]
+        np.testing.assert_array_equal(run(mean)[[0, 3]], [[2, 3], [0, 0]])
         with pytest.raises(tf.errors.InvalidArgumentError, match="not increasing"):
             run(tf.sparse_segment_sqrt_n(data, picked, [1, 0, 2]))
         with pytest.raises(tf.errors.InvalidArgumentError, match="not in"):
@@ -275,7 +275,7 @@ class TestEmbeddings:
         ids = np.array([1, 3, 0, 1])
         factors = np.array([0.5, 2.0, 1.0, 3.0]) if weighted else np.ones(4)
         weights = sparse(factors) if weighted else None
-        made = tf.nn.embedding_lookup_sparse(TABLE, sparse(ids), weights, combiner=combiner)
+        embeddings = tf.nn.embedding_lookup_sparse(TABLE, sparse(ids), weights, combiner=combiner)
         wanted = np.zeros((4, 2))
         for row in (0, 1, 3):
             mine = INDICES[:, 0] == row
@@ -285,29 +285,29 @@ class TestEmbeddings:
                 "sqrtn": np.sqrt((factors[mine] ** 2).sum()),
             }[combiner]
             wanted[row] = (TABLE[ids[mine]] * factors[mine][:, None]).sum(0) / scale
-        np.testing.assert_allclose(run(made), wanted)
+        np.testing.assert_allclose(run(embeddings), wanted)
 
     def test_gradient_goes_to_the_rows(self):
         table = tf.Variable(TABLE)
-        made = tf.nn.embedding_lookup_sparse(table, sparse(np.array([1, 3, 0, 1])), None, "mod",
-                                             combiner="sum")  # fmt: skip
-        grad = tf.gradients(made, table)[0]
+        ids = sparse(np.array([1, 3, 0, 1]))
+        embeddings = tf.nn.embedding_lookup_sparse(table, ids, None, "mod", combiner="sum")
+        grad = tf.gradients(embeddings, table)[0]
         assert isinstance(grad, tf.IndexedSlices)
         with tf.Session() as session:
             session.run(tf.global_variables_initializer())
-            found = session.run(tf.convert_to_tensor(grad))
-        np.testing.assert_array_equal(found[:, 0], [1, 2, 0, 1, 0])
+            gradient = session.run(tf.convert_to_tensor(grad))
+        np.testing.assert_array_equal(gradient[:, 0], [1, 2, 0, 1, 0])
 
     def test_safe(self):
         ids = sparse(np.array([1, -3, 0, 1]))
-        made = tf.nn.safe_embedding_lookup_sparse(TABLE, ids)
-        assert made.shape.as_list() == [4, 2]
-        np.testing.assert_array_equal(run(made), [TABLE[1], TABLE[0], [0, 0], TABLE[1]])
+        embeddings = tf.nn.safe_embedding_lookup_sparse(TABLE, ids)
+        assert embeddings.shape.as_list() == [4, 2]
+        np.testing.assert_array_equal(run(embeddings), [TABLE[1], TABLE[0], [0, 0], TABLE[1]])
         filled = tf.nn.safe_embedding_lookup_sparse(TABLE, ids, default_id=4)
         np.testing.assert_array_equal(run(filled)[2], TABLE[4])
         cube = tf.SparseTensor([[0, 0, 1], [1, 1, 0]], [1, 2], [2, 2, 2])
-        found = run(tf.nn.safe_embedding_lookup_sparse(TABLE, cube))
-        np.testing.assert_array_equal(found, [[TABLE[1], [0, 0]], [[0, 0], TABLE[2]]])
+        embeddings_of_cube = run(tf.nn.safe_embedding_lookup_sparse(TABLE, cube))
+        np.testing.assert_array_equal(embeddings_of_cube, [[TABLE[1], [0, 0]], [[0, 0], TABLE[2]]])
 
     def test_refused(self):
         with pytest.raises(ValueError, match="combiner"):

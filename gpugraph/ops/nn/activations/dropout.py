@@ -32,7 +32,7 @@ def dropout(
     ValueError for an `x` that is not floating, and unless exactly one of both probabilities is
     given and in its range.
     """
-    chosen = _rate(rate, keep_prob)
+    probability = _rate(rate, keep_prob)
     with op_scope(name, "dropout", x):
         tensor = convert_to_tensor(x, name="x")
         if not tensor.dtype.is_floating:
@@ -40,21 +40,21 @@ def dropout(
                 "x has to be a floating point tensor since it's going to be scaled, but it is of "
                 f"{tensor.dtype.name}"
             )
-        if isinstance(chosen, numbers.Real):
-            if not 0 <= float(chosen) < 1:
-                raise ValueError(f"rate must be a scalar in the range [0, 1), got {chosen}")
-            if chosen == 0:
+        if isinstance(probability, numbers.Real):
+            if not 0 <= float(probability) < 1:
+                raise ValueError(f"rate must be a scalar in the range [0, 1), got {probability}")
+            if probability == 0:
                 return tensor
-        share = convert_to_tensor(chosen, tensor.dtype, name="rate")
+        share = convert_to_tensor(probability, tensor.dtype, name="rate")
         share.shape.assert_has_rank(0)
         if constant_value(share) == 0:
             return tensor
         drawn = random_uniform(_noise_shape(tensor, noise_shape), seed=seed, dtype=tensor.dtype)
         scale = 1 / (1 - share)
-        stays = drawn >= share
-        kept: Tensor = tensor * scale * cast(stays, tensor.dtype)
-        kept.set_shape(tensor.shape)
-        return kept
+        is_kept = drawn >= share
+        result: Tensor = tensor * scale * cast(is_kept, tensor.dtype)
+        result.set_shape(tensor.shape)
+        return result
 
 
 def _rate(rate: Any, keep_prob: Any) -> Any:
@@ -77,12 +77,15 @@ def _noise_shape(tensor: Tensor, noise_shape: Any) -> Any:
     if noise_shape is None:
         return shape(tensor)
     try:
-        wanted = as_shape(noise_shape).sizes
+        noise_sizes = as_shape(noise_shape).sizes
     except (TypeError, ValueError):
         return noise_shape  # a tensor, or what becomes one
     sizes = tensor.shape.sizes
-    if wanted is None or sizes is None or len(wanted) != len(sizes):
+    if noise_sizes is None or sizes is None or len(noise_sizes) != len(sizes):
         return noise_shape
     return TensorShape.of(
-        tuple(size if asked is None else asked for asked, size in zip(wanted, sizes))
+        tuple(
+            size if noise_size is None else noise_size
+            for noise_size, size in zip(noise_sizes, sizes)
+        )
     )

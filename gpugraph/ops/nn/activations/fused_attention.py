@@ -1,7 +1,7 @@
 """Attention as one op: softmax(scale * query @ key' + mask) @ value.
 
 The attention pass makes these ops on GPUs of products and a Softmax; programs don't. There the
-scores, of which there are as many as queries times keys, never are in memory.
+scores, queries times keys of them, are never in memory.
 """
 
 from __future__ import annotations
@@ -74,8 +74,8 @@ def shared_bytes(head: int) -> int:
 def _mask_strides(
     mask: Sequence[int], scores: Sequence[int]
 ) -> tuple[int, tuple[int, int, int, int]]:
-    """How many of the batch are the inner ones; how far neighbours are apart in the mask:
-    outer ones of the batch, inner ones, rows, columns."""
+    """(how many of the batch are inner ones; strides in the mask: of the outer ones of the batch,
+    of the inner ones, of rows, of columns)"""
     sizes = (1,) * (len(scores) - len(mask)) + tuple(mask)
     (_, inner), [[outer, within]] = shared_axes([sizes[:-2]], tuple(scores[:-2]), 2)
     row, column = sizes[-1] if sizes[-2] > 1 else 0, int(sizes[-1] > 1)
@@ -111,20 +111,21 @@ def _bind(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
     return partial(_attend, context.attrs, *arrays)
 
 
-def _launch(signature: Signature) -> list[Launch]:
+def _launch(
+    signature: Signature, function: str, threads: int, macros: dict[str, str | int], **options: Any
+) -> list[Launch]:
+    """One launch, with a block for each tile of queries."""
     sizes = attention_sizes(signature)
-    masked = len(signature.input_shapes) > 3
-    return [
-        Launch(
-            "gg_attention",
-            (sizes.batch * -(-sizes.m // _TILE), 1, 1),
-            (_THREADS, 1, 1),
-            _arguments(signature, sizes),
-            {"T": signature.input_types[0].base_dtype},
-            {"HEAD": sizes.head, "MASKED": int(masked)},
-            shared_bytes(sizes.head),
-        )
-    ]
+    macros["MASKED"] = int(len(signature.input_shapes) > 3)
+    types = {"T": signature.input_types[0].base_dtype}
+    grid, arguments = (sizes.batch * -(-sizes.m // _TILE), 1, 1), _arguments(signature, sizes)
+    return [Launch(function, grid, (threads, 1, 1), arguments, types, macros, **options)]
+
+
+def _launch_by_threads(signature: Signature) -> list[Launch]:
+    head = attention_sizes(signature).head
+    options = {"shared_bytes": shared_bytes(head)}
+    return _launch(signature, "gg_attention", _THREADS, {"HEAD": head}, **options)
 
 
 def _launch_mma(signature: Signature) -> list[Launch]:
@@ -132,26 +133,16 @@ def _launch_mma(signature: Signature) -> list[Launch]:
     sizes, dtype = attention_sizes(signature), signature.input_types[0].base_dtype
     if dtype is float32:
         return []
-    return [
-        Launch(
-            "gg_attention_mma",
-            (sizes.batch * -(-sizes.m // _TILE), 1, 1),
-            (_MMA_THREADS, 1, 1),
-            _arguments(signature, sizes),
-            {"T": dtype},
-            {
-                "HEAD": sizes.mma_head,
-                "MASKED": int(len(signature.input_shapes) > 3),
-                "ACROSS": int(not signature.attrs["adj_y"]),
-                "BRAIN": int(dtype is bfloat16),
-            },
-            file="attention_mma.cu",
-        )
-    ]
+    macros: dict[str, str | int] = {
+        "HEAD": sizes.mma_head,
+        "ACROSS": int(not signature.attrs["adj_y"]),
+        "BRAIN": int(dtype is bfloat16),
+    }
+    return _launch(signature, "gg_attention_mma", _MMA_THREADS, macros, file="attention_mma.cu")
 
 
 def _arguments(signature: Signature, sizes: _Sizes) -> tuple[Arg | int | float, ...]:
-    """Of both kernels."""
+    """The arguments of both kernels."""
     attrs = signature.attrs
     by_key = (sizes.d, 1) if attrs["adj_y"] else (1, sizes.n)
     mask = (Arg(3), Arg(4)) if len(signature.input_shapes) > 3 else (Arg(0), Arg(3))
@@ -173,7 +164,7 @@ op(
     },
     infer=_infer,
     cpu=Call(make=_bind),
-    gpu=Source("attention.cu", _launch, Call(make=_bind), tensor_cores=_launch_mma),
+    gpu=Source("attention.cu", _launch_by_threads, Call(make=_bind), tensor_cores=_launch_mma),
     grad=NO_GRADIENT,
     doc="softmax(scale * query @ key + args) @ value; key is transposed with adj_y.",
 )

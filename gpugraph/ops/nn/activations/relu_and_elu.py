@@ -1,7 +1,7 @@
 """Activation functions and the ops of their gradients: the relu family and elu.
 
-What a gradient op multiplies with is written as arithmetic of the condition, as TensorFlow does:
-an infinite gradient at a dead unit gives NaN in both.
+Gradients multiply by the condition, as TensorFlow does: an infinite gradient at a dead unit gives
+NaN in both.
 """
 
 from __future__ import annotations
@@ -27,16 +27,18 @@ def _infer_backprop(context: InferContext) -> list[TensorShape]:
     return [context.shapes[0].merge_with(context.shapes[1])]
 
 
-_FORWARD: dict[str, Any] = {
+FORWARD: dict[str, Any] = {
     "inputs": "features: T",
     "outputs": "activations: T",
     "infer": same_shape(0),
 }
-_BACKWARD: dict[str, Any] = {
+"""The common declaration of activations."""
+BACKWARD: dict[str, Any] = {
     "inputs": "gradients: T, features: T",
     "outputs": "backprops: T",
     "infer": _infer_backprop,
 }
+"""The common declaration of their gradients."""
 
 
 # -- relu
@@ -58,7 +60,7 @@ def _bind_relu_grad(context: KernelContext, dy: Any, features: Any, out: Any) ->
 
 _relu_op = op(
     "Relu",
-    **_FORWARD,
+    **FORWARD,
     attrs={"T": REAL},
     alias={0: 0},
     cpu=Call(_relu),
@@ -69,7 +71,7 @@ _relu_op = op(
 
 op(
     "ReluGrad",
-    **_BACKWARD,
+    **BACKWARD,
     attrs={"T": REAL},
     alias={0: 0},
     cpu=Call(make=_bind_relu_grad),
@@ -107,7 +109,7 @@ def _bind_relu6_grad(context: KernelContext, dy: Any, features: Any, out: Any) -
 
 _relu6_op = op(
     "Relu6",
-    **_FORWARD,
+    **FORWARD,
     attrs={"T": REAL},
     alias={0: 0},
     cpu=Call(_relu6),
@@ -118,7 +120,7 @@ _relu6_op = op(
 
 op(
     "Relu6Grad",
-    **_BACKWARD,
+    **BACKWARD,
     attrs={"T": REAL},
     alias={0: 0},
     cpu=Call(make=_bind_relu6_grad),
@@ -174,7 +176,7 @@ def _leaky_slope(signature: Signature, dy: Term, features: Term) -> list[Term]:
 
 _leaky_relu = op(
     "LeakyRelu",
-    **_FORWARD,
+    **FORWARD,
     attrs={"alpha": Attr("float", 0.2), "T": FLOATING},
     cpu=Call(make=_bind_leaky),
     gpu=Call(make=_bind_leaky),
@@ -185,7 +187,7 @@ _leaky_relu = op(
 
 op(
     "LeakyReluGrad",
-    **_BACKWARD,
+    **BACKWARD,
     attrs={"alpha": Attr("float", 0.2), "T": FLOATING},
     cpu=Call(make=_bind_leaky_grad),
     gpu=Call(make=_bind_leaky_grad),
@@ -242,7 +244,7 @@ def _elu_grad_back(op: Any, ddy: Any) -> list[Any]:
 
 _elu_op = op(
     "Elu",
-    **_FORWARD,
+    **FORWARD,
     attrs={"T": FLOATING},
     cpu=Call(make=_bind_elu),
     elementwise="x < (T)0 ? exp(x) - (T)1 : x",
@@ -252,10 +254,8 @@ _elu_op = op(
 
 op(
     "EluGrad",
-    inputs="gradients: T, outputs: T",
-    outputs="backprops: T",
+    **{**BACKWARD, "inputs": "gradients: T, outputs: T"},
     attrs={"T": FLOATING},
-    infer=_infer_backprop,
     alias={0: 0},
     cpu=Call(make=_bind_elu_grad),
     elementwise="x * ((y > (T)0 ? (T)0 : y) + (T)1)",

@@ -9,24 +9,17 @@ import numpy as np
 
 from gpugraph.base import dtypes
 from gpugraph.base.dtypes import FLOATING
-from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
-from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.arrays.concat_and_stack import concat
 from gpugraph.ops.framework.op_declaration import op, raw_ops
 from gpugraph.ops.framework.op_scope_and_arguments import op_scope
-from gpugraph.ops.framework.shape_functions import same_shape
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
-from gpugraph.ops.nn.activations.relu_and_elu import relu
+from gpugraph.ops.nn.activations.relu_and_elu import BACKWARD, FORWARD, relu
 
 _SCALE = 1.0507009873554804934193349852946
 _ALPHA = 1.7580993408473768599402175208123
-"""Of selu: the slope above 0, and how deep it goes below (Klambauer et al. 2017)."""
-
-
-def _infer_backprop(context: InferContext) -> list[TensorShape]:
-    return [context.shapes[0].merge_with(context.shapes[1])]
+"""Constants of selu: the slope above 0, and the negated limit below (Klambauer et al. 2017)."""
 
 
 # -- selu
@@ -73,10 +66,8 @@ def _selu_grad_back(op: Any, ddy: Any) -> list[Any]:
 
 _selu = op(
     "Selu",
-    inputs="features: T",
-    outputs="activations: T",
+    **FORWARD,
     attrs={"T": FLOATING},
-    infer=same_shape(0),
     cpu=Call(make=_bind_selu),
     elementwise=f"x < (T)0 ? (T){_ALPHA} * (exp(x) - (T)1) : (T){_SCALE} * x",
     grad=lambda op, dy: raw_ops.SeluGrad(dy, op.outputs[0]),
@@ -85,10 +76,8 @@ _selu = op(
 
 op(
     "SeluGrad",
-    inputs="gradients: T, outputs: T",
-    outputs="backprops: T",
+    **{**BACKWARD, "inputs": "gradients: T, outputs: T"},
     attrs={"T": FLOATING},
-    infer=_infer_backprop,
     cpu=Call(make=_bind_selu_grad),
     elementwise=f"y < (T)0 ? x * (y + (T){_ALPHA}) : x * (T){_SCALE}",
     grad=_selu_grad_back,
@@ -105,12 +94,12 @@ def selu(features: Any, name: str | None = None) -> Tensor:
 
 
 def _bind_softsign(context: KernelContext, features: Any, out: Any) -> Callable[[], Any]:
-    below = context.scratch(features.shape, context.input_types[0].base_dtype)
+    divisor = context.scratch(features.shape, context.input_types[0].base_dtype)
 
     def run() -> None:
-        np.abs(features, out=below)
-        np.add(below, 1, out=below)
-        np.divide(features, below, out=out)
+        np.abs(features, out=divisor)
+        np.add(divisor, 1, out=divisor)
+        np.divide(features, divisor, out=out)
 
     return run
 
@@ -118,13 +107,13 @@ def _bind_softsign(context: KernelContext, features: Any, out: Any) -> Callable[
 def _bind_softsign_grad(
     context: KernelContext, dy: Any, features: Any, out: Any
 ) -> Callable[[], Any]:
-    below = context.scratch(features.shape, context.input_types[0].base_dtype)
+    divisor = context.scratch(features.shape, context.input_types[0].base_dtype)
 
     def run() -> None:
-        np.abs(features, out=below)
-        np.add(below, 1, out=below)
-        np.multiply(below, below, out=below)
-        np.divide(dy, below, out=out)
+        np.abs(features, out=divisor)
+        np.add(divisor, 1, out=divisor)
+        np.multiply(divisor, divisor, out=divisor)
+        np.divide(dy, divisor, out=out)
 
     return run
 
@@ -140,10 +129,8 @@ def _softsign_grad_back(op: Any, ddy: Any) -> list[Any]:
 
 _softsign = op(
     "Softsign",
-    inputs="features: T",
-    outputs="activations: T",
+    **FORWARD,
     attrs={"T": FLOATING},
-    infer=same_shape(0),
     cpu=Call(make=_bind_softsign),
     elementwise="x / ((T)1 + (x < (T)0 ? -x : x))",
     grad=lambda op, dy: raw_ops.SoftsignGrad(dy, op.inputs[0]),
@@ -152,10 +139,8 @@ _softsign = op(
 
 op(
     "SoftsignGrad",
-    inputs="gradients: T, features: T",
-    outputs="backprops: T",
+    **BACKWARD,
     attrs={"T": FLOATING},
-    infer=_infer_backprop,
     cpu=Call(make=_bind_softsign_grad),
     elementwise="x / (((T)1 + (y < (T)0 ? -y : y)) * ((T)1 + (y < (T)0 ? -y : y)))",
     grad=_softsign_grad_back,
@@ -168,7 +153,7 @@ def softsign(features: Any, name: str | None = None) -> Tensor:
     return _softsign(features, name=name)
 
 
-# -- made of others
+# -- compositions
 
 
 def swish(features: Any) -> Tensor:

@@ -21,6 +21,7 @@ from gpugraph.ops.framework.kernel_helpers import do_nothing, run_all
 from gpugraph.ops.framework.op_declaration import op, raw_ops
 from gpugraph.ops.framework.op_scope_and_arguments import op_scope
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+from gpugraph.ops.reductions.reduction_functions import either
 from gpugraph.ops.reductions.reduction_ops import MAX, SUM
 
 
@@ -29,39 +30,40 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
 
 
 _NARROW = 32
-"""Rows up to this size are worked on as columns: NumPy reduces and broadcasts those faster."""
+"""Rows up to this size are processed as columns: NumPy reduces and broadcasts those faster."""
 
 
 class Rows:
-    """The rows of (count, width) matrices, laid out as it is fastest, and one number for each.
+    """The rows of (count, width) matrices in the fastest layout, and one number per row.
 
-    All matrices are seen by `view`; `column` holds the number a row, broadcast against them.
+    `view` gives a matrix in this layout; `column` holds the numbers, broadcast against it.
     """
 
     def __init__(self, context: KernelContext, count: int, width: int) -> None:
         self.context = context
-        self.turned = width <= _NARROW and width < count
-        self.shape = (width, count) if self.turned else (count, width)
-        self.axis = 0 if self.turned else 1
+        self.transposed = width <= _NARROW and width < count
+        self.shape = (width, count) if self.transposed else (count, width)
+        self.axis = 0 if self.transposed else 1
         self.dtype = context.output_types[0].base_dtype
-        self.column = context.scratch((1, count) if self.turned else (count, 1), self.dtype)
+        self.column = context.scratch((1, count) if self.transposed else (count, 1), self.dtype)
 
     def view(self, array: Any) -> Any:
         """A tensor, or a matrix to be broadcast, in this layout."""
         matrix = array.reshape(-1, array.shape[-1])
-        return matrix.T if self.turned else matrix
+        return matrix.T if self.transposed else matrix
 
     def scratch(self) -> Any:
+        """Memory in this layout."""
         return self.context.scratch(self.shape, self.dtype)
 
     def scratch_unless(self, result: Any) -> Any:
         """Memory to work in: `result` itself where its layout is fast."""
-        return self.scratch() if self.turned else result
+        return self.scratch() if self.transposed else result
 
     def shift(self, source: Any, work: Any) -> list[Callable[[], Any]]:
         """work = source less each row's largest element."""
         column = self.column
-        if not self.turned:
+        if not self.transposed:
             largest = partial(source.max, self.axis, column, True)
             return [largest, partial(np.subtract, source, column, work)]
         return [
@@ -72,7 +74,7 @@ class Rows:
 
     def total(self, array: Any) -> Callable[[], Any]:
         """column = the sum of each row."""
-        if self.turned or self.dtype is float16:
+        if self.transposed or self.dtype is float16:
             return partial(array.sum, self.axis, None, self.column, True)
         ones = np.ones(self.shape[1], array.dtype, like=array)
         return partial(np.matmul, array, ones, self.column.reshape(-1))
@@ -208,12 +210,6 @@ def _along(function: Any, logits: Any, axis: int | None, name: str | None) -> Te
         return raw_ops.Identity(result, name=scope)
 
 
-def _one_of(axis: Any, dim: Any) -> Any:
-    if axis is not None and dim is not None:
-        raise ValueError("Cannot specify both 'axis' and 'dim'.")
-    return dim if axis is None else axis
-
-
 def softmax(
     logits: Any, axis: int | None = None, name: str | None = None, dim: int | None = None
 ) -> Tensor:
@@ -221,7 +217,7 @@ def softmax(
 
     InvalidArgumentError for an axis outside [-rank, rank).
     """
-    return _along(_softmax_op, logits, _one_of(axis, dim), name)
+    return _along(_softmax_op, logits, either(axis, dim, "axis", "dim"), name)
 
 
 def log_softmax(
@@ -231,4 +227,4 @@ def log_softmax(
 
     InvalidArgumentError for an axis outside [-rank, rank).
     """
-    return _along(_log_softmax_op, logits, _one_of(axis, dim), name)
+    return _along(_log_softmax_op, logits, either(axis, dim, "axis", "dim"), name)

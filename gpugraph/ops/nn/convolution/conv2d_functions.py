@@ -17,12 +17,13 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.nn.convolution.conv2d_ops import conv2d_op
 from gpugraph.ops.nn.convolution.depthwise_ops import depthwise_op
 from gpugraph.ops.nn.windows.window_arguments import image_format, one_of, whole_entries
+from gpugraph.ops.reductions.reduction_functions import either
 
 
 def window_attrs(
     strides: Any, padding: Any, data_format: str | None, dilations: Any
 ) -> dict[str, Any]:
-    """The attrs that say where the windows are. A list of pairs is an explicit padding."""
+    """The attrs of windows. A list of pairs is an explicit padding."""
     layout = image_format(data_format)
     attrs: dict[str, Any] = {
         "strides": whole_entries(strides, 2, layout, "strides"),
@@ -69,10 +70,10 @@ def conv2d(
     ValueError for windows that are larger than the image, for other numbers of channels, and for
     entries of batch or channels that are not 1.
     """
-    chosen = one_of("filters", filters, "filter", filter)
+    weights = one_of("filters", filters, "filter", filter)
     attrs = window_attrs(strides, padding, data_format, dilations)
     return conv2d_op(
-        input, chosen, use_cudnn_on_gpu=use_cudnn_on_gpu, **attrs, name=name or "Conv2D"
+        input, weights, use_cudnn_on_gpu=use_cudnn_on_gpu, **attrs, name=name or "Conv2D"
     )
 
 
@@ -91,10 +92,10 @@ def conv2d_backprop_input(
     """The gradient of `conv2d` by its input, of the sizes `input_sizes`, where the result's is
     `out_backprop`.
     """
-    chosen = one_of("filters", filters, "filter", filter)
+    weights = one_of("filters", filters, "filter", filter)
     attrs = window_attrs(strides, padding, data_format, dilations)
     return raw_ops.Conv2DBackpropInput(
-        int_argument(input_sizes), chosen, out_backprop, use_cudnn_on_gpu=use_cudnn_on_gpu,
+        int_argument(input_sizes), weights, out_backprop, use_cudnn_on_gpu=use_cudnn_on_gpu,
         **attrs, name=name,
     )  # fmt: skip
 
@@ -132,17 +133,17 @@ def conv2d_transpose(
     filters: Any = None,
     dilations: Any = None,
 ) -> Tensor:
-    """What `conv2d` with this filter [kh, kw, out, c] makes `value` [n, h, w, c] of, backwards.
+    """The transpose of `conv2d` with this filter [kh, kw, out, c], applied to `value` [n, h, w, c].
 
     output_shape: of the result [n, oh, ow, out], whose convolution is of the shape of `value`.
 
     ValueError for sizes that do not fit.
     """
     source = one_of("input", input, "value", value)
-    chosen = one_of("filters", filters, "filter", filter)
-    with op_scope(name, "conv2d_transpose", source, chosen, output_shape) as scope:
+    weights = one_of("filters", filters, "filter", filter)
+    with op_scope(name, "conv2d_transpose", source, weights, output_shape) as scope:
         return conv2d_backprop_input(
-            output_shape, chosen, source, strides, padding,
+            output_shape, weights, source, strides, padding,
             data_format=data_format, dilations=dilations, name=scope,
         )  # fmt: skip
 
@@ -213,12 +214,10 @@ def depthwise_conv2d(
     dilations: Any = None,
 ) -> Tensor:
     """As `depthwise_conv2d_native`; `rate`, by its newer name `dilations`, has two entries."""
-    if rate is not None and dilations is not None:
-        raise ValueError("Cannot specify both 'rate' and 'dilations'")
-    apart = dilations if rate is None else rate
+    rates = either(dilations, rate, "dilations", "rate")
     with op_scope(name, "depthwise", input, filter) as scope:
         return depthwise_conv2d_native(
-            input, filter, strides, padding, image_format(data_format), apart, name=scope
+            input, filter, strides, padding, image_format(data_format), rates, name=scope
         )
 
 
@@ -242,9 +241,9 @@ def separable_conv2d(
         height, width, *_ = of_rank(pointwise.shape, 4, "pointwise_filter")
         if (height or 1, width or 1) != (1, 1):
             raise ValueError(f"pointwise_filter must be of size [1, 1], but is {pointwise.shape}")
-        between = depthwise_conv2d(
+        channelwise = depthwise_conv2d(
             input, depthwise_filter, strides, padding, rate, "depthwise", data_format, dilations
         )
         return conv2d(
-            between, pointwise, 1, "VALID", data_format=image_format(data_format), name=scope
+            channelwise, pointwise, 1, "VALID", data_format=image_format(data_format), name=scope
         )

@@ -7,13 +7,12 @@ is the result, as in conv2d_ops.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from math import prod
 from typing import Any
 
 import numpy as np
 
-from gpugraph.base.dtypes import DType, float16, float32, int32, int64
+from gpugraph.base.dtypes import int32, int64
 from gpugraph.kernel import KernelContext
 from gpugraph.ops.framework.op_declaration import Attr
 from gpugraph.ops.nn.convolution.convolution_declaration import ConvolutionOp, declare_convolution
@@ -22,7 +21,13 @@ from gpugraph.ops.nn.convolution.convolution_launches import (
     filter_gradient_gpu,
     input_gradient_gpu,
 )
-from gpugraph.ops.nn.windows.window_geometry import PADDING, VOLUMES, unless_empty, window_steps
+from gpugraph.ops.nn.windows.window_geometry import (
+    PADDING,
+    VOLUMES,
+    sum_dtype,
+    unless_empty,
+    window_steps,
+)
 
 _ATTRS = {
     "strides": Attr("list(int)", required=True),
@@ -33,12 +38,11 @@ _ATTRS = {
 
 
 class _Windows:
-    """What the windows of one volume after the other see, as rows of a matrix."""
+    """A matrix whose rows are what the windows of one volume see; volumes take turns in it."""
 
     def __init__(self, context: KernelContext, source: Any, weights: Any, result: Any) -> None:
         self.context = context
-        dtype = context.output_types[0].base_dtype
-        self.dtype: DType = float32 if dtype is float16 else dtype
+        self.dtype = sum_dtype(context)
         axes = VOLUMES.axes(context.attrs, source.shape[1:4], weights.shape[:3])
         self.depth, self.outputs = prod(weights.shape[:4]), weights.shape[4]
         self.count = prod(result.shape[1:4])
@@ -50,6 +54,7 @@ class _Windows:
         self.reaches_out = any(axis.reaches_out for axis in axes)
 
     def scratch(self, *shape: int) -> Any:
+        """Memory in the dtype of the work."""
         return self.context.scratch(shape, self.dtype)
 
     def filter_scratch(self) -> Any:
@@ -63,7 +68,7 @@ class _Windows:
         for into, pixels in self.seen:
             np.copyto(into, volume[pixels])
 
-    def spread(self, volume: Any) -> None:
+    def add_to_pixels(self, volume: Any) -> None:
         """Adds the rows to the pixels that windows see."""
         for row, pixels in self.seen:
             np.add(volume[pixels], row, volume[pixels])
@@ -102,7 +107,7 @@ def _bind_input_gradient(
             np.copyto(slope.reshape(gradient.shape), gradient)
             np.matmul(slope, matrix.T, work.rows)
             total.fill(0)
-            work.spread(total)
+            work.add_to_pixels(total)
             np.copyto(target, total, casting="same_kind")
 
     return run
@@ -132,13 +137,9 @@ def _bind_filter_gradient(
 conv3d_op = declare_convolution(
     VOLUMES,
     _ATTRS,
-    ConvolutionOp("Conv3D", _bind_forward, partial(convolution_gpu, VOLUMES)),
-    ConvolutionOp(
-        "Conv3DBackpropInputV2", _bind_input_gradient, partial(input_gradient_gpu, VOLUMES)
-    ),
-    ConvolutionOp(
-        "Conv3DBackpropFilterV2", _bind_filter_gradient, partial(filter_gradient_gpu, VOLUMES)
-    ),
+    ConvolutionOp("Conv3D", _bind_forward, convolution_gpu),
+    ConvolutionOp("Conv3DBackpropInputV2", _bind_input_gradient, input_gradient_gpu),
+    ConvolutionOp("Conv3DBackpropFilterV2", _bind_filter_gradient, filter_gradient_gpu),
     doc="Each window of the volumes (n, d, h, w, c) times the filter (kd, kh, kw, c, outputs).",
     size_types=(int32, int64),
 )

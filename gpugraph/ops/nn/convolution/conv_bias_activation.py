@@ -1,7 +1,7 @@
-"""A convolution that adds a bias to its results and cuts them, before these go to memory.
+"""A convolution with an epilogue: a bias and an activation, before the results are stored.
 
-The remap pass makes these ops of Conv2D, BiasAdd and Relu; programs don't. `fused_ops` names what
-comes after the convolution. The bits are those of the three ops apart.
+The remap pass makes these ops of Conv2D, BiasAdd and Relu; programs don't. `fused_ops` names the
+epilogue. The bits are those of the three separate ops.
 """
 
 from __future__ import annotations
@@ -27,23 +27,23 @@ from gpugraph.ops.nn.windows.window_geometry import CONV_ATTRS, IMAGES, check_eq
 from gpugraph.ops.nn.windows.window_launches import forward_shapes
 
 ACTIVATIONS = ("", "Relu", "Relu6")
-"""What may follow the bias; their places here are their numbers in kernels/host/host_product.h."""
+"""The activations after the bias, by their numbers in kernels/host/host_product.h."""
 
 
-def _cut(attrs: Any) -> int:
+def _activation_number(attrs: Any) -> int:
     """The number of the activation; ValueError for ops that can't be fused."""
     fused = [text(name) for name in attrs["fused_ops"]]
     after = "".join(fused[1:])
     if fused[:1] != ["BiasAdd"] or len(fused) > 2 or after not in ACTIVATIONS:
         activations = ", ".join(name for name in ACTIVATIONS if name)
         raise ValueError(
-            f"fused_ops must be BiasAdd, alone or followed by one of {activations}, but it is {fused}"
+            f"fused_ops must be BiasAdd, alone or followed by one of {activations}, not {fused}"
         )
     return ACTIVATIONS.index(after)
 
 
 def _infer(context: InferContext) -> Sequence[TensorShape]:
-    _cut(context.attrs)
+    _activation_number(context.attrs)
     if context.attrs["num_args"] != 1:
         raise ValueError(f"args must be a bias only, but there are {context.attrs['num_args']}")
     (bias,) = of_rank(context.shapes[2], 1, "bias")
@@ -61,16 +61,16 @@ def _bind(
         bind_convolution(context, image, weights, out),
         partial(np.add, out, bias, out),
     ]
-    cut = _cut(context.attrs)
-    if cut:
+    activation = _activation_number(context.attrs)
+    if activation:
         calls.append(partial(np.maximum, out, 0, out=out))
-    if ACTIVATIONS[cut] == "Relu6":
+    if ACTIVATIONS[activation] == "Relu6":
         calls.append(partial(np.minimum, out, 6, out=out))
     return run_all(calls)
 
 
 def _activation(signature: Signature) -> int:
-    return _cut(signature.attrs)
+    return _activation_number(signature.attrs)
 
 
 op(

@@ -1,6 +1,6 @@
-"""Convolution backwards, of one, two and three dimensions: `tf.nn.conv_transpose` and its like.
+"""Transposed convolution of one, two and three dimensions: `tf.nn.conv_transpose` and its like.
 
-Each is the gradient of a convolution by what it is of, with that gradient as input.
+Each is the gradient of a convolution by its input: from the shape of the results to that of images.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def conv1d_transpose(
     dilations: Any = None,
     name: str | None = None,
 ) -> Tensor:
-    """What `conv1d` with `filters` [size, out, c] makes `input` [n, steps, c] of, backwards.
+    """The transpose of `conv1d` with `filters` [size, out, c], applied to `input` [n, steps, c].
 
     output_shape: of the result, [n, longer, out]. strides, dilations: a number, or three.
 
@@ -65,18 +65,18 @@ def conv3d_transpose(
     filters: Any = None,
     dilations: Any = None,
 ) -> Tensor:
-    """What `conv3d` with `filter` [kd, kh, kw, out, c] makes `value` [n, d, h, w, c] of, backwards.
+    """The transpose of `conv3d` with `filter` [kd, kh, kw, out, c], of `value` [n, d, h, w, c].
 
     output_shape: of the result, [n, od, oh, ow, out]. strides, dilations: one, three or five
     numbers. ValueError for sizes that do not fit.
     """
     source = input if value is None else value
-    chosen = filters if filter is None else filter
+    weights = filters if filter is None else filter
     layout = data_format or "NDHWC"
-    with op_scope(name, "conv3d_transpose", source, chosen, output_shape) as scope:
+    with op_scope(name, "conv3d_transpose", source, weights, output_shape) as scope:
         return raw_ops.Conv3DBackpropInputV2(
             int_argument(output_shape),
-            chosen,
+            weights,
             source,
             strides=whole_entries(strides, 3, layout, "strides"),
             padding=padding,

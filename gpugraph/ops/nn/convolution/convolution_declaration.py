@@ -26,22 +26,21 @@ OutputsOf = Callable[[Sequence[Size]], Size]
 
 
 class ConvolutionOp(NamedTuple):
-    """One of the three ops: its op type and its kernels. gpu: the source of which `bind` is the
-    NumPy kernel."""
+    """One of the three ops: its op type and kernels. gpu: by layout and NumPy kernel."""
 
     op_type: str
     bind: Bind
-    gpu: Callable[[Call], Source]
+    gpu: Callable[[Layout, Call], Source]
     native: CSource | None = None
 
     def function(self) -> OpFunction:
-        """What adds such an op to a graph."""
+        """The function that adds such an op to a graph."""
         return getattr(raw_ops, self.op_type)
 
-    def kernels(self) -> dict[str, Any]:
+    def kernels(self, layout: Layout) -> dict[str, Any]:
         """The kernels, by the names of the arguments of `op`."""
         host = Call(make=self.bind)
-        return {"cpu": host, "gpu": self.gpu(host), "native": self.native}
+        return {"cpu": host, "gpu": self.gpu(layout, host), "native": self.native}
 
 
 def last_size(sizes: Sequence[Size]) -> Size:
@@ -143,7 +142,7 @@ def declare_convolution(
         infer=partial(_infer_forward, layout, outputs_of),
         grad=forward_gradient,
         doc=doc,
-        **forward.kernels(),
+        **forward.kernels(layout),
     )
     sizes = {} if size_types is None else {"Tshape": size_types}
     op(
@@ -155,7 +154,7 @@ def declare_convolution(
         host=[0],
         grad=gradient_by_input,
         doc=f"The gradient of {forward.op_type} by its {layout.noun}, of the sizes `input_sizes`.",
-        **by_input.kernels(),
+        **by_input.kernels(layout),
     )
     op(
         by_filter.op_type,
@@ -166,6 +165,6 @@ def declare_convolution(
         host=[1],
         grad=gradient_by_filter,
         doc=f"The gradient of {forward.op_type} by its filter, of the sizes `filter_sizes`.",
-        **by_filter.kernels(),
+        **by_filter.kernels(layout),
     )
     return convolution

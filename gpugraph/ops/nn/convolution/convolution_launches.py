@@ -22,7 +22,7 @@ from gpugraph.ops.nn.windows.window_launches import (
     forward_shapes,
     geometry_of,
     input_gradient_shapes,
-    packed,
+    pack_width,
 )
 
 _BLOCKS = 264
@@ -32,7 +32,7 @@ _MOST_LAYERS = 65535  # blocks along a grid's third axis
 
 
 class _Tiles(NamedTuple):
-    """The tile of a block, and that of each of its threads, or `lanes` of them."""
+    """The tile of a block, and that of one thread, or of `lanes` threads together."""
 
     rows: int
     columns: int
@@ -42,9 +42,11 @@ class _Tiles(NamedTuple):
 
     @property
     def threads(self) -> int:
+        """The threads of a block."""
         return self.rows // self.thread_rows * (self.columns // self.thread_columns) * self.lanes
 
     def blocks(self, rows: int, columns: int) -> int:
+        """How many tiles cover a matrix."""
         return ceil(rows / self.rows) * ceil(columns / self.columns)
 
 
@@ -117,7 +119,7 @@ class _Product(NamedTuple):
     def packs(self, most: int) -> tuple[int, int]:
         """Elements of a load of the left and the right matrix."""
         left, right = self.loads
-        return self.work.pack(left, most), packed(right, most)
+        return self.work.pack(left, most), pack_width(right, most)
 
 
 def _forward(layout: Layout, signature: Signature) -> _Product:
@@ -155,20 +157,20 @@ def _filter_gradient(layout: Layout, signature: Signature) -> _Product:
 
 
 def _parts(blocks: int, steps: int) -> tuple[int, int]:
-    """(parts, steps per part) of sums over `steps`, when so many blocks make all of them."""
+    """(parts, steps per part) of sums over `steps` in so many blocks."""
     most = max(1, min(ceil(_BLOCKS / blocks), steps // 256, 64))
     steps_per_part = ceil(ceil(steps / most) / _STEPS) * _STEPS
     return max(1, ceil(steps / max(steps_per_part, 1))), max(steps_per_part, _STEPS)
 
 
 ProductOf = Callable[[Layout, Signature], _Product]
-Cut = Callable[[Signature], int]
+Activation = Callable[[Signature], int]
 
 
 def _launches(
     product_of: ProductOf,
     layout: Layout,
-    cut: Cut | None,
+    activation: Activation | None,
     signature: Signature,
     multiplier: _Multiplier = _THREADS,
 ) -> list[Launch]:
@@ -196,11 +198,11 @@ def _launches(
         "GG_COLUMNS": tiles.columns,
         "GG_OWN_ROWS": tiles.thread_rows,
         "GG_OWN_COLUMNS": tiles.thread_columns,
-        "GG_BIAS": int(cut is not None),
-        "GG_CUT": cut(signature) if cut is not None else 0,
+        "GG_BIAS": int(activation is not None),
+        "GG_CUT": 0 if activation is None else activation(signature),
         **({"BRAIN": int(dtype is bfloat16)} if by_warps else {}),
     }
-    out, bias = (Arg(2), 0) if cut is None else (Arg(3), Arg(2))
+    out, bias = (Arg(2), 0) if activation is None else (Arg(3), Arg(2))
     outputs = product.filter[-1]
     sizes = (work.batch, work.channels, outputs, parts, steps_per_part, *work.numbers)
     launch = partial(Launch, types={"T": dtype}, defines=defines, file=f"{multiplier.name}.cu")
@@ -220,17 +222,19 @@ def _launches(
 
 
 def _launches_by_warps(
-    product_of: ProductOf, layout: Layout, cut: Cut | None, signature: Signature
+    product_of: ProductOf, layout: Layout, activation: Activation | None, signature: Signature
 ) -> Sequence[Launch]:
-    """By tensor cores, of dtypes that they don't round."""
+    """By tensor cores, for dtypes that they don't round."""
     if signature.output_types[0].base_dtype not in (float16, bfloat16):
         return []
-    return _launches(product_of, layout, cut, signature, _WARPS)
+    return _launches(product_of, layout, activation, signature, _WARPS)
 
 
-def _source(product_of: ProductOf, layout: Layout, host: Call, cut: Cut | None = None) -> Source:
-    """Of convolution.cu; with tensor cores, float16 and bfloat16 of convolution_mma.cu."""
-    arguments = product_of, layout, cut
+def _source(
+    product_of: ProductOf, layout: Layout, host: Call, activation: Activation | None = None
+) -> Source:
+    """A kernel of convolution.cu, or with tensor cores, for 16-bit floats, convolution_mma.cu."""
+    arguments = product_of, layout, activation
     return Source(
         "convolution.cu",
         partial(_launches, *arguments),
@@ -239,11 +243,11 @@ def _source(product_of: ProductOf, layout: Layout, host: Call, cut: Cut | None =
     )
 
 
-def convolution_gpu(layout: Layout, host: Call, cut: Cut | None = None) -> Source:
-    """Convolution. cut: with a bias, which is the input before the output; the number of the
-    activation after it.
+def convolution_gpu(layout: Layout, host: Call, activation: Activation | None = None) -> Source:
+    """Convolution. activation: with a bias, the input before the output, and this activation after
+    it, by its number.
     """
-    return _source(_forward, layout, host, cut)
+    return _source(_forward, layout, host, activation)
 
 
 def input_gradient_gpu(layout: Layout, host: Call) -> Source:

@@ -37,20 +37,22 @@ def convolution(
     ValueError for inputs of another rank, and for a stride and a rate that both are more than 1.
     """
     source = convert_to_tensor(input, name="input")
-    chosen = filters if filter is None else filter
+    weights = filters if filter is None else filter
     count = spatial_rank(source)
     layout = format_of_rank(data_format, count)
     steps = spatial_entries(strides, count, "strides")
-    apart = spatial_entries(
+    rates = spatial_entries(
         dilations if dilation_rate is None else dilation_rate, count, "dilation_rate"
     )
-    check_strides_and_rates(steps, apart)
-    with op_scope(name, "convolution", source, chosen) as scope:
+    check_strides_and_rates(steps, rates)
+    with op_scope(name, "convolution", source, weights) as scope:
         if count == 1:
-            return conv1d(source, chosen, steps[0], padding, data_format=layout, dilations=apart[0])
+            return conv1d(
+                source, weights, steps[0], padding, data_format=layout, dilations=rates[0]
+            )
         function = conv2d if count == 2 else conv3d
         return function(
-            source, chosen, steps, padding, data_format=layout, dilations=apart, name=scope
+            source, weights, steps, padding, data_format=layout, dilations=rates, name=scope
         )
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from math import ceil, prod
 
 from gpugraph.kernel import Arg, Call, Launch, Scratch, Signature, Source
 from gpugraph.ops.framework.cuda_grids import THREADS, grid_of, wide_type
-from gpugraph.ops.nn.windows.window_geometry import IMAGES
+from gpugraph.ops.nn.windows.window_geometry import Layout
 from gpugraph.ops.nn.windows.window_launches import Geometry, geometry_of
 
 _BLOCKS = 1056
@@ -20,7 +21,7 @@ def _macros(work: Geometry, times: int, pack: int = 1) -> Mapping[str, str | int
 
 
 def _launch(signature: Signature, function: str, work: Geometry, times: int, count: int) -> Launch:
-    """Of a function that goes over so many elements."""
+    """A launch over `count` elements."""
     pack = work.pack() if times == 1 else 1
     dtype = signature.output_types[0].base_dtype
     numbers = (count // pack, work.channels, times, *work.numbers)
@@ -34,22 +35,22 @@ def _launch(signature: Signature, function: str, work: Geometry, times: int, cou
     )
 
 
-def _forward(signature: Signature) -> list[Launch]:
+def _forward(layout: Layout, signature: Signature) -> list[Launch]:
     shape, filter = signature.input_shapes
-    work = geometry_of(IMAGES, signature, shape, filter)
+    work = geometry_of(layout, signature, shape, filter)
     count = prod(signature.output_shapes[0])
     return [_launch(signature, "gg_depthwise", work, filter[3], count)]
 
 
-def _back_input(signature: Signature) -> list[Launch]:
+def _input_gradient(layout: Layout, signature: Signature) -> list[Launch]:
     shape, filter = signature.output_shapes[0], signature.input_shapes[1]
-    work = geometry_of(IMAGES, signature, shape, filter)
+    work = geometry_of(layout, signature, shape, filter)
     return [_launch(signature, "gg_depthwise_back_input", work, filter[3], prod(shape))]
 
 
-def _back_filter(signature: Signature) -> list[Launch]:
+def _filter_gradient(layout: Layout, signature: Signature) -> list[Launch]:
     filter, dtype = signature.output_shapes[0], signature.output_types[0].base_dtype
-    work = geometry_of(IMAGES, signature, signature.input_shapes[0], filter)
+    work = geometry_of(layout, signature, signature.input_shapes[0], filter)
     outputs, elements, rows = prod(filter[2:]), work.window, work.batch * work.axes[1].out
     width = 32
     while work.last and width > 1 and width >= 2 * outputs:
@@ -79,16 +80,12 @@ def _back_filter(signature: Signature) -> list[Launch]:
     return launches
 
 
-def forward_gpu(host: Call) -> Source:
-    """Each channel's windows times its filters."""
-    return Source("depthwise_convolution.cu", _forward, host)
+def _source(
+    launches: Callable[[Layout, Signature], list[Launch]], layout: Layout, host: Call
+) -> Source:
+    return Source("depthwise_convolution.cu", partial(launches, layout), host)
 
 
-def back_input_gpu(host: Call) -> Source:
-    """The gradient by the images."""
-    return Source("depthwise_convolution.cu", _back_input, host)
-
-
-def back_filter_gpu(host: Call) -> Source:
-    """The gradient by the filter."""
-    return Source("depthwise_convolution.cu", _back_filter, host)
+depthwise_gpu = partial(_source, _forward)
+depthwise_input_gradient_gpu = partial(_source, _input_gradient)
+depthwise_filter_gradient_gpu = partial(_source, _filter_gradient)

@@ -12,17 +12,23 @@ from typing import Any
 
 import numpy as np
 
-from gpugraph.base.dtypes import float16, float32
 from gpugraph.kernel import KernelContext
 from gpugraph.ops.framework.kernel_helpers import run_all
 from gpugraph.ops.nn.convolution.convolution_declaration import ConvolutionOp, declare_convolution
 from gpugraph.ops.nn.convolution.depthwise_launches import (
-    back_filter_gpu,
-    back_input_gpu,
-    forward_gpu,
+    depthwise_filter_gradient_gpu,
+    depthwise_gpu,
+    depthwise_input_gradient_gpu,
 )
 from gpugraph.ops.nn.windows.native_window_sources import depthwise_source
-from gpugraph.ops.nn.windows.window_geometry import CONV_ATTRS, IMAGES, Size, unless_empty
+from gpugraph.ops.nn.windows.window_geometry import (
+    CONV_ATTRS,
+    IMAGES,
+    Size,
+    sum_dtype,
+    sum_target,
+    unless_empty,
+)
 from gpugraph.ops.nn.windows.window_launches import (
     filter_gradient_shapes,
     forward_shapes,
@@ -40,22 +46,15 @@ class _Depthwise:
         (self.image,) = IMAGES.last_channels(context.attrs, image)
         self.result = _by_channel(context.attrs, result, sizes[2], sizes[3])
         self.y, self.x = IMAGES.axes(context.attrs, self.image.shape[1:3], sizes[:2])
-        dtype = context.output_types[0].base_dtype
-        self.narrow = dtype is float16
-        self.dtype = float32 if self.narrow else dtype
+        self.dtype = sum_dtype(context)
         self.part = self.scratch(self.result.shape)
 
     def scratch(self, shape: Sequence[int]) -> Any:
+        """Memory in the dtype of the work."""
         return self.context.scratch(tuple(shape), self.dtype)
 
-    def total_of(self, target: Any) -> tuple[Any, list[Callable[[], Any]]]:
-        """What sums go into, and the call that brings them to `target`, if it is another."""
-        if not self.narrow:
-            return target, []
-        wide = self.scratch(target.shape)
-        return wide, [partial(np.copyto, target, wide, casting="same_kind")]
-
     def product(self, one: Any, other: Any, piece: Any) -> Callable[[], Any]:
+        """piece = one * other, in the dtype of the work."""
         return partial(np.multiply, one, other, piece, dtype=self.dtype.as_numpy_dtype)
 
     def steps(self, image: Any, result: Any) -> list[tuple[Any, Any, Any, int, int]]:
@@ -78,7 +77,7 @@ def _by_channel(attrs: Any, array: Any, channels: int, times: int) -> Any:
 @unless_empty
 def _bind_forward(context: KernelContext, image: Any, weights: Any, out: Any) -> Callable[[], Any]:
     work = _Depthwise(context, image, weights.shape, out)
-    total, finish = work.total_of(work.result)
+    total, finish = sum_target(context, work.result)
     calls: list[Callable[[], Any]] = [partial(total.fill, 0)]
     for seen, into, piece, i, j in work.steps(work.image, total):
         calls.append(work.product(seen[..., None], weights[i, j], piece))
@@ -91,7 +90,7 @@ def _bind_input_gradient(
     context: KernelContext, weights: Any, dy: Any, out: Any
 ) -> Callable[[], Any]:
     work = _Depthwise(context, out, weights.shape, dy)
-    total, finish = work.total_of(work.image)
+    total, finish = sum_target(context, work.image)
     single = weights.shape[3] == 1
     sums = None if single else work.scratch(work.result.shape[:4])
     calls: list[Callable[[], Any]] = [partial(total.fill, 0)]
@@ -111,7 +110,7 @@ def _bind_filter_gradient(
     context: KernelContext, image: Any, dy: Any, out: Any
 ) -> Callable[[], Any]:
     work = _Depthwise(context, image, out.shape, dy)
-    total, finish = work.total_of(out)
+    total, finish = sum_target(context, out)
     calls: list[Callable[[], Any]] = [partial(total.fill, 0)]
     for seen, slope, piece, i, j in work.steps(work.image, work.result):
         calls.append(work.product(seen[..., None], slope, piece))
@@ -131,19 +130,19 @@ depthwise_op = declare_convolution(
     ConvolutionOp(
         "DepthwiseConv2dNative",
         _bind_forward,
-        forward_gpu,
+        depthwise_gpu,
         depthwise_source("gg_depthwise", forward_shapes),
     ),
     ConvolutionOp(
         "DepthwiseConv2dNativeBackpropInput",
         _bind_input_gradient,
-        back_input_gpu,
+        depthwise_input_gradient_gpu,
         depthwise_source("gg_depthwise_back_input", input_gradient_shapes),
     ),
     ConvolutionOp(
         "DepthwiseConv2dNativeBackpropFilter",
         _bind_filter_gradient,
-        back_filter_gpu,
+        depthwise_filter_gradient_gpu,
         depthwise_source("gg_depthwise_back_filter", filter_gradient_shapes),
     ),
     doc="Each channel's windows times its own filters (kh, kw, c, m): c * m channels.",

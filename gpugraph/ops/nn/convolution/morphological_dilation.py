@@ -74,7 +74,7 @@ class _Sums:
             yield element, number, (slice(None), *pixels), *views
 
     def find(self, image: Any, place: Any = None) -> list[Callable[[], Any]]:
-        """What fills `best`, and `place` with numbers of elements."""
+        """The calls that fill `best`, and `place` with numbers of elements."""
         calls: list[Callable[[], Any]] = [partial(self.best.fill, _lowest(self.best.dtype))]
         if place is None:
             for element, _, pixels, sums, _, best in self.steps(self.best):
@@ -212,11 +212,11 @@ def dilation2d(
 def erosion2d(
     value: Any, kernel: Any, strides: Any, rates: Any, padding: str, name: str | None = None
 ) -> Tensor:
-    """The least difference of `value` [n, h, w, c] and `kernel` [kh, kw, c], turned by half a
-    turn, in each window: -dilation2d(-value, turned). Arguments and errors as of `dilation2d`.
+    """The least difference of `value` [n, h, w, c] and `kernel` [kh, kw, c], rotated by
+    180 degrees, in each window: -dilation2d(-value, rotated). Arguments and errors as `dilation2d`.
     """
     with op_scope(name, "erosion2d", value, kernel) as scope:
-        upside_down = negative(value)
-        turned = reverse(kernel, [0, 1])
+        negated = negative(value)
+        rotated = reverse(kernel, [0, 1])
         attrs = {"strides": strides, "rates": rates, "padding": padding}
-        return negative(_dilation(upside_down, turned, **attrs, name=scope))
+        return negative(_dilation(negated, rotated, **attrs, name=scope))

@@ -1,7 +1,7 @@
 """Laws by which candidate classes are drawn, and the random words that they use up in order.
 
 Equal seeds give TensorFlow's candidates: each law takes as many words for a class as TensorFlow's
-does, and throws away those that a whole multiple of the range has no place for.
+does, and rejects the same ones.
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ class Words:
         return self.take(2 * count).copy().view(np.uint64)
 
 
-def _unfair(span: int, bits: int) -> int:
-    """How many of the smallest numbers are thrown away for all others to be equally often in."""
+def _rejected_count(span: int, bits: int) -> int:
+    """The count of smallest numbers that are rejected: then [0, span) is equally likely."""
     return 0 if span & (span - 1) == 0 else (2**bits - 1) % span + 1
 
 
 def _below(words: Words, span: int, count: int, bits: int) -> Any:
     """`count` numbers in [0, span), all equally likely."""
-    least = _unfair(span, bits)
+    least = _rejected_count(span, bits)
     take = words.longs if bits == 64 else words.take
     numbers: list[Any] = []
     missing = count
@@ -64,7 +64,7 @@ def _below(words: Words, span: int, count: int, bits: int) -> Any:
 
 
 class Law(Protocol):
-    """How classes in [0, range) are drawn."""
+    """A distribution of classes in [0, range)."""
 
     range: int
 
@@ -79,63 +79,71 @@ class Law(Protocol):
         """float32, of each class."""
 
     def learn(self, classes: Any) -> None:
-        """Takes notice of classes that are true."""
+        """Counts classes that are true."""
 
 
-class Uniform:
-    """All classes are equally likely."""
+class _FixedLaw:
+    """A law that stays as it is."""
 
     def __init__(self, range_max: int) -> None:
         self.range = self.possible = range_max
 
+    def learn(self, classes: Any) -> None:
+        """Does nothing."""
+
+
+class Uniform(_FixedLaw):
+    """All classes are equally likely."""
+
     def draw(self, words: Words, count: int) -> Any:
+        """As `Law.draw`."""
         return _below(words, self.range, count, 64)
 
     def probability(self, classes: Any) -> Any:
+        """As `Law.probability`."""
         return np.full(classes.shape, 1 / self.range, np.float32)
 
-    def learn(self, classes: Any) -> None:
-        """Nothing follows from them."""
 
-
-class LogUniform:
+class LogUniform(_FixedLaw):
     """Class i with probability log((i + 2) / (i + 1)) / log(range + 1): Zipf's law, about."""
 
     def __init__(self, range_max: int) -> None:
-        self.range = self.possible = range_max
+        super().__init__(range_max)
         self.log_range = np.log1p(np.float64(range_max))
 
     def draw(self, words: Words, count: int) -> Any:
+        """As `Law.draw`."""
         drawn = doubles(words.longs(count))
         return (np.exp(drawn * self.log_range).astype(np.int64) - 1) % self.range
 
     def probability(self, classes: Any) -> Any:
+        """As `Law.probability`."""
         return (np.log((classes + 2.0) / (classes + 1.0)) / self.log_range).astype(np.float32)
-
-    def learn(self, classes: Any) -> None:
-        """Nothing follows from them."""
 
 
 class Learned:
-    """As often as a class was true so far, and once besides."""
+    """Classes in proportion to how often they were true so far, plus one."""
 
     def __init__(self, range_max: int) -> None:
         self.range = self.possible = range_max
         self.counts = np.ones(range_max, np.int64)
 
     def draw(self, words: Words, count: int) -> Any:
+        """As `Law.draw`."""
         places = _below(words, int(self.counts.sum()), count, 32)
         return np.searchsorted(np.cumsum(self.counts), places, side="right").astype(np.int64)
 
     def probability(self, classes: Any) -> Any:
+        """As `Law.probability`."""
         return self.counts[classes].astype(np.float32) / np.float32(self.counts.sum())
 
     def learn(self, classes: Any) -> None:
+        """Counts each class once more."""
         np.add.at(self.counts, classes, 1)
 
 
-class Weighted:
-    """By given weights: a class drawn evenly, kept by its share, else the one that fills it up.
+class Weighted(_FixedLaw):
+    """By given weights: the alias method draws a class evenly, then it or its alias by shares.
 
     M. Vose, "A linear algorithm for generating random numbers with a given distribution", 1991.
     """
@@ -145,7 +153,7 @@ class Weighted:
             raise invalid_argument(
                 f"range is {range_max} must be equal to weights size {len(weights)}"
             )
-        self.range = range_max
+        super().__init__(range_max)
         self.weights = np.asarray(weights, np.float32)
         self.total = np.cumsum(self.weights)[-1]  # added one after the other
         if not (self.weights >= 0).all() or not 0 < self.total < np.inf:
@@ -153,17 +161,18 @@ class Weighted:
                 f"weights must be at least 0, and their sum above it, not {weights}"
             )
         self.possible = int(np.count_nonzero(self.weights))
-        self.kept, self.others = _shares(self.weights)
+        self.shares, self.others = _shares(self.weights)
 
     def draw(self, words: Words, count: int) -> Any:
+        """As `Law.draw`."""
         pairs = self._pairs(words, count)
         chances = (pairs[:, 0] & _FRACTION).astype(np.float32) / np.float32(2**23)
         places = (pairs[:, 1] % np.uint32(self.range)).astype(np.int64)
-        return np.where(chances < self.kept[places], places, self.others[places])
+        return np.where(chances < self.shares[places], places, self.others[places])
 
     def _pairs(self, words: Words, count: int) -> Any:
         """Two words a class, of which the second may have to be taken again."""
-        least, pieces = _unfair(self.range, 32), [np.empty((0, 2), np.uint32)]
+        least, pieces = _rejected_count(self.range, 32), [np.empty((0, 2), np.uint32)]
         missing = count
         while missing:
             pairs = words.take(2 * missing).reshape(-1, 2)
@@ -181,14 +190,12 @@ class Weighted:
         return np.concatenate(pieces)
 
     def probability(self, classes: Any) -> Any:
+        """As `Law.probability`."""
         return self.weights[classes] / self.total
-
-    def learn(self, classes: Any) -> None:
-        """Nothing follows from them."""
 
 
 def _shares(weights: Any) -> tuple[Any, Any]:
-    """For each class, how much of its place it keeps, and whose the rest is."""
+    """For each class its share of its slot, and the class that has the rest."""
     count = len(weights)
     total = np.cumsum(weights.astype(np.float64))[-1]
     shares = [float(share) for share in (weights * np.float32(count)).astype(np.float64) / total]
@@ -200,21 +207,21 @@ def _shares(weights: Any) -> tuple[Any, Any]:
         others[low] = high
         shares[high] -= 1 - shares[low]
         (small if shares[high] < 1 else large).append(high)
-    for index in (*small, *large):  # but for rounding, they have all of their places
+    for index in (*small, *large):  # but for rounding, they fill their slots
         shares[index], others[index] = 1.0, index
     return np.array(shares, np.float32), np.array(others, np.int64)
 
 
-class Drawn:
-    """Candidates, and how often those and true classes are expected among them."""
+class Candidates:
+    """Candidates, and how often they and true classes are expected among them."""
 
     def __init__(self, law: Law, words: Words, count: int, unique: bool, true: Any) -> None:
-        self.candidates, tries = _drawn(law, words, count, unique)
-        self.expected_true = _expected(law.probability(true), count, tries)
-        self.expected = _expected(law.probability(self.candidates), count, tries)
+        self.candidates, tries = _draw_classes(law, words, count, unique)
+        self.expected_true = _expected_counts(law.probability(true), count, tries)
+        self.expected = _expected_counts(law.probability(self.candidates), count, tries)
 
 
-def _drawn(law: Law, words: Words, count: int, unique: bool) -> tuple[Any, int]:
+def _draw_classes(law: Law, words: Words, count: int, unique: bool) -> tuple[Any, int]:
     """(classes, how many were drawn for them)."""
     drawn = law.draw(words, count)
     if not unique or not count:
@@ -226,8 +233,8 @@ def _drawn(law: Law, words: Words, count: int, unique: bool) -> tuple[Any, int]:
         drawn = np.concatenate([drawn, law.draw(words, len(drawn))])
 
 
-def _expected(chance: Any, count: int, tries: int) -> Any:
-    """How often a class is expected: at all, where each comes once only."""
+def _expected_counts(chance: Any, count: int, tries: int) -> Any:
+    """The expected count of a class; where candidates are unique, its probability to be one."""
     if tries == count:
         return chance * np.float32(count)
     return -np.expm1(np.float32(tries) * np.log1p(-chance))
@@ -235,7 +242,7 @@ def _expected(chance: Any, count: int, tries: int) -> Any:
 
 def draw(
     law: Law, lock: threading.Lock, words: Words, count: int, unique: bool, true: Any
-) -> Drawn:
+) -> Candidates:
     """Draws `count` classes, and learns of the true ones.
 
     InvalidArgumentError for more different classes than there are, and for true classes outside.
@@ -246,7 +253,7 @@ def draw(
         )
     _check(true, law.range)
     with lock:
-        drawn = Drawn(law, words, count, unique, true)
+        drawn = Candidates(law, words, count, unique, true)
         law.learn(true)
     return drawn
 

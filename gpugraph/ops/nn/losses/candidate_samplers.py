@@ -1,4 +1,4 @@
-"""Candidate sampling: a few classes to tell true ones from, instead of all there are.
+"""Candidate sampling: a few drawn classes stand for all that are not true.
 
 Each sampler gives (candidates [num_sampled], expected_true [batch, num_true], expected
 [num_sampled]): classes, and how often the true ones and the candidates are expected among them.
@@ -33,13 +33,16 @@ from gpugraph.ops.nn.windows.window_geometry import text
 from gpugraph.ops.random.seeds_and_streams import SEED_ATTRS, Stream, seeds_of
 
 _RESERVED = 512
-"""Blocks of random words for each candidate, whatever it takes."""
+"""Blocks of random words that are reserved per candidate, however many it takes."""
 
 _COUNTS = {
     "num_true": Attr("int", required=True),
     "num_sampled": Attr("int", required=True),
     "unique": Attr("bool", required=True),
 }
+_OUTPUTS = (
+    "sampled_candidates: int64, true_expected_count: float32, sampled_expected_count: float32"
+)
 _RANGE = {"range_max": Attr("int", required=True)}
 
 
@@ -58,7 +61,7 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
 
 
 class _State(NamedTuple):
-    """What an op of a session keeps between runs."""
+    """The state of an op in a session, between runs."""
 
     law: Law
     stream: Stream
@@ -66,7 +69,7 @@ class _State(NamedTuple):
 
 
 def _sampler(name: str, law: Callable[[Any], Law], extra: dict[str, Any], doc: str) -> OpFunction:
-    """A sampler whose classes are drawn by what `law` makes of its attrs."""
+    """A sampler that draws by the law of its attrs, which `law` makes."""
 
     def bind(
         context: KernelContext, true: Any, candidates: Any, expected_true: Any, expected: Any
@@ -91,8 +94,7 @@ def _sampler(name: str, law: Callable[[Any], Law], extra: dict[str, Any], doc: s
     return op(
         name,
         inputs="true_classes: int64",
-        outputs="sampled_candidates: int64, true_expected_count: float32, "
-        "sampled_expected_count: float32",
+        outputs=_OUTPUTS,
         attrs={**_COUNTS, **extra, **SEED_ATTRS},
         infer=_infer,
         cpu=Call(make=bind),
@@ -131,8 +133,8 @@ def _weights(attrs: Any) -> Weighted:
     file = text(attrs["vocab_file"])
     weights = _in_file(file) if file else [float(weight) for weight in attrs["unigrams"]]
     first = len(range(shard, reserved, shards))
-    mine = [weight for number, weight in enumerate(weights, first) if number % shards == shard]
-    distorted = np.array(mine, np.float32) ** np.float32(attrs["distortion"])
+    of_shard = [weight for number, weight in enumerate(weights, first) if number % shards == shard]
+    distorted = np.array(of_shard, np.float32) ** np.float32(attrs["distortion"])
     return Weighted(attrs["range_max"], np.concatenate([np.zeros(first, np.float32), distorted]))
 
 
@@ -188,8 +190,7 @@ def _bind_all(
 _all = op(
     "AllCandidateSampler",
     inputs="true_classes: int64",
-    outputs="sampled_candidates: int64, true_expected_count: float32, "
-    "sampled_expected_count: float32",
+    outputs=_OUTPUTS,
     attrs={**_COUNTS, **SEED_ATTRS},
     infer=_infer,
     cpu=Call(make=_bind_all),
@@ -240,18 +241,34 @@ _hits = op(
 )
 
 
-# -- by their names
+# -- public functions
 
 
-def uniform_candidate_sampler(
-    true_classes: Any,
-    num_true: int,
-    num_sampled: int,
-    unique: bool,
-    range_max: int,
-    seed: int | None = None,
-    name: str | None = None,
-) -> Any:
+def _public_sampler(name: str, function: OpFunction, doc: str) -> Callable[..., Any]:
+    """The public function `name` of a sampler of classes below `range_max`."""
+
+    def sampler(
+        true_classes: Any,
+        num_true: int,
+        num_sampled: int,
+        unique: bool,
+        range_max: int,
+        seed: int | None = None,
+        name: str | None = None,
+    ) -> Any:
+        return function(
+            true_classes, num_true=num_true, num_sampled=num_sampled, unique=unique,
+            range_max=range_max, **seeds_of(seed), name=name,
+        )  # fmt: skip
+
+    sampler.__name__ = sampler.__qualname__ = name
+    sampler.__doc__ = doc
+    return sampler
+
+
+uniform_candidate_sampler = _public_sampler(
+    "uniform_candidate_sampler",
+    _uniform,
     """Candidates below `range_max`, all equally likely.
 
     true_classes: int64 [batch, num_true]. unique: whether all candidates are different.
@@ -260,47 +277,22 @@ def uniform_candidate_sampler(
 
     InvalidArgumentError in a run for true classes outside of the range, and for more different
     candidates than there are classes.
-    """
-    return _uniform(
-        true_classes, num_true=num_true, num_sampled=num_sampled, unique=unique,
-        range_max=range_max, **seeds_of(seed), name=name,
-    )  # fmt: skip
-
-
-def log_uniform_candidate_sampler(
-    true_classes: Any,
-    num_true: int,
-    num_sampled: int,
-    unique: bool,
-    range_max: int,
-    seed: int | None = None,
-    name: str | None = None,
-) -> Any:
+    """,
+)
+log_uniform_candidate_sampler = _public_sampler(
+    "log_uniform_candidate_sampler",
+    _log_uniform,
     """As `uniform_candidate_sampler`, but class i with probability log((i + 2) / (i + 1)) /
     log(range_max + 1): for classes in descending order of how often they are.
-    """
-    return _log_uniform(
-        true_classes, num_true=num_true, num_sampled=num_sampled, unique=unique,
-        range_max=range_max, **seeds_of(seed), name=name,
-    )  # fmt: skip
-
-
-def learned_unigram_candidate_sampler(
-    true_classes: Any,
-    num_true: int,
-    num_sampled: int,
-    unique: bool,
-    range_max: int,
-    seed: int | None = None,
-    name: str | None = None,
-) -> Any:
+    """,
+)
+learned_unigram_candidate_sampler = _public_sampler(
+    "learned_unigram_candidate_sampler",
+    _learned_unigram,
     """As `uniform_candidate_sampler`, but each class as often as it was true in the runs of this
     session so far, and once besides.
-    """
-    return _learned_unigram(
-        true_classes, num_true=num_true, num_sampled=num_sampled, unique=unique,
-        range_max=range_max, **seeds_of(seed), name=name,
-    )  # fmt: skip
+    """,
+)
 
 
 def fixed_unigram_candidate_sampler(

@@ -1,6 +1,6 @@
 """Cross entropies: dense and sparse labels against softmax, and labels against sigmoid.
 
-The softmax ops compute the loss and, on the way, its gradient: backprop = softmax - labels.
+The softmax ops compute the loss and its gradient together: backprop = softmax - labels.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from gpugraph.ops.framework.shape_functions import of_rank
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.framework.unbroadcasting import unbroadcast
 from gpugraph.ops.nn.activations.softmax import Rows, last_axis_swapped, shifted_and_powers
+from gpugraph.ops.reductions.reduction_functions import either
 from gpugraph.ops.reductions.reduction_ops import SUM
 
 # -- kernels
@@ -56,7 +57,7 @@ def _bind_dense(
     if backprop.size == 0:
         return partial(loss.fill, 0)
     rows = Rows(context, *backprop.shape)
-    logits, wanted = (
+    logits, targets = (
         rows.view(np.broadcast_to(matrix, backprop.shape)) for matrix in (features, labels)
     )
     result, powers = rows.view(backprop), rows.scratch()
@@ -65,9 +66,9 @@ def _bind_dense(
         [
             *_start(rows, logits, shifted, powers),
             partial(np.subtract, rows.column, shifted, shifted),
-            partial(np.multiply, wanted, shifted, shifted),
+            partial(np.multiply, targets, shifted, shifted),
             partial(shifted.sum, rows.axis, None, loss),
-            partial(np.subtract, powers, wanted, result),
+            partial(np.subtract, powers, targets, result),
         ]
     )
 
@@ -79,7 +80,7 @@ def _dense_terms(signature: Signature, features: Term, labels: Term) -> list[Ter
 
 
 def _is_zero(tensor: Any) -> bool:
-    """Whether a gradient is absent, or zeros made for an output that nothing depends on."""
+    """Whether a gradient is absent, or zeros for an output that nothing depends on."""
     return tensor is None or tensor.op.type in ("ZerosLike", "Zeros")
 
 
@@ -99,12 +100,12 @@ def _logits_back(op: Any, dloss: Any, dbackprop: Any) -> Any:
 
 def _may_be_repeated(source: Tensor, other: Tensor) -> bool:
     """Whether `source` is broadcast against `other`, or could be for all that is known."""
-    here, there = source.shape.sizes, other.shape.sizes
-    if here is None or there is None or len(here) < len(there):
+    sizes, other_sizes = source.shape.sizes, other.shape.sizes
+    if sizes is None or other_sizes is None or len(sizes) < len(other_sizes):
         return True
     return any(
-        mine in (1, None) and theirs != 1
-        for mine, theirs in zip(here[::-1], there[::-1], strict=False)
+        size in (1, None) and other_size != 1
+        for size, other_size in zip(sizes[::-1], other_sizes[::-1], strict=False)
     )
 
 
@@ -162,7 +163,7 @@ def _bind_sparse(
     rows = Rows(context, count, classes)
     result, shifted = rows.view(backprop), rows.scratch()
     powers = rows.scratch_unless(result)
-    by_row = shifted.T if rows.turned else shifted
+    by_row = shifted.T if rows.transposed else shifted
     sums, lines = rows.column.reshape(-1), np.arange(count, like=labels)
     start = run_all(_start(rows, rows.view(features), shifted, powers))
 
@@ -255,19 +256,17 @@ def softmax_cross_entropy_with_logits_v2(
     labels: distributions of the shape and dtype of the logits. Shape: that of the logits without
     `axis`. Gradients go to both. float16 and bfloat16 are computed in float32.
     """
-    if axis is not None and dim is not None:
-        raise ValueError("Cannot specify both 'axis' and 'dim'.")
-    chosen = dim if axis is None else axis
+    chosen = either(axis, dim, "axis", "dim")
     _need_names("softmax_cross_entropy_with_logits", None, labels, logits)
     with op_scope(name, "softmax_cross_entropy_with_logits", logits, labels) as scope:
         source = convert_to_tensor(logits, name="logits")
         wide = _precise(source, _NARROW)
-        wanted = convert_to_tensor(labels, name="labels")
-        if wanted.dtype.base_dtype is not wide.dtype.base_dtype:
-            wanted = raw_ops.Cast(wanted, DstT=wide.dtype.base_dtype)
+        targets = convert_to_tensor(labels, name="labels")
+        if targets.dtype.base_dtype is not wide.dtype.base_dtype:
+            targets = raw_ops.Cast(targets, DstT=wide.dtype.base_dtype)
         if chosen not in (None, -1) and chosen != (wide.shape.rank or 0) - 1:
-            wide, wanted = (last_axis_swapped(tensor, int(chosen)) for tensor in (wide, wanted))
-        return _shaped_loss(source, wide, wanted, scope)
+            wide, targets = (last_axis_swapped(tensor, int(chosen)) for tensor in (wide, targets))
+        return _shaped_loss(source, wide, targets, scope)
 
 
 def _shaped_loss(source: Tensor, logits: Any, labels: Any, scope: str) -> Tensor:
@@ -318,9 +317,9 @@ def sparse_softmax_cross_entropy_with_logits(
     """
     _need_names("sparse_softmax_cross_entropy_with_logits", _sentinel, labels, logits)
     with op_scope(name, "SparseSoftmaxCrossEntropyWithLogits", labels, logits):
-        wanted = convert_to_tensor(labels, name="labels")
+        targets = convert_to_tensor(labels, name="labels")
         source = convert_to_tensor(logits, name="logits")
-        logits_rank, labels_rank = source.shape.rank, wanted.shape.rank
+        logits_rank, labels_rank = source.shape.rank, targets.shape.rank
         if logits_rank == 0:
             raise ValueError(f"Logits cannot be scalars - received shape {source.shape}.")
         if None not in (logits_rank, labels_rank) and labels_rank != (logits_rank or 0) - 1:
@@ -328,7 +327,7 @@ def sparse_softmax_cross_entropy_with_logits(
                 f"Rank mismatch: Rank of labels (received {labels_rank}) should equal rank of "
                 f"logits minus 1 (received {logits_rank})."
             )
-        return _sparse_loss(wanted, source, name)
+        return _sparse_loss(targets, source, name)
 
 
 def _sparse_loss(labels: Tensor, logits: Tensor, name: str | None) -> Tensor:

@@ -18,7 +18,7 @@ from gpugraph.base.errors import invalid_argument
 _NEVER = -math.inf
 
 
-class Found(NamedTuple):
+class Path(NamedTuple):
     """A sequence of labels and the logarithm of its probability."""
 
     labels: list[int]
@@ -46,14 +46,15 @@ class _Node:
         self.drop()
 
     def drop(self) -> None:
-        """It is not in the beam any more."""
+        """Takes it out of the beam."""
         self.blank = self.labelled = self.total = _NEVER
 
     def before(self, label: int) -> float:
-        """How likely it was before another `label`."""
+        """How likely it was before `label` follows."""
         return self.old_blank if label == self.label else self.old_total
 
     def sequence(self, merge: bool) -> list[int]:
+        """The labels; merge: equal ones in a row once."""
         labels: list[int] = []
         node, last = self, -1
         while node.parent is not None:
@@ -75,19 +76,19 @@ class _Beam:
         self.heap: list[tuple[float, int, _Node]] = []
         self.entries = 0
 
-    def takes(self, total: float) -> bool:
-        """Whether a node that is so likely comes in."""
+    def accepts(self, total: float) -> bool:
+        """Whether a node of this log probability enters."""
         if total == _NEVER:
             return False
         return len(self.heap) < self.width or total > self.heap[0][0]
 
     @property
     def least(self) -> float:
-        """How likely a node must be more than to come in."""
+        """The log probability that a node must exceed to enter."""
         return self.heap[0][0] if len(self.heap) == self.width else _NEVER
 
     def add(self, node: _Node) -> None:
-        """Takes a node in, and drops the least likely one where there are too many."""
+        """Adds a node, and drops the least likely one where there are too many."""
         self.entries += 1
         entry = (node.total, -self.entries, node)  # of equals the first stays
         if len(self.heap) < self.width:
@@ -102,7 +103,7 @@ class _Beam:
         return nodes
 
 
-def _go_on(node: _Node, known: list[float], blank: int) -> None:
+def _continue(node: _Node, known: list[float], blank: int) -> None:
     """The same sequence one step later."""
     parent = node.parent
     if parent is not None:
@@ -114,7 +115,7 @@ def _go_on(node: _Node, known: list[float], blank: int) -> None:
 
 
 def _grow(node: _Node, known: Any, beam: _Beam) -> None:
-    """Takes in sequences that are one label longer than the node's, label by label."""
+    """Adds sequences that are one label longer than the node's, label by label."""
     likely = known + node.old_total
     if node.label >= 0:
         likely[node.label] = known[node.label] + node.old_blank
@@ -123,16 +124,16 @@ def _grow(node: _Node, known: Any, beam: _Beam) -> None:
         child, total = node.children.get(label), float(likely[label])
         if child is not None and child.total != _NEVER:
             continue
-        if beam.takes(total):
+        if beam.accepts(total):
             if child is None:
                 child = node.children[label] = _Node(node, label)
             child.labelled = child.total = total
             beam.add(child)
-        elif child is not None:  # what has fallen out in this step is not gone on with, either
+        elif child is not None:  # it left the beam in this step, and does not continue
             child.old_blank = child.old_total = _NEVER
 
 
-def search(logits: Any, width: int, paths: int, merge: bool) -> list[Found]:
+def search(logits: Any, width: int, paths: int, merge: bool) -> list[Path]:
     """The `paths` likeliest sequences of one sequence of logits [time, classes].
 
     merge: whether equal labels in a row come out as one. InvalidArgumentError where the search
@@ -150,12 +151,12 @@ def search(logits: Any, width: int, paths: int, merge: bool) -> list[Found]:
         for node in nodes:
             node.old_blank, node.old_total = node.blank, node.total
         for node in nodes:
-            _go_on(node, listed, blank)
+            _continue(node, listed, blank)
             beam.add(node)
         for node in nodes:
-            if beam.takes(node.old_total):
+            if beam.accepts(node.old_total):
                 _grow(node, known[:blank], beam)
     nodes = beam.empty()
     if len(nodes) < paths:
         raise invalid_argument("Less leaves in the beam search than requested.")
-    return [Found(node.sequence(merge), node.total) for node in nodes[:paths]]
+    return [Path(node.sequence(merge), node.total) for node in nodes[:paths]]

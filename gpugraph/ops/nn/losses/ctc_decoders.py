@@ -1,4 +1,4 @@
-"""What a sequence of logits says: the likeliest label at each time, or the likeliest sequences.
+"""Labels decoded from logits: the likeliest label at each time, or the likeliest sequences.
 
 The last class is the blank, which separates a label from the same one after it.
 """
@@ -56,7 +56,7 @@ def _sparse(rows: Sequence[Sequence[int]]) -> tuple[Any, Any, Any]:
 
 
 def _batch(context: InferContext) -> int | None:
-    """How many sequences there are; ValueError for other ranks."""
+    """The number of sequences; ValueError for other ranks."""
     batch = of_rank(context.shapes[0], 3, "inputs")[1]
     times = TensorShape.of(of_rank(context.shapes[1], 1, "sequence_length"))
     return of_rank(times.merge_with(TensorShape.of((batch,))), 1, "sequence_length")[0]
@@ -175,7 +175,7 @@ def ctc_beam_search_decoder(
     """(labels, log probabilities [batch, top_paths]): the likeliest sequences of each, in order.
 
     inputs: floats [time, batch, classes]. sequence_length: int32 [batch], times that count.
-    beam_width: how many sequences are gone on with at each time. labels: `top_paths` SparseTensors.
+    beam_width: how many sequences are kept at each time. labels: `top_paths` SparseTensors.
     merge_repeated: whether equal labels in a row come out as one, though a blank was between them.
 
     ValueError for a `beam_width` or `top_paths` below 1; in a run FailedPreconditionError for times
@@ -193,7 +193,7 @@ def ctc_beam_search_decoder(
 def ctc_beam_search_decoder_v2(
     inputs: Any, sequence_length: Any, beam_width: int = 100, top_paths: int = 1
 ) -> tuple[list[SparseTensor], Tensor]:
-    """`ctc_beam_search_decoder` with `merge_repeated` False, which is what is mostly meant."""
+    """`ctc_beam_search_decoder` with `merge_repeated` False, which is mostly wanted."""
     return ctc_beam_search_decoder(inputs, sequence_length, beam_width, top_paths, False)
 
 
@@ -203,7 +203,7 @@ def ctc_beam_search_decoder_v2(
 def collapse_repeated(
     labels: Any, seq_length: Any, name: str | None = None
 ) -> tuple[Tensor, Tensor]:
-    """(labels [batch, longest], lengths [batch]): equal labels in a row made one.
+    """(labels [batch, longest], lengths [batch]): equal labels in a row become one.
 
     labels: [batch, max], of which the first `seq_length` [batch] of each row count; 0 comes after
     what is left.

@@ -52,7 +52,7 @@ def _rows(indices: Any, values: Any, count: int) -> list[list[int]]:
     return rows
 
 
-def _meant(row: list[int], number: int, blank: int, collapse: bool) -> list[int]:
+def _effective_labels(row: list[int], number: int, blank: int, collapse: bool) -> list[int]:
     """The labels of a sequence that count: those before the blanks at its end."""
     if not row:
         raise _refusal(f"Labels length is zero in batch {number}")
@@ -73,11 +73,11 @@ def _meant(row: list[int], number: int, blank: int, collapse: bool) -> list[int]
 
 
 def _labels(attrs: Any, indices: Any, values: Any, times: Any, blank: int) -> list[list[int]]:
-    """What counts of each sequence's labels; InvalidArgumentError where there is no time for it."""
+    """The labels of each sequence that count; InvalidArgumentError where time is too short."""
     collapse = attrs["preprocess_collapse_repeated"]
     labels = []
     for number, row in enumerate(_rows(indices, values, len(times))):
-        labels.append(_meant(row, number, blank, collapse))
+        labels.append(_effective_labels(row, number, blank, collapse))
         if len(row) > times[number] and not attrs["ignore_longer_outputs_than_inputs"]:
             raise _refusal(
                 f"Not enough time for target transition sequence (required: {len(row)}, available: "

@@ -27,7 +27,7 @@ def _order(classes: int, blank: int) -> list[int]:
     return [*range(blank), *range(blank + 1, classes), blank]
 
 
-def _renumbered(labels: Any, classes: int, blank: int) -> Any:
+def _renumber_labels(labels: Any, classes: int, blank: int) -> Any:
     """The labels by the numbers that classes have where the blank is the last one."""
     numbers = np.argsort(_order(classes, blank)).astype(np.int32)
     return raw_ops.GatherV2(numbers, labels, _FIRST)
@@ -43,7 +43,7 @@ def _sparse(labels: Any, lengths: Any, classes: int, blank: int) -> SparseTensor
     is_kept = sequence_mask(raw_ops.Maximum(lengths, np.array(1, np.int32)), shape[1])
     indices = raw_ops.Where(is_kept)
     counts = sequence_mask(lengths, shape[1])
-    numbers = _renumbered(wide, classes, blank)
+    numbers = _renumber_labels(wide, classes, blank)
     blanks = raw_ops.Add(raw_ops.ZerosLike(numbers), np.array(classes - 1, np.int32))
     chosen = raw_ops.Select(counts, numbers, blanks)
     return SparseTensor(indices, raw_ops.GatherNd(chosen, indices), shape)
@@ -88,7 +88,7 @@ def ctc_loss_v2(
             source = raw_ops.GatherV2(source, order, _LAST)
         if is_sparse:
             sparse = expect_sparse(labels)
-            values = _renumbered(sparse.values, classes, blank)
+            values = _renumber_labels(sparse.values, classes, blank)
             renumbered = SparseTensor(sparse.indices, values, sparse.dense_shape)
         else:
             renumbered = _sparse(labels, label_length, classes, blank)

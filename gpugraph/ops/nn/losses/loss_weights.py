@@ -1,7 +1,7 @@
-"""Weights of losses and metrics: how they may be shaped, and shapes of labels beside predictions.
+"""Weights of losses and metrics: their shapes, and those of labels and predictions.
 
-Weights broadcast to values in fewer ways than operands do: they are one number, or have the rank
-of the values with each size the same or 1.
+Weights broadcast to values under stricter rules than operands: they are one number, or have the
+rank of the values with each size the same or 1.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def assert_broadcastable(weights: Any, values: Any) -> Operation:
         with op_scope(None, "values", values) as inside:
             weighed = convert_to_tensor(values, name=inside)
             values_shape, values_rank = shape(weighed, name="shape"), rank(weighed, name="rank")
-        success = _known(weights_tensor, weighed)
+        success = _static_result(weights_tensor, weighed)
         if success:
             return no_op(name=success)
         ranks = raw_ops.Equal(weights_rank, values_rank, name="is_same_rank")
@@ -46,31 +46,31 @@ def assert_broadcastable(weights: Any, values: Any) -> Operation:
         fits = raw_ops.LogicalAnd(ranks, _sizes_fit(weights_shape, values_shape, weights_rank))
         valid = raw_ops.LogicalOr(scalar, fits, name="is_valid_shape")
         data = [
-            _WHY, "weights.shape=", weights_tensor.name, weights_shape, "values.shape=", weighed.name,
-            values_shape,
+            _WHY, "weights.shape=", weights_tensor.name, weights_shape, "values.shape=",
+            weighed.name, values_shape,
         ]  # fmt: skip
         return raw_ops.Assert(valid, data, name="Assert")
 
 
-def _known(weights: Tensor, values: Tensor) -> str:
-    """By what it is known now that weights fit: a name, empty where it is not known."""
-    here, there = weights.shape.sizes, values.shape.sizes
-    if here == ():
+def _static_result(weights: Tensor, values: Tensor) -> str:
+    """The name of the static check that weights pass; empty where it is not known."""
+    sizes, values_sizes = weights.shape.sizes, values.shape.sizes
+    if sizes == ():
         return "static_scalar_check_success"
-    if here is None or there is None:
+    if sizes is None or values_sizes is None:
         return ""
-    if len(here) != len(there):
+    if len(sizes) != len(values_sizes):
         raise ValueError(
-            f"{_WHY} values.rank={len(there)}. weights.rank={len(here)}. values.shape="
+            f"{_WHY} values.rank={len(values_sizes)}. weights.rank={len(sizes)}. values.shape="
             f"{values.shape}. weights.shape={weights.shape}. They are {weights} and {values}"
         )
-    for axis, (mine, other) in enumerate(zip(here, there)):
-        if mine not in (None, 1) and other is not None and mine != other:
+    for axis, (size, other) in enumerate(zip(sizes, values_sizes)):
+        if size not in (None, 1) and other is not None and size != other:
             raise ValueError(
                 f"{_WHY} Mismatch at dim {axis}. values.shape={values.shape}, weights.shape="
                 f"{weights.shape}. They are {weights} and {values}"
             )
-    return "" if None in (*here, *there) else "static_dims_check_success"
+    return "" if None in (*sizes, *values_sizes) else "static_dims_check_success"
 
 
 def _sizes_fit(weights_shape: Any, values_shape: Any, weights_rank: Any) -> Any:
@@ -97,10 +97,10 @@ def broadcast_weights(weights: Any, values: Any) -> Tensor:
             return raw_ops.Mul(weights_tensor, ones_like(weighed), name=scope)
 
 
-# -- labels beside predictions
+# -- labels and predictions
 
 
-def squeezed(
+def remove_squeezable_dimensions(
     labels: Any, predictions: Any, rank_difference: int = 0, name: str | None = None
 ) -> tuple[Tensor, Tensor]:
     """Labels and predictions, one of them without its last dimension where that is one too many.
@@ -108,24 +108,21 @@ def squeezed(
     rank_difference: how many dimensions predictions have more. Dimensions of unknown size stay.
     """
     with op_scope(name, "remove_squeezable_dimensions", labels, predictions):
-        labels_tensor, predictions_tensor = (
-            convert_to_tensor(labels),
-            convert_to_tensor(predictions),
-        )
-        if labels_tensor.shape.rank is None or predictions_tensor.shape.rank is None:
-            return labels_tensor, predictions_tensor
-        difference = predictions_tensor.shape.rank - labels_tensor.shape.rank
+        target, prediction = convert_to_tensor(labels), convert_to_tensor(predictions)
+        if target.shape.rank is None or prediction.shape.rank is None:
+            return target, prediction
+        difference = prediction.shape.rank - target.shape.rank
         if difference == rank_difference + 1:
-            predictions_tensor = squeeze(predictions_tensor, [-1])
+            prediction = squeeze(prediction, [-1])
         elif difference == rank_difference - 1:
-            labels_tensor = squeeze(labels_tensor, [-1])
-        return labels_tensor, predictions_tensor
+            target = squeeze(target, [-1])
+        return target, prediction
 
 
 def squeezed_weights(weights: Any, beside: Tensor) -> Tensor:
-    """Weights without their last dimension where they have one more than what is `beside` them."""
+    """Weights without their last dimension where `beside`, the values, has one less."""
     tensor = convert_to_tensor(weights)
-    here, there = tensor.shape.rank, beside.shape.rank
-    if here is not None and there is not None and here == there + 1:
+    weights_rank, values_rank = tensor.shape.rank, beside.shape.rank
+    if values_rank is not None and weights_rank == values_rank + 1:
         return squeeze(tensor, [-1])
     return tensor

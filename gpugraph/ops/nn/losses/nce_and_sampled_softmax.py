@@ -1,4 +1,4 @@
-"""Losses over very many classes that look at few of them: NCE and the sampled softmax.
+"""Losses over very many classes that sample few of them: NCE and the sampled softmax.
 
 M. Gutmann and A. Hyvarinen 2010, Noise-contrastive estimation; S. Jean et al. 2014, On using very
 large target vocabulary.
@@ -46,7 +46,7 @@ def nce_loss(
     partition_strategy: str = "mod",
     name: str = "nce_loss",
 ) -> Tensor:
-    """The noise-contrastive loss [batch]: true classes told from `num_sampled` drawn ones.
+    """The noise-contrastive loss [batch]: true classes against `num_sampled` drawn ones.
 
     weights: [num_classes, dim], or its parts. biases: [num_classes]. labels: int [batch,
     num_true], the true classes. inputs: [batch, dim].
@@ -80,8 +80,8 @@ def sampled_softmax_loss(
 ) -> Tensor:
     """The softmax cross entropy [batch] over the true and `num_sampled` drawn classes alone.
 
-    Arguments and errors as of `nce_loss`; seed: of the default sampler. It is for training: the
-    loss over all classes is what tells how good a model is.
+    Arguments and errors as of `nce_loss`; seed: of the default sampler. It is for
+    training; the quality of a model is the loss over all classes.
     """
     logits, truth = _logits(
         weights, biases, labels, inputs, num_sampled, num_classes, num_true, sampled_values,
@@ -92,7 +92,7 @@ def sampled_softmax_loss(
 
 
 def _row_sums(x: Tensor) -> Tensor:
-    """The sums of a matrix's rows, by a product, which is fast both ways."""
+    """The sums of a matrix's rows, by a product, whose gradient is one, too."""
     columns = ones(stack([shape(x)[1], 1]), x.dtype)
     return reshape(matmul(x, columns), [-1])
 
@@ -165,7 +165,7 @@ def _true_logits(inputs: Tensor, rows: Tensor, num_true: int) -> Tensor:
 
 
 def _hits(truth: Tensor, sampled: Tensor, num_true: int, num_sampled: int, dtype: Any) -> Tensor:
-    """What makes candidates that are true count for nothing, [batch, num_sampled]."""
+    """-FLT_MAX for candidates that are true, else 0: added to logits [batch, num_sampled]."""
     indices, ids, weights = compute_accidental_hits(truth, sampled, num_true)
     places = concat(
         [reshape(indices, [-1, 1]), reshape(cast(ids, int32), [-1, 1])], 1, "sparse_indices"

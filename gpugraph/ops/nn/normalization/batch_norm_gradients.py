@@ -5,9 +5,9 @@ over these written E: the first gradients of y = d r scale + offset by dy are
 
     dx = scale r (dy - E[dy] - d q E[dy d])     dscale = r n E[dy d]     doffset = n E[dy]
 
-where mean and variance move with the images; where they do not, dx is scale r dy. What follows
-takes them as functions of dy, x, scale, mean and variance, each by itself: that the last two are
-outputs that depend on x is what the gradient of these outputs says.
+where mean and variance depend on the images; where they do not, dx is scale r dy. Their gradients
+take dy, x, scale, mean and variance as independent: that the last two are outputs that depend on x
+is in the gradient of these outputs.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ from gpugraph.ops.framework.op_scope_and_arguments import attrs_of, shape_of, si
 
 
 class _Layout(NamedTuple):
-    """How images lie, as what sums by channel and spreads it needs to know."""
+    """The layout of images: sums by channel, and broadcasts of vectors by channel."""
 
     axes: Any
     by_channel: Any
     is_last: bool
 
     def sum(self, value: Any) -> Any:
-        """Of each channel."""
+        """The sum of each channel."""
         return raw_ops.Sum(value, self.axes)
 
     def spread(self, vector: Any) -> Any:
-        """What varies by channel, so that it broadcasts against images."""
+        """A vector by channel in a shape that broadcasts against images."""
         return vector if self.is_last else raw_ops.Reshape(vector, self.by_channel)
 
 
@@ -50,12 +50,12 @@ def _attrs_of(op: Any) -> dict[str, Any]:
 
 
 def _absent(grad: Any) -> bool:
-    """Whether a gradient is absent, or zeros made for an output that nothing depends on."""
+    """Whether a gradient is absent, or zeros for an output that nothing depends on."""
     return grad is None or grad.op.type in ("ZerosLike", "Zeros")
 
 
 def _count(images: Tensor, channels: Any, like: Any) -> Any:
-    """How many elements a channel has, as a number of this dtype."""
+    """The number of elements of a channel, in the dtype of `like`."""
     sizes = images.shape.sizes
     dtype = like.dtype.base_dtype
     if sizes is not None and None not in sizes:
@@ -67,7 +67,7 @@ def _count(images: Tensor, channels: Any, like: Any) -> Any:
 
 
 def forward_gradient(backward: str, op: Any, dy: Any, *others: Any) -> list[Any]:
-    """Of FusedBatchNorm: `backward` is the op type that computes it.
+    """The gradients of FusedBatchNorm; `backward` is the op type that computes them.
 
     others: the gradients of batch_mean, batch_variance, reserve_space_1 and _2 (and _3).
     """
@@ -82,7 +82,7 @@ def forward_gradient(backward: str, op: Any, dy: Any, *others: Any) -> list[Any]
 
 
 def _through_statistics(op: Any, grads: Any) -> Any:
-    """What x gets through the mean and variance that are outputs."""
+    """The gradient of x through the outputs mean and variance."""
     x, mean = op.inputs[0], op.outputs[3]
     layout = _layout(op)
     by_mean, by_sample, by_reserve, by_variance = grads[:4]
@@ -99,28 +99,23 @@ def _through_statistics(op: Any, grads: Any) -> Any:
 
 
 class _Values:
-    """What both gradients of the gradient are made of, in the dtype of what varies by channel."""
+    """Terms of the gradient's gradient, in the dtype of what varies by channel."""
 
     def __init__(self, op: Any, grads: Any) -> None:
         dy, x, scale, mean, variance = op.inputs[:5]
-        self.layout = _layout(op)
+        layout = _layout(op)
+        self.sum, self.spread = layout.sum, layout.spread
         self.image_type, dtype = x.dtype.base_dtype, mean.dtype.base_dtype
         self.dy, self.a = cast(dy, dtype), cast(grads[0], dtype)
         self.b, self.c = grads[1], grads[2]  # those of dscale and doffset
         self.scale = cast(scale, dtype)
-        self.n = _count(x, self.layout, mean)
+        self.n = _count(x, layout, mean)
         self.d = raw_ops.Sub(cast(x, dtype), self.spread(mean))
         epsilon = np.asarray(op.get_attr("epsilon"), dtype.as_numpy_dtype)
         self.r = raw_ops.Rsqrt(raw_ops.Add(variance, epsilon))
         self.q = raw_ops.Mul(self.r, self.r)
         self.dy_d = self.sum(raw_ops.Mul(self.dy, self.d))
         self.a_dy = self.sum(raw_ops.Mul(self.a, self.dy))
-
-    def sum(self, value: Any) -> Any:
-        return self.layout.sum(value)
-
-    def spread(self, vector: Any) -> Any:
-        return self.layout.spread(vector)
 
 
 def _product(first: Any, *others: Any) -> Any:
@@ -130,7 +125,7 @@ def _product(first: Any, *others: Any) -> Any:
 
 
 def gradient_of_gradient(op: Any, *grads: Any) -> list[Any]:
-    """Of FusedBatchNormGrad, by dy, x, scale, mean and variance."""
+    """The gradients of FusedBatchNormGrad by dy, x, scale, mean and variance."""
     v = _Values(op, grads)
     half = np.asarray(0.5, v.r.dtype.base_dtype.as_numpy_dtype)
     factor = raw_ops.Mul(v.scale, v.r)

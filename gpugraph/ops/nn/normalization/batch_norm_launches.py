@@ -9,12 +9,11 @@ from gpugraph.base.dtypes import DType, float32, float64
 from gpugraph.kernel import Arg, Call, Launch, Scratch, Signature, Source
 from gpugraph.ops.framework.cuda_grids import THREADS, grid_of
 from gpugraph.ops.nn.windows.window_geometry import IMAGES
+from gpugraph.ops.nn.windows.window_launches import place_type
 
-_MANY = (1 << 31) - (1 << 24)
-"""Elements from which places need 64 bits."""
 _BLOCKS = 1056
 _PARTS = 256
-"""Parts at most that sums are cut in."""
+"""The most parts that sums are cut in."""
 
 
 class _Work(NamedTuple):
@@ -29,7 +28,7 @@ class _Work(NamedTuple):
     parts: int
     per_part: int
     dtype: DType
-    """Of what is computed with."""
+    """The dtype of the computation."""
 
     @property
     def total(self) -> int:
@@ -38,6 +37,7 @@ class _Work(NamedTuple):
 
     @property
     def pack(self) -> int:
+        """How many elements are loaded as one."""
         size = self.channels if self.last else self.inner
         return 4 if size % 4 == 0 else 1
 
@@ -49,15 +49,16 @@ class _Work(NamedTuple):
 
     @property
     def by_channel(self) -> tuple[tuple[int, int, int], tuple[int, int, int]]:
-        """Those where parts are merged."""
+        """Grid and block where parts are merged."""
         return (self.channels, 1, 1), (1, THREADS, 1)
 
     @property
     def whole(self) -> tuple[tuple[int, int, int], tuple[int, int, int]]:
-        """Those where all elements are gone through."""
+        """Grid and block over all elements."""
         return grid_of(self.total * self.channels // self.pack), (THREADS, 1, 1)
 
     def vector(self, name: str, times: int = 1) -> Scratch:
+        """Scratch memory for `times` numbers per channel."""
         return Scratch(name, times * self.channels, self.dtype)
 
     def launch(
@@ -66,20 +67,21 @@ class _Work(NamedTuple):
         shape: tuple[tuple[int, int, int], tuple[int, int, int]],
         *arguments: Arg | Scratch | int | float,
     ) -> Launch:
+        """A launch of this grid and block, with the macros of batch_norm.cu."""
         types = self.signature.input_types
         images, vectors = types[0].base_dtype, types[2].base_dtype
         macros: dict[str, str | int] = {
             "GG_LAST": int(self.last),
             "GG_PACK": self.pack,
             "GG_TRAINING": int(bool(self.signature.attrs["is_training"])),
-            "PLACE": "int64_t" if self.total * self.channels >= _MANY else "int32_t",
+            "PLACE": place_type(self.total * self.channels),
         }
         dtypes = {"T": images, "U": vectors, "S": self.dtype}
         return Launch(function, *shape, arguments, dtypes, macros)
 
 
 def _work(signature: Signature, index: int) -> _Work:
-    """Of the images that input `index` is."""
+    """The work on the images that are input `index`."""
     if not prod(signature.input_shapes[index]):
         raise NotImplementedError("there are no images")
     shape, last = signature.input_shapes[index], IMAGES.channels_last(signature.attrs)
@@ -115,7 +117,7 @@ def _forward(signature: Signature) -> list[Launch]:
         shape = grid_of(channels), (THREADS, 1, 1)
         return [work.launch("gg_norm_given", shape, *moments), last]
     if prod(signature.input_shapes[3]) or prod(signature.input_shapes[4]):
-        raise NotImplementedError("mean and variance are given where they are to be found")
+        raise NotImplementedError("mean and variance are given in training, which computes them")
     means, squares = work.vector("means", work.parts), work.vector("squares", work.parts)
     sizes = work.outer, channels, inner, work.per_part
     merged = work.parts, work.per_part, work.total, epsilon, channels
@@ -162,6 +164,6 @@ def norm_gpu(host: Call) -> Source:
 
 
 def norm_back_gpu(host: Call, inputs: int) -> Source:
-    """Its gradients, of an op with so many inputs, of which a sixth is empty."""
+    """The gradients of batch normalization, for an op with so many inputs; a sixth is empty."""
     empty = [*range(5, inputs), inputs + 3, inputs + 4]
     return Source("batch_norm.cu", _backward, host, optional=empty)

@@ -1,4 +1,4 @@
-"""Layers' own arithmetic: a bias along the channels, mean and variance, and normalizing by them."""
+"""Arithmetic of layers: a bias along the channels, mean and variance, normalization by them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from gpugraph.ops.reductions.reduction_ops import SUM
 
 
 def _channel_axis(attrs: Any, rank: int) -> int:
-    """Which axis holds the channels; ValueError for a rank that has none."""
+    """The axis of the channels; ValueError for a rank without one."""
     if rank < 2:
         raise ValueError(f"Shape must be at least rank 2 but is rank {rank}")
     data_format = attrs["data_format"]
@@ -54,7 +54,7 @@ def _bind_bias_add(context: KernelContext, value: Any, bias: Any, out: Any) -> C
     return partial(np.add, value, bias.reshape((-1, *(1,) * after)) if after else bias, out)
 
 
-def _biased(signature: Signature, value: Term, bias: Term) -> list[Term]:
+def _bias_terms(signature: Signature, value: Term, bias: Term) -> list[Term]:
     rank = len(value.shape)
     after = rank - 1 - _channel_axis(signature.attrs, rank)
     return [value + (bias.expanded((*bias.shape, *(1,) * after)) if after else bias)]
@@ -75,7 +75,7 @@ _bias_add = op(
     alias={0: 0},
     cpu=Call(make=_bind_bias_add),
     gpu=Call(make=_bind_bias_add),
-    native=decomposition(_biased),
+    native=decomposition(_bias_terms),
     grad=_bias_add_back,
     doc="value + bias, one bias a channel: the last axis (NHWC) or the second (NCHW).",
 )
@@ -106,7 +106,7 @@ def _bind_bias_grad(context: KernelContext, dy: Any, out: Any) -> Callable[[], A
     return partial(matrix.sum, 0, None, out)
 
 
-def _summed_by_channel(signature: Signature, dy: Term) -> list[Term]:
+def _channel_sum_terms(signature: Signature, dy: Term) -> list[Term]:
     rank = len(dy.shape)
     channels = _channel_axis(signature.attrs, rank)
     return [dy.reduced(SUM, [axis for axis in range(rank) if axis != channels])]
@@ -137,7 +137,7 @@ op(
     infer=_infer_bias_grad,
     cpu=Call(make=_bind_bias_grad),
     gpu=Call(make=_bind_bias_grad),
-    native=decomposition(_summed_by_channel),
+    native=decomposition(_channel_sum_terms),
     grad=_bias_grad_back,
     doc="The sum over all axes but the channels'.",
 )
@@ -191,7 +191,7 @@ def moments(
     the axes stay, with size 1.
     """
     del shift
-    kept = bool(keep_dims if keepdims is None else keepdims)
+    keep = bool(keep_dims if keepdims is None else keepdims)
     with op_scope(name, "moments", x):
         source = convert_to_tensor(x, name="x")
         narrow = source.dtype.base_dtype is dtypes.float16
@@ -200,7 +200,7 @@ def moments(
         mean = raw_ops.Mean(wide, over, keep_dims=True, name="mean")
         distance = raw_ops.SquaredDifference(wide, raw_ops.StopGradient(mean))
         variance = raw_ops.Mean(distance, over, keep_dims=True, name="variance")
-        if not kept:
+        if not keep:
             mean, variance = (_without(value, over) for value in (mean, variance))
         if narrow:
             mean, variance = (raw_ops.Cast(v, DstT=dtypes.float16) for v in (mean, variance))
@@ -208,7 +208,7 @@ def moments(
 
 
 def _without(value: Tensor, axes: Any) -> Any:
-    """`value` without the axes of size 1 that a reduction has kept."""
+    """`value` without the axes of size 1 that a reduction has left."""
     if isinstance(axes, Tensor):
         return raw_ops.Sum(value, axes)  # over axes of size 1
     chosen = [int(axis) for axis in np.atleast_1d(np.asarray(axes, np.int64))]

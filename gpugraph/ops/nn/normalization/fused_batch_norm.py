@@ -60,33 +60,29 @@ class _Images:
         self.ones = np.ones(self.count, self.dtype.as_numpy_dtype, like=like)
 
     def vector(self) -> Any:
+        """Memory for a number per channel."""
         return self.context.scratch((self.channels,), self.dtype)
 
     def scratch(self) -> Any:
+        """Memory for the images, as rows."""
         return self.context.scratch(self.shape, self.dtype)
 
-    def read(self, array: Any) -> tuple[Any, list[Run]]:
-        """The images as rows in the dtype of the work, and what brings them there at each run."""
+    def rows(self, array: Any, is_written: bool = False) -> tuple[Any, list[Run]]:
+        """The images as rows in the dtype of the work, and the calls that copy from the array
+        before, or to it afterwards."""
         flat = array.reshape(self.shape)
         if np.dtype(array.dtype) == self.dtype.as_numpy_dtype:
             return flat, []
         copy = self.scratch()
-        return copy, [partial(np.copyto, copy, flat)]
-
-    def write(self, array: Any) -> tuple[Any, list[Run]]:
-        """Rows to write images to, and what brings them to `array` afterwards."""
-        flat = array.reshape(self.shape)
-        if np.dtype(array.dtype) == self.dtype.as_numpy_dtype:
-            return flat, []
-        copy = self.scratch()
-        return copy, [partial(np.copyto, flat, copy, casting="same_kind")]
+        arrays = (flat, copy) if is_written else (copy, flat)
+        return copy, [partial(np.copyto, *arrays, casting="same_kind")]
 
     def row(self, vector: Any) -> tuple[Any, Run]:
-        """What varies by channel along a whole image, and the call that lays it out."""
+        """A vector by channel repeated along a whole image, and the call that fills it."""
         shape = (self.pixels, self.channels) if self.last else (self.channels, self.pixels)
-        laid = self.context.scratch(shape, self.dtype)
+        whole = self.context.scratch(shape, self.dtype)
         source = vector if self.last else vector[:, None]
-        return laid.reshape(-1), partial(np.copyto, laid, source)
+        return whole.reshape(-1), partial(np.copyto, whole, source)
 
     def sums(self, rows: Any, out: Any) -> Run:
         """The sum of each channel."""
@@ -116,8 +112,8 @@ def _bind_forward(
 ) -> Run:
     """results: batch_mean, batch_variance, reserve_space_1 and _2, and an empty _3."""
     work = _Images(context, x)
-    source, before = work.read(x)
-    target, after = work.write(out)
+    source, before = work.rows(x)
+    target, after = work.rows(out, is_written=True)
     steps = list(before)
     if context.attrs["is_training"]:
         if mean.size or variance.size:
@@ -154,7 +150,7 @@ def _quiet(run: Run) -> Run:
 
 
 def _statistics(work: _Images, source: Any, centered: Any, results: Sequence[Any]) -> list[Run]:
-    """The steps that find mean and variance, and what is left of the images without their mean."""
+    """The steps that compute mean and variance, and the images less their mean."""
     batch_mean, batch_variance, mean, variance = results[:4]
     squares = work.scratch()
     mean_row, lay_mean = work.row(mean)
@@ -189,9 +185,9 @@ def _bind_backward(
     """others: reserve_space_3 where there is one; dx, dscale, doffset, and two that are empty."""
     dx, dscale, doffset = others[-5:-2]
     work = _Images(context, x)
-    slope, read_slope = work.read(dy)
-    source, read_source = work.read(x)
-    target, after = work.write(dx)
+    slope, read_slope = work.rows(dy)
+    source, read_source = work.rows(x)
+    target, after = work.rows(dx, is_written=True)
     centered, products, inverse = work.scratch(), work.scratch(), work.vector()
     mean_row, lay_mean = work.row(mean)
     steps: list[Run] = [
@@ -218,7 +214,7 @@ def _bind_backward(
 def _less_what_moves(
     work: _Images, slope: Any, centered: Any, inverse: Any, sums: tuple[Any, Any], target: Any
 ) -> list[Run]:
-    """What is left of `slope` when mean and variance move with the images."""
+    """`slope` less its part that changes mean and variance."""
     dscale, doffset = sums
     part, share = work.vector(), work.dtype.as_numpy_dtype(1 / max(work.count, 1))
     row, lay = work.row(part)
@@ -238,7 +234,7 @@ def _less_what_moves(
 
 
 def _channel_count(context: InferContext, channels: int | None, vectors: Sequence[int]) -> Any:
-    """The channels, that these inputs agree about; ValueError where they do not."""
+    """The channels of all these inputs; ValueError where they differ."""
     for index in vectors:
         (size,) = of_rank(context.shapes[index], 1, "what varies by channel")
         check_equal(channels, size, "the images' channels and what varies by channel")
@@ -282,7 +278,7 @@ def _infer_backward(context: InferContext) -> list[TensorShape]:
 
 
 class _Version(NamedTuple):
-    """What one version of the op has: its dtypes, and whether there is a third reserve."""
+    """One version of the op: its dtypes, and whether it has a third reserve."""
 
     suffix: str
     by_channel: str

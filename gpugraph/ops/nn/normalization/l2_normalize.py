@@ -1,4 +1,4 @@
-"""Normalizing by lengths and moments: what `tf.nn` has of it as compositions of other ops."""
+"""Normalization by lengths and moments, as compositions of other ops."""
 
 from __future__ import annotations
 
@@ -33,21 +33,14 @@ from gpugraph.ops.framework.tensor_conversion import constant, convert_to_tensor
 from gpugraph.ops.indexing.gather import gather
 from gpugraph.ops.nn.activations.relu_and_elu import relu
 from gpugraph.ops.nn.normalization.bias_and_moments import batch_normalization
-from gpugraph.ops.reductions.reduction_functions import reduce_prod, reduce_sum
-
-
-def _newer(name: str, value: Any, older: str, old_value: Any) -> Any:
-    """The argument by its name or its older one; ValueError for both."""
-    if value is not None and old_value is not None:
-        raise ValueError(f"Cannot specify both '{older}' and '{name}'")
-    return old_value if value is None else value
+from gpugraph.ops.reductions.reduction_functions import either, reduce_prod, reduce_sum
 
 
 def l2_normalize(
     x: Any, axis: Any = None, epsilon: float = 1e-12, name: str | None = None, dim: Any = None
 ) -> Tensor:
     """x / sqrt(max(sum(x ** 2), epsilon)), the sum over `axis` (older: `dim`), by default all."""
-    chosen = _newer("axis", axis, "dim", dim)
+    chosen = either(axis, dim, "axis", "dim")
     with op_scope(name, "l2_normalize", x) as scope:
         source = convert_to_tensor(x, name="x")
         squares = reduce_sum(square(source), chosen, keepdims=True)
@@ -67,7 +60,7 @@ def sufficient_statistics(
     `normalize_moments` makes mean and variance of them. With `keepdims` (older: `keep_dims`) the
     axes stay, with size 1.
     """
-    kept = bool(_newer("keepdims", keepdims, "keep_dims", keep_dims))
+    keep = bool(either(keepdims, keep_dims, "keepdims", "keep_dims"))
     over = sorted({int(axis) for axis in axes})
     with op_scope(name, "sufficient_statistics", x, shift):
         source = convert_to_tensor(x, name="x")
@@ -82,8 +75,8 @@ def sufficient_statistics(
         squares = (
             square(source) if shift_tensor is None else squared_difference(source, shift_tensor)
         )
-        first = reduce_sum(distance, over, keepdims=kept, name="mean_ss")
-        second = reduce_sum(squares, over, keepdims=kept, name="var_ss")
+        first = reduce_sum(distance, over, keepdims=keep, name="mean_ss")
+        second = reduce_sum(squares, over, keepdims=keep, name="var_ss")
         return count, first, second, shift_tensor
 
 
@@ -114,7 +107,7 @@ def weighted_moments(
     frequency_weights: broadcast against `x`. float16 is computed in float32. With `keepdims`
     (older: `keep_dims`) the axes stay, with size 1.
     """
-    kept = bool(_newer("keepdims", keepdims, "keep_dims", keep_dims))
+    keep = bool(either(keepdims, keep_dims, "keepdims", "keep_dims"))
     with op_scope(name, "weighted_moments", x, frequency_weights):
         source = convert_to_tensor(x, name="x")
         narrow = source.dtype.base_dtype is dtypes.float16
@@ -129,7 +122,7 @@ def weighted_moments(
         variance = multiply(
             reduce_sum(squares, axes, name="weighted_distsq", keepdims=True), divisor
         )
-        if not kept:
+        if not keep:
             over = [int(axis) for axis in np.ravel(axes)]
             mean, variance = squeeze(mean, over), squeeze(variance, over)
         if narrow:
@@ -154,9 +147,9 @@ def batch_norm_with_global_normalization(
     `gamma` where `scale_after_normalization` says so. Newer names: `input`, `mean`, `variance`.
     """
     return batch_normalization(
-        _newer("input", input, "t", t),
-        _newer("mean", mean, "m", m),
-        _newer("variance", variance, "v", v),
+        either(input, t, "input", "t"),
+        either(mean, m, "mean", "m"),
+        either(variance, v, "variance", "v"),
         beta,
         gamma if scale_after_normalization else None,
         0.0 if variance_epsilon is None else variance_epsilon,
@@ -176,7 +169,7 @@ def weighted_cross_entropy_with_logits(
     -pos_weight * labels * log(sigmoid(logits)) - (1 - labels) * log(1 - sigmoid(logits)), which
     never overflows. `targets` is an older name of `labels`. ValueError when the shapes differ.
     """
-    chosen = _newer("labels", labels, "targets", targets)
+    chosen = either(labels, targets, "labels", "targets")
     with op_scope(name, "logistic_loss", logits, chosen) as scope:
         x = convert_to_tensor(logits, name="logits")
         z = convert_to_tensor(chosen, x.dtype.base_dtype, name="labels")

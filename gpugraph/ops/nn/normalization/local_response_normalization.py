@@ -1,4 +1,4 @@
-"""Local response normalization: each channel by the squares of those near it.
+"""Local response normalization: each channel is divided by a norm of the channels near it.
 
     y = x / norm ** beta    norm = bias + alpha * (sum of x ** 2 over depth_radius to both sides)
 
@@ -13,17 +13,18 @@ from typing import Any
 
 import numpy as np
 
-from gpugraph.base.dtypes import FLOATING, float16, float32
+from gpugraph.base.dtypes import FLOATING
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Arg, Call, KernelContext, Launch, Scratch, Signature, Source
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.framework.cuda_grids import THREADS, grid_of, wide_type
-from gpugraph.ops.framework.kernel_helpers import do_nothing
 from gpugraph.ops.framework.op_declaration import Attr, op, raw_ops
 from gpugraph.ops.framework.op_scope_and_arguments import attrs_of, shape_of, size_at
 from gpugraph.ops.framework.shape_functions import of_rank
+from gpugraph.ops.nn.windows.window_geometry import sum_dtype, unless_empty
+from gpugraph.ops.nn.windows.window_launches import place_type
 
 _ATTRS = {
     "depth_radius": Attr("int", 5),
@@ -37,8 +38,7 @@ class _Work:
     """Scratch rows of channels, in float32 where images are float16."""
 
     def __init__(self, context: KernelContext, like: Any) -> None:
-        dtype = context.output_types[0].base_dtype
-        self.context, self.dtype = context, float32 if dtype is float16 else dtype
+        self.context, self.dtype = context, sum_dtype(context)
         self.shape = (-1, like.shape[-1])
         self.rows = int(np.prod(like.shape[:-1]))
         number = self.dtype.as_numpy_dtype
@@ -48,25 +48,26 @@ class _Work:
         )
 
     def scratch(self) -> Any:
+        """Memory for rows of channels."""
         return self.context.scratch((self.rows, self.shape[1]), self.dtype)
 
     def near(self, source: Any, out: Any) -> None:
-        """The sum over the channels near each."""
+        """The sum over the channels near each channel."""
         np.copyto(out, source)
-        for apart in range(1, min(self.radius, self.shape[1] - 1) + 1):
-            np.add(out[:, apart:], source[:, :-apart], out[:, apart:])
-            np.add(out[:, :-apart], source[:, apart:], out[:, :-apart])
+        for distance in range(1, min(self.radius, self.shape[1] - 1) + 1):
+            np.add(out[:, distance:], source[:, :-distance], out[:, distance:])
+            np.add(out[:, :-distance], source[:, distance:], out[:, :-distance])
 
     def norm(self, images: Any, squares: Any, out: Any) -> None:
+        """out = bias + alpha * the sum of squares near each channel."""
         np.multiply(images, images, squares)
         self.near(squares, out)
         np.multiply(out, self.alpha, out)
         np.add(out, self.bias, out)
 
 
+@unless_empty
 def _bind_forward(context: KernelContext, images: Any, out: Any) -> Callable[[], Any]:
-    if out.size == 0:
-        return do_nothing
     work = _Work(context, images)
     source, target = images.reshape(work.shape), out.reshape(work.shape)
     wide, squares, norm = work.scratch(), work.scratch(), work.scratch()
@@ -81,11 +82,10 @@ def _bind_forward(context: KernelContext, images: Any, out: Any) -> Callable[[],
     return run
 
 
+@unless_empty
 def _bind_backward(
     context: KernelContext, dy: Any, images: Any, outputs: Any, out: Any
 ) -> Callable[[], Any]:
-    if out.size == 0:
-        return do_nothing
     work = _Work(context, images)
     slope, source, result, target = (
         array.reshape(work.shape) for array in (dy, images, outputs, out)
@@ -111,12 +111,9 @@ def _bind_backward(
 
 # -- on GPUs
 
-_MANY = (1 << 31) - (1 << 24)
-"""Elements from which places need 64 bits."""
-
 
 def _launch(signature: Signature, function: str, *arguments: Arg | Scratch | float) -> Launch:
-    """A function over all elements, told their count, the channels and the radius too."""
+    """A launch over all elements, with their count, the channels and the radius as arguments."""
     shape, attrs = signature.output_shapes[0], signature.attrs
     count, depth = prod(shape), shape[-1]
     radius = min(int(attrs["depth_radius"]), depth - 1)
@@ -128,7 +125,7 @@ def _launch(signature: Signature, function: str, *arguments: Arg | Scratch | flo
         (THREADS, 1, 1),
         (*arrays, count, depth, radius, *numbers),
         {"T": signature.output_types[0]},
-        {"PLACE": "int64_t" if count >= _MANY else "int32_t"},
+        {"PLACE": place_type(count)},
     )
 
 
@@ -161,11 +158,11 @@ def _infer_backward(context: InferContext) -> list[TensorShape]:
 
 
 def _near(op: Any, images: Tensor) -> Callable[[Any], Any]:
-    """The sum over the channels near each, as a product with a matrix of 0 and 1."""
+    """The sum over the channels near each channel, as a product with a matrix of 0 and 1."""
     depth, dtype = size_at(images, -1), images.dtype.base_dtype
     numbers = raw_ops.Range(0, depth, 1)
-    apart = raw_ops.Abs(raw_ops.Sub(raw_ops.ExpandDims(numbers, 1), numbers))
-    band = cast(raw_ops.LessEqual(apart, np.int32(op.get_attr("depth_radius"))), dtype)
+    distances = raw_ops.Abs(raw_ops.Sub(raw_ops.ExpandDims(numbers, 1), numbers))
+    band = cast(raw_ops.LessEqual(distances, np.int32(op.get_attr("depth_radius"))), dtype)
 
     def near(value: Any) -> Any:
         rows = raw_ops.Reshape(value, raw_ops.Pack([-1, depth]))
@@ -175,7 +172,7 @@ def _near(op: Any, images: Tensor) -> Callable[[Any], Any]:
 
 
 def _gradient_of_gradient(op: Any, g: Any) -> list[Any]:
-    """Of dx = dy norm^-beta - 2 alpha beta x near(dy y / norm), by dy, x and y."""
+    """The gradients of dx = dy norm^-beta - 2 alpha beta x near(dy y / norm) by dy, x and y."""
     dy, x, y = op.inputs
     near = _near(op, x)
     number = x.dtype.base_dtype.as_numpy_dtype

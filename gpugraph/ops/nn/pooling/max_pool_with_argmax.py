@@ -1,4 +1,4 @@
-"""Max pooling that says where each window's largest element is, and what follows from that.
+"""Max pooling with the place of each window's largest element, and its gradients.
 
 A place is (y * width + x) * channels + channel, with `include_batch_in_index` in the whole batch.
 Of equal elements it is the first one's; NaN is the largest only where a window begins with it.
@@ -40,12 +40,12 @@ _ATTRS = {
 
 
 def _window_attrs(attrs: Any) -> dict[str, Any]:
-    """The attrs as those of other pooling are."""
+    """The attrs that other pooling ops have."""
     return {"data_format": "NHWC", **{key: attrs[key] for key in _ATTRS}}
 
 
 def _batch_places(context: KernelContext, image: Any) -> Any:
-    """What is added to places in each image, [n, 1, 1, 1]."""
+    """The number that is added to places in each image, [n, 1, 1, 1]."""
     count, size = image.shape[0], image.size // max(1, image.shape[0])
     step = size if context.attrs["include_batch_in_index"] else 0
     return (np.arange(count, dtype=np.int64) * step).reshape(-1, 1, 1, 1)
@@ -76,7 +76,7 @@ def _bind(context: KernelContext, image: Any, out: Any, where: Any) -> Callable[
 
 
 def _flat(context: KernelContext, image: Any, where: Any) -> Callable[[], Any]:
-    """What gives the places in the whole batch, flat; InvalidArgumentError for others."""
+    """A function that gives the flat places in the whole batch, or InvalidArgumentError."""
     step = 0 if context.attrs["include_batch_in_index"] else image.size // image.shape[0]
     first = (np.arange(image.shape[0], dtype=np.int64) * step).reshape(-1, 1, 1, 1)
     first = np.asarray(first, like=where)

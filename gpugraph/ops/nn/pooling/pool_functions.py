@@ -28,6 +28,7 @@ from gpugraph.ops.nn.windows.window_arguments import (
     whole_entries,
 )
 from gpugraph.ops.nn.windows.with_space_to_batch import with_space_to_batch
+from gpugraph.ops.reductions.reduction_functions import either
 
 
 def _pool(
@@ -258,9 +259,7 @@ def max_pool_with_argmax(
     """
     if data_format != "NHWC":
         raise ValueError(f"Data formats other than 'NHWC' are not yet supported: {data_format!r}")
-    if Targmax is not None and output_dtype is not None:
-        raise ValueError("Cannot specify both 'output_dtype' and 'Targmax'")
-    dtype = Targmax if output_dtype is None else output_dtype
+    dtype = either(output_dtype, Targmax, "output_dtype", "Targmax")
     largest, where = raw_ops.MaxPoolWithArgmax(
         input,
         ksize=ksize,
@@ -300,16 +299,16 @@ def pool(
         count = spatial_rank(source)
         layout = format_of_rank(data_format, count)
         rate = dilations if dilation_rate is None else dilation_rate
-        apart = spatial_entries(rate, count, "dilation_rate")
+        rates = spatial_entries(rate, count, "dilation_rate")
         size = spatial_entries(window_shape, count, "window_shape")
         steps = spatial_entries(strides, count, "strides")
-        check_strides_and_rates(steps, apart)
-        if max(apart) > 1 and padding == "SAME":
+        check_strides_and_rates(steps, rates)
+        if max(rates) > 1 and padding == "SAME":
             raise ValueError("pooling with SAME padding is not implemented for dilation_rate > 1")
 
-        functions = _MAX if pooling_type == "MAX" else _MEAN
+        function = (_MAX if pooling_type == "MAX" else _MEAN)[count]
 
-        def pooled(converted: Tensor, _: int, converted_padding: str) -> Tensor:
-            return functions[count](converted, size, steps, converted_padding, layout, scope)
+        def pool_batches(batches: Tensor, _: int, batches_padding: str) -> Tensor:
+            return function(batches, size, steps, batches_padding, layout, scope)
 
-        return with_space_to_batch(source, apart, padding, pooled, data_format=layout)
+        return with_space_to_batch(source, rates, padding, pool_batches, data_format=layout)

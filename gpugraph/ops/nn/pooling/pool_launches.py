@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 
 from gpugraph.base.dtypes import DType, int32, uint8
-from gpugraph.kernel import Arg, Call, Launch, Scratch, Signature, Source
+from gpugraph.kernel import Arg, Launch, Scratch, Signature
 from gpugraph.ops.framework.cuda_grids import THREADS, grid_of
 from gpugraph.ops.nn.windows.window_geometry import Layout
 from gpugraph.ops.nn.windows.window_launches import Geometry, geometry_of
@@ -16,7 +14,7 @@ Arguments = tuple[Arg | Scratch, ...]
 
 
 def _lowest(dtype: DType) -> str:
-    """Where the search for the largest starts, in C."""
+    """The value at which the search for the largest starts, in C."""
     if dtype.is_floating:
         return "-INFINITY"
     low = int(np.iinfo(dtype.as_numpy_dtype).min)
@@ -24,14 +22,14 @@ def _lowest(dtype: DType) -> str:
 
 
 def _number(work: Geometry) -> DType:
-    """What holds the number of an element of a window, and one that says: none."""
+    """The dtype for numbers of a window's elements, and one more for none."""
     return uint8 if work.window < 255 else int32
 
 
 def _launch(
     function: str, work: Geometry, pixels: int, arguments: Arguments, dtype: DType
 ) -> Launch:
-    """Of a function that goes over `pixels`: those of the images or those of the results."""
+    """A launch over `pixels`: those of the images or those of the results."""
     pack = work.pack()
     count = pixels * work.channels // pack
     macros = {
@@ -48,12 +46,14 @@ def _dtype(signature: Signature) -> DType:
     return signature.output_types[0].base_dtype
 
 
-def _forward(function: str, layout: Layout, signature: Signature) -> list[Launch]:
+def forward_launches(function: str, layout: Layout, signature: Signature) -> list[Launch]:
+    """Launches for the largest element, or the mean, of each window."""
     work = geometry_of(layout, signature, signature.input_shapes[0])
     return [_launch(function, work, work.places, (Arg(0), Arg(1)), _dtype(signature))]
 
 
-def _max_back(layout: Layout, signature: Signature) -> list[Launch]:
+def max_gradient_launches(layout: Layout, signature: Signature) -> list[Launch]:
+    """Launches for the numbers of the largest elements first, then for a sum for each pixel."""
     work, dtype = geometry_of(layout, signature, signature.input_shapes[0]), _dtype(signature)
     numbers = Scratch("numbers", max(1, work.places * work.channels), _number(work))
     back = _launch("gg_max_pool_back", work, work.pixels, (numbers, Arg(2), Arg(3)), dtype)
@@ -62,37 +62,14 @@ def _max_back(layout: Layout, signature: Signature) -> list[Launch]:
     return [_launch("gg_max_places", work, work.places, (Arg(0), numbers), dtype), back]
 
 
-def _max_back_back(layout: Layout, signature: Signature) -> list[Launch]:
+def max_gradient_gradient_launches(layout: Layout, signature: Signature) -> list[Launch]:
+    """Launches that read a gradient where each window's largest element is."""
     work = geometry_of(layout, signature, signature.input_shapes[0])
     arrays = Arg(0), Arg(2), Arg(3)
     return [_launch("gg_max_pool_back_back", work, work.places, arrays, _dtype(signature))]
 
 
-def _mean_back(layout: Layout, signature: Signature) -> list[Launch]:
+def mean_gradient_launches(layout: Layout, signature: Signature) -> list[Launch]:
+    """Launches that give each window's gradient to its elements in equal parts."""
     work = geometry_of(layout, signature, signature.output_shapes[0])
     return [_launch("gg_mean_pool_back", work, work.pixels, (Arg(0), Arg(1)), _dtype(signature))]
-
-
-def max_gpu(layout: Layout, host: Call) -> Source:
-    """The largest of each window."""
-    return Source("pooling.cu", partial(_forward, "gg_max_pool", layout), host)
-
-
-def max_back_gpu(layout: Layout, host: Call) -> Source:
-    """Its gradient: the numbers of the largest elements first, then a sum for each pixel."""
-    return Source("pooling.cu", partial(_max_back, layout), host)
-
-
-def max_back_back_gpu(layout: Layout, host: Call) -> Source:
-    """What a gradient holds where each window's largest element is."""
-    return Source("pooling.cu", partial(_max_back_back, layout), host)
-
-
-def mean_gpu(layout: Layout, host: Call) -> Source:
-    """The mean of each window."""
-    return Source("pooling.cu", partial(_forward, "gg_mean_pool", layout), host)
-
-
-def mean_back_gpu(layout: Layout, host: Call) -> Source:
-    """Its gradient."""
-    return Source("pooling.cu", partial(_mean_back, layout), host)

@@ -14,20 +14,19 @@ from typing import Any
 import numpy as np
 
 from gpugraph.base import dtypes
-from gpugraph.base.dtypes import FLOATING, REAL, DType, float16, float32
+from gpugraph.base.dtypes import FLOATING, REAL, DType
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import Call, CSource, KernelContext, Signature
+from gpugraph.kernel import Call, KernelContext, Launch, Signature, Source
 from gpugraph.ops.framework.kernel_helpers import run_all
 from gpugraph.ops.framework.op_declaration import Attr, op, raw_ops
 from gpugraph.ops.framework.op_function import OpFunction
 from gpugraph.ops.framework.op_scope_and_arguments import attrs_of, shape_of
 from gpugraph.ops.nn.pooling.pool_launches import (
-    max_back_back_gpu,
-    max_back_gpu,
-    max_gpu,
-    mean_back_gpu,
-    mean_gpu,
+    forward_launches,
+    max_gradient_gradient_launches,
+    max_gradient_launches,
+    mean_gradient_launches,
 )
 from gpugraph.ops.nn.windows.native_window_sources import Shapes, pooling_source
 from gpugraph.ops.nn.windows.window_geometry import (
@@ -39,6 +38,8 @@ from gpugraph.ops.nn.windows.window_geometry import (
     Sizes,
     check_all_equal,
     check_equal,
+    sum_dtype,
+    sum_target,
     unless_empty,
     window_steps,
 )
@@ -135,12 +136,6 @@ def _bind_max_back_back(
 # -- the mean
 
 
-def _wide_type(context: KernelContext) -> DType:
-    """What sums are computed in."""
-    dtype = context.output_types[0].base_dtype
-    return float32 if dtype is float16 else dtype
-
-
 def _shares(context: KernelContext, axes: Sequence[Axis], like: Any) -> Any:
     """1 / (elements of the window that are inside), for each window: (..., 1)."""
     counts = []
@@ -150,22 +145,13 @@ def _shares(context: KernelContext, axes: Sequence[Axis], like: Any) -> Any:
             inside[windows] += 1
         counts.append(inside)
     shares = 1 / np.maximum(reduce(np.multiply.outer, counts), 1)
-    return np.asarray(shares[..., None], _wide_type(context).as_numpy_dtype, like=like)
-
-
-def _total(context: KernelContext, array: Any) -> tuple[Any, list[Run]]:
-    """What sums go into, and the call that brings them to `array`, if it is another."""
-    dtype = _wide_type(context)
-    if dtype is context.output_types[0].base_dtype:
-        return array, []
-    total = context.scratch(tuple(array.shape), dtype)
-    return total, [partial(np.copyto, array, total, casting="same_kind")]
+    return np.asarray(shares[..., None], sum_dtype(context).as_numpy_dtype, like=like)
 
 
 def _bind_mean(layout: Layout, context: KernelContext, source: Any, out: Any) -> Run:
     source, out = layout.last_channels(context.attrs, source, out)
     axes = _axes(layout, context, source)
-    total, finish = _total(context, out)
+    total, finish = sum_target(context, out)
     calls: list[Run] = [partial(total.fill, 0)]
     for seen, into, _ in _steps(axes, source, total):
         calls.append(partial(np.add, into, seen, into))
@@ -176,8 +162,8 @@ def _bind_mean(layout: Layout, context: KernelContext, source: Any, out: Any) ->
 def _bind_mean_back(layout: Layout, context: KernelContext, dy: Any, out: Any) -> Run:
     dy, out = layout.last_channels(context.attrs, dy, out)
     axes = _axes(layout, context, out)
-    total, finish = _total(context, out)
-    scaled = context.scratch(tuple(dy.shape), _wide_type(context))
+    total, finish = sum_target(context, out)
+    scaled = context.scratch(tuple(dy.shape), sum_dtype(context))
     calls: list[Run] = [
         partial(np.multiply, dy, _shares(context, axes, out), scaled),
         partial(total.fill, 0),
@@ -229,6 +215,18 @@ def _infer_mean_back(layout: Layout, context: InferContext) -> Sequence[TensorSh
 # -- declarations
 
 
+def _forward_shapes(signature: Signature) -> Sequence[tuple[int, ...]]:
+    return signature.input_shapes[0], signature.output_shapes[0]
+
+
+def _max_gradient_shapes(signature: Signature) -> Sequence[tuple[int, ...]]:
+    return signature.input_shapes[:2]
+
+
+def _mean_gradient_shapes(signature: Signature) -> Sequence[tuple[int, ...]]:
+    return signature.output_shapes[0], signature.input_shapes[1]
+
+
 def _attrs(layout: Layout) -> dict[str, Attr]:
     return {
         "ksize": Attr("list(int)", required=True),
@@ -238,20 +236,38 @@ def _attrs(layout: Layout) -> dict[str, Attr]:
     }
 
 
-def _native(layout: Layout, function: str, shapes: Shapes) -> CSource | None:
-    return pooling_source(function, shapes) if layout is IMAGES else None
+def _op(
+    layout: Layout,
+    name: str,
+    inputs: str,
+    *,
+    types: Sequence[DType],
+    infer: Callable[[Layout, InferContext], Sequence[TensorShape]],
+    bind: Callable[..., Run],
+    launches: Callable[[Layout, Signature], Sequence[Launch]],
+    native: tuple[str, Shapes],
+    grad: Callable[..., Any],
+    doc: str,
+    host: Sequence[int] = (),
+) -> OpFunction:
+    """Declares a pooling op or a gradient of one; only those over images have native kernels."""
+    kernel = Call(make=unless_empty(partial(bind, layout)))
+    return op(
+        name,
+        inputs=inputs,
+        outputs="output: T",
+        attrs={"T": types, **_attrs(layout)},
+        infer=partial(infer, layout),
+        host=host,
+        cpu=kernel,
+        gpu=Source("pooling.cu", partial(launches, layout), kernel),
+        native=pooling_source(*native) if layout is IMAGES else None,
+        grad=grad,
+        doc=doc,
+    )
 
 
-def _forward_shapes(signature: Signature) -> Sequence[tuple[int, ...]]:
-    return signature.input_shapes[0], signature.output_shapes[0]
-
-
-def _gradient_shapes(signature: Signature) -> Sequence[tuple[int, ...]]:
-    return signature.input_shapes[:2]
-
-
-def _mean_gradient_shapes(signature: Signature) -> Sequence[tuple[int, ...]]:
-    return signature.output_shapes[0], signature.input_shapes[1]
+_GRADIENT_INPUTS = "orig_input: T, orig_output: T, grad: T"
 
 
 def _declare_max(
@@ -269,43 +285,40 @@ def _declare_max(
         function = getattr(raw_ops, op_type)
         return [None, None, function(source, largest, slope, **attrs_of(op, attrs))]
 
-    host = Call(make=unless_empty(partial(_bind_max, layout)))
-    max_pool = op(
+    max_pool = _op(
+        layout,
         name,
-        inputs="input: T",
-        outputs="output: T",
-        attrs={"T": types, **attrs},
-        infer=partial(_infer, layout),
-        cpu=host,
-        gpu=max_gpu(layout, host),
-        native=_native(layout, "gg_max_pool", _forward_shapes),
+        "input: T",
+        types=types,
+        infer=_infer,
+        bind=_bind_max,
+        launches=partial(forward_launches, "gg_max_pool"),
+        native=("gg_max_pool", _forward_shapes),
         grad=gradient,
         doc="The largest element of each window; padding counts for nothing.",
     )
-    host = Call(make=unless_empty(partial(_bind_max_back, layout)))
-    op(
+    _op(
+        layout,
         grad_name,
-        inputs="orig_input: T, orig_output: T, grad: T",
-        outputs="output: T",
-        attrs={"T": types, **attrs},
-        infer=partial(_infer_max_back, layout),
-        cpu=host,
-        gpu=max_back_gpu(layout, host),
-        native=_native(layout, "gg_max_pool_back", _gradient_shapes),
+        _GRADIENT_INPUTS,
+        types=types,
+        infer=_infer_max_back,
+        bind=_bind_max_back,
+        launches=max_gradient_launches,
+        native=("gg_max_pool_back", _max_gradient_shapes),
         grad=partial(of_gradient, grad_grad_name),
         doc=f"The gradient of {name}: each window's goes to its largest element, the first of "
         "equals.",
     )
-    host = Call(make=unless_empty(partial(_bind_max_back_back, layout)))
-    op(
+    _op(
+        layout,
         grad_grad_name,
-        inputs="orig_input: T, orig_output: T, grad: T",
-        outputs="output: T",
-        attrs={"T": types, **attrs},
-        infer=partial(_infer_max_back_back, layout),
-        cpu=host,
-        gpu=max_back_back_gpu(layout, host),
-        native=_native(layout, "gg_max_pool_back_back", _gradient_shapes),
+        _GRADIENT_INPUTS,
+        types=types,
+        infer=_infer_max_back_back,
+        bind=_bind_max_back_back,
+        launches=max_gradient_gradient_launches,
+        native=("gg_max_pool_back_back", _max_gradient_shapes),
         grad=partial(of_gradient, grad_name),
         doc="What `grad` holds where each window's largest element is.",
     )
@@ -322,32 +335,30 @@ def _declare_mean(layout: Layout, name: str, grad_name: str, input_name: str) ->
     def gradient_of_gradient(op: Any, ddx: Any) -> list[Any]:
         return [None, getattr(raw_ops, name)(ddx, **attrs_of(op, attrs))]
 
-    host = Call(make=unless_empty(partial(_bind_mean, layout)))
-    avg_pool = op(
+    avg_pool = _op(
+        layout,
         name,
-        inputs=f"{input_name}: T",
-        outputs="output: T",
-        attrs={"T": FLOATING, **attrs},
-        infer=partial(_infer, layout),
-        cpu=host,
-        gpu=mean_gpu(layout, host),
-        native=_native(layout, "gg_mean_pool", _forward_shapes),
+        f"{input_name}: T",
+        types=FLOATING,
+        infer=_infer,
+        bind=_bind_mean,
+        launches=partial(forward_launches, "gg_mean_pool"),
+        native=("gg_mean_pool", _forward_shapes),
         grad=gradient,
         doc=f"The mean of each window's elements that are inside the {layout.noun[:-1]}.",
     )
-    host = Call(make=unless_empty(partial(_bind_mean_back, layout)))
-    op(
+    _op(
+        layout,
         grad_name,
-        inputs="orig_input_shape: int32, grad: T",
-        outputs="output: T",
-        attrs={"T": FLOATING, **attrs},
-        infer=partial(_infer_mean_back, layout),
-        host=[0],
-        cpu=host,
-        gpu=mean_back_gpu(layout, host),
-        native=_native(layout, "gg_mean_pool_back", _mean_gradient_shapes),
+        "orig_input_shape: int32, grad: T",
+        types=FLOATING,
+        infer=_infer_mean_back,
+        bind=_bind_mean_back,
+        launches=mean_gradient_launches,
+        native=("gg_mean_pool_back", _mean_gradient_shapes),
         grad=gradient_of_gradient,
         doc=f"The gradient of {name}: each window's goes to its elements in equal parts.",
+        host=[0],
     )
     return avg_pool
 

@@ -31,14 +31,16 @@ def convolution_source(function: str, shapes: Shapes) -> CSource:
     return CSource("host_convolution.h", function, partial(_parameters, shapes))
 
 
-def biased_source(function: str, shapes: Shapes, cut: Callable[[Signature], int]) -> CSource:
-    """A convolution with a bias; `cut` gives the number of its activation, of host_product.h."""
+def biased_source(function: str, shapes: Shapes, activation: Callable[[Signature], int]) -> CSource:
+    """A convolution with a bias; `activation` gives the activation's number in host_product.h."""
 
     def parameters(signature: Signature) -> list[int]:
         images, filter, results = shapes(signature)
         if prod(results) and not prod(images) * prod(filter):
-            raise NotImplementedError("native convolutions with a bias are not of nothing")
-        return [*_parameters(shapes, signature), cut(signature)]
+            raise NotImplementedError(
+                "native convolutions with a bias need elements in images and filter"
+            )
+        return [*_parameters(shapes, signature), activation(signature)]
 
     return CSource("host_convolution.h", function, parameters)
 

@@ -53,7 +53,7 @@ def check_strides_and_rates(strides: list[int], rates: list[int]) -> None:
 
 
 def spatial_rank(source: Tensor) -> int:
-    """How many dimensions beside batch and channels the tensor has; ValueError but for 1 to 3."""
+    """The number of dimensions beside batch and channels; ValueError unless it is 1 to 3."""
     rank = source.shape.rank
     if rank is None or not 3 <= rank <= 5:
         raise ValueError(f"The input must be of rank 3, 4 or 5, but its shape is {source.shape}")
@@ -78,7 +78,7 @@ def image_format(data_format: str | None) -> str:
 
 
 class SequenceFormat(NamedTuple):
-    """How sequences become images one pixel high: the axis of the height, and the data format."""
+    """The form of sequences as images one pixel high: the axis of height, and the data format."""
 
     axis: int
     data_format: str

@@ -15,10 +15,13 @@ height and width) differ in: the number of spatial axes, and the data formats.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import wraps
+from functools import partial, wraps
 from itertools import product
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from gpugraph.base.dtypes import DType, float16, float32
 from gpugraph.base.shapes import TensorShape
 from gpugraph.kernel import KernelContext
 from gpugraph.ops.framework.op_declaration import Attr
@@ -33,7 +36,7 @@ CONV_ATTRS = {
     "data_format": Attr("string", "NHWC"),
     "dilations": Attr("list(int)", [1, 1, 1, 1]),
 }
-"""Of all convolutions of images."""
+"""The attrs of all convolutions of images."""
 
 Attrs = Mapping[str, Any]
 Size = int | None
@@ -98,7 +101,7 @@ class Axis(NamedTuple):
 def axis_of(
     size: int, window: int, stride: int, dilation: int, padding: str, explicit: tuple[int, int]
 ) -> Axis:
-    """How windows lie along an axis; ValueError where they are larger than it."""
+    """The axis with windows of this size; ValueError where they are larger than it."""
     reach = (window - 1) * dilation + 1
     if padding == "SAME":
         out = -(-size // stride)
@@ -122,6 +125,21 @@ def window_steps(axes: Sequence[Axis]) -> Iterator[tuple[tuple[int, ...], Any, A
     for parts in product(*(list(axis.elements()) for axis in axes)):
         element, windows, positions = zip(*parts)
         yield element, windows, positions
+
+
+def sum_dtype(context: KernelContext) -> DType:
+    """The dtype that sums are computed in: float32 for float16, else the output's."""
+    dtype = context.output_types[0].base_dtype
+    return float32 if dtype is float16 else dtype
+
+
+def sum_target(context: KernelContext, array: Any) -> tuple[Any, list[Callable[[], Any]]]:
+    """The array that sums for `array` are added to, and the calls that copy it there, if any."""
+    dtype = sum_dtype(context)
+    if dtype is context.output_types[0].base_dtype:
+        return array, []
+    total = context.scratch(tuple(array.shape), dtype)
+    return total, [partial(np.copyto, array, total, casting="same_kind")]
 
 
 def unless_empty(bind: Bind) -> Bind:

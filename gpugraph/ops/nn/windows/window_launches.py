@@ -1,4 +1,4 @@
-"""What launches of CUDA kernels of windows need: geometry as integers (window_geometry.cuh).
+"""The geometry of windows as integers, for launches of CUDA kernels (window_geometry.cuh).
 
 An image is a volume of depth 1: `geometry_of` describes both alike, by integers and by the macros
 GG_VOLUME, GG_LAST and PLACE.
@@ -56,23 +56,28 @@ class Geometry(NamedTuple):
         return {
             "GG_LAST": int(self.last),
             "GG_VOLUME": int(self.volume),
-            "PLACE": "int64_t" if large >= _MANY else "int32_t",
+            "PLACE": place_type(large),
         }
 
     def pack(self, channels: int | None = None, most: int = 4) -> int:
         """How many channels are loaded as one."""
-        return packed(self.channels if channels is None else channels, most) if self.last else 1
+        return pack_width(self.channels if channels is None else channels, most) if self.last else 1
 
 
-def packed(count: int, most: int) -> int:
-    """As how many `count` elements can be loaded at once: 8 or 4, `most` at most, or 1."""
+def place_type(count: int) -> str:
+    """The C type of offsets in arrays of so many elements, the macro PLACE."""
+    return "int64_t" if count >= _MANY else "int32_t"
+
+
+def pack_width(count: int, most: int) -> int:
+    """How many elements of `count` are loaded at once: 8 or 4, `most` at most, or 1."""
     return next((width for width in (8, 4) if width <= most and count % width == 0), 1)
 
 
 def geometry_of(
     layout: Layout, signature: Signature, shape: Shape, window: Sequence[int] | None = None
 ) -> Geometry:
-    """Of images or volumes of this shape; the windows' sizes are those of attr ksize by default."""
+    """The geometry over images or volumes of this shape; `window` is attr ksize by default."""
     attrs = signature.attrs
     batch, spatial, channels = layout.sizes(TensorShape.of(shape), attrs)
     assert batch is not None and channels is not None
@@ -82,15 +87,15 @@ def geometry_of(
 
 
 def forward_shapes(signature: Signature) -> Sequence[Shape]:
-    """Of a convolution's images, filter and results."""
+    """The shapes of a convolution's images, filter and results."""
     return *signature.input_shapes[:2], signature.output_shapes[0]
 
 
 def input_gradient_shapes(signature: Signature) -> Sequence[Shape]:
-    """Of images, filter and results of the convolution whose gradient by the images this is."""
+    """The shapes of images, filter and results, for the gradient by the images."""
     return signature.output_shapes[0], *signature.input_shapes[1:]
 
 
 def filter_gradient_shapes(signature: Signature) -> Sequence[Shape]:
-    """Of images, filter and results of the convolution whose gradient by the filter this is."""
+    """The shapes of images, filter and results, for the gradient by the filter."""
     return signature.input_shapes[0], signature.output_shapes[0], signature.input_shapes[2]

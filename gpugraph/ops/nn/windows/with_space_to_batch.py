@@ -1,4 +1,4 @@
-"""Windows whose elements are apart, by ops that know of none: space is moved into batches first.
+"""Dilated windows by ops without dilation: space is moved into batches first.
 
 input --space_to_batch_nd, padded to whole blocks--> op --batch_to_space_nd, cropped--> result
 """
@@ -76,11 +76,11 @@ def with_space_to_batch(
     spatial_dims: Sequence[int] | None = None,
     data_format: str | None = None,
 ) -> Tensor:
-    """`op`, of windows side by side, made one of windows whose elements are `dilation_rate` apart.
+    """`op` with its windows dilated: their elements are `dilation_rate` apart.
 
     dilation_rate: int32 [N], one for each of `spatial_dims`, the N dimensions after batch (and
       channels, in a `data_format` that starts with "NC") by default.
-    op: is given the batches, N and the padding, "VALID" where any rate is above 1.
+    op: a function of the batches, N and the padding, "VALID" where any rate is above 1.
     filter_shape: whose first N sizes are the window's; needed for padding "SAME".
 
     ValueError for rates below 1, for dimensions that do not ascend or begin before 1, for another
@@ -91,7 +91,7 @@ def with_space_to_batch(
     if rate.shape.rank != 1 or rate.shape[0].value is None:
         raise ValueError(f"rank of dilation_rate must be one, of known size, but is {rate.shape}")
     count = int(rate.shape[0].value)
-    places = _places(count, spatial_dims, data_format)
+    places = _spatial_axes(count, spatial_dims, data_format)
     known = constant_value(rate)
     if known is not None:
         if np.any(known < 1):
@@ -100,13 +100,15 @@ def with_space_to_batch(
             return op(source, count, padding)
     base = _base_paddings(filter_shape, count, rate if known is None else known, padding)
     paddings, crops = required_space_to_batch_paddings(_sizes_at(source, places), rate, base)
-    block = _spread(rate if known is None else known, places, 1)
-    batches = space_to_batch_nd(source, block, _spread(paddings, places, 0))
+    block = _at_dimensions(rate if known is None else known, places, 1)
+    batches = space_to_batch_nd(source, block, _at_dimensions(paddings, places, 0))
     result = op(batches, count, "VALID")
-    return batch_to_space_nd(result, block, _spread(crops, places, 0))
+    return batch_to_space_nd(result, block, _at_dimensions(crops, places, 0))
 
 
-def _places(count: int, spatial_dims: Sequence[int] | None, data_format: str | None) -> list[int]:
+def _spatial_axes(
+    count: int, spatial_dims: Sequence[int] | None, data_format: str | None
+) -> list[int]:
     first = 2 if data_format is not None and data_format.startswith("NC") else 1
     places = (
         list(range(first, first + count))
@@ -124,7 +126,7 @@ def _places(count: int, spatial_dims: Sequence[int] | None, data_format: str | N
 
 
 def _base_paddings(filter_shape: Any, count: int, rate: Any, padding: str) -> Any:
-    """Half of what windows reach out on either side, or nothing."""
+    """The padding that windows need around the images, half on either side, or none."""
     if padding == "VALID":
         return np.zeros((count, 2), np.int32)
     if padding != "SAME":
@@ -148,8 +150,8 @@ def _sizes_at(source: Tensor, places: list[int]) -> Any:
     return gather(shape(source), np.array(places, np.int32))
 
 
-def _spread(values: Any, places: list[int], fill: int) -> Any:
-    """`values` of the dimensions `places`, and `fill` of those before that are not among them."""
+def _at_dimensions(values: Any, places: list[int], fill: int) -> Any:
+    """`values` of the dimensions `places`, and `fill` for the dimensions between them."""
     if places == list(range(1, 1 + len(places))):
         return values
     known = constant_value(values) if isinstance(values, Tensor) else values

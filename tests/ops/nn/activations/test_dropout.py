@@ -21,11 +21,11 @@ def value_of(*tensors):
         return session.run(list(tensors))
 
 
-@pytest.mark.parametrize("given", [{"rate": 0.25}, {"keep_prob": 0.75}])
-def test_what_is_kept_is_scaled(given):
-    (found,) = value_of(tf.nn.dropout(tf.ones([200, 200]), seed=1, **given))
-    np.testing.assert_allclose(np.unique(found), [0, 4 / 3], rtol=1e-6)
-    assert abs(found.mean() - 1) < 0.02
+@pytest.mark.parametrize("arguments", [{"rate": 0.25}, {"keep_prob": 0.75}])
+def test_what_is_kept_is_scaled(arguments):
+    (dropped,) = value_of(tf.nn.dropout(tf.ones([200, 200]), seed=1, **arguments))
+    np.testing.assert_allclose(np.unique(dropped), [0, 4 / 3], rtol=1e-6)
+    assert abs(dropped.mean() - 1) < 0.02
 
 
 def test_its_operations_are_tensorflows(graph):
@@ -44,22 +44,22 @@ def test_its_operations_are_tensorflows(graph):
 def test_the_gradient_is_that_of_what_is_kept():
     x = tf.ones([50])
     dropped = tf.nn.dropout(x, rate=0.5)
-    found, gradient = value_of(dropped, tf.gradients(dropped, x)[0])
-    np.testing.assert_array_equal(found, gradient)
+    values, gradient = value_of(dropped, tf.gradients(dropped, x)[0])
+    np.testing.assert_array_equal(values, gradient)
 
 
 @pytest.mark.parametrize("noise_shape", [[4, 1], [None, 1]])
 def test_elements_are_dropped_together_by_the_noise_shape(noise_shape):
-    (found,) = value_of(tf.nn.dropout(tf.ones([4, 100]), rate=0.5, noise_shape=noise_shape))
-    assert all(len(set(row)) == 1 for row in found.tolist())
+    (values,) = value_of(tf.nn.dropout(tf.ones([4, 100]), rate=0.5, noise_shape=noise_shape))
+    assert all(len(set(row)) == 1 for row in values.tolist())
 
 
 def test_the_noise_shape_may_be_a_tensor():
     shape = tf.placeholder(tf.int32, [2])
     dropped = tf.nn.dropout(tf.ones([4, 100]), rate=0.5, noise_shape=shape)
     with tf.Session() as session:
-        found = session.run(dropped, {shape: [1, 100]})
-    assert (found == found[0]).all()
+        values = session.run(dropped, {shape: [1, 100]})
+    assert (values == values[0]).all()
 
 
 def test_the_rate_may_be_a_tensor():
@@ -78,7 +78,7 @@ def test_nothing_is_dropped_at_rate_0():
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
+    ("arguments", "message"),
     [
         ({}, "must provide a rate"),
         ({"rate": 0.5, "keep_prob": 0.5}, "one of 'rate' and its older form"),
@@ -89,6 +89,6 @@ def test_nothing_is_dropped_at_rate_0():
         ({"x": [1, 2], "rate": 0.5}, "x has to be a floating point tensor .* int32"),
     ],
 )
-def test_bad_arguments(given, message):
+def test_bad_arguments(arguments, message):
     with pytest.raises(ValueError, match=message):
-        tf.nn.dropout(**{"x": [1.0], **given})
+        tf.nn.dropout(**{"x": [1.0], **arguments})

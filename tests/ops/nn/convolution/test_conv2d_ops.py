@@ -45,7 +45,7 @@ def test_spans_are_what_the_windows_see(size, window, stride, dilation, before, 
     leaves = False
     for element in range(window):
         seen = {place: place * stride + element * dilation - before for place in range(start, stop)}
-        inside = {place: at for place, at in seen.items() if 0 <= at < size}
+        inside = {place: pixel for place, pixel in seen.items() if 0 <= pixel < size}
         leaves |= any(not 0 <= place * stride + element * dilation - before < size
                       for place in range(out))  # fmt: skip
         windows, positions = axis.span(element, start, stop)
@@ -68,8 +68,8 @@ def test_arguments_have_several_forms():
     ]
     assert others[-2].op.name == "mine"
     assert others[-1].op.get_attr("padding") in ("EXPLICIT", b"EXPLICIT")
-    for each in others:
-        np.testing.assert_array_equal(*value(whole, each))
+    for other in others:
+        np.testing.assert_array_equal(*value(whole, other))
 
 
 def test_shapes_that_are_partly_known():
@@ -103,9 +103,9 @@ def test_shapes_that_are_partly_known():
     ],
 )
 def test_what_is_refused(arguments, message):
-    given = {"filter": FILTER, "strides": 1, "padding": "SAME", **arguments}
+    all_arguments = {"filter": FILTER, "strides": 1, "padding": "SAME", **arguments}
     with pytest.raises(ValueError, match=message):
-        tf.nn.conv2d(IMAGES, **given)
+        tf.nn.conv2d(IMAGES, **all_arguments)
 
 
 @pytest.mark.parametrize("padding", ["SAME", "VALID"])
@@ -141,10 +141,10 @@ def test_a_large_image_in_many_tiles_is_as_its_parts():
     for i in range(3):
         for j in range(3):
             back[:, i : i + 200, j : j + 90] += dy @ w[i, j].T
-    found = value(y, dx, dw)
-    np.testing.assert_allclose(found[0], wanted, rtol=1e-3, atol=1e-3)
-    np.testing.assert_allclose(found[1], back[:, 1:-1, 1:-1], rtol=1e-3, atol=1e-3)
-    np.testing.assert_allclose(found[2], slopes, rtol=1e-3, atol=2e-2)
+    results = value(y, dx, dw)
+    np.testing.assert_allclose(results[0], wanted, rtol=1e-3, atol=1e-3)
+    np.testing.assert_allclose(results[1], back[:, 1:-1, 1:-1], rtol=1e-3, atol=1e-3)
+    np.testing.assert_allclose(results[2], slopes, rtol=1e-3, atol=2e-2)
 
 
 def test_a_filter_learns_to_see_edges():
@@ -166,13 +166,18 @@ def test_a_filter_learns_to_see_edges():
 def test_transposed_is_the_gradient_by_the_images():
     y = tf.placeholder(tf.float64, [None, 4, 3, 4])
     shape = tf.stack([tf.shape(y)[0], 7, 6, 3])
-    made = tf.nn.conv2d_transpose(y, FILTER, shape, 2)
-    assert made.op.name == "conv2d_transpose" and made.shape.as_list() == [None, 7, 6, 3]
+    transposed = tf.nn.conv2d_transpose(y, FILTER, shape, 2)
+    assert transposed.op.name == "conv2d_transpose" and transposed.shape.as_list() == [
+        None,
+        7,
+        6,
+        3,
+    ]
     x = tf.constant(IMAGES)
     dy = RANDOM.standard_normal((2, 4, 3, 4))
     (wanted,) = tf.gradients(tf.nn.conv2d(x, FILTER, 2, "SAME"), x, dy)
     with tf.Session() as session:
-        np.testing.assert_allclose(session.run(made, {y: dy}), session.run(wanted))
+        np.testing.assert_allclose(session.run(transposed, {y: dy}), session.run(wanted))
     with pytest.raises(ValueError, match="Dimensions must be equal"):
         tf.nn.conv2d_transpose(y, FILTER, [2, 9, 6, 3], 2)
 
@@ -183,9 +188,9 @@ def test_the_gradients_have_functions():
     dx, dw = tf.gradients(tf.nn.conv2d(x, w, 1, "SAME"), [x, w], dy)
     same = tf.nn.conv2d_backprop_input([2, 7, 6, 3], w, dy, 1, "SAME")
     also = tf.nn.conv2d_backprop_filter(x, [3, 2, 3, 4], dy, 1, "SAME")
-    found = value(dx, dw, same, also)
-    np.testing.assert_array_equal(found[0], found[2])
-    np.testing.assert_array_equal(found[1], found[3])
+    gradients = value(dx, dw, same, also)
+    np.testing.assert_array_equal(gradients[0], gradients[2])
+    np.testing.assert_array_equal(gradients[1], gradients[3])
 
 
 def test_by_channel_and_separable():
@@ -222,8 +227,8 @@ def test_pooling_has_its_arguments_in_several_forms():
     ]
     assert forms[0].op.name == "MaxPool"
     first, *others = value(*forms)
-    for each in others:
-        np.testing.assert_array_equal(each, first)
+    for other in others:
+        np.testing.assert_array_equal(other, first)
     assert tf.nn.avg_pool(IMAGES, 2, 1, "VALID", name="mine").op.name == "mine"
 
 
@@ -251,10 +256,10 @@ def test_of_equal_elements_the_first_has_the_gradient(pixels):
     with tf.Graph().as_default(), tf.Session() as session:
         x = tf.constant(image)
         (dx,) = tf.gradients(tf.nn.max_pool(x, [3, 4], 1, "VALID"), x)
-        found = session.run(dx).reshape(-1)
+        gradient = session.run(dx).reshape(-1)
     wanted = np.zeros(12)
     wanted[int(np.argmax(pixels))] = 1
-    assert found.tolist() == wanted.tolist()
+    assert gradient.tolist() == wanted.tolist()
 
 
 # -- normalization
@@ -264,10 +269,10 @@ def test_of_equal_elements_the_first_has_the_gradient(pixels):
 @pytest.mark.parametrize("scale", [None, [0.5, 2.0, -1.0]])
 def test_batch_normalization(offset, scale):
     mean, variance = tf.nn.moments(tf.constant(IMAGES), [0, 1, 2])
-    offset, scale = (None if each is None else np.array(each) for each in (offset, scale))
-    made = tf.nn.batch_normalization(IMAGES, mean, variance, offset, scale, 1e-3)
-    assert made.op.name == "batchnorm/add_1"
+    offset, scale = (None if vector is None else np.array(vector) for vector in (offset, scale))
+    normalized = tf.nn.batch_normalization(IMAGES, mean, variance, offset, scale, 1e-3)
+    assert normalized.op.name == "batchnorm/add_1"
     x = IMAGES.reshape(-1, 3)
     wanted = (IMAGES - x.mean(0)) / np.sqrt(x.var(0) + 1e-3)
     wanted = wanted * (1 if scale is None else scale) + (0 if offset is None else offset)
-    np.testing.assert_allclose(value(made)[0], wanted, rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(value(normalized)[0], wanted, rtol=1e-6, atol=1e-9)

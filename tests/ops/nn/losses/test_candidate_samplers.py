@@ -11,18 +11,18 @@ import pytest
 import gpugraph as tf
 
 TRUE = np.array([[1, 2], [3, 4], [0, 7]])
-WEIGHTS = [float(at % 7 + 1) for at in range(20)]
+WEIGHTS = [float(number % 7 + 1) for number in range(20)]
 
 
 @pytest.fixture(autouse=True)
 def session():
-    with tf.Graph().as_default() as graph, tf.Session(graph=graph) as made:
-        yield made
+    with tf.Graph().as_default() as graph, tf.Session(graph=graph) as session:
+        yield session
 
 
-def sampler(name, unique, *more, **others):
+def sampler(name, unique, *arguments, **others):
     function = getattr(tf.nn, f"{name}_candidate_sampler")
-    return function(TRUE, 2, 8, unique, *more, **others, seed=5)
+    return function(TRUE, 2, 8, unique, *arguments, **others, seed=5)
 
 
 # -- drawing
@@ -39,10 +39,10 @@ DRAWN = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "more", "others", "drawn", "different"), DRAWN)
-def test_equal_seeds_give_tensorflows_classes(session, name, more, others, drawn, different):
-    found = [sampler(name, unique, *more, **others)[0] for unique in (False, True)]
-    assert [each.tolist() for each in session.run(found)] == [drawn, different]
+@pytest.mark.parametrize(("name", "arguments", "others", "drawn", "different"), DRAWN)
+def test_equal_seeds_give_tensorflows_classes(session, name, arguments, others, drawn, different):
+    candidates = [sampler(name, unique, *arguments, **others)[0] for unique in (False, True)]
+    assert [classes.tolist() for classes in session.run(candidates)] == [drawn, different]
 
 
 def test_expected_counts_are_tensorflows(session):
@@ -56,21 +56,23 @@ def test_expected_counts_are_tensorflows(session):
 
 
 def test_only_the_classes_of_a_shard_are_counted(session):
-    found = tf.nn.fixed_unigram_candidate_sampler(
+    candidates = tf.nn.fixed_unigram_candidate_sampler(
         TRUE, 2, 4, False, 10, distortion=0.75, num_shards=2, shard=1, unigrams=WEIGHTS, seed=5
     )
-    assert session.run(found[0]).tolist() == [9, 9, 8, 9]
-    np.testing.assert_allclose(session.run(found[1])[0], [0.40970197, 0.5553113], 1e-6)
+    assert session.run(candidates[0]).tolist() == [9, 9, 8, 9]
+    np.testing.assert_allclose(session.run(candidates[1])[0], [0.40970197, 0.5553113], 1e-6)
 
 
 def test_weights_may_lie_in_a_file(session, tmp_path):
     file = tmp_path / "words.csv"
-    file.write_text("".join(f"word{at},{weight}\n" for at, weight in enumerate(WEIGHTS)), "utf-8")
-    of_file, given = (
+    file.write_text(
+        "".join(f"word{number},{weight}\n" for number, weight in enumerate(WEIGHTS)), "utf-8"
+    )
+    of_file, of_list = (
         sampler("fixed_unigram", True, 20, **how)
         for how in ({"vocab_file": str(file)}, {"unigrams": WEIGHTS})
     )
-    for one, other in zip(session.run(of_file), session.run(given), strict=True):
+    for one, other in zip(session.run(of_file), session.run(of_list), strict=True):
         np.testing.assert_array_equal(one, other)
     file.write_text("word\n", "utf-8")
     with pytest.raises(tf.errors.InvalidArgumentError, match="Wrong vocabulary format"):
@@ -82,8 +84,8 @@ def test_weights_may_lie_in_a_file(session, tmp_path):
 def test_true_classes_are_learned_from_run_to_run(session):
     classes = tf.placeholder(tf.int64, [1, 1])
     _, expected, _ = tf.nn.learned_unigram_candidate_sampler(classes, 1, 1, False, 4)
-    found = [session.run(expected, {classes: [[each]]}).item() for each in (2, 2, 2, 0)]
-    np.testing.assert_allclose(found, [1 / 4, 2 / 5, 3 / 6, 1 / 7], 1e-6)
+    counts = [session.run(expected, {classes: [[true]]}).item() for true in (2, 2, 2, 0)]
+    np.testing.assert_allclose(counts, [1 / 4, 2 / 5, 3 / 6, 1 / 7], 1e-6)
 
 
 @pytest.mark.parametrize("range_max", [1, 3, 1000])
@@ -92,8 +94,8 @@ def test_all_classes_are_found_where_all_are_asked_for(session, range_max):
         function = getattr(tf.random, f"{name}_candidate_sampler", None) or getattr(
             tf.nn, f"{name}_candidate_sampler"
         )
-        found = session.run(function([[0]], 1, range_max, True, range_max)[0])
-        assert sorted(found.tolist()) == list(range(range_max))
+        candidates = session.run(function([[0]], 1, range_max, True, range_max)[0])
+        assert sorted(candidates.tolist()) == list(range(range_max))
 
 
 @pytest.mark.parametrize(
@@ -113,9 +115,9 @@ def test_what_can_not_be_drawn_is_refused(session, make, what):
 
 @pytest.mark.parametrize("weight", [0.0, -1.0, np.nan, np.inf])
 def test_weights_that_are_no_law_are_refused(session, weight):
-    made = sampler("fixed_unigram", False, 20, unigrams=[0.0] * 19 + [weight])
+    candidates = sampler("fixed_unigram", False, 20, unigrams=[0.0] * 19 + [weight])
     with pytest.raises(tf.errors.InvalidArgumentError, match="weights must be at least 0"):
-        session.run(made[0])
+        session.run(candidates[0])
 
 
 def test_wrong_numbers_are_refused():
@@ -146,13 +148,13 @@ def test_the_sampled_softmax_of_all_classes_is_the_softmax(session):
     labels = [[3], [0], [19]]
     values, _, expected = everything(20)
     sampled = values, tf.ones([3, 1]), expected
-    found = tf.nn.sampled_softmax_loss(weights, biases, labels, inputs, 20, 20, 1, sampled)
+    loss = tf.nn.sampled_softmax_loss(weights, biases, labels, inputs, 20, 20, 1, sampled)
     logits = tf.matmul(inputs, weights, transpose_b=True) + biases
     wanted = tf.nn.sparse_softmax_cross_entropy_with_logits(
-        labels=[each for (each,) in labels], logits=logits
+        labels=[label for (label,) in labels], logits=logits
     )
     for one, other in zip(
-        session.run([found, *tf.gradients(found, inputs)]),
+        session.run([loss, *tf.gradients(loss, inputs)]),
         session.run([wanted, *tf.gradients(wanted, inputs)]),
         strict=True,
     ):
@@ -163,7 +165,7 @@ def test_nce_is_a_sum_of_two_class_losses(session):
     weights, biases, inputs = layer()
     labels, candidates = np.array([[3, 5], [0, 1], [19, 2]]), np.array([5, 7])
     expected = np.full((3, 2), 0.5, "f"), np.array([0.25, 2.0], "f")
-    found = tf.nn.nce_loss(
+    loss = tf.nn.nce_loss(
         weights, biases, labels, inputs, 2, 20, 2, (tf.constant(candidates), *expected)
     )
     w, b, x = session.run([weights, biases, inputs])
@@ -171,7 +173,7 @@ def test_nce_is_a_sum_of_two_class_losses(session):
     true = np.take_along_axis(logits, labels, 1) - np.log(0.5)
     false = logits[:, candidates] - np.log(expected[1])
     wanted = (np.logaddexp(0, -true) + 0.5 * true).sum(1) + np.logaddexp(0, false).sum(1)
-    np.testing.assert_allclose(session.run(found), wanted, 1e-6)
+    np.testing.assert_allclose(session.run(loss), wanted, 1e-6)
 
 
 def test_weights_in_parts_give_the_same(session):
@@ -180,9 +182,9 @@ def test_weights_in_parts_give_the_same(session):
     sampled = sampled[0], tf.ones([3, 1]), sampled[2]
     whole, parts = (
         tf.nn.sampled_softmax_loss(
-            each, biases, labels, inputs, 20, 20, 1, sampled, partition_strategy="div"
+            table, biases, labels, inputs, 20, 20, 1, sampled, partition_strategy="div"
         )
-        for each in (weights, [weights[:10], weights[10:]])
+        for table in (weights, [weights[:10], weights[10:]])
     )
     np.testing.assert_allclose(*session.run([whole, parts]), 1e-12)
 

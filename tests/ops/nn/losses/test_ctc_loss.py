@@ -15,12 +15,12 @@ LOGITS = np.random.RandomState(0).randn(6, 3, 5) * 2
 
 @pytest.fixture(autouse=True)
 def session():
-    with tf.Graph().as_default() as graph, tf.Session(graph=graph) as made:
-        yield made
+    with tf.Graph().as_default() as graph, tf.Session(graph=graph) as session:
+        yield session
 
 
 def sparse(rows):
-    indices = [(at, place) for at, row in enumerate(rows) for place in range(len(row))]
+    indices = [(number, place) for number, row in enumerate(rows) for place in range(len(row))]
     values = [label for row in rows for label in row]
     return tf.SparseTensor(
         np.array(indices, np.int64).reshape(-1, 2),
@@ -30,7 +30,10 @@ def sparse(rows):
 
 
 def rows_of(value):
-    return [value.values[value.indices[:, 0] == at].tolist() for at in range(value.dense_shape[0])]
+    return [
+        value.values[value.indices[:, 0] == number].tolist()
+        for number in range(value.dense_shape[0])
+    ]
 
 
 # -- the loss
@@ -60,11 +63,11 @@ def test_gradient_is_weighted_by_what_comes_in(session):
     rows, times = [[0, 1], [2, 2, 1], [3]], [6, 5, 4]
     labels = sparse(rows)
     loss = tf.nn.ctc_loss(labels, logits, times)
-    (found,) = tf.gradients(loss, logits, tf.constant([1.0, -2.0, 0.5], tf.float64))
+    (gradient,) = tf.gradients(loss, logits, tf.constant([1.0, -2.0, 0.5], tf.float64))
     indices, values = session.run([labels.indices, labels.values])
     _, wanted = ctc(LOGITS, indices, values, times)
-    np.testing.assert_allclose(session.run(found), wanted * [[[1], [-2], [0.5]]], 1e-9, 1e-9)
-    assert not session.run(found)[5:, 1].any()  # after its time
+    np.testing.assert_allclose(session.run(gradient), wanted * [[[1], [-2], [0.5]]], 1e-9, 1e-9)
+    assert not session.run(gradient)[5:, 1].any()  # after its time
 
 
 def test_batch_major_is_the_same(session):
@@ -117,7 +120,7 @@ def test_greedy_decoding_is_tensorflows(session):
 
 
 def test_a_narrow_beam_finds_what_tensorflows_finds(session):
-    found, chances = tf.nn.ctc_beam_search_decoder(
+    labels, chances = tf.nn.ctc_beam_search_decoder(
         LOGITS.astype("f"), [6, 4, 3], beam_width=3, top_paths=3, merge_repeated=False
     )
     wanted = [
@@ -125,7 +128,7 @@ def test_a_narrow_beam_finds_what_tensorflows_finds(session):
         [[3, 1, 2, 3], [1, 2, 1], [2, 3]],
         [[3, 1, 0, 2], [1, 2], [1]],
     ]
-    assert [rows_of(each) for each in session.run(found)] == wanted
+    assert [rows_of(path) for path in session.run(labels)] == wanted
     np.testing.assert_allclose(
         session.run(chances),
         [[-2.5827377, -3.351642, -3.3527606], [-1.4760388, -1.8758006, -2.2677522],
@@ -137,9 +140,9 @@ def test_a_narrow_beam_finds_what_tensorflows_finds(session):
 @pytest.mark.parametrize("merge", [True, False])
 def test_a_wide_beam_finds_the_likeliest_of_all(session, merge):
     logits = np.random.default_rng(3).normal(0, 1, (5, 2, 3))
-    found, chances = tf.nn.ctc_beam_search_decoder(logits, [5, 3], 200, 4, merge)
+    labels, chances = tf.nn.ctc_beam_search_decoder(logits, [5, 3], 200, 4, merge)
     *parts, logs = likeliest(logits, [5, 3], 200, 4, merge)
-    for path, value in enumerate(session.run(found)):
+    for path, value in enumerate(session.run(labels)):
         for one, other in zip(value, parts[path::4], strict=True):
             np.testing.assert_array_equal(one, other)
     np.testing.assert_allclose(session.run(chances), logs, 1e-9)
@@ -149,7 +152,7 @@ def test_repeated_labels_stay_by_the_second_version(session):
     logits = np.log(np.array([[0.9, 0.1], [0.1, 0.9], [0.9, 0.1]]) + 1e-9)[:, None]
     first, _ = tf.nn.ctc_beam_search_decoder(logits, [3])
     second, _ = tf.nn.ctc_beam_search_decoder_v2(logits, [3])
-    assert [rows_of(each) for each in session.run([first[0], second[0]])] == [[[0]], [[0, 0]]]
+    assert [rows_of(labels) for labels in session.run([first[0], second[0]])] == [[[0]], [[0, 0]]]
 
 
 def test_decoding_that_can_not_be_done_is_refused(session):
@@ -178,8 +181,8 @@ def test_beams_and_paths_must_be_some(name):
 
 def test_collapse_repeated(session):
     labels, lengths = tf.nn.collapse_repeated([[1, 1, 2, 2, 1], [0, 1, 1, 1, 0]], [5, 3])
-    found = session.run([labels, lengths])
-    assert [each.tolist() for each in found] == [[[1, 2, 1], [0, 1, 0]], [3, 2]]
+    results = session.run([labels, lengths])
+    assert [array.tolist() for array in results] == [[[1, 2, 1], [0, 1, 0]], [3, 2]]
     open_rows = tf.placeholder(tf.int32, [None, None])
     labels, _ = tf.nn.collapse_repeated(open_rows, [2])
     assert session.run(labels, {open_rows: [[7, 7, 8]]}).tolist() == [[7]]
@@ -197,17 +200,17 @@ def test_dense_labels_have_the_loss_of_sparse_ones_wherever_the_blank_is(blank, 
     dense = np.zeros((3, 3), np.int64)
     for row, labels in zip(dense, rows):
         row[: len(labels)] = labels
-    given = tf.constant(SPOKEN if time_major else SPOKEN.transpose(1, 0, 2))
+    source = tf.constant(SPOKEN if time_major else SPOKEN.transpose(1, 0, 2))
     loss = tf.nn.ctc_loss_v2(
-        dense, given, [2, 2, 0], [5, 4, 3], logits_time_major=time_major, blank_index=blank
+        dense, source, [2, 2, 0], [5, 4, 3], logits_time_major=time_major, blank_index=blank
     )
     ordered = np.roll(SPOKEN, -1, axis=2) if place == 0 else SPOKEN
-    moved = [[each - (place == 0) for each in row] or [3] for row in rows]  # a blank is no label
+    moved = [[label - (place == 0) for label in row] or [3] for row in rows]  # a blank is no label
     logits = tf.constant(ordered)
     wanted = tf.nn.ctc_loss(sparse(moved), logits, [5, 4, 3])
     with tf.Session() as session:
         np.testing.assert_allclose(*session.run([loss, wanted]), rtol=1e-12)
-        ours, theirs = session.run([tf.gradients(loss, given), tf.gradients(wanted, logits)])
+        ours, theirs = session.run([tf.gradients(loss, source), tf.gradients(wanted, logits)])
     slope = np.roll(theirs[0], 1, axis=2) if place == 0 else theirs[0]
     slope = slope if time_major else slope.transpose(1, 0, 2)
     np.testing.assert_allclose(ours[0], slope, atol=1e-12)

@@ -50,9 +50,9 @@ class TestBias:
     @pytest.mark.parametrize("shape", [(2, 3), (2, 4, 3), (2, 2, 2, 3)])
     def test_last_axis(self, shape):
         x, b = random(*shape), random(3)
-        made = nn.bias_add(x, b)
-        assert (made.op.name, made.op.type) == ("BiasAdd", "BiasAdd")
-        close(made, x + b)
+        biased = nn.bias_add(x, b)
+        assert (biased.op.name, biased.op.type) == ("BiasAdd", "BiasAdd")
+        close(biased, x + b)
 
     @pytest.mark.parametrize("data_format", ["NCHW", "NC..."])
     def test_second_axis(self, data_format):
@@ -90,9 +90,9 @@ class TestBias:
 
     def test_xw_plus_b(self):
         x, w, b = random(2, 3), random(3, 4), random(4)
-        made = nn.xw_plus_b(x, w, b)
-        assert made.op.name == "xw_plus_b"
-        close(made, x @ w + b)
+        product = nn.xw_plus_b(x, w, b)
+        assert product.op.name == "xw_plus_b"
+        close(product, x @ w + b)
 
 
 VALUES = np.array([-8.0, -1.0, -0.0, 0.0, 0.5, 6.0, 7.0])
@@ -197,31 +197,33 @@ class TestCrossEntropy:
             nn_losses.softmax_cross_entropy_with_logits,
             nn_losses.softmax_cross_entropy_with_logits_v2,
         ):
-            made = function(labels=labels, logits=logits)
-            close(made, dense_loss(labels, logits))
-            assert made.shape.as_list() == list(shape[:-1])
+            loss = function(labels=labels, logits=logits)
+            close(loss, dense_loss(labels, logits))
+            assert loss.shape.as_list() == list(shape[:-1])
 
     def test_other_axis(self):
         logits, labels = random(3, 4), softmax_of(random(3, 4), 0)
-        made = nn_losses.softmax_cross_entropy_with_logits(labels=labels, logits=logits, dim=0)
-        close(made, dense_loss(labels.T, logits.T))
+        loss = nn_losses.softmax_cross_entropy_with_logits(labels=labels, logits=logits, dim=0)
+        close(loss, dense_loss(labels.T, logits.T))
 
     def test_float16_is_computed_in_float32(self):
         logits = np.array([[12.0, 12.0, 0.0]], np.float16)
         labels = np.array([[0.5, 0.5, 0.0]], np.float16)
-        made = nn_losses.softmax_cross_entropy_with_logits_v2(labels=labels, logits=logits)
-        assert made.dtype is dtypes.float16
-        close(made, dense_loss(labels.astype(float), logits.astype(float)))
+        loss = nn_losses.softmax_cross_entropy_with_logits_v2(labels=labels, logits=logits)
+        assert loss.dtype is dtypes.float16
+        close(loss, dense_loss(labels.astype(float), logits.astype(float)))
 
     def test_unknown_shapes(self):
         value, wanted = random(2, 3, 4), softmax_of(random(2, 3, 4))
         logits, labels = (placeholder(dtypes.float64) for _ in range(2))
-        made = nn_losses.softmax_cross_entropy_with_logits(labels=labels, logits=logits)
-        close(made, dense_loss(wanted, value), {logits: value, labels: wanted})
+        loss = nn_losses.softmax_cross_entropy_with_logits(labels=labels, logits=logits)
+        close(loss, dense_loss(wanted, value), {logits: value, labels: wanted})
         chosen = placeholder(dtypes.int64)
-        made = nn_losses.sparse_softmax_cross_entropy_with_logits(labels=chosen, logits=logits)
-        at = np.array([[0, 1, 2], [3, 3, 0]])
-        close(made, dense_loss(np.eye(4)[at], value), {logits: value, chosen: at})
+        loss = nn_losses.sparse_softmax_cross_entropy_with_logits(labels=chosen, logits=logits)
+        label_values = np.array([[0, 1, 2], [3, 3, 0]])
+        close(
+            loss, dense_loss(np.eye(4)[label_values], value), {logits: value, chosen: label_values}
+        )
 
     def test_broadcast_labels(self):
         logits, labels = random(3, 4), softmax_of(random(1, 4))
@@ -234,9 +236,9 @@ class TestCrossEntropy:
     def test_sparse(self, shape, dtype):
         logits = random(*shape, 4)
         labels = np.random.default_rng(0).integers(0, 4, shape).astype(dtype)
-        made = nn_losses.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits)
-        close(made, dense_loss(np.eye(4)[labels], logits))
-        assert made.shape.as_list() == list(shape)
+        loss = nn_losses.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits)
+        close(loss, dense_loss(np.eye(4)[labels], logits))
+        assert loss.shape.as_list() == list(shape)
 
     def test_sparse_backprop(self):
         logits, labels = random(3, 4), np.array([0, 3, 1])
@@ -245,21 +247,21 @@ class TestCrossEntropy:
 
     @pytest.mark.parametrize("label", [-1, 4])
     def test_wrong_label(self, label):
-        made = nn_losses.sparse_softmax_cross_entropy_with_logits(
+        loss = nn_losses.sparse_softmax_cross_entropy_with_logits(
             labels=[0, label], logits=random(2, 4)
         )
         with pytest.raises(InvalidArgumentError, match=f"{label}.*0, 4"):
-            evaluate(made)
+            evaluate(loss)
 
     def test_empty(self):
-        made = nn_losses.sparse_softmax_cross_entropy_with_logits(
+        loss = nn_losses.sparse_softmax_cross_entropy_with_logits(
             labels=np.zeros(0, np.int32), logits=np.zeros((0, 4))
         )
-        assert evaluate(made).shape == (0,)
-        made = nn_losses.softmax_cross_entropy_with_logits_v2(
+        assert evaluate(loss).shape == (0,)
+        loss = nn_losses.softmax_cross_entropy_with_logits_v2(
             labels=np.zeros((2, 0)), logits=np.zeros((2, 0))
         )
-        np.testing.assert_array_equal(evaluate(made), [0, 0])
+        np.testing.assert_array_equal(evaluate(loss), [0, 0])
 
     def test_refused(self):
         for function in (
@@ -314,9 +316,9 @@ class TestCrossEntropy:
     def test_sigmoid(self):
         x = np.array([-900.0, -2.0, 0.0, 3.0, 900.0])
         z = np.array([0.0, 0.3, 0.5, 1.0, 1.0])
-        made = nn_losses.sigmoid_cross_entropy_with_logits(labels=z, logits=x)
-        close(made, np.maximum(x, 0) - x * z + np.log1p(np.exp(-np.abs(x))))
-        assert made.op.name == "logistic_loss"
+        loss = nn_losses.sigmoid_cross_entropy_with_logits(labels=z, logits=x)
+        close(loss, np.maximum(x, 0) - x * z + np.log1p(np.exp(-np.abs(x))))
+        assert loss.op.name == "logistic_loss"
         check_gradient(
             lambda x, z: nn_losses.sigmoid_cross_entropy_with_logits(labels=z, logits=x),
             random(4),

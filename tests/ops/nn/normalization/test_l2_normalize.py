@@ -13,8 +13,8 @@ IMAGES = np.random.default_rng(6).normal(1, 2, (2, 3, 2, 5)).astype(np.float32)
 
 @pytest.fixture(autouse=True)
 def graph():
-    with tf.Graph().as_default() as made:
-        yield made
+    with tf.Graph().as_default() as graph:
+        yield graph
 
 
 def values(tensors, feeds=None):
@@ -38,11 +38,11 @@ def test_l2_normalize():
 @pytest.mark.parametrize("known", [True, False])
 def test_moments_of_sufficient_statistics(shift, known):
     x = tf.placeholder(tf.float32, [3, 4] if known else [None, 4])
-    count, first, second, given = tf.nn.sufficient_statistics(x, [0], shift)
-    found = values([count, *tf.nn.normalize_moments(count, first, second, given)], {x: DATA})
-    assert found[0] == 3
-    np.testing.assert_allclose(found[1], DATA.mean(0), 1e-4)
-    np.testing.assert_allclose(found[2], DATA.var(0), 1e-4, 1e-4)
+    count, first, second, shift_out = tf.nn.sufficient_statistics(x, [0], shift)
+    results = values([count, *tf.nn.normalize_moments(count, first, second, shift_out)], {x: DATA})
+    assert results[0] == 3
+    np.testing.assert_allclose(results[1], DATA.mean(0), 1e-4)
+    np.testing.assert_allclose(results[2], DATA.var(0), 1e-4, 1e-4)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float16])
@@ -51,31 +51,31 @@ def test_weighted_moments_count_elements_so_often(dtype):
     often = np.repeat(DATA, [1, 3, 0], 0)
     mean, variance = tf.nn.weighted_moments(DATA.astype(dtype), [0], weights)
     assert mean.dtype == variance.dtype == tf.as_dtype(dtype)
-    found = values([mean, variance])
+    results = values([mean, variance])
     tolerance = 1e-5 if dtype is np.float32 else 5e-3
-    np.testing.assert_allclose(found[0], often.mean(0), tolerance, tolerance)
-    np.testing.assert_allclose(found[1], often.var(0), tolerance, tolerance)
+    np.testing.assert_allclose(results[0], often.mean(0), tolerance, tolerance)
+    np.testing.assert_allclose(results[1], often.var(0), tolerance, tolerance)
     kept = tf.nn.weighted_moments(DATA, [0, 1], 2.0, keepdims=True)
-    assert [each.shape.as_list() for each in kept] == [[1, 1], [1, 1]]
+    assert [moment.shape.as_list() for moment in kept] == [[1, 1], [1, 1]]
 
 
 def test_normalization_by_given_moments():
-    mean, variance, beta, gamma = (np.full(5, each, np.float32) for each in (1, 2, 3, 4))
+    mean, variance, beta, gamma = (np.full(5, value, np.float32) for value in (1, 2, 3, 4))
     settings = (IMAGES, mean, variance, beta, gamma, 0.1)
     scaled = tf.nn.batch_norm_with_global_normalization(*settings, True)
     plain = tf.nn.batch_norm_with_global_normalization(*settings, False)
     normal = (IMAGES - 1) / np.sqrt(2.1)
-    found = values([scaled, plain])
-    np.testing.assert_allclose(found[0], normal * 4 + 3, 1e-4, 1e-4)
-    np.testing.assert_allclose(found[1], normal + 3, 1e-4, 1e-4)
+    results = values([scaled, plain])
+    np.testing.assert_allclose(results[0], normal * 4 + 3, 1e-4, 1e-4)
+    np.testing.assert_allclose(results[1], normal + 3, 1e-4, 1e-4)
 
 
 def test_weighted_cross_entropy():
     labels = (DATA > 0).astype(np.float32)
     chance = 1 / (1 + np.exp(-DATA.astype(np.float64)))
     wanted = -3 * labels * np.log(chance) - (1 - labels) * np.log(1 - chance)
-    found = tf.nn.weighted_cross_entropy_with_logits(labels, DATA, 3.0)
-    np.testing.assert_allclose(values(found), wanted, 1e-4, 1e-5)
+    loss = tf.nn.weighted_cross_entropy_with_logits(labels, DATA, 3.0)
+    np.testing.assert_allclose(values(loss), wanted, 1e-4, 1e-5)
     huge = tf.nn.weighted_cross_entropy_with_logits([0.0, 1.0], [1e4, -1e4], 2.0)
     assert values(huge).tolist() == [1e4, 2e4]
     with pytest.raises(ValueError, match="same shape"):
@@ -84,20 +84,20 @@ def test_weighted_cross_entropy():
 
 def test_activations():
     x = tf.constant(DATA)
-    found = values([tf.nn.swish(x), tf.nn.softsign(x), tf.nn.crelu(x), tf.nn.selu(x)])
-    np.testing.assert_allclose(found[0], DATA / (1 + np.exp(-DATA)), 1e-5)
-    np.testing.assert_allclose(found[1], DATA / (1 + abs(DATA)), 1e-5)
+    results = values([tf.nn.swish(x), tf.nn.softsign(x), tf.nn.crelu(x), tf.nn.selu(x)])
+    np.testing.assert_allclose(results[0], DATA / (1 + np.exp(-DATA)), 1e-5)
+    np.testing.assert_allclose(results[1], DATA / (1 + abs(DATA)), 1e-5)
     both = np.concatenate([np.maximum(DATA, 0), np.maximum(-DATA, 0)], -1)
-    np.testing.assert_array_equal(found[2], both)
+    np.testing.assert_array_equal(results[2], both)
     below = 1.7580993 * np.expm1(DATA)
-    np.testing.assert_allclose(found[3], np.where(DATA < 0, below, 1.0507010 * DATA), 1e-5)
+    np.testing.assert_allclose(results[3], np.where(DATA < 0, below, 1.0507010 * DATA), 1e-5)
 
 
 def test_response_normalization_sees_no_further_than_its_radius():
     far = IMAGES.copy()
     far[..., 4] = 100
     one, other = values(
-        [tf.nn.lrn(each, depth_radius=1, bias=2, alpha=0.5, beta=1) for each in (IMAGES, far)]
+        [tf.nn.lrn(image, depth_radius=1, bias=2, alpha=0.5, beta=1) for image in (IMAGES, far)]
     )
     np.testing.assert_array_equal(one[..., :3], other[..., :3])
     wanted = IMAGES[..., 0] / (2 + 0.5 * (IMAGES[..., 0] ** 2 + IMAGES[..., 1] ** 2))
@@ -117,16 +117,16 @@ def test_fused_batch_norm():
     again, kept, _ = tf.nn.fused_batch_norm(
         x, scale, offset, mean, variance, 0.01, is_training=False
     )
-    found = values([y, mean, variance, again, kept], {x: IMAGES})
+    results = values([y, mean, variance, again, kept], {x: IMAGES})
     means, spread = IMAGES.mean((0, 1, 2)), IMAGES.var((0, 1, 2))
     sample = spread * 12 / 11
     wanted = (IMAGES - means) / np.sqrt(spread + 0.01) * scale + 1
-    np.testing.assert_allclose(found[0], wanted, 1e-4, 1e-4)
-    np.testing.assert_allclose(found[1], means, 1e-5)
-    np.testing.assert_allclose(found[2], sample, 1e-4)
+    np.testing.assert_allclose(results[0], wanted, 1e-4, 1e-4)
+    np.testing.assert_allclose(results[1], means, 1e-5)
+    np.testing.assert_allclose(results[2], sample, 1e-4)
     wanted = (IMAGES - means) / np.sqrt(sample + 0.01) * scale + 1
-    np.testing.assert_allclose(found[3], wanted, 1e-4, 1e-4)
-    np.testing.assert_array_equal(found[4], found[1])
+    np.testing.assert_allclose(results[3], wanted, 1e-4, 1e-4)
+    np.testing.assert_array_equal(results[4], results[1])
 
 
 def test_fused_batch_norm_of_float16_and_of_channels_first():
@@ -135,9 +135,9 @@ def test_fused_batch_norm_of_float16_and_of_channels_first():
     assert (half.dtype, mean.dtype) == (tf.float16, tf.float32)
     whole = tf.nn.fused_batch_norm(IMAGES, ones, zeros)[0]
     turned = tf.nn.fused_batch_norm(IMAGES.transpose(0, 3, 1, 2), ones, zeros, data_format="NCHW")
-    found = values([half, whole, turned[0]])
-    np.testing.assert_allclose(found[0], found[1], 5e-3, 5e-3)
-    np.testing.assert_allclose(found[2].transpose(0, 2, 3, 1), found[1], 1e-4, 1e-5)
+    results = values([half, whole, turned[0]])
+    np.testing.assert_allclose(results[0], results[1], 5e-3, 5e-3)
+    np.testing.assert_allclose(results[2].transpose(0, 2, 3, 1), results[1], 1e-4, 1e-5)
 
 
 def test_small_epsilons_grow():
@@ -164,9 +164,9 @@ def test_what_fused_batch_norm_refuses():
         tf.nn.fused_batch_norm(tf.zeros([2, 5]), ones, ones)
     with pytest.raises(ValueError, match="NHWC or NCHW"):
         tf.nn.fused_batch_norm(x, ones, ones, data_format="HW")
-    made = tf.raw_ops.FusedBatchNormV3(x, ones, ones, ones, ones)
+    outputs = tf.raw_ops.FusedBatchNormV3(x, ones, ones, ones, ones)
     with pytest.raises(tf.errors.InvalidArgumentError, match="must be empty"):
-        values(made.y)
+        values(outputs.y)
 
 
 # -- convolution of any rank
@@ -177,9 +177,9 @@ def test_convolution_by_rank():
     for x in (one, two, three):
         rank = x.ndim - 2
         weights = np.ones((*[2] * rank, 2, 3), np.float32)
-        found = values(tf.nn.convolution(x, weights, "VALID"))
-        assert found.shape == (1, *[3] * rank, 3)
-        assert (found == 2 ** (rank + 1)).all()
+        convolved = values(tf.nn.convolution(x, weights, "VALID"))
+        assert convolved.shape == (1, *[3] * rank, 3)
+        assert (convolved == 2 ** (rank + 1)).all()
         largest = values(tf.nn.pool(x, [2] * rank, "MAX", "VALID", strides=[2] * rank))
         assert largest.shape == (1, *[2] * rank, 2)
         assert (values(tf.nn.pool(x, [2] * rank, "AVG", "SAME")) == 1).all()
@@ -192,8 +192,8 @@ def test_elements_of_windows_may_be_apart():
     wide[::2, ::2] = weights
     for padding in ("SAME", "VALID"):
         apart = tf.nn.atrous_conv2d(x, weights, 2, padding)
-        found, wanted = values([apart, tf.nn.conv2d(x, wide, 1, padding)])
-        np.testing.assert_allclose(found, wanted, 1e-4, 1e-4)
+        dilated, wanted = values([apart, tf.nn.conv2d(x, wide, 1, padding)])
+        np.testing.assert_allclose(dilated, wanted, 1e-4, 1e-4)
 
 
 def test_conv1d_of_both_formats():
@@ -201,9 +201,9 @@ def test_conv1d_of_both_formats():
     weights = np.random.default_rng(2).normal(size=(2, 3, 4)).astype(np.float32)
     last = tf.nn.conv1d(x, weights, 2, "VALID")
     first = tf.nn.conv1d(x.transpose(0, 2, 1), weights, 2, "VALID", data_format="NCW")
-    found, turned = values([last, first])
+    result, turned = values([last, first])
     wanted = x[:, :6:2] @ weights[0] + x[:, 1:6:2] @ weights[1]
-    np.testing.assert_allclose(found, wanted, 1e-4, 1e-5)
+    np.testing.assert_allclose(result, wanted, 1e-4, 1e-5)
     np.testing.assert_allclose(turned.transpose(0, 2, 1), wanted, 1e-4, 1e-5)
 
 

@@ -18,8 +18,8 @@ SEQUENCES, IMAGES, VOLUMES = (
 
 @pytest.fixture(autouse=True)
 def session():
-    with tf.Graph().as_default() as graph, tf.Session(graph=graph) as made:
-        yield made
+    with tf.Graph().as_default() as graph, tf.Session(graph=graph) as session:
+        yield session
 
 
 def same(session, one, other):
@@ -40,11 +40,11 @@ def test_a_transpose_is_the_gradient_of_its_convolution(session, padding, stride
         rank = len(shape) - 2
         weights = RANDOM.standard_normal([2] * rank + [3, 4])
         source = tf.constant(RANDOM.standard_normal(shape))
-        made = forward(source, weights, [stride] * rank, padding)
-        slope = tf.constant(RANDOM.standard_normal(made.shape.as_list()))
-        (wanted,) = tf.gradients(made, source, slope)
-        found = backward(slope, weights, shape, [stride] * rank, padding)
-        same(session, found, wanted)
+        convolved = forward(source, weights, [stride] * rank, padding)
+        slope = tf.constant(RANDOM.standard_normal(convolved.shape.as_list()))
+        (wanted,) = tf.gradients(convolved, source, slope)
+        transposed = backward(slope, weights, shape, [stride] * rank, padding)
+        same(session, transposed, wanted)
         by_rank = tf.nn.conv_transpose(slope, weights, tf.constant(shape), [stride] * rank, padding)
         same(session, by_rank, wanted)
 
@@ -73,28 +73,28 @@ def test_names_are_tensorflows():
 def test_atrous_transpose_is_the_gradient_of_the_atrous_convolution(session):
     weights, source = RANDOM.standard_normal((3, 2, 3, 2)), tf.constant(IMAGES)
     for padding, rate in (("SAME", 2), ("VALID", 2), ("SAME", 1)):
-        made = tf.nn.atrous_conv2d(source, weights, rate, padding)
-        slope = tf.constant(RANDOM.standard_normal(made.shape.as_list()))
-        (wanted,) = tf.gradients(made, source, slope)
-        found = tf.nn.atrous_conv2d_transpose(slope, weights, IMAGES.shape, rate, padding)
-        same(session, found, wanted)
+        convolved = tf.nn.atrous_conv2d(source, weights, rate, padding)
+        slope = tf.constant(RANDOM.standard_normal(convolved.shape.as_list()))
+        (wanted,) = tf.gradients(convolved, source, slope)
+        transposed = tf.nn.atrous_conv2d_transpose(slope, weights, IMAGES.shape, rate, padding)
+        same(session, transposed, wanted)
     with pytest.raises(ValueError, match="cannot be less than one"):
         tf.nn.atrous_conv2d_transpose(IMAGES, weights, [2, 6, 5, 3], 0, "SAME")
 
 
 def test_gradients_have_names_of_their_own(session):
     source, weights = tf.constant(IMAGES), tf.constant(RANDOM.standard_normal((3, 2, 3, 2)))
-    made = tf.nn.depthwise_conv2d_native(source, weights, [1, 1, 1, 1], "SAME")
-    slope = tf.constant(RANDOM.standard_normal(made.shape.as_list()))
-    dx, dw = tf.gradients(made, [source, weights], slope)
+    convolved = tf.nn.depthwise_conv2d_native(source, weights, [1, 1, 1, 1], "SAME")
+    slope = tf.constant(RANDOM.standard_normal(convolved.shape.as_list()))
+    dx, dw = tf.gradients(convolved, [source, weights], slope)
     how = slope, [1, 1, 1, 1], "SAME"
     same(session, tf.nn.depthwise_conv2d_backprop_input(IMAGES.shape, weights, *how), dx)
     same(session, tf.nn.depthwise_conv2d_native_backprop_filter(source, [3, 2, 3, 2], *how), dw)
     volumes, cube = tf.constant(VOLUMES), tf.constant(RANDOM.standard_normal((2, 2, 2, 3, 2)))
-    made = tf.nn.conv3d(volumes, cube, 1, "SAME")
-    slope = tf.constant(RANDOM.standard_normal(made.shape.as_list()))
-    found = tf.nn.conv3d_backprop_filter_v2(volumes, [2, 2, 2, 3, 2], slope, [1] * 5, "SAME")
-    same(session, found, tf.gradients(made, cube, slope)[0])
+    convolved = tf.nn.conv3d(volumes, cube, 1, "SAME")
+    slope = tf.constant(RANDOM.standard_normal(convolved.shape.as_list()))
+    gradient = tf.nn.conv3d_backprop_filter_v2(volumes, [2, 2, 2, 3, 2], slope, [1] * 5, "SAME")
+    same(session, gradient, tf.gradients(convolved, cube, slope)[0])
 
 
 def test_other_lengths_of_shapes_are_refused():
@@ -161,9 +161,9 @@ def test_places_outside_are_refused(session):
 @pytest.mark.parametrize("kind", ["MAX", "AVG"])
 def test_pooling_of_elements_apart(session, kind):
     reduce = {"MAX": np.max, "AVG": np.mean}[kind]
-    made = tf.nn.pool(IMAGES, [2, 2], kind, "VALID", dilation_rate=[3, 2])
+    pooled = tf.nn.pool(IMAGES, [2, 2], kind, "VALID", dilation_rate=[3, 2])
     corners = [IMAGES[:, y : y + 3, x : x + 3] for y in (0, 3) for x in (0, 2)]
-    np.testing.assert_allclose(session.run(made), reduce(corners, axis=0), 1e-12)
+    np.testing.assert_allclose(session.run(pooled), reduce(corners, axis=0), 1e-12)
     line = tf.nn.pool(SEQUENCES, [2], kind, "VALID", dilations=[4])
     ends = [SEQUENCES[:, :2], SEQUENCES[:, 4:]]
     np.testing.assert_allclose(session.run(line), reduce(ends, axis=0), 1e-12)
@@ -185,21 +185,21 @@ def test_space_to_batch_makes_a_convolution_atrous(session, padding, known):
         return tf.nn.conv2d(batches, weights, 1, inner)
 
     rate = np.array([2, 1], np.int32)
-    given = rate if known else tf.placeholder_with_default(rate, [2])
-    found = tf.nn.with_space_to_batch(IMAGES, given, padding, convolve, weights.shape)
-    same(session, found, tf.nn.convolution(IMAGES, weights, padding, dilation_rate=[2, 1]))
+    rates = rate if known else tf.placeholder_with_default(rate, [2])
+    convolved = tf.nn.with_space_to_batch(IMAGES, rates, padding, convolve, weights.shape)
+    same(session, convolved, tf.nn.convolution(IMAGES, weights, padding, dilation_rate=[2, 1]))
 
 
 @pytest.mark.parametrize("known", [True, False])
 def test_rates_of_some_dimensions(session, known):
     rate = np.array([2], np.int32)
-    given = rate if known else tf.placeholder_with_default(rate, [1])
+    rates = rate if known else tf.placeholder_with_default(rate, [1])
     weights = RANDOM.standard_normal((1, 2, 3, 2))
-    found = tf.nn.with_space_to_batch(
-        IMAGES, given, "SAME", lambda x, n, how: tf.nn.conv2d(x, weights, 1, how), [2],
+    convolved = tf.nn.with_space_to_batch(
+        IMAGES, rates, "SAME", lambda x, n, how: tf.nn.conv2d(x, weights, 1, how), [2],
         spatial_dims=[2],
     )  # fmt: skip
-    same(session, found, tf.nn.convolution(IMAGES, weights, "SAME", dilation_rate=[1, 2]))
+    same(session, convolved, tf.nn.convolution(IMAGES, weights, "SAME", dilation_rate=[1, 2]))
 
 
 def test_wrong_rates_are_refused():
@@ -216,9 +216,9 @@ def test_wrong_rates_are_refused():
 
 def test_required_paddings(session):
     block = np.array([5, 2], np.int32)
-    for given in (block, tf.placeholder_with_default(block, [2])):
-        found = tf.required_space_to_batch_paddings([11, 10], given, [[1, 0], [0, 3]])
-        paddings, crops = session.run(found)
+    for block_shape in (block, tf.placeholder_with_default(block, [2])):
+        tensors = tf.required_space_to_batch_paddings([11, 10], block_shape, [[1, 0], [0, 3]])
+        paddings, crops = session.run(tensors)
         assert paddings.tolist() == [[1, 3], [0, 4]]
         assert crops.tolist() == [[0, 3], [0, 1]]
 
@@ -229,18 +229,18 @@ def test_required_paddings(session):
 def test_erosion_is_dilation_upside_down(session):
     kernel = RANDOM.standard_normal((3, 2, 3))
     eroded = tf.nn.erosion2d(IMAGES, kernel, [1, 2, 1, 1], [1, 1, 2, 1], "VALID")
-    found = session.run(eroded)
+    result = session.run(eroded)
     assert eroded.name == "erosion2d/Neg_1:0"
-    for r, c in np.ndindex(found.shape[1:3]):
+    for r, c in np.ndindex(result.shape[1:3]):
         window = IMAGES[:, 2 * r : 2 * r + 3, c : c + 3 : 2]
         wanted = (window - kernel[::-1, ::-1]).min(axis=(1, 2))
-        np.testing.assert_allclose(found[:, r, c], wanted, 1e-12)
+        np.testing.assert_allclose(result[:, r, c], wanted, 1e-12)
 
 
 def test_nan_is_never_the_largest_sum(session):
     x = np.array([np.nan, 1.0, 2.0]).reshape(1, 1, 3, 1)
-    made = tf.nn.dilation2d(x, np.zeros((1, 2, 1)), [1] * 4, [1] * 4, "VALID")
-    assert session.run(made).ravel().tolist() == [1, 2]
+    dilated = tf.nn.dilation2d(x, np.zeros((1, 2, 1)), [1] * 4, [1] * 4, "VALID")
+    assert session.run(dilated).ravel().tolist() == [1, 2]
 
 
 # -- small ones
@@ -251,13 +251,13 @@ def test_log_poisson_loss(session):
     plain = np.exp(rates) - rates * targets
     np.testing.assert_allclose(session.run(tf.nn.log_poisson_loss(targets, rates)), plain, 1e-12)
     stirling = targets * np.log(targets) - targets + 0.5 * np.log(2 * np.pi * targets)
-    found = session.run(tf.nn.log_poisson_loss(targets, rates, True))
-    np.testing.assert_allclose(found, plain + stirling * [0, 1, 1], 1e-12)
+    losses = session.run(tf.nn.log_poisson_loss(targets, rates, True))
+    np.testing.assert_allclose(losses, plain + stirling * [0, 1, 1], 1e-12)
     with pytest.raises(ValueError, match="same shape"):
         tf.nn.log_poisson_loss(targets, rates[:2])
 
 
 def test_relu_layer(session):
-    made = tf.nn.relu_layer([[1.0, 2.0]], [[1.0, -1.0], [1.0, -1.0]], [0.5, 0.5])
-    assert made.name == "relu_layer:0"
-    assert session.run(made).tolist() == [[3.5, 0.0]]
+    outputs = tf.nn.relu_layer([[1.0, 2.0]], [[1.0, -1.0], [1.0, -1.0]], [0.5, 0.5])
+    assert outputs.name == "relu_layer:0"
+    assert session.run(outputs).tolist() == [[3.5, 0.0]]

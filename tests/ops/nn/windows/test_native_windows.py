@@ -31,13 +31,13 @@ from ...samples_of_windows import WINDOWED
 pytestmark = pytest.mark.skipif(bool(compiler().reason), reason=compiler().reason)
 
 REFUSED = ("NCHW", "float32 or float64, not", "one a channel, not")
-POOLS = [each for each in WINDOWED if "Pool" in each]
+POOLS = [op_type for op_type in WINDOWED if "Pool" in op_type]
 
 
 def signature(op_type: str, attrs: dict[str, Any], flat: list[np.ndarray]) -> ArrayContext:
     """What is known of the op before it runs."""
-    shapes = [TensorShape.of(each.shape) for each in flat]
-    types = [as_dtype(each.dtype) for each in flat]
+    shapes = [TensorShape.of(array.shape) for array in flat]
+    types = [as_dtype(array.dtype) for array in flat]
     infer = DECLARATIONS[op_type].op_def.infer
     [shape] = infer(InferContext(shapes, attrs, types, 1, flat.__getitem__))
     return ArrayContext(op_type, attrs, flat, [tuple(shape.as_list())], [attrs["T"]])
@@ -54,7 +54,7 @@ def native(op_type: str, attrs: dict[str, Any], flat: list[np.ndarray]) -> np.nd
     assert file is not None, prepared.reason
     host = host_slots(decl.op_def.inputs, decl.op_def.host_inputs, attrs)
     out = np.full(known.output_shapes[0], 7, attrs["T"].as_numpy_dtype)
-    inputs = [np.ascontiguousarray(each) for at, each in enumerate(flat) if at not in host]
+    inputs = [np.ascontiguousarray(array) for index, array in enumerate(flat) if index not in host]
     run = file.bind(decl.native.function, parameters, [*inputs, out])
     assert run() == 0
     first = out.copy()
@@ -71,16 +71,16 @@ def by_numpy(op_type: str, attrs: dict[str, Any], flat: list[np.ndarray]) -> np.
 
 
 def wide(flat: list[np.ndarray]) -> list[np.ndarray]:
-    return [each.astype(np.float64) if each.dtype.kind == "f" else each for each in flat]
+    return [array.astype(np.float64) if array.dtype.kind == "f" else array for array in flat]
 
 
 def check_convolution(op_type: str, attrs: dict[str, Any], flat: list[np.ndarray], k: int) -> None:
-    found = native(op_type, attrs, flat)
+    result = native(op_type, attrs, flat)
     double = {**attrs, "T": tf.float64}
     wanted = by_numpy(op_type, double, wide(flat))
-    magnitudes = by_numpy(op_type, double, [abs(each) for each in wide(flat)])
-    error = abs(found - wanted)
-    assert (error <= 2 * (k + 1) * np.finfo(found.dtype).eps * magnitudes).all(), error.max()
+    magnitudes = by_numpy(op_type, double, [abs(array) for array in wide(flat)])
+    error = abs(result - wanted)
+    assert (error <= 2 * (k + 1) * np.finfo(result.dtype).eps * magnitudes).all(), error.max()
 
 
 def same(op_type: str, attrs: dict[str, Any], flat: list[np.ndarray]) -> None:
@@ -102,7 +102,7 @@ def test_samples(op_type: str) -> None:
                 check_convolution(op_type, attrs, sample.flat, 1000)
             done += 1
         except NotImplementedError as refused:
-            assert any(each in str(refused) for each in REFUSED), refused
+            assert any(message in str(refused) for message in REFUSED), refused
     assert done
 
 
@@ -121,7 +121,7 @@ class Geometry:
             pads = [(draw(st.integers(0, 4)), draw(st.integers(0, 4))) for _ in "yx"]
         reach = [(k - 1) * d + 1 for k, d in zip(self.window, dilations)]
         least = [1 if padding == "SAME" else r - sum(p) for r, p in zip(reach, pads)]
-        self.sizes = [max(draw(size), each) for each in least]
+        self.sizes = [max(draw(size), bound) for bound in least]
         self.batch = draw(st.sampled_from([0, 1, 1, 2, 3, 5]))
         self.channels = draw(st.integers(0, most_channels) | st.sampled_from([1, 3, 64, 130]))
         self.dtype = draw(st.sampled_from([tf.float32, tf.float32, tf.float64]))
@@ -162,7 +162,7 @@ def test_random_convolutions(data: Any) -> None:
     x, w = g.normal(*g.images), g.normal(*g.window, g.channels, outputs)
     places = signature("Conv2D", g.attrs, [x, w]).output_shapes[0]
     dy = g.normal(*places)
-    sizes = [np.array(each.shape, np.int32) for each in (x, w)]
+    sizes = [np.array(array.shape, np.int32) for array in (x, w)]
     k = int(np.prod(g.window))
     check_convolution("Conv2D", g.attrs, [x, w], k * g.channels)
     check_convolution("Conv2DBackpropInput", g.attrs, [sizes[0], w, dy], k * outputs)
@@ -177,7 +177,7 @@ def test_random_convolutions_by_channel(data: Any) -> None:
     x, w = g.normal(*g.images), g.normal(*g.window, g.channels, 1)
     places = signature("DepthwiseConv2dNative", g.attrs, [x, w]).output_shapes[0]
     dy, op_type = g.normal(*places), "DepthwiseConv2dNative"
-    sizes = [np.array(each.shape, np.int32) for each in (x, w)]
+    sizes = [np.array(array.shape, np.int32) for array in (x, w)]
     same(op_type, g.attrs, [x, w])
     same(f"{op_type}BackpropInput", g.attrs, [sizes[0], w, dy])
     rows = int(np.prod(places[:3]))
@@ -212,7 +212,7 @@ def test_large_convolutions(outputs: int, strides: int) -> None:
         }  # fmt: skip
         dy = random.standard_normal(signature("Conv2D", attrs, [x, w]).output_shapes[0])
         dy = dy.astype(np.float32)
-        sizes = [np.array(each.shape, np.int32) for each in (x, w)]
+        sizes = [np.array(array.shape, np.int32) for array in (x, w)]
         check_convolution("Conv2D", attrs, [x, w], 15 * images[3])
         check_convolution("Conv2DBackpropInput", attrs, [sizes[0], w, dy], 15 * outputs)
         rows = dy.size // outputs
@@ -234,8 +234,8 @@ def test_large_pooling(op_type: str) -> None:
         }  # fmt: skip
         windows = signature("MaxPool", attrs, [x]).output_shapes[0]
         dy = random.standard_normal(windows).astype(np.float32)
-        given = {
+        operands = {
             "MaxPool": [x], "AvgPool": [x], "MaxPoolGrad": [x, dy, dy],
             "MaxPoolGradGrad": [x, dy, x], "AvgPoolGrad": [np.array(x.shape, np.int32), dy],
         }  # fmt: skip
-        same(op_type, attrs, given[op_type])
+        same(op_type, attrs, operands[op_type])
