@@ -58,7 +58,7 @@ class Layer:
             raise TypeError(f"Keyword argument not understood: {', '.join(kwargs)}")
         self.trainable = trainable
         self.built = False
-        self._base_name = name or _snake_case(type(self).__name__)
+        self._base_name = name or snake_case(type(self).__name__)
         self._name = name or _unique(self._base_name)
         self._dtype = None if dtype is None else as_dtype(dtype).base_dtype
         self._trainable_weights: list[Any] = []
@@ -332,7 +332,7 @@ def _tensor_of_value(value: Any) -> Any:
     return value if is_nested(value) else convert_to_tensor(value)
 
 
-def _snake_case(name: str) -> str:
+def snake_case(name: str) -> str:
     """`BasicLSTMCell` as `basic_lstm_cell`; a name of a scope can't begin with `_`."""
     split = re.sub("(.)([A-Z][a-z0-9]+)", r"\1_\2", name)
     lowered = re.sub("([a-z])([A-Z])", r"\1_\2", split).lower()

@@ -16,7 +16,7 @@ from gpugraph.control_flow.smart_cond import smart_cond, static_bool
 from gpugraph.graph.client.default_stacks import graph_stack
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.layers.base_layer import Layer
-from gpugraph.layers.layer_arguments import ONES, ZEROS, applied
+from gpugraph.layers.layer_arguments import ONES, ZEROS, layer_function
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.arrays.reshape_and_transpose import reshape
 from gpugraph.ops.framework.identity_and_shape import op_scope
@@ -228,35 +228,10 @@ def _refuse(**given: Any) -> None:
             raise ValueError(f"batch normalization takes no {name} here, but it is {value!r}")
 
 
-def batch_normalization(
-    inputs: Any,
-    axis: int = -1,
-    momentum: float = 0.99,
-    epsilon: float = 1e-3,
-    center: bool = True,
-    scale: bool = True,
-    beta_initializer: Any = ZEROS,
-    gamma_initializer: Any = ONES,
-    moving_mean_initializer: Any = ZEROS,
-    moving_variance_initializer: Any = ONES,
-    beta_regularizer: Any = None,
-    gamma_regularizer: Any = None,
-    beta_constraint: Any = None,
-    gamma_constraint: Any = None,
-    training: Any = False,
-    trainable: bool = True,
-    name: str | None = None,
-    reuse: bool | None = None,
-    renorm: bool = False,
-    renorm_clipping: Any = None,
-    renorm_momentum: float = 0.99,
-    fused: bool | None = None,
-    virtual_batch_size: int | None = None,
-    adjustment: Any = None,
-) -> Tensor:
-    """A new `BatchNormalization` layer, applied to `inputs`.
-
-    training: a bool, or a bool tensor, by which a run chooses. Where it may train, what brings
-      the averages up to date is in the collection UPDATE_OPS: run it with each step.
-    """
-    return applied(BatchNormalization, locals(), "training")
+batch_normalization = layer_function(
+    BatchNormalization,
+    "axis momentum epsilon center scale beta_initializer gamma_initializer moving_mean_initializer "
+    "moving_variance_initializer beta_regularizer gamma_regularizer beta_constraint "
+    "gamma_constraint training trainable name renorm renorm_clipping renorm_momentum fused "
+    "virtual_batch_size adjustment",
+)
