@@ -7,6 +7,7 @@ from collections.abc import Callable
 from inspect import Parameter
 from typing import Any, NamedTuple
 
+from gpugraph.base.named_function import named
 from gpugraph.layers.base_layer import Layer, snake_case
 from gpugraph.ops.random.variable_initializers import Ones, Zeros
 
@@ -34,6 +35,9 @@ def layer_function(
             parameters.append(Parameter("reuse", Parameter.POSITIONAL_OR_KEYWORD, default=None))
     signature = inspect.Signature(parameters)
 
+    doc = f"A new `{layer.__name__}` layer, applied to `inputs`.\n\n{layer.__doc__}"
+
+    @named(snake_case(layer.__name__), doc)
     def function(*args: Any, **kwargs: Any) -> Any:
         bound = signature.bind(*args, **kwargs)
         bound.apply_defaults()
@@ -43,9 +47,7 @@ def layer_function(
             arguments |= {"_reuse": arguments.pop("reuse"), "_scope": arguments["name"]}
         return layer(**arguments).apply(**called)
 
-    function.__name__ = function.__qualname__ = snake_case(layer.__name__)
     function.__module__ = layer.__module__
-    function.__doc__ = f"A new `{layer.__name__}` layer, applied to `inputs`.\n\n{layer.__doc__}"
     function.__signature__ = signature  # type: ignore[attr-defined]
     return function
 

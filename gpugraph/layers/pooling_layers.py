@@ -23,8 +23,8 @@ class _Pooling(Layer):
     """
 
     dimensions = 2
-    function: Callable[..., Tensor]
-    """Pools images or volumes."""
+    pool_function: Callable[..., Tensor]
+    """The function of `tf.nn`, for images or volumes."""
 
     def __init__(
         self,
@@ -45,7 +45,7 @@ class _Pooling(Layer):
         self._first = channels_first(data_format)
 
     def call(self, inputs: Tensor) -> Tensor:
-        """What `function` makes of the windows; of one dimension, as images one pixel wide."""
+        """`pool_function` of the inputs; in one dimension, of images that are one pixel wide."""
         is_1d, first = self.dimensions == 1, self._first
         size, strides = (
             [*([1, 1] if first else [1]), *sizes, *([1] if is_1d else []), *([] if first else [1])]
@@ -54,7 +54,9 @@ class _Pooling(Layer):
         layout = {3: ("NDHWC", "NCDHW")}.get(self.dimensions, ("NHWC", "NCHW"))[first]
         axis = 3 if first else 2
         images = expand_dims(inputs, axis) if is_1d else inputs
-        outputs: Tensor = self.function(images, size, strides, self.padding, data_format=layout)
+        outputs: Tensor = self.pool_function(
+            images, size, strides, self.padding, data_format=layout
+        )
         return squeeze(outputs, [axis]) if is_1d else outputs
 
 
@@ -62,40 +64,40 @@ class MaxPooling1D(_Pooling):
     """The largest element of windows along inputs [n, steps, channels], channel by channel."""
 
     dimensions = 1
-    function = staticmethod(max_pool)
+    pool_function = staticmethod(max_pool)
 
 
 class AveragePooling1D(_Pooling):
     """The mean of windows along inputs [n, steps, channels], channel by channel."""
 
     dimensions = 1
-    function = staticmethod(avg_pool)
+    pool_function = staticmethod(avg_pool)
 
 
 class MaxPooling2D(_Pooling):
     """The largest element of windows over images [n, h, w, channels]; see `tf.nn.max_pool`."""
 
-    function = staticmethod(max_pool)
+    pool_function = staticmethod(max_pool)
 
 
 class AveragePooling2D(_Pooling):
     """The mean of windows over images [n, h, w, channels]; see `tf.nn.avg_pool`."""
 
-    function = staticmethod(avg_pool)
+    pool_function = staticmethod(avg_pool)
 
 
 class MaxPooling3D(_Pooling):
     """The largest element of windows in volumes [n, d, h, w, channels]; see `tf.nn.max_pool3d`."""
 
     dimensions = 3
-    function = staticmethod(max_pool3d)
+    pool_function = staticmethod(max_pool3d)
 
 
 class AveragePooling3D(_Pooling):
     """The mean of windows in volumes [n, d, h, w, channels]; see `tf.nn.avg_pool3d`."""
 
     dimensions = 3
-    function = staticmethod(avg_pool3d)
+    pool_function = staticmethod(avg_pool3d)
 
 
 max_pooling1d = layer_function(MaxPooling1D, reuse=False)

@@ -57,15 +57,15 @@ class Transposed(Convolution):
 
     def convolve(self, inputs: Tensor) -> Tensor:
         sizes, static = shape(inputs), inputs.shape.as_list()
-        batch = sizes[0]
+        batch, padding = sizes[0], self.padding
         axes = range(2 if self.first else 1, self.dimensions + (2 if self.first else 1))
         lengths = [
-            _length(sizes[axis] if static[axis] is None else static[axis], *window, self.padding)
-            for axis, *window in zip(axes, self.kernel_size, self.strides)
+            _length(sizes[axis] if static[axis] is None else static[axis], kernel, stride, padding)
+            for axis, kernel, stride in zip(axes, self.kernel_size, self.strides)
         ]
         rest = [self.filters, *lengths] if self.first else [*lengths, self.filters]
         outputs = self.convolution(
-            inputs, self.kernel, stack([batch, *rest]), self.strides, self.padding,
+            inputs, self.kernel, stack([batch, *rest]), self.strides, padding,
             data_format=self.layout,
         )  # fmt: skip
         known = [None if isinstance(size, Tensor) else size for size in rest]
