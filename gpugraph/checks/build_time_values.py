@@ -1,4 +1,4 @@
-"""What checks know while the graph is built, and how they say it."""
+"""What checks share: values that are known while the graph is built, and parts of messages."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ _SEEN_THROUGH = {
     "Const", "Shape", "Size", "Rank", "Range", "Cast", "ConcatV2", "Pack", "Fill", "Equal",
     "NotEqual", "StopGradient", "Identity",
 }  # fmt: skip
-"""Ops of which TensorFlow knows the value beforehand. What comes of others is checked in the run
-even where we know it: a check that fails while the graph is built ends the program."""
+"""Ops whose value TensorFlow knows while the graph is built. Values of other ops are checked in the
+run even where they are known here: a check that fails while the graph is built ends the program."""
 
 
 def static_value(tensor: Tensor) -> Any:
-    """The array that `tensor` always holds, or None where that is for the run to say."""
+    """The array that `tensor` always holds, or None where only a run can tell."""
     return constant_value(tensor) if tensor.op.type in _SEEN_THROUGH else None
 
 
 def prefix(message: str | None) -> str:
-    """A program's own message, as it stands before the words of a check."""
+    """The program's message, as it precedes that of a check."""
     return f"{message}.  " if message else ""
 
 

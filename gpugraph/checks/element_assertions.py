@@ -9,6 +9,7 @@ import numpy as np
 
 from gpugraph.base.bfloat16 import finfo
 from gpugraph.base.errors import invalid_argument
+from gpugraph.base.named_function import named
 from gpugraph.checks.build_time_values import prefix, static_value
 from gpugraph.control_flow import Assert
 from gpugraph.graph.client.default_graph_functions import name_scope
@@ -27,55 +28,48 @@ from gpugraph.ops.elementwise.unary_functions import abs as magnitude
 from gpugraph.ops.framework.tensor_conversion import constant, convert_to_tensor
 from gpugraph.ops.reductions.reduction_functions import reduce_all
 
-# -- two tensors
 
-_COMPARISONS: dict[str, tuple[Callable[..., Tensor], Callable[..., Any]]] = {
-    "==": (equal, np.equal),
-    "!=": (not_equal, np.not_equal),
-    "<": (less, np.less),
-    "<=": (less_equal, np.less_equal),
-    ">": (greater, np.greater),
-    ">=": (greater_equal, np.greater_equal),
-}
+def _comparison(
+    type_name: str, sign: str, compare: Callable[..., Tensor], compare_arrays: Callable[..., Any]
+) -> Callable[..., Operation]:
+    """The function `assert_...` that checks that x and y compare by `sign` everywhere."""
 
+    @named(type_name, f"As `assert_equal`, that x {sign} y everywhere.")
+    def check(
+        x: Any,
+        y: Any,
+        data: Any = None,
+        summarize: int | None = None,
+        message: str | None = None,
+        name: str | None = None,
+    ) -> Operation:
+        with name_scope(name, type_name, _values(x, y, data)):
+            x, y = convert_to_tensor(x, name="x"), convert_to_tensor(y, name="y")
+            if data is None:
+                data = [
+                    f"Condition x {sign} y did not hold element-wise:",
+                    f"x ({x.name}) = ",
+                    x,
+                    f"y ({y.name}) = ",
+                    y,
+                ]
+            if message is not None:
+                data = [message, *data]
+            condition = reduce_all(compare(x, y))
+            known = static_value(x), static_value(y)
+            if all(array is not None for array in known) and not np.all(compare_arrays(*known)):
+                raise invalid_argument("\n".join(map(_shown, data)))
+            return Assert(condition, data, summarize=summarize)
 
-def _compared(
-    sign: str,
-    default: str,
-    x: Any,
-    y: Any,
-    data: Any,
-    summarize: int | None,
-    message: str | None,
-    name: str | None,
-) -> Operation:
-    """The check that x and y compare by `sign` everywhere."""
-    function, at_once = _COMPARISONS[sign]
-    with name_scope(name, default, _values(x, y, data)):
-        x, y = convert_to_tensor(x, name="x"), convert_to_tensor(y, name="y")
-        if data is None:
-            data = [
-                f"Condition x {sign} y did not hold element-wise:",
-                f"x ({x.name}) = ",
-                x,
-                f"y ({y.name}) = ",
-                y,
-            ]
-        if message is not None:
-            data = [message, *data]
-        condition = reduce_all(function(x, y))
-        known = static_value(x), static_value(y)
-        if known[0] is not None and known[1] is not None and not np.all(at_once(*known)):
-            raise invalid_argument("\n".join(map(_shown, data)))
-        return Assert(condition, data, summarize=summarize)
+    return check
 
 
-def _values(*given: Any) -> list[Any]:
-    """What a scope is told of: the arguments, and what is in lists among them."""
-    found: list[Any] = []
-    for each in given:
-        found += each if isinstance(each, (list, tuple)) else [each]
-    return found
+def _values(*arguments: Any) -> list[Any]:
+    """The arguments, and what lists among them hold: the values of a name scope."""
+    values: list[Any] = []
+    for argument in arguments:
+        values += argument if isinstance(argument, (list, tuple)) else [argument]
+    return values
 
 
 def _shown(item: Any) -> str:
@@ -84,6 +78,14 @@ def _shown(item: Any) -> str:
         known = static_value(item)
         return str(item if known is None else known)
     return str(item)
+
+
+_assert_equal = _comparison("assert_equal", "==", equal, np.equal)
+assert_none_equal = _comparison("assert_none_equal", "!=", not_equal, np.not_equal)
+assert_less = _comparison("assert_less", "<", less, np.less)
+assert_less_equal = _comparison("assert_less_equal", "<=", less_equal, np.less_equal)
+assert_greater = _comparison("assert_greater", ">", greater, np.greater)
+assert_greater_equal = _comparison("assert_greater_equal", ">=", greater_equal, np.greater_equal)
 
 
 def assert_equal(
@@ -103,67 +105,7 @@ def assert_equal(
     with name_scope(name, "assert_equal", _values(x, y, data)):
         if x is y:
             return no_op()
-    return _compared("==", "assert_equal", x, y, data, summarize, message, name)
-
-
-def assert_none_equal(
-    x: Any,
-    y: Any,
-    data: Any = None,
-    summarize: int | None = None,
-    message: str | None = None,
-    name: str | None = None,
-) -> Operation:
-    """As `assert_equal`, that x != y everywhere."""
-    return _compared("!=", "assert_none_equal", x, y, data, summarize, message, name)
-
-
-def assert_less(
-    x: Any,
-    y: Any,
-    data: Any = None,
-    summarize: int | None = None,
-    message: str | None = None,
-    name: str | None = None,
-) -> Operation:
-    """As `assert_equal`, that x < y everywhere."""
-    return _compared("<", "assert_less", x, y, data, summarize, message, name)
-
-
-def assert_less_equal(
-    x: Any,
-    y: Any,
-    data: Any = None,
-    summarize: int | None = None,
-    message: str | None = None,
-    name: str | None = None,
-) -> Operation:
-    """As `assert_equal`, that x <= y everywhere."""
-    return _compared("<=", "assert_less_equal", x, y, data, summarize, message, name)
-
-
-def assert_greater(
-    x: Any,
-    y: Any,
-    data: Any = None,
-    summarize: int | None = None,
-    message: str | None = None,
-    name: str | None = None,
-) -> Operation:
-    """As `assert_equal`, that x > y everywhere."""
-    return _compared(">", "assert_greater", x, y, data, summarize, message, name)
-
-
-def assert_greater_equal(
-    x: Any,
-    y: Any,
-    data: Any = None,
-    summarize: int | None = None,
-    message: str | None = None,
-    name: str | None = None,
-) -> Operation:
-    """As `assert_equal`, that x >= y everywhere."""
-    return _compared(">=", "assert_greater_equal", x, y, data, summarize, message, name)
+    return _assert_equal(x, y, data, summarize, message, name)
 
 
 def assert_near(
@@ -202,73 +144,35 @@ def assert_near(
         return Assert(condition, data, summarize=summarize)
 
 
-# -- signs
+def _sign_check(type_name: str, sign: str) -> Callable[..., Operation]:
+    """The function `assert_...` that checks that x compares with 0 by `sign` everywhere."""
+    check_order = assert_less_equal if sign.endswith("=") else assert_less
+
+    @named(type_name, f"As `assert_equal`, that x {sign} 0 everywhere; an empty tensor passes.")
+    def check(
+        x: Any,
+        data: Any = None,
+        summarize: int | None = None,
+        message: str | None = None,
+        name: str | None = None,
+    ) -> Operation:
+        with name_scope(name, type_name, _values(x, data)):
+            x = convert_to_tensor(x, name="x")
+            if data is None:
+                data = [
+                    prefix(message),
+                    f"Condition x {sign} 0 did not hold element-wise:",
+                    f"x ({x.name}) = ",
+                    x,
+                ]
+            zero = constant(0, x.dtype.base_dtype)
+            low, high = (zero, x) if sign.startswith(">") else (x, zero)
+            return check_order(low, high, data=data, summarize=summarize)
+
+    return check
 
 
-def _signed(
-    sign: str,
-    default: str,
-    x: Any,
-    data: Any,
-    summarize: int | None,
-    message: str | None,
-    name: str | None,
-) -> Operation:
-    """The check that x compares with 0 by `sign` everywhere."""
-    with name_scope(name, default, _values(x, data)):
-        x = convert_to_tensor(x, name="x")
-        if data is None:
-            data = [
-                prefix(message),
-                f"Condition x {sign} 0 did not hold element-wise:",
-                f"x ({x.name}) = ",
-                x,
-            ]
-        zero = constant(0, x.dtype.base_dtype)
-        low, high = (zero, x) if sign.startswith(">") else (x, zero)
-        check = assert_less_equal if sign.endswith("=") else assert_less
-        return check(low, high, data=data, summarize=summarize)
-
-
-def assert_positive(
-    x: Any,
-    data: Any = None,
-    summarize: int | None = None,
-    message: str | None = None,
-    name: str | None = None,
-) -> Operation:
-    """As `assert_equal`, that x > 0 everywhere; so it is in an empty tensor."""
-    return _signed(">", "assert_positive", x, data, summarize, message, name)
-
-
-def assert_negative(
-    x: Any,
-    data: Any = None,
-    summarize: int | None = None,
-    message: str | None = None,
-    name: str | None = None,
-) -> Operation:
-    """As `assert_equal`, that x < 0 everywhere."""
-    return _signed("<", "assert_negative", x, data, summarize, message, name)
-
-
-def assert_non_negative(
-    x: Any,
-    data: Any = None,
-    summarize: int | None = None,
-    message: str | None = None,
-    name: str | None = None,
-) -> Operation:
-    """As `assert_equal`, that x >= 0 everywhere."""
-    return _signed(">=", "assert_non_negative", x, data, summarize, message, name)
-
-
-def assert_non_positive(
-    x: Any,
-    data: Any = None,
-    summarize: int | None = None,
-    message: str | None = None,
-    name: str | None = None,
-) -> Operation:
-    """As `assert_equal`, that x <= 0 everywhere."""
-    return _signed("<=", "assert_non_positive", x, data, summarize, message, name)
+assert_positive = _sign_check("assert_positive", ">")
+assert_negative = _sign_check("assert_negative", "<")
+assert_non_negative = _sign_check("assert_non_negative", ">=")
+assert_non_positive = _sign_check("assert_non_positive", "<=")

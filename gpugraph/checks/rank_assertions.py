@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Any
 
 from gpugraph.base.dtypes import int32
+from gpugraph.base.named_function import named
 from gpugraph.checks.build_time_values import prefix, shown_shape, static_value
 from gpugraph.checks.type_assertions import assert_type
 from gpugraph.control_flow import Assert
@@ -31,25 +33,25 @@ def _checked(
     summarize: int | None,
 ) -> Operation:
     """The check of a rank against others, by what is known of all."""
-    for each in ranks:
-        assert_type(each, int32)
-    known = [static_value(each) for each in ranks]
-    if all(each is not None for each in known):
-        if any(each.ndim for each in known):
+    for rank in ranks:
+        assert_type(rank, int32)
+    known = [static_value(rank) for rank in ranks]
+    if all(value is not None for value in known):
+        if any(value.ndim for value in known):
             raise ValueError("Rank must be a scalar.")
-        sizes, wanted = x.shape.sizes, [int(each) for each in known]
+        sizes, allowed = x.shape.sizes, [int(value) for value in known]
         if sizes is not None:
-            if not holds(len(sizes), wanted):
+            if not holds(len(sizes), allowed):
                 received = f"  Received rank {len(sizes)}, shape {shown_shape(x)}"
-                raise ValueError(refusal(wanted) + received)
+                raise ValueError(refusal(allowed) + received)
             return no_op(_FINE)
-    found = condition(rank_of(x))
-    for each, value in zip(ranks, known):
+    checked = condition(rank_of(x))
+    for rank, value in zip(ranks, known):
         if value is None:
             text = "Rank must be a scalar. Received rank: "
-            check = assert_rank(each, 0, data=[text, each])
-            found = with_dependencies([check], found)
-    return Assert(found, data, summarize=summarize)
+            check = assert_rank(rank, 0, data=[text, rank])
+            checked = with_dependencies([check], checked)
+    return Assert(checked, data, summarize=summarize)
 
 
 def _scope(name: str | None, default: str, x: Any, ranks: Sequence[Any], data: Any) -> name_scope:
@@ -57,71 +59,50 @@ def _scope(name: str | None, default: str, x: Any, ranks: Sequence[Any], data: A
 
 
 def _one_rank(
-    x: Any,
-    rank: Any,
-    data: Any,
-    summarize: int | None,
-    message: str | None,
-    words: str,
-    holds: Callable[[int, int], bool],
-    compare: Callable[..., Tensor],
-) -> Operation:
-    x, rank = convert_to_tensor(x, name="x"), convert_to_tensor(rank, name="rank")
-    text = f"Tensor {x.name} must have {words}"
-    if data is None:
-        data = [prefix(message), text, rank, "Received shape: ", shape_of(x)]
-    return _checked(
-        x,
-        [rank],
-        lambda found, wanted: holds(found, wanted[0]),
-        lambda found: compare(found, rank),
-        lambda wanted: f"{prefix(message)}{text} {wanted[0]}.",
-        data,
-        summarize,
-    )
+    type_name: str, words: str, holds: Callable[[int, int], bool], compare: Callable[..., Tensor]
+) -> Callable[..., Operation]:
+    """The function `assert_...` that checks the rank of a tensor against one other."""
 
-
-def assert_rank(
-    x: Any,
-    rank: Any,
-    data: Any = None,
-    summarize: int | None = None,
-    message: str | None = None,
-    name: str | None = None,
-) -> Operation:
-    """An operation that fails unless `x` has this rank, an int32 scalar.
+    @named(
+        type_name,
+        f"""An operation that fails unless `x` has {words} `rank`, an int32 scalar.
 
     data: tensors for the message, instead of the shape; of each the first `summarize` elements.
 
     ValueError where rank and shape are known, else InvalidArgumentError in the run. TypeError for
     a rank of another dtype, ValueError for one that is no scalar.
-    """
-    with _scope(name, "assert_rank", x, [rank], data):
-        return _one_rank(
-            x, rank, data, summarize, message, "rank", lambda found, wanted: found == wanted, equal
-        )
+    """,
+    )
+    def check(
+        x: Any,
+        rank: Any,
+        data: Any = None,
+        summarize: int | None = None,
+        message: str | None = None,
+        name: str | None = None,
+    ) -> Operation:
+        with _scope(name, type_name, x, [rank], data):
+            x, rank = convert_to_tensor(x, name="x"), convert_to_tensor(rank, name="rank")
+            text = f"Tensor {x.name} must have {words}"
+            if data is None:
+                data = [prefix(message), text, rank, "Received shape: ", shape_of(x)]
+            return _checked(
+                x,
+                [rank],
+                lambda known, allowed: holds(known, allowed[0]),
+                lambda dynamic: compare(dynamic, rank),
+                lambda allowed: f"{prefix(message)}{text} {allowed[0]}.",
+                data,
+                summarize,
+            )
+
+    return check
 
 
-def assert_rank_at_least(
-    x: Any,
-    rank: Any,
-    data: Any = None,
-    summarize: int | None = None,
-    message: str | None = None,
-    name: str | None = None,
-) -> Operation:
-    """As `assert_rank`, that `x` has this rank or a higher one."""
-    with _scope(name, "assert_rank_at_least", x, [rank], data):
-        return _one_rank(
-            x,
-            rank,
-            data,
-            summarize,
-            message,
-            "rank at least",
-            lambda found, wanted: found >= wanted,
-            greater_equal,
-        )
+assert_rank = _one_rank("assert_rank", "rank", operator.eq, equal)
+assert_rank_at_least = _one_rank(
+    "assert_rank_at_least", "rank at least", operator.ge, greater_equal
+)
 
 
 def assert_rank_in(
@@ -135,20 +116,20 @@ def assert_rank_in(
     """As `assert_rank`, that `x` has one of `ranks`, a list of int32 scalars."""
     with _scope(name, "assert_rank_in", x, ranks, data):
         x = convert_to_tensor(x, name="x")
-        tensors = [convert_to_tensor(each, name="rank") for each in ranks]
+        tensors = [convert_to_tensor(rank, name="rank") for rank in ranks]
         text = f"Tensor {x.name} must have rank in"
         if data is None:
             data = [prefix(message), text, *tensors, "Received shape: ", shape_of(x)]
 
-        def one_of(found: Tensor) -> Tensor:
-            return reduce(logical_or, [equal(each, found) for each in tensors])
+        def is_one_of(dynamic: Tensor) -> Tensor:
+            return reduce(logical_or, [equal(rank, dynamic) for rank in tensors])
 
         return _checked(
             x,
             tensors,
-            lambda found, wanted: found in wanted,
-            one_of,
-            lambda wanted: f"{prefix(message)}{text} {tuple(wanted)}.",
+            lambda known, allowed: known in allowed,
+            is_one_of,
+            lambda allowed: f"{prefix(message)}{text} {tuple(allowed)}.",
             data,
             summarize,
         )

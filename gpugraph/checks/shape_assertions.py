@@ -36,7 +36,7 @@ class _Specified(NamedTuple):
     def axes(self) -> list[tuple[int, Any]]:
         """Each axis with its symbol; those of open ones are counted from the end."""
         if self.is_open:
-            return [(-1 - at, each) for at, each in enumerate(reversed(self.symbols[1:]))]
+            return [(-1 - index, symbol) for index, symbol in enumerate(reversed(self.symbols[1:]))]
         return list(enumerate(self.symbols))
 
 
@@ -66,16 +66,17 @@ def assert_shapes(
     """
     pairs = list(shapes.items() if isinstance(shapes, Mapping) else shapes)
     with name_scope(name, "assert_shapes", [tensor for tensor, _ in pairs]):
-        given = [
+        tensors = [
             (tensor if isinstance(tensor, Tensor) else convert_to_tensor(tensor), sizes)
             for tensor, sizes in pairs
         ]
-        symbols = [_symbols(tensor, sizes) for tensor, sizes in given]
+        symbols = [_symbols(tensor, sizes) for tensor, sizes in tensors]
         specified = [
-            _Specified(tensor, _sizes(tensor), each) for (tensor, _), each in zip(given, symbols)
+            _Specified(tensor, _sizes(tensor), names)
+            for (tensor, _), names in zip(tensors, symbols)
         ]
-        how = {"data": data, "summarize": summarize, "message": message, "name": name}
-        ranks = [check for each in specified for check in _rank_checks(each, how)]
+        options = {"data": data, "summarize": summarize, "message": message, "name": name}
+        ranks = [check for item in specified for check in _rank_checks(item, options)]
         sizes = _size_checks(specified, ranks, data, summarize, message)
     return group(*ranks, *sizes)
 
@@ -86,31 +87,33 @@ def _symbols(tensor: Tensor, sizes: Any) -> tuple[Any, ...]:
             f"Tensor {tensor.name}.  Specified shape must be an iterable.  An iterable has the "
             f"attribute `__iter__` or `__getitem__`.  Received specified shape: {sizes}"
         )
-    found = tuple(getattr(each, "value", each) for each in sizes) or (1,)
-    for at, each in enumerate(found):
-        if at and each in _ANY_NUMBER:
+    symbols = tuple(getattr(size, "value", size) for size in sizes) or (1,)
+    for index, symbol in enumerate(symbols):
+        if index and symbol in _ANY_NUMBER:
             raise ValueError(
-                f"Tensor {tensor.name} specified shape index {at}.  Symbol `...` or `*` for a "
+                f"Tensor {tensor.name} specified shape index {index}.  Symbol `...` or `*` for a "
                 "variable number of unspecified dimensions is only allowed as the first entry"
             )
-    return found
+    return symbols
 
 
 def _sizes(tensor: Tensor) -> Any:
     """Ints where they are known, else numbers or a vector to be had in the run."""
     dynamic, known = shape(tensor), tensor.shape.sizes
     if known is not None:
-        return tuple(dynamic[at] if size is None else size for at, size in enumerate(known)) or (1,)
+        return tuple(
+            dynamic[index] if size is None else size for index, size in enumerate(known)
+        ) or (1,)
     return cond(equal(rank(tensor), 0), lambda: constant([1]), lambda: dynamic)
 
 
-def _rank_checks(each: _Specified, how: dict[str, Any]) -> list[Operation]:
-    count = len(each.axes)
-    if each.is_open:
-        return [assert_rank_at_least(each.tensor, count, **how)] if count > 1 else []
+def _rank_checks(item: _Specified, options: dict[str, Any]) -> list[Operation]:
+    count = len(item.axes)
+    if item.is_open:
+        return [assert_rank_at_least(item.tensor, count, **options)] if count > 1 else []
     if count == 1:  # a scalar may be of size 1
-        return [assert_rank_in(each.tensor, [0, 1], **how)]
-    return [assert_rank(each.tensor, count, **how)]
+        return [assert_rank_in(item.tensor, [0, 1], **options)]
+    return [assert_rank(item.tensor, count, **options)]
 
 
 def _size_checks(
@@ -123,18 +126,18 @@ def _size_checks(
     """The checks of sizes that are named before, or are ints; sizes wait for those of ranks."""
     known: dict[Any, _Size] = {}
     checks = []
-    for each in specified:
-        for axis, symbol in each.axes:
+    for item in specified:
+        for axis, symbol in item.axes:
             if symbol in _ANY_SIZE:
                 continue
             with control_dependencies(ranks):
-                size = each.sizes[axis]
+                size = item.sizes[axis]
             wanted = known.get(symbol, _literal(symbol))
             if wanted is None:
-                source = f"Specified by tensor {each.tensor.name} dimension {axis}"
+                source = f"Specified by tensor {item.tensor.name} dimension {axis}"
                 known[symbol] = _Size(size, source)
                 continue
-            check = _size_check(each.tensor, axis, size, wanted, data, summarize, prefix(message))
+            check = _size_check(item.tensor, axis, size, wanted, data, summarize, prefix(message))
             if check is not None:
                 checks.append(check)
     return checks

@@ -62,18 +62,20 @@ def assert_same_float_dtype(tensors: Iterable[Any] | None = None, dtype: Any = N
 
     ValueError where they differ, or it is no float.
     """
-    found = None if dtype is None else as_dtype(dtype).base_dtype
+    common = None if dtype is None else as_dtype(dtype).base_dtype
     first = None
     for tensor in tensors or ():
         if tensor is None:
             continue
         kind = tensor.dtype.base_dtype
-        if found is None:
-            found, first = kind, tensor
-        elif kind is not found:
+        if common is None:
+            common, first = kind, tensor
+        elif kind is not common:
             of = f" as {first.name}" if first is not None else ""
-            raise ValueError(f"{tensor.name}, type={kind}, must be of the same type ({found}){of}.")
-    found = float32 if found is None else found
-    if not found.is_floating:
-        raise ValueError(f"Expected floating point type, got {found}.")
-    return found
+            raise ValueError(
+                f"{tensor.name}, type={kind}, must be of the same type ({common}){of}."
+            )
+    common = float32 if common is None else common
+    if not common.is_floating:
+        raise ValueError(f"Expected floating point type, got {common}.")
+    return common

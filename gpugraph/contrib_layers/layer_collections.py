@@ -18,10 +18,10 @@ from gpugraph.variables import PartitionedVariable
 def collections_of(variables_collections: Any, name: str) -> list[str]:
     """Which collections a layer's variable `name` is to join: a dict says it of each."""
     if isinstance(variables_collections, Mapping):
-        found = variables_collections.get(name)
+        names = variables_collections.get(name)
     else:
-        found = variables_collections
-    return [] if found is None else [found] if isinstance(found, str) else list(found)
+        names = variables_collections
+    return [] if names is None else [names] if isinstance(names, str) else list(names)
 
 
 def layer_variable(
@@ -40,20 +40,20 @@ def layer_variable(
     full_name = f"{prefix}/{name}" if prefix else name
     store = variable_store()
     is_new = full_name not in store.variables and full_name not in store.partitioned
-    made = model_variable(
+    variable = model_variable(
         name, shape=shape, dtype=dtype, initializer=initializer, trainable=trainable
     )
-    parts = list(made) if isinstance(made, PartitionedVariable) else [made]
+    parts = list(variable) if isinstance(variable, PartitionedVariable) else [variable]
     for key in collections_of(variables_collections, name):
-        there = graph.get_collection_ref(key)
-        there.extend(part for part in parts if all(each is not part for each in there))
+        members = graph.get_collection_ref(key)
+        members.extend(part for part in parts if all(member is not part for member in members))
     if regularizer is not None and is_new:
         for part in parts:
             with graph.name_scope(f"{kind}/Regularizer"):
                 loss = regularizer(part)
             if loss is not None:
                 graph.add_to_collection(GraphKeys.REGULARIZATION_LOSSES, loss)
-    return made
+    return variable
 
 
 def collect_outputs(outputs_collections: Any, alias: str, outputs: Tensor) -> Tensor:

@@ -91,7 +91,7 @@ def model_variable(
 def add_model_variable(var: Any) -> None:
     """Adds a variable to the collection MODEL_VARIABLES, unless it is there."""
     graph: Graph = graph_stack.top()
-    if all(each is not var for each in graph.get_collection(GraphKeys.MODEL_VARIABLES)):
+    if all(variable is not var for variable in graph.get_collection(GraphKeys.MODEL_VARIABLES)):
         graph.add_to_collection(GraphKeys.MODEL_VARIABLES, var)
 
 
@@ -136,8 +136,8 @@ def get_variables_by_suffix(suffix: str, scope: Any = None) -> list[Any]:
 
 def get_variables_by_name(given_name: str, scope: Any = None) -> list[Any]:
     """The global variables under `scope` whose names, without their scopes, are `given_name`."""
-    found = get_variables(scope)
-    return [each for each in found if f"/{each.op.name}".endswith(f"/{given_name}")]
+    variables = get_variables(scope)
+    return [variable for variable in variables if f"/{variable.op.name}".endswith(f"/{given_name}")]
 
 
 def get_unique_variable(var_op_name: str) -> Any:
@@ -146,10 +146,10 @@ def get_unique_variable(var_op_name: str) -> Any:
     Where others have names that begin so, the one that is just that is meant.
     """
     candidates = get_variables(var_op_name)
-    for each in candidates:
-        if each.op.name == var_op_name:
-            return each
+    for variable in candidates:
+        if variable.op.name == var_op_name:
+            return variable
     if not candidates:
         raise ValueError(f"Couldn't find variable {var_op_name}")
-    near = ", ".join(each.op.name for each in candidates)
+    near = ", ".join(variable.op.name for variable in candidates)
     raise ValueError(f"Variable {var_op_name} does not uniquely identify a variable: {near}")

@@ -89,14 +89,14 @@ def sum_regularizer(
     regularizer_list: Iterable[Regularizer | None], scope: str | None = None
 ) -> Regularizer | None:
     """The sum of these regularizers' penalties, None left out; None where there are none."""
-    regularizers = [each for each in regularizer_list if each is not None]
+    regularizers = [regularizer for regularizer in regularizer_list if regularizer is not None]
     if not regularizers:
         return None
 
     def regularize(weights: Any) -> Tensor | None:
         with name_scope(scope, "sum_regularizer", [weights]) as inside:
-            made = [each(weights) for each in regularizers]
-            penalties = [each for each in made if each is not None]
+            losses = [regularizer(weights) for regularizer in regularizers]
+            penalties = [loss for loss in losses if loss is not None]
             return add_n(penalties, name=inside) if penalties else None
 
     return regularize
@@ -116,13 +116,13 @@ def apply_regularization(
     if not weights:
         raise ValueError("No weights to regularize: weights_list and collection WEIGHTS are empty.")
     with name_scope("get_regularization_penalty", values=weights) as scope:
-        made = [regularizer(each) for each in weights]
-        penalties = [convert_to_tensor(0.0) if each is None else each for each in made]
-        for each, penalty in zip(weights, penalties):
+        losses = [regularizer(tensor) for tensor in weights]
+        penalties = [convert_to_tensor(0.0) if loss is None else loss for loss in losses]
+        for tensor, penalty in zip(weights, penalties):
             if penalty.shape.rank != 0:
                 raise ValueError(
                     "regularizer must return a scalar Tensor instead of a Tensor with rank "
-                    f"{penalty.shape.rank}, as it did for {each}"
+                    f"{penalty.shape.rank}, as it did for {tensor}"
                 )
         total = add_n(penalties, name=scope)
     graph.add_to_collection(GraphKeys.REGULARIZATION_LOSSES, total)

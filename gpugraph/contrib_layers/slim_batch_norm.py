@@ -34,7 +34,7 @@ from gpugraph.variable_scope.arg_scope import add_arg_scope
 
 
 def assign_moving_average(variable: Any, value: Tensor, decay: float) -> Tensor:
-    """variable = variable * decay + value * (1 - decay): what writes it."""
+    """The op of variable = variable * decay + value * (1 - decay)."""
     with op_scope(None, "AssignMovingAvg", variable) as scope:
         graph: Graph = graph_stack.top()
         with graph.colocate_with(variable.op):
@@ -43,7 +43,7 @@ def assign_moving_average(variable: Any, value: Tensor, decay: float) -> Tensor:
 
 
 class _Inputs(NamedTuple):
-    """What is normalized: by channel, over `axes`. `shape` is that of what varies by channel."""
+    """The inputs, normalized by channel over `axes`. `shape` is that of a value per channel."""
 
     tensor: Tensor
     channels: int
@@ -104,50 +104,52 @@ def batch_norm(
     )  # fmt: skip
     del renorm_decay
     with variable_scope(scope, "BatchNorm", [inputs], reuse=reuse) as within:
-        given = _inputs(convert_to_tensor(inputs), data_format)
+        source = _inputs(convert_to_tensor(inputs), data_format)
         initializers, regularizers = param_initializers or {}, param_regularizers or {}
 
         def make(name: str, default: Any, trained: bool) -> Any:
             return model_variable(
                 name,
-                shape=given.shape,
-                dtype=given.tensor.dtype.base_dtype,
+                shape=source.shape,
+                dtype=source.tensor.dtype.base_dtype,
                 initializer=initializers.get(name, default),
                 regularizer=regularizers.get(name),
                 collections=collections_of(variables_collections, name),
                 trainable=trained,
             )
 
-        as_sample = fused is not False and given.tensor.shape.rank in (2, 4)
-        wanted = {"beta": (center, Zeros()), "gamma": (scale, Ones())}
+        as_sample = fused is not False and source.tensor.shape.rank in (2, 4)
+        parameters = {"beta": (center, Zeros()), "gamma": (scale, Ones())}
         order = ["beta", "gamma"]
-        if updates_collections == GraphKeys.UPDATE_OPS and not (as_sample and len(given.axes) == 1):
-            order.reverse()  # as TensorFlow's two ways to make them do, so that lists are alike
+        if updates_collections == GraphKeys.UPDATE_OPS and not (
+            as_sample and len(source.axes) == 1
+        ):
+            order.reverse()  # TensorFlow's order on this path, so that lists of variables are alike
         trained = {
             name: make(name, default, trainable)
-            for name, (there, default) in ((each, wanted[each]) for each in order)
-            if there
+            for name, (is_wanted, default) in ((key, parameters[key]) for key in order)
+            if is_wanted
         }
         with variable_scope(get_variable_scope()) as moving:
             moving.set_partitioner(None)  # averages are not made in parts
             averages = [make("moving_mean", Zeros(), False), make("moving_variance", Ones(), False)]
-        how = decay, is_training, updates_collections
-        if as_sample and given.by_channel and given.tensor.dtype == float32:
-            outputs = _fused(given, trained, averages, epsilon, *how)
+        options = decay, is_training, updates_collections
+        if as_sample and source.by_channel and source.tensor.dtype == float32:
+            outputs = _fused(source, trained, averages, epsilon, *options)
         else:
-            mean, variance = _mean_and_variance(given, averages, *how, as_sample)
+            mean, variance = _mean_and_variance(source, averages, *options, as_sample)
             outputs = batch_normalization(
-                given.tensor, mean, variance, trained.get("beta"), trained.get("gamma"), epsilon
+                source.tensor, mean, variance, trained.get("beta"), trained.get("gamma"), epsilon
             )
-        outputs.set_shape(given.tensor.shape)
+        outputs.set_shape(source.tensor.shape)
         if activation_fn is not None:
             outputs = activation_fn(outputs)
         return collect_outputs(outputs_collections, within.name, outputs)
 
 
-def _refuse(**given: Any) -> None:
+def _refuse(**arguments: Any) -> None:
     """ValueError for arguments that TensorFlow has and this has not."""
-    for name, value in given.items():
+    for name, value in arguments.items():
         if value is not None and value is not False:
             raise ValueError(f"batch_norm takes no {name} here, but it is {value!r}")
 
@@ -166,13 +168,13 @@ def _inputs(tensor: Tensor, data_format: str) -> _Inputs:
     return _Inputs(
         tensor,
         channels,
-        [each for each in range(len(sizes)) if each != axis],
+        [i for i in range(len(sizes)) if i != axis],
         [1, channels, *after] if after else [channels],
     )
 
 
 def _fused(
-    given: _Inputs,
+    source: _Inputs,
     trained: dict[str, Any],
     averages: list[Any],
     epsilon: float,
@@ -181,11 +183,11 @@ def _fused(
     updates_collections: Any,
 ) -> Tensor:
     """The outputs, by one op; where it trains, the averages follow."""
-    source = given.tensor
-    flat = source.shape.rank == 2
-    images = reshape(source, [-1, 1, 1, given.channels]) if flat else source
+    tensor = source.tensor
+    flat = tensor.shape.rank == 2
+    images = reshape(tensor, [-1, 1, 1, source.channels]) if flat else tensor
     gamma, beta = (
-        trained[key] if key in trained else constant(value, float32, given.shape)
+        trained[key] if key in trained else constant(value, float32, source.shape)
         for key, value in (("gamma", 1.0), ("beta", 0.0))
     )
 
@@ -198,15 +200,15 @@ def _fused(
             images, gamma, beta, mean, variance, epsilon=epsilon, is_training=False
         )
 
-    made, mean, variance = smart_cond(is_training, by_sample, by_averages)
-    outputs: Tensor = reshape(made, shape(source)) if flat else made
+    normalized, mean, variance = smart_cond(is_training, by_sample, by_averages)
+    outputs: Tensor = reshape(normalized, shape(tensor)) if flat else normalized
     if static_bool(is_training) is False:
         return outputs
 
     def update() -> list[Tensor]:
         return [
-            assign_moving_average(kept, value, decay)
-            for kept, value in zip(averages, (mean, variance))
+            assign_moving_average(average, value, decay)
+            for average, value in zip(averages, (mean, variance))
         ]
 
     graph: Graph = graph_stack.top()
@@ -217,13 +219,17 @@ def _fused(
                 return identity(outputs)
 
         return smart_cond(is_training, after_updates, lambda: outputs)
-    for each in smart_cond(is_training, update, lambda: [identity(kept) for kept in averages]):
-        graph.add_to_collections(updates_collections, each)
+
+    def keep() -> list[Tensor]:
+        return [identity(average) for average in averages]
+
+    for average in smart_cond(is_training, update, keep):
+        graph.add_to_collections(updates_collections, average)
     return outputs
 
 
 def _mean_and_variance(
-    given: _Inputs,
+    source: _Inputs,
     averages: list[Any],
     decay: float,
     is_training: Any,
@@ -234,13 +240,13 @@ def _mean_and_variance(
     moving_mean, moving_variance = averages
     if static_bool(is_training) is False:
         return moving_mean, moving_variance
-    mean, variance = moments(given.tensor, given.axes, keepdims=not given.by_channel)
-    kept = variance * _sample_factor(given) if as_sample else variance
+    mean, variance = moments(source.tensor, source.axes, keepdims=not source.by_channel)
+    followed = variance * _sample_factor(source) if as_sample else variance
 
     def update() -> list[Tensor]:
         return [
             assign_moving_average(moving_mean, mean, decay),
-            assign_moving_average(moving_variance, kept, decay),
+            assign_moving_average(moving_variance, followed, decay),
         ]
 
     def averaged() -> list[Any]:
@@ -255,19 +261,19 @@ def _mean_and_variance(
 
         mean, variance = smart_cond(is_training, after_updates, averaged)
         return mean, variance
-    for each in smart_cond(is_training, update, averaged):
-        graph.add_to_collections(updates_collections, each)
+    for average in smart_cond(is_training, update, averaged):
+        graph.add_to_collections(updates_collections, average)
     mean, variance = smart_cond(is_training, lambda: [mean, variance], averaged)
     return mean, variance
 
 
-def _sample_factor(given: _Inputs) -> Any:
+def _sample_factor(source: _Inputs) -> Any:
     """n / (n - 1) for the n elements of a channel, 1 for a single one."""
-    sizes = [given.tensor.shape[axis].value for axis in given.axes]
-    dtype = given.tensor.dtype.base_dtype
+    sizes = [source.tensor.shape[axis].value for axis in source.axes]
+    dtype = source.tensor.dtype.base_dtype
     if None not in sizes:
         count = int(np.prod(sizes))  # type: ignore[arg-type]
         return convert_to_tensor(count / max(count - 1, 1), dtype)
-    count_of_all = cast(reduce_prod(shape(given.tensor)), dtype)
-    counted = count_of_all / float(given.channels)
+    count_of_all = cast(reduce_prod(shape(source.tensor)), dtype)
+    counted = count_of_all / float(source.channels)
     return counted / maximum(counted - 1.0, 1.0)

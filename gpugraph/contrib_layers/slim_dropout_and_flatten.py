@@ -109,7 +109,7 @@ def stack(inputs: Any, layer: Callable[..., Any], stack_args: Sequence[Any], **k
     with variable_scope(scope, "Stack", [inputs]):
         outputs: Any = convert_to_tensor(inputs)
         name = scope or _name_of(layer, "stack")
-        for number, given in enumerate(stack_args, 1):
-            args = given if isinstance(given, (list, tuple)) else [given]
+        for number, arguments in enumerate(stack_args, 1):
+            args = arguments if isinstance(arguments, (list, tuple)) else [arguments]
             outputs = layer(outputs, *args, **{**kwargs, "scope": f"{name}_{number}"})
         return outputs

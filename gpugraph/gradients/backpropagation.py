@@ -103,24 +103,24 @@ def gradients(
             f"Invalid `aggregation_method` specified {aggregation_method}. Accepted: 0, 1, 2."
         )
     targets, sources, stops = _listed(ys), _listed(xs), _listed(stop_gradients)
-    given = [None] * len(targets) if grad_ys is None else _listed(grad_ys)
-    if len(given) != len(targets):
-        raise ValueError(f"Passed {len(given)} grad_ys for {len(targets)} ys")
-    with name_scope(name, "gradients", [*targets, *sources, *stops, *given]):
+    start_grads = [None] * len(targets) if grad_ys is None else _listed(grad_ys)
+    if len(start_grads) != len(targets):
+        raise ValueError(f"Passed {len(start_grads)} grad_ys for {len(targets)} ys")
+    with name_scope(name, "gradients", [*targets, *sources, *stops, *start_grads]):
         graph: Graph = graph_stack.top()
         targets = [_tensor(y, "y") for y in targets]
         sources = [_tensor(x, "x") for x in sources]
         stopped = {_tensor(stop, "stop").op for stop in stops}
         sweep = _Sweep(graph, targets, sources, stopped, colocate_gradients_with_ops)
         sweep.gate = gate_gradients
-        for index, (y, grad) in enumerate(zip(targets, given)):
+        for index, (y, grad) in enumerate(zip(targets, start_grads)):
             sweep.collect(y, _start(y, grad, index))
         sweep.run()
-        found = [sweep.at(x) for x in sources]
+        grads = [sweep.gradient_at(x) for x in sources]
     sweep.finish()
     if unconnected_gradients == UnconnectedGradients.ZERO:
-        return [_zeros_at(x) if grad is None else grad for x, grad in zip(sources, found)]
-    return found
+        return [_zeros_at(x) if grad is None else grad for x, grad in zip(sources, grads)]
+    return grads
 
 
 def _listed(items: Any) -> list[Any]:
@@ -229,7 +229,7 @@ class _Sweep:
         if grad is not None:
             self.grads.setdefault(tensor, []).append(grad)
 
-    def at(self, tensor: Tensor) -> Gradient | None:
+    def gradient_at(self, tensor: Tensor) -> Gradient | None:
         """The gradient at a tensor: the sum of all that arrived, or None."""
         arrived = self.grads.get(tensor)
         if not arrived:
@@ -245,15 +245,16 @@ class _Sweep:
         first = next(grad for grad in arrived if isinstance(grad, Tensor))
         if not slices:
             with self.graph.colocate_with(first.op, ignore_existing=True):
-                made: Tensor = raw_ops.AddN(arrived)
-            return made
+                total: Tensor = raw_ops.AddN(arrived)
+            return total
         with self.graph.name_scope("AddN") as scope:  # rows are added up wherever that can be done
             whole = [
-                convert_to_tensor(grad, name=f"inputs_{at}") for at, grad in enumerate(arrived)
+                convert_to_tensor(grad, name=f"inputs_{index}")
+                for index, grad in enumerate(arrived)
             ]
             with self.graph.colocate_with(first.op, ignore_existing=True):
-                made = raw_ops.AddN(whole, name=scope)
-        return made
+                total = raw_ops.AddN(whole, name=scope)
+        return total
 
     def run(self) -> None:
         """Takes each op between ys and xs, consumers first: once, but for Switches of loops."""
@@ -272,8 +273,8 @@ class _Sweep:
     def finish(self) -> None:
         """Closes the backward loops, once all gradients are there."""
         if self.loops is not None:
-            found = [grad for grads in self.grads.values() for grad in grads]
-            self.loops.finish([part for grad in found for part in _parts(grad)], self.since)
+            all_grads = [grad for grads in self.grads.values() for grad in grads]
+            self.loops.finish([part for grad in all_grads for part in _parts(grad)], self.since)
 
     def _arrive(self, tensor: Tensor) -> None:
         """Says that a consumer of `tensor` has had its turn; the maker may have its own now."""
@@ -290,10 +291,10 @@ class _Sweep:
 
     def _leave_loop(self, loops: LoopGradients, tensor: Tensor) -> None:
         used, unused = loops.exit_reached(tensor, self._has_gradient)
-        for each in unused if used else ():
-            if _is_trainable(each):
-                self.collect(each, loops.zeros_for_exit(each))
-        self.ready.extend(each.op for each in [*used, *unused])
+        for exit_tensor in unused if used else ():
+            if _is_trainable(exit_tensor):
+                self.collect(exit_tensor, loops.zeros_for_exit(exit_tensor))
+        self.ready.extend(exit_tensor.op for exit_tensor in [*used, *unused])
 
     def _has_gradient(self, op: Operation) -> bool:
         return any(self.grads.get(tensor) for tensor in op._outputs)
@@ -301,12 +302,12 @@ class _Sweep:
     def _propagate(self, op: Operation) -> None:
         """Takes the gradient at the op's outputs on to its inputs."""
         if self.loops is None:
-            out_grads = [self.at(tensor) for tensor in op._outputs]
+            out_grads = [self.gradient_at(tensor) for tensor in op._outputs]
         else:
             with self.loops.backward(op, before=True):
-                out_grads = [self.at(tensor) for tensor in op._outputs]
+                out_grads = [self.gradient_at(tensor) for tensor in op._outputs]
                 if is_exit(op):
-                    out_grads = [None if each is None else dense(each) for each in out_grads]
+                    out_grads = [None if grad is None else dense(grad) for grad in out_grads]
         if op in self.stops or not op._inputs or all(grad is None for grad in out_grads):
             return
         with self.loops.backward(op) if self.loops is not None else nullcontext():
@@ -336,8 +337,8 @@ class _Sweep:
                 for tensor, grad in zip(op._outputs, out_grads)
             ]
             stack.enter_context(self.graph.name_scope(f"{op.name}_grad"))
-            found = function(op, *[_as_taken(op, grad) for grad in filled])
-            grads = list(found) if isinstance(found, (list, tuple)) else [found]
+            result = function(op, *[_as_taken(op, grad) for grad in filled])
+            grads = list(result) if isinstance(result, (list, tuple)) else [result]
             if len(grads) != len(op._inputs):
                 raise ValueError(
                     f"The gradient function of '{op.name}' (op type: {op.type}) gave {len(grads)} "

@@ -63,7 +63,7 @@ class _Call:
         self.name = _name(f)
         self.args = [convert_to_tensor(arg) for arg in args]
         graph: Graph = self.args[0].graph if self.args else graph_stack.top()
-        made = graph.version
+        version = graph.version
         returned = f(*self.args)
         if not isinstance(returned, (tuple, list)) or len(returned) != 2:
             raise TypeError(
@@ -73,9 +73,9 @@ class _Call:
         result, self.grad_fn = returned
         if not callable(self.grad_fn):
             raise TypeError(f"The grad_fn of '{self.name}' is not callable: {self.grad_fn!r}")
-        self.variables = _read_variables(graph, graph._ops[made:], self.args)
+        self.variables = _read_variables(graph, graph._ops[version:], self.args)
         self._check_variables()
-        tensors = [convert_to_tensor(each) for each in flatten(result)]
+        tensors = [convert_to_tensor(value) for value in flatten(result)]
         self.count = len(tensors)
         reads = [convert_to_tensor(variable) for variable in self.variables]
         passed = identity_n([*tensors, *self.args, *reads])
@@ -91,7 +91,8 @@ class _Call:
             return
         parameters = inspect.signature(self.grad_fn).parameters.values()
         if not any(
-            each.name == "variables" or each.kind is each.VAR_KEYWORD for each in parameters
+            parameter.name == "variables" or parameter.kind is parameter.VAR_KEYWORD
+            for parameter in parameters
         ):
             names = ", ".join(variable.name for variable in self.variables)
             raise TypeError(
@@ -102,11 +103,11 @@ class _Call:
     def _gradients(self, op: Operation, *grads: Tensor) -> list[Any]:
         """The gradient at what went through the IdentityN."""
         keywords = {"variables": self.variables} if self.variables else {}
-        found = self.grad_fn(*grads[: self.count], **keywords)
+        results = self.grad_fn(*grads[: self.count], **keywords)
         of_variables: list[Any] = []
         if self.variables:
-            found, of_variables = _pair(found, self.name)
-        of_args = flatten(found)
+            results, of_variables = _pair(results, self.name)
+        of_args = flatten(results)
         if len(of_args) != len(self.args):
             raise ValueError(
                 f"The grad_fn of '{self.name}' (for '{op.name}', made at {op.origin}) gave "
@@ -120,13 +121,13 @@ class _Call:
         return [None] * self.count + of_args + of_variables
 
 
-def _pair(found: Any, name: str) -> tuple[Any, list[Any]]:
-    if not isinstance(found, (tuple, list)) or len(found) != 2:
+def _pair(results: Any, name: str) -> tuple[Any, list[Any]]:
+    if not isinstance(results, (tuple, list)) or len(results) != 2:
         raise TypeError(
             f"The grad_fn of '{name}' must return (gradients, gradients at the variables), but it "
-            f"returned {found!r}"
+            f"returned {results!r}"
         )
-    return found[0], flatten(found[1])
+    return results[0], flatten(results[1])
 
 
 def _read_variables(graph: Graph, ops: Sequence[Operation], args: Sequence[Tensor]) -> list[Any]:
@@ -139,7 +140,7 @@ def _read_variables(graph: Graph, ops: Sequence[Operation], args: Sequence[Tenso
         if tensor.op not in known and (source := _variable_behind(tensor.op)) is not None
     }
     trainable = graph.get_collection(GraphKeys.TRAINABLE_VARIABLES) if read else []
-    return [each for each in trainable if each.op in read]
+    return [variable for variable in trainable if variable.op in read]
 
 
 _MOVES = frozenset(

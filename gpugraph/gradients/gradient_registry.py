@@ -59,9 +59,9 @@ def gradient_function(op: Operation) -> GradientFunction | None:
     """What makes the gradient of `op`, or None where it has none; LookupError if nobody knows."""
     name = op._attrs.get("_gradient_op_type")
     if name is not None:
-        own: GradientFunction | None = getattr(op, CUSTOM, None)
-        if own is not None:
-            return own
+        custom: GradientFunction | None = getattr(op, CUSTOM, None)
+        if custom is not None:
+            return custom
         name = name if isinstance(name, str) else name.decode()
         if name in _REGISTERED:
             return _REGISTERED[name]

@@ -31,14 +31,14 @@ def hessians(
     del name
     listed = list(xs) if isinstance(xs, (list, tuple)) else [xs]
     sources = [x.handle if hasattr(x, "handle") else convert_to_tensor(x) for x in listed]
-    how: dict[str, Any] = {
+    options: dict[str, Any] = {
         "colocate_gradients_with_ops": colocate_gradients_with_ops,
         "gate_gradients": gate_gradients,
         "aggregation_method": aggregation_method,
     }
-    found = gradients(ys, sources, **how)
+    grads = gradients(ys, sources, **options)
     values = [convert_to_tensor(x) for x in listed]
-    return [_hessian(*each, how) for each in zip(found, sources, values)]
+    return [_hessian(*triple, options) for triple in zip(grads, sources, values)]
 
 
 def _hessian(first: Any, x: Tensor, value: Tensor, how: dict[str, Any]) -> Tensor:

@@ -29,8 +29,8 @@ def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
                 again = [identity(arg) for arg in args]
                 results = flatten(f(*again))
                 of = variables or []
-                found = gradients(results, [*again, *of], list(dresults))
-            of_args, of_variables = found[: len(args)], found[len(args) :]
+                grads = gradients(results, [*again, *of], list(dresults))
+            of_args, of_variables = grads[: len(args)], grads[len(args) :]
             return of_args if variables is None else (of_args, of_variables)
 
         return f(*args), grad_fn
@@ -47,8 +47,8 @@ def grad_pass_through(f: Callable[..., Any]) -> Callable[..., Any]:
     @custom_gradient
     def passed(*args: Tensor) -> Any:
         def grad_fn(*dresults: Tensor, variables: list[Any] | None = None) -> Any:
-            given = list(dresults)
-            return given if variables is None else (given, [None] * len(variables))
+            output_grads = list(dresults)
+            return output_grads if variables is None else (output_grads, [None] * len(variables))
 
         return f(*args), grad_fn
 

@@ -58,7 +58,7 @@ class Layer:
             raise TypeError(f"Keyword argument not understood: {', '.join(kwargs)}")
         self.trainable = trainable
         self.built = False
-        self._base_name = name or _snake_case(type(self).__name__)
+        self._base_name = name or snake_case(type(self).__name__)
         self._name = name or _unique(self._base_name)
         self._dtype = None if dtype is None else as_dtype(dtype).base_dtype
         self._trainable_weights: list[Any] = []
@@ -143,8 +143,8 @@ class Layer:
     def add_update(self, updates: Any, inputs: Any = None) -> None:
         """Adds an operation or tensor, or a list of them, to the layer's and to UPDATE_OPS."""
         del inputs
-        given = updates if isinstance(updates, (list, tuple)) else [updates]
-        ops = [getattr(each, "op", each) for each in given]
+        listed = updates if isinstance(updates, (list, tuple)) else [updates]
+        ops = [getattr(update, "op", update) for update in listed]
         _collect(ops, self._updates, GraphKeys.UPDATE_OPS)
 
     def count_params(self) -> int:
@@ -154,7 +154,7 @@ class Layer:
                 f"You tried to call `count_params` on {self._name}, but the layer isn't built: "
                 "it makes its variables when it is first called."
             )
-        return sum(int(each.shape.num_elements() or 0) for each in self.weights)
+        return sum(int(variable.shape.num_elements() or 0) for variable in self.weights)
 
     # -- what subclasses say
 
@@ -192,9 +192,9 @@ class Layer:
     def _regularize_activity(self, outputs: Any) -> None:
         graph: Graph = graph_stack.top()
         with graph.name_scope("ActivityRegularizer"):
-            for each in flatten(outputs):
-                loss = self._activity_regularizer(each)
-                self.add_loss(loss / cast(shape_of(each)[0], loss.dtype.base_dtype))
+            for output in flatten(outputs):
+                loss = self._activity_regularizer(output)
+                self.add_loss(loss / cast(shape_of(output)[0], loss.dtype.base_dtype))
 
     def _set_scope(self, scope: Any) -> None:
         if self._scope is not None:
@@ -219,7 +219,7 @@ class Layer:
         if self._dtype is None:
             self._dtype = first.dtype.base_dtype
         self._check_rank(first)
-        self.build(map_structure(lambda each: each.shape, inputs))
+        self.build(map_structure(lambda tensor: tensor.shape, inputs))
         self.built = True
 
     def _check_spec(self, inputs: Any) -> None:
@@ -238,8 +238,8 @@ class Layer:
         """ValueError for inputs of other sizes than those that the variables were made for."""
         sizes = tensor.shape.sizes
         for axis, wanted in self.input_axes.items():
-            found = None if sizes is None else sizes[axis]
-            if found is not None and wanted is not None and found != wanted:
+            size = None if sizes is None else sizes[axis]
+            if size is not None and wanted is not None and size != wanted:
                 raise ValueError(
                     f"Input 0 of layer {self._name} is incompatible with the layer: expected axis "
                     f"{axis} of input shape to have value {wanted} but received input with shape "
@@ -308,7 +308,7 @@ class Layer:
         """Lists a variable (its parts, where it is in parts) among the layer's."""
         weights = self._trainable_weights if trainable else self._non_trainable_weights
         for part in _parts(variable):
-            if not any(part is each for each in weights):
+            if not any(part is weight for weight in weights):
                 weights.append(part)
 
 
@@ -316,13 +316,13 @@ def _parts(variable: Any) -> Sequence[Any]:
     return list(variable) if isinstance(variable, PartitionedVariable) else [variable]
 
 
-def _collect(given: Any, known: list[Any], collection: str) -> None:
+def _collect(items: Any, known: list[Any], collection: str) -> None:
     """Adds what is given to a list and to the graph's collection, if it is not there."""
-    there = graph_stack.top().get_collection_ref(collection)
-    for each in given if isinstance(given, (list, tuple)) else [given]:
-        for group in (known, there):
-            if all(each is not other for other in group):
-                group.append(each)
+    in_graph = graph_stack.top().get_collection_ref(collection)
+    for item in items if isinstance(items, (list, tuple)) else [items]:
+        for group in (known, in_graph):
+            if all(item is not member for member in group):
+                group.append(item)
 
 
 def _tensor_of_value(value: Any) -> Any:
@@ -332,7 +332,7 @@ def _tensor_of_value(value: Any) -> Any:
     return value if is_nested(value) else convert_to_tensor(value)
 
 
-def _snake_case(name: str) -> str:
+def snake_case(name: str) -> str:
     """`BasicLSTMCell` as `basic_lstm_cell`; a name of a scope can't begin with `_`."""
     split = re.sub("(.)([A-Z][a-z0-9]+)", r"\1_\2", name)
     lowered = re.sub("([a-z])([A-Z])", r"\1_\2", split).lower()
@@ -341,9 +341,9 @@ def _snake_case(name: str) -> str:
 
 def _unique(base_name: str) -> str:
     """`base_name` with the number of the layers so called in this graph."""
-    kept = graph_stack.top().get_collection_ref(_NAMES)
-    if not kept:
-        kept.append({})
-    counts: dict[str, int] = kept[0]
+    stored = graph_stack.top().get_collection_ref(_NAMES)
+    if not stored:
+        stored.append({})
+    counts: dict[str, int] = stored[0]
     counts[base_name] = counts.get(base_name, 0) + 1
     return f"{base_name}_{counts[base_name]}"

@@ -16,7 +16,7 @@ from gpugraph.control_flow.smart_cond import smart_cond, static_bool
 from gpugraph.graph.client.default_stacks import graph_stack
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.layers.base_layer import Layer
-from gpugraph.layers.layer_arguments import ONES, ZEROS, applied
+from gpugraph.layers.layer_arguments import ONES, ZEROS, WeightOptions, layer_function
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.arrays.reshape_and_transpose import reshape
 from gpugraph.ops.framework.op_scope_and_arguments import op_scope
@@ -80,8 +80,11 @@ class BatchNormalization(Layer):
         self.momentum = momentum
         self.epsilon = epsilon
         self.fused = fused
-        self._gamma = (gamma_initializer, gamma_regularizer, gamma_constraint) if scale else None
-        self._beta = (beta_initializer, beta_regularizer, beta_constraint) if center else None
+        self._gamma = self._beta = None
+        if scale:
+            self._gamma = WeightOptions(gamma_initializer, gamma_regularizer, gamma_constraint)
+        if center:
+            self._beta = WeightOptions(beta_initializer, beta_regularizer, beta_constraint)
         self._averages = moving_mean_initializer, moving_variance_initializer
         self.gamma: Any = None
         self.beta: Any = None
@@ -89,37 +92,34 @@ class BatchNormalization(Layer):
         self.moving_variance: Any = None
 
     def build(self, inputs_shape: Any) -> None:
-        given: Any = self.axis
+        axis: Any = self.axis
         sizes = inputs_shape.sizes
         if sizes is None:
             raise ValueError(f"Input has undefined rank: {inputs_shape} (layer {self.name}).")
-        axes = list(given) if isinstance(given, (list, tuple)) else [given]
+        axes = list(axis) if isinstance(axis, (list, tuple)) else [axis]
         if len(axes) != 1 or not -len(sizes) <= axes[0] < len(sizes):
             raise ValueError(f"Invalid axis: {self.axis} for inputs of shape {inputs_shape}")
-        self._at = axes[0] % len(sizes)
-        channels = sizes[self._at]
+        self._channel_axis = axes[0] % len(sizes)
+        channels = sizes[self._channel_axis]
         if channels is None:
             raise ValueError(f"Input has undefined `axis` dimension: {inputs_shape}")
-        self.input_axes = {self._at: int(channels)}
-        images = len(sizes) == 4 and self._at in (1, 3)
+        self.input_axes = {self._channel_axis: int(channels)}
+        images = len(sizes) == 4 and self._channel_axis in (1, 3)
         if self.fused and not images:
             raise ValueError(
                 f"Fused batch norm is of images, with channels at axis 1 or 3: not {inputs_shape} "
                 f"with axis {self.axis}"
             )
         self._fuses = images and self.fused is not False
-        self._make(int(channels))
+        self._add_weights(int(channels))
 
-    def _make(self, channels: int) -> None:
-        given = self.dtype or dtypes.float32
-        dtype = dtypes.float32 if given in _NARROW else given
-        for name, how in (("gamma", self._gamma), ("beta", self._beta)):
-            if how is not None:
-                initializer, regularizer, constraint = how
-                made = self.add_weight(
-                    name, [channels], dtype, initializer, regularizer, constraint=constraint
-                )
-                setattr(self, name, made)
+    def _add_weights(self, channels: int) -> None:
+        input_type = self.dtype or dtypes.float32
+        dtype = dtypes.float32 if input_type in _NARROW else input_type
+        if self._gamma is not None:
+            self.gamma = self._gamma.add_to(self, "gamma", [channels], dtype)
+        if self._beta is not None:
+            self.beta = self._beta.add_to(self, "beta", [channels], dtype)
         names = ("moving_mean", "moving_variance")
         with self._in_one_part():
             self.moving_mean, self.moving_variance = (
@@ -148,18 +148,18 @@ class BatchNormalization(Layer):
     def _fused(self, inputs: Tensor, training: Any) -> Tensor:
         gamma = self._constant(1.0) if self.gamma is None else self.gamma
         beta = self._constant(0.0) if self.beta is None else self.beta
-        layout = "NHWC" if self._at == 3 else "NCHW"
+        layout = "NHWC" if self._channel_axis == 3 else "NCHW"
 
-        def by_sample() -> Any:
+        def of_batch() -> Any:
             return fused_batch_norm(inputs, gamma, beta, epsilon=self.epsilon, data_format=layout)
 
-        def by_averages() -> Any:
+        def of_averages() -> Any:
             return fused_batch_norm(
                 inputs, gamma, beta, self.moving_mean, self.moving_variance, self.epsilon,
                 layout, is_training=False,
             )  # fmt: skip
 
-        outputs, mean, variance = smart_cond(training, by_sample, by_averages)
+        outputs, mean, variance = smart_cond(training, of_batch, of_averages)
         known = static_bool(training)
         if known is None:
             momentum = smart_cond(training, lambda: self.momentum, lambda: 1.0)
@@ -176,38 +176,42 @@ class BatchNormalization(Layer):
     # -- by elementwise ops
 
     def _plain(self, inputs: Tensor, training: Any) -> Tensor:
-        given = inputs.dtype.base_dtype
-        if given in _NARROW:
+        input_type = inputs.dtype.base_dtype
+        if input_type in _NARROW:
             inputs = cast(inputs, dtypes.float32)
         rank = int(inputs.shape.rank or 0)
-        axes = [axis for axis in range(rank) if axis != self._at]
-        shape = [self._channels if axis == self._at else 1 for axis in range(rank)]
+        axes = [axis for axis in range(rank) if axis != self._channel_axis]
+        shape = [self._channels if axis == self._channel_axis else 1 for axis in range(rank)]
 
         def spread(vector: Any) -> Any:
-            return vector if vector is None or self._at == rank - 1 else reshape(vector, shape)
+            return (
+                vector
+                if vector is None or self._channel_axis == rank - 1
+                else reshape(vector, shape)
+            )
 
         gamma, beta = spread(self.gamma), spread(self.beta)
         mean, variance = self.moving_mean, self.moving_variance
         if static_bool(training) is not False:
-            mean, variance = self._chosen(inputs, axes, training)
+            mean, variance = self._choose(inputs, axes, training)
         mean, variance = spread(mean), spread(variance)
         outputs = normalized_by(inputs, mean, variance, beta, gamma, self.epsilon)
         outputs.set_shape(inputs.shape)
-        return cast(outputs, given)
+        return cast(outputs, input_type)
 
-    def _chosen(self, inputs: Tensor, axes: list[int], training: Any) -> tuple[Any, Any]:
+    def _choose(self, inputs: Tensor, axes: list[int], training: Any) -> tuple[Any, Any]:
         """The mean and variance to normalize by; the averages follow where it trains."""
-        of_sample = [cast(each, self._variable_type) for each in moments(inputs, axes)]
+        batch_moments = [cast(moment, self._variable_type) for moment in moments(inputs, axes)]
         averages = [self.moving_mean, self.moving_variance]
         mean, variance = (
             smart_cond(
-                training, partial(convert_to_tensor, value), partial(convert_to_tensor, kept)
+                training, partial(convert_to_tensor, value), partial(convert_to_tensor, average)
             )
-            for value, kept in zip(of_sample, averages)
+            for value, average in zip(batch_moments, averages)
         )
-        for kept, value in zip(averages, (mean, variance)):
-            follow = partial(self._follow, kept, value, self.momentum)
-            self.add_update(smart_cond(training, follow, partial(convert_to_tensor, kept)))
+        for average, value in zip(averages, (mean, variance)):
+            follow = partial(self._follow, average, value, self.momentum)
+            self.add_update(smart_cond(training, follow, partial(convert_to_tensor, average)))
         return mean, variance
 
     def _follow(self, average: Any, value: Any, momentum: Any) -> Tensor:
@@ -221,42 +225,17 @@ class BatchNormalization(Layer):
             )
 
 
-def _refuse(**given: Any) -> None:
+def _refuse(**arguments: Any) -> None:
     """ValueError for arguments that TensorFlow has and this has not."""
-    for name, value in given.items():
+    for name, value in arguments.items():
         if value is not None and value is not False:
             raise ValueError(f"batch normalization takes no {name} here, but it is {value!r}")
 
 
-def batch_normalization(
-    inputs: Any,
-    axis: int = -1,
-    momentum: float = 0.99,
-    epsilon: float = 1e-3,
-    center: bool = True,
-    scale: bool = True,
-    beta_initializer: Any = ZEROS,
-    gamma_initializer: Any = ONES,
-    moving_mean_initializer: Any = ZEROS,
-    moving_variance_initializer: Any = ONES,
-    beta_regularizer: Any = None,
-    gamma_regularizer: Any = None,
-    beta_constraint: Any = None,
-    gamma_constraint: Any = None,
-    training: Any = False,
-    trainable: bool = True,
-    name: str | None = None,
-    reuse: bool | None = None,
-    renorm: bool = False,
-    renorm_clipping: Any = None,
-    renorm_momentum: float = 0.99,
-    fused: bool | None = None,
-    virtual_batch_size: int | None = None,
-    adjustment: Any = None,
-) -> Tensor:
-    """A new `BatchNormalization` layer, applied to `inputs`.
-
-    training: a bool, or a bool tensor, by which a run chooses. Where it may train, what brings
-      the averages up to date is in the collection UPDATE_OPS: run it with each step.
-    """
-    return applied(BatchNormalization, locals(), "training")
+batch_normalization = layer_function(
+    BatchNormalization,
+    "axis momentum epsilon center scale beta_initializer gamma_initializer moving_mean_initializer "
+    "moving_variance_initializer beta_regularizer gamma_regularizer beta_constraint "
+    "gamma_constraint training trainable name renorm renorm_clipping renorm_momentum fused "
+    "virtual_batch_size adjustment",
+)

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from typing import Any
 
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.layers.base_layer import Layer
-from gpugraph.layers.layer_arguments import ZEROS, applied, channels_first, numbers, padding_of
+from gpugraph.layers.layer_arguments import (
+    ZEROS,
+    WeightOptions,
+    channels_first,
+    layer_function,
+    numbers,
+    padding_of,
+)
 from gpugraph.ops.nn.convolution.conv1d import conv1d as conv1d_of
 from gpugraph.ops.nn.convolution.conv2d_functions import conv2d as conv2d_of
 from gpugraph.ops.nn.convolution.conv3d_functions import conv3d as conv3d_of
@@ -30,6 +37,8 @@ class Convolution(Layer):
     """
 
     dimensions = 2
+    convolution: Callable[..., Tensor]
+    """The function of `tf.nn`."""
 
     def __init__(
         self,
@@ -63,23 +72,23 @@ class Convolution(Layer):
         self.first = channels_first(data_format)
         self.activation = activation
         self.use_bias = use_bias
-        self._kernel = kernel_initializer, kernel_regularizer, kernel_constraint
-        self._bias = bias_initializer, bias_regularizer, bias_constraint
+        self._kernel = WeightOptions(kernel_initializer, kernel_regularizer, kernel_constraint)
+        self._bias = WeightOptions(bias_initializer, bias_regularizer, bias_constraint)
         self.kernel: Any = None
         self.bias: Any = None
 
     @property
     def layout(self) -> str:
-        """The data format as ops say it."""
+        """The data format by its name in ops: "NHWC"."""
         return _LAYOUTS[self.dimensions][self.first]
 
     def build(self, inputs_shape: Any) -> None:
-        self.make_kernels(self.channels(inputs_shape))
+        self.add_kernels(self.channels(inputs_shape))
         if self.use_bias:
-            self.bias = self.variable("bias", [self.filters], self._bias)
+            self.bias = self._bias.add_to(self, "bias", [self.filters])
 
     def channels(self, inputs_shape: Any) -> int:
-        """How many channels the inputs have, which from now on they must have."""
+        """The number of the inputs' channels, which all later inputs must have."""
         axis = 1 if self.first else -1
         sizes = inputs_shape.sizes
         if sizes is None or sizes[axis] is None:
@@ -90,35 +99,33 @@ class Convolution(Layer):
         self.input_axes = {axis: int(sizes[axis])}
         return int(sizes[axis])
 
-    def make_kernels(self, channels: int) -> None:
-        """Makes the filters, of so many channels."""
+    def add_kernels(self, channels: int) -> None:
+        """Adds the kernel, for so many channels of inputs."""
         shape = [*self.kernel_size, channels, self.filters]
-        self.kernel = self.variable("kernel", shape, self._kernel)
+        self.kernel = self._kernel.add_to(self, "kernel", shape)
 
-    def variable(self, name: str, shape: Sequence[int], how: tuple[Any, Any, Any]) -> Any:
-        """A variable with this (initializer, regularizer, constraint)."""
-        initializer, regularizer, constraint = how
-        return self.add_weight(
-            name,
-            list(shape),
-            initializer=initializer,
-            regularizer=regularizer,
-            constraint=constraint,
+    def convolve(self, inputs: Tensor) -> Tensor:
+        """The convolution of the inputs with the kernel."""
+        is_1d = self.dimensions == 1
+        return self.convolution(
+            inputs,
+            self.kernel,
+            self.strides[0] if is_1d else self.strides,
+            self.padding,
+            data_format=self.layout,
+            dilations=self.dilation_rate[0] if is_1d else self.dilation_rate,
         )
 
-    def convolved(self, inputs: Tensor) -> Tensor:
-        """What the filters make of the inputs."""
-        raise NotImplementedError
-
-    def shaped(self, outputs: Tensor) -> Tensor:
-        """What was convolved, with its bias, in the shape of the layer's outputs."""
+    def reshape_outputs(self, outputs: Tensor) -> Tensor:
+        """The sum of convolution and bias in the shape of the layer's outputs."""
         return outputs
 
     def call(self, inputs: Tensor) -> Tensor:
-        outputs = self.convolved(inputs)
+        """activation(convolution + bias)."""
+        outputs = self.convolve(inputs)
         if self.bias is not None:
             outputs = bias_add(outputs, self.bias, "NCHW" if self.first else "NHWC")
-        outputs = self.shaped(outputs)
+        outputs = self.reshape_outputs(outputs)
         return outputs if self.activation is None else self.activation(outputs)
 
 
@@ -126,115 +133,22 @@ class Conv1D(Convolution):
     __doc__ = Convolution.__doc__
 
     dimensions = 1
-
-    def convolved(self, inputs: Tensor) -> Tensor:
-        return conv1d_of(
-            inputs, self.kernel, self.strides[0], self.padding,
-            data_format=self.layout, dilations=self.dilation_rate[0],
-        )  # fmt: skip
+    convolution = staticmethod(conv1d_of)
 
 
 class Conv2D(Convolution):
     __doc__ = Convolution.__doc__
 
-    def convolved(self, inputs: Tensor) -> Tensor:
-        return conv2d_of(
-            inputs, self.kernel, self.strides, self.padding,
-            data_format=self.layout, dilations=self.dilation_rate,
-        )  # fmt: skip
+    convolution = staticmethod(conv2d_of)
 
 
 class Conv3D(Convolution):
     __doc__ = Convolution.__doc__
 
     dimensions = 3
-
-    def convolved(self, inputs: Tensor) -> Tensor:
-        return conv3d_of(
-            inputs, self.kernel, self.strides, self.padding,
-            data_format=self.layout, dilations=self.dilation_rate,
-        )  # fmt: skip
+    convolution = staticmethod(conv3d_of)
 
 
-def conv1d(
-    inputs: Any,
-    filters: int,
-    kernel_size: Any,
-    strides: Any = 1,
-    padding: str = "valid",
-    data_format: str = "channels_last",
-    dilation_rate: Any = 1,
-    activation: Any = None,
-    use_bias: bool = True,
-    kernel_initializer: Any = None,
-    bias_initializer: Any = ZEROS,
-    kernel_regularizer: Any = None,
-    bias_regularizer: Any = None,
-    activity_regularizer: Any = None,
-    kernel_constraint: Any = None,
-    bias_constraint: Any = None,
-    trainable: bool = True,
-    name: str | None = None,
-    reuse: bool | None = None,
-) -> Tensor:
-    """A new `Conv1D` layer, applied to inputs [n, steps, channels].
-
-    name: of its scope; with `reuse` it takes the variables that are there.
-    """
-    return applied(Conv1D, locals())
-
-
-def conv2d(
-    inputs: Any,
-    filters: int,
-    kernel_size: Any,
-    strides: Any = (1, 1),
-    padding: str = "valid",
-    data_format: str = "channels_last",
-    dilation_rate: Any = (1, 1),
-    activation: Any = None,
-    use_bias: bool = True,
-    kernel_initializer: Any = None,
-    bias_initializer: Any = ZEROS,
-    kernel_regularizer: Any = None,
-    bias_regularizer: Any = None,
-    activity_regularizer: Any = None,
-    kernel_constraint: Any = None,
-    bias_constraint: Any = None,
-    trainable: bool = True,
-    name: str | None = None,
-    reuse: bool | None = None,
-) -> Tensor:
-    """A new `Conv2D` layer, applied to images [n, h, w, channels].
-
-    name: of its scope; with `reuse` it takes the variables that are there.
-    """
-    return applied(Conv2D, locals())
-
-
-def conv3d(
-    inputs: Any,
-    filters: int,
-    kernel_size: Any,
-    strides: Any = (1, 1, 1),
-    padding: str = "valid",
-    data_format: str = "channels_last",
-    dilation_rate: Any = (1, 1, 1),
-    activation: Any = None,
-    use_bias: bool = True,
-    kernel_initializer: Any = None,
-    bias_initializer: Any = ZEROS,
-    kernel_regularizer: Any = None,
-    bias_regularizer: Any = None,
-    activity_regularizer: Any = None,
-    kernel_constraint: Any = None,
-    bias_constraint: Any = None,
-    trainable: bool = True,
-    name: str | None = None,
-    reuse: bool | None = None,
-) -> Tensor:
-    """A new `Conv3D` layer, applied to volumes [n, d, h, w, channels].
-
-    name: of its scope; with `reuse` it takes the variables that are there.
-    """
-    return applied(Conv3D, locals())
+conv1d = layer_function(Conv1D)
+conv2d = layer_function(Conv2D, strides=(1, 1), dilation_rate=(1, 1))
+conv3d = layer_function(Conv3D, strides=(1, 1, 1), dilation_rate=(1, 1, 1))

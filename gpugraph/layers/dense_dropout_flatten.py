@@ -8,7 +8,7 @@ from typing import Any
 from gpugraph.control_flow.smart_cond import smart_cond
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.layers.base_layer import Layer
-from gpugraph.layers.layer_arguments import ZEROS, applied, channels_first
+from gpugraph.layers.layer_arguments import ZEROS, WeightOptions, channels_first, layer_function
 from gpugraph.ops.arrays.concat_and_stack import stack
 from gpugraph.ops.arrays.reshape_and_transpose import expand_dims, reshape, transpose
 from gpugraph.ops.framework.identity_and_shape import identity, shape
@@ -48,8 +48,8 @@ class Dense(Layer):
         self.units = int(units)
         self.activation = activation
         self.use_bias = use_bias
-        self._kernel = kernel_initializer, kernel_regularizer, kernel_constraint
-        self._bias = bias_initializer, bias_regularizer, bias_constraint
+        self._kernel = WeightOptions(kernel_initializer, kernel_regularizer, kernel_constraint)
+        self._bias = WeightOptions(bias_initializer, bias_regularizer, bias_constraint)
         self.kernel: Any = None
         self.bias: Any = None
 
@@ -72,15 +72,9 @@ class Dense(Layer):
                 f"{inputs_shape} (layer {self.name})."
             )
         self.input_axes = {-1: int(sizes[-1])}
-        self.kernel = self._variable("kernel", [sizes[-1], self.units], self._kernel)
+        self.kernel = self._kernel.add_to(self, "kernel", [sizes[-1], self.units])
         if self.use_bias:
-            self.bias = self._variable("bias", [self.units], self._bias)
-
-    def _variable(self, name: str, shape: Any, how: tuple[Any, Any, Any]) -> Any:
-        initializer, regularizer, constraint = how
-        return self.add_weight(
-            name, shape, initializer=initializer, regularizer=regularizer, constraint=constraint
-        )
+            self.bias = self._bias.add_to(self, "bias", [self.units])
 
     def call(self, inputs: Tensor) -> Tensor:
         if inputs.shape.rank == 2:
@@ -91,29 +85,6 @@ class Dense(Layer):
         if self.bias is not None:
             outputs = bias_add(outputs, self.bias)
         return outputs if self.activation is None else self.activation(outputs)
-
-
-def dense(
-    inputs: Any,
-    units: int,
-    activation: Any = None,
-    use_bias: bool = True,
-    kernel_initializer: Any = None,
-    bias_initializer: Any = ZEROS,
-    kernel_regularizer: Any = None,
-    bias_regularizer: Any = None,
-    activity_regularizer: Any = None,
-    kernel_constraint: Any = None,
-    bias_constraint: Any = None,
-    trainable: bool = True,
-    name: str | None = None,
-    reuse: bool | None = None,
-) -> Tensor:
-    """A new `Dense` layer, applied to `inputs`.
-
-    name: of its scope; with `reuse` it takes the variables that are there.
-    """
-    return applied(Dense, locals())
 
 
 class Dropout(Layer):
@@ -145,18 +116,6 @@ class Dropout(Layer):
             ),
             lambda: identity(inputs),
         )
-
-
-def dropout(
-    inputs: Any,
-    rate: Any = 0.5,
-    noise_shape: Any = None,
-    seed: int | None = None,
-    training: Any = False,
-    name: str | None = None,
-) -> Tensor:
-    """A `Dropout` layer applied to `inputs`; `training` is a bool or a bool tensor."""
-    return applied(Dropout, locals(), "training")
 
 
 class Flatten(Layer):
@@ -192,6 +151,6 @@ class Flatten(Layer):
         return reshape(inputs, stack([shape(inputs)[0], -1]))
 
 
-def flatten(inputs: Any, name: str | None = None, data_format: str = "channels_last") -> Tensor:
-    """A `Flatten` layer applied to `inputs`: [n, ...] to [n, k]."""
-    return applied(Flatten, locals())
+dense = layer_function(Dense)
+dropout = layer_function(Dropout, "rate noise_shape seed training name", reuse=False)
+flatten = layer_function(Flatten, "name data_format", reuse=False)

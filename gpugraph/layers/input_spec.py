@@ -37,8 +37,8 @@ class InputSpec:
             )
 
     def __repr__(self) -> str:
-        said = {key: value for key, value in vars(self).items() if value not in (None, {})}
-        return f"InputSpec({', '.join(f'{key}={value}' for key, value in said.items())})"
+        fields = {key: value for key, value in vars(self).items() if value not in (None, {})}
+        return f"InputSpec({', '.join(f'{key}={value}' for key, value in fields.items())})"
 
     def _fault(self, shape: TensorShape, dtype: Any) -> str:
         """What an input of this shape and dtype does not keep to, or nothing."""
@@ -86,8 +86,8 @@ def check_inputs(specs: Any, inputs: Sequence[Any], layer: str) -> None:
             f"Layer {layer} expects {len(listed)} inputs, but it received {len(inputs)} input "
             f"tensors. Inputs received: {list(inputs)}"
         )
-    for number, (spec, given) in enumerate(zip(listed, inputs, strict=True)):
-        fault = spec._fault(given.shape, given.dtype)
+    for number, (spec, tensor) in enumerate(zip(listed, inputs, strict=True)):
+        fault = spec._fault(tensor.shape, tensor.dtype)
         if fault:
             raise ValueError(
                 f"Input {number} of layer {layer} is incompatible with the layer: {fault}"

@@ -1,29 +1,68 @@
-"""What layers have in common: how functions call them, and how sizes and formats are given."""
+"""What layers have in common: functions made of classes, weights, sizes and formats."""
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
-from typing import Any
+from inspect import Parameter
+from typing import Any, NamedTuple
 
-from gpugraph.layers.base_layer import Layer
+from gpugraph.base.named_function import named
+from gpugraph.layers.base_layer import Layer, snake_case
 from gpugraph.ops.random.variable_initializers import Ones, Zeros
 
 ONES, ZEROS = Ones(), Zeros()
 """What variables begin as by default, where it is not by the scope's initializer."""
 
 
-def applied(layer: Callable[..., Layer], given: dict[str, Any], *call: str) -> Any:
-    """A new layer, of a function's arguments, applied to the function's `inputs`.
+def layer_function(
+    layer: type[Layer], order: str = "", *, reuse: bool = True, **defaults: Any
+) -> Callable[..., Any]:
+    """The function that applies a new layer to `inputs`: `conv2d` of `Conv2D`.
 
-    given: `locals()` of the function, whose arguments but `inputs`, `reuse` and those named in
-      `call`, which its call takes, are those of the layer.
+    It takes what the constructor and `call` take. order: its parameters' names after `inputs`, by
+    default the constructor's. reuse: whether `reuse` follows `name`, for layers with variables,
+    whose scope then is just the one that is named. defaults: those that are not the constructor's.
     """
-    inputs = given.pop("inputs")
-    called = {key: given.pop(key) for key in call}
-    if "reuse" in given:  # it has variables: its scope is just the one that is named
-        given["_reuse"] = given.pop("reuse")
-        given["_scope"] = given["name"]
-    return layer(**given).apply(inputs, **called)
+    call = inspect.signature(layer.call).parameters
+    known = {**call, **inspect.signature(layer).parameters}
+    known["name"] = Parameter("name", Parameter.POSITIONAL_OR_KEYWORD, default=None)
+    names = order.split() or [name for name in known if name not in ("kwargs", *call)]
+    parameters = [Parameter("inputs", Parameter.POSITIONAL_OR_KEYWORD)]
+    for name in names:
+        parameters.append(known[name].replace(default=defaults.get(name, known[name].default)))
+        if reuse and name == "name":
+            parameters.append(Parameter("reuse", Parameter.POSITIONAL_OR_KEYWORD, default=None))
+    signature = inspect.Signature(parameters)
+
+    doc = f"A new `{layer.__name__}` layer, applied to `inputs`.\n\n{layer.__doc__}"
+
+    @named(snake_case(layer.__name__), doc)
+    def function(*args: Any, **kwargs: Any) -> Any:
+        bound = signature.bind(*args, **kwargs)
+        bound.apply_defaults()
+        arguments = bound.arguments
+        called = {name: arguments.pop(name) for name in call if name in arguments}
+        if reuse:
+            arguments |= {"_reuse": arguments.pop("reuse"), "_scope": arguments["name"]}
+        return layer(**arguments).apply(**called)
+
+    function.__module__ = layer.__module__
+    function.__signature__ = signature  # type: ignore[attr-defined]
+    return function
+
+
+class WeightOptions(NamedTuple):
+    """How a layer makes one of its variables."""
+
+    initializer: Any
+    regularizer: Any
+    constraint: Any
+
+    def add_to(self, layer: Layer, name: str, shape: Any, dtype: Any = None) -> Any:
+        """A variable of a layer with these options."""
+        initializer, regularizer, constraint = self
+        return layer.add_weight(name, shape, dtype, initializer, regularizer, constraint=constraint)
 
 
 def numbers(value: Any, count: int, name: str) -> tuple[int, ...]:
@@ -31,14 +70,14 @@ def numbers(value: Any, count: int, name: str) -> tuple[int, ...]:
     if isinstance(value, int):
         return (value,) * count
     try:
-        found = tuple(int(each) for each in value)
+        sizes = tuple(int(size) for size in value)
     except (TypeError, ValueError):
-        found = ()
-    if len(found) != count:
+        sizes = ()
+    if len(sizes) != count:
         raise ValueError(
             f"The `{name}` argument must be a tuple of {count} integers. Received: {value!r}"
         )
-    return found
+    return sizes
 
 
 def channels_first(data_format: str) -> bool:

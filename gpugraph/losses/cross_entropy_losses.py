@@ -7,7 +7,7 @@ from typing import Any
 from gpugraph.graph.client.default_graph_functions import name_scope
 from gpugraph.graph.client.graph_collections import GraphKeys
 from gpugraph.graph.client.tensor import Tensor
-from gpugraph.losses.loss_reduction import Reduction, compute_weighted_loss
+from gpugraph.losses.loss_reduction import Reduction, compute_weighted_loss, require
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.framework.identity_and_shape import shape, stop_gradient
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
@@ -19,13 +19,6 @@ from gpugraph.ops.nn.losses.cross_entropy_ops import (
 from gpugraph.ops.nn.losses.loss_weights import remove_squeezable_dimensions, squeezed_weights
 
 _BY_PRESENT = Reduction.SUM_BY_NONZERO_WEIGHTS
-
-
-def _need(name: str, labels: Any, logits: Any) -> None:
-    if labels is None:
-        raise ValueError(f"{name} must not be None.")
-    if logits is None:
-        raise ValueError("logits must not be None.")
 
 
 def sigmoid_cross_entropy(
@@ -42,16 +35,16 @@ def sigmoid_cross_entropy(
     label_smoothing: how far labels of 0 and 1 are moved towards 1 / 2. ValueError where the
     shapes differ.
     """
-    _need("multi_class_labels", multi_class_labels, logits)
+    require(multi_class_labels=multi_class_labels, logits=logits)
     values = [logits, multi_class_labels, weights]
-    with name_scope(scope, "sigmoid_cross_entropy_loss", values) as inside:
-        found = convert_to_tensor(logits)
-        wanted = cast(multi_class_labels, found.dtype.base_dtype)
-        found.shape.assert_is_compatible_with(wanted.shape)
+    with name_scope(scope, "sigmoid_cross_entropy_loss", values) as scope:
+        logits = convert_to_tensor(logits)
+        labels = cast(multi_class_labels, logits.dtype.base_dtype)
+        logits.shape.assert_is_compatible_with(labels.shape)
         if label_smoothing > 0:
-            wanted = wanted * (1 - label_smoothing) + 0.5 * label_smoothing
-        losses = sigmoid_cross_entropy_with_logits(labels=wanted, logits=found, name="xentropy")
-        return compute_weighted_loss(losses, weights, inside, loss_collection, reduction)
+            labels = labels * (1 - label_smoothing) + 0.5 * label_smoothing
+        losses = sigmoid_cross_entropy_with_logits(labels=labels, logits=logits, name="xentropy")
+        return compute_weighted_loss(losses, weights, scope, loss_collection, reduction)
 
 
 def softmax_cross_entropy(
@@ -71,19 +64,19 @@ def softmax_cross_entropy(
 
     ValueError where the shapes differ.
     """
-    _need("onehot_labels", onehot_labels, logits)
+    require(onehot_labels=onehot_labels, logits=logits)
     values = [logits, onehot_labels, weights]
-    with name_scope(scope, "softmax_cross_entropy_loss", values) as inside:
-        found = convert_to_tensor(logits)
-        dtype = found.dtype.base_dtype
-        wanted = cast(onehot_labels, dtype)
-        found.shape.assert_is_compatible_with(wanted.shape)
+    with name_scope(scope, "softmax_cross_entropy_loss", values) as scope:
+        logits = convert_to_tensor(logits)
+        dtype = logits.dtype.base_dtype
+        labels = cast(onehot_labels, dtype)
+        logits.shape.assert_is_compatible_with(labels.shape)
         if label_smoothing > 0:
-            classes = cast(shape(wanted)[-1], dtype)
-            wanted = wanted * (1.0 - label_smoothing) + label_smoothing / classes
-        fixed = stop_gradient(wanted, name="labels_stop_gradient")
-        losses = softmax_cross_entropy_with_logits_v2(labels=fixed, logits=found, name="xentropy")
-        return compute_weighted_loss(losses, weights, inside, loss_collection, reduction)
+            classes = cast(shape(labels)[-1], dtype)
+            labels = labels * (1.0 - label_smoothing) + label_smoothing / classes
+        labels = stop_gradient(labels, name="labels_stop_gradient")
+        losses = softmax_cross_entropy_with_logits_v2(labels=labels, logits=logits, name="xentropy")
+        return compute_weighted_loss(losses, weights, scope, loss_collection, reduction)
 
 
 def sparse_softmax_cross_entropy(
@@ -102,12 +95,12 @@ def sparse_softmax_cross_entropy(
     ValueError for shapes that do not fit; InvalidArgumentError in a run for a label that is no
     class.
     """
-    _need("labels", labels, logits)
+    require(labels=labels, logits=logits)
     values = [logits, labels, weights]
-    with name_scope(scope, "sparse_softmax_cross_entropy_loss", values) as inside:
-        wanted, found = remove_squeezable_dimensions(labels, logits, rank_difference=1)
-        factors = squeezed_weights(weights, wanted)
+    with name_scope(scope, "sparse_softmax_cross_entropy_loss", values) as scope:
+        labels, logits = remove_squeezable_dimensions(labels, logits, rank_difference=1)
+        weights = squeezed_weights(weights, labels)
         losses = sparse_softmax_cross_entropy_with_logits(
-            labels=wanted, logits=found, name="xentropy"
+            labels=labels, logits=logits, name="xentropy"
         )
-        return compute_weighted_loss(losses, factors, inside, loss_collection, reduction)
+        return compute_weighted_loss(losses, weights, scope, loss_collection, reduction)

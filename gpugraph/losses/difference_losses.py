@@ -1,22 +1,23 @@
 """Losses of predictions against labels: by their differences, distances and margins.
 
-All are computed in float32, whatever the dtype of what is given.
+All are computed in float32, whatever the dtypes of their inputs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from gpugraph.base import dtypes
+from gpugraph.base.named_function import named
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.default_graph_functions import name_scope
 from gpugraph.graph.client.default_stacks import graph_stack
 from gpugraph.graph.client.graph_collections import GraphKeys
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.losses.loss_collection import add_loss
-from gpugraph.losses.loss_reduction import Reduction, compute_weighted_loss, count_present
+from gpugraph.losses.loss_reduction import Reduction, compute_weighted_loss, count_present, require
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.arrays.constants_and_placeholders import ones_like, zeros_like
 from gpugraph.ops.elementwise.arithmetic_functions import (
@@ -40,54 +41,55 @@ from gpugraph.ops.reductions.reduction_functions import reduce_sum
 _BY_PRESENT = Reduction.SUM_BY_NONZERO_WEIGHTS
 
 
-def _need(**given: Any) -> None:
-    for name, value in given.items():
-        if value is None:
-            raise ValueError(f"{name} must not be None.")
-
-
 @contextmanager
-def _compared(
-    name: str, scope: str | None, labels: Any, predictions: Any, weights: Any
+def _compare(
+    type_name: str, scope: str | None, weights: Any, **tensors: Any
 ) -> Iterator[tuple[str, Tensor, Tensor]]:
-    """(name scope, labels, predictions) in float32; ValueError where the shapes differ."""
-    with name_scope(scope, name, [predictions, labels, weights]) as inside:
-        found = cast(predictions, dtypes.float32)
-        wanted = cast(labels, dtypes.float32)
-        found.shape.assert_is_compatible_with(wanted.shape)
-        yield inside, wanted, found
+    """(name scope, labels, predictions) in float32.
+
+    tensors: these two, by their names. ValueError for None, and where the shapes differ.
+    """
+    require(**tensors)
+    labels, predictions = tensors.values()
+    with name_scope(scope, type_name, [predictions, labels, weights]) as inner_scope:
+        predictions = cast(predictions, dtypes.float32)
+        labels = cast(labels, dtypes.float32)
+        predictions.shape.assert_is_compatible_with(labels.shape)
+        yield inner_scope, labels, predictions
 
 
-def absolute_difference(
-    labels: Any,
-    predictions: Any,
-    weights: Any = 1.0,
-    scope: str | None = None,
-    loss_collection: str | None = GraphKeys.LOSSES,
-    reduction: str = _BY_PRESENT,
-) -> Tensor:
-    """|predictions - labels|, weighted and reduced; see `compute_weighted_loss`."""
-    _need(labels=labels, predictions=predictions)
-    with _compared("absolute_difference", scope, labels, predictions, weights) as compared:
-        inside, wanted, found = compared
-        losses = absolute(subtract(found, wanted))
-        return compute_weighted_loss(losses, weights, inside, loss_collection, reduction)
+def _loss(
+    type_name: str, formula: str, measure: Callable[[Tensor, Tensor], Tensor]
+) -> Callable[..., Tensor]:
+    """The loss that is `measure` of labels and predictions, and has no further settings."""
+
+    @named(type_name, f"{formula}, weighted and reduced; see `compute_weighted_loss`.")
+    def loss(
+        labels: Any,
+        predictions: Any,
+        weights: Any = 1.0,
+        scope: str | None = None,
+        loss_collection: str | None = GraphKeys.LOSSES,
+        reduction: str = _BY_PRESENT,
+    ) -> Tensor:
+        tensors = {"labels": labels, "predictions": predictions}
+        with _compare(type_name, scope, weights, **tensors) as (scope, labels, predictions):
+            losses = measure(labels, predictions)
+            return compute_weighted_loss(losses, weights, scope, loss_collection, reduction)
+
+    return loss
 
 
-def mean_squared_error(
-    labels: Any,
-    predictions: Any,
-    weights: Any = 1.0,
-    scope: str | None = None,
-    loss_collection: str | None = GraphKeys.LOSSES,
-    reduction: str = _BY_PRESENT,
-) -> Tensor:
-    """(predictions - labels) ** 2, weighted and reduced; see `compute_weighted_loss`."""
-    _need(labels=labels, predictions=predictions)
-    with _compared("mean_squared_error", scope, labels, predictions, weights) as compared:
-        inside, wanted, found = compared
-        losses = squared_difference(found, wanted)
-        return compute_weighted_loss(losses, weights, inside, loss_collection, reduction)
+absolute_difference = _loss(
+    "absolute_difference",
+    "|predictions - labels|",
+    lambda labels, predictions: absolute(subtract(predictions, labels)),
+)
+mean_squared_error = _loss(
+    "mean_squared_error",
+    "(predictions - labels) ** 2",
+    lambda labels, predictions: squared_difference(predictions, labels),
+)
 
 
 def huber_loss(
@@ -100,15 +102,14 @@ def huber_loss(
     reduction: str = _BY_PRESENT,
 ) -> Tensor:
     """Half the square of differences up to `delta`, linear beyond; see `compute_weighted_loss`."""
-    _need(labels=labels, predictions=predictions)
-    with _compared("huber_loss", scope, labels, predictions, weights) as compared:
-        inside, wanted, found = compared
-        distance = absolute(subtract(found, wanted))
+    tensors = {"labels": labels, "predictions": predictions}
+    with _compare("huber_loss", scope, weights, **tensors) as (scope, labels, predictions):
+        distance = absolute(subtract(predictions, labels))
         near = minimum(distance, delta)
         far = subtract(distance, near)
         half = convert_to_tensor(0.5, dtype=near.dtype.base_dtype)
         losses = add(multiply(half, multiply(near, near)), multiply(delta, far))
-        return compute_weighted_loss(losses, weights, inside, loss_collection, reduction)
+        return compute_weighted_loss(losses, weights, scope, loss_collection, reduction)
 
 
 def log_loss(
@@ -123,13 +124,12 @@ def log_loss(
     """-labels log(predictions + epsilon) - (1 - labels) log(1 - predictions + epsilon), weighted
     and reduced; see `compute_weighted_loss`.
     """
-    _need(labels=labels, predictions=predictions)
-    with _compared("log_loss", scope, labels, predictions, weights) as compared:
-        inside, wanted, found = compared
-        losses = -multiply(wanted, log(found + epsilon)) - multiply(
-            (1 - wanted), log(1 - found + epsilon)
+    tensors = {"labels": labels, "predictions": predictions}
+    with _compare("log_loss", scope, weights, **tensors) as (scope, labels, predictions):
+        losses = -multiply(labels, log(predictions + epsilon)) - multiply(
+            (1 - labels), log(1 - predictions + epsilon)
         )
-        return compute_weighted_loss(losses, weights, inside, loss_collection, reduction)
+        return compute_weighted_loss(losses, weights, scope, loss_collection, reduction)
 
 
 def hinge_loss(
@@ -143,12 +143,12 @@ def hinge_loss(
     """max(0, 1 - y logits) for labels 0 and 1, which are y = -1 and 1; weighted and reduced as
     `compute_weighted_loss` does.
     """
-    _need(labels=labels, logits=logits)
-    with _compared("hinge_loss", scope, labels, logits, weights) as (inside, wanted, found):
-        ones = ones_like(wanted)
-        signs = subtract(2 * wanted, ones)
-        losses = relu(subtract(ones, multiply(signs, found)))
-        return compute_weighted_loss(losses, weights, inside, loss_collection, reduction)
+    tensors = {"labels": labels, "logits": logits}
+    with _compare("hinge_loss", scope, weights, **tensors) as (scope, labels, logits):
+        ones = ones_like(labels)
+        signs = subtract(2 * labels, ones)
+        losses = relu(subtract(ones, multiply(signs, logits)))
+        return compute_weighted_loss(losses, weights, scope, loss_collection, reduction)
 
 
 def cosine_distance(
@@ -166,15 +166,13 @@ def cosine_distance(
     """
     if axis is not None and dim is not None:
         raise ValueError("Cannot specify both 'axis' and 'dim'")
-    chosen = dim if axis is None else axis
-    if chosen is None:
+    axis = dim if axis is None else axis
+    if axis is None:
         raise ValueError("You must specify 'axis'.")
-    _need(labels=labels, predictions=predictions)
-    with _compared("cosine_distance_loss", scope, labels, predictions, weights) as compared:
-        inside, wanted, found = compared
-        products = multiply(found, wanted)
-        losses = 1 - reduce_sum(products, axis=(chosen,), keepdims=True)
-        return compute_weighted_loss(losses, weights, inside, loss_collection, reduction)
+    name, tensors = "cosine_distance_loss", {"labels": labels, "predictions": predictions}
+    with _compare(name, scope, weights, **tensors) as (scope, labels, predictions):
+        losses = 1 - reduce_sum(multiply(predictions, labels), axis=(axis,), keepdims=True)
+        return compute_weighted_loss(losses, weights, scope, loss_collection, reduction)
 
 
 def mean_pairwise_squared_error(
@@ -184,21 +182,21 @@ def mean_pairwise_squared_error(
     scope: str | None = None,
     loss_collection: str | None = GraphKeys.LOSSES,
 ) -> Tensor:
-    """How differences of pairs of predictions differ from those of labels, squared.
+    """Squared differences between the differences of pairs of predictions and of pairs of labels.
 
     The mean over all pairs within each element of the batch, times its weight; their sum.
     weights: a number, or [batch size, 1, ...]. ValueError for shapes that do not fit.
     """
-    _need(labels=labels, predictions=predictions)
+    require(labels=labels, predictions=predictions)
     graph: Graph = graph_stack.top()
     name = "mean_pairwise_squared_error"
     with name_scope(scope, name, [predictions, labels, weights]):
-        factors = cast(weights, dtypes.float32)
-        wanted = cast(labels, dtypes.float32)
-        with graph.control_dependencies([assert_broadcastable(factors, wanted)]):
-            found = cast(predictions, dtypes.float32)
-            found.shape.assert_is_compatible_with(wanted.shape)
-            loss = _pairwise(subtract(found, wanted), factors)
+        weights = cast(weights, dtypes.float32)
+        labels = cast(labels, dtypes.float32)
+        with graph.control_dependencies([assert_broadcastable(weights, labels)]):
+            predictions = cast(predictions, dtypes.float32)
+            predictions.shape.assert_is_compatible_with(labels.shape)
+            loss = _pairwise(subtract(predictions, labels), weights)
             add_loss(loss, loss_collection)
             return loss
 

@@ -1,4 +1,4 @@
-"""How losses of elements become one: times weights, added up, and divided as `Reduction` says."""
+"""The reduction of losses of elements to one: weighted, summed, and divided as in `Reduction`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from gpugraph.ops.reductions.reduction_functions import reduce_sum
 
 
 class Reduction:
-    """What becomes of the weighted losses of elements.
+    """The ways to reduce the weighted losses of elements.
 
     NONE: they stay as they are. SUM: their sum. SUM_OVER_BATCH_SIZE: the sum by the number of
     elements. MEAN: by the sum of the weights. SUM_BY_NONZERO_WEIGHTS: by the number of elements
@@ -40,7 +40,7 @@ class Reduction:
 
     @classmethod
     def all(cls) -> tuple[str, ...]:
-        """All that there are."""
+        """All reductions."""
         return (
             cls.NONE,
             cls.SUM,
@@ -52,11 +52,18 @@ class Reduction:
 
     @classmethod
     def validate(cls, key: str) -> None:
-        """ValueError for what is none of these."""
+        """ValueError for a key that is no reduction."""
         if key not in cls.all():
             raise ValueError(
                 f"Invalid Reduction Key {key}. It is one of {', '.join(dict.fromkeys(cls.all()))}."
             )
+
+
+def require(**tensors: Any) -> None:
+    """ValueError for None, which names the argument."""
+    for name, value in tensors.items():
+        if value is None:
+            raise ValueError(f"{name} must not be None.")
 
 
 def compute_weighted_loss(
@@ -71,24 +78,23 @@ def compute_weighted_loss(
     weights: a number, or a tensor of the rank of the losses, each size the same or 1.
     reduction: one of `Reduction`; with NONE the shape is that of the losses.
 
-    Computed in float32, given in the dtype of the losses. ValueError for weights that do not fit
-    and for another reduction.
+    Computed in float32; the result is of the dtype of the losses. ValueError for weights that do
+    not fit and for another reduction.
     """
     Reduction.validate(reduction)
     graph: Graph = graph_stack.top()
     with name_scope(scope, "weighted_loss", [losses, weights]):
         with graph.control_dependencies([assert_broadcastable(weights, losses)]):
-            given = convert_to_tensor(losses)
-            by_element = cast(given, dtypes.float32)
-            factors = cast(weights, dtypes.float32)
-            weighted = multiply(by_element, factors)
-            loss = _reduced(weighted, factors, reduction)
-            loss = cast(loss, given.dtype.base_dtype)
+            losses = convert_to_tensor(losses)
+            wide = cast(losses, dtypes.float32)
+            weights = cast(weights, dtypes.float32)
+            loss = _reduce(multiply(wide, weights), weights, reduction)
+            loss = cast(loss, losses.dtype.base_dtype)
             add_loss(loss, loss_collection)
             return loss
 
 
-def _reduced(weighted: Tensor, weights: Tensor, reduction: str) -> Tensor:
+def _reduce(weighted: Tensor, weights: Tensor, reduction: str) -> Tensor:
     if reduction == Reduction.NONE:
         return weighted
     total = reduce_sum(weighted)
@@ -102,7 +108,7 @@ def _reduced(weighted: Tensor, weights: Tensor, reduction: str) -> Tensor:
 
 
 def _mean(total: Tensor, count: Tensor) -> Tensor:
-    """By the count; 0 where that is 0."""
+    """total / count; 0 where that is 0."""
     return div_no_nan(reduce_sum(total), count, name="value")
 
 
@@ -112,11 +118,11 @@ def _count(losses: Tensor) -> Tensor:
 
 
 def count_present(losses: Tensor, weights: Tensor, per_batch: bool = False) -> Tensor:
-    """How many losses have a weight that is not 0: in all, or of each element of the batch."""
+    """The number of losses whose weight is not 0: in all, or in each element of the batch."""
     with name_scope(None, "num_present", [losses, weights]) as scope:
-        factors = cast(weights, dtypes.float32)
-        there = where(equal(factors, 0.0), zeros_like(factors), ones_like(factors))
-        spread = broadcast_weights(there, losses)
+        weights = cast(weights, dtypes.float32)
+        present = where(equal(weights, 0.0), zeros_like(weights), ones_like(weights))
+        present = broadcast_weights(present, losses)
         if not per_batch:
-            return reduce_sum(spread, name=scope)
-        return reduce_sum(spread, axis=range_of(1, rank(spread)), keepdims=True, name=scope)
+            return reduce_sum(present, name=scope)
+        return reduce_sum(present, axis=range_of(1, rank(present)), keepdims=True, name=scope)

@@ -28,7 +28,7 @@ _METHODS = ("trapezoidal", "careful_interpolation", "minoring", "majoring")
 
 def _even(count: int) -> list[float]:
     """So many thresholds from 0 to 1, and a little beyond."""
-    inner = [(at + 1) / (count - 1) for at in range(count - 2)]
+    inner = [(i + 1) / (count - 1) for i in range(count - 2)]
     return [0.0 - _BEYOND, *inner, 1.0 + _BEYOND]
 
 
@@ -128,13 +128,13 @@ def sensitivity_at_specificity(
 
     def measure(counts: Counts, name: str) -> Tensor:
         tp, fn, tn, fp = (counts[kind] for kind in _ALL)
-        found = tn / (tn + fp + _BEYOND)
-        at = cast(argmin(absolute(found - specificity), 0), dtypes.int32)
-        return _divided(tp[at], tp[at] + fn[at] + _BEYOND, name)
+        distance = absolute(tn / (tn + fp + _BEYOND) - specificity)
+        nearest = cast(argmin(distance, 0), dtypes.int32)
+        return _divided(tp[nearest], tp[nearest] + fn[nearest] + _BEYOND, name)
 
-    given = (labels, predictions, weights, num_thresholds)
-    to = metrics_collections, updates_collections
-    return _point("sensitivity_at_specificity", measure, given, name, to)
+    with variable_scope(name, "sensitivity_at_specificity", [predictions, labels, weights]):
+        pair = _point(measure, labels, predictions, weights, num_thresholds)
+        return collected(*pair, metrics_collections, updates_collections)
 
 
 def specificity_at_sensitivity(
@@ -160,9 +160,9 @@ def specificity_at_sensitivity(
         last = _last_true(nearest, num_thresholds)
         return _divided(tn[last], tn[last] + fp[last] + _BEYOND, name)
 
-    given = (labels, predictions, weights, num_thresholds)
-    to = metrics_collections, updates_collections
-    return _point("specificity_at_sensitivity", measure, given, name, to)
+    with variable_scope(name, "specificity_at_sensitivity", [predictions, labels, weights]):
+        pair = _point(measure, labels, predictions, weights, num_thresholds)
+        return collected(*pair, metrics_collections, updates_collections)
 
 
 def _divided(part: Any, whole: Any, name: str) -> Tensor:
@@ -180,14 +180,11 @@ def _check_part(name: str, value: float) -> None:
 
 
 def _point(
-    kind: str,
     measure: Callable[[Counts, str], Tensor],
-    given: tuple[Any, Any, Any, int],
-    name: str | None,
-    to: tuple[Any, Any],
+    labels: Any,
+    predictions: Any,
+    weights: Any,
+    count: int,
 ) -> Pair:
-    labels, predictions, weights, count = given
-    with variable_scope(name, kind, [predictions, labels, weights]):
-        values, updates = counts_at(labels, predictions, _even(count), weights, _ALL)
-        pair = measure(values, "value"), measure(updates, "update_op")
-        return collected(*pair, *to)
+    values, updates = counts_at(labels, predictions, _even(count), weights, _ALL)
+    return measure(values, "value"), measure(updates, "update_op")

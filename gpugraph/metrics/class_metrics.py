@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from gpugraph.base import dtypes
+from gpugraph.base.named_function import named
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.metrics.metric_variables import Pair, alike, collected, keep
 from gpugraph.ops.arrays.cast import cast
@@ -54,22 +56,24 @@ def mean_iou(
     for what is no class.
     """
     with variable_scope(name, "mean_iou", [predictions, labels, weights]):
-        wanted, found, factors = alike(labels, predictions, weights)
-        wanted, found = (reshape(cast(each, dtypes.int64), [-1]) for each in (wanted, found))
-        number = cast(ones_like(found), dtypes.float64)
-        if factors is not None:
-            number = reshape(cast(factors, dtypes.float64), [-1])
+        labels, predictions, weights = alike(labels, predictions, weights)
+        labels, predictions = (
+            reshape(cast(classes, dtypes.int64), [-1]) for classes in (labels, predictions)
+        )
+        counts = cast(ones_like(predictions), dtypes.float64)
+        if weights is not None:
+            counts = reshape(cast(weights, dtypes.float64), [-1])
         sizes = [num_classes, num_classes]
         total = keep("total_confusion_matrix", sizes, dtypes.float64)
-        places = stack([wanted, found], axis=1)
-        batch = scatter_nd(places, number, np.array(sizes, np.int64))
+        indices = stack([labels, predictions], axis=1)
+        batch = scatter_nd(indices, counts, np.array(sizes, np.int64))
         update = assign_add(total, batch)
         value = _overlap(total, num_classes)
         return collected(value, update, metrics_collections, updates_collections)
 
 
 def _overlap(confusions: Any, num_classes: int) -> Tensor:
-    """The mean over classes that occur of: right ones by all that are or are said to be."""
+    """The mean over classes that occur: right predictions by all that are labels or predictions."""
     rows = cast(reduce_sum(confusions, 0), dtypes.float32)
     columns = cast(reduce_sum(confusions, 1), dtypes.float32)
     diagonal = multiply(confusions, np.eye(num_classes))
@@ -84,16 +88,57 @@ def _overlap(confusions: Any, num_classes: int) -> Tensor:
 # -- labels among the k largest predictions
 
 
-def recall_at_k(
-    labels: Any,
-    predictions: Any,
-    k: int,
-    class_id: int | None = None,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
-    name: str | None = None,
-) -> Pair:
+def _at_k(kind: str, wrong: str, doc: str) -> Callable[..., Pair]:
+    """The metric of the labels among the `k` largest predictions."""
+
+    @named(f"{kind}_at_k", doc)
+    def metric(
+        labels: Any,
+        predictions: Any,
+        k: int,
+        class_id: int | None = None,
+        weights: Any = None,
+        metrics_collections: Any = None,
+        updates_collections: Any = None,
+        name: str | None = None,
+    ) -> Pair:
+        scope = f"{kind}_{_ending(k, class_id)}"
+        with variable_scope(name, scope, [predictions, labels, weights]):
+            first = top_k(predictions, k).indices
+            pair = _quotient(kind, wrong, labels, first, k, class_id, weights)
+            return collected(*pair, metrics_collections, updates_collections)
+
+    return metric
+
+
+def _at_top_k(kind: str, wrong: str) -> Callable[..., Pair]:
+    """The same of predictions that are chosen already."""
+
+    @named(
+        f"{kind}_at_top_k",
+        f"`{kind}_at_k` of predictions that are chosen already: classes [..., k], the best first.",
+    )
+    def metric(
+        labels: Any,
+        predictions_idx: Any,
+        k: int | None = None,
+        class_id: int | None = None,
+        weights: Any = None,
+        metrics_collections: Any = None,
+        updates_collections: Any = None,
+        name: str | None = None,
+    ) -> Pair:
+        scope = f"{kind}_{_ending(k, class_id)}"
+        with variable_scope(name, scope, [predictions_idx, labels, weights]):
+            pair = _quotient(kind, wrong, labels, predictions_idx, k, class_id, weights)
+            return collected(*pair, metrics_collections, updates_collections)
+
+    return metric
+
+
+recall_at_k = _at_k(
+    "recall",
+    "false_negative",
     """(which part of the labels is among the `k` largest predictions, update), weighted.
 
     labels: classes [..., number of labels], or [...] where there is one each; or a SparseTensor
@@ -103,80 +148,23 @@ def recall_at_k(
     weights: [...], or 1 where the same weight is for all.
 
     NaN before there is any label.
-    """
-    given = (labels, predictions, k, class_id, weights)
-    to = metrics_collections, updates_collections
-    return _at_k("recall", "false_negative", given, name, to)
-
-
-def precision_at_k(
-    labels: Any,
-    predictions: Any,
-    k: int,
-    class_id: int | None = None,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
-    name: str | None = None,
-) -> Pair:
+    """,
+)
+precision_at_k = _at_k(
+    "precision",
+    "false_positive",
     """(which part of the `k` largest predictions are labels, update), weighted.
 
     All else as of `recall_at_k`.
-    """
-    given = (labels, predictions, k, class_id, weights)
-    to = metrics_collections, updates_collections
-    return _at_k("precision", "false_positive", given, name, to)
-
-
-def recall_at_top_k(
-    labels: Any,
-    predictions_idx: Any,
-    k: int | None = None,
-    class_id: int | None = None,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
-    name: str | None = None,
-) -> Pair:
-    """`recall_at_k` of predictions that are chosen already: classes [..., k], the best first."""
-    given = (labels, predictions_idx, k, class_id, weights)
-    to = metrics_collections, updates_collections
-    return _at_top_k("recall", "false_negative", given, name, to)
-
-
-def precision_at_top_k(
-    labels: Any,
-    predictions_idx: Any,
-    k: int | None = None,
-    class_id: int | None = None,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
-    name: str | None = None,
-) -> Pair:
-    """`precision_at_k` of predictions that are chosen already: classes [..., k], the best first."""
-    given = (labels, predictions_idx, k, class_id, weights)
-    to = metrics_collections, updates_collections
-    return _at_top_k("precision", "false_positive", given, name, to)
+    """,
+)
+recall_at_top_k = _at_top_k("recall", "false_negative")
+precision_at_top_k = _at_top_k("precision", "false_positive")
 
 
 def _ending(k: int | None, class_id: int | None) -> str:
     rank = "at_k" if k is None else f"at_{k}"
     return rank if class_id is None else f"{rank}_class{class_id}"
-
-
-def _at_k(kind: str, wrong: str, given: Any, name: str | None, to: tuple[Any, Any]) -> Pair:
-    labels, predictions, k, class_id, weights = given
-    default = f"{kind}_{_ending(k, class_id)}"
-    with variable_scope(name, default, [predictions, labels, weights]):
-        first = top_k(predictions, k).indices
-        return _kept(kind, wrong, (labels, first, k, class_id, weights), to)
-
-
-def _at_top_k(kind: str, wrong: str, given: Any, name: str | None, to: tuple[Any, Any]) -> Pair:
-    labels, first, k, class_id, weights = given
-    with variable_scope(name, f"{kind}_{_ending(k, class_id)}", [first, labels, weights]):
-        return _kept(kind, wrong, given, to)
 
 
 _NO_LABEL = np.int64(-(2**63))
@@ -189,29 +177,38 @@ def _labels(labels: Any, first: Tensor) -> tuple[Tensor, bool]:
         source = expect_sparse(labels)
         wide = SparseTensor(source.indices, cast(source.values, dtypes.int64), source.dense_shape)
         return sparse_tensor_to_dense(wide, _NO_LABEL), True
-    wanted = cast(convert_to_tensor(labels), dtypes.int64)
-    if wanted.shape.rank == (first.shape.rank or 0) - 1:
-        wanted = expand_dims(wanted, -1)
-    return wanted, False
+    dense = cast(convert_to_tensor(labels), dtypes.int64)
+    if dense.shape.rank == (first.shape.rank or 0) - 1:
+        dense = expand_dims(dense, -1)
+    return dense, False
 
 
-def _kept(kind: str, wrong: str, given: Any, to: tuple[Any, Any]) -> Pair:
-    labels, predictions_idx, k, class_id, weights = given
+def _quotient(
+    kind: str,
+    wrong: str,
+    labels: Any,
+    predictions_idx: Any,
+    k: int | None,
+    class_id: int | None,
+    weights: Any,
+) -> Pair:
+    """Hits by hits and misses, of all batches, and what updates that."""
     ending = _ending(k, class_id)
     first = cast(convert_to_tensor(predictions_idx), dtypes.int64)
-    hits, misses = _found(*_labels(labels, first), first, kind == "recall", class_id)
+    hits, misses = _hits_and_misses(*_labels(labels, first), first, kind == "recall", class_id)
     if weights is not None:
         factors = broadcast_weights(cast(weights, dtypes.float64), hits)
         hits, misses = multiply(hits, factors), multiply(misses, factors)
     right = keep(f"true_positive_{ending}", (), dtypes.float64)
     missed = keep(f"{wrong}_{ending}", (), dtypes.float64)
-    updates = [assign_add(each, reduce_sum(by)) for each, by in ((right, hits), (missed, misses))]
+    updates = [
+        assign_add(total, reduce_sum(counts)) for total, counts in ((right, hits), (missed, misses))
+    ]
     value = raw_ops.RealDiv(identity(right), raw_ops.Add(right, missed))
-    update = raw_ops.RealDiv(updates[0], raw_ops.Add(*updates), name="update")
-    return collected(value, update, *to)
+    return value, raw_ops.RealDiv(updates[0], raw_ops.Add(*updates), name="update")
 
 
-def _found(
+def _hits_and_misses(
     labels: Tensor, may_be_none: bool, first: Tensor, by_label: bool, class_id: int | None
 ) -> tuple[Any, Any]:
     """For each element of the batch: how many of `first` are labels, and how many of the labels
@@ -228,7 +225,7 @@ def _found(
     if class_id is not None:
         counts = logical_and(counts, equal(first, np.int64(class_id)))
         missed = logical_and(missed, equal(all_of, np.int64(class_id)))
-    hits, misses = (reduce_sum(cast(each, dtypes.float64), -1) for each in (counts, missed))
+    hits, misses = (reduce_sum(cast(flags, dtypes.float64), -1) for flags in (counts, missed))
     return hits, misses
 
 
@@ -260,10 +257,10 @@ def average_precision_at_k(
         if weights is not None:
             factors = broadcast_weights(cast(weights, dtypes.float64), averages)
             averages, count = multiply(averages, factors), reduce_sum(factors)
-        most, total = (keep(each, (), dtypes.float64) for each in ("max", "total"))
-        added = assign_add(most, count), assign_add(total, reduce_sum(averages))
-        value = div_no_nan(identity(total), identity(most), name="mean")
-        update = div_no_nan(added[1], added[0], name="update")
+        weight, total = (keep(variable, (), dtypes.float64) for variable in ("max", "total"))
+        new_weight, new_total = assign_add(weight, count), assign_add(total, reduce_sum(averages))
+        value = div_no_nan(identity(total), identity(weight), name="mean")
+        update = div_no_nan(new_total, new_weight, name="update")
         return collected(value, update, metrics_collections, updates_collections)
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from gpugraph.base import dtypes
+from gpugraph.base.named_function import named
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.default_stacks import graph_stack
 from gpugraph.graph.client.tensor import Tensor
@@ -35,6 +37,13 @@ def _quotient(total: Any, count: Any, name: str | None = None) -> Tensor:
     return div_no_nan(total, maximum(count, 0), name=name)
 
 
+def _weighted(values: Tensor, weights: Any) -> tuple[Tensor, Tensor]:
+    """Values times their weights, and the weights, of the shape of the values."""
+    weights = cast(squeezed_weights(weights, values), dtypes.float32)
+    weights = broadcast_weights(weights, values)
+    return multiply(values, weights), weights
+
+
 def mean(
     values: Any,
     weights: Any = None,
@@ -52,18 +61,16 @@ def mean(
     """
     graph: Graph = graph_stack.top()
     with variable_scope(name, "mean", [values, weights]):
-        given = cast(values, dtypes.float32)
+        values = cast(values, dtypes.float32)
         total, count = keep("total"), keep("count")
         if weights is None:
-            number = cast(size(given), dtypes.float32)
+            batch_count = cast(size(values), dtypes.float32)
         else:
-            factors = cast(squeezed_weights(weights, given), dtypes.float32)
-            spread = broadcast_weights(factors, given)
-            given = multiply(given, spread)
-            number = reduce_sum(spread)
-        new_total = assign_add(total, reduce_sum(given))
-        with graph.control_dependencies([given]):
-            new_count = assign_add(count, number)
+            values, weights = _weighted(values, weights)
+            batch_count = reduce_sum(weights)
+        new_total = assign_add(total, reduce_sum(values))
+        with graph.control_dependencies([values]):
+            new_count = assign_add(count, batch_count)
         updates = (new_total, new_count)
         return paired(_quotient, (total, count), updates, metrics_collections, updates_collections)
 
@@ -78,70 +85,61 @@ def mean_tensor(
     """(mean, update), element by element; see `mean`. The shape must be known: ValueError."""
     graph: Graph = graph_stack.top()
     with variable_scope(name, "mean", [values, weights]):
-        given = cast(values, dtypes.float32)
-        shape = given.shape.as_list()
+        values = cast(values, dtypes.float32)
+        shape = values.shape.as_list()
         total, count = keep("total_tensor", shape), keep("count_tensor", shape)
-        number = ones_like(given)
+        batch_count = ones_like(values)
         if weights is not None:
-            factors = cast(squeezed_weights(weights, given), dtypes.float32)
-            spread = broadcast_weights(factors, given)
-            given, number = multiply(given, spread), multiply(number, spread)
-        new_total = assign_add(total, given)
-        with graph.control_dependencies([given]):
-            new_count = assign_add(count, number)
+            values, weights = _weighted(values, weights)
+            batch_count = multiply(batch_count, weights)
+        new_total = assign_add(total, values)
+        with graph.control_dependencies([values]):
+            new_count = assign_add(count, batch_count)
         updates = (new_total, new_count)
         return paired(_quotient, (total, count), updates, metrics_collections, updates_collections)
 
 
-def accuracy(
-    labels: Any,
-    predictions: Any,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
-    name: str | None = None,
-) -> Pair:
-    """(accuracy, update): how often predictions are the labels; see `mean`."""
-    right, factors = _right(labels, predictions, weights)
-    return mean(right, factors, metrics_collections, updates_collections, name or "accuracy")
+def _is_right(labels: Tensor, predictions: Tensor) -> Tensor:
+    """Where predictions are the labels, as 0 and 1."""
+    if labels.dtype.base_dtype is not predictions.dtype.base_dtype:
+        predictions = cast(predictions, labels.dtype.base_dtype)
+    return cast(equal(predictions, labels), dtypes.float32)
 
 
-def _right(labels: Any, predictions: Any, weights: Any) -> tuple[Tensor, Any]:
-    """Where predictions are the labels, as 0 and 1, and the weights."""
-    wanted, found, factors = alike(labels, predictions, weights)
-    if wanted.dtype.base_dtype is not found.dtype.base_dtype:
-        found = cast(found, wanted.dtype.base_dtype)
-    return cast(equal(found, wanted), dtypes.float32), factors
+def _mean_of(
+    type_name: str, doc: str, measure: Callable[[Tensor, Tensor], Tensor]
+) -> Callable[..., Pair]:
+    """The metric that is the mean of `measure(labels, predictions)`."""
+
+    @named(type_name, doc)
+    def metric(
+        labels: Any,
+        predictions: Any,
+        weights: Any = None,
+        metrics_collections: Any = None,
+        updates_collections: Any = None,
+        name: str | None = None,
+    ) -> Pair:
+        labels, predictions, weights = alike(labels, predictions, weights)
+        errors, name = measure(labels, predictions), name or type_name
+        return mean(errors, weights, metrics_collections, updates_collections, name)
+
+    return metric
 
 
-def mean_absolute_error(
-    labels: Any,
-    predictions: Any,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
-    name: str | None = None,
-) -> Pair:
-    """(mean of |predictions - labels|, update); see `mean`."""
-    wanted, found, factors = alike(labels, predictions, weights)
-    errors = absolute(subtract(found, wanted))
-    name = name or "mean_absolute_error"
-    return mean(errors, factors, metrics_collections, updates_collections, name)
-
-
-def mean_squared_error(
-    labels: Any,
-    predictions: Any,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
-    name: str | None = None,
-) -> Pair:
-    """(mean of (predictions - labels) ** 2, update); see `mean`."""
-    wanted, found, factors = alike(labels, predictions, weights)
-    errors = squared_difference(wanted, found)
-    name = name or "mean_squared_error"
-    return mean(errors, factors, metrics_collections, updates_collections, name)
+mean_absolute_error = _mean_of(
+    "mean_absolute_error",
+    "(mean of |predictions - labels|, update); see `mean`.",
+    lambda labels, predictions: absolute(subtract(predictions, labels)),
+)
+mean_squared_error = _mean_of(
+    "mean_squared_error",
+    "(mean of (predictions - labels) ** 2, update); see `mean`.",
+    squared_difference,
+)
+accuracy = _mean_of(
+    "accuracy", "(accuracy, update): how often predictions are the labels; see `mean`.", _is_right
+)
 
 
 def root_mean_squared_error(
@@ -168,12 +166,12 @@ def mean_relative_error(
     name: str | None = None,
 ) -> Pair:
     """(mean of |labels - predictions| / normalizer, update), 0 where that is 0; see `mean`."""
-    wanted, found, factors = alike(labels, predictions, weights)
-    by = convert_to_tensor(normalizer, found.dtype.base_dtype)
-    found.shape.assert_is_compatible_with(by.shape)
-    errors = div_no_nan(absolute(subtract(wanted, found)), by)
+    labels, predictions, weights = alike(labels, predictions, weights)
+    normalizer = convert_to_tensor(normalizer, predictions.dtype.base_dtype)
+    predictions.shape.assert_is_compatible_with(normalizer.shape)
+    errors = div_no_nan(absolute(subtract(labels, predictions)), normalizer)
     name = name or "mean_relative_error"
-    return mean(errors, factors, metrics_collections, updates_collections, name)
+    return mean(errors, weights, metrics_collections, updates_collections, name)
 
 
 def mean_cosine_distance(
@@ -186,10 +184,10 @@ def mean_cosine_distance(
     name: str | None = None,
 ) -> Pair:
     """(mean of 1 - the sum of labels times predictions over `dim`, update); see `mean`."""
-    wanted, found, factors = alike(labels, predictions, weights)
-    distances = reduce_sum(multiply(found, wanted), axis=[dim], keepdims=True)
+    labels, predictions, weights = alike(labels, predictions, weights)
+    distances = reduce_sum(multiply(predictions, labels), axis=[dim], keepdims=True)
     name = name or "mean_cosine_distance"
-    value, update = mean(distances, factors, None, None, name)
+    value, update = mean(distances, weights, None, None, name)
     return collected(
         subtract(1.0, value), subtract(1.0, update), metrics_collections, updates_collections
     )
@@ -223,18 +221,17 @@ def mean_per_class_accuracy(
     labels, predictions: classes below `num_classes`, of any shape; weights: of the same shape.
     """
     with variable_scope(name, "mean_accuracy", [predictions, labels, weights]):
-        wanted, found, factors = alike(cast(labels, dtypes.int64), predictions, weights)
-        wanted, found = (_flat(each) for each in (wanted, found))
+        labels, predictions, weights = alike(cast(labels, dtypes.int64), predictions, weights)
+        labels, predictions = _flat(labels), _flat(predictions)
         total, count = keep("total", [num_classes]), keep("count", [num_classes])
-        number = ones([size(wanted)], dtypes.float32)
-        right, _ = _right(wanted, found, None)
-        if factors is not None:
-            by = _flat(cast(factors, dtypes.float32))
-            number, right = multiply(number, by), multiply(right, by)
-        new_total = scatter_add(total, wanted, number)
-        new_count = scatter_add(count, wanted, right)
-        each = _quotient(count, total)
-        value = reduce_mean(each, name="mean_accuracy")
+        counts = ones([size(labels)], dtypes.float32)
+        is_right = _is_right(*alike(labels, predictions)[:2])
+        if weights is not None:
+            weights = _flat(cast(weights, dtypes.float32))
+            counts, is_right = multiply(counts, weights), multiply(is_right, weights)
+        new_total = scatter_add(total, labels, counts)
+        new_count = scatter_add(count, labels, is_right)
+        value = reduce_mean(_quotient(count, total), name="mean_accuracy")
         update = _quotient(new_count, new_total, name="update_op")
         return collected(value, update, metrics_collections, updates_collections)
 

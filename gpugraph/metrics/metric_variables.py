@@ -38,9 +38,9 @@ def keep(name: str, shape: Any = (), dtype: Any = dtypes.float32) -> Variable:
 def collected(value: Any, update: Any, values_to: Any, updates_to: Any) -> Pair:
     """The pair, whose parts join collections, by names or lists of them."""
     graph: Graph = graph_stack.top()
-    for each, names in ((value, values_to), (update, updates_to)):
+    for tensor, names in ((value, values_to), (update, updates_to)):
         if names:
-            graph.add_to_collections(names, each)
+            graph.add_to_collections(names, tensor)
     return value, update
 
 
@@ -58,16 +58,16 @@ def alike(labels: Any, predictions: Any, weights: Any = None) -> tuple[Any, Any,
 
     ValueError where the shapes of labels and predictions differ.
     """
-    wanted, found = remove_squeezable_dimensions(
+    labels, predictions = remove_squeezable_dimensions(
         convert_to_tensor(labels), convert_to_tensor(predictions)
     )
-    found.shape.assert_is_compatible_with(wanted.shape)
-    return wanted, found, None if weights is None else squeezed_weights(weights, found)
+    predictions.shape.assert_is_compatible_with(labels.shape)
+    return labels, predictions, None if weights is None else squeezed_weights(weights, predictions)
 
 
 def weighed(values: Tensor, weights: Any) -> Tensor:
     """`values` in float32, times their weights, where there are any."""
-    given = cast(values, dtypes.float32)
+    values = cast(values, dtypes.float32)
     if weights is None:
-        return given
-    return multiply(given, broadcast_weights(cast(weights, dtypes.float32), given))
+        return values
+    return multiply(values, broadcast_weights(cast(weights, dtypes.float32), values))

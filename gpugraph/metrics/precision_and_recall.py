@@ -1,10 +1,12 @@
-"""Counts of right and wrong, and what is made of them: precision and recall."""
+"""Counts of right and wrong, and their quotients: precision and recall."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from gpugraph.base import dtypes
+from gpugraph.base.named_function import named
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.metrics.metric_variables import Pair, alike, collected, keep, paired, weighed
 from gpugraph.ops.arrays.cast import cast
@@ -15,119 +17,86 @@ from gpugraph.ops.state.reference_variable_ops import assign_add
 from gpugraph.variable_scope import variable_scope
 
 
-def _bools(labels: Any, predictions: Any, weights: Any) -> tuple[Any, Any, Any]:
-    found = cast(predictions, dtypes.bool)
-    return cast(labels, dtypes.bool), found, weights
-
-
-def _counted(
-    kind: str,
+def _count(
+    type_name: str,
     label: bool,
     prediction: bool,
-    given: tuple[Any, Any, Any],
-    name: str | None,
-    values_to: Any = None,
-    updates_to: Any = None,
+    labels: Any,
+    predictions: Any,
+    weights: Any,
+    name: str | None = None,
 ) -> Pair:
-    """How often (labels, predictions, weights) are this label and this prediction."""
-    with variable_scope(name, kind, list(given)):
-        wanted, found, factors = alike(*_bools(*given))
-        hits = logical_and(equal(wanted, label), equal(found, prediction))
+    """How often there are this label and this prediction, and what updates that."""
+    with variable_scope(name, type_name, [labels, predictions, weights]):
+        predictions = cast(predictions, dtypes.bool)
+        labels, predictions, weights = alike(cast(labels, dtypes.bool), predictions, weights)
+        hits = logical_and(equal(labels, label), equal(predictions, prediction))
         count = keep("count")
-        update = assign_add(count, reduce_sum(weighed(hits, factors)))
-        return collected(identity(count), update, values_to, updates_to)
+        update = assign_add(count, reduce_sum(weighed(hits, weights)))
+        return identity(count), update
 
 
-def true_positives(
-    labels: Any,
-    predictions: Any,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
-    name: str | None = None,
-) -> Pair:
-    """(how often both are true, update), weighted. Labels and predictions become bools."""
-    given = (labels, predictions, weights)
-    to = metrics_collections, updates_collections
-    return _counted("true_positives", True, True, given, name, *to)
+def _count_metric(
+    type_name: str, label: bool, prediction: bool, summary: str
+) -> Callable[..., Pair]:
+    """The metric that counts one label together with one prediction."""
+
+    @named(type_name, f"({summary}, update), weighted. Labels and predictions become bools.")
+    def metric(
+        labels: Any,
+        predictions: Any,
+        weights: Any = None,
+        metrics_collections: Any = None,
+        updates_collections: Any = None,
+        name: str | None = None,
+    ) -> Pair:
+        pair = _count(type_name, label, prediction, labels, predictions, weights, name)
+        return collected(*pair, metrics_collections, updates_collections)
+
+    return metric
 
 
-def true_negatives(
-    labels: Any,
-    predictions: Any,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
-    name: str | None = None,
-) -> Pair:
-    """(how often both are false, update), weighted. Labels and predictions become bools."""
-    given = (labels, predictions, weights)
-    to = metrics_collections, updates_collections
-    return _counted("true_negatives", False, False, given, name, *to)
+true_positives = _count_metric("true_positives", True, True, "how often both are true")
+true_negatives = _count_metric("true_negatives", False, False, "how often both are false")
+false_positives = _count_metric(
+    "false_positives", False, True, "how often only the prediction is true"
+)
+false_negatives = _count_metric("false_negatives", True, False, "how often only the label is true")
 
 
-def false_positives(
-    labels: Any,
-    predictions: Any,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
-    name: str | None = None,
-) -> Pair:
-    """(how often only the prediction is true, update), weighted. Both become bools."""
-    given = (labels, predictions, weights)
-    to = metrics_collections, updates_collections
-    return _counted("false_positives", False, True, given, name, *to)
-
-
-def false_negatives(
-    labels: Any,
-    predictions: Any,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
-    name: str | None = None,
-) -> Pair:
-    """(how often only the label is true, update), weighted. Both become bools."""
-    given = (labels, predictions, weights)
-    to = metrics_collections, updates_collections
-    return _counted("false_negatives", True, False, given, name, *to)
-
-
-def _part(right: Tensor, wrong: Tensor, name: str) -> Tensor:
+def _quotient(right: Tensor, wrong: Tensor, name: str) -> Tensor:
     """right / (right + wrong); 0 of none."""
     return where(greater(right + wrong, 0), right / (right + wrong), 0, name=name)
 
 
-def precision(
-    labels: Any,
-    predictions: Any,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
-    name: str | None = None,
-) -> Pair:
-    """(which part of what is predicted true is true, update), weighted; 0 of none."""
-    with variable_scope(name, "precision", [predictions, labels, weights]):
-        given = _bools(labels, predictions, weights)
-        right = _counted("true_positives", True, True, given, None)
-        wrong = _counted("false_positives", False, True, given, None)
-        values, updates = zip(right, wrong)
-        return paired(_part, values, updates, metrics_collections, updates_collections)
+def _quotient_metric(
+    type_name: str, wrong_name: str, wrong_label: bool, summary: str
+) -> Callable[..., Pair]:
+    """The metric of true positives by these and another count."""
+
+    @named(type_name, f"({summary}, update), weighted; 0 of none.")
+    def metric(
+        labels: Any,
+        predictions: Any,
+        weights: Any = None,
+        metrics_collections: Any = None,
+        updates_collections: Any = None,
+        name: str | None = None,
+    ) -> Pair:
+        with variable_scope(name, type_name, [predictions, labels, weights]):
+            predictions = cast(predictions, dtypes.bool)
+            inputs = cast(labels, dtypes.bool), predictions, weights
+            right = _count("true_positives", True, True, *inputs)
+            wrong = _count(wrong_name, wrong_label, not wrong_label, *inputs)
+            values, updates = zip(right, wrong)
+            return paired(_quotient, values, updates, metrics_collections, updates_collections)
+
+    return metric
 
 
-def recall(
-    labels: Any,
-    predictions: Any,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
-    name: str | None = None,
-) -> Pair:
-    """(which part of what is true is predicted so, update), weighted; 0 of none."""
-    with variable_scope(name, "recall", [predictions, labels, weights]):
-        given = _bools(labels, predictions, weights)
-        right = _counted("true_positives", True, True, given, None)
-        wrong = _counted("false_negatives", True, False, given, None)
-        values, updates = zip(right, wrong)
-        return paired(_part, values, updates, metrics_collections, updates_collections)
+precision = _quotient_metric(
+    "precision", "false_positives", False, "which part of what is predicted true is true"
+)
+recall = _quotient_metric(
+    "recall", "false_negatives", True, "which part of what is true is predicted so"
+)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from gpugraph.base import dtypes
+from gpugraph.base.named_function import named
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.default_stacks import graph_stack
 from gpugraph.graph.client.tensor import Tensor
@@ -41,25 +42,25 @@ def counts_at(
     predictions that are not from 0 to 1.
     """
     graph: Graph = graph_stack.top()
-    wanted, found, factors = alike(
+    labels, predictions, weights = alike(
         cast(labels, dtypes.bool), cast(predictions, dtypes.float32), weights
     )
-    with graph.control_dependencies([_check_range(found)]):
-        row = reshape(found, [1, -1])
-    true = reshape(wanted, [1, -1])
-    above = greater(row, constant(np.array(thresholds, np.float32)[:, None]))
-    truth = {"t": true, "f": logical_not(true)}
-    if factors is not None:
-        spread = broadcast_weights(cast(factors, dtypes.float32), found)
-        factors = reshape(spread, [1, -1])
+    with graph.control_dependencies([_check_range(predictions)]):
+        row = reshape(predictions, [1, -1])
+    is_true = reshape(labels, [1, -1])
+    is_above = greater(row, constant(np.array(thresholds, np.float32)[:, None]))
+    is_false = logical_not(is_true)
+    if weights is not None:
+        weights = broadcast_weights(cast(weights, dtypes.float32), predictions)
+        weights = reshape(weights, [1, -1])
     values, updates = {}, {}
     for kind in kinds:
-        positive = kind[1] == "p"
-        label = truth["t" if kind in ("tp", "fn") else "f"]
+        label = is_true if kind in ("tp", "fn") else is_false
         count = keep(_NAMES[kind], [len(thresholds)])
-        hits = cast(logical_and(label, above if positive else logical_not(above)), dtypes.float32)
-        if factors is not None:
-            hits = multiply(hits, factors)
+        predicted = is_above if kind[1] == "p" else logical_not(is_above)
+        hits = cast(logical_and(label, predicted), dtypes.float32)
+        if weights is not None:
+            hits = multiply(hits, weights)
         values[kind] = identity(count)
         updates[kind] = assign_add(count, reduce_sum(hits, 1))
     return values, updates
@@ -74,106 +75,59 @@ def _check_range(predictions: Tensor) -> Any:
     return raw_ops.Assert(every, ["predictions must be in [0, 1]", predictions.name, predictions])
 
 
-def _of_one(kind: str, given: Any, thresholds: Any, name: str | None, to: Any) -> Pair:
-    labels, predictions, weights = given
-    with variable_scope(name, _NAMES[kind], list(given)):
-        values, updates = counts_at(labels, predictions, thresholds, weights, (kind,))
-        return collected(values[kind], updates[kind], *to)
+def _metric(
+    type_name: str,
+    scope: str,
+    kinds: Sequence[str],
+    summary: str,
+    measure: Callable[[Counts, str], Any],
+) -> Callable[..., Pair]:
+    """The metric that `measure` computes of counts of these kinds, and the name of the result."""
+
+    @named(type_name, f"({summary}, update), weighted.")
+    def metric(
+        labels: Any,
+        predictions: Any,
+        thresholds: Sequence[float],
+        weights: Any = None,
+        metrics_collections: Any = None,
+        updates_collections: Any = None,
+        name: str | None = None,
+    ) -> Pair:
+        with variable_scope(name, scope, [predictions, labels, weights]):
+            values, updates = counts_at(labels, predictions, thresholds, weights, kinds)
+            pair = measure(values, "value"), measure(updates, "update_op")
+            return collected(*pair, metrics_collections, updates_collections)
+
+    return metric
 
 
-def true_positives_at_thresholds(
-    labels: Any,
-    predictions: Any,
-    thresholds: Sequence[float],
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
-    name: str | None = None,
-) -> Pair:
-    """(how many true labels have a prediction above each threshold, update), weighted."""
-    to = metrics_collections, updates_collections
-    return _of_one("tp", (labels, predictions, weights), thresholds, name, to)
+def _count_metric(kind: str, summary: str) -> Callable[..., Pair]:
+    scope = _NAMES[kind]
+    name = f"{scope}_at_thresholds"
+    return _metric(name, scope, [kind], f"how many {summary}", lambda counts, _: counts[kind])
 
 
-def true_negatives_at_thresholds(
-    labels: Any,
-    predictions: Any,
-    thresholds: Sequence[float],
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
-    name: str | None = None,
-) -> Pair:
-    """(how many false labels have no prediction above each threshold, update), weighted."""
-    to = metrics_collections, updates_collections
-    return _of_one("tn", (labels, predictions, weights), thresholds, name, to)
-
-
-def false_positives_at_thresholds(
-    labels: Any,
-    predictions: Any,
-    thresholds: Sequence[float],
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
-    name: str | None = None,
-) -> Pair:
-    """(how many false labels have a prediction above each threshold, update), weighted."""
-    to = metrics_collections, updates_collections
-    return _of_one("fp", (labels, predictions, weights), thresholds, name, to)
-
-
-def false_negatives_at_thresholds(
-    labels: Any,
-    predictions: Any,
-    thresholds: Sequence[float],
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
-    name: str | None = None,
-) -> Pair:
-    """(how many true labels have no prediction above each threshold, update), weighted."""
-    to = metrics_collections, updates_collections
-    return _of_one("fn", (labels, predictions, weights), thresholds, name, to)
-
-
-def _parts(wrong: str, word: str) -> Callable[[Counts, str], Tensor]:
+def _quotient_metric(word: str, wrong: str, summary: str) -> Callable[..., Pair]:
     def measure(counts: Counts, name: str) -> Tensor:
         total = _EPSILON + counts["tp"] + counts[wrong]
         return raw_ops.RealDiv(counts["tp"], total, name=f"{word}_{name}")
 
-    return measure
+    name = f"{word}_at_thresholds"
+    return _metric(name, name, ["tp", wrong], f"which part of what is {summary}", measure)
 
 
-def precision_at_thresholds(
-    labels: Any,
-    predictions: Any,
-    thresholds: Sequence[float],
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
-    name: str | None = None,
-) -> Pair:
-    """(which part of what is above each threshold is true, update), weighted."""
-    with variable_scope(name, "precision_at_thresholds", [predictions, labels, weights]):
-        values, updates = counts_at(labels, predictions, thresholds, weights, ("tp", "fp"))
-        measure = _parts("fp", "precision")
-        pair = measure(values, "value"), measure(updates, "update_op")
-        return collected(*pair, metrics_collections, updates_collections)
-
-
-def recall_at_thresholds(
-    labels: Any,
-    predictions: Any,
-    thresholds: Sequence[float],
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
-    name: str | None = None,
-) -> Pair:
-    """(which part of what is true is above each threshold, update), weighted."""
-    with variable_scope(name, "recall_at_thresholds", [predictions, labels, weights]):
-        values, updates = counts_at(labels, predictions, thresholds, weights, ("tp", "fn"))
-        measure = _parts("fn", "recall")
-        pair = measure(values, "value"), measure(updates, "update_op")
-        return collected(*pair, metrics_collections, updates_collections)
+true_positives_at_thresholds = _count_metric(
+    "tp", "true labels have a prediction above each threshold"
+)
+true_negatives_at_thresholds = _count_metric(
+    "tn", "false labels have no prediction above each threshold"
+)
+false_positives_at_thresholds = _count_metric(
+    "fp", "false labels have a prediction above each threshold"
+)
+false_negatives_at_thresholds = _count_metric(
+    "fn", "true labels have no prediction above each threshold"
+)
+precision_at_thresholds = _quotient_metric("precision", "fp", "above each threshold is true")
+recall_at_thresholds = _quotient_metric("recall", "fn", "true is above each threshold")

@@ -103,11 +103,11 @@ def _turned(sequence: Sequence[Any], lengths: Any) -> list[Any]:
     if lengths is None:
         return list(reversed(sequence))
     leaves = []
-    for steps in zip(*[flatten(each) for each in sequence]):
+    for steps in zip(*[flatten(element) for element in sequence]):
         shape = unknown_shape(steps[0].shape.rank)
         for step in steps:
             shape = shape.merge_with(step.shape)
         leaves.append(unstack(reverse_sequence(stack(steps), lengths, 0, 1)))
         for step in leaves[-1]:
             step.set_shape(shape)
-    return [pack_sequence_as(each, flat) for each, flat in zip(sequence, zip(*leaves))]
+    return [pack_sequence_as(element, flat) for element, flat in zip(sequence, zip(*leaves))]

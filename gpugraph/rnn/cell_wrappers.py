@@ -38,7 +38,7 @@ class _Wrapper(RNNCell):
         self.cell = cell
 
     def __call__(self, inputs: Any, state: Any, scope: Any = None) -> Any:
-        return self._around(inputs, state, lambda *given: self.cell(*given, scope=scope))
+        return self._around(inputs, state, lambda *arguments: self.cell(*arguments, scope=scope))
 
     def _around(self, inputs: Any, state: Any, call_cell: Callable[..., Any]) -> Any:
         """Calls the cell by `call_cell(inputs, state)`, with what is done before and after it."""
@@ -211,9 +211,9 @@ class DropoutWrapper(_Wrapper):
         return kept
 
 
-def _probability(name: str, given: Any) -> Any:
+def _probability(name: str, value: Any) -> Any:
     """A probability as a number where it is known, else as a tensor."""
-    tensor = convert_to_tensor(given)
+    tensor = convert_to_tensor(value)
     known = constant_value(tensor)
     if known is None:
         return tensor
@@ -271,4 +271,4 @@ def _up_to(shallow: Any, values: Any) -> list[Any]:
     if not is_nested(shallow):
         return [values]
     pairs = zip(_parts(shallow), _parts(values))
-    return [each for upper, lower in pairs for each in _up_to(upper, lower)]
+    return [part for upper, lower in pairs for part in _up_to(upper, lower)]

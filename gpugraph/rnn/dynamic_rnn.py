@@ -61,7 +61,7 @@ def dynamic_rnn(
     with variable_scope(scope or "rnn") as opened:
         cache_reads(opened)
         if not time_major:
-            inputs = map_structure(lambda each: _swapped(convert_to_tensor(each)), inputs)
+            inputs = map_structure(lambda tensor: _swapped(convert_to_tensor(tensor)), inputs)
         lengths = None if sequence_length is None else _lengths(sequence_length)
         batch_size = _batch_size(flatten(inputs))
         state = _first_state(cell, initial_state, batch_size, dtype)
@@ -89,12 +89,12 @@ def _swapped(tensor: Tensor) -> Tensor:
 
 
 def _lengths(sequence_length: Any) -> Tensor:
-    found = cast(sequence_length, dtypes.int32)
-    if found.shape.rank not in (None, 1):
+    lengths = cast(sequence_length, dtypes.int32)
+    if lengths.shape.rank not in (None, 1):
         raise ValueError(
-            f"sequence_length must be a vector of length batch_size, but saw shape: {found.shape}"
+            f"sequence_length must be a vector of length batch_size, but saw shape: {lengths.shape}"
         )
-    return identity(found, name="sequence_length")
+    return identity(lengths, name="sequence_length")
 
 
 def _checked(lengths: Tensor, batch_size: Any) -> Tensor:
@@ -105,21 +105,23 @@ def _checked(lengths: Tensor, batch_size: Any) -> Tensor:
         raise ValueError(
             f"sequence_length has {known} elements, but the inputs are of batch size {batch_size}"
         )
-    found, wanted = shape(lengths), stack([batch_size])
-    said = f"Expected shape for Tensor {lengths.name} is "
-    check = Assert(reduce_all(equal(found, wanted)), [said, wanted, " but saw shape: ", found])
+    actual, expected = shape(lengths), stack([batch_size])
+    message = f"Expected shape for Tensor {lengths.name} is "
+    check = Assert(
+        reduce_all(equal(actual, expected)), [message, expected, " but saw shape: ", actual]
+    )
     with graph.control_dependencies([check]):
         return identity(lengths, name="CheckSeqLen")
 
 
 def _batch_size(inputs: Sequence[Any]) -> Any:
     """The batch's size, as a number if one of the inputs tells it."""
-    for each in inputs:
-        sizes = each.shape.sizes
+    for tensor in inputs:
+        sizes = tensor.shape.sizes
         if sizes is None:
             continue
         if len(sizes) < 2:
-            raise ValueError(f"Expected input tensor {each.name} to have rank at least 2")
+            raise ValueError(f"Expected input tensor {tensor.name} to have rank at least 2")
         if sizes[1] is not None:
             return sizes[1]
     return shape(inputs[0])[1]
@@ -150,10 +152,10 @@ class _Loop:
             for index, size in enumerate(self._sizes)
         )
         arrays = [
-            self._array(f"input_{index}", each.shape[1:], each.dtype)
-            for index, each in enumerate(flat)
+            self._array(f"input_{index}", tensor.shape[1:], tensor.dtype)
+            for index, tensor in enumerate(flat)
         ]
-        self._elements = [array.unstack(each) for array, each in zip(arrays, flat)]
+        self._elements = [array.unstack(tensor) for array, tensor in zip(arrays, flat)]
 
     def _array(self, name: str, element_shape: TensorShape, dtype: Any) -> TensorArray:
         return TensorArray(
@@ -184,8 +186,8 @@ class _Loop:
 
     def _step(self, time: Tensor, arrays: Any, state: Any) -> Any:
         read = [array.read(time) for array in self._elements]
-        for each, known in zip(read, self._shapes):
-            each.set_shape(known[1:])
+        for tensor, known in zip(read, self._shapes):
+            tensor.set_shape(known[1:])
         inputs = pack_sequence_as(self._inputs, read)
         if self._lengths is None:
             output, new_state = self._cell(inputs, state)
@@ -204,20 +206,20 @@ class _Loop:
 
 def _checked_shapes(inputs: Sequence[Any]) -> list[TensorShape]:
     """The inputs' shapes; ValueError unless they are of one time and batch, and known else."""
-    shapes = [each.shape.with_rank_at_least(3) for each in inputs]
-    shown = ", ".join(str(each) for each in shapes)
+    shapes = [tensor.shape.with_rank_at_least(3) for tensor in inputs]
+    shown = ", ".join(str(shape) for shape in shapes)
     steps, batch = shapes[0].as_list()[:2]
-    for each in shapes:
-        if not each[2:].is_fully_defined():
+    for known in shapes:
+        if not known[2:].is_fully_defined():
             raise ValueError(
                 "Input size (depth of inputs) must be accessible via shape inference, but saw "
-                f"{each}."
+                f"{known}."
             )
-        if each.as_list()[0] != steps:
+        if known.as_list()[0] != steps:
             raise ValueError(
                 f"Time steps is not the same for all the elements in the input in a batch: {shown}"
             )
-        if each.as_list()[1] != batch:
+        if known.as_list()[1] != batch:
             raise ValueError(
                 f"Batch_size is not the same for all the elements in the input: {shown}"
             )

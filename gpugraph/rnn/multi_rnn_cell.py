@@ -65,10 +65,10 @@ class MultiRNNCell(RNNCell):
 
     @property
     def non_trainable_weights(self) -> list[Any]:
-        found = _all(getattr(cell, "non_trainable_weights", ()) for cell in self._cells)
+        weights = _all(getattr(cell, "non_trainable_weights", ()) for cell in self._cells)
         if self.trainable:
-            return found
-        return _all(getattr(cell, "trainable_weights", ()) for cell in self._cells) + found
+            return weights
+        return _all(getattr(cell, "trainable_weights", ()) for cell in self._cells) + weights
 
     def zero_state(self, batch_size: Any, dtype: Any) -> Any:
         graph: Graph = graph_stack.top()
@@ -87,14 +87,14 @@ class MultiRNNCell(RNNCell):
         for index, cell in enumerate(self._cells):
             with variable_scope(f"cell_{index}"):
                 if self._state_is_tuple:
-                    own = state[index]
+                    cell_state = state[index]
                 else:
-                    own = slice_of(state, [0, start], [-1, cell.state_size])
+                    cell_state = slice_of(state, [0, start], [-1, cell.state_size])
                     start += cell.state_size
-                inputs, new_state = cell(inputs, own)
+                inputs, new_state = cell(inputs, cell_state)
                 states.append(new_state)
         return inputs, tuple(states) if self._state_is_tuple else concat(states, 1)
 
 
 def _all(lists: Any) -> list[Any]:
-    return [each for some in lists for each in some]
+    return [item for items in lists for item in items]

@@ -92,8 +92,8 @@ def raw_rnn(
 def _batch(inputs: list[Any]) -> int | None:
     """The batch's size, where it is known; ValueError where inputs differ in it."""
     batch = inputs[0].shape[0]
-    for each in inputs:
-        batch.assert_is_compatible_with(each.shape[0])
+    for tensor in inputs:
+        batch.assert_is_compatible_with(tensor.shape[0])
     return batch.value
 
 
@@ -111,9 +111,9 @@ class _Emissions:
             structure = emitted
             leaves = flatten(emitted)
             sizes = [
-                each.shape if each.shape.is_fully_defined() else shape(each) for each in leaves
+                leaf.shape if leaf.shape.is_fully_defined() else shape(leaf) for leaf in leaves
             ]
-            types = [each.dtype for each in leaves]
+            types = [leaf.dtype for leaf in leaves]
         arrays = [
             TensorArray(
                 dtype,
@@ -125,5 +125,7 @@ class _Emissions:
             for index, (dtype, size) in enumerate(zip(types, sizes))
         ]
         self.arrays = pack_sequence_as(structure, arrays)
-        made = [zeros(shape_tensor(batch_size, size), kind) for size, kind in zip(sizes, types)]
-        self.zeros = pack_sequence_as(structure, made)
+        zero_values = [
+            zeros(shape_tensor(batch_size, size), kind) for size, kind in zip(sizes, types)
+        ]
+        self.zeros = pack_sequence_as(structure, zero_values)

@@ -26,7 +26,7 @@ from gpugraph.variable_scope import VariableScope
 class Lengths:
     """How long the batch's sequences are: int32 [batch], and the least and largest of them."""
 
-    each: Tensor
+    lengths: Tensor
     least: Tensor
     most: Tensor
 
@@ -41,10 +41,10 @@ def cache_reads(scope: VariableScope) -> None:
         scope.set_caching_device(lambda op: op.device)
 
 
-def initial_state(cell: Any, given: Any, batch_size: Any, dtype: Any) -> Any:
+def initial_state(cell: Any, state: Any, batch_size: Any, dtype: Any) -> Any:
     """The state to begin with: as given, or zeros of `dtype`, which must be given then."""
-    if given is not None:
-        return map_structure(_tensor, given)
+    if state is not None:
+        return map_structure(_tensor, state)
     if not dtype:
         raise ValueError("If there is no initial_state, you must give a dtype.")
     if getattr(cell, "get_initial_state", None) is not None:
@@ -60,15 +60,15 @@ def state_dtype(explicit: Any, state: Any) -> Any:
     """The dtype of outputs: as said, or that of all states. ValueError without one."""
     if explicit is not None:
         return explicit
-    found: list[DType] = [each.dtype.base_dtype for each in flatten(state)]
-    if not found:
+    dtypes: list[DType] = [tensor.dtype.base_dtype for tensor in flatten(state)]
+    if not dtypes:
         raise ValueError("Unable to infer dtype from empty state.")
-    if any(each is not found[0] for each in found):
+    if any(dtype is not dtypes[0] for dtype in dtypes):
         raise ValueError(
             "State has tensors of different inferred_dtypes. Unable to infer a single "
-            f"representative dtype: {[each.name for each in found]}. Give a dtype."
+            f"representative dtype: {[dtype.name for dtype in dtypes]}. Give a dtype."
         )
-    return found[0]
+    return dtypes[0]
 
 
 def keep_where(over: Tensor, old: Any, new: Any) -> Any:
@@ -93,7 +93,7 @@ def limited(
     ValueError or TypeError when the cell gives other structures than it says.
     """
     zeros, old = flatten(zero_output), flatten(state)
-    over = time >= lengths.each
+    over = time >= lengths.lengths
 
     def call() -> list[Any]:
         output, new_state = call_cell()
@@ -102,18 +102,20 @@ def limited(
         return flatten(output) + flatten(new_state)
 
     def choose(new: Sequence[Any]) -> list[Any]:
-        return [keep_where(over, kept, made) for kept, made in zip(zeros + old, new)]
+        return [
+            keep_where(over, old_value, new_value) for old_value, new_value in zip(zeros + old, new)
+        ]
 
     def call_and_choose() -> Any:
         new = call()
         return cond(time < lengths.least, lambda: new, lambda: choose(new))
 
     if conditionally:
-        found = cond(time >= lengths.most, lambda: zeros + old, call_and_choose)
+        results = cond(time >= lengths.most, lambda: zeros + old, call_and_choose)
     else:
-        found = choose(call())
-    for made, kept in zip(found, zeros + old):
-        if not isinstance(made, TensorArray):
-            made.set_shape(kept.shape)
-    outputs, states = found[: len(zeros)], found[len(zeros) :]
+        results = choose(call())
+    for result, old_value in zip(results, zeros + old):
+        if not isinstance(result, TensorArray):
+            result.set_shape(old_value.shape)
+    outputs, states = results[: len(zeros)], results[len(zeros) :]
     return pack_sequence_as(zero_output, outputs), pack_sequence_as(state, states)

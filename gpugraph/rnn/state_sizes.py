@@ -19,9 +19,9 @@ def zero_state(state_size: Any, batch_size: Any, dtype: Any) -> Any:
     """Zeros for each size in the structure `state_size`."""
 
     def make(size: Any) -> Tensor:
-        made = zeros(shape_tensor(batch_size, size), dtype)
-        made.set_shape(known_shape(batch_size, size))
-        return made
+        zero = zeros(shape_tensor(batch_size, size), dtype)
+        zero.set_shape(known_shape(batch_size, size))
+        return zero
 
     return map_structure(make, state_size)
 

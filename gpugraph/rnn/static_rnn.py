@@ -46,10 +46,10 @@ def static_rnn(
         lengths = None
         zero_output = None
         if sequence_length is not None:
-            each = _vector(sequence_length)
+            vector = _vector(sequence_length)
             zero_output = _zero_output(cell, batch_size, known_batch, state_dtype(dtype, state))
-            each = cast(each, dtypes.int32)
-            lengths = Lengths(each, reduce_min(each), reduce_max(each))
+            vector = cast(vector, dtypes.int32)
+            lengths = Lengths(vector, reduce_min(vector), reduce_max(vector))
         for time, value in enumerate(inputs):
             if time > 0:
                 opened.reuse_variables()
@@ -85,8 +85,8 @@ def _batch(inputs: Any) -> int | None:
     if flat[0].shape.rank == 1:
         return flat[0].shape.as_list()[0]
     batch = flat[0].shape.with_rank_at_least(2)[0]
-    for each in flat:
-        sizes = each.shape.with_rank_at_least(2)
+    for tensor in flat:
+        sizes = tensor.shape.with_rank_at_least(2)
         batch.assert_is_compatible_with(sizes[0])
         if not sizes[1:].is_fully_defined():
             raise ValueError(
@@ -98,18 +98,18 @@ def _batch(inputs: Any) -> int | None:
 
 
 def _vector(sequence_length: Any) -> Any:
-    found = convert_to_tensor(sequence_length, name="sequence_length")
-    if found.shape.rank not in (None, 1):
+    vector = convert_to_tensor(sequence_length, name="sequence_length")
+    if vector.shape.rank not in (None, 1):
         raise ValueError(
-            f"sequence_length must be a vector of length batch_size, but saw shape: {found.shape}"
+            f"sequence_length must be a vector of length batch_size, but saw shape: {vector.shape}"
         )
-    return found
+    return vector
 
 
 def _zero_output(cell: Any, batch_size: Any, known_batch: int | None, dtype: Any) -> Any:
     def make(size: Any) -> Any:
-        made = zeros(shape_tensor(batch_size, size), dtype)
-        made.set_shape(known_shape(known_batch, size))
-        return made
+        zero = zeros(shape_tensor(batch_size, size), dtype)
+        zero.set_shape(known_shape(known_batch, size))
+        return zero
 
     return map_structure(make, cell.output_size)

@@ -21,8 +21,8 @@ def _shown(array: Any, where: Any) -> str:
     """The elements at `where`, the first ten of them, with their indices."""
     places = np.argwhere(where)[:_MOST_SHOWN].tolist()
     lines = [f"  {place} : {array[tuple(place)]}" for place in places]
-    more = np.count_nonzero(where) - len(lines)
-    return "\n".join(lines + ([f"  ... and {more} more"] if more else []))
+    omitted = np.count_nonzero(where) - len(lines)
+    return "\n".join(lines + ([f"  ... and {omitted} more"] if omitted else []))
 
 
 class Comparisons(unittest.TestCase):
@@ -30,8 +30,8 @@ class Comparisons(unittest.TestCase):
 
     def assertDTypeEqual(self, target: Any, expected_dtype: Any) -> None:
         """The elements of an array or a tensor are of this type: NumPy's or TensorFlow's."""
-        found = target.dtype if isinstance(target, Tensor) else self._array(target).dtype
-        self.assertEqual(as_dtype(found).base_dtype, as_dtype(expected_dtype))
+        dtype = target.dtype if isinstance(target, Tensor) else self._array(target).dtype
+        self.assertEqual(as_dtype(dtype).base_dtype, as_dtype(expected_dtype))
 
     def evaluate(self, tensors: Any) -> Any:
         """The value of what a session can fetch."""
@@ -91,8 +91,8 @@ class Comparisons(unittest.TestCase):
                 self._close(a[key], b[key], rtol, atol, f"{path}[{key}]", msg)
         elif isinstance(a, (list, tuple)) and isinstance(b, (list, tuple)) and self._nested(a, b):
             self.assertEqual(len(a), len(b), self._said(f"Lengths of a{path} and b{path}", msg))
-            for at, (one, other) in enumerate(zip(a, b, strict=True)):
-                self._close(one, other, rtol, atol, f"{path}[{at}]", msg)
+            for index, (one, other) in enumerate(zip(a, b, strict=True)):
+                self._close(one, other, rtol, atol, f"{path}[{index}]", msg)
         else:
             self._close_arrays(a, b, rtol, atol, path, msg)
 
@@ -211,9 +211,11 @@ class Comparisons(unittest.TestCase):
 
     def assertAllInSet(self, target: Any, expected_set: Any) -> None:
         """Every element is one of a set."""
-        found = sorted(set(self._array(target).reshape(-1).tolist()) - set(expected_set))
-        if found:
-            self.fail(f"{len(found)} unique element(s) are not in the set {expected_set}: {found}")
+        strangers = sorted(set(self._array(target).reshape(-1).tolist()) - set(expected_set))
+        if strangers:
+            self.fail(
+                f"{len(strangers)} unique element(s) are not in the set {expected_set}: {strangers}"
+            )
 
     def assertShapeEqual(self, np_array: Any, tf_tensor: Any, msg: Any = None) -> None:
         """A NumPy array and a tensor have one shape, which is known of the tensor.

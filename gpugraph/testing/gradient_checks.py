@@ -33,10 +33,10 @@ def _numbers(array: Any) -> Any:
 
 
 def _by_gradients(x: Tensor, y: Tensor, shapes: Any, value: Any, feeds: dict[Any, Any]) -> Any:
-    (found,) = gradients(y, [x], identity(start := constant(1, y.dtype.base_dtype, shapes[1])))
-    if found is None:
+    (gradient,) = gradients(y, [x], identity(start := constant(1, y.dtype.base_dtype, shapes[1])))
+    if gradient is None:
         raise ValueError(f"{y.name} has no gradient by {x.name}")
-    slope = dense(found)
+    slope = dense(gradient)
     one = np.zeros(shapes[1], y.dtype.as_numpy_dtype)
     jacobian = np.zeros((_numbers(value).size, _numbers(one).size), value.real.dtype)
     for column in range(jacobian.shape[1]):
@@ -56,8 +56,8 @@ def _by_differences(x: Any, y: Any, shapes: Any, value: Any, delta: float, feeds
         ends, before = [], numbers[row]
         for step in (delta, -delta):
             numbers[row] = before + step
-            found = np.asarray(_session().run(y, {**feeds, x: moved}))
-            ends.append(_numbers(found).astype(np.float64))
+            output = np.asarray(_session().run(y, {**feeds, x: moved}))
+            ends.append(_numbers(output).astype(np.float64))
         numbers[row] = before
         jacobian[row] = (ends[0] - ends[1]) / (2 * delta)
     return jacobian
@@ -70,10 +70,10 @@ def _jacobians(x: Any, shape: Any, y: Any, y_shape: Any, value: Any, how: Any) -
         value = np.random.random_sample(shape)
     start = np.array(value, kind).reshape(shape)
     shapes = shape, y_shape
-    given = {key: each for key, each in feeds.items() if key is not x}
+    other_feeds = {key: value for key, value in feeds.items() if key is not x}
     return (
-        _by_gradients(x, y, shapes, start, given),
-        _by_differences(x, y, shapes, start, delta, given),
+        _by_gradients(x, y, shapes, start, other_feeds),
+        _by_differences(x, y, shapes, start, delta, other_feeds),
     )
 
 
@@ -104,8 +104,8 @@ def compute_gradient(
         return _jacobians(x, shape, y, sizes, x_init_value, how)
     values = x_init_value if x_init_value is not None else [None] * len(x)
     return [
-        _jacobians(each, [int(size) for size in shape], y, sizes, value, how)
-        for each, shape, value in zip(x, x_shape, values, strict=True)
+        _jacobians(source, [int(size) for size in shape], y, sizes, value, how)
+        for source, shape, value in zip(x, x_shape, values, strict=True)
     ]
 
 
@@ -124,8 +124,8 @@ def compute_gradient_error(
     extra_feed_dict: Any = None,
 ) -> float:
     """How far the two Jacobians of `compute_gradient` are apart at most."""
-    found = compute_gradient(
+    jacobians = compute_gradient(
         x, x_shape, y, y_shape, x_init_value, delta, init_targets, extra_feed_dict
     )
-    pairs = [found] if isinstance(found, tuple) else found
+    pairs = [jacobians] if isinstance(jacobians, tuple) else jacobians
     return max((float(np.abs(one - other).max(initial=0)) for one, other in pairs), default=0.0)

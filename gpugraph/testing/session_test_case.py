@@ -38,8 +38,8 @@ class TestCase(Comparisons):
 
     def __init__(self, methodName: str = "runTest") -> None:
         super().__init__(methodName)
-        self._kept: Any = None
-        self._kept_for: tuple[Any, ...] = ()
+        self._cached_session: Any = None
+        self._cached_for: tuple[Any, ...] = ()
         self._folder: str | None = None
 
     def setUp(self) -> None:
@@ -58,9 +58,9 @@ class TestCase(Comparisons):
         super().tearDown()
 
     def _forget_session(self) -> None:
-        kept, self._kept = self._kept, None
-        if kept is not None:
-            kept.close()
+        session, self._cached_session = self._cached_session, None
+        if session is not None:
+            session.close()
 
     def get_temp_dir(self) -> str:
         """A folder for this test alone."""
@@ -79,12 +79,12 @@ class TestCase(Comparisons):
         force_gpu: bool = False,
     ) -> Iterator[Session]:
         """A new session of the default graph, or of `graph`, which is closed at the end."""
-        made = _open(graph, config, force_gpu)
+        session = _open(graph, config, force_gpu)
         try:
-            with _defaults(made, use_gpu, force_gpu):
-                yield made
+            with _defaults(session, use_gpu, force_gpu):
+                yield session
         finally:
-            made.close()
+            session.close()
 
     @contextmanager
     def cached_session(
@@ -99,13 +99,13 @@ class TestCase(Comparisons):
         ValueError where a later call asks for another graph, config or `force_gpu`.
         """
         asked = graph, config, force_gpu
-        if self._kept is not None and not _same(asked, self._kept_for):
+        if self._cached_session is not None and not _same(asked, self._cached_for):
             raise ValueError(
                 "cached_session was made with another graph, config or force_gpu in this test: "
-                f"{self._kept_for}, now {asked}. Use session() for another session"
+                f"{self._cached_for}, now {asked}. Use session() for another session"
             )
-        with self._cached(asked, use_gpu) as kept:
-            yield kept
+        with self._cached(asked, use_gpu) as session:
+            yield session
 
     def test_session(
         self,
@@ -125,10 +125,10 @@ class TestCase(Comparisons):
 
     @contextmanager
     def _cached(self, asked: tuple[Any, ...], use_gpu: bool) -> Iterator[Session]:
-        if self._kept is None:
-            self._kept, self._kept_for = _open(*asked), asked
-        with _defaults(self._kept, use_gpu, asked[2]):
-            yield self._kept
+        if self._cached_session is None:
+            self._cached_session, self._cached_for = _open(*asked), asked
+        with _defaults(self._cached_session, use_gpu, asked[2]):
+            yield self._cached_session
 
     def evaluate(self, tensors: Any) -> Any:
         """The value of tensors, in any structure that a session fetches: in the default session, or
@@ -136,8 +136,8 @@ class TestCase(Comparisons):
         session = session_stack.top()
         if session is not None:
             return session.run(tensors)
-        with self.test_session() as made:
-            return made.run(tensors)
+        with self.test_session() as cached:
+            return cached.run(tensors)
 
     # -- errors
 
@@ -150,21 +150,23 @@ class TestCase(Comparisons):
 
         Of an OpError, the name of its operation is part of the message.
         """
-        found: BaseException | None = None
+        caught: BaseException | None = None
         try:
             yield
         except BaseException as error:
             if not isinstance(error, exception_type):
                 raise AssertionError(f"Exception of type {type(error)}: {error}") from error
-            found = error
-        if found is None:
+            caught = error
+        if caught is None:
             self.fail(f"{getattr(exception_type, '__name__', exception_type)} not raised")
         if callable(expected_err_re_or_predicate):
-            right = expected_err_re_or_predicate(found)
+            right = expected_err_re_or_predicate(caught)
         else:
-            right = re.search(expected_err_re_or_predicate, _message(found)) is not None
+            right = re.search(expected_err_re_or_predicate, _message(caught)) is not None
         if not right:
-            raise AssertionError(f"Exception of type {type(found)}: {_message(found)}") from found
+            raise AssertionError(
+                f"Exception of type {type(caught)}: {_message(caught)}"
+            ) from caught
 
     def assertRaisesOpError(self, expected_err_re_or_predicate: Any) -> Any:
         """`assertRaisesWithPredicateMatch` of an OpError."""

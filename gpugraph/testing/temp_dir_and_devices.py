@@ -1,4 +1,4 @@
-"""Where tests run: a folder for their files, and which devices there are."""
+"""The environment of tests: a folder for their files, and the devices."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ import tempfile
 from gpugraph.config.environment import setting
 from gpugraph.devices.device_listing import list_local_devices
 
-_made: list[str] = []
+_temp_dirs: list[str] = []
 
 
 def get_temp_dir() -> str:
     """A folder for files of tests: TEST_TMPDIR, or one that is deleted when the program ends."""
-    folder = setting("TEST_TMPDIR")
-    if folder:
-        os.makedirs(folder, exist_ok=True)
-        return folder
-    if not _made:
-        _made.append(tempfile.mkdtemp(prefix="gpugraph_test_"))
-        atexit.register(shutil.rmtree, _made[0], ignore_errors=True)
-    return _made[0]
+    path = setting("TEST_TMPDIR")
+    if path:
+        os.makedirs(path, exist_ok=True)
+        return path
+    if not _temp_dirs:
+        _temp_dirs.append(tempfile.mkdtemp(prefix="gpugraph_test_"))
+        atexit.register(shutil.rmtree, _temp_dirs[0], ignore_errors=True)
+    return _temp_dirs[0]
 
 
 def test_src_dir_path(relative_path: str) -> str:
@@ -42,7 +42,7 @@ def is_gpu_available(
 ) -> bool:
     """Whether a session without a config has a GPU.
 
-    There is one kind of GPU, and what it can do is not told, so that the arguments change nothing.
+    There is one kind of GPU, of unknown capability: the arguments change nothing.
     """
     del cuda_only, min_cuda_compute_capability
     return bool(gpu_device_name())

@@ -21,13 +21,13 @@ def get_global_step(graph: Graph | None = None) -> Any:
     that is no integer scalar.
     """
     chosen: Graph = graph if graph is not None else graph_stack.top()
-    found = chosen.get_collection(GraphKeys.GLOBAL_STEP)
-    if len(found) > 1:
-        names = [each.name for each in found]
+    steps = chosen.get_collection(GraphKeys.GLOBAL_STEP)
+    if len(steps) > 1:
+        names = [variable.name for variable in steps]
         warnings.warn(f"There are several global steps: {names}", stacklevel=2)
         return None
-    if found:
-        step = found[0]
+    if steps:
+        step = steps[0]
     else:
         try:
             step = chosen.get_tensor_by_name("global_step:0")
@@ -64,8 +64,8 @@ def create_global_step(graph: Graph | None = None) -> Variable:
 
 def get_or_create_global_step(graph: Graph | None = None) -> Any:
     """The graph's global step, made when there is none."""
-    found = get_global_step(graph)
-    return create_global_step(graph) if found is None else found
+    step = get_global_step(graph)
+    return create_global_step(graph) if step is None else step
 
 
 def global_step(sess: Any, global_step_tensor: Any) -> int:

@@ -53,8 +53,8 @@ def exponential_decay(
     staircase: the quotient is floored, so that the rate changes every `decay_steps` steps.
     """
     numbers = decay_steps, decay_rate
-    with _decay(name, "ExponentialDecay", learning_rate, global_step, *numbers) as found:
-        scope, first, step, (steps, rate) = found
+    with _decay(name, "ExponentialDecay", learning_rate, global_step, *numbers) as decay:
+        scope, first, step, (steps, rate) = decay
         return multiply(first, pow(rate, _periods(step, steps, staircase)), name=scope)
 
 
@@ -86,8 +86,8 @@ def inverse_time_decay(
 ) -> Tensor:
     """learning_rate / (1 + decay_rate * global_step / decay_steps); see `exponential_decay`."""
     numbers = decay_steps, decay_rate
-    with _decay(name, "InverseTimeDecay", learning_rate, global_step, *numbers) as found:
-        scope, first, step, (steps, rate) = found
+    with _decay(name, "InverseTimeDecay", learning_rate, global_step, *numbers) as decay:
+        scope, first, step, (steps, rate) = decay
         slower = plus(1.0, multiply(rate, _periods(step, steps, staircase)))
         return truediv(first, slower, name=scope)
 
@@ -104,13 +104,13 @@ def piecewise_constant(
         raise ValueError("The length of boundaries should be 1 less than the length of values")
     with op_scope(name, "PiecewiseConstant", x, *boundaries, *values) as scope:
         point = convert_to_tensor(x)
-        limits = [_limit(each, point) for each in convert_n_to_tensor(boundaries)]
+        limits = [_limit(boundary, point) for boundary in convert_n_to_tensor(boundaries)]
         choices = convert_n_to_tensor(values)
-        for each in choices:
-            if each.dtype.base_dtype is not choices[0].dtype.base_dtype:
+        for choice in choices:
+            if choice.dtype.base_dtype is not choices[0].dtype.base_dtype:
                 raise ValueError(
                     "Values must have elements all with the same dtype "
-                    f"({choices[0].dtype.name} vs {each.dtype.name})."
+                    f"({choices[0].dtype.name} vs {choice.dtype.name})."
                 )
         if not limits:
             return choices[0]
@@ -119,12 +119,12 @@ def piecewise_constant(
 
 
 def _limit(limit: Tensor, point: Tensor) -> Tensor:
-    wanted, given = point.dtype.base_dtype, limit.dtype.base_dtype
-    if given is dtypes.int32 and wanted is dtypes.int64:
-        return cast(limit, wanted)
-    if given is not wanted:
+    point_type, limit_type = point.dtype.base_dtype, limit.dtype.base_dtype
+    if limit_type is dtypes.int32 and point_type is dtypes.int64:
+        return cast(limit, point_type)
+    if limit_type is not point_type:
         raise ValueError(
-            f"Boundaries ({given.name}) must have the same dtype as x ({wanted.name})."
+            f"Boundaries ({limit_type.name}) must have the same dtype as x ({point_type.name})."
         )
     return limit
 
@@ -144,8 +144,8 @@ def polynomial_decay(
     goes on with the next multiple of `decay_steps`.
     """
     numbers = decay_steps, end_learning_rate, power
-    with _decay(name, "PolynomialDecay", learning_rate, global_step, *numbers) as found:
-        scope, first, step, (steps, end, exponent) = found
+    with _decay(name, "PolynomialDecay", learning_rate, global_step, *numbers) as decay:
+        scope, first, step, (steps, end, exponent) = decay
         if cycle:
             times = ceil(truediv(step, steps))
             steps = multiply(steps, where(equal(step, 0.0), times + 1.0, times))
@@ -172,8 +172,8 @@ def cosine_decay(
     Source: Loshchilov and Hutter, arXiv:1608.03983.
     """
     numbers = decay_steps, alpha
-    with _decay(name, "CosineDecay", learning_rate, global_step, *numbers) as found:
-        _, first, step, (steps, least) = found
+    with _decay(name, "CosineDecay", learning_rate, global_step, *numbers) as decay:
+        _, first, step, (steps, least) = decay
         part = (1.0 - least) * _wave(truediv(minimum(step, steps), steps)) + least
         return multiply(first, part)
 
@@ -193,8 +193,8 @@ def cosine_decay_restarts(
     Source: Loshchilov and Hutter, arXiv:1608.03983.
     """
     numbers = first_decay_steps, alpha, t_mul, m_mul
-    with _decay(name, "SGDRDecay", learning_rate, global_step, *numbers) as found:
-        scope, first, step, (steps, least, longer, factor) = found
+    with _decay(name, "SGDRDecay", learning_rate, global_step, *numbers) as decay:
+        scope, first, step, (steps, least, longer, factor) = decay
         passed = truediv(step, steps)
         period, fraction = cond(
             equal(longer, 1.0), lambda: _equal_period(passed), lambda: _growing(passed, longer)
@@ -232,11 +232,11 @@ def linear_cosine_decay(
     Neural Optimizer Search with Reinforcement Learning.
     """
     numbers = decay_steps, num_periods, alpha, beta
-    with _decay(name, "LinearCosineDecay", learning_rate, global_step, *numbers) as found:
-        scope, first, step, (steps, periods, more, rest) = found
+    with _decay(name, "LinearCosineDecay", learning_rate, global_step, *numbers) as decay:
+        scope, first, step, (steps, periods, offset, rest) = decay
         done = minimum(step, steps)
         linear = truediv(steps - done, steps)
-        part = (more + linear) * _wave(2.0 * periods * truediv(done, steps)) + rest
+        part = (offset + linear) * _wave(2.0 * periods * truediv(done, steps)) + rest
         return multiply(first, part, name=scope)
 
 
@@ -256,11 +256,11 @@ def noisy_linear_cosine_decay(
     Its variance is initial_variance / (1 + global_step) ** variance_decay.
     """
     numbers = decay_steps, initial_variance, variance_decay, num_periods, alpha, beta
-    with _decay(name, "NoisyLinearCosineDecay", learning_rate, global_step, *numbers) as found:
-        scope, first, step, (steps, variance, fall, periods, more, rest) = found
+    with _decay(name, "NoisyLinearCosineDecay", learning_rate, global_step, *numbers) as decay:
+        scope, first, step, (steps, variance, fall, periods, offset, rest) = decay
         done = minimum(step, steps)
         spread = sqrt(variance / pow(1.0 + done, fall))
         noise = random_normal([], stddev=spread, dtype=first.dtype.base_dtype)
         linear = truediv(steps - done, steps) + noise
-        part = (more + linear) * _wave(2.0 * periods * truediv(done, steps)) + rest
+        part = (offset + linear) * _wave(2.0 * periods * truediv(done, steps)) + rest
         return multiply(first, part, name=scope)

@@ -61,15 +61,15 @@ class ExponentialMovingAverage:
         floating.
         """
         graph: Graph = graph_stack.top()
-        given = list(trainable_variables() if var_list is None else var_list)
-        for each in given:
-            if not each.dtype.base_dtype.is_floating:
-                raise TypeError(f"The variables must be half, float, or double: {each.name}")
-            if each not in self._averages:
-                self._averages[each] = self._new_average(graph, each)
+        sources = list(trainable_variables() if var_list is None else var_list)
+        for source in sources:
+            if not source.dtype.base_dtype.is_floating:
+                raise TypeError(f"The variables must be half, float, or double: {source.name}")
+            if source not in self._averages:
+                self._averages[source] = self._new_average(graph, source)
         with graph.name_scope(self._name) as scope:
             decay = self._current_decay()
-            updates = [self._update(graph, each, decay) for each in given]
+            updates = [self._update(graph, source, decay) for source in sources]
             return group(*updates, name=scope)
 
     def _new_average(self, graph: Graph, source: Any) -> Variable:
@@ -153,9 +153,9 @@ class ExponentialMovingAverage:
         if moving_avg_variables is None:
             moving_avg_variables = [*trainable_variables(), *moving_average_variables()]
         averaged = list(dict.fromkeys(moving_avg_variables))
-        found = {self.average_name(each): each for each in averaged}
-        names = {each.name for each in averaged}
-        for each in global_variables():
-            if each.name not in names:
-                found.setdefault(each.op.name, each)
-        return found
+        variables = {self.average_name(variable): variable for variable in averaged}
+        names = {variable.name for variable in averaged}
+        for variable in global_variables():
+            if variable.name not in names:
+                variables.setdefault(variable.op.name, variable)
+        return variables

@@ -242,7 +242,7 @@ for _kind in ("Update", "Add", "Sub", "Mul", "Div", "Min", "Max"):
     _declare(f"ResourceScatter{_kind}", f"Scatter{_kind}", "dtype", ("Tindices",))
 for _kind in ("Update", "Add", "Sub"):
     _declare(f"ResourceScatterNd{_kind}", f"ScatterNd{_kind}", "T", ("Tindices", "use_locking"))
-for _kind in ("GradientDescent", *UPDATES):
+for _kind in UPDATES:
     for _apply in (f"Apply{_kind}", f"SparseApply{_kind}"):
         if _apply in DECLARATIONS:
             _attrs = [key for key in DECLARATIONS[_apply].op_def.attrs if key != "T"]

@@ -1,7 +1,7 @@
 """The optimizers' updates of some rows of a variable and its slots, the others left alone.
 
-The rows are taken out, updated as whole variables are (`training`, `adaptive_training`), and put
-back. An index outside is an InvalidArgumentError before anything is written. Rows that come
+The rows are copied out, updated as whole variables are (`dense_updates`), and copied back. An
+index outside is an InvalidArgumentError before anything is written. Rows that come
 several times are updated several times, in order.
 """
 
@@ -26,8 +26,9 @@ from gpugraph.ops.framework.op_function import OpFunction
 from gpugraph.ops.framework.row_update_launches import columns_and_rows, ordered
 from gpugraph.ops.framework.shape_functions import SCALAR, of_rank
 from gpugraph.ops.indexing.gather import check_inside
-from gpugraph.ops.training.dense_updates import UPDATES, Update
+from gpugraph.ops.training.dense_updates import UPDATES
 from gpugraph.ops.training.ftrl_and_proximal_updates import apply_ftrl
+from gpugraph.ops.training.numpy_programs import NumpyUpdate
 
 assert apply_ftrl  # its module declares what UPDATES has
 
@@ -66,24 +67,23 @@ class _Rows:
 
     def __init__(
         self,
-        update: tuple[Update, int],
-        places: tuple[int, int, int],
+        update: NumpyUpdate,
+        slots: tuple[int, int, int],
         context: KernelContext,
         inputs: Sequence[Any],
     ) -> None:
-        refs, grad, at = places
+        refs, grad, indices = slots
         count, width = inputs[0].shape[0], prod(inputs[0].shape[1:])
-        self.targets = [each.reshape(count, width) for each in inputs[:refs]]
-        self.indices = inputs[at]
+        self.targets = [array.reshape(count, width) for array in inputs[:refs]]
+        self.indices = inputs[indices]
         self.grad = inputs[grad].reshape(self.indices.size, width)
-        self.scalars = [
-            inputs[index] for index in range(refs, len(inputs)) if index not in (grad, at)
-        ]
-        function, self.temporaries = update
-        self.update = partial(function, dict(context.attrs))
+        self.scalars = [inputs[index] for index in _scalar_inputs(slots, len(inputs))]
+        self.update = update
         dtype = context.input_types[0].base_dtype
-        self.copies = [context.scratch(self.grad.shape, dtype) for _ in self.targets]
-        self.room = [context.scratch(self.grad.shape, dtype) for _ in range(self.temporaries)]
+        self.copies, self.temporaries = (
+            [context.scratch(self.grad.shape, dtype) for _ in range(number)]
+            for number in (refs, update.num_temporaries)
+        )
 
     def __call__(self) -> None:
         indices, count = self.indices, self.targets[0].shape[0]
@@ -92,149 +92,108 @@ class _Rows:
         if np.unique(indices).size == indices.size:
             for target, copy in zip(self.targets, self.copies):
                 np.take(target, indices, 0, copy, "clip")
-            self.update(scalars, self.room, *self.copies, self.grad)
+            self.update(scalars, [[*self.copies, self.grad, *self.temporaries]])
             for target, copy in zip(self.targets, self.copies):
                 target[indices] = copy
             return
-        for places in _turns(indices):
-            rows, grad = indices[places], self.grad[places]
+        for positions in _unique_groups(indices):
+            rows, grad = indices[positions], self.grad[positions]
             copies = [target[rows] for target in self.targets]
-            room = [np.empty_like(grad) for _ in range(self.temporaries)]
-            self.update(scalars, room, *copies, grad)
+            temporaries = [np.empty_like(grad) for _ in self.temporaries]
+            self.update(scalars, [[*copies, grad, *temporaries]])
             for target, copy in zip(self.targets, copies):
                 target[rows] = copy
 
 
-def _turns(indices: Any) -> Iterator[Any]:
-    """Where each row comes for the first time, then for the second, and so on."""
+def _scalar_inputs(slots: tuple[int, int, int], count: int) -> list[int]:
+    refs, *arrays = slots
+    return [index for index in range(refs, count) if index not in arrays]
+
+
+def _unique_groups(indices: Any) -> Iterator[Any]:
+    """The positions at which each row comes for the first time, for the second, and so on."""
     order = np.argsort(indices, kind="stable")
     numbers = np.arange(order.size)
-    first = np.r_[True, np.diff(indices[order]) != 0]
-    turn = np.empty_like(numbers)
-    turn[order] = numbers - np.maximum.accumulate(np.where(first, numbers, 0))
-    for number in range(int(turn.max()) + 1):
-        yield np.flatnonzero(turn == number)
+    is_first = np.r_[True, np.diff(indices[order]) != 0]
+    repetition = np.empty_like(numbers)
+    repetition[order] = numbers - np.maximum.accumulate(np.where(is_first, numbers, 0))
+    for number in range(int(repetition.max()) + 1):
+        yield np.flatnonzero(repetition == number)
 
 
-def _launch(name: str, places: tuple[int, int, int], signature: Signature) -> list[Launch]:
+def _launch(name: str, slots: tuple[int, int, int], signature: Signature) -> list[Launch]:
     """The update of `Apply<name>`, as C statements, of each row."""
-    refs, grad, at = places
+    refs, grad, indices = slots
     dtype = signature.input_types[0].base_dtype
-    count, shape = signature.input_shapes[at][0], signature.input_shapes[0]
+    count, shape = signature.input_shapes[indices][0], signature.input_shapes[0]
     width = prod(shape[1:])
-    order, changes = ordered(Arg(at), signature.input_types[at], count, width, shape[:1])
-    scalars = [i for i in range(refs, len(signature.input_shapes)) if i not in (grad, at)]
+    order, changes = ordered(Arg(indices), signature.input_types[indices], count, width, shape[:1])
+    scalars = _scalar_inputs(slots, len(signature.input_shapes))
     names = {index: f"v{index}" for index in range(refs)}
     names[grad] = "g"
     for number, index in enumerate(scalars):
-        type = signature.input_types[index].base_dtype
+        is_element = signature.input_types[index].base_dtype is dtype
         load = f"ELEMENT_LOAD(*(const ELEMENT *)s{number})"
-        names[index] = load if type is dtype else f"(*(const int64_t *)s{number})"
+        names[index] = load if is_element else f"(*(const int64_t *)s{number})"
     native = DECLARATIONS[f"Apply{name}"].native
     assert isinstance(native, Decomposition)
-    given = [(names[i], signature.input_types[i].base_dtype) for i in sorted(names)]
-    text = statements(native, signature, given, [names[i] for i in range(refs)])
+    inputs = [(names[index], signature.input_types[index].base_dtype) for index in sorted(names)]
+    update = statements(native, signature, inputs, [names[index] for index in range(refs)])
     grid, block = columns_and_rows(count, width)
     variables = [Arg(min(index, refs - 1)) for index in range(4)]
-    more = [Arg(index) for index in scalars] + [Arg(0)] * (5 - len(scalars))
+    padded = [Arg(index) for index in scalars] + [Arg(0)] * (5 - len(scalars))
     arguments: Arguments = (
-        *variables,
-        Arg(grad),
-        *more,
-        *changes.sorted,
-        count,
-        width,
-        changes.rows,
-    )
-    defines: dict[str, str | int] = {"VARIABLES": refs, "UPDATE": text}
+        *variables, Arg(grad), *padded, *changes.sorted, count, width, changes.rows,
+    )  # fmt: skip
+    defines: dict[str, str | int] = {"VARIABLES": refs, "UPDATE": update}
     return [*order, Launch("gg_update", grid, block, arguments, {"ELEMENT": dtype}, defines)]
 
 
-def sparse_update(name: str, inputs: str, refs: int, doc: str, **attrs: Any) -> OpFunction:
-    """Declares the op type `SparseApply<name>`, of which the first `refs` inputs are changed."""
-    names = [each.partition(":")[0].strip() for each in inputs.split(",")]
-    places = refs, names.index("grad"), names.index("indices")
+def sparse_update(name: str, inputs: str) -> OpFunction:
+    """Declares the op type `SparseApply<name>`, with the attrs of `Apply<name>`."""
+    dense = DECLARATIONS[f"Apply{name}"].op_def
+    names = [part.partition(":")[0].strip() for part in inputs.split(",")]
+    slots = inputs.count("Ref("), names.index("grad"), names.index("indices")
 
     def bind(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
-        return _Rows(UPDATES[name], places, context, arrays[:-1])
+        return _Rows(UPDATES[name].numpy_update(context), slots, context, arrays[:-1])
 
+    flags = {
+        key: Attr("bool", attr.default) for key, attr in dense.attrs.items() if attr.kind == "bool"
+    }
     return op(
         f"SparseApply{name}",
         inputs=inputs,
         outputs="out: Ref(T)",
-        attrs={"T": FLOATING, "Tindices": INDEX, "use_locking": Attr("bool", False), **attrs},
-        infer=_infer(*places),
+        attrs={"T": FLOATING, "Tindices": INDEX, **flags},
+        infer=_infer(*slots),
         view={0: 0},
-        writes=range(refs),
+        writes=range(slots[0]),
         cpu=Call(make=bind),
-        gpu=Source("sparse_optimizer_update.cu", partial(_launch, name, places), Call(make=bind)),
+        gpu=Source("sparse_optimizer_update.cu", partial(_launch, name, slots), Call(make=bind)),
         grad=NO_GRADIENT,
         stateful=True,
-        doc=f"{doc}, of the rows at `indices`, by the rows of grad.",
+        doc=f"Apply{name}, of the rows at `indices`, by the rows of grad.",
     )
 
 
-_ONE, _TWO = "var: Ref(T), accum: Ref(T), ", "var: Ref(T), accum: Ref(T), linear: Ref(T), "
+_ACCUM = "var: Ref(T), accum: Ref(T), "
 
-sparse_update(
-    "Momentum",
-    _ONE + "lr: T, grad: T, indices: Tindices, momentum: T",
-    2,
-    "ApplyMomentum",
-    use_nesterov=Attr("bool", False),
-)
-sparse_update(
-    "Adagrad",
-    _ONE + "lr: T, grad: T, indices: Tindices",
-    2,
-    "ApplyAdagrad",
-    update_slots=Attr("bool", True),
-)
-sparse_update(
-    "Adadelta",
-    _ONE + "accum_update: Ref(T), lr: T, rho: T, epsilon: T, grad: T, indices: Tindices",
-    3,
-    "ApplyAdadelta",
-)
-sparse_update(
-    "AdagradDA",
-    "var: Ref(T), gradient_accumulator: Ref(T), gradient_squared_accumulator: Ref(T), grad: T, "
-    "indices: Tindices, lr: T, l1: T, l2: T, global_step: int64",
-    3,
-    "ApplyAdagradDA",
-)
-sparse_update(
-    "RMSProp",
-    "var: Ref(T), ms: Ref(T), mom: Ref(T), lr: T, rho: T, momentum: T, epsilon: T, grad: T, "
-    "indices: Tindices",
-    3,
-    "ApplyRMSProp",
-)
-sparse_update(
-    "CenteredRMSProp",
-    "var: Ref(T), mg: Ref(T), ms: Ref(T), mom: Ref(T), lr: T, rho: T, momentum: T, epsilon: T, "
+for _name, _inputs in {
+    "Momentum": _ACCUM + "lr: T, grad: T, indices: Tindices, momentum: T",
+    "Adagrad": _ACCUM + "lr: T, grad: T, indices: Tindices",
+    "Adadelta": _ACCUM
+    + "accum_update: Ref(T), lr: T, rho: T, epsilon: T, grad: T, indices: Tindices",
+    "AdagradDA": "var: Ref(T), gradient_accumulator: Ref(T), gradient_squared_accumulator: Ref(T), "
+    "grad: T, indices: Tindices, lr: T, l1: T, l2: T, global_step: int64",
+    "RMSProp": "var: Ref(T), ms: Ref(T), mom: Ref(T), lr: T, rho: T, momentum: T, epsilon: T, "
     "grad: T, indices: Tindices",
-    4,
-    "ApplyCenteredRMSProp",
-)
-sparse_update(
-    "Ftrl", _TWO + "grad: T, indices: Tindices, lr: T, l1: T, l2: T, lr_power: T", 3, "ApplyFtrl"
-)
-sparse_update(
-    "FtrlV2",
-    _TWO + "grad: T, indices: Tindices, lr: T, l1: T, l2: T, l2_shrinkage: T, lr_power: T",
-    3,
-    "ApplyFtrlV2",
-)
-sparse_update(
-    "ProximalGradientDescent",
-    "var: Ref(T), alpha: T, l1: T, l2: T, grad: T, indices: Tindices",
-    1,
-    "ApplyProximalGradientDescent",
-)
-sparse_update(
-    "ProximalAdagrad",
-    _ONE + "lr: T, l1: T, l2: T, grad: T, indices: Tindices",
-    2,
-    "ApplyProximalAdagrad",
-)
+    "CenteredRMSProp": "var: Ref(T), mg: Ref(T), ms: Ref(T), mom: Ref(T), lr: T, rho: T, "
+    "momentum: T, epsilon: T, grad: T, indices: Tindices",
+    "Ftrl": _ACCUM + "linear: Ref(T), grad: T, indices: Tindices, lr: T, l1: T, l2: T, lr_power: T",
+    "FtrlV2": _ACCUM + "linear: Ref(T), grad: T, indices: Tindices, lr: T, l1: T, l2: T, "
+    "l2_shrinkage: T, lr_power: T",
+    "ProximalGradientDescent": "var: Ref(T), alpha: T, l1: T, l2: T, grad: T, indices: Tindices",
+    "ProximalAdagrad": _ACCUM + "lr: T, l1: T, l2: T, grad: T, indices: Tindices",
+}.items():
+    sparse_update(_name, _inputs)

@@ -121,5 +121,5 @@ class AdagradDAOptimizer(OneOpOptimizer):
 
     def _numbers(self, var: Variable) -> list[Any]:
         step = identity(self._next_step)
-        strengths = [cast(each, var.dtype.base_dtype) for each in self._strengths]
+        strengths = [cast(strength, var.dtype.base_dtype) for strength in self._strengths]
         return [*super()._numbers(var), *strengths, step]

@@ -60,8 +60,10 @@ class AdamOptimizer(Optimizer):
         }
 
     def _powers(self, graph: Graph) -> list[Variable]:
-        found = [self._get_non_slot_variable(f"{name}_power", graph) for name in ("beta1", "beta2")]
-        return [power for power in found if power is not None]
+        variables = [
+            self._get_non_slot_variable(f"{name}_power", graph) for name in ("beta1", "beta2")
+        ]
+        return [power for power in variables if power is not None]
 
     def _apply_dense(self, grad: Tensor, var: Variable) -> Any:
         dtype = var.dtype.base_dtype
@@ -99,8 +101,8 @@ class AdamOptimizer(Optimizer):
     def _decayed(self, var: Variable, name: str, beta: Tensor, rows: Tensor, new: Tensor) -> Tensor:
         """The slot after slot = beta * slot, and `new` added to its rows."""
         slot = self._slots[name][var]
-        kept = slot.assign(slot.value() * beta, use_locking=self._use_locking)
-        with var.graph.control_dependencies([kept]):
+        decay = slot.assign(slot.value() * beta, use_locking=self._use_locking)
+        with var.graph.control_dependencies([decay]):
             return scatter_add(slot, rows, new, use_locking=self._use_locking)
 
     def _finish(self, update_ops: Sequence[Any], name_scope: str) -> Operation:

@@ -110,7 +110,10 @@ class Optimizer:
                 raise NotImplementedError(f"{variable!r} is no tf.Variable: it can't be optimized")
         grads = gradients(
             value,
-            [each._ref() if isinstance(each, Variable) else each for each in variables],
+            [
+                variable._ref() if isinstance(variable, Variable) else variable
+                for variable in variables
+            ],
             grad_ys=grad_loss,
             gate_gradients=gate_gradients == Optimizer.GATE_OP,
             aggregation_method=aggregation_method,
@@ -195,11 +198,9 @@ class Optimizer:
         return self._slots.get(name, {}).get(var)
 
     def variables(self) -> list[Variable]:
-        """All variables that the optimizer made."""
-        made = list(self._non_slots.values())
-        for slots in self._slots.values():
-            made += slots.values()
-        return sorted(made, key=lambda variable: variable.name)
+        """All variables of the optimizer, by name."""
+        slots = [slot for slots in self._slots.values() for slot in slots.values()]
+        return sorted([*self._non_slots.values(), *slots], key=lambda variable: variable.name)
 
     def _zeros_slot(self, var: Variable, slot_name: str, op_name: str) -> Variable:
         """The slot `slot_name` of `var`, zeros of its shape; its ops are named `op_name`."""
