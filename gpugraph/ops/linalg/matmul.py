@@ -147,8 +147,9 @@ def _batch_matmul_back(op: Any, dy: Any) -> list[Any]:
         return raw_ops.BatchMatMulV2(left, right, adj_x=adjoint_left, adj_y=adjoint_right)
 
     x, y = op.inputs
-    gradients = _factor_gradients(product, x, y, dy, op.get_attr("adj_x"), op.get_attr("adj_y"))
-    return _unbroadcast_batches(*gradients, x, y)
+    adjoints = op.get_attr("adj_x"), op.get_attr("adj_y")
+    x_gradient, y_gradient = _factor_gradients(product, x, y, dy, *adjoints)
+    return _unbroadcast_batches(x_gradient, y_gradient, x, y)
 
 
 def _unbroadcast_batches(dx: Any, dy: Any, x: Tensor, y: Tensor) -> list[Any]:
