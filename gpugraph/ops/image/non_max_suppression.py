@@ -87,7 +87,7 @@ def _check(threshold: Any, most: Any = 0) -> None:
 def _infer_overlaps(context: InferContext) -> Sequence[TensorShape]:
     rows, columns = of_rank(context.shapes[0], 2, "overlaps")
     (count,) = of_rank(context.shapes[1], 1, "scores")
-    if len({size for size in (rows, columns, count) if size is not None}) > 1:
+    if len({rows, columns, count} - {None}) > 1:
         raise ValueError(
             f"overlaps must be of shape (n, n) for n scores, but shapes are {context.shapes[0]} "
             f"and {context.shapes[1]}"
@@ -310,11 +310,10 @@ def _infer_combined(context: InferContext) -> Sequence[TensorShape]:
     if kinds not in (1, None) and classes is not None and kinds != classes:
         raise ValueError(f"boxes are for {kinds} classes, but scores for {classes}")
     batch = others if batch is None else batch
-    total, per_class = context.value(3), context.value(2)
+    total, most = context.value(3), context.value(2)
     size = None if total is None else int(total)
     if size is not None and context.attrs["pad_per_class"]:
-        is_known = per_class is not None and classes is not None
-        size = min(size, int(per_class) * classes) if is_known else None
+        size = None if most is None or classes is None else min(size, int(most) * classes)
     shapes = ((batch, size, 4), (batch, size), (batch, size), (batch,))
     return [TensorShape.of(shape) for shape in shapes]
 
