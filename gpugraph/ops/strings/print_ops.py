@@ -213,7 +213,7 @@ class _Literal:
 
 
 def _formatted(inputs: Sequence[Any], sep: str, summarize: int, name: str | None) -> Tensor:
-    """One StringFormat of all inputs: tensors at placeholders of a template, the rest in its text."""
+    """One StringFormat of all inputs: tensors at its placeholders, the rest in its template."""
     leaves = [leaf for structure in inputs for leaf in flatten(structure)]
     place = _placeholder([*(str(leaf) for leaf in leaves if not _is_tensor(leaf)), sep])
     tensors = [convert_to_tensor(leaf) for leaf in leaves if _is_tensor(leaf)]
