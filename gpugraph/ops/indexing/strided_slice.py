@@ -27,7 +27,7 @@ from gpugraph.ops.framework.identity_and_shape import (
 )
 from gpugraph.ops.framework.numpy_conversion import zero_of
 from gpugraph.ops.framework.op_declaration import Attr, op, raw_ops
-from gpugraph.ops.framework.shape_functions import UNKNOWN, of_rank
+from gpugraph.ops.framework.shape_functions import UNKNOWN, from_value, of_rank
 from gpugraph.ops.framework.tensor_conversion import constant, convert_to_tensor
 from gpugraph.ops.indexing.gather import boolean_mask
 from gpugraph.ops.indexing.slice_spec import MASKS, numpy_index, sliced_shape
@@ -63,14 +63,8 @@ def _infer_slice(context: InferContext) -> Sequence[TensorShape]:
     if length is None:
         return [_checked_partial(context.value_as_shape(2), rank)]
     starts = [None] * rank if begin is None else list(ints(begin))
-    return [
-        TensorShape.of(
-            tuple(
-                _slice_length(axis, *entry)
-                for axis, entry in enumerate(zip(sizes, starts, ints(length), strict=True))
-            )
-        )
-    ]
+    entries = enumerate(zip(sizes, starts, ints(length), strict=True))
+    return [TensorShape.of(tuple(_slice_length(axis, *entry) for axis, entry in entries))]
 
 
 def _checked_partial(shape: TensorShape, rank: int) -> TensorShape:
@@ -82,13 +76,13 @@ def _slice_length(axis: int, size: int | None, start: int | None, length: int) -
         raise ValueError(f"Dimension {axis}: begin {start} and size {length} can't be negative")
     if size is None or start is None:
         return None if length == -1 else length
-    taken = size - start if length == -1 else length
-    if taken < 0 or start + taken > size:
+    count = size - start if length == -1 else length
+    if count < 0 or start + count > size:
         raise ValueError(
             f"Expected size[{axis}] in [0, {max(size - start, 0)}], but got {length} from {start} "
             f"on in a dimension of size {size}"
         )
-    return taken
+    return count
 
 
 def _sliced(signature: Signature, source: Any, out: Any) -> Pairs:
@@ -137,8 +131,8 @@ def slice(input_: Any, begin: Any, size: Any, name: str | None = None) -> Tensor
 
 def _vectors(context: Any, first: int) -> list[tuple[int, ...] | None]:
     """The values of begin, end and strides, None for those that aren't known."""
-    found = [context.value(index) for index in range(first, first + 3)]
-    return [None if value is None else ints(value) for value in found]
+    values = [context.value(index) for index in range(first, first + 3)]
+    return [None if value is None else ints(value) for value in values]
 
 
 def _infer_strided_slice(context: InferContext) -> Sequence[TensorShape]:
@@ -155,7 +149,7 @@ def _infer_strided_slice(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _index(signature: Signature, sizes: Sequence[int], first: int) -> tuple[Any, ...]:
-    begin, end, strides = (ints(signature.value(at)) for at in range(first, first + 3))
+    begin, end, strides = (ints(signature.value(index)) for index in range(first, first + 3))
     return numpy_index(signature.attrs, sizes, begin, end, strides)
 
 
@@ -186,12 +180,8 @@ _strided_slice = op(
     host=[1, 2, 3],
     **copying(_sliced_by_strides),
     grad=_strided_slice_back,
-    doc="input[begin:end:strides], with the masks of `ops.strides`.",
+    doc="input[begin:end:strides], with the masks of `slice_spec`.",
 )
-
-
-def _infer_strided_slice_grad(context: InferContext) -> Sequence[TensorShape]:
-    return [context.value_as_shape(0)]
 
 
 def _among_zeros(signature: Signature, dy: Any, out: Any) -> Pairs:
@@ -204,7 +194,7 @@ op(
     inputs="shape: Index, begin: Index, end: Index, strides: Index, dy: T",
     outputs="output: T",
     attrs={"T": ALL, "Index": INDEX, **_MASK_ATTRS},
-    infer=_infer_strided_slice_grad,
+    infer=from_value(0),
     host=[0, 1, 2, 3],
     **copying(_among_zeros),
     grad=lambda op, dz: [
@@ -228,18 +218,16 @@ def strided_slice(
     var: Any = None,
     name: str | None = None,
 ) -> Tensor:
-    """input_[begin:end:strides], each an int vector; what the masks' bits mean: `ops.strides`.
+    """input_[begin:end:strides], each an int vector; for the masks' bits see `slice_spec`.
 
-    ValueError for a stride of 0, a second ellipsis, too many entries, an element that isn't
-    there. `var` is there for the signature's sake.
+    ValueError for a stride of 0, a second ellipsis, too many entries, an element outside. `var`
+    has no effect.
     """
     del var
-    if strides is None:
-        strides = (
-            raw_ops.OnesLike(convert_to_tensor(begin))
-            if isinstance(begin, Tensor)
-            else (np.ones_like(np.asarray(begin, np.int32)))
-        )
+    if strides is None and isinstance(begin, Tensor):
+        strides = raw_ops.OnesLike(begin)
+    elif strides is None:
+        strides = np.ones_like(np.asarray(begin, np.int32))
     return _strided_slice(
         input_,
         int_argument(begin),
@@ -267,6 +255,7 @@ class _Entries:
         self.masks: dict[str, Any] = dict.fromkeys(MASKS, 0)
 
     def add(self, entry: Any) -> None:
+        """Appends one entry: a slice, `...`, None or an index."""
         if isinstance(entry, _slice_type):
             self._append(
                 self._open(entry.start, "begin_mask"),
