@@ -241,8 +241,9 @@ scatter_nd: Callable[..., Tensor] = public_function(
 
 
 def _infer_tensor_scatter(context: InferContext) -> Sequence[TensorShape]:
-    _check_updates(*context.shapes, "tensor")
-    return [context.shapes[0]]
+    tensor, indices, updates = context.shapes
+    _check_updates(tensor, indices, updates, "tensor")
+    return [tensor]
 
 
 def _tensor_scattering(combine: Any) -> Call:
