@@ -144,8 +144,8 @@ for _name, _factor, _infer, _kernel, _what in _CHANGES:
     )
 
 
-def _saturated(tensor: Tensor, dtype: Any, name: str | None) -> Tensor:
-    """Cast, what is outside of the dtype's numbers first brought to the nearest of them."""
+def _clip_and_cast(tensor: Tensor, dtype: Any, name: str | None) -> Tensor:
+    """A cast of the tensor clipped to the dtype's range."""
     source = tensor.dtype.base_dtype
     if source.min < dtype.min:
         tensor = raw_ops.Maximum(tensor, source.as_numpy_dtype(dtype.min))
@@ -162,7 +162,7 @@ def convert_image_dtype(
 ) -> Tensor:
     """`image` in another dtype, scaled from the range of its own, [0, 1] for floating images.
 
-    saturate: brings what is outside of the new range to its ends before it is cast.
+    saturate: clips numbers to the new range before the cast.
     """
     source, target = convert_to_tensor(image, name="image"), as_dtype(dtype)
     old = source.dtype.base_dtype
@@ -171,7 +171,9 @@ def convert_image_dtype(
     with op_scope(name, "convert_image", source) as scope:
 
         def converted(tensor: Any, label: str | None) -> Tensor:
-            return _saturated(tensor, target, label) if saturate else cast(tensor, target, label)
+            return (
+                _clip_and_cast(tensor, target, label) if saturate else cast(tensor, target, label)
+            )
 
         if old.is_integer and target.is_integer:
             if old.max > target.max:
@@ -186,7 +188,7 @@ def convert_image_dtype(
         return cast(source, target, name=scope)
 
 
-def _adjusted(
+def _adjust(
     default: str, image: Any, adjust: Callable[[Tensor], Any], name: str | None = None
 ) -> Tensor:
     """`adjust` of the image in floats, converted back to the image's dtype."""
@@ -206,29 +208,29 @@ def _by(op_type: str, factor: Any) -> Callable[[Tensor], Any]:
 
 def adjust_brightness(image: Any, delta: Any) -> Tensor:
     """`image` with `delta`, in the range of floating images, added to all of it."""
-    return _adjusted("adjust_brightness", image, lambda x: raw_ops.AddV2(x, _as(delta, x)))
+    return _adjust("adjust_brightness", image, lambda x: raw_ops.AddV2(x, _as(delta, x)))
 
 
 def adjust_contrast(images: Any, contrast_factor: Any) -> Tensor:
     """Images [..., height, width, channels], each channel's distance from its mean multiplied."""
-    return _adjusted("adjust_contrast", images, _by("AdjustContrastv2", contrast_factor))
+    return _adjust("adjust_contrast", images, _by("AdjustContrastv2", contrast_factor))
 
 
 def adjust_saturation(image: Any, saturation_factor: Any, name: str | None = None) -> Tensor:
     """`image`, [..., 3], its colours' saturation multiplied by a factor."""
-    return _adjusted("adjust_saturation", image, _by("AdjustSaturation", saturation_factor), name)
+    return _adjust("adjust_saturation", image, _by("AdjustSaturation", saturation_factor), name)
 
 
 def adjust_hue(image: Any, delta: Any, name: str | None = None) -> Tensor:
     """`image`, [..., 3], `delta` added to its colours' hue, of which 1 is the whole circle."""
-    return _adjusted("adjust_hue", image, _by("AdjustHue", delta), name)
+    return _adjust("adjust_hue", image, _by("AdjustHue", delta), name)
 
 
 def adjust_gamma(image: Any, gamma: Any = 1, gain: Any = 1) -> Tensor:
     """gain * image ** gamma, of floats in [0, 1]. ValueError for a negative gamma."""
     if not isinstance(gamma, Tensor) and gamma < 0:
         raise ValueError("Gamma should be a non-negative real number.")
-    return _adjusted(
+    return _adjust(
         "adjust_gamma", image, lambda x: raw_ops.Mul(raw_ops.Pow(x, _as(gamma, x)), _as(gain, x))
     )
 
@@ -263,7 +265,7 @@ def grayscale_to_rgb(images: Any, name: str | None = None) -> Tensor:
         return raw_ops.Tile(source, times, name=scope)
 
 
-# -- by chance
+# -- random changes
 
 
 def _uniform(low: Any, high: Any, seed: Any) -> Tensor:

@@ -102,8 +102,8 @@ def draw_bounding_boxes(
 ) -> Tensor:
     """Images [batch, h, w, 1, 3 or 4] with the edges of boxes [batch, n, 4] drawn into them.
 
-    colors: [colours, channels], in turn; by default ten bright ones, in grey images white. What is
-    outside of an image is not drawn. ValueError for shapes that don't fit. No gradient.
+    colors: [colours, channels], in turn; by default ten bright ones, in grey images white. Edges
+    outside an image are not drawn. ValueError for shapes that don't fit. No gradient.
     """
     if colors is None:
         return raw_ops.DrawBoundingBoxes(images, boxes, name=name)

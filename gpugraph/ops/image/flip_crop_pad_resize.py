@@ -59,7 +59,7 @@ def _known(*sizes: Any) -> bool:
 # -- flips and turns
 
 
-def _reversed(source: Tensor, *axes: int) -> Any:
+def _reverse(source: Tensor, *axes: int) -> Any:
     return raw_ops.ReverseV2(source, np.array(axes, np.int32))
 
 
@@ -67,19 +67,19 @@ def flip_left_right(image: Any) -> Tensor:
     """An image, or images, mirrored left to right; ValueError for other ranks."""
     with op_scope(None, "flip_left_right", image):
         source, height = as_images(image)
-        return _reversed(source, height + 1)
+        return _reverse(source, height + 1)
 
 
 def flip_up_down(image: Any) -> Tensor:
     """An image, or images, mirrored up to down; ValueError for other ranks."""
     with op_scope(None, "flip_up_down", image):
-        return _reversed(*as_images(image))
+        return _reverse(*as_images(image))
 
 
 def _random_flip(image: Any, axis: int, seed: Any, name: str) -> Tensor:
     with op_scope(None, name, image):
         source, height = as_images(image)
-        flipped = _reversed(source, height + axis)
+        flipped = _reverse(source, height + axis)
         if height == 0:
             chance = random_uniform([], 0, 1.0, seed=seed)
             return raw_ops.Select(raw_ops.Less(chance, 0.5), flipped, source)
@@ -98,14 +98,14 @@ def random_flip_up_down(image: Any, seed: int | None = None) -> Tensor:
     return _random_flip(image, 0, seed, "random_flip_up_down")
 
 
-def _transposed(source: Tensor, height: int) -> Tensor:
+def _transpose(source: Tensor, height: int) -> Tensor:
     return transpose(source, [*range(height), height + 1, height, height + 2])
 
 
 def transpose_image(image: Any, name: str | None = None) -> Tensor:
     """An image, or images, with height and width exchanged; ValueError for other ranks."""
     with op_scope(name, "transpose", image):
-        return _transposed(*as_images(image))
+        return _transpose(*as_images(image))
 
 
 def rot90(image: Any, k: int = 1, name: str | None = None) -> Tensor:
@@ -116,11 +116,11 @@ def rot90(image: Any, k: int = 1, name: str | None = None) -> Tensor:
         if not _known(quarters):
             raise ValueError("k must be known when the graph is made")
         if quarters % 4 == 1:
-            return _transposed(_reversed(source, height + 1), height)
+            return _transpose(_reverse(source, height + 1), height)
         if quarters % 4 == 2:
-            return _reversed(source, height, height + 1)
+            return _reverse(source, height, height + 1)
         if quarters % 4 == 3:
-            return _reversed(_transposed(source, height), height + 1)
+            return _reverse(_transpose(source, height), height + 1)
         return source
 
 

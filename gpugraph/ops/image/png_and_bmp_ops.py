@@ -227,7 +227,7 @@ def decode_png(
     """The pixels [h, w, channels] of a PNG file, a string scalar; uint8 or uint16.
 
     channels: 1 grey, 3 RGB, 4 RGB and alpha; 0 is as the file has it. InvalidArgumentError in a run
-    for what is no PNG file, UnimplementedError for an interlaced one. TypeError for other dtypes.
+    for other files, UnimplementedError for an interlaced one. TypeError for other dtypes.
     """
     wanted = _check_type(dtype, _PNG_TYPES)
     return _decode_png(contents, channels=channels, dtype=wanted, name=name)
@@ -250,8 +250,8 @@ def decode_image(
 ) -> Tensor:
     """The pixels [h, w, channels] of a PNG or BMP file; uint8, uint16, or float32 in [0, 1].
 
-    UnimplementedError in a run for JPEG, GIF and WebP files, InvalidArgumentError for what is no
-    image. TypeError for other dtypes. `expand_animations` is of GIF files.
+    UnimplementedError in a run for JPEG, GIF and WebP files, InvalidArgumentError for other files.
+    TypeError for other dtypes. `expand_animations`, for GIF files, has no effect.
     """
     wanted = _check_type(dtype, _IMAGE_TYPES)
     return _decode_image(

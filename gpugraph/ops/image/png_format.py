@@ -129,7 +129,7 @@ def _rows_of(data: bytes, header: _Header) -> Any:
     step, size = max(1, bits // 8), -(-header.width * bits // 8)
     filtered = np.frombuffer(zlib.decompress(data), np.uint8)
     if filtered.size < header.height * (size + 1):
-        raise ValueError("there are fewer rows than it says")
+        raise ValueError("there are fewer rows than its header declares")
     filtered = filtered[: header.height * (size + 1)].reshape(header.height, size + 1)
     rows = np.zeros((header.height + 1, size + step), np.uint8)
     for index, row in enumerate(filtered):

@@ -59,7 +59,7 @@ def _sources(size: int, new: int, attrs: Any) -> Any:
     return places * scale
 
 
-def _weighted(size: int, terms: Sequence[tuple[Any, Any]]) -> Any:
+def _weight_matrix(size: int, terms: Sequence[tuple[Any, Any]]) -> Any:
     """The matrix that has at each row these weights at these columns."""
     new = len(terms[0][0])
     matrix = np.zeros((new, size))
@@ -74,7 +74,7 @@ def _bilinear(size: int, new: int, attrs: Any) -> Any:
     part = (places - below).astype(np.float64)
     lower = np.maximum(below.astype(np.int64), 0)
     upper = np.minimum(np.ceil(places).astype(np.int64), size - 1)
-    return _weighted(size, [(lower, 1 - part), (np.maximum(upper, 0), part)])
+    return _weight_matrix(size, [(lower, 1 - part), (np.maximum(upper, 0), part)])
 
 
 _STEPS = 1024
@@ -102,7 +102,7 @@ def _bicubic(size: int, new: int, attrs: Any) -> Any:
         if centered:  # a pixel outside has no weight, and the others share it
             weights = np.where(inside == columns, weights, 0.0)
         terms.append((inside, weights))
-    matrix = _weighted(size, terms)
+    matrix = _weight_matrix(size, terms)
     if centered:
         matrix /= matrix.sum(axis=1, keepdims=True)
     return matrix

@@ -73,7 +73,7 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
     return [TensorShape.of(shape) for shape in ((3,), (3,), (1, 1, 4))]
 
 
-def _rounded(number: Any) -> int:
+def _round(number: Any) -> int:
     """The nearest whole number, of two the even one."""
     return int(np.rint(np.float32(number)))
 
@@ -84,22 +84,22 @@ def _crop(height: int, width: int, areas: Any, ratio: Any, draws: _Draws) -> _Bo
     if areas[1] <= 0 or ratio <= 0 or min(width, height) <= 0 or areas[0] > areas[1]:
         return None
     least, most = (np.float32(area) * np.float32(width) * np.float32(height) for area in areas)
-    new = _rounded(np.sqrt(least / ratio))
-    highest = _rounded(np.sqrt(most / ratio))
-    if _rounded(highest * ratio) > width:
+    new = _round(np.sqrt(least / ratio))
+    highest = _round(np.sqrt(most / ratio))
+    if _round(highest * ratio) > width:
         highest = int(np.float64(width + 0.5 - _EPSILON) / np.float64(ratio))
-        highest -= _rounded(highest * ratio) > width
+        highest -= _round(highest * ratio) > width
     highest = min(highest, height)
     new = min(new, highest)
     if new < highest:
         new += draws.below(highest - new + 1)
-    across = _rounded(new * ratio)
+    across = _round(new * ratio)
     if new * across < least:
         new += 1
-        across = _rounded(new * ratio)
+        across = _round(new * ratio)
     if new * across > most:
         new -= 1
-        across = _rounded(new * ratio)
+        across = _round(new * ratio)
     fits = least <= new * across <= most and 0 < across <= width and 0 < new <= height
     if not fits:
         return None

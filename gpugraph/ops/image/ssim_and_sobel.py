@@ -96,7 +96,7 @@ def ssim(
         return reduce_mean(whole, [-1])
 
 
-def _halved(images: Tensor) -> Tensor:
+def _halve(images: Tensor) -> Tensor:
     """Images of half the size, of odd sizes after the last row and column were repeated."""
     sizes = raw_ops.Shape(images)
     flat = raw_ops.Reshape(images, concat([[-1], sizes[-3:]], 0))
@@ -133,7 +133,7 @@ def ssim_multiscale(
         parts, whole = [], one
         for level in range(len(power_factors)):
             if level:
-                one, other = _halved(one), _halved(other)
+                one, other = _halve(one), _halve(other)
             whole, structure = _by_channel(one, other, largest, filter_size, filter_sigma, k1, k2)
             parts.append(raw_ops.Relu(structure))
         factors = stack([*parts[:-1], raw_ops.Relu(whole)], axis=-1)

@@ -57,9 +57,9 @@ def embedding_lookup(
             )
         if len(tables) == 1:
             rows = _rows(tables[0], positions, scope)
-            return identity(_limited(rows, positions, max_norm))
+            return identity(_limit_norm(rows, positions, max_norm))
         rows = _from_parts(tables, positions, partition_strategy, scope)
-        return _limited(rows, positions, max_norm)
+        return _limit_norm(rows, positions, max_norm)
 
 
 def _parts(params: Any) -> list[Any]:
@@ -133,7 +133,7 @@ def _row_count(tables: Sequence[Any], dtype: Any) -> Tensor:
     return cast(reduce_sum(stack(sizes)), dtype)
 
 
-def _limited(rows: Tensor, positions: Tensor, max_norm: Any) -> Tensor:
+def _limit_norm(rows: Tensor, positions: Tensor, max_norm: Any) -> Tensor:
     """`rows`, those of a larger norm scaled down to `max_norm`."""
     if max_norm is None:
         return rows

@@ -215,7 +215,7 @@ def gather(
     )
 
 
-# -- made of them
+# -- masks
 
 
 def boolean_mask(
@@ -237,13 +237,13 @@ def boolean_mask(
         first = axis or 0
         source.shape[first : first + rank].assert_is_compatible_with(chosen.shape)
         if rank > 1:
-            source = _merged(source, first, rank)
+            source = _merge_axes(source, first, rank)
             chosen = raw_ops.Reshape(chosen, np.array([-1], np.int32))
         where = raw_ops.Squeeze(raw_ops.Where(chosen), squeeze_dims=[1])
         return gather(source, where, axis=first)
 
 
-def _merged(tensor: Tensor, first: int, count: int) -> Tensor:
+def _merge_axes(tensor: Tensor, first: int, count: int) -> Tensor:
     """`tensor` with `count` dimensions from `first` on merged into one."""
     sizes = tensor.shape.sizes
     if sizes is not None and None not in sizes:

@@ -122,7 +122,7 @@ def one_hot(
     """
     with op_scope(name, "one_hot", indices, depth, on_value, off_value) as scope:
         values = [(on_value, 1, "on_value"), (off_value, 0, "off_value")]
-        tensors = [_converted(value, dtype, label) for value, _, label in values]
+        tensors = [_convert(value, dtype, label) for value, _, label in values]
         types = [tensor.dtype.base_dtype for tensor in tensors if tensor is not None]
         element = types[0] if dtype is None and types else as_dtype(dtype or dtypes.float32)
         if any(other is not element for other in types):
@@ -136,7 +136,7 @@ def one_hot(
         return _one_hot(indices, depth, *numbers, axis=-1 if axis is None else axis, name=scope)
 
 
-def _converted(value: Any, dtype: Any, name: str) -> Tensor | None:
+def _convert(value: Any, dtype: Any, name: str) -> Tensor | None:
     if value is None or isinstance(value, Tensor):
         return value
     return convert_to_tensor(value, dtype, name=name)

@@ -41,7 +41,7 @@ def _infer_roll(context: InferContext) -> Sequence[TensorShape]:
     return [source]
 
 
-def _rolled(signature: Signature, source: Any, out: Any) -> Pairs:
+def _roll_views(signature: Signature, source: Any, out: Any) -> Pairs:
     """Copies of both parts of each axis, exchanged."""
     sizes = signature.input_shapes[0]
     shifts = dict.fromkeys(range(len(sizes)), 0)
@@ -72,7 +72,7 @@ roll: Callable[..., Tensor] = public_function(
         attrs={"T": ALL, "Tshift": INDEX, "Taxis": INDEX},
         infer=_infer_roll,
         host=[1, 2],
-        **copying(_rolled),
+        **copying(_roll_views),
         grad=_roll_back,
         doc="`input` rotated by `shift` places along `axis`; negative: to the front. Both are ints "
         "or vectors of one length; shifts along one axis add up. ValueError where their shapes "
@@ -84,7 +84,7 @@ roll: Callable[..., Tensor] = public_function(
 # -- sort
 
 
-def _mirrored(values: Tensor) -> Tensor:
+def _mirror(values: Tensor) -> Tensor:
     """Values in the opposite order; mirrored again, they are the values."""
     if values.dtype.is_unsigned:
         top = np.array(np.iinfo(values.dtype.as_numpy_dtype).max, values.dtype.as_numpy_dtype)
@@ -100,7 +100,7 @@ def _axes_swapped(rank: int, axis: int) -> Any:
     return order
 
 
-def _sorted(values: Any, axis: Any, direction: str, indices: bool, name: str | None) -> Tensor:
+def _sort(values: Any, axis: Any, direction: str, indices: bool, name: str | None) -> Tensor:
     what = "argsort" if indices else "sort"
     with op_scope(name, what, values):
         if direction not in ("ASCENDING", "DESCENDING"):
@@ -118,10 +118,10 @@ def _sorted(values: Any, axis: Any, direction: str, indices: bool, name: str | N
             order = constant(_axes_swapped(rank or 0, last), name="transposition")
             tensor = transpose(tensor, order)
         rising = direction == "ASCENDING"
-        top = raw_ops.TopKV2(_mirrored(tensor) if rising else tensor, shape(tensor)[-1])
+        top = raw_ops.TopKV2(_mirror(tensor) if rising else tensor, shape(tensor)[-1])
         result: Tensor = top[1] if indices else top[0]
         if rising and not indices:
-            result = _mirrored(result)
+            result = _mirror(result)
         return transpose(result, order) if swapped else result
 
 
@@ -133,7 +133,7 @@ def sort(
     ValueError for another direction, an axis that is no constant, or not the last of values
     of unknown rank.
     """
-    return _sorted(values, axis, direction, False, name)
+    return _sort(values, axis, direction, False, name)
 
 
 def argsort(
@@ -145,7 +145,7 @@ def argsort(
 ) -> Tensor:
     """The int32 indices that would sort `values` along `axis` (see `sort`), equals in order."""
     del stable  # it always is
-    return _sorted(values, axis, direction, True, name)
+    return _sort(values, axis, direction, True, name)
 
 
 # -- the n-th element

@@ -85,7 +85,7 @@ def _slice_length(axis: int, size: int | None, start: int | None, length: int) -
     return count
 
 
-def _sliced(signature: Signature, source: Any, out: Any) -> Pairs:
+def _slice_views(signature: Signature, source: Any, out: Any) -> Pairs:
     index = tuple(
         _slice_type(start, start + length)
         for start, length in zip(ints(signature.value(1)), out.shape, strict=True)
@@ -112,7 +112,7 @@ _slice = op(
     attrs={"T": ALL, "Index": INDEX},
     infer=_infer_slice,
     host=[1, 2],
-    **copying(_sliced),
+    **copying(_slice_views),
     grad=_slice_back,
     doc="`size` elements from `begin` on along each dimension; -1: all that are left.",
 )
@@ -153,7 +153,7 @@ def _index(signature: Signature, sizes: Sequence[int], first: int) -> tuple[Any,
     return numpy_index(signature.attrs, sizes, begin, end, strides)
 
 
-def _sliced_by_strides(signature: Signature, source: Any, out: Any) -> Pairs:
+def _strided_views(signature: Signature, source: Any, out: Any) -> Pairs:
     return [(source[_index(signature, source.shape, 1)], out)]
 
 
@@ -178,7 +178,7 @@ _strided_slice = op(
     attrs={"T": ALL, "Index": INDEX, **_MASK_ATTRS},
     infer=_infer_strided_slice,
     host=[1, 2, 3],
-    **copying(_sliced_by_strides),
+    **copying(_strided_views),
     grad=_strided_slice_back,
     doc="input[begin:end:strides], with the masks of `slice_spec`.",
 )
@@ -289,7 +289,7 @@ class _Entries:
 
 
 def _position(value: Any) -> Any:
-    """An int, or an int scalar tensor; TypeError for what can't be an index."""
+    """An int, or an int scalar tensor; TypeError for values that are no index."""
     dtype = getattr(value, "dtype", None)
     if isinstance(dtype, DType) and dtype.base_dtype in INDEX:
         return convert_to_tensor(value)

@@ -20,7 +20,7 @@ _TOTAL = Scratch(SIZES, 1, dtypes.int64)
 Shapes = list[tuple[int, ...]]
 
 
-def _counted(
+def _count_launches(
     function: str,
     arguments: Arguments,
     count: int,
@@ -61,7 +61,7 @@ def _count_where(signature: Signature) -> list[Launch]:
     if not count:
         return []
     options = _where_options(signature.input_types[0])
-    return _counted("gg_where_counts", (Arg(0),), count, options)[0]
+    return _count_launches("gg_where_counts", (Arg(0),), count, options)[0]
 
 
 def _shape_where(signature: Signature, numbers: Sequence[int]) -> Shapes:
@@ -94,10 +94,10 @@ def _count_unique(signature: Signature) -> list[Launch]:
         return []
     launches, keys, order = element_order(Arg(0), count, signature.input_types[0])
     options, (run, first, begins) = _unique_options(signature), _runs(count)
-    heads, starts = _counted("gg_head_counts", (keys,), count, options)
+    heads, starts = _count_launches("gg_head_counts", (keys,), count, options)
     runs = (keys, order, starts, run, first, begins, count)
     launches += [*heads, _by_tile("gg_unique_runs", runs, count, options)]
-    firsts, _ = _counted("gg_first_counts", (run, first), count, options, "firsts")
+    firsts, _ = _count_launches("gg_first_counts", (run, first), count, options, "firsts")
     return [*launches, *firsts]
 
 

@@ -111,8 +111,8 @@ def _svd_back(op: Any, ds: Any, du: Any, dv: Any) -> Any:
         right, dv = _thin(right, dv, values)
     pairs = _differences(raw_ops.Square(values))
     inverse = _reciprocals(values)
-    turned_left = _turned(left, du, pairs)
-    turned_right = _turned(right, dv, pairs)
+    turned_left = _rotation(left, du, pairs)
+    turned_right = _rotation(right, dv, pairs)
     scaled = raw_ops.Mul(raw_ops.ExpandDims(values, _LAST), turned_right)
     inner = raw_ops.AddV2(_columns(turned_left, values), scaled)
     inner = raw_ops.AddV2(inner, raw_ops.MatrixDiag(ds))
@@ -123,14 +123,14 @@ def _svd_back(op: Any, ds: Any, du: Any, dv: Any) -> Any:
     return raw_ops.AddV2(whole, matmul(left, beside_right, transpose_b=True))
 
 
-def _turned(vectors: Any, dvectors: Any, pairs: Any) -> Any:
-    """What of a gradient turns the vectors within the space that they span."""
+def _rotation(vectors: Any, dvectors: Any, pairs: Any) -> Any:
+    """The part of a gradient that rotates the vectors within the space that they span."""
     product = matmul(vectors, dvectors, transpose_a=True)
     return raw_ops.Mul(pairs, raw_ops.Sub(product, matrix_transpose(product)))
 
 
 def _beside(vectors: Any, dvectors: Any) -> Any:
-    """What of a gradient is at right angles to the space that the vectors span."""
+    """The part of a gradient that is orthogonal to the space that the vectors span."""
     return raw_ops.Sub(dvectors, matmul(vectors, matmul(vectors, dvectors, transpose_a=True)))
 
 

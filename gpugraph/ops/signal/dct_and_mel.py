@@ -141,7 +141,7 @@ def idct(
 # -- the middle of spectra
 
 
-def _shifted(x: Any, axes: Any, name: str | None, default: str, back: bool) -> Tensor:
+def _shift(x: Any, axes: Any, name: str | None, default: str, back: bool) -> Tensor:
     with op_scope(name, default, x) as scope:
         source = convert_to_tensor(x)
         if axes is None:
@@ -156,12 +156,12 @@ def _shifted(x: Any, axes: Any, name: str | None, default: str, back: bool) -> T
 
 def fftshift(x: Any, axes: Any = None, name: str | None = None) -> Tensor:
     """`x` with frequency 0 moved to the middle of `axes`, by default of all axes."""
-    return _shifted(x, axes, name, "fftshift", False)
+    return _shift(x, axes, name, "fftshift", False)
 
 
 def ifftshift(x: Any, axes: Any = None, name: str | None = None) -> Tensor:
     """The inverse of `fftshift`."""
-    return _shifted(x, axes, name, "ifftshift", True)
+    return _shift(x, axes, name, "ifftshift", True)
 
 
 # -- mel spectra

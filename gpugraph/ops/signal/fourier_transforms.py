@@ -73,7 +73,7 @@ def _elements(tensor: Tensor, axes: int, dtype: Any) -> Any:
     sizes = _last_sizes(tensor, axes)
     if isinstance(sizes, np.ndarray):
         return np.array(prod(sizes.tolist()), dtype.as_numpy_dtype)
-    return _converted(raw_ops.Prod(sizes, np.array(0, np.int32)), dtype)
+    return _convert(raw_ops.Prod(sizes, np.array(0, np.int32)), dtype)
 
 
 def _last_sizes(tensor: Tensor, axes: int) -> Any:
@@ -85,7 +85,7 @@ def _last_sizes(tensor: Tensor, axes: int) -> Any:
     return _last(raw_ops.Shape(tensor), axes)
 
 
-def _converted(tensor: Any, dtype: Any) -> Any:
+def _convert(tensor: Any, dtype: Any) -> Any:
     """A cast; a tensor that has the dtype stays as it is."""
     return tensor if tensor.dtype.base_dtype is dtype else raw_ops.Cast(tensor, DstT=dtype)
 
@@ -168,7 +168,7 @@ def _infer_real(kind: str, axes: int) -> Any:
     return infer
 
 
-def _fitted(tensor: Any, like: Tensor, axes: int) -> Any:
+def _fit(tensor: Any, like: Tensor, axes: int) -> Any:
     """The tensor padded with zeros at the end of the last axes, or cut, to the shape of `like`."""
     wanted = shape_of(like)
     if tensor.shape.is_fully_defined() and tensor.shape == like.shape:
@@ -193,7 +193,7 @@ def _rfft_gradient(axes: int) -> Any:
         full = raw_ops.Pad(dy, raw_ops.Pack([raw_ops.ZerosLike(after), after], axis=1))
         inverse = getattr(raw_ops, _name("IFFT", axes))(full)
         scaled = raw_ops.Mul(inverse, _elements(full, axes, whole))
-        return [_fitted(raw_ops.Real(scaled, Tout=_PART[whole]), x, axes), None]
+        return [_fit(raw_ops.Real(scaled, Tout=_PART[whole]), x, axes), None]
 
     return gradient
 
@@ -220,7 +220,7 @@ def _irfft_gradient(axes: int) -> Any:
         once = raw_ops.Cast(edge, DstT=part)
         weights = raw_ops.RealDiv(raw_ops.Sub(2, once), _elements(dy, axes, part))
         weights = raw_ops.Complex(weights, raw_ops.ZerosLike(weights), Tout=_WHOLE[part])
-        return [_fitted(raw_ops.Mul(spectrum, weights), x, axes), None]
+        return [_fit(raw_ops.Mul(spectrum, weights), x, axes), None]
 
     return gradient
 

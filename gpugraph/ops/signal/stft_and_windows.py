@@ -56,8 +56,8 @@ def _larger(one: Any, other: Any) -> Any:
     return max(one, other)
 
 
-def _padded(tensor: Tensor, after: list[Any], value: Any = 0) -> Tensor:
-    """The tensor with `value` appended along the last axes, as often as `after` says for each."""
+def _pad(tensor: Tensor, after: list[Any], value: Any = 0) -> Tensor:
+    """The tensor with `value` appended along the last axes, `after` times for each."""
     rank = tensor.shape.rank or 0
     rows = [_vector(0, 0)] * (rank - len(after)) + [_vector(0, count) for count in after]
     filler = tensor.dtype.as_numpy_dtype(value)
@@ -101,7 +101,7 @@ def frame(
         if pad_end:
             count = -(-size // step)
             missing = _larger(0, length + step * (count - 1) - size)
-            source = _filled(source, missing, pad_value, place)
+            source = _pad_axis(source, missing, pad_value, place)
         else:
             count = _larger(0, 1 + (size - length) // step)
         # the gradient of gather's input is rows, and that of a signal should be a tensor
@@ -110,9 +110,9 @@ def frame(
         return gather(source, starts + count_up(length), axis=place)
 
 
-def _filled(source: Tensor, missing: Any, value: Any, axis: int) -> Tensor:
+def _pad_axis(source: Tensor, missing: Any, value: Any, axis: int) -> Tensor:
     rank = source.shape.rank or 0
-    return _padded(source, [missing, *[0] * (rank - axis - 1)], constant_number(value))
+    return _pad(source, [missing, *[0] * (rank - axis - 1)], constant_number(value))
 
 
 def constant_number(value: Any) -> Any:
@@ -140,7 +140,7 @@ def overlap_and_add(signal: Any, frame_step: Any, name: str | None = None) -> Te
         parts = -(-length // step)
         rows = count + parts
         outer = [_size(source, axis) for axis in range(rank - 2)]
-        source = _padded(source, [parts, parts * step - length])
+        source = _pad(source, [parts, parts * step - length])
         source = raw_ops.Reshape(source, _vector(*outer, rows, parts, step))
         order = [*range(rank - 2), rank - 1, rank - 2, rank]
         source = raw_ops.Transpose(source, np.array(order, np.int32))
@@ -258,9 +258,9 @@ def inverse_stft(
         frames = irfft(source, _vector(whole))
         if isinstance(length, Tensor) or isinstance(whole, Tensor):
             missing = _larger(0, length - _size(frames, rank - 1))
-            frames = _padded(frames, [missing])[..., :length]
+            frames = _pad(frames, [missing])[..., :length]
         elif length > whole:
-            frames = _padded(frames, [length - whole])
+            frames = _pad(frames, [length - whole])
         elif length < whole:
             frames = frames[..., :length]
         if window_fn is not None:
@@ -279,7 +279,7 @@ def inverse_stft_window_fn(
             step = _length(frame_step, "frame_step")
             forward = forward_window_fn(length, dtype=dtype)
             overlaps = -(-length // step)
-            weights = _padded(raw_ops.Square(forward), [overlaps * step - length])
+            weights = _pad(raw_ops.Square(forward), [overlaps * step - length])
             weights = raw_ops.Reshape(weights, _vector(overlaps, step))
             weights = raw_ops.Tile(reduce_sum(weights, 0, True), _vector(overlaps, 1))
             weights = raw_ops.Reshape(weights, _vector(overlaps * step))

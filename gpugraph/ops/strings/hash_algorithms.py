@@ -27,7 +27,7 @@ def _right(value: int, by: int) -> int:
     return (value >> by | value << (64 - by)) & _ALL
 
 
-def _mixed(value: int) -> int:
+def _mix(value: int) -> int:
     value &= _ALL
     return value ^ value >> 47
 
@@ -41,11 +41,11 @@ def murmur(data: bytes, seed: int = 0xDECAFCAFFE) -> int:
     whole = len(data) // 8 * 8
     state = seed ^ len(data) * factor & _ALL
     for offset in range(0, whole, 8):
-        block = _mixed(_word(data, offset) * factor) * factor
+        block = _mix(_word(data, offset) * factor) * factor
         state = (state ^ block & _ALL) * factor & _ALL
     if whole < len(data):
         state = (state ^ int.from_bytes(data[whole:], "little")) * factor & _ALL
-    return _mixed(_mixed(state) * factor)
+    return _mix(_mix(state) * factor)
 
 
 # -- FarmHash's Fingerprint64
@@ -53,8 +53,8 @@ def murmur(data: bytes, seed: int = 0xDECAFCAFFE) -> int:
 
 def _pair(one: int, other: int, factor: int) -> int:
     """Two words as one."""
-    first = _mixed((one ^ other) * factor)
-    second = _mixed((other & _ALL ^ first) * factor)
+    first = _mix((one ^ other) * factor)
+    second = _mix((other & _ALL ^ first) * factor)
     return second * factor & _ALL
 
 
@@ -70,7 +70,7 @@ def _up_to_16(data: bytes) -> int:
         return _pair(size + (_half_word(data, 0) << 3), _half_word(data, size - 4), factor)
     if size:
         low, high = data[0] + (data[size >> 1] << 8), size + (data[-1] << 2)
-        return _mixed(low * k2 ^ high * k0) * k2 & _ALL
+        return _mix(low * k2 ^ high * k0) * k2 & _ALL
     return k2
 
 
@@ -134,7 +134,7 @@ def _longer(data: bytes) -> int:
     k0, k1, k2 = _KEYS
     size, seed = len(data), 81
     y = seed * k1 + 113 & _ALL
-    z = _mixed(y * k2 + 113) * k2 & _ALL
+    z = _mix(y * k2 + 113) * k2 & _ALL
     state = _State(seed * k2 + _word(data, 0) & _ALL, y, z, (0, 0), (0, 0))
     for offset in range(0, (size - 1) // 64 * 64, 64):
         state = _block(state, data, offset, k1, 1)
@@ -143,7 +143,7 @@ def _longer(data: bytes) -> int:
     v0 = state.v[0] + w0
     state = state._replace(v=(v0, state.v[1]), w=(w0 + v0, state.w[1]))
     x, y, z, v, w = _block(state, data, size - 64, factor, 9)
-    one = _pair(v[0], w[0], factor) + _mixed(y) * k0 + z
+    one = _pair(v[0], w[0], factor) + _mix(y) * k0 + z
     return _pair(one & _ALL, _pair(v[1], w[1], factor) + x & _ALL, factor)
 
 

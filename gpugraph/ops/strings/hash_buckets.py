@@ -84,7 +84,7 @@ def string_to_hash_bucket_strong(
 ) -> Tensor:
     """A bucket in [0, num_buckets) for each string, int64, by a hash under `key`, two ints.
 
-    Without the key nobody can choose strings of one bucket. ValueError for less than one bucket;
+    Strings of one bucket cannot be found without the key. ValueError for less than one bucket;
     InvalidArgumentError, in a run, for another number of ints.
     """
     return raw_ops.StringToHashBucketStrong(

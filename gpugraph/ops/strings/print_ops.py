@@ -177,7 +177,7 @@ def print(
     if isinstance(first, Tensor) and first.dtype is string_type and first.shape.sizes == ():
         text = first
     else:
-        text = _formatted(inputs, sep, summarize, f"{name}_format" if name else None)
+        text = _format_inputs(inputs, sep, summarize, f"{name}_format" if name else None)
     return _print_v2(text, output_stream=stream, end=end, name=name)
 
 
@@ -212,7 +212,7 @@ class _Literal:
         return self.text
 
 
-def _formatted(inputs: Sequence[Any], sep: str, summarize: int, name: str | None) -> Tensor:
+def _format_inputs(inputs: Sequence[Any], sep: str, summarize: int, name: str | None) -> Tensor:
     """One StringFormat of all inputs: tensors at its placeholders, the rest in its template."""
     leaves = [leaf for structure in inputs for leaf in flatten(structure)]
     place = _placeholder([*(str(leaf) for leaf in leaves if not _is_tensor(leaf)), sep])

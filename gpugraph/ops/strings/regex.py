@@ -49,7 +49,7 @@ def _refusal(pattern: str, why: str) -> InvalidArgumentError:
     return invalid_argument(f"Invalid pattern: {pattern}, error: {why}")
 
 
-def _translated(pattern: str) -> str:
+def _translate(pattern: str) -> str:
     """The pattern in Python's syntax."""
 
     def named(match: re.Match[str]) -> str:
@@ -82,11 +82,11 @@ def _translated(pattern: str) -> str:
 
 
 @lru_cache(maxsize=256)
-def _compiled(pattern: bytes) -> re.Pattern[str]:
+def _compile(pattern: bytes) -> re.Pattern[str]:
     text = _text(pattern)
     try:
         flags = 0 if "\\p" in text else re.ASCII
-        return re.compile(_translated(text), flags)
+        return re.compile(_translate(text), flags)
     except re.error as error:
         raise _refusal(text, str(error)) from error
 
@@ -131,7 +131,7 @@ def _rewriter(
 
 
 def _replacer(pattern: bytes, rewrite: bytes, everywhere: bool) -> Callable[[bytes], bytes]:
-    compiled = _compiled(pattern)
+    compiled = _compile(pattern)
     rewritten = _rewriter(compiled, _text(rewrite), everywhere)
     if rewritten is None:
         return lambda text: text
@@ -217,7 +217,7 @@ def regex_replace(
 
 
 def _matcher(pattern: bytes) -> Callable[[bytes], bool]:
-    compiled = _compiled(pattern)
+    compiled = _compile(pattern)
     return lambda text: compiled.fullmatch(_text(text)) is not None
 
 

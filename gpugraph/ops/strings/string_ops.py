@@ -107,7 +107,7 @@ string_strip: InputFunction = public_function(
 )
 
 
-def _cased(
+def _case_converter(
     ascii_only: Callable[[bytes], bytes], whole: Callable[[str], str]
 ) -> Callable[[KernelContext], Callable[[bytes], bytes]]:
     """Of ASCII letters only, or of all with the encoding "utf-8"."""
@@ -131,7 +131,7 @@ for _type, _ascii, _whole, _what in (
 ):
     string_op(
         _type,
-        _cased(_ascii, _whole),
+        _case_converter(_ascii, _whole),
         f"Each string in {_what} case: its ASCII letters, or all with the encoding 'utf-8'.",
         encoding=Attr("string", ""),
     )
@@ -217,7 +217,7 @@ def _encode(context: KernelContext) -> Callable[[bytes], bytes]:
 _FORM = re.compile(rb"[A-Za-z0-9_-]*={0,2}")
 
 
-def _decoded(text: bytes) -> bytes:
+def _decode(text: bytes) -> bytes:
     bare = text.rstrip(b"=")
     padding = -len(bare) % 4
     if not _FORM.fullmatch(text) or len(text) - len(bare) not in (0, padding):
@@ -239,7 +239,7 @@ _encode_base64 = string_op(
 decode_base64: InputFunction = public_function(
     string_op(
         "DecodeBase64",
-        lambda _: _decoded,
+        lambda _: _decode,
         "The bytes that each string, in the base64 of web addresses, padded or not, encodes. "
         "InvalidArgumentError, in a run, for other strings.",
     )

@@ -43,7 +43,7 @@ def _writer(dtype: DType, attrs: Any) -> Callable[[Any], bytes]:
         fill = ""  # unsigned numbers have no sign to show
     form = "%" + fill + (str(width) if width > -1 else "")
     if dtype is dtypes.string:
-        return lambda value: _padded(value, fill, width)
+        return lambda value: _pad(value, fill, width)
     if dtype.is_integer:
         return lambda value: (f"{form}d" % int(value)).encode()
     if precision > -1:
@@ -62,7 +62,7 @@ def _float(form: str, plain: str, value: Any) -> str:
     return (form if math.isfinite(number) else plain) % number
 
 
-def _padded(text: bytes, fill: str, width: int) -> bytes:
+def _pad(text: bytes, fill: str, width: int) -> bytes:
     return text.ljust(width) if fill == "-" else text.rjust(width)
 
 
@@ -115,7 +115,7 @@ def as_string(
 
     precision: digits after the point, of floats and complex numbers; 6 by default.
     scientific, shortest: in the form 1.5e+00, or in the shorter of both.
-    width: the least length; `fill` says how it is reached: "" or " " by spaces before, "-" by
+    width: the least length; `fill` decides how it is reached: "" or " " by spaces before, "-" by
       spaces after, "0" by zeros; "+" and " " put a sign before positive numbers.
 
     InvalidArgumentError, in a run, for forms that contradict each other or don't fit the dtype.
